@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * cc.h - the contract between a congestion control algorithm and whatever runs it:
+ * the simulator, the kernel (eBPF or module), a QUIC stack.
+ *
+ * An algorithm NAME is one header, NAME.h, with
+ *
+ *   NAME_PARAMS(P)   its parameters, one P(...) each: see CC_PARAM_FIELD below
+ *   NAME_HOOKS(H, A) the hooks it has, one H(A, hook) each
+ *   struct NAME      its state, at most CC_STATE_BYTES, zeroed before init
+ *   NAME_<hook>()    the hooks, with the names and the meaning of the kernel's
+ *                    struct tcp_congestion_ops:
+ *
+ *     void init(ca, p, w, a)             the connection is established
+ *     void pkts_acked(ca, p, w, a)       an ACK carries an RTT sample (a->rtt_us > 0)
+ *     void cong_avoid(ca, p, w, a)       a->acked segments were acknowledged: grow
+ *     u32  ssthresh(ca, p, w, a)         a loss: the new ssthresh; the stack lowers cwnd
+ *     void set_state(ca, p, w, a, state) the stack enters CC_OPEN ... CC_LOSS
+ *     void cwnd_event(ca, p, w, a, ev)   CC_TX_START ...
+ *     u32  undo_cwnd(ca, p, w, a)        the last reduction was spurious: the cwnd to restore
+ *
+ * with  struct NAME *ca, const struct NAME_params *p, struct cc_window *w, const struct cc_ack *a.
+ *
+ * cong_avoid and ssthresh are mandatory. A hook left out has the kernel's default:
+ * undo_cwnd restores prior_cwnd, the others do nothing.
+ *
+ * Rules, so that one text compiles for the host, for a module and for the BPF verifier:
+ * u32, u64 and s64 only; no floating point; no loop or recursion whose branches depend on
+ * data (write them with masks: fixed.h); no signed division; at most five arguments;
+ * no pointer kept between calls. No compiler warning under -Wall -Wextra -Wconversion.
+ */
+#ifndef CC_H
+#define CC_H
+
+#ifndef CC_HAVE_TYPES /* a kernel build brings its own */
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed long long s64;
+#endif
+
+#define CC_STATE_BYTES 104 /* icsk_ca_priv in struct inet_connection_sock */
+
+#define CC_SSTHRESH_INFINITE 0x7fffffffU
+
+/* What an algorithm may change. Windows are in segments. */
+struct cc_window {
+	u32 cwnd;        /* congestion window, at least 1 */
+	u32 cwnd_cnt;    /* segments acknowledged towards the next increase of cwnd */
+	u32 ssthresh;    /* slow start threshold */
+	u32 cwnd_clamp;  /* upper bound of cwnd, set by the stack */
+	u32 prior_cwnd;  /* cwnd just before the last reduction, kept by the stack */
+	u32 reserved;
+	u64 pacing_rate; /* bytes/s; 0: not paced */
+};
+
+/* What an algorithm may know. One per ACK; the hooks between two ACKs see the last one. */
+struct cc_ack {
+	u64 now_us;          /* any monotonic clock */
+	u64 delivered;       /* segments delivered so far, in order or SACKed */
+	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
+	u32 srtt_us;         /* smoothed RTT, RFC 6298; 0: no sample yet */
+	u32 min_rtt_us;      /* smallest sample of the connection; 0: no sample yet */
+	u32 acked;           /* segments newly acknowledged in order */
+	u32 lost;            /* segments newly marked lost */
+	u32 prior_in_flight; /* segments in flight before this ACK */
+	u32 in_flight;       /* and after it */
+	u32 snd_wnd;         /* receive window */
+	u8 state;            /* enum cc_state */
+	u8 flags;            /* CC_CWND_LIMITED ... */
+	u8 reserved[6];
+};
+
+/* Values are the kernel's enum tcp_ca_state. */
+enum cc_state { CC_OPEN = 0, CC_DISORDER = 1, CC_CWR = 2, CC_RECOVERY = 3, CC_LOSS = 4 };
+
+/* Values are the kernel's enum tcp_ca_event. */
+enum cc_event { CC_TX_START = 0, CC_CWND_RESTART = 1, CC_COMPLETE_CWR = 2, CC_RTO = 3 };
+
+enum cc_flags {
+	CC_CWND_LIMITED = 1, /* cwnd was what limited the sender: it may grow */
+	CC_APP_LIMITED = 2,  /* the application had nothing to send */
+	CC_ECE = 4,          /* the ACK echoes congestion experienced */
+};
+
+/*
+ * A parameter is P(field, default, one, min, max, choices, doc). It is stored as a u32 in
+ * units of 1/one: P(beta, 717, 1024, ...) is 0.7 to a person. A parameter with choices is
+ * the index into "first|second|...", and one is 1. doc ends with the source.
+ */
+#define CC_PARAM_FIELD(field, ...) u32 field;
+#define CC_PARAM_DEFAULT(field, value, ...) .field = (value),
+
+/* Declares struct NAME_params and NAME_defaults. */
+#define CC_DECLARE_PARAMS(name)                             \
+	struct name##_params {                              \
+		name##_PARAMS(CC_PARAM_FIELD)               \
+	};                                                  \
+	static const struct name##_params name##_defaults = { \
+		name##_PARAMS(CC_PARAM_DEFAULT)             \
+	}
+
+#define CC_CHECK_STATE(name) \
+	_Static_assert(sizeof(struct name) <= CC_STATE_BYTES, #name ": state too large")
+
+static inline u32 cc_min(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u32 cc_max(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+static inline u32 cc_cwnd_limited(const struct cc_ack *a)
+{
+	return a->flags & CC_CWND_LIMITED;
+}
+
+/* Slow start ends when cwnd reaches ssthresh (RFC 5681, 3.1). */
+static inline u32 cc_in_slow_start(const struct cc_window *w)
+{
+	return w->cwnd < w->ssthresh;
+}
+
+/*
+ * Slow start: one segment for each segment acknowledged, up to ssthresh.
+ * Returns the acknowledged segments that are left for congestion avoidance.
+ */
+static inline u32 cc_slow_start(struct cc_window *w, u32 acked)
+{
+	u32 room = w->ssthresh - w->cwnd;
+	u32 grow = cc_min(acked, room);
+
+	w->cwnd = cc_min(w->cwnd + grow, w->cwnd_clamp);
+	return acked - grow;
+}
+
+/* Additive increase: one segment of cwnd for every per segments acknowledged. */
+static inline void cc_additive_increase(struct cc_window *w, u32 per, u32 acked)
+{
+	per = cc_max(per, 1);
+	/* A credit gathered under a larger per counts as one segment at most. */
+	if (w->cwnd_cnt >= per) {
+		w->cwnd_cnt = 0;
+		w->cwnd = cc_min(w->cwnd + 1, w->cwnd_clamp);
+	}
+	w->cwnd_cnt += acked;
+	if (w->cwnd_cnt >= per) {
+		u32 grow = w->cwnd_cnt / per;
+
+		w->cwnd_cnt -= grow * per;
+		w->cwnd = cc_min(w->cwnd + grow, w->cwnd_clamp);
+	}
+}
+
+#endif /* CC_H */

@@ -1,0 +1,149 @@
+//! The table that `table.c` builds, and the only unsafe code of this crate.
+
+use crate::{Ack, Algorithm, CongestionControl, Event, Instance, Param, State, Window};
+use std::ffi::{CStr, c_char, c_void};
+
+/// `CC_STATE_BYTES` in words.
+pub const STATE_WORDS: usize = 104 / 8;
+
+type Hook = unsafe extern "C" fn(*mut c_void, *const u32, *mut Window, *const Ack);
+type HookU8 = unsafe extern "C" fn(*mut c_void, *const u32, *mut Window, *const Ack, u8);
+type HookU32 = unsafe extern "C" fn(*mut c_void, *const u32, *mut Window, *const Ack) -> u32;
+
+/// `struct cc_algorithm`.
+#[repr(C)]
+pub struct Entry {
+    name: *const c_char,
+    title: *const c_char,
+    paper: *const c_char,
+    kind: *const c_char,
+    status: *const c_char,
+    year: u32,
+    state_bytes: u32,
+    param_count: u32,
+    params: *const ParamInfo,
+    init: Option<Hook>,
+    pkts_acked: Option<Hook>,
+    cong_avoid: Option<Hook>,
+    ssthresh: Option<HookU32>,
+    undo_cwnd: Option<HookU32>,
+    set_state: Option<HookU8>,
+    cwnd_event: Option<HookU8>,
+}
+
+/// `struct cc_param_info`.
+#[repr(C)]
+struct ParamInfo {
+    name: *const c_char,
+    choices: *const c_char,
+    doc: *const c_char,
+    value: u32,
+    one: u32,
+    min: u32,
+    max: u32,
+}
+
+// SAFETY: the table is constant; its pointers lead to constants and functions.
+unsafe impl Sync for Entry {}
+
+unsafe extern "C" {
+    static cwnd_algorithms: [Entry; 0];
+    static cwnd_algorithm_count: usize;
+    #[cfg(test)]
+    static cwnd_struct_bytes: [usize; 4];
+}
+
+pub fn entries() -> &'static [Entry] {
+    // SAFETY: table.c defines the array with this many entries.
+    unsafe { std::slice::from_raw_parts((&raw const cwnd_algorithms).cast(), cwnd_algorithm_count) }
+}
+
+pub fn describe(index: usize, entry: &'static Entry) -> Algorithm {
+    // SAFETY: params points to param_count constants.
+    let params = unsafe { std::slice::from_raw_parts(entry.params, entry.param_count as usize) };
+    Algorithm {
+        name: text(entry.name).replace('_', "-"),
+        title: text(entry.title),
+        year: entry.year,
+        paper: text(entry.paper),
+        kind: text(entry.kind),
+        status: text(entry.status),
+        state_bytes: entry.state_bytes,
+        params: params
+            .iter()
+            .map(|p| Param {
+                name: text(p.name),
+                choices: text(p.choices).split('|').filter(|c| !c.is_empty()).collect(),
+                doc: text(p.doc),
+                default: p.value,
+                one: p.one,
+                min: p.min,
+                max: p.max,
+            })
+            .collect(),
+        index,
+    }
+}
+
+fn text(pointer: *const c_char) -> &'static str {
+    // SAFETY: every string of the table is a C literal.
+    unsafe { CStr::from_ptr(pointer) }.to_str().expect("the headers are UTF-8")
+}
+
+// SAFETY (all calls): the hook belongs to the entry whose state and parameter sizes this instance was built
+// with; state is 8-byte aligned and CC_STATE_BYTES long; the references are valid for the call and not kept.
+impl CongestionControl for Instance {
+    fn init(&mut self, w: &mut Window, a: &Ack) {
+        if let Some(hook) = self.entry.init {
+            unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+        }
+    }
+
+    #[inline]
+    fn pkts_acked(&mut self, w: &mut Window, a: &Ack) {
+        if let Some(hook) = self.entry.pkts_acked {
+            unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+        }
+    }
+
+    #[inline]
+    fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
+        let hook = self.entry.cong_avoid.expect("cong_avoid is mandatory");
+        unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+    }
+
+    fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        let hook = self.entry.ssthresh.expect("ssthresh is mandatory");
+        unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+    }
+
+    fn set_state(&mut self, w: &mut Window, a: &Ack, state: State) {
+        if let Some(hook) = self.entry.set_state {
+            unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a, state as u8) }
+        }
+    }
+
+    fn cwnd_event(&mut self, w: &mut Window, a: &Ack, event: Event) {
+        if let Some(hook) = self.entry.cwnd_event {
+            unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a, event as u8) }
+        }
+    }
+
+    fn undo_cwnd(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        match self.entry.undo_cwnd {
+            Some(hook) => unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) },
+            None => w.cwnd.max(w.prior_cwnd),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_and_c_agree_on_the_size_of_every_shared_struct() {
+        let rust = [size_of::<Window>(), size_of::<Ack>(), size_of::<Entry>(), size_of::<ParamInfo>()];
+        assert_eq!(rust, unsafe { cwnd_struct_bytes });
+    }
+}

@@ -1,0 +1,292 @@
+//! TCP congestion control algorithms behind one safe trait.
+//!
+//! The algorithms are the C headers beside this crate; `registry.h` lists them. [`find`] and [`all`] give
+//! their descriptions, [`Algorithm::build`] a running instance. A type of one's own plugs in by implementing
+//! [`CongestionControl`].
+
+mod ffi;
+
+use std::fmt;
+use std::sync::Arc;
+
+/// What an algorithm may change: `struct cc_window` of `cc.h`. Windows are in segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Window {
+    pub cwnd: u32,
+    /// Segments acknowledged towards the next increase of `cwnd`.
+    pub cwnd_cnt: u32,
+    pub ssthresh: u32,
+    pub cwnd_clamp: u32,
+    /// `cwnd` just before the last reduction, kept by the stack.
+    pub prior_cwnd: u32,
+    pub reserved: u32,
+    /// Bytes per second; 0: not paced.
+    pub pacing_rate: u64,
+}
+
+/// What an algorithm may know: `struct cc_ack` of `cc.h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Ack {
+    pub now_us: u64,
+    /// Segments delivered so far, in order or SACKed.
+    pub delivered: u64,
+    /// This ACK's RTT sample; 0: none.
+    pub rtt_us: u32,
+    /// Smoothed RTT (RFC 6298); 0: no sample yet.
+    pub srtt_us: u32,
+    /// Smallest sample of the connection; 0: no sample yet.
+    pub min_rtt_us: u32,
+    /// Segments newly acknowledged in order.
+    pub acked: u32,
+    /// Segments newly marked lost.
+    pub lost: u32,
+    pub prior_in_flight: u32,
+    pub in_flight: u32,
+    /// Receive window in segments.
+    pub snd_wnd: u32,
+    /// A [`State`].
+    pub state: u8,
+    /// [`CWND_LIMITED`], [`APP_LIMITED`], [`ECE`].
+    pub flags: u8,
+    pub reserved: [u8; 6],
+}
+
+/// `cwnd` was what limited the sender: it may grow.
+pub const CWND_LIMITED: u8 = 1;
+/// The application had nothing to send.
+pub const APP_LIMITED: u8 = 2;
+/// The ACK echoes congestion experienced.
+pub const ECE: u8 = 4;
+
+/// `ssthresh` before the first loss.
+pub const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
+
+/// The sender's state, with the values of the kernel's `enum tcp_ca_state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    Open = 0,
+    Disorder = 1,
+    Cwr = 2,
+    Recovery = 3,
+    Loss = 4,
+}
+
+/// What happened besides ACKs, with the values of the kernel's `enum tcp_ca_event`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Event {
+    TxStart = 0,
+    CwndRestart = 1,
+    CompleteCwr = 2,
+    Rto = 3,
+}
+
+/// A congestion control algorithm at work on one connection. Hooks are those of `cc.h`.
+pub trait CongestionControl: Send {
+    /// The connection is established.
+    fn init(&mut self, _w: &mut Window, _a: &Ack) {}
+    /// An ACK carries an RTT sample.
+    fn pkts_acked(&mut self, _w: &mut Window, _a: &Ack) {}
+    /// `a.acked` segments were acknowledged: grow.
+    fn cong_avoid(&mut self, w: &mut Window, a: &Ack);
+    /// A loss: the new ssthresh. The stack lowers `cwnd`.
+    fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32;
+    /// The sender enters `state`.
+    fn set_state(&mut self, _w: &mut Window, _a: &Ack, _state: State) {}
+    fn cwnd_event(&mut self, _w: &mut Window, _a: &Ack, _event: Event) {}
+    /// The last reduction was spurious: the `cwnd` to restore.
+    fn undo_cwnd(&mut self, w: &mut Window, _a: &Ack) -> u32 {
+        w.cwnd.max(w.prior_cwnd)
+    }
+}
+
+impl<T: CongestionControl + ?Sized> CongestionControl for Box<T> {
+    fn init(&mut self, w: &mut Window, a: &Ack) {
+        (**self).init(w, a)
+    }
+    fn pkts_acked(&mut self, w: &mut Window, a: &Ack) {
+        (**self).pkts_acked(w, a)
+    }
+    fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
+        (**self).cong_avoid(w, a)
+    }
+    fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        (**self).ssthresh(w, a)
+    }
+    fn set_state(&mut self, w: &mut Window, a: &Ack, state: State) {
+        (**self).set_state(w, a, state)
+    }
+    fn cwnd_event(&mut self, w: &mut Window, a: &Ack, event: Event) {
+        (**self).cwnd_event(w, a, event)
+    }
+    fn undo_cwnd(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        (**self).undo_cwnd(w, a)
+    }
+}
+
+/// One line of `registry.h`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Algorithm {
+    /// As people write it: `agile-sd`.
+    pub name: String,
+    pub title: &'static str,
+    pub year: u32,
+    pub paper: &'static str,
+    /// `loss`, `delay`, `hybrid` or `model`.
+    pub kind: &'static str,
+    /// `published`, `rfc` or `reconstruction`.
+    pub status: &'static str,
+    pub state_bytes: u32,
+    pub params: Vec<Param>,
+    index: usize,
+}
+
+/// A parameter of an algorithm. Stored values are in units of `1 / one`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    pub name: &'static str,
+    /// The names of the values, for a parameter that is a choice; empty for a number.
+    pub choices: Vec<&'static str>,
+    pub doc: &'static str,
+    pub default: u32,
+    pub one: u32,
+    pub min: u32,
+    pub max: u32,
+}
+
+/// Why a name or a value was refused. Displays as one line that says what would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    UnknownAlgorithm { name: String, nearest: Option<String> },
+    UnknownParam { algorithm: String, name: String, accepted: Vec<&'static str> },
+    BadValue { param: &'static str, found: String, accepted: String },
+}
+
+/// Parameters of one algorithm, in the order of [`Algorithm::params`], stored values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params(Vec<u32>);
+
+/// An algorithm of the registry at work on one connection.
+pub struct Instance {
+    entry: &'static ffi::Entry,
+    params: Arc<[u32]>,
+    state: [u64; ffi::STATE_WORDS],
+}
+
+/// Every algorithm, in the order of `registry.h`.
+pub fn all() -> Vec<Algorithm> {
+    ffi::entries().iter().enumerate().map(|(index, entry)| ffi::describe(index, entry)).collect()
+}
+
+/// The algorithm that people call `name`. The error suggests the nearest name.
+pub fn find(name: &str) -> Result<Algorithm, Error> {
+    let algorithms = all();
+    if let Some(found) = algorithms.iter().find(|a| a.name == name) {
+        return Ok(found.clone());
+    }
+    let nearest = algorithms
+        .into_iter()
+        .map(|a| (strsim::jaro_winkler(&a.name, &name.to_lowercase()), a.name))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .map(|(_, name)| name);
+    Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
+}
+
+impl Algorithm {
+    pub fn defaults(&self) -> Params {
+        Params(self.params.iter().map(|p| p.default).collect())
+    }
+
+    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice.
+    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<(), Error> {
+        let index = self.params.iter().position(|p| p.name == name).ok_or_else(|| Error::UnknownParam {
+            algorithm: self.name.clone(),
+            name: name.to_owned(),
+            accepted: self.params.iter().map(|p| p.name).collect(),
+        })?;
+        params.0[index] = self.params[index].parse(value)?;
+        Ok(())
+    }
+
+    /// The value of each parameter as a person would write it.
+    pub fn show(&self, params: &Params) -> Vec<(&'static str, String)> {
+        self.params.iter().zip(&params.0).map(|(p, &stored)| (p.name, p.show(stored))).collect()
+    }
+
+    /// An instance for one connection.
+    pub fn build(&self, params: &Params) -> Instance {
+        Instance {
+            entry: &ffi::entries()[self.index],
+            params: params.0.as_slice().into(),
+            state: [0; ffi::STATE_WORDS],
+        }
+    }
+}
+
+impl Param {
+    fn parse(&self, value: &str) -> Result<u32, Error> {
+        let refuse =
+            || Error::BadValue { param: self.name, found: value.to_owned(), accepted: self.accepted() };
+        if !self.choices.is_empty() {
+            return self.choices.iter().position(|c| *c == value).map(|i| i as u32).ok_or_else(refuse);
+        }
+        let number: f64 = value.parse().map_err(|_| refuse())?;
+        let stored = (number * f64::from(self.one)).round();
+        if stored >= f64::from(self.min) && stored <= f64::from(self.max) {
+            Ok(stored as u32)
+        } else {
+            Err(refuse())
+        }
+    }
+
+    /// A stored value as a person would write it.
+    pub fn show(&self, stored: u32) -> String {
+        match self.choices.get(stored as usize) {
+            Some(choice) => (*choice).to_owned(),
+            None if self.one == 1 => stored.to_string(),
+            None => {
+                // Four digits tell any two neighbouring values of a unit up to 1/1024 apart.
+                let value = format!("{:.4}", f64::from(stored) / f64::from(self.one));
+                value.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+        }
+    }
+
+    /// What values are accepted, in words.
+    pub fn accepted(&self) -> String {
+        if self.choices.is_empty() {
+            format!("{} to {}", self.show(self.min), self.show(self.max))
+        } else {
+            self.choices.join(", ")
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::UnknownAlgorithm { name, nearest: Some(nearest) } => {
+                write!(f, "unknown algorithm '{name}'; did you mean '{nearest}'?")
+            }
+            Error::UnknownAlgorithm { name, nearest: None } => {
+                let names: Vec<String> = all().into_iter().map(|a| a.name).collect();
+                write!(f, "unknown algorithm '{name}'; there are {}", names.join(", "))
+            }
+            Error::UnknownParam { algorithm, name, accepted } if accepted.is_empty() => {
+                write!(f, "'{algorithm}' has no parameter '{name}', nor any other")
+            }
+            Error::UnknownParam { algorithm, name, accepted } => {
+                write!(f, "'{algorithm}' has no parameter '{name}'; it has {}", accepted.join(", "))
+            }
+            Error::BadValue { param, found, accepted } => {
+                write!(f, "'{param}' cannot be '{found}'; accepted: {accepted}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Turns registry.h into a table that Rust can read: one entry per algorithm, hooks with erased types. */
+#include <stddef.h>
+
+#include "headers.h" /* an #include for each line of registry.h, written by build.rs */
+#include "registry.h"
+
+typedef void cc_hook(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a);
+typedef void cc_hook_u8(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a, u8 what);
+typedef u32 cc_hook_u32(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a);
+
+struct cc_param_info {
+	const char *name, *choices, *doc;
+	u32 value, one, min, max;
+};
+
+struct cc_algorithm {
+	const char *name, *title, *paper, *kind, *status;
+	u32 year, state_bytes, param_count;
+	const struct cc_param_info *params;
+	cc_hook *init, *pkts_acked, *cong_avoid;
+	cc_hook_u32 *ssthresh, *undo_cwnd;
+	cc_hook_u8 *set_state, *cwnd_event;
+};
+
+#define VOID_HOOK(A, hook)                                                                           \
+	static void A##_##hook##_erased(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a) \
+	{ A##_##hook(ca, p, w, a); }
+#define U32_HOOK(A, hook)                                                                            \
+	static u32 A##_##hook##_erased(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a) \
+	{ return A##_##hook(ca, p, w, a); }
+#define U8_HOOK(A, hook)                                                                             \
+	static void A##_##hook##_erased(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a, u8 what) \
+	{ A##_##hook(ca, p, w, a, what); }
+#define ERASE_init VOID_HOOK
+#define ERASE_pkts_acked VOID_HOOK
+#define ERASE_cong_avoid VOID_HOOK
+#define ERASE_ssthresh U32_HOOK
+#define ERASE_undo_cwnd U32_HOOK
+#define ERASE_set_state U8_HOOK
+#define ERASE_cwnd_event U8_HOOK
+#define ERASE(A, hook) ERASE_##hook(A, hook)
+
+#define PARAM_INFO(field, value, one, min, max, choices, doc) \
+	{ #field, choices, doc, (value), (one), (min), (max) },
+
+#define DEFINE(name, ...)                                      \
+	name##_HOOKS(ERASE, name)                              \
+	static const struct cc_param_info name##_param_info[] = { \
+		name##_PARAMS(PARAM_INFO)                      \
+		{ NULL, NULL, NULL, 0, 0, 0, 0 }               \
+	};
+CC_REGISTRY(DEFINE)
+
+#define HOOK_FIELD(A, hook) .hook = A##_##hook##_erased,
+#define ENTRY(id, title_, year_, paper_, kind_, status_)                             \
+	{ .name = #id, .title = title_, .paper = paper_, .kind = #kind_, .status = #status_, \
+	  .year = year_, .state_bytes = sizeof(struct id),                            \
+	  .param_count = sizeof(id##_param_info) / sizeof(id##_param_info[0]) - 1,   \
+	  .params = id##_param_info, id##_HOOKS(HOOK_FIELD, id) },
+
+const struct cc_algorithm cwnd_algorithms[] = { CC_REGISTRY(ENTRY) };
+const size_t cwnd_algorithm_count = sizeof(cwnd_algorithms) / sizeof(cwnd_algorithms[0]);
+
+/* Rust mirrors these structs; a test compares the sizes. */
+const size_t cwnd_struct_bytes[] = {
+	sizeof(struct cc_window), sizeof(struct cc_ack), sizeof(struct cc_algorithm), sizeof(struct cc_param_info),
+};
