@@ -1,1 +1,117 @@
+//! The question that a simulation answers: links, flows and the TCP stack of each flow.
+//!
+//! A [`Scenario`] is fully understood: no unit, default or preset is left to interpret. [`Scenario::from_toml`]
+//! reads one from text.
 
+use serde::Serialize;
+
+/// Everything a run depends on, but the seed of a repetition.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    pub name: String,
+    pub duration_ns: u64,
+    /// Seed of the first repetition; the others count up from it.
+    pub seed: u64,
+    pub repeat: u32,
+    pub samples: Samples,
+    /// In the order of the paths: access links, the shared ones, exit links.
+    pub links: Vec<Link>,
+    pub flows: Vec<Flow>,
+}
+
+/// Which time series are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Samples {
+    Off,
+    /// One row per flow and per link at every multiple of `interval_ns`, from 0 to the end.
+    Interval { interval_ns: u64 },
+    /// One row per flow at every change of its cwnd or ssthresh.
+    Change,
+}
+
+/// A FIFO link in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Link {
+    pub name: String,
+    pub rate_bps: u64,
+    /// One way.
+    pub delay_ns: u64,
+    /// Packets that the link holds before it drops an arrival: those waiting and the one being sent.
+    /// None: no limit.
+    pub buffer_pkts: Option<u32>,
+    /// Probability that a packet is lost on the wire, after it was sent.
+    pub per: f64,
+}
+
+/// One TCP connection with an unlimited amount of data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flow {
+    pub cca: Cca,
+    /// Indices into [`Scenario::links`], first hop first.
+    pub path: Vec<u32>,
+    /// From the receiver back to the sender: delays and the sending of an ACK on each link.
+    pub return_delay_ns: u64,
+    pub start_ns: u64,
+    /// The sender falls silent here; at most the duration.
+    pub stop_ns: u64,
+    pub payload_bytes: u32,
+    pub stack: Stack,
+}
+
+/// A congestion control algorithm and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cca {
+    pub name: String,
+    /// Every parameter as a person writes it, defaults included.
+    pub params: Vec<(String, String)>,
+}
+
+/// What the TCP of a flow does besides congestion control.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// The profile it began as: `linux` or `ns2`.
+    pub profile: String,
+    pub recovery: Recovery,
+    /// On the wire, on top of the payload.
+    pub header_bytes: u32,
+    /// A pure ACK on the wire.
+    pub ack_bytes: u32,
+    pub initial_window_pkts: u32,
+    /// None: no limit.
+    pub receive_window_pkts: Option<u32>,
+    /// Segments per ACK while they arrive in order; 1: every one.
+    pub ack_every_pkts: u32,
+    /// An ACK is delayed no longer than this.
+    pub ack_delay_ns: u64,
+    /// RFC 7323: every ACK gives an RTT sample, those of retransmissions too.
+    pub timestamps: bool,
+    pub initial_rto_ns: u64,
+    pub min_rto_ns: u64,
+    pub max_rto_ns: u64,
+    /// The kernel of 2007 restarted some algorithms at half of ssthresh after a fast retransmit.
+    pub restart_at_half_ssthresh: bool,
+    /// A retransmission counts as lost when what was sent three segments after it has been SACKed.
+    pub detect_lost_retransmissions: bool,
+    /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522).
+    pub undo_spurious_rto: bool,
+}
+
+/// How lost segments are repaired and what may be in flight meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// RFC 6675: the window is cut at once.
+    Sack,
+    /// RFC 9937: proportional rate reduction.
+    Prr,
+    /// Linux 2.6 and Agent/TCP/Linux of ns-2.35: one segment for every two ACKs until the window is met.
+    RateHalving,
+}
+
+impl Flow {
+    /// On the wire.
+    pub fn packet_bytes(&self) -> u32 {
+        self.payload_bytes + self.stack.header_bytes
+    }
+}

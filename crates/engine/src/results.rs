@@ -1,0 +1,83 @@
+//! What a run answers. The field names are those of the JSON and of the Parquet tables.
+
+use serde::Serialize;
+
+/// One run of one scenario with one seed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    pub seed: u64,
+    pub flows: Vec<FlowResult>,
+    pub links: Vec<LinkResult>,
+    #[serde(skip)]
+    pub flow_samples: FlowSamples,
+    #[serde(skip)]
+    pub link_samples: LinkSamples,
+    /// Data packets that entered the network.
+    #[serde(skip)]
+    pub packets: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowResult {
+    pub flow: u32,
+    pub cca: String,
+    pub start_s: f64,
+    pub stop_s: f64,
+    /// Retransmissions included.
+    pub sent_pkts: u64,
+    pub retransmitted_pkts: u64,
+    /// Reached the receiver, duplicates included.
+    pub delivered_pkts: u64,
+    /// Dropped by a queue or lost on a wire.
+    pub lost_pkts: u64,
+    pub timeouts: u64,
+    /// Bytes on the wire that reached the receiver, headers included, over the flow's own time.
+    pub throughput_mbps: f64,
+    /// Payload, in order, once, over the flow's own time.
+    pub goodput_mbps: f64,
+    /// Lost / sent.
+    pub loss_ratio: f64,
+    /// Over the RTT samples; null without one.
+    pub mean_rtt_ms: Option<f64>,
+    pub p95_rtt_ms: Option<f64>,
+    /// Over the flow's own time.
+    pub mean_cwnd_pkts: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkResult {
+    pub link: String,
+    /// Left the link at its far end.
+    pub delivered_pkts: u64,
+    /// Found the queue full.
+    pub dropped_pkts: u64,
+    /// Lost on the wire.
+    pub error_pkts: u64,
+    /// Time average of the packets held, the one being sent included.
+    pub mean_queue_pkts: f64,
+    pub max_queue_pkts: u64,
+    /// Share of the time in which the link was sending.
+    pub utilization: f64,
+}
+
+/// Time series of the flows, one entry per row in every column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSamples {
+    pub time_s: Vec<f64>,
+    pub flow: Vec<u32>,
+    pub cwnd_pkts: Vec<u32>,
+    pub ssthresh_pkts: Vec<u32>,
+    pub in_flight_pkts: Vec<u32>,
+    /// Smoothed; 0 before the first sample.
+    pub rtt_ms: Vec<f64>,
+    /// On the wire at the receiver, since the flow's previous row; 0 when samples are by change.
+    pub throughput_mbps: Vec<f64>,
+}
+
+/// Time series of the links.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSamples {
+    pub time_s: Vec<f64>,
+    pub link: Vec<u32>,
+    pub queue_pkts: Vec<u32>,
+}
