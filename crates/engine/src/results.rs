@@ -81,3 +81,30 @@ pub struct LinkSamples {
     pub link: Vec<u32>,
     pub queue_pkts: Vec<u32>,
 }
+
+/// Statistics over the repetitions of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Sum over the flows.
+    pub throughput_mbps: Estimate,
+    pub goodput_mbps: Estimate,
+    /// Lost / sent over all flows.
+    pub loss_ratio: Estimate,
+    /// Over all flows' means, weighted by their throughput.
+    pub mean_rtt_ms: Estimate,
+    /// Jain's index over the throughputs of the flows.
+    pub jain_fairness: Estimate,
+    /// Jain's index over throughput x base RTT of the flows.
+    pub rtt_fairness: Estimate,
+    pub utilization: Estimate,
+    pub timeouts: Estimate,
+}
+
+/// A mean with its 95 % confidence interval (Student's t); no interval for n < 2.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    pub mean: f64,
+    pub ci95_low: Option<f64>,
+    pub ci95_high: Option<f64>,
+    pub n: u32,
+}
