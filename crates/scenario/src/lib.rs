@@ -1,7 +1,17 @@
 //! The question that a simulation answers: links, flows and the TCP stack of each flow.
 //!
 //! A [`Scenario`] is fully understood: no unit, default or preset is left to interpret. [`Scenario::from_toml`]
-//! reads one from text.
+//! reads one from text, [`Scenario::describe`] tells what was understood.
+
+mod error;
+mod node;
+mod resolve;
+mod stack;
+mod understood;
+mod units;
+
+pub use error::Error;
+pub use understood::{FlowGroup, LinkGroup, Understood};
 
 use serde::Serialize;
 
@@ -25,7 +35,9 @@ pub struct Scenario {
 pub enum Samples {
     Off,
     /// One row per flow and per link at every multiple of `interval_ns`, from 0 to the end.
-    Interval { interval_ns: u64 },
+    Interval {
+        interval_ns: u64,
+    },
     /// One row per flow at every change of its cwnd or ssthresh.
     Change,
 }
@@ -107,6 +119,15 @@ pub enum Recovery {
     Prr,
     /// Linux 2.6 and Agent/TCP/Linux of ns-2.35: one segment for every two ACKs until the window is met.
     RateHalving,
+}
+
+impl Link {
+    /// How long the link is busy with a packet of `bytes`, rounded to a nanosecond.
+    pub fn sending_ns(&self, bytes: u32) -> u64 {
+        let bit_ns = u128::from(bytes) * 8 * 1_000_000_000;
+        let rate = u128::from(self.rate_bps.max(1));
+        ((bit_ns + rate / 2) / rate) as u64
+    }
 }
 
 impl Flow {

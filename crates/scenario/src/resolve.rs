@@ -1,0 +1,433 @@
+//! From the TOML to a [`Scenario`]: every default, unit and preset is settled here.
+
+use crate::error::{Error, Refusal, printable, quote, suggest};
+use crate::node::{Document, Node, Table, show};
+use crate::stack::{self, Profile};
+use crate::understood::bdp_bytes;
+use crate::units::{self, Buffer, DAY, HOUR, MICROSECOND, SECOND};
+use crate::{Cca, Flow, Link, Samples, Scenario, Stack};
+use std::ops::RangeInclusive;
+use std::path::Path;
+use toml::de::DeValue;
+
+const KEYS: [&str; 9] =
+    ["name", "duration", "seed", "repeat", "samples", "stack", "dumbbell", "chain", "flows"];
+const DUMBBELL_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "access"];
+const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
+const LINK_KEYS: [&str; 4] = ["rate", "delay", "buffer", "per"];
+const FLOW_KEYS: [&str; 9] =
+    ["cca", "count", "start", "stagger", "stop", "stop_stagger", "packet", "access_delay", "stack"];
+
+const NAME_CHARS_MAX: usize = 100;
+const FLOWS_MAX: u64 = 100_000;
+const CHAIN_LINKS_MAX: usize = 100;
+const INTERVALS_MAX: u64 = 1_000_000;
+const ROWS_MAX: u64 = 100_000_000;
+
+const DURATION_DEFAULT: u64 = 100 * SECOND;
+const INTERVALS_DEFAULT: u64 = 100;
+/// How much faster than the bottleneck an access link is that is given no rate.
+const ACCESS_SPEEDUP: u64 = 10;
+
+const RATE_EXAMPLE: &str = "give it like rate = \"1 Gbps\"";
+const DELAY_EXAMPLE: &str = "give it like delay = \"100 ms\", one way";
+const BUFFER_EXAMPLE: &str = "give it like buffer = \"1 BDP\" or \"6400 packets\"";
+const CCA_EXAMPLE: &str = "give it like cca = \"reno\"";
+
+/// A link whose buffer may still depend on the first flow's path.
+struct LinkDraft<'a> {
+    rate_bps: u64,
+    delay_ns: u64,
+    buffer: Buffer,
+    buffer_node: Option<Node<'a>>,
+    per: f64,
+}
+
+enum Topology<'a> {
+    Dumbbell { shared: LinkDraft<'a>, access: LinkDraft<'a> },
+    Chain(Vec<LinkDraft<'a>>),
+}
+
+/// The flows of one `[[flows]]`.
+struct Group {
+    cca: Cca,
+    start_stop_ns: Vec<(u64, u64)>,
+    access_delay_ns: Option<u64>,
+    payload_bytes: u32,
+    stack: Stack,
+}
+
+/// An algorithm's parameters as written.
+type Params<'a> = Vec<(&'a str, Node<'a>)>;
+
+impl Scenario {
+    /// Reads a scenario from TOML; README and `scenarios/` show its keys. `file` is what errors call the text;
+    /// its stem is the scenario's name unless the text has one. `custom` names algorithms that the caller
+    /// brings along: they win over those of the registry and get their parameters exactly as written.
+    pub fn from_toml(text: &str, file: &str, custom: &[&str]) -> Result<Scenario, Error> {
+        let document = Document { file, text };
+        let value = document.parse()?;
+        let root = document.root(&value).table(&KEYS)?;
+        let name = match root.read("name", name)? {
+            Some(name) => name,
+            None => stem(file),
+        };
+        let duration_ns = root
+            .read("duration", |v| units::time(v, 1..=10 * DAY, "more than 0, at most 10 days ('14400 min')"))?
+            .unwrap_or(DURATION_DEFAULT);
+        // Seeds count up from the first: all of them fit.
+        let seed = root.read("seed", |v| units::whole(v, 0..=i64::MAX as u64))?.unwrap_or(1);
+        let repeat = root.read("repeat", |v| units::whole(v, 1..=1_000_000))?.unwrap_or(1) as u32;
+        let topology = topology(&root)?;
+        let groups = groups(&root, &topology, duration_ns, custom)?;
+        let (links, flows) = build(&topology, groups)?;
+        let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
+        Ok(Scenario { name, duration_ns, seed, repeat, samples, links, flows })
+    }
+}
+
+fn name(value: &DeValue) -> Result<String, Refusal> {
+    let accepted = || format!("1 to {NAME_CHARS_MAX} printable characters");
+    let name =
+        value.as_str().ok_or_else(|| Refusal::new(format!("{} is not a text", show(value)), accepted()))?;
+    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) && printable(name) == name {
+        Ok(name.to_owned())
+    } else {
+        Err(Refusal::new(format!("{} is not a name", show(value)), accepted()))
+    }
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("scenario");
+    printable(stem).chars().take(NAME_CHARS_MAX).collect()
+}
+
+fn topology<'a>(root: &Table<'a>) -> Result<Topology<'a>, Error> {
+    match (root.get("dumbbell"), root.get("chain")) {
+        (Some(node), None) => dumbbell(&node.table(&DUMBBELL_KEYS)?),
+        (None, Some(node)) => chain(&node),
+        (Some(_), Some(chain)) => Err(chain.error("both [dumbbell] and [[chain]]", "give one of them")),
+        (None, None) => Err(root.missing("dumbbell", "give the links as [dumbbell] or [[chain]]")),
+    }
+}
+
+fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
+    let shared = link(table)?;
+    let mut access = LinkDraft {
+        rate_bps: shared.rate_bps * ACCESS_SPEEDUP,
+        delay_ns: 0,
+        buffer: Buffer::Unlimited,
+        buffer_node: None,
+        per: 0.0,
+    };
+    if let Some(node) = table.get("access") {
+        let table = node.table(&ACCESS_KEYS)?;
+        access.rate_bps = table.read("rate", units::rate)?.unwrap_or(access.rate_bps);
+        access.delay_ns = table.read("delay", delay)?.unwrap_or(access.delay_ns);
+        access.buffer = table.read("buffer", units::buffer)?.unwrap_or(access.buffer);
+        access.buffer_node = table.get("buffer");
+    }
+    Ok(Topology::Dumbbell { shared, access })
+}
+
+fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
+    let tables = node.tables("chain", &LINK_KEYS)?;
+    if tables.len() > CHAIN_LINKS_MAX {
+        return Err(node.error(format!("{} links", tables.len()), format!("at most {CHAIN_LINKS_MAX}")));
+    }
+    Ok(Topology::Chain(tables.iter().map(link).collect::<Result<_, _>>()?))
+}
+
+fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
+    let rate_bps = table.need("rate", RATE_EXAMPLE)?.read(units::rate)?;
+    let delay_ns = table.need("delay", DELAY_EXAMPLE)?.read(delay)?;
+    let buffer_node = table.need("buffer", BUFFER_EXAMPLE)?;
+    Ok(LinkDraft {
+        rate_bps,
+        delay_ns,
+        buffer: buffer_node.read(units::buffer)?,
+        buffer_node: Some(buffer_node),
+        per: table.read("per", units::error_rate)?.unwrap_or(0.0),
+    })
+}
+
+fn delay(value: &DeValue) -> Result<u64, Refusal> {
+    units::time(value, 0..=HOUR, "'0 s' to '60 min'")
+}
+
+fn groups(root: &Table, topology: &Topology, duration_ns: u64, custom: &[&str]) -> Result<Vec<Group>, Error> {
+    let node = root.need("flows", "give them as [[flows]]")?;
+    let mut groups = Vec::new();
+    let mut room = FLOWS_MAX;
+    for table in node.tables("flows", &FLOW_KEYS)? {
+        let count = table.read("count", |v| units::whole(v, 1..=FLOWS_MAX))?.unwrap_or(1);
+        room = match (room.checked_sub(count), table.get("count")) {
+            (Some(room), _) => room,
+            (None, at) => {
+                let found = format!("more than {FLOWS_MAX} flows in all");
+                return Err(at.as_ref().unwrap_or(&node).error(found, "that is the limit"));
+            }
+        };
+        groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom)?);
+    }
+    Ok(groups)
+}
+
+fn group(
+    table: &Table,
+    shared_stack: Option<Node>,
+    topology: &Topology,
+    count: u64,
+    duration_ns: u64,
+    custom: &[&str],
+) -> Result<Group, Error> {
+    let cca_node = table.need("cca", CCA_EXAMPLE)?;
+    let (name, params) = cca_draft(&cca_node, custom)?;
+    let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
+    let (profile, stack) = stack::resolve(&layers, &name)?;
+    let access_delay_ns = table.read("access_delay", delay)?;
+    if let (Topology::Chain(_), Some(node)) = (topology, table.get("access_delay")) {
+        return Err(node.error("a [[chain]] has no access links", "use a [dumbbell], or leave it out"));
+    }
+    Ok(Group {
+        start_stop_ns: times(table, count, duration_ns)?,
+        access_delay_ns,
+        payload_bytes: table
+            .read("packet", |v| units::bytes(v, 1..=65_000))?
+            .unwrap_or(profile.payload_bytes()),
+        cca: if custom.contains(&name.as_str()) {
+            custom_cca(name, params)?
+        } else {
+            cca(&cca_node, &name, params, profile)?
+        },
+        stack,
+    })
+}
+
+/// When each flow of a group starts and stops.
+fn times(table: &Table, count: u64, duration_ns: u64) -> Result<Vec<(u64, u64)>, Error> {
+    let limits = format!("'0 s' to the duration, '{}'", units::show_time(duration_ns));
+    let within: RangeInclusive<u64> = 0..=duration_ns;
+    let read = |key, default| {
+        table.read(key, |v| units::time(v, within.clone(), &limits)).map(|time| time.unwrap_or(default))
+    };
+    let start_ns = read("start", 0)?;
+    let stagger_ns = read("stagger", 0)?;
+    let stop_ns = read("stop", duration_ns)?;
+    let stop_stagger_ns = read("stop_stagger", 0)?;
+    let times = |k: u64| {
+        let start = start_ns.saturating_add(k.saturating_mul(stagger_ns));
+        let stop = stop_ns.saturating_sub(k.saturating_mul(stop_stagger_ns));
+        (start, stop)
+    };
+    // The last flow starts last and stops first.
+    let (start, stop) = times(count - 1);
+    if start < stop {
+        return Ok((0..count).map(times).collect());
+    }
+    let node = ["stagger", "stop_stagger", "stop", "start"].into_iter().find_map(|key| table.get(key));
+    Err(node.as_ref().unwrap_or(table.node()).error(
+        format!(
+            "flow {count} of {count} would start at {} and stop at {}",
+            units::show_time(start),
+            units::show_time(stop)
+        ),
+        "each flow starts before it stops",
+    ))
+}
+
+/// The name and the parameters as written.
+fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>), Error> {
+    let (name_node, params) = match node.value() {
+        DeValue::String(_) => (node.clone(), Vec::new()),
+        _ => {
+            let table = node.any_table("an algorithm")?;
+            let name = table.need("name", CCA_EXAMPLE)?;
+            (name, table.entries().filter(|(key, _)| *key != "name").collect())
+        }
+    };
+    let name = name_node.read(|value| {
+        let name = value
+            .as_str()
+            .ok_or_else(|| Refusal::new(format!("{} is not an algorithm", show(value)), CCA_EXAMPLE))?;
+        let known = cwnd_algorithms::all();
+        let names = || custom.iter().copied().chain(known.iter().map(|a| a.name.as_str()));
+        if names().any(|known| known == name) {
+            Ok(name.to_owned())
+        } else {
+            Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest(name, names())))
+        }
+    })?;
+    Ok((name, params))
+}
+
+fn custom_cca(name: String, params: Params) -> Result<Cca, Error> {
+    let params = params
+        .into_iter()
+        .map(|(param, node)| Ok((param.to_owned(), node.read(param_value)?)))
+        .collect::<Result<_, Error>>()?;
+    Ok(Cca { name, params })
+}
+
+/// An algorithm of the registry: its defaults, then the profile's, then what the scenario sets.
+fn cca(node: &Node, name: &str, params: Params, profile: Profile) -> Result<Cca, Error> {
+    let refuse = |node: &Node, error: cwnd_algorithms::Error| {
+        let refusal = param_refusal(error);
+        node.error(refusal.found, refusal.accepted)
+    };
+    let algorithm = cwnd_algorithms::find(name).map_err(|error| refuse(node, error))?;
+    let mut values = algorithm.defaults();
+    for (param, value) in profile.params(name) {
+        algorithm.set(&mut values, param, value).map_err(|error| refuse(node, error))?;
+    }
+    for (param, node) in params {
+        let value = node.read(param_value)?;
+        algorithm.set(&mut values, param, &value).map_err(|error| refuse(&node, error))?;
+    }
+    let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok(Cca { name: algorithm.name, params })
+}
+
+fn param_value(value: &DeValue) -> Result<String, Refusal> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Float(number) => Ok(number.as_str().to_owned()),
+        DeValue::Boolean(flag) => Ok(flag.to_string()),
+        _ => units::integer(value).map(|number| number.to_string()).ok_or_else(|| {
+            Refusal::new(format!("{} is not a parameter's value", show(value)), "a number or a text")
+        }),
+    }
+}
+
+fn param_refusal(error: cwnd_algorithms::Error) -> Refusal {
+    use cwnd_algorithms::Error::*;
+    match error {
+        UnknownAlgorithm { name, nearest } => {
+            Refusal::new(format!("unknown algorithm {}", quote(&name)), suggest(&name, nearest.as_deref()))
+        }
+        UnknownParam { algorithm, accepted, .. } if accepted.is_empty() => {
+            Refusal::new("unknown parameter", format!("'{algorithm}' has none"))
+        }
+        UnknownParam { name, accepted, .. } => Refusal::new("unknown parameter", suggest(&name, accepted)),
+        BadValue { found, accepted, .. } => {
+            Refusal::new(format!("{} is not accepted", quote(&found)), accepted)
+        }
+    }
+}
+
+fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Samples, Error> {
+    let interval = |intervals: u64| Samples::Interval { interval_ns: duration_ns / intervals };
+    let Some(node) = root.get("samples") else {
+        let interval_ns = (duration_ns / INTERVALS_DEFAULT).max(MICROSECOND);
+        return Ok(Samples::Interval { interval_ns });
+    };
+    let samples = node.read(|value| match value.as_str() {
+        Some("off") => Ok(Samples::Off),
+        Some("change") => Ok(Samples::Change),
+        Some(text) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+            let limits = "'1 us' to the duration's limit of 10 days";
+            let interval_ns = units::time(value, MICROSECOND..=10 * DAY, limits)?;
+            Ok(Samples::Interval { interval_ns })
+        }
+        None if units::integer(value).is_some() => units::whole(value, 1..=INTERVALS_MAX).map(interval),
+        _ => {
+            let accepted = "a number of intervals like 100, an interval like '100 ms', 'change' or 'off'";
+            Err(Refusal::new(format!("{} is not a choice of samples", show(value)), accepted))
+        }
+    })?;
+    let Samples::Interval { interval_ns } = samples else { return Ok(samples) };
+    if interval_ns < MICROSECOND {
+        let accepted = format!("at most {}: an interval is at least 1 us", duration_ns / MICROSECOND);
+        return Err(node.error("too many intervals for this duration", accepted));
+    }
+    let intervals = duration_ns / interval_ns;
+    if intervals > INTERVALS_MAX {
+        return Err(node.error(format!("{intervals} intervals"), format!("at most {INTERVALS_MAX}")));
+    }
+    let rows = intervals * rows_per_interval;
+    if rows > ROWS_MAX {
+        let found = format!("{rows} rows for all flows and links");
+        return Err(node.error(found, format!("at most {ROWS_MAX}: take longer intervals, or 'off'")));
+    }
+    Ok(samples)
+}
+
+fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow>), Error> {
+    let count: usize = groups.iter().map(|group| group.start_stop_ns.len()).sum();
+    let first = &groups[0];
+    let packet_bytes = first.payload_bytes + first.stack.header_bytes;
+    let delays_ns = match topology {
+        Topology::Dumbbell { shared, access } => {
+            shared.delay_ns + 2 * first.access_delay_ns.unwrap_or(access.delay_ns)
+        }
+        Topology::Chain(links) => links.iter().map(|link| link.delay_ns).sum(),
+    };
+    let finish = |draft: &LinkDraft, name: String, delay_ns: u64| -> Result<Link, Error> {
+        Ok(Link {
+            name,
+            rate_bps: draft.rate_bps,
+            delay_ns,
+            buffer_pkts: draft.buffer_pkts(2 * delays_ns, packet_bytes)?,
+            per: draft.per,
+        })
+    };
+    let links = match topology {
+        Topology::Dumbbell { shared, access } => {
+            let edges = |side: &str| -> Result<Vec<Link>, Error> {
+                let delays = groups.iter().flat_map(|group| {
+                    group.start_stop_ns.iter().map(|_| group.access_delay_ns.unwrap_or(access.delay_ns))
+                });
+                delays.enumerate().map(|(i, delay)| finish(access, format!("{side}-{i}"), delay)).collect()
+            };
+            let mut links = edges("access")?;
+            links.push(finish(shared, "bottleneck".to_owned(), shared.delay_ns)?);
+            links.extend(edges("exit")?);
+            links
+        }
+        Topology::Chain(drafts) => drafts
+            .iter()
+            .enumerate()
+            .map(|(i, draft)| finish(draft, format!("link-{i}"), draft.delay_ns))
+            .collect::<Result<_, _>>()?,
+    };
+    let mut flows = Vec::with_capacity(count);
+    for group in groups {
+        for (start_ns, stop_ns) in group.start_stop_ns {
+            let path: Vec<u32> = match topology {
+                Topology::Dumbbell { .. } => {
+                    [flows.len(), count, count + 1 + flows.len()].map(|i| i as u32).into()
+                }
+                Topology::Chain(_) => (0..links.len() as u32).collect(),
+            };
+            let back = |link: &Link| link.delay_ns + link.sending_ns(group.stack.ack_bytes);
+            flows.push(Flow {
+                cca: group.cca.clone(),
+                return_delay_ns: path.iter().map(|i| back(&links[*i as usize])).sum(),
+                path,
+                start_ns,
+                stop_ns,
+                payload_bytes: group.payload_bytes,
+                stack: group.stack.clone(),
+            });
+        }
+    }
+    Ok((links, flows))
+}
+
+impl LinkDraft<'_> {
+    fn buffer_pkts(&self, rtt_ns: u64, packet_bytes: u32) -> Result<Option<u32>, Error> {
+        let bdps = match self.buffer {
+            Buffer::Unlimited => return Ok(None),
+            Buffer::Packets(count) => return Ok(Some(count)),
+            Buffer::Bdp(bdps) => bdps,
+        };
+        let bdp_pkts = bdp_bytes(self.rate_bps, rtt_ns) / f64::from(packet_bytes);
+        let count = (bdps * bdp_pkts).round();
+        match &self.buffer_node {
+            Some(node) if count < 1.0 || count > units::PACKETS_MAX as f64 => {
+                Err(node.error(format!("{count} packets on this path"), units::packet_limits()))
+            }
+            _ => Ok(Some(count as u32)),
+        }
+    }
+}

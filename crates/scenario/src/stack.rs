@@ -1,0 +1,229 @@
+//! Profiles: what a TCP stack does unless the scenario says otherwise.
+
+use crate::error::{Error, Refusal, suggest};
+use crate::node::{Node, Table, show};
+use crate::units::{self, HOUR, MILLISECOND, SECOND};
+use crate::{Recovery, Stack};
+use toml::de::DeValue;
+
+const KEYS: [&str; 15] = [
+    "profile",
+    "recovery",
+    "header",
+    "ack",
+    "initial_window",
+    "receive_window",
+    "ack_every",
+    "ack_delay",
+    "timestamps",
+    "initial_rto",
+    "min_rto",
+    "max_rto",
+    "restart_at_half_ssthresh",
+    "detect_lost_retransmissions",
+    "undo_spurious_rto",
+];
+
+/// The stacks that exist in some world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Today's kernel.
+    Linux,
+    /// Agent/TCP/Linux of ns-2.35 (algorithms of Linux 2.6.22) and a SACK sink.
+    Ns2,
+}
+
+const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
+
+const RECOVERIES: [(&str, Recovery); 3] =
+    [("sack", Recovery::Sack), ("prr", Recovery::Prr), ("rate-halving", Recovery::RateHalving)];
+
+/// Parameters that a profile's own build of an algorithm has. What a scenario sets wins.
+const PARAMS: [(Profile, &str, &str, &str); 3] = [
+    // CUBIC 2.1: its own cube root and clock, and beta = 819/1024.
+    (Profile::Ns2, "cubic", "arithmetic", "ns2"),
+    (Profile::Ns2, "cubic", "beta", "0.8"),
+    // tcp_compound.c of 2.6: the delay window in halves of a packet.
+    (Profile::Ns2, "compound", "arithmetic", "ns2"),
+];
+
+/// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
+/// retransmit. BIC, CUBIC, H-TCP and Veno had none; Westwood had its own.
+const MIN_CWND: [&str; 9] =
+    ["reno", "highspeed", "scalable", "hybla", "illinois", "compound", "yeah", "vegas", "lp"];
+
+impl Profile {
+    fn name(self) -> &'static str {
+        match self {
+            Profile::Linux => "linux",
+            Profile::Ns2 => "ns2",
+        }
+    }
+
+    fn parse(value: &DeValue) -> Result<Self, Refusal> {
+        let name = value.as_str().unwrap_or("");
+        PROFILES.into_iter().find(|profile| profile.name() == name).ok_or_else(|| {
+            Refusal::new(format!("{} is not a stack profile", show(value)), "there are 'linux' and 'ns2'")
+        })
+    }
+
+    /// Bytes of payload in a packet.
+    pub fn payload_bytes(self) -> u32 {
+        match self {
+            Profile::Linux => 1448, // an Ethernet MTU of 1500 less IP, TCP and timestamps
+            Profile::Ns2 => 1000,   // packetSize_
+        }
+    }
+
+    /// The parameters that this world's build of `algorithm` has.
+    pub fn params(self, algorithm: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+        PARAMS
+            .into_iter()
+            .filter(move |(profile, name, ..)| *profile == self && *name == algorithm)
+            .map(|(_, _, param, value)| (param, value))
+    }
+
+    fn stack(self, timestamps: bool, algorithm: &str) -> Stack {
+        match self {
+            Profile::Linux => {
+                // Ethernet 14, IP 20, TCP 20, timestamps 12.
+                let header_bytes = if timestamps { 66 } else { 54 };
+                Stack {
+                    profile: self.name().to_owned(),
+                    recovery: Recovery::Prr, // since 3.2
+                    header_bytes,
+                    ack_bytes: header_bytes,
+                    initial_window_pkts: 10, // RFC 6928
+                    receive_window_pkts: None,
+                    ack_every_pkts: 2,              // RFC 5681
+                    ack_delay_ns: 40 * MILLISECOND, // TCP_DELACK_MIN
+                    timestamps,
+                    initial_rto_ns: SECOND,        // TCP_TIMEOUT_INIT, RFC 6298
+                    min_rto_ns: 200 * MILLISECOND, // TCP_RTO_MIN
+                    max_rto_ns: 120 * SECOND,      // TCP_RTO_MAX
+                    restart_at_half_ssthresh: false,
+                    detect_lost_retransmissions: false,
+                    undo_spurious_rto: true, // tcp_try_undo_loss
+                }
+            }
+            Profile::Ns2 => {
+                // tcpip_base_hdr_size_ 40, ts_option_size_ 10.
+                let header_bytes = if timestamps { 50 } else { 40 };
+                Stack {
+                    profile: self.name().to_owned(),
+                    recovery: Recovery::RateHalving, // next_pkts_in_flight_
+                    header_bytes,
+                    ack_bytes: header_bytes,
+                    initial_window_pkts: 2,          // snd_cwnd at reset
+                    receive_window_pkts: None,       // LinuxTcpAgent::window() ignores window_
+                    ack_every_pkts: 1,               // TCPSink/Sack1
+                    ack_delay_ns: 100 * MILLISECOND, // interval_ of TCPSink/DelAck
+                    timestamps,
+                    initial_rto_ns: 3 * SECOND,    // rtxcur_init_
+                    min_rto_ns: 200 * MILLISECOND, // minrto_ of Agent/TCP/Linux
+                    max_rto_ns: 120 * SECOND,      // maxrto_ of Agent/TCP/Linux
+                    restart_at_half_ssthresh: MIN_CWND.contains(&algorithm),
+                    detect_lost_retransmissions: true, // ScoreBoard1
+                    undo_spurious_rto: false,
+                }
+            }
+        }
+    }
+}
+
+/// The stack of a flow: the profile that the last of `layers` names, then what each of them sets.
+pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Error> {
+    let mut profile = Profile::Linux;
+    let mut timestamps = true;
+    let mut tables = Vec::new();
+    for layer in layers {
+        if layer.value().is_str() {
+            profile = layer.read(Profile::parse)?;
+            continue;
+        }
+        let table = layer.table(&KEYS)?;
+        profile = table.read("profile", Profile::parse)?.unwrap_or(profile);
+        timestamps = table.read("timestamps", units::flag)?.unwrap_or(timestamps);
+        tables.push(table);
+    }
+    let mut stack = profile.stack(timestamps, algorithm);
+    for table in &tables {
+        apply(table, &mut stack)?;
+    }
+    check_rto(&tables, &stack)?;
+    Ok((profile, stack))
+}
+
+fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
+    fn set<T>(
+        table: &Table,
+        key: &str,
+        field: &mut T,
+        parse: impl FnOnce(&DeValue) -> Result<T, Refusal>,
+    ) -> Result<(), Error> {
+        if let Some(value) = table.read(key, parse)? {
+            *field = value;
+        }
+        Ok(())
+    }
+    let bytes = |value: &DeValue| units::bytes(value, 1..=1000);
+    let rto = |value: &DeValue| units::time(value, MILLISECOND..=HOUR, "'1 ms' to '60 min'");
+    set(table, "recovery", &mut stack.recovery, recovery)?;
+    set(table, "header", &mut stack.header_bytes, bytes)?;
+    set(table, "ack", &mut stack.ack_bytes, bytes)?;
+    set(table, "initial_window", &mut stack.initial_window_pkts, units::initial_window)?;
+    set(table, "receive_window", &mut stack.receive_window_pkts, units::packets)?;
+    set(table, "ack_every", &mut stack.ack_every_pkts, |v| units::whole(v, 1..=1000).map(|n| n as u32))?;
+    set(table, "ack_delay", &mut stack.ack_delay_ns, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"))?;
+    set(table, "initial_rto", &mut stack.initial_rto_ns, rto)?;
+    set(table, "min_rto", &mut stack.min_rto_ns, rto)?;
+    set(table, "max_rto", &mut stack.max_rto_ns, rto)?;
+    set(table, "restart_at_half_ssthresh", &mut stack.restart_at_half_ssthresh, units::flag)?;
+    set(table, "detect_lost_retransmissions", &mut stack.detect_lost_retransmissions, units::flag)?;
+    set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)
+}
+
+fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {
+    let name = value.as_str().unwrap_or("");
+    RECOVERIES.into_iter().find(|(known, _)| *known == name).map(|(_, recovery)| recovery).ok_or_else(|| {
+        let known = RECOVERIES.map(|(known, _)| known);
+        Refusal::new(format!("{} is not a recovery", show(value)), suggest(name, known))
+    })
+}
+
+fn check_rto(tables: &[Table], stack: &Stack) -> Result<(), Error> {
+    let late = match stack.max_rto_ns {
+        max if stack.min_rto_ns > max => "min_rto",
+        max if stack.initial_rto_ns > max => "initial_rto",
+        _ => return Ok(()),
+    };
+    match tables.iter().rev().find_map(|table| table.get("max_rto").or_else(|| table.get(late))) {
+        Some(node) => Err(node.error(
+            format!("{late} would be above max_rto"),
+            format!("min_rto and initial_rto are at most max_rto ({})", units::show_time(stack.max_rto_ns)),
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_of_a_profile_is_one_of_its_algorithm() {
+        for (profile, name, param, value) in PARAMS {
+            let Ok(algorithm) = cwnd_algorithms::find(name) else { continue };
+            let set = algorithm.set(&mut algorithm.defaults(), param, value);
+            assert_eq!(set, Ok(()), "{profile:?} {name} {param} {value}");
+        }
+    }
+
+    #[test]
+    fn the_ns2_profile_halves_the_restart_window_of_the_modules_that_did() {
+        for (name, restarts) in [("reno", true), ("compound", true), ("cubic", false), ("elastic", false)] {
+            assert_eq!(Profile::Ns2.stack(true, name).restart_at_half_ssthresh, restarts, "{name}");
+            assert!(!Profile::Linux.stack(true, name).restart_at_half_ssthresh, "{name}");
+        }
+    }
+}

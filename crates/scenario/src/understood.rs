@@ -1,0 +1,209 @@
+//! What a person wants to know about a scenario before running it.
+
+use crate::{Cca, Flow, Link, Samples, Scenario, Stack};
+use serde::Serialize;
+
+/// A scenario as a person would describe it; equal neighbours are told together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Understood {
+    pub name: String,
+    pub duration_s: f64,
+    pub seed: u64,
+    pub repeat: u32,
+    pub samples: Samples,
+    pub links: Vec<LinkGroup>,
+    pub flows: Vec<FlowGroup>,
+}
+
+/// Links in a row that differ in their names only.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkGroup {
+    /// `bottleneck`, or `access-0..3` for the first and the last of several.
+    pub name: String,
+    pub count: u32,
+    pub rate_bps: u64,
+    /// One way.
+    pub delay_ms: f64,
+    /// None: no limit, as in the next two.
+    pub buffer_pkts: Option<u32>,
+    /// Of this link's rate and the first flow that crosses it; None also without any delay.
+    pub buffer_bdp: Option<f64>,
+    /// What a full buffer adds to the first such flow's RTT.
+    pub buffer_ms: Option<f64>,
+    /// Probability that a packet is lost on the wire.
+    pub per: f64,
+}
+
+/// Flows in a row that differ in start and stop only.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowGroup {
+    /// Index of the first in [`Scenario::flows`].
+    pub first: u32,
+    pub count: u32,
+    pub cca: Cca,
+    /// Of the first and of the last flow.
+    pub start_s: [f64; 2],
+    /// Of the first and of the last flow.
+    pub stop_s: [f64; 2],
+    pub payload_bytes: u32,
+    /// On the wire.
+    pub packet_bytes: u32,
+    /// [`Scenario::rtt_ns`] in milliseconds.
+    pub rtt_ms: f64,
+    /// The slowest link of the path.
+    pub bottleneck: String,
+    /// [`Scenario::bdp_pkts`].
+    pub bdp_pkts: f64,
+    /// The same on the wire.
+    pub bdp_bytes: f64,
+    /// Packets per second that the slowest link carries without loss or competition.
+    pub capacity_pkts_per_s: f64,
+    pub stack: Stack,
+}
+
+impl Scenario {
+    /// Both ways without queueing: delays, and the sending of one data packet and of one ACK on each link.
+    ///
+    /// # Panics
+    /// Like the other methods here: if there is no such flow.
+    pub fn rtt_ns(&self, flow: usize) -> u64 {
+        let flow = &self.flows[flow];
+        let there: u64 =
+            self.path(flow).map(|link| link.delay_ns + link.sending_ns(flow.packet_bytes())).sum();
+        there + flow.return_delay_ns
+    }
+
+    /// The slowest link of the flow's path; the first of several.
+    pub fn bottleneck(&self, flow: usize) -> &Link {
+        let slowest = self.path(&self.flows[flow]).min_by_key(|link| link.rate_bps);
+        slowest.expect("a path has links")
+    }
+
+    /// Bandwidth-delay product: the slowest link's rate times the delays of both ways, in packets on the wire.
+    pub fn bdp_pkts(&self, flow: usize) -> f64 {
+        bdp_bytes(self.bottleneck(flow).rate_bps, self.delays_ns(&self.flows[flow]))
+            / f64::from(self.flows[flow].packet_bytes())
+    }
+
+    /// The scenario for a reader: equal flows and links together, with RTTs, BDPs and capacities.
+    pub fn describe(&self) -> Understood {
+        Understood {
+            name: self.name.clone(),
+            duration_s: seconds(self.duration_ns),
+            seed: self.seed,
+            repeat: self.repeat,
+            samples: self.samples,
+            links: self.link_groups(),
+            flows: self.flow_groups(),
+        }
+    }
+
+    fn path<'a>(&'a self, flow: &'a Flow) -> impl Iterator<Item = &'a Link> {
+        flow.path.iter().map(|i| &self.links[*i as usize])
+    }
+
+    fn delays_ns(&self, flow: &Flow) -> u64 {
+        2 * self.path(flow).map(|link| link.delay_ns).sum::<u64>()
+    }
+
+    fn link_groups(&self) -> Vec<LinkGroup> {
+        let mut crossed_by: Vec<Option<&Flow>> = vec![None; self.links.len()];
+        for flow in &self.flows {
+            for link in &flow.path {
+                crossed_by[*link as usize].get_or_insert(flow);
+            }
+        }
+        let links: Vec<(&Link, LinkGroup)> = self
+            .links
+            .iter()
+            .zip(crossed_by)
+            .map(|(link, flow)| (link, self.link_group(link, flow)))
+            .collect();
+        let alike = |a: &(&Link, LinkGroup), b: &(&Link, LinkGroup)| {
+            stem(&a.0.name) == stem(&b.0.name) && LinkGroup { name: a.1.name.clone(), ..b.1.clone() } == a.1
+        };
+        links
+            .chunk_by(alike)
+            .map(|run| {
+                let (first, last) = (&run[0].1, &run[run.len() - 1].1);
+                let name = match last.name.rsplit_once('-') {
+                    Some((_, number)) if run.len() > 1 => format!("{}..{number}", first.name),
+                    _ => first.name.clone(),
+                };
+                LinkGroup { name, count: run.len() as u32, ..first.clone() }
+            })
+            .collect()
+    }
+
+    fn link_group(&self, link: &Link, flow: Option<&Flow>) -> LinkGroup {
+        let of = |pkts: Option<u32>, unit: &dyn Fn(&Flow) -> f64| {
+            let parts = f64::from(pkts?) / unit(flow?);
+            parts.is_finite().then_some(parts)
+        };
+        let bdp_pkts =
+            |flow: &Flow| bdp_bytes(link.rate_bps, self.delays_ns(flow)) / f64::from(flow.packet_bytes());
+        let pkts_per_ms = |flow: &Flow| pkts_per_s(link, flow) / 1e3;
+        LinkGroup {
+            name: link.name.clone(),
+            count: 1,
+            rate_bps: link.rate_bps,
+            delay_ms: link.delay_ns as f64 / 1e6,
+            buffer_pkts: link.buffer_pkts,
+            buffer_bdp: of(link.buffer_pkts, &bdp_pkts),
+            buffer_ms: of(link.buffer_pkts, &pkts_per_ms),
+            per: link.per,
+        }
+    }
+
+    fn flow_groups(&self) -> Vec<FlowGroup> {
+        let flows: Vec<usize> = (0..self.flows.len()).collect();
+        let shape = |flow| self.path(flow).map(|link| (link.rate_bps, link.delay_ns));
+        let alike = |a: &usize, b: &usize| {
+            let (a, b) = (&self.flows[*a], &self.flows[*b]);
+            a.cca == b.cca
+                && a.stack == b.stack
+                && a.payload_bytes == b.payload_bytes
+                && a.return_delay_ns == b.return_delay_ns
+                && shape(a).eq(shape(b))
+        };
+        flows.chunk_by(alike).map(|run| self.flow_group(run[0], run[run.len() - 1])).collect()
+    }
+
+    fn flow_group(&self, first: usize, last: usize) -> FlowGroup {
+        let (flow, end) = (&self.flows[first], &self.flows[last]);
+        let bottleneck = self.bottleneck(first);
+        FlowGroup {
+            first: first as u32,
+            count: (last - first + 1) as u32,
+            cca: flow.cca.clone(),
+            start_s: [seconds(flow.start_ns), seconds(end.start_ns)],
+            stop_s: [seconds(flow.stop_ns), seconds(end.stop_ns)],
+            payload_bytes: flow.payload_bytes,
+            packet_bytes: flow.packet_bytes(),
+            rtt_ms: self.rtt_ns(first) as f64 / 1e6,
+            bottleneck: bottleneck.name.clone(),
+            bdp_pkts: self.bdp_pkts(first),
+            bdp_bytes: bdp_bytes(bottleneck.rate_bps, self.delays_ns(flow)),
+            capacity_pkts_per_s: pkts_per_s(bottleneck, flow),
+            stack: flow.stack.clone(),
+        }
+    }
+}
+
+/// Bytes that fill a path of `rate_bps` for `rtt_ns`.
+pub fn bdp_bytes(rate_bps: u64, rtt_ns: u64) -> f64 {
+    rate_bps as f64 * rtt_ns as f64 / 8e9
+}
+
+fn pkts_per_s(link: &Link, flow: &Flow) -> f64 {
+    link.rate_bps as f64 / 8.0 / f64::from(flow.packet_bytes())
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// A link's name without its number.
+fn stem(name: &str) -> &str {
+    name.rsplit_once('-').map_or(name, |(stem, _)| stem)
+}

@@ -1,0 +1,290 @@
+//! Numbers with units, parsed exactly from their decimal text.
+
+use crate::error::Refusal;
+use crate::node::show;
+use std::ops::RangeInclusive;
+use toml::de::DeValue;
+
+pub const MICROSECOND: u64 = 1_000;
+pub const MILLISECOND: u64 = 1_000_000;
+pub const SECOND: u64 = 1_000_000_000;
+pub const HOUR: u64 = 3600 * SECOND;
+pub const DAY: u64 = 24 * HOUR;
+
+/// Packets that a buffer or a window can be limited to.
+pub const PACKETS_MAX: u64 = (1 << 31) - 1;
+
+/// How a link's buffer may be written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    Packets(u32),
+    /// In bandwidth-delay products of the link's rate and the first flow's path.
+    Bdp(f64),
+    Unlimited,
+}
+
+/// What a quantity is measured in.
+struct Kind {
+    name: &'static str,
+    accepted: &'static str,
+    /// Each unit and how many of the smallest it has.
+    units: &'static [(&'static str, u128)],
+    /// A number without a unit is in the smallest one; a fraction of that is an error.
+    counted: bool,
+}
+
+const TIME: Kind = Kind {
+    name: "a time",
+    accepted: "write it like '100 ms' (ns, us, ms, s, min)",
+    units: &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)],
+    counted: false,
+};
+
+const RATE: Kind = Kind {
+    name: "a rate",
+    accepted: "write it like '1 Gbps' (bps, kbps, Mbps, Gbps, Tbps)",
+    units: &[
+        ("bps", 1),
+        ("kbps", 1_000),
+        ("Mbps", 1_000_000),
+        ("Gbps", 1_000_000_000),
+        ("Tbps", 1_000_000_000_000),
+    ],
+    counted: false,
+};
+
+const BYTES: Kind = Kind {
+    name: "a size in bytes",
+    accepted: "write it in bytes, like 1448 or '1448 bytes'",
+    units: &[("bytes", 1), ("byte", 1)],
+    counted: true,
+};
+
+const PACKETS: Kind = Kind {
+    name: "a number of packets",
+    accepted: "write it like 50, '50 packets' or 'unlimited'",
+    units: PACKET_UNITS,
+    counted: true,
+};
+
+const BUFFER: Kind = Kind {
+    name: "a buffer",
+    accepted: "write it in packets or in BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'",
+    units: PACKET_UNITS,
+    counted: true,
+};
+
+const PACKET_UNITS: &[(&str, u128)] = &[("packets", 1), ("packet", 1), ("pkts", 1), ("pkt", 1)];
+
+/// Nanoseconds. A fraction of one is rounded.
+pub fn time(value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result<u64, Refusal> {
+    TIME.parse(value, range, limits)
+}
+
+/// Bits per second.
+pub fn rate(value: &DeValue) -> Result<u64, Refusal> {
+    RATE.parse(value, 1..=100_000_000_000_000, "'1 bps' to '100 Tbps'")
+}
+
+pub fn bytes(value: &DeValue, range: RangeInclusive<u64>) -> Result<u32, Refusal> {
+    let limits = format!("{} to {} bytes", range.start(), range.end());
+    BYTES.parse(value, range, &limits).map(|bytes| bytes as u32)
+}
+
+/// None: unlimited.
+pub fn packets(value: &DeValue) -> Result<Option<u32>, Refusal> {
+    if value.as_str() == Some("unlimited") {
+        return Ok(None);
+    }
+    PACKETS.parse(value, 1..=PACKETS_MAX, &packet_limits()).map(|count| Some(count as u32))
+}
+
+pub fn initial_window(value: &DeValue) -> Result<u32, Refusal> {
+    let kind = Kind { accepted: "write it like 10 or '10 packets'", ..PACKETS };
+    kind.parse(value, 1..=1000, "1 to 1000 packets").map(|count| count as u32)
+}
+
+pub fn buffer(value: &DeValue) -> Result<Buffer, Refusal> {
+    if let Some(text) = value.as_str() {
+        if text == "unlimited" {
+            return Ok(Buffer::Unlimited);
+        }
+        if let (number, "BDP") = split(text.trim()) {
+            let factor: f64 = number.parse().map_err(|_| BUFFER.refuse(value))?;
+            if factor > 0.0 && factor.is_finite() {
+                return Ok(Buffer::Bdp(factor));
+            }
+            return Err(Refusal::new(format!("{} is out of range", show(value)), packet_limits()));
+        }
+    }
+    let count = BUFFER.parse(value, 1..=PACKETS_MAX, &packet_limits())?;
+    Ok(Buffer::Packets(count as u32))
+}
+
+pub fn packet_limits() -> String {
+    format!("1 to {PACKETS_MAX} packets, or 'unlimited'")
+}
+
+/// A plain whole number.
+pub fn whole(value: &DeValue, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
+    let accepted = || format!("{} to {}", range.start(), range.end());
+    let number = integer(value)
+        .ok_or_else(|| Refusal::new(format!("{} is not a whole number", show(value)), accepted()))?;
+    u64::try_from(number)
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| Refusal::new(format!("{} is out of range", show(value)), accepted()))
+}
+
+/// The probability of a packet error: at least 0, less than 1.
+pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
+    let accepted = "a probability from 0 to less than 1, like 1e-5";
+    let number = match value {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => integer(value).map(|number| number as f64),
+    };
+    match number {
+        None => Err(Refusal::new(format!("{} is not a number", show(value)), accepted)),
+        Some(1.0) => Err(Refusal::new(format!("with {} nothing would arrive", show(value)), accepted)),
+        // Adding 0 makes -0 plain.
+        Some(per) if (0.0..1.0).contains(&per) => Ok(per + 0.0),
+        Some(_) => Err(Refusal::new(format!("{} is not a probability", show(value)), accepted)),
+    }
+}
+
+pub fn flag(value: &DeValue) -> Result<bool, Refusal> {
+    value
+        .as_bool()
+        .ok_or_else(|| Refusal::new(format!("{} is not a yes or no", show(value)), "true or false"))
+}
+
+pub fn integer(value: &DeValue) -> Option<i128> {
+    let number = value.as_integer()?;
+    i128::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+impl Kind {
+    fn parse(&self, value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result<u64, Refusal> {
+        let text = text(value).ok_or_else(|| self.refuse(value))?;
+        let (number, unit) = split(&text);
+        let number = Decimal::parse(number).ok_or_else(|| self.refuse(value))?;
+        if unit.is_empty() && !self.counted {
+            return Err(Refusal::new(format!("{} has no unit", show(value)), self.accepted));
+        }
+        let scale = match self.units.iter().find(|(name, _)| *name == unit) {
+            Some((_, scale)) => *scale,
+            None if unit.is_empty() => 1,
+            None => return Err(self.refuse(value)),
+        };
+        if self.counted && !number.is_whole() {
+            return Err(Refusal::new(format!("{} is not a whole number", show(value)), self.accepted));
+        }
+        number
+            .times(scale)
+            .filter(|scaled| range.contains(scaled))
+            .ok_or_else(|| Refusal::new(format!("{} is out of range", show(value)), limits))
+    }
+
+    fn refuse(&self, value: &DeValue) -> Refusal {
+        Refusal::new(format!("{} is not {}", show(value), self.name), self.accepted)
+    }
+}
+
+/// A number or text as written, decimal.
+fn text(value: &DeValue) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.trim().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        _ => integer(value).map(|number| number.to_string()),
+    }
+}
+
+/// The number at the beginning and the unit after it. No unit begins with an `e`.
+fn split(text: &str) -> (&str, &str) {
+    let exponent = |rest: &str| {
+        let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+        rest.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let belongs = |(at, c): &(usize, char)| match c {
+        '0'..='9' | '.' => true,
+        'e' | 'E' => exponent(&text[at + 1..]),
+        '+' | '-' => *at == 0 || text[..*at].ends_with(['e', 'E']),
+        _ => false,
+    };
+    let end = text.char_indices().find(|item| !belongs(item)).map_or(text.len(), |(at, _)| at);
+    (&text[..end], text[end..].trim_start())
+}
+
+/// `digits * 10^exponent`, or that below 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Decimal {
+    negative: bool,
+    digits: u128,
+    exponent: i32,
+}
+
+impl Decimal {
+    /// More digits than this are dropped: with the largest scale the product still fits.
+    const DIGITS_MAX: u128 = 10u128.pow(25);
+
+    fn parse(text: &str) -> Option<Self> {
+        let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let unsigned = mantissa.strip_prefix(['+', '-']).unwrap_or(mantissa);
+        let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let mut number = Decimal { negative: mantissa.starts_with('-'), digits: 0, exponent };
+        for (part, step) in [(whole, 0), (fraction, -1)] {
+            for c in part.chars() {
+                let digit = u128::from(c.to_digit(10)?);
+                if number.digits < Self::DIGITS_MAX {
+                    number.digits = number.digits * 10 + digit;
+                    number.exponent = number.exponent.saturating_add(step);
+                } else {
+                    number.exponent = number.exponent.saturating_add(step + 1);
+                }
+            }
+        }
+        Some(number)
+    }
+
+    /// Rounded, halves up. None: negative or too large.
+    fn times(self, scale: u128) -> Option<u64> {
+        if self.digits == 0 {
+            return Some(0);
+        }
+        if self.negative {
+            return None;
+        }
+        let product = self.digits * scale;
+        let power = 10u128.checked_pow(self.exponent.unsigned_abs());
+        let rounded = match power {
+            Some(power) if self.exponent < 0 => (product + power / 2) / power,
+            None if self.exponent < 0 => 0,
+            Some(power) => product.checked_mul(power)?,
+            None => return None,
+        };
+        rounded.try_into().ok()
+    }
+
+    fn is_whole(self) -> bool {
+        match 10u128.checked_pow(self.exponent.unsigned_abs()) {
+            _ if self.exponent >= 0 || self.digits == 0 => true,
+            Some(power) => self.digits.is_multiple_of(power),
+            None => false,
+        }
+    }
+}
+
+/// In the largest unit that leaves a whole number.
+pub fn show_time(ns: u64) -> String {
+    let (unit, scale) = [("s", SECOND), ("ms", MILLISECOND), ("us", MICROSECOND)]
+        .into_iter()
+        .find(|(_, s)| ns.is_multiple_of(*s))
+        .unwrap_or(("ns", 1));
+    format!("{} {unit}", ns / scale)
+}
