@@ -11,6 +11,11 @@
 #define REGISTRY_H
 
 #define CC_REGISTRY(CC) \
-	CC(reno, "Reno", 1990, "RFC 5681", loss, rfc)
+	CC(reno, "Reno", 1990, "RFC 5681", loss, rfc) \
+	CC(cubic, "CUBIC", 2008, "RFC 9438", loss, rfc) \
+	CC(compound, "Compound TCP", 2006, "Tan, Song, Zhang, Sridharan, INFOCOM 2006", hybrid, published) \
+	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
+	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
+	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published)
 
 #endif /* REGISTRY_H */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Agile-SD: the growth of congestion avoidance is Reno's times an agility factor, which is
+ * large just after a loss and falls to 1 as the window comes back to where it was lost
+ * (M. A. Alrshah, M. Othman, B. Ali, Z. M. Hanapi, "Agile-SD: A Linux-based TCP congestion
+ * control algorithm for supporting high-speed and short-distance networks", JNCA 55, 2015;
+ * arXiv 1601.05908; the rule is that of the authors' kernel module, version 1.0).
+ *
+ *   gap_total   = cwnd_loss - cwnd_degraded    (what the last loss took away; at least 1)
+ *   gap_current = cwnd_loss - cwnd             (what is still missing; at least 0)
+ *   lambda      = lambda_max * gap_current / gap_total, within [lambda_min, lambda_max]
+ *   cwnd       += lambda / cwnd                per segment acknowledged
+ *   loss          cwnd_loss = cwnd, cwnd_degraded = beta * cwnd, ssthresh = cwnd_degraded
+ *
+ * RTT plays no part. Before the first loss, and above cwnd_loss, lambda = lambda_min. A timeout
+ * keeps the two marks, as the module does.
+ *
+ * Differences: the module has a beta for losses in slow start and one in congestion avoidance,
+ * both 0.9: here they are one. It adds one segment at most per ACK; here one per segment
+ * acknowledged, which is the same without delayed ACKs.
+ *
+ * build = slow is the ns-2 build behind the Elastic-TCP paper's figures (2019), reconstructed
+ * from them: growth per ACK is floor(1000 lambda / cwnd) and a segment is 10,000, so it is ten
+ * times too slow and exactly zero where cwnd > 1000 lambda. Fig. 7d freezes at 26256; Fig. 8d
+ * steps every 4, 5, 7, 10, 20 RTT between windows of 458 and 504, every 4, 6, 12 between 803
+ * and 852.
+ */
+#ifndef AGILE_SD_H
+#define AGILE_SD_H
+
+#include "cc.h"
+#include "fixed.h"
+
+#define agile_sd_PARAMS(P)                                                                 \
+	P(beta, 900, 1000, 100, 999, "",                                                   \
+	  "multiplicative decrease factor; authors' kernel module")                        \
+	P(lambda_max, 3000, 1000, 1000, 1000000, "",                                       \
+	  "agility factor just after a loss, 1: Reno; authors' kernel module")             \
+	P(lambda_min, 1000, 1000, 0, 1000000, "",                                          \
+	  "agility factor where the last loss was; authors' kernel module")                \
+	P(build, 0, 1, 0, 1, "published|slow",                                             \
+	  "slow: ten times slower, none above cwnd 3000; measured from Figs. 7d and 8d of the Elastic-TCP paper")
+#define agile_sd_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, undo_cwnd)
+
+enum agile_sd_build { AGILE_SD_PUBLISHED, AGILE_SD_SLOW };
+
+struct agile_sd {
+	u32 loss_cwnd;     /* cwnd at the last loss; 0: none yet */
+	u32 degraded_cwnd; /* what the last loss left of it */
+	u32 fraction;      /* of a segment of cwnd, in 10^-6 (published) or 10^-4 (slow) */
+};
+
+CC_DECLARE_PARAMS(agile_sd);
+CC_CHECK_STATE(agile_sd);
+
+/* lambda in thousandths. */
+static inline u32 agile_sd_lambda(const struct agile_sd *ca, const struct agile_sd_params *p, u32 cwnd)
+{
+	u32 total = ca->loss_cwnd > ca->degraded_cwnd ? ca->loss_cwnd - ca->degraded_cwnd : 1;
+	u32 current = ca->loss_cwnd > cwnd ? ca->loss_cwnd - cwnd : 0;
+	u64 lambda = (u64)p->lambda_max * current / total;
+
+	lambda = lambda < p->lambda_max ? lambda : p->lambda_max;
+	return cc_max((u32)lambda, p->lambda_min);
+}
+
+static inline void agile_sd_cong_avoid(struct agile_sd *ca, const struct agile_sd_params *p,
+				       struct cc_window *w, const struct cc_ack *a)
+{
+	u32 acked = a->acked, lambda, one = 1000000, growth;
+	u64 grown;
+
+	if (!cc_cwnd_limited(a))
+		return;
+	if (cc_in_slow_start(w)) {
+		acked = cc_slow_start(w, acked);
+		if (!acked)
+			return;
+	}
+	lambda = agile_sd_lambda(ca, p, w->cwnd);
+	growth = lambda * 1000 / w->cwnd;
+	if (p->build == AGILE_SD_SLOW) {
+		one = 10000;
+		growth = lambda / w->cwnd;
+	}
+	grown = ca->fraction + (u64)acked * cc_min(growth, one);
+	ca->fraction = (u32)(grown % one);
+	w->cwnd = cc_min(w->cwnd + (u32)(grown / one), w->cwnd_clamp);
+}
+
+static inline u32 agile_sd_ssthresh(struct agile_sd *ca, const struct agile_sd_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	(void)a;
+	ca->loss_cwnd = w->cwnd;
+	ca->degraded_cwnd = cc_max(cc_part(w->cwnd, p->beta, 1000), 2);
+	ca->fraction = 0;
+	return ca->degraded_cwnd;
+}
+
+static inline u32 agile_sd_undo_cwnd(struct agile_sd *ca, const struct agile_sd_params *p,
+				     struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	(void)a;
+	return cc_max(w->cwnd, ca->loss_cwnd);
+}
+
+#endif /* AGILE_SD_H */

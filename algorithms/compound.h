@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Compound TCP: Reno's window plus a second one that grows fast while the queue is short and
+ * gives way as it builds (K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach
+ * for High-speed and Long Distance Networks", INFOCOM 2006).
+ *
+ *   win   = cwnd + dwnd                                  (struct cc_window's cwnd is win)
+ *   cwnd += 1 / win                  per segment acknowledged, in congestion avoidance
+ *   diff  = win (1 - baseRTT / RTT)  the segments waiting in the queue, once per RTT:
+ *   dwnd += (alpha win^k - 1)+       if diff < gamma
+ *   dwnd  = (dwnd - zeta diff)+      otherwise
+ *   loss    cwnd = cwnd / 2, dwnd = (win (1 - beta) - cwnd / 2)+
+ *
+ * with alpha 1/8, beta 1/2, k 3/4, gamma 30 segments, zeta 1. dwnd is zero in slow start. RTT
+ * is the smoothed one, baseRTT the smallest sample of the connection.
+ *
+ * An RTT is over when a segment is delivered that was sent after the last one was over.
+ *
+ * Differences from the paper: dwnd has fractions of 1/256 segment, win^k is accurate to that.
+ * What dwnd gains in an RTT is at most what was delivered in it.
+ *
+ * arithmetic = ns2 is what Linux 2.6.17 had and ns-2.35 has. What it does otherwise:
+ *  - dwnd is whole segments; diff counts half segments; win^k is rounded down before alpha
+ *    divides it.
+ *  - win in the rules for dwnd is the number of segments sent in the last RTT, RTT the smallest
+ *    sample of that RTT. Fewer than three samples: dwnd stays.
+ *  - dwnd is at work in slow start too, so that the window more than doubles per RTT; slow
+ *    start lasts while cwnd <= ssthresh.
+ *  - No loss rule for dwnd. ssthresh is half of win; the next ACK that may grow the window
+ *    takes what the stack left of it: dwnd stays and cwnd is the rest, unless one of them is
+ *    larger than the window, then dwnd = 0.
+ *  - It counts ACKs, not segments. An idle period starts it afresh with dwnd = 0.
+ *  - win^3 is that of 2^21 segments from there on; the original's overflows.
+ * alpha, beta, gamma and zeta above are for arithmetic = paper; here they are fixed.
+ */
+#ifndef COMPOUND_H
+#define COMPOUND_H
+
+#include "cc.h"
+#include "fixed.h"
+
+#define compound_PARAMS(P)                                                             \
+	P(alpha, 128, 1024, 1, 1024, "",                                               \
+	  "how fast dwnd grows; section III.C of the paper")                           \
+	P(beta, 512, 1024, 1, 1000, "",                                                \
+	  "what a loss takes of win; section III.C of the paper")                      \
+	P(gamma, 30, 1, 1, 1000000, "",                                                \
+	  "queued segments at which dwnd gives way; section III.C of the paper")       \
+	P(zeta, 1024, 1024, 1, 102400, "",                                             \
+	  "how fast dwnd gives way; section III.C of the paper")                       \
+	P(arithmetic, 0, 1, 0, 1, "paper|ns2",                                         \
+	  "ns2: what published ns-2 simulations ran; ns-2.35")
+#define compound_HOOKS(H, A)                                                           \
+	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)   \
+	H(A, undo_cwnd)
+
+enum compound_arithmetic { COMPOUND_PAPER, COMPOUND_NS2 };
+
+struct compound {
+	u64 round_end;       /* an RTT is over when more than these segments are delivered */
+	u64 dwnd;            /* in 1/256 segments */
+	u64 prior_dwnd;      /* dwnd before the last loss */
+	u32 round_sent;      /* segments sent in the last RTT */
+	u32 round_delivered; /* and in the RTT before: they were delivered in the last */
+	u32 round_rtts;      /* ns2: samples in this RTT */
+	u32 round_rtt_us;    /* ns2: the smallest of them */
+	u32 reno;            /* ns2: the paper's cwnd, as the last growth left it */
+};
+
+CC_DECLARE_PARAMS(compound);
+CC_CHECK_STATE(compound);
+
+/* Is an RTT over? Then the next one begins. */
+static inline u32 compound_round_over(struct compound *ca, const struct cc_ack *a)
+{
+	u64 end = a->delivered + a->in_flight;
+
+	if (a->delivered <= ca->round_end)
+		return 0;
+	ca->round_delivered = ca->round_sent;
+	ca->round_sent = (u32)(end - ca->round_end);
+	ca->round_end = end;
+	return 1;
+}
+
+/* win^(3/4) in 1/256 segments, as the root of win * sqrt(win). */
+static inline u32 compound_power(u32 win)
+{
+	return cc_isqrt((u64)win * cc_isqrt((u64)win << 32));
+}
+
+/* dwnd after an RTT that ends with the window win. */
+static inline u64 compound_paper_dwnd(const struct compound *ca, const struct compound_params *p,
+				      const struct cc_ack *a, u32 win)
+{
+	u32 rtt = cc_max(a->srtt_us, 1), base = cc_min(a->min_rtt_us, rtt);
+	u64 waiting = (u64)win * (rtt - base), delivered = (u64)ca->round_delivered << 8;
+	u64 diff = (waiting / rtt << 8) + (waiting % rtt << 8) / rtt, change;
+
+	if (diff < (u64)p->gamma << 8) {
+		change = (u64)compound_power(win) * p->alpha >> 10;
+		change = change > 256 ? change - 256 : 0;
+		return ca->dwnd + (change < delivered ? change : delivered);
+	}
+	change = diff * p->zeta >> 10;
+	return ca->dwnd > change ? ca->dwnd - change : 0;
+}
+
+static inline void compound_paper_cong_avoid(struct compound *ca, const struct compound_params *p,
+					     struct cc_window *w, const struct cc_ack *a)
+{
+	u32 acked = a->acked, over, dwnd;
+
+	if (!cc_cwnd_limited(a))
+		return;
+	over = compound_round_over(ca, a);
+	if (cc_in_slow_start(w)) {
+		ca->dwnd = 0;
+		acked = cc_slow_start(w, acked);
+		if (!acked)
+			return;
+	}
+	cc_additive_increase(w, w->cwnd, acked);
+	if (!over)
+		return;
+	/* The stack may have taken the window below what dwnd was. */
+	if (ca->dwnd >> 8 >= w->cwnd)
+		ca->dwnd = (u64)(w->cwnd - 1) << 8;
+	dwnd = (u32)(ca->dwnd >> 8);
+	ca->dwnd = compound_paper_dwnd(ca, p, a, w->cwnd);
+	w->cwnd = cc_min(w->cwnd - dwnd + (u32)(ca->dwnd >> 8), w->cwnd_clamp);
+}
+
+static inline u32 compound_paper_ssthresh(struct compound *ca, const struct compound_params *p,
+					  const struct cc_window *w)
+{
+	u64 win = (u64)w->cwnd << 8;
+	u64 dwnd = cc_in_slow_start(w) ? 0 : ca->dwnd;
+	u64 reno = dwnd < win ? (win - dwnd) / 2 : 0;
+	u64 left = win * (1024 - p->beta) >> 10;
+
+	ca->dwnd = left > reno ? left - reno : 0;
+	return cc_max((u32)((reno + ca->dwnd) >> 8), 2);
+}
+
+/* dwnd after an RTT, in segments. */
+static inline u32 compound_ns2_dwnd(const struct compound *ca, u32 dwnd, u32 min_rtt_us)
+{
+	u32 rtt = ca->round_rtt_us, base = cc_min(min_rtt_us, rtt), gain;
+	u64 sent = ca->round_delivered, diff = 2 * sent - (sent * base << 1) / rtt;
+
+	if (diff >= 2 * 30)
+		return 2 * (u64)dwnd > diff ? (u32)((2 * (u64)dwnd - diff) >> 1) : 0;
+	sent = cc_min(ca->round_delivered, 1 << 21);
+	gain = cc_isqrt(cc_isqrt(sent * sent * sent)) >> 3;
+	return gain > 1 ? dwnd + gain - 1 : dwnd;
+}
+
+static inline void compound_ns2_cong_avoid(struct compound *ca, struct cc_window *w,
+					   const struct cc_ack *a)
+{
+	u32 dwnd = (u32)(ca->dwnd >> 8);
+
+	if (ca->reno > w->cwnd || dwnd > w->cwnd) {
+		ca->reno = w->cwnd;
+		dwnd = 0;
+	} else if (ca->reno > w->cwnd - dwnd) {
+		ca->reno = w->cwnd - dwnd;
+	}
+	ca->dwnd = (u64)dwnd << 8;
+	if (!cc_cwnd_limited(a))
+		return;
+	if (ca->reno <= w->ssthresh) {
+		ca->reno++;
+	} else if (++w->cwnd_cnt >= w->cwnd) {
+		w->cwnd_cnt = 0;
+		ca->reno++;
+	}
+	if (compound_round_over(ca, a)) {
+		if (ca->round_rtts > 2)
+			dwnd = compound_ns2_dwnd(ca, dwnd, a->min_rtt_us);
+		ca->dwnd = (u64)dwnd << 8;
+		ca->round_rtts = 0;
+	}
+	w->cwnd = cc_min(ca->reno + dwnd, w->cwnd_clamp);
+}
+
+static inline void compound_init(struct compound *ca, const struct compound_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	(void)a;
+	ca->reno = w->cwnd;
+}
+
+static inline void compound_pkts_acked(struct compound *ca, const struct compound_params *p,
+				       struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	(void)w;
+	if (!ca->round_rtts || a->rtt_us < ca->round_rtt_us)
+		ca->round_rtt_us = a->rtt_us;
+	ca->round_rtts++;
+}
+
+static inline void compound_cong_avoid(struct compound *ca, const struct compound_params *p,
+				       struct cc_window *w, const struct cc_ack *a)
+{
+	if (p->arithmetic == COMPOUND_NS2)
+		compound_ns2_cong_avoid(ca, w, a);
+	else
+		compound_paper_cong_avoid(ca, p, w, a);
+}
+
+static inline u32 compound_ssthresh(struct compound *ca, const struct compound_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	(void)a;
+	ca->prior_dwnd = ca->dwnd;
+	if (p->arithmetic == COMPOUND_NS2)
+		return cc_max(w->cwnd / 2, 2);
+	return compound_paper_ssthresh(ca, p, w);
+}
+
+static inline void compound_cwnd_event(struct compound *ca, const struct compound_params *p,
+				       struct cc_window *w, const struct cc_ack *a, u8 event)
+{
+	if (p->arithmetic != COMPOUND_NS2 || (event != CC_TX_START && event != CC_CWND_RESTART))
+		return;
+	ca->reno = w->cwnd;
+	ca->dwnd = 0;
+	ca->round_end = a->delivered + a->in_flight;
+	ca->round_sent = 0;
+	ca->round_rtts = 0;
+}
+
+static inline u32 compound_undo_cwnd(struct compound *ca, const struct compound_params *p,
+				     struct cc_window *w, const struct cc_ack *a)
+{
+	u32 cwnd = cc_max(w->cwnd, w->prior_cwnd);
+
+	(void)p;
+	(void)a;
+	ca->dwnd = ca->prior_dwnd;
+	ca->reno = cwnd - cc_min((u32)(ca->dwnd >> 8), cwnd);
+	return cwnd;
+}
+
+#endif /* COMPOUND_H */

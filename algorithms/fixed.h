@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Integer roots and ratios without floating point.
+ *
+ * The roots find one binary digit of the result per step, as one does on paper. A step asks
+ * "does the digit fit?" with a mask instead of a branch: the BPF verifier walks every path of
+ * a program, and a branch in each of 32 steps would be 2^32 paths.
+ */
+#ifndef FIXED_H
+#define FIXED_H
+
+#include "cc.h"
+
+/* All ones if a >= b, else zero. Both below 2^63. */
+static inline u64 cc_mask_ge(u64 a, u64 b)
+{
+	return ((a - b) >> 63) - 1;
+}
+
+/* The square root of n, rounded down. */
+static inline u32 cc_isqrt(u64 n)
+{
+	u64 root = 0, rest = 0;
+	u32 i;
+
+	for (i = 0; i < 32; i++) {
+		/* (2 root + 1)^2 - (2 root)^2 */
+		u64 step = 4 * root + 1, fits;
+
+		rest = rest << 2 | n >> 62;
+		n <<= 2;
+		fits = cc_mask_ge(rest, step);
+		rest -= step & fits;
+		root = root << 1 | (fits & 1);
+	}
+	return (u32)root;
+}
+
+/* The cube root of n, rounded down. */
+static inline u32 cc_icbrt(u64 n)
+{
+	u64 root = 0, rest = 0;
+	u32 i;
+
+	for (i = 0; i < 22; i++) {
+		/* (2 root + 1)^3 - (2 root)^3 */
+		u64 step = 6 * root * (2 * root + 1) + 1, fits;
+
+		rest = rest << 3 | (n >> (63 - 3 * i) & 7);
+		fits = cc_mask_ge(rest, step);
+		rest -= step & fits;
+		root = root << 1 | (fits & 1);
+	}
+	return (u32)root;
+}
+
+/* value * part / one, rounded down, for part <= one. */
+static inline u32 cc_part(u32 value, u32 part, u32 one)
+{
+	return (u32)((u64)value * part / one);
+}
+
+#endif /* FIXED_H */
