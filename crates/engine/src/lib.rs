@@ -2,11 +2,23 @@
 //!
 //! [`run`] answers one scenario with one seed. It reads no clock, file, thread or environment.
 
+mod bits;
+mod link;
+mod receiver;
 pub mod results;
+mod rtt;
+mod scheduler;
+mod sender;
+mod simulation;
+mod summary;
+
+pub use summary::summarize;
 
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Cca, Scenario};
+use rayon::prelude::*;
 use results::Run;
+use simulation::Simulation;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What others may see of a run under way, and how they stop it.
@@ -26,9 +38,30 @@ pub struct Stopped;
 pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync);
 
 /// Answers `scenario` with `seed`.
+///
+/// # Panics
+///
+/// If an algorithm of the scenario is neither custom nor in the registry: a scenario that was read has none.
 pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Stopped> {
-    let _ = (scenario, seed, custom, control);
-    todo!()
+    let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
+    // With registered algorithms alone, their calls need no dynamic dispatch.
+    if customs.iter().all(Option::is_none) {
+        let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
+        return Simulation::new(scenario, seed, ccs).run(control);
+    }
+    let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
+        custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
+    });
+    Simulation::new(scenario, seed, ccs.collect()).run(control)
+}
+
+fn registered(cca: &Cca) -> cwnd_algorithms::Instance {
+    let algorithm = cwnd_algorithms::find(&cca.name).expect("a scenario names known algorithms");
+    let mut params = algorithm.defaults();
+    for (name, value) in &cca.params {
+        algorithm.set(&mut params, name, value).expect("a scenario has accepted parameters");
+    }
+    algorithm.build(&params)
 }
 
 /// Answers `scenario` with each of its seeds, `jobs` at a time (0: one per core), in the order of the seeds.
@@ -38,6 +71,11 @@ pub fn run_repetitions(
     custom: Custom,
     control: &Control,
 ) -> Result<Vec<Run>, Stopped> {
-    let _ = (scenario, jobs, custom, control);
-    todo!()
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().expect("threads can be started");
+    pool.install(|| {
+        (0..u64::from(scenario.repeat))
+            .into_par_iter()
+            .map(|i| run(scenario, scenario.seed.wrapping_add(i), custom, control))
+            .collect()
+    })
 }

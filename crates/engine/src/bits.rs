@@ -1,0 +1,134 @@
+//! A set of sequence numbers within a sliding range, one bit each.
+
+/// Bits indexed by absolute sequence number. At most `capacity` consecutive numbers are in use at a time;
+/// bits outside the used range are zero. Work is per 64 numbers, whatever the range.
+#[derive(Clone, Debug)]
+pub struct BitRing {
+    words: Vec<u64>,
+}
+
+impl BitRing {
+    pub fn new() -> BitRing {
+        BitRing { words: vec![0; 1] }
+    }
+
+    fn slot(&self, seq: u64) -> usize {
+        (seq / 64) as usize & (self.words.len() - 1)
+    }
+
+    /// Makes room for the numbers `from..=to`; those in use are among them.
+    #[inline]
+    pub fn reserve(&mut self, from: u64, to: u64) {
+        if (to / 64 - from / 64) as usize >= self.words.len() {
+            self.grow(from, to);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, from: u64, to: u64) {
+        let needed = (to / 64 - from / 64 + 1) as usize;
+        let old = std::mem::replace(&mut self.words, vec![0; needed.next_power_of_two()]);
+        for word in from / 64..from / 64 + old.len() as u64 {
+            let slot = self.slot(word * 64);
+            self.words[slot] |= old[word as usize & (old.len() - 1)];
+        }
+    }
+
+    pub fn contains(&self, seq: u64) -> bool {
+        self.words[self.slot(seq)] >> (seq % 64) & 1 == 1
+    }
+
+    pub fn insert(&mut self, seq: u64) {
+        let slot = self.slot(seq);
+        self.words[slot] |= 1 << (seq % 64);
+    }
+
+    pub fn remove(&mut self, seq: u64) {
+        let slot = self.slot(seq);
+        self.words[slot] &= !(1 << (seq % 64));
+    }
+
+    /// How many of `from..to` are in the set.
+    pub fn count(&self, from: u64, to: u64) -> u64 {
+        masks(from, to).map(|(seq, mask)| u64::from((self.words[self.slot(seq)] & mask).count_ones())).sum()
+    }
+
+    /// Takes `from..to` out of the set; says how many there were.
+    pub fn take(&mut self, from: u64, to: u64) -> u64 {
+        masks(from, to)
+            .map(|(seq, mask)| {
+                let slot = self.slot(seq);
+                let taken = self.words[slot] & mask;
+                self.words[slot] &= !mask;
+                u64::from(taken.count_ones())
+            })
+            .sum()
+    }
+
+    /// The first number of `from..to` that is neither in this set nor in `other`.
+    pub fn first_in_neither(&self, other: &BitRing, from: u64, to: u64) -> Option<u64> {
+        masks(from, to).find_map(|(seq, mask)| {
+            let free = !(self.words[self.slot(seq)] | other.words[other.slot(seq)]) & mask;
+            (free != 0).then(|| seq / 64 * 64 + u64::from(free.trailing_zeros()))
+        })
+    }
+
+    /// The first number from `from` on that is not in the set.
+    pub fn first_absent(&self, from: u64) -> u64 {
+        let mut seq = from;
+        loop {
+            let rest = !self.words[self.slot(seq)] >> (seq % 64);
+            if rest != 0 {
+                return seq + u64::from(rest.trailing_zeros());
+            }
+            seq = (seq / 64 + 1) * 64;
+        }
+    }
+}
+
+/// The words that `from..to` touches: a number in each and the mask of the range in it.
+fn masks(from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
+    let words = if from < to { from / 64..(to - 1) / 64 + 1 } else { 0..0 };
+    words.map(move |word| {
+        let first = from.max(word * 64);
+        let last = (to - 1).min(word * 64 + 63);
+        (first, (u64::MAX >> (63 - (last - first))) << (first % 64))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn a_bit_ring_is_a_set_of_numbers_in_a_sliding_range(
+            start in 0u64..1000,
+            steps in prop::collection::vec((0u8..5, 0u64..500, 0u64..500), 1..100),
+        ) {
+            let (mut ring, mut set, mut from) = (BitRing::new(), BTreeSet::new(), start);
+            for (what, a, b) in steps {
+                let (x, y) = (from + a.min(b), from + a.max(b));
+                ring.reserve(from, y);
+                match what {
+                    0 => { ring.insert(x); set.insert(x); }
+                    1 => { ring.remove(x); set.remove(&x); }
+                    2 => {
+                        let taken = set.range(from..x).count() as u64;
+                        prop_assert_eq!(ring.take(from, x), taken);
+                        set = set.split_off(&x);
+                        from = x;
+                    }
+                    3 => prop_assert_eq!(ring.count(x, y), set.range(x..y).count() as u64),
+                    _ => {
+                        let free = (x..y).find(|n| !set.contains(n));
+                        prop_assert_eq!(ring.first_in_neither(&BitRing::new(), x, y), free);
+                    }
+                }
+                prop_assert_eq!(ring.contains(x), set.contains(&x));
+            }
+        }
+    }
+}

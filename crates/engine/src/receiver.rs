@@ -1,0 +1,164 @@
+//! The receiving end: what is acknowledged, and when.
+
+use crate::bits::BitRing;
+use crate::sender::Ack;
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    pub seq: u64,
+    pub sent_ns: u64,
+    pub retransmission: bool,
+}
+
+/// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
+/// ACK is lost, so the sender learns what three SACK blocks would tell it.
+#[derive(Clone)]
+pub struct Receiver {
+    /// The next segment expected in order.
+    next: u64,
+    /// Arrived beyond it.
+    early: BitRing,
+    early_count: u64,
+    ack_every: u32,
+    ack_delay_ns: u64,
+    /// Arrived in order, not acknowledged yet: the first of them, how many, and when the ACK is due.
+    waiting: Option<(Segment, u32, u64)>,
+    /// Packets that arrived, duplicates included.
+    arrived: u64,
+}
+
+impl Receiver {
+    pub fn new(ack_every: u32, ack_delay_ns: u64) -> Receiver {
+        Receiver {
+            next: 0,
+            early: BitRing::new(),
+            early_count: 0,
+            ack_every,
+            ack_delay_ns,
+            waiting: None,
+            arrived: 0,
+        }
+    }
+
+    /// Segments received in order.
+    pub fn in_order(&self) -> u64 {
+        self.next
+    }
+
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// When the delayed ACK must go out.
+    pub fn ack_due_ns(&self) -> Option<u64> {
+        self.waiting.map(|(_, _, due)| due)
+    }
+
+    /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
+    #[inline]
+    pub fn receive(&mut self, now: u64, segment: Segment) -> Option<Ack> {
+        self.arrived += 1;
+        if segment.seq != self.next {
+            return Some(self.receive_out_of_order(segment));
+        }
+        self.next += 1;
+        let filled_gap = self.early_count > 0;
+        if filled_gap {
+            self.advance();
+        }
+        if self.ack_every == 1 {
+            return Some(self.ack(segment, None));
+        }
+        let (first, count) = match self.waiting {
+            Some((first, count, _)) => (first, count + 1),
+            None => (segment, 1),
+        };
+        if filled_gap || count >= self.ack_every {
+            self.waiting = None;
+            return Some(self.ack(first, None));
+        }
+        if count == 1 {
+            self.waiting = Some((first, count, now + self.ack_delay_ns));
+        } else if let Some((_, waiting, _)) = &mut self.waiting {
+            *waiting = count;
+        }
+        None
+    }
+
+    /// The delayed ACK is due.
+    pub fn acknowledge_waiting(&mut self) -> Option<Ack> {
+        self.waiting.take().map(|(first, _, _)| self.ack(first, None))
+    }
+
+    #[cold]
+    fn receive_out_of_order(&mut self, segment: Segment) -> Ack {
+        let waiting = self.waiting.take();
+        let mut sacked = None;
+        if segment.seq > self.next {
+            self.early.reserve(self.next, segment.seq);
+            if !self.early.contains(segment.seq) {
+                self.early.insert(segment.seq);
+                self.early_count += 1;
+                sacked = Some(segment.seq);
+            }
+        }
+        self.ack(waiting.map_or(segment, |(first, _, _)| first), sacked)
+    }
+
+    /// Moves past what had arrived early.
+    #[cold]
+    fn advance(&mut self) {
+        let to = self.early.first_absent(self.next);
+        self.early_count -= self.early.take(self.next, to);
+        self.next = to;
+    }
+
+    fn ack(&self, cause: Segment, sacked: Option<u64>) -> Ack {
+        Ack { next: self.next, sacked, sent_ns: cause.sent_ns, retransmission: cause.retransmission }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u64) -> Segment {
+        Segment { seq, sent_ns: 10 * seq, retransmission: false }
+    }
+
+    #[test]
+    fn a_gap_is_reported_by_sack_and_closed_by_the_missing_segment() {
+        let mut receiver = Receiver::new(1, 0);
+        let seen: Vec<_> = [0, 2, 3, 1, 4]
+            .map(|seq| receiver.receive(0, segment(seq)).unwrap())
+            .map(|ack| (ack.next, ack.sacked))
+            .to_vec();
+        assert_eq!(seen, [(1, None), (1, Some(2)), (1, Some(3)), (4, None), (5, None)]);
+    }
+
+    #[test]
+    fn a_delayed_ack_covers_two_segments_or_waits_for_the_timer() {
+        let mut receiver = Receiver::new(2, 40);
+        assert!(receiver.receive(5, segment(0)).is_none());
+        assert_eq!(receiver.ack_due_ns(), Some(45));
+        let ack = receiver.receive(7, segment(1)).unwrap();
+        assert_eq!(
+            (ack.next, ack.sent_ns),
+            (2, 0),
+            "it echoes the time of the first segment (RFC 7323, 4.3)"
+        );
+        assert!(receiver.receive(8, segment(2)).is_none());
+        assert_eq!(receiver.acknowledge_waiting().unwrap().next, 3);
+        assert_eq!(receiver.ack_due_ns(), None);
+    }
+
+    #[test]
+    fn an_out_of_order_segment_is_acknowledged_at_once() {
+        let mut receiver = Receiver::new(2, 40);
+        assert!(receiver.receive(0, segment(0)).is_none());
+        let ack = receiver.receive(1, segment(2)).unwrap();
+        assert_eq!((ack.next, ack.sacked), (1, Some(2)));
+        assert_eq!(receiver.receive(2, segment(1)).unwrap().next, 3);
+    }
+}

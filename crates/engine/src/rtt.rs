@@ -1,0 +1,117 @@
+//! Round-trip times: the retransmission timeout and the distribution of the samples.
+
+use cwnd_scenario::Stack;
+
+/// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
+/// closer to the smoothed RTT than `min_rto_ns`.
+pub struct Rto {
+    srtt_ns: u64,
+    rttvar_ns: u64,
+    rto_ns: u64,
+    backoff: u32,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Rto {
+    pub fn new(stack: &Stack) -> Rto {
+        Rto {
+            srtt_ns: 0,
+            rttvar_ns: 0,
+            rto_ns: stack.initial_rto_ns,
+            backoff: 0,
+            min_ns: stack.min_rto_ns,
+            max_ns: stack.max_rto_ns,
+        }
+    }
+
+    #[inline]
+    pub fn sample(&mut self, rtt_ns: u64) {
+        if self.srtt_ns == 0 {
+            self.srtt_ns = rtt_ns;
+            self.rttvar_ns = rtt_ns / 2;
+        } else {
+            self.rttvar_ns = (3 * self.rttvar_ns + self.srtt_ns.abs_diff(rtt_ns)) / 4;
+            self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
+        }
+        self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
+        self.backoff = 0;
+    }
+
+    /// A timeout fired: the next one waits twice as long.
+    pub fn back_off(&mut self) {
+        self.backoff += 1;
+    }
+
+    pub fn srtt_ns(&self) -> u64 {
+        self.srtt_ns
+    }
+
+    #[inline]
+    pub fn timeout_ns(&self) -> u64 {
+        // 2^20 times the smallest timeout is beyond any maximum.
+        (self.rto_ns << self.backoff.min(20)).min(self.max_ns)
+    }
+}
+
+/// Counts values in buckets of less than 1 % width: 128 to an octave, each octave made when it is needed.
+#[derive(Default)]
+pub struct Distribution {
+    octaves: Vec<Vec<u64>>,
+    count: u64,
+    sum: u128,
+}
+
+impl Distribution {
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        let value = value.max(128);
+        let octave = value.ilog2() as usize - 7;
+        if self.octaves.get(octave).is_none_or(Vec::is_empty) {
+            self.make(octave);
+        }
+        self.octaves[octave][(value >> octave) as usize & 127] += 1;
+        self.count += 1;
+        self.sum += u128::from(value);
+    }
+
+    #[cold]
+    fn make(&mut self, octave: usize) {
+        let octaves = self.octaves.len().max(octave + 1);
+        self.octaves.resize_with(octaves, Vec::new);
+        self.octaves[octave] = vec![0; 128];
+    }
+
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The middle of the bucket below whose end lies the share `q` of the values.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let wanted = (q * self.count as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for (octave, buckets) in self.octaves.iter().enumerate() {
+            for (bucket, n) in buckets.iter().enumerate() {
+                seen += n;
+                if seen >= wanted {
+                    return Some((128.5 + bucket as f64) * 2f64.powi(octave as i32));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_within_one_percent() {
+        let mut distribution = Distribution::default();
+        (1..=100_000u64).for_each(|i| distribution.add(i * 1000));
+        let p95 = distribution.quantile(0.95).unwrap();
+        assert!((p95 / 95_000_000.0 - 1.0).abs() < 0.01, "{p95}");
+        assert_eq!(distribution.mean(), Some(50_000_500.0));
+    }
+}

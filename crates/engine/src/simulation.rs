@@ -1,0 +1,540 @@
+//! Flows, links and the order of events.
+
+use crate::link::{Fate, Link, Totals};
+use crate::receiver::{Receiver, Segment};
+use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
+use crate::rtt::Distribution;
+use crate::scheduler::{NEVER, Scheduler};
+use crate::sender::{Ack, Sender};
+use crate::{Control, Stopped};
+use cwnd_algorithms::CongestionControl;
+use cwnd_scenario::{Samples, Scenario};
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The control is looked at once in so many events.
+const EVENTS_PER_LOOK: u32 = 1 << 14;
+
+pub struct Simulation<'a, C> {
+    scenario: &'a Scenario,
+    seed: u64,
+    scheduler: Scheduler,
+    /// What each source of the scheduler stands for.
+    sources: Vec<Source>,
+    flows: Vec<Flow<C>>,
+    links: Vec<Link>,
+    /// Links that are no event: a packet never waits there.
+    passed_through: Vec<Passed>,
+    flow_samples: FlowSamples,
+    link_samples: LinkSamples,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    /// Start, stop, retransmission timeout, delayed ACK.
+    Timers {
+        flow: u32,
+    },
+    /// The head of a line arrives at the flow's next queue.
+    Hop {
+        flow: u32,
+        line: u32,
+    },
+    /// The head of the last line arrives at the receiver; if every segment is acknowledged, that ACK at the
+    /// sender.
+    Receiver {
+        flow: u32,
+    },
+    /// The head of the ACKs arrives at the sender.
+    Sender {
+        flow: u32,
+    },
+    Sampler,
+}
+
+/// One link of a flow's path where packets may wait.
+struct Hop {
+    link: u32,
+    tx_ns: u64,
+    /// From the departure to the arrival at the next hop or the receiver.
+    onward_ns: u64,
+    /// Packets that the link took and will deliver.
+    passed: u64,
+}
+
+/// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it
+/// takes to send them, so none ever waits or is dropped, and the link is a fixed delay.
+struct Passed {
+    link: u32,
+    flow: u32,
+    /// The line in which packets cross it.
+    line: u32,
+    tx_ns: u64,
+    /// From its far end to the end of the line.
+    rest_ns: u64,
+}
+
+/// A data packet on its way: to be somewhere at a time.
+#[derive(Clone, Copy)]
+struct Packet {
+    at: u64,
+    sent_ns: u64,
+    /// Sequence number and, in the lowest bit, whether it is a retransmission.
+    tag: u64,
+}
+
+struct Flow<C> {
+    sender: Option<Sender<C>>,
+    cc: Option<C>,
+    receiver: Receiver,
+    hops: Vec<Hop>,
+    /// `lines[k]`: packets that left hop k, in order.
+    lines: Vec<VecDeque<Packet>>,
+    acks: VecDeque<(u64, Ack)>,
+    return_delay_ns: u64,
+    every_segment_acked: bool,
+    /// Its first source; the others follow.
+    source: u32,
+    start_ns: u64,
+    stop_ns: u64,
+    lost: u64,
+    /// Filled in when the flow stops: arrived and in order by then.
+    at_stop: Option<(u64, u64)>,
+    /// Arrived by the last sample.
+    sampled_arrivals: u64,
+    sampled_ns: u64,
+    recorded: (u32, u32),
+    /// What the scheduler has for the flow's timers.
+    timers_at: u64,
+}
+
+impl<'a, C: CongestionControl> Simulation<'a, C> {
+    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C> {
+        let mut users = vec![0u32; scenario.links.len()];
+        for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
+            users[link as usize] += 1;
+        }
+        let mut sources = Vec::new();
+        let mut flows = Vec::new();
+        let mut passed_through = Vec::new();
+        for (id, (flow, cc)) in scenario.flows.iter().zip(ccs).enumerate() {
+            let id = id as u32;
+            let hops = hops(scenario, flow, id, &users, &mut passed_through);
+            let first = sources.len() as u32;
+            sources.push(Source::Timers { flow: id });
+            sources.extend((0..hops.len() as u32 - 1).map(|line| Source::Hop { flow: id, line }));
+            sources.push(Source::Receiver { flow: id });
+            if flow.stack.ack_every_pkts > 1 {
+                sources.push(Source::Sender { flow: id });
+            }
+            flows.push(Flow {
+                sender: None,
+                cc: Some(cc),
+                receiver: Receiver::new(flow.stack.ack_every_pkts, flow.stack.ack_delay_ns),
+                lines: hops.iter().map(|_| VecDeque::new()).collect(),
+                hops,
+                acks: VecDeque::new(),
+                return_delay_ns: flow.return_delay_ns,
+                every_segment_acked: flow.stack.ack_every_pkts == 1,
+                source: first,
+                start_ns: flow.start_ns,
+                stop_ns: flow.stop_ns,
+                lost: 0,
+                at_stop: None,
+                sampled_arrivals: 0,
+                sampled_ns: flow.start_ns,
+                recorded: (0, 0),
+                timers_at: flow.start_ns,
+            });
+        }
+        sources.push(Source::Sampler);
+        let mut scheduler = Scheduler::new(sources.len());
+        for flow in &flows {
+            scheduler.set(flow.source, flow.start_ns);
+        }
+        if let Samples::Interval { .. } = scenario.samples {
+            scheduler.set(sources.len() as u32 - 1, 0);
+        }
+        let links =
+            scenario.links.iter().enumerate().map(|(i, link)| Link::new(link, seed, i as u64)).collect();
+        Simulation {
+            scenario,
+            seed,
+            scheduler,
+            sources,
+            flows,
+            links,
+            passed_through,
+            flow_samples: FlowSamples::default(),
+            link_samples: LinkSamples::default(),
+        }
+    }
+
+    pub fn run(mut self, control: &Control) -> Result<Run, Stopped> {
+        let end = self.scenario.duration_ns;
+        let by_change = self.scenario.samples == Samples::Change;
+        let mut reported_ns = 0;
+        'run: loop {
+            for _ in 0..EVENTS_PER_LOOK {
+                let (now, source) = self.scheduler.next();
+                if now > end {
+                    break 'run;
+                }
+                match self.sources[source as usize] {
+                    Source::Hop { flow, line } => self.on_hop(flow as usize, line as usize, source),
+                    Source::Receiver { flow } => self.on_arrival(flow as usize, source),
+                    Source::Sender { flow } => self.on_ack(flow as usize, source),
+                    Source::Timers { flow } => self.on_timers(now, flow as usize),
+                    Source::Sampler => self.sample(now, source),
+                }
+                if by_change {
+                    self.sample_change(now, source);
+                }
+            }
+            if control.stop.load(Relaxed) {
+                return Err(Stopped);
+            }
+            let now = self.scheduler.next().0.min(end);
+            control.simulated_ns.fetch_add(now - reported_ns, Relaxed);
+            reported_ns = now;
+        }
+        if control.stop.load(Relaxed) {
+            return Err(Stopped);
+        }
+        control.simulated_ns.fetch_add(end - reported_ns, Relaxed);
+        Ok(self.finish(end))
+    }
+
+    /// The head of `line` arrives at the next hop.
+    #[inline]
+    fn on_hop(&mut self, id: usize, line: usize, source: u32) {
+        let flow = &mut self.flows[id];
+        let packet = flow.lines[line].pop_front().expect("a line that is due is not empty");
+        self.scheduler.set(source, flow.lines[line].front().map_or(NEVER, |next| next.at));
+        flow.forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+    }
+
+    /// The head of the last line arrives at the receiver, or its ACK at the sender.
+    #[inline]
+    fn on_arrival(&mut self, id: usize, source: u32) {
+        let flow = &mut self.flows[id];
+        let last = flow.lines.len() - 1;
+        let packet = flow.lines[last].pop_front().expect("a line that is due is not empty");
+        let ack = flow.receiver.receive(packet.at, packet.segment());
+        if flow.every_segment_acked {
+            let ack = ack.expect("every segment is acknowledged");
+            flow.deliver(packet.at + flow.return_delay_ns, ack, &mut self.links, &mut self.scheduler);
+        } else {
+            if let Some(ack) = ack {
+                flow.send_ack(packet.at, ack, &mut self.scheduler);
+            }
+            flow.set_timers(&mut self.scheduler);
+        }
+        self.scheduler
+            .set(source, flow.lines[last].front().map_or(NEVER, |next| next.at + flow.ack_after_ns()));
+    }
+
+    fn on_ack(&mut self, id: usize, source: u32) {
+        let flow = &mut self.flows[id];
+        let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
+        self.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
+        flow.deliver(at, ack, &mut self.links, &mut self.scheduler);
+    }
+
+    fn on_timers(&mut self, now: u64, id: usize) {
+        let flow = &mut self.flows[id];
+        if let Some(cc) = flow.cc.take() {
+            flow.sender = Some(Sender::new(cc, &self.scenario.flows[id].stack, now));
+            flow.transmit(now, &mut self.links, &mut self.scheduler);
+        }
+        let sender = flow.sender.as_mut().expect("a started flow has a sender");
+        if flow.stop_ns <= now && flow.at_stop.is_none() {
+            sender.close();
+            flow.at_stop = Some(flow.received_by(now));
+        } else if sender.rto_at() <= now {
+            sender.on_timeout(now);
+            flow.transmit(now, &mut self.links, &mut self.scheduler);
+        }
+        if flow.receiver.ack_due_ns().is_some_and(|due| due <= now)
+            && let Some(ack) = flow.receiver.acknowledge_waiting()
+        {
+            flow.send_ack(now, ack, &mut self.scheduler);
+        }
+        flow.set_timers(&mut self.scheduler);
+    }
+
+    fn sample(&mut self, now: u64, source: u32) {
+        let Samples::Interval { interval_ns } = self.scenario.samples else { return };
+        self.scheduler.set(source, now + interval_ns);
+        let time_s = now as f64 * 1e-9;
+        for (id, flow) in self.flows.iter_mut().enumerate() {
+            let Some(sender) = &flow.sender else { continue };
+            let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now);
+            let bits =
+                (arrivals - flow.sampled_arrivals) * 8 * u64::from(self.scenario.flows[id].packet_bytes());
+            let span_ns = now - flow.sampled_ns;
+            self.flow_samples.time_s.push(time_s);
+            self.flow_samples.flow.push(id as u32);
+            self.flow_samples.cwnd_pkts.push(sender.cwnd());
+            self.flow_samples.ssthresh_pkts.push(sender.ssthresh());
+            self.flow_samples.in_flight_pkts.push(sender.in_flight() as u32);
+            self.flow_samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
+            self.flow_samples.throughput_mbps.push(mbps(bits, span_ns));
+            flow.sampled_arrivals = arrivals;
+            flow.sampled_ns = now;
+        }
+        for (id, link) in self.links.iter_mut().enumerate() {
+            self.link_samples.time_s.push(time_s);
+            self.link_samples.link.push(id as u32);
+            self.link_samples.queue_pkts.push(link.queue(now) as u32);
+        }
+    }
+
+    /// Records the flow that the event concerned, if its window changed.
+    fn sample_change(&mut self, now: u64, source: u32) {
+        let id = match self.sources[source as usize] {
+            Source::Timers { flow } | Source::Receiver { flow } | Source::Sender { flow } => flow,
+            Source::Hop { .. } | Source::Sampler => return,
+        };
+        let flow = &mut self.flows[id as usize];
+        let Some(sender) = &flow.sender else { return };
+        let window = (sender.cwnd(), sender.ssthresh());
+        if window == flow.recorded {
+            return;
+        }
+        flow.recorded = window;
+        self.flow_samples.time_s.push(now as f64 * 1e-9);
+        self.flow_samples.flow.push(id);
+        self.flow_samples.cwnd_pkts.push(window.0);
+        self.flow_samples.ssthresh_pkts.push(window.1);
+        self.flow_samples.in_flight_pkts.push(sender.in_flight() as u32);
+        self.flow_samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
+        self.flow_samples.throughput_mbps.push(0.0);
+    }
+
+    fn finish(mut self, end: u64) -> Run {
+        let mut totals: Vec<Totals> = self.links.iter_mut().map(|link| link.totals(end)).collect();
+        // Packets that a link has sent, less those still on the way to its far end.
+        let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
+        for flow in &self.flows {
+            for (hop, line) in flow.hops.iter().zip(&flow.lines) {
+                let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
+                let departed = |p: &&Packet| p.at - hop.onward_ns <= end;
+                let there = |p: &&Packet| p.at - hop.onward_ns + onward_ns <= end;
+                delivered[hop.link as usize] -=
+                    line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
+            }
+        }
+        for passed in &self.passed_through {
+            let flow = &self.flows[passed.flow as usize];
+            let link = passed.link as usize;
+            let delay_ns = self.scenario.links[link].delay_ns;
+            let mut entered = flow.hops[passed.line as usize].passed;
+            let (mut left, mut sent) = (entered, entered);
+            for packet in &flow.lines[passed.line as usize] {
+                let out = packet.at - passed.rest_ns;
+                left -= u64::from(out > end);
+                sent -= u64::from(out - delay_ns > end);
+                entered -= u64::from(out - delay_ns - passed.tx_ns > end);
+            }
+            let busy_ns = sent * passed.tx_ns;
+            totals[link] = Totals {
+                sent,
+                dropped: 0,
+                corrupted: 0,
+                corrupted_sent: 0,
+                busy_ns,
+                held_ns: u128::from(busy_ns),
+                max_queue: entered.min(1),
+            };
+            delivered[link] = left;
+        }
+        let links = self
+            .scenario
+            .links
+            .iter()
+            .zip(totals.iter().zip(delivered))
+            .map(|(link, (totals, delivered))| LinkResult {
+                link: link.name.clone(),
+                delivered_pkts: delivered,
+                dropped_pkts: totals.dropped,
+                error_pkts: totals.corrupted,
+                mean_queue_pkts: totals.held_ns as f64 / end as f64,
+                max_queue_pkts: totals.max_queue,
+                utilization: totals.busy_ns as f64 / end as f64,
+            })
+            .collect();
+        let mut packets = 0;
+        let flows = self
+            .flows
+            .iter_mut()
+            .enumerate()
+            .map(|(id, flow)| {
+                let result = flow.result(id as u32, self.scenario, end);
+                packets += result.sent_pkts;
+                result
+            })
+            .collect();
+        Run {
+            seed: self.seed,
+            flows,
+            links,
+            flow_samples: self.flow_samples,
+            link_samples: self.link_samples,
+            packets,
+        }
+    }
+}
+
+/// The links of the flow's path where its packets may wait. The others go to `passed_through`.
+fn hops(
+    scenario: &Scenario,
+    flow: &cwnd_scenario::Flow,
+    id: u32,
+    users: &[u32],
+    passed_through: &mut Vec<Passed>,
+) -> Vec<Hop> {
+    let mut hops: Vec<Hop> = Vec::new();
+    let first_passed = passed_through.len();
+    let mut slowest_tx_ns = 0;
+    for &index in &flow.path {
+        let link = &scenario.links[index as usize];
+        let bits = u128::from(flow.packet_bytes()) * 8;
+        let tx_ns =
+            ((bits * 1_000_000_000 + u128::from(link.rate_bps) / 2) / u128::from(link.rate_bps)) as u64;
+        let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2);
+        let passes = users[index as usize] == 1 && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
+        if let Some(hop) = hops.last_mut()
+            && passes
+        {
+            hop.onward_ns += tx_ns + link.delay_ns;
+            let line = hops.len() as u32 - 1;
+            for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.line == line) {
+                earlier.rest_ns += tx_ns + link.delay_ns;
+            }
+            passed_through.push(Passed { link: index, flow: id, line, tx_ns, rest_ns: 0 });
+        } else {
+            hops.push(Hop { link: index, tx_ns, onward_ns: link.delay_ns, passed: 0 });
+            slowest_tx_ns = tx_ns;
+        }
+    }
+    hops
+}
+
+impl Packet {
+    #[inline]
+    fn segment(&self) -> Segment {
+        Segment { seq: self.tag >> 1, sent_ns: self.sent_ns, retransmission: self.tag & 1 == 1 }
+    }
+}
+
+impl<C: CongestionControl> Flow<C> {
+    /// An ACK arrives at the sender.
+    #[inline]
+    fn deliver(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler) {
+        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
+        sender.on_ack(now, ack);
+        self.transmit(now, links, scheduler);
+    }
+
+    /// Sends what the window allows.
+    #[inline]
+    fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
+        while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
+            let tag = segment.seq << 1 | u64::from(segment.retransmission);
+            self.forward(0, Packet { at: now, sent_ns: now, tag }, links, scheduler);
+        }
+        // The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
+        if self.sender.as_ref().is_some_and(|sender| sender.rto_at() < self.timers_at) {
+            self.set_timers(scheduler);
+        }
+    }
+
+    /// `packet` arrives at hop `hop` at `packet.at`.
+    #[inline]
+    fn forward(&mut self, hop: usize, mut packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
+        let Hop { link, tx_ns, onward_ns, passed } = &mut self.hops[hop];
+        match links[*link as usize].accept(packet.at, *tx_ns) {
+            Fate::Departs(departure) => {
+                *passed += 1;
+                packet.at = departure + *onward_ns;
+                let line = &mut self.lines[hop];
+                line.push_back(packet);
+                if line.len() == 1 {
+                    let after = if hop + 1 == self.hops.len() { self.ack_after_ns() } else { 0 };
+                    scheduler.set(self.source + 1 + hop as u32, packet.at + after);
+                }
+            }
+            Fate::Dropped | Fate::Corrupted => self.lost += 1,
+        }
+    }
+
+    /// How long after an arrival at the receiver its event is: the ACK's way back, if every segment has one.
+    #[inline]
+    fn ack_after_ns(&self) -> u64 {
+        if self.every_segment_acked { self.return_delay_ns } else { 0 }
+    }
+
+    fn send_ack(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler) {
+        let at = now + self.return_delay_ns;
+        self.acks.push_back((at, ack));
+        if self.acks.len() == 1 {
+            scheduler.set(self.source + 1 + self.hops.len() as u32, at);
+        }
+    }
+
+    /// The earliest of the flow's timers.
+    fn set_timers(&mut self, scheduler: &mut Scheduler) {
+        let stop = if self.at_stop.is_some() { NEVER } else { self.stop_ns };
+        let rto = self.sender.as_ref().map_or(NEVER, Sender::rto_at);
+        let ack = self.receiver.ack_due_ns().unwrap_or(NEVER);
+        self.timers_at = stop.min(rto).min(ack);
+        scheduler.set(self.source, self.timers_at);
+    }
+
+    /// Packets that have arrived by `now` in the last line, whose ACKs have not.
+    fn arrived_unprocessed(&self, now: u64) -> u64 {
+        self.lines.last().map_or(0, |line| line.partition_point(|packet| packet.at <= now)) as u64
+    }
+
+    /// Packets that arrived by `now`, and segments in order.
+    fn received_by(&self, now: u64) -> (u64, u64) {
+        let mut receiver = self.receiver.clone();
+        for packet in self.lines.last().into_iter().flatten().take_while(|packet| packet.at <= now) {
+            receiver.receive(packet.at, packet.segment());
+        }
+        (receiver.arrived(), receiver.in_order())
+    }
+
+    fn result(&mut self, id: u32, scenario: &Scenario, end: u64) -> FlowResult {
+        let flow = &scenario.flows[id as usize];
+        let (delivered, _) = self.received_by(end);
+        let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end));
+        let span_ns = self.stop_ns.min(end) - self.start_ns;
+        let (sent, retransmitted, timeouts, mean_cwnd) = self.sender.as_ref().map_or((0, 0, 0, 0.0), |s| {
+            (s.sent, s.retransmissions, s.timeouts, s.mean_cwnd(self.start_ns, self.stop_ns.min(end)))
+        });
+        let rtts = self.sender.as_ref().map(|sender| &sender.rtts);
+        FlowResult {
+            flow: id,
+            cca: flow.cca.name.clone(),
+            start_s: self.start_ns as f64 * 1e-9,
+            stop_s: self.stop_ns as f64 * 1e-9,
+            sent_pkts: sent,
+            retransmitted_pkts: retransmitted,
+            delivered_pkts: delivered,
+            lost_pkts: self.lost,
+            timeouts,
+            throughput_mbps: mbps(arrived * 8 * u64::from(flow.packet_bytes()), span_ns),
+            goodput_mbps: mbps(in_order * 8 * u64::from(flow.payload_bytes), span_ns),
+            loss_ratio: if sent > 0 { self.lost as f64 / sent as f64 } else { 0.0 },
+            mean_rtt_ms: rtts.and_then(Distribution::mean).map(|ns| ns * 1e-6),
+            p95_rtt_ms: rtts.and_then(|rtts| rtts.quantile(0.95)).map(|ns| ns * 1e-6),
+            mean_cwnd_pkts: mean_cwnd,
+        }
+    }
+}
+
+fn mbps(bits: u64, span_ns: u64) -> f64 {
+    if span_ns == 0 { 0.0 } else { bits as f64 * 1e3 / span_ns as f64 }
+}
