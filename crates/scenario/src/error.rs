@@ -76,7 +76,7 @@ pub fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Stri
     let nearest = names
         .iter()
         .map(|n| (strsim::jaro_winkler(n, &wanted), n))
-        .filter(|(likeness, _)| *likeness > 0.7)
+        .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0));
     match nearest {
         Some((_, nearest)) => format!("did you mean '{}'?", printable(nearest)),

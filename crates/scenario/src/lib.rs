@@ -18,11 +18,15 @@ use serde::Serialize;
 /// Everything a run depends on, but the seed of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
+    /// Default: the stem of the file's name.
     pub name: String,
+    /// Default: 100 s.
     pub duration_ns: u64,
-    /// Seed of the first repetition; the others count up from it.
+    /// Seed of the first repetition; the others count up from it. Default: 1.
     pub seed: u64,
+    /// Default: 1.
     pub repeat: u32,
+    /// Default: 100 intervals.
     pub samples: Samples,
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
@@ -52,7 +56,7 @@ pub struct Link {
     /// Packets that the link holds before it drops an arrival: those waiting and the one being sent.
     /// None: no limit.
     pub buffer_pkts: Option<u32>,
-    /// Probability that a packet is lost on the wire, after it was sent.
+    /// Probability that a packet is lost on the wire, after it was sent. Default: 0.
     pub per: f64,
 }
 
@@ -64,9 +68,11 @@ pub struct Flow {
     pub path: Vec<u32>,
     /// From the receiver back to the sender: delays and the sending of an ACK on each link.
     pub return_delay_ns: u64,
+    /// Default: 0.
     pub start_ns: u64,
-    /// The sender falls silent here; at most the duration.
+    /// The sender falls silent here. At most the duration, which is the default.
     pub stop_ns: u64,
+    /// Default: 1448 for the profile `linux`, 1000 for `ns2`.
     pub payload_bytes: u32,
     pub stack: Stack,
 }
@@ -79,33 +85,39 @@ pub struct Cca {
     pub params: Vec<(String, String)>,
 }
 
-/// What the TCP of a flow does besides congestion control.
+/// What the TCP of a flow does besides congestion control. Defaults are those of `linux` and of `ns2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stack {
     /// The profile it began as: `linux` or `ns2`.
     pub profile: String,
+    /// PRR; rate halving.
     pub recovery: Recovery,
-    /// On the wire, on top of the payload.
+    /// On the wire, on top of the payload. 66; 50. Without timestamps 54; 40.
     pub header_bytes: u32,
-    /// A pure ACK on the wire.
+    /// A pure ACK on the wire. As the header.
     pub ack_bytes: u32,
+    /// 10; 2.
     pub initial_window_pkts: u32,
-    /// None: no limit.
+    /// None, in both: no limit.
     pub receive_window_pkts: Option<u32>,
-    /// Segments per ACK while they arrive in order; 1: every one.
+    /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,
-    /// An ACK is delayed no longer than this.
+    /// An ACK is delayed no longer than this. 40 ms; 100 ms.
     pub ack_delay_ns: u64,
-    /// RFC 7323: every ACK gives an RTT sample, those of retransmissions too.
+    /// RFC 7323: every ACK gives an RTT sample, those of retransmissions too. On in both.
     pub timestamps: bool,
+    /// Before the first RTT sample. 1 s; 3 s.
     pub initial_rto_ns: u64,
+    /// 200 ms in both.
     pub min_rto_ns: u64,
+    /// 120 s in both.
     pub max_rto_ns: u64,
-    /// The kernel of 2007 restarted some algorithms at half of ssthresh after a fast retransmit.
+    /// The kernel of 2007 restarted some algorithms at half of ssthresh after a fast retransmit. Off; on for
+    /// those.
     pub restart_at_half_ssthresh: bool,
-    /// A retransmission counts as lost when what was sent three segments after it has been SACKed.
+    /// A retransmission counts as lost when what was sent three segments after it has been SACKed. Off; on.
     pub detect_lost_retransmissions: bool,
-    /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522).
+    /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522). On; off.
     pub undo_spurious_rto: bool,
 }
 

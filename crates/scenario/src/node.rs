@@ -69,7 +69,7 @@ impl<'a> Node<'a> {
 
     /// A table with no other keys than `known`.
     pub fn table(&self, known: &[&str]) -> Result<Table<'a>, Error> {
-        let table = self.any_table("a table")?;
+        let table = self.any_table("a table", "write key = value pairs")?;
         for (key, _) in table.entries {
             let name = key.get_ref();
             if !known.contains(&name.as_ref()) {
@@ -80,12 +80,10 @@ impl<'a> Node<'a> {
         Ok(table)
     }
 
-    /// A table with any keys; `wanted` is what it stands for.
-    pub fn any_table(&self, wanted: &str) -> Result<Table<'a>, Error> {
+    /// A table with any keys; `wanted` is what the value stands for.
+    pub fn any_table(&self, wanted: &str, accepted: &str) -> Result<Table<'a>, Error> {
         let DeValue::Table(entries) = self.value else {
-            return Err(
-                self.error(format!("{} is not {wanted}", show(self.value)), "write key = value pairs")
-            );
+            return Err(self.error(format!("{} is not {wanted}", show(self.value)), accepted));
         };
         Ok(Table { node: self.clone(), entries })
     }

@@ -34,12 +34,12 @@ const DELAY_EXAMPLE: &str = "give it like delay = \"100 ms\", one way";
 const BUFFER_EXAMPLE: &str = "give it like buffer = \"1 BDP\" or \"6400 packets\"";
 const CCA_EXAMPLE: &str = "give it like cca = \"reno\"";
 
-/// A link whose buffer may still depend on the first flow's path.
+/// A link whose buffer may depend on the first flow's path.
 struct LinkDraft<'a> {
     rate_bps: u64,
     delay_ns: u64,
-    buffer: Buffer,
-    buffer_node: Option<Node<'a>>,
+    /// None: unlimited.
+    buffer: Option<Node<'a>>,
     per: f64,
 }
 
@@ -61,9 +61,38 @@ struct Group {
 type Params<'a> = Vec<(&'a str, Node<'a>)>;
 
 impl Scenario {
-    /// Reads a scenario from TOML; README and `scenarios/` show its keys. `file` is what errors call the text;
-    /// its stem is the scenario's name unless the text has one. `custom` names algorithms that the caller
-    /// brings along: they win over those of the registry and get their parameters exactly as written.
+    /// Reads a scenario from TOML. `file` is what errors call the text. `custom` names algorithms that the
+    /// caller brings along: they win over those of the registry and get their parameters exactly as written.
+    ///
+    /// Values shown are the defaults; `# needed` marks keys without one. An unknown key is an error.
+    ///
+    /// ```toml
+    /// name = "elastic-single"   # the stem of `file`
+    /// duration = "100 s"        # times: ns, us, ms, s, min
+    /// seed = 1
+    /// repeat = 1                # runs, with seeds that count up
+    /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
+    /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
+    ///
+    /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access
+    /// rate = "1 Gbps"           # needed; bps, kbps, Mbps, Gbps, Tbps
+    /// delay = "100 ms"          # needed; one way
+    /// buffer = "6400 packets"   # needed; or 6400, or "2 BDP" of the first flow, or "unlimited"
+    /// per = 0                   # probability that a packet is lost on the wire
+    /// # Each flow's own link before and after: ten times the rate, unless given.
+    /// access = { rate = "10 Gbps", delay = "0 s", buffer = "unlimited" }
+    ///
+    /// [[flows]]                 # once for each group of equal flows
+    /// cca = "elastic"           # needed; or { name = "elastic", beta = 0.8 }
+    /// count = 1
+    /// start = "0 s"
+    /// stagger = "0 s"           # flow k, from 0, starts at start + k * stagger
+    /// stop = "100 s"            # the duration
+    /// stop_stagger = "0 s"      # flow k stops at stop - k * stop_stagger
+    /// packet = "1448 bytes"     # payload; 1000 for ns2
+    /// access_delay = "0 s"      # instead of access.delay
+    /// stack = {}                # over the scenario's, key by key
+    /// ```
     pub fn from_toml(text: &str, file: &str, custom: &[&str]) -> Result<Scenario, Error> {
         let document = Document { file, text };
         let value = document.parse()?;
@@ -113,19 +142,13 @@ fn topology<'a>(root: &Table<'a>) -> Result<Topology<'a>, Error> {
 
 fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
     let shared = link(table)?;
-    let mut access = LinkDraft {
-        rate_bps: shared.rate_bps * ACCESS_SPEEDUP,
-        delay_ns: 0,
-        buffer: Buffer::Unlimited,
-        buffer_node: None,
-        per: 0.0,
-    };
+    let mut access =
+        LinkDraft { rate_bps: shared.rate_bps * ACCESS_SPEEDUP, delay_ns: 0, buffer: None, per: 0.0 };
     if let Some(node) = table.get("access") {
         let table = node.table(&ACCESS_KEYS)?;
         access.rate_bps = table.read("rate", units::rate)?.unwrap_or(access.rate_bps);
         access.delay_ns = table.read("delay", delay)?.unwrap_or(access.delay_ns);
-        access.buffer = table.read("buffer", units::buffer)?.unwrap_or(access.buffer);
-        access.buffer_node = table.get("buffer");
+        access.buffer = table.get("buffer");
     }
     Ok(Topology::Dumbbell { shared, access })
 }
@@ -139,14 +162,10 @@ fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
 }
 
 fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
-    let rate_bps = table.need("rate", RATE_EXAMPLE)?.read(units::rate)?;
-    let delay_ns = table.need("delay", DELAY_EXAMPLE)?.read(delay)?;
-    let buffer_node = table.need("buffer", BUFFER_EXAMPLE)?;
     Ok(LinkDraft {
-        rate_bps,
-        delay_ns,
-        buffer: buffer_node.read(units::buffer)?,
-        buffer_node: Some(buffer_node),
+        rate_bps: table.need("rate", RATE_EXAMPLE)?.read(units::rate)?,
+        delay_ns: table.need("delay", DELAY_EXAMPLE)?.read(delay)?,
+        buffer: Some(table.need("buffer", BUFFER_EXAMPLE)?),
         per: table.read("per", units::error_rate)?.unwrap_or(0.0),
     })
 }
@@ -225,13 +244,10 @@ fn times(table: &Table, count: u64, duration_ns: u64) -> Result<Vec<(u64, u64)>,
     if start < stop {
         return Ok((0..count).map(times).collect());
     }
+    let which = if count == 1 { String::new() } else { format!("flow {count} of {count} ") };
     let node = ["stagger", "stop_stagger", "stop", "start"].into_iter().find_map(|key| table.get(key));
     Err(node.as_ref().unwrap_or(table.node()).error(
-        format!(
-            "flow {count} of {count} would start at {} and stop at {}",
-            units::show_time(start),
-            units::show_time(stop)
-        ),
+        format!("{which}would start at {} and stop at {}", units::show_time(start), units::show_time(stop)),
         "each flow starts before it stops",
     ))
 }
@@ -241,8 +257,8 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>
     let (name_node, params) = match node.value() {
         DeValue::String(_) => (node.clone(), Vec::new()),
         _ => {
-            let table = node.any_table("an algorithm")?;
-            let name = table.need("name", CCA_EXAMPLE)?;
+            let table = node.any_table("an algorithm", CCA_EXAMPLE)?;
+            let name = table.need("name", "give it like name = \"reno\"")?;
             (name, table.entries().filter(|(key, _)| *key != "name").collect())
         }
     };
@@ -264,7 +280,7 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>
 fn custom_cca(name: String, params: Params) -> Result<Cca, Error> {
     let params = params
         .into_iter()
-        .map(|(param, node)| Ok((param.to_owned(), node.read(param_value)?)))
+        .map(|(param, node)| Ok((param.to_owned(), node.read(|v| param_value(v, "true", "false"))?)))
         .collect::<Result<_, Error>>()?;
     Ok(Cca { name, params })
 }
@@ -281,18 +297,18 @@ fn cca(node: &Node, name: &str, params: Params, profile: Profile) -> Result<Cca,
         algorithm.set(&mut values, param, value).map_err(|error| refuse(node, error))?;
     }
     for (param, node) in params {
-        let value = node.read(param_value)?;
+        let value = node.read(|v| param_value(v, "on", "off"))?;
         algorithm.set(&mut values, param, &value).map_err(|error| refuse(&node, error))?;
     }
     let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Cca { name: algorithm.name, params })
 }
 
-fn param_value(value: &DeValue) -> Result<String, Refusal> {
+fn param_value(value: &DeValue, yes: &str, no: &str) -> Result<String, Refusal> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Float(number) => Ok(number.as_str().to_owned()),
-        DeValue::Boolean(flag) => Ok(flag.to_string()),
+        DeValue::Boolean(flag) => Ok(if *flag { yes } else { no }.to_owned()),
         _ => units::integer(value).map(|number| number.to_string()).ok_or_else(|| {
             Refusal::new(format!("{} is not a parameter's value", show(value)), "a number or a text")
         }),
@@ -325,7 +341,7 @@ fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Sam
         Some("off") => Ok(Samples::Off),
         Some("change") => Ok(Samples::Change),
         Some(text) if text.starts_with(|c: char| c.is_ascii_digit()) => {
-            let limits = "'1 us' to the duration's limit of 10 days";
+            let limits = "'1 us' to '14400 min'";
             let interval_ns = units::time(value, MICROSECOND..=10 * DAY, limits)?;
             Ok(Samples::Interval { interval_ns })
         }
@@ -362,33 +378,26 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
         }
         Topology::Chain(links) => links.iter().map(|link| link.delay_ns).sum(),
     };
-    let finish = |draft: &LinkDraft, name: String, delay_ns: u64| -> Result<Link, Error> {
-        Ok(Link {
-            name,
-            rate_bps: draft.rate_bps,
-            delay_ns,
-            buffer_pkts: draft.buffer_pkts(2 * delays_ns, packet_bytes)?,
-            per: draft.per,
-        })
-    };
-    let links = match topology {
+    let buffer = |draft: &LinkDraft| draft.buffer_pkts(2 * delays_ns, packet_bytes);
+    let links: Vec<Link> = match topology {
         Topology::Dumbbell { shared, access } => {
-            let edges = |side: &str| -> Result<Vec<Link>, Error> {
+            let access_buffer = buffer(access)?;
+            let edges = |side: &'static str| {
                 let delays = groups.iter().flat_map(|group| {
                     group.start_stop_ns.iter().map(|_| group.access_delay_ns.unwrap_or(access.delay_ns))
                 });
-                delays.enumerate().map(|(i, delay)| finish(access, format!("{side}-{i}"), delay)).collect()
+                delays.enumerate().map(move |(i, delay_ns)| Link {
+                    delay_ns,
+                    ..access.link(format!("{side}-{i}"), access_buffer)
+                })
             };
-            let mut links = edges("access")?;
-            links.push(finish(shared, "bottleneck".to_owned(), shared.delay_ns)?);
-            links.extend(edges("exit")?);
-            links
+            let bottleneck = shared.link("bottleneck".to_owned(), buffer(shared)?);
+            edges("access").chain([bottleneck]).chain(edges("exit")).collect()
         }
-        Topology::Chain(drafts) => drafts
-            .iter()
-            .enumerate()
-            .map(|(i, draft)| finish(draft, format!("link-{i}"), draft.delay_ns))
-            .collect::<Result<_, _>>()?,
+        Topology::Chain(drafts) => {
+            let link = |(i, draft): (usize, &LinkDraft)| Ok(draft.link(format!("link-{i}"), buffer(draft)?));
+            drafts.iter().enumerate().map(link).collect::<Result<_, Error>>()?
+        }
     };
     let mut flows = Vec::with_capacity(count);
     for group in groups {
@@ -415,19 +424,24 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
 }
 
 impl LinkDraft<'_> {
+    fn link(&self, name: String, buffer_pkts: Option<u32>) -> Link {
+        Link { name, rate_bps: self.rate_bps, delay_ns: self.delay_ns, buffer_pkts, per: self.per }
+    }
+
     fn buffer_pkts(&self, rtt_ns: u64, packet_bytes: u32) -> Result<Option<u32>, Error> {
-        let bdps = match self.buffer {
+        let Some(node) = &self.buffer else { return Ok(None) };
+        let bdps = match node.read(units::buffer)? {
             Buffer::Unlimited => return Ok(None),
             Buffer::Packets(count) => return Ok(Some(count)),
             Buffer::Bdp(bdps) => bdps,
         };
-        let bdp_pkts = bdp_bytes(self.rate_bps, rtt_ns) / f64::from(packet_bytes);
-        let count = (bdps * bdp_pkts).round();
-        match &self.buffer_node {
-            Some(node) if count < 1.0 || count > units::PACKETS_MAX as f64 => {
-                Err(node.error(format!("{count} packets on this path"), units::packet_limits()))
-            }
-            _ => Ok(Some(count as u32)),
+        let count = (bdps * bdp_bytes(self.rate_bps, rtt_ns) / f64::from(packet_bytes)).round();
+        if count < 1.0 {
+            return Err(node.error("less than one packet on this path", units::packet_limits()));
         }
+        if count > units::PACKETS_MAX as f64 {
+            return Err(node.error("more packets than a buffer can have", units::packet_limits()));
+        }
+        Ok(Some(count as u32))
     }
 }

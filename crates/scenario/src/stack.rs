@@ -133,6 +133,7 @@ impl Profile {
 
 /// The stack of a flow: the profile that the last of `layers` names, then what each of them sets.
 pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Error> {
+    let accepted = "write a profile like 'ns2', or key = value pairs";
     let mut profile = Profile::Linux;
     let mut timestamps = true;
     let mut tables = Vec::new();
@@ -141,6 +142,7 @@ pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Err
             profile = layer.read(Profile::parse)?;
             continue;
         }
+        layer.any_table("a stack", accepted)?;
         let table = layer.table(&KEYS)?;
         profile = table.read("profile", Profile::parse)?.unwrap_or(profile);
         timestamps = table.read("timestamps", units::flag)?.unwrap_or(timestamps);

@@ -69,7 +69,7 @@ const PACKETS: Kind = Kind {
 
 const BUFFER: Kind = Kind {
     name: "a buffer",
-    accepted: "write it in packets or in BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'",
+    accepted: "write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'",
     units: PACKET_UNITS,
     counted: true,
 };
@@ -138,7 +138,7 @@ pub fn whole(value: &DeValue, range: RangeInclusive<u64>) -> Result<u64, Refusal
 
 /// The probability of a packet error: at least 0, less than 1.
 pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
-    let accepted = "a probability from 0 to less than 1, like 1e-5";
+    let accepted = "write a number from 0 to less than 1, like 1e-5";
     let number = match value {
         DeValue::Float(number) => number.as_str().parse().ok(),
         _ => integer(value).map(|number| number as f64),
@@ -155,7 +155,7 @@ pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
 pub fn flag(value: &DeValue) -> Result<bool, Refusal> {
     value
         .as_bool()
-        .ok_or_else(|| Refusal::new(format!("{} is not a yes or no", show(value)), "true or false"))
+        .ok_or_else(|| Refusal::new(format!("{} is not true or false", show(value)), "write true or false"))
 }
 
 pub fn integer(value: &DeValue) -> Option<i128> {
