@@ -24,6 +24,7 @@
  *    divides it.
  *  - win in the rules for dwnd is the number of segments sent in the last RTT, RTT the smallest
  *    sample of that RTT. Fewer than three samples: dwnd stays.
+ *  - The return to the open state ends the RTT anew: a recovery is part of the RTT it interrupts.
  *  - dwnd is at work in slow start too, so that the window more than doubles per RTT; slow
  *    start lasts while cwnd <= ssthresh.
  *  - No loss rule for dwnd. ssthresh is half of win; the next ACK that may grow the window
@@ -51,8 +52,8 @@
 	P(arithmetic, 0, 1, 0, 1, "paper|ns2",                                         \
 	  "ns2: what published ns-2 simulations ran; ns-2.35")
 #define compound_HOOKS(H, A)                                                           \
-	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)   \
-	H(A, undo_cwnd)
+	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
+	H(A, cwnd_event) H(A, undo_cwnd)
 
 enum compound_arithmetic { COMPOUND_PAPER, COMPOUND_NS2 };
 
@@ -220,6 +221,19 @@ static inline u32 compound_ssthresh(struct compound *ca, const struct compound_p
 	if (p->arithmetic == COMPOUND_NS2)
 		return cc_max(w->cwnd / 2, 2);
 	return compound_paper_ssthresh(ca, p, w);
+}
+
+static inline void compound_set_state(struct compound *ca, const struct compound_params *p,
+				      struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	u64 end = a->delivered + a->in_flight;
+
+	(void)w;
+	if (p->arithmetic != COMPOUND_NS2 || state != CC_OPEN)
+		return;
+	ca->round_sent += (u32)(end - ca->round_end);
+	ca->round_end = end;
+	ca->round_rtts = 0;
 }
 
 static inline void compound_cwnd_event(struct compound *ca, const struct compound_params *p,

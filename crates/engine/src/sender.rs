@@ -267,12 +267,13 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.lost = lost as u32;
         self.ack.prior_in_flight = prior_in_flight as u32;
         self.ack.in_flight = self.in_flight() as u32;
-        if self.timestamps || !ack.retransmission {
-            self.sample_rtt(now - ack.sent_ns);
-        } else {
-            self.ack.rtt_us = 0;
-        }
+        self.ack.rtt_us = 0;
         if acked > 0 {
+            // RFC 7323, 4.1: an ACK that moves the left edge gives a sample; RFC 6298, 3: without
+            // timestamps, one of a retransmission does not.
+            if self.timestamps || !ack.retransmission {
+                self.sample_rtt(now - ack.sent_ns);
+            }
             self.rto_at =
                 if self.nxt > self.una && !self.closed { now + self.rto.timeout_ns() } else { NEVER };
         }
@@ -364,7 +365,10 @@ impl<C: CongestionControl> Sender<C> {
 
     /// An ACK while something is missing, or the first after that.
     fn on_dubious_ack(&mut self, now: u64, ack: Ack, acked: u64, delivered: u64) {
+        let mut may_grow = acked > 0;
         if matches!(self.state, State::Recovery | State::Loss) && self.una >= self.recovery_end {
+            // Linux 2.6 did not grow on the ACK that ended a recovery.
+            may_grow = self.state == State::Loss || self.recovery != Recovery::RateHalving;
             self.end_recovery(now);
         }
         if self.state == State::Loss
@@ -384,7 +388,7 @@ impl<C: CongestionControl> Sender<C> {
                 if self.state != State::Loss {
                     self.enter(if self.sacked_out > 0 { State::Disorder } else { State::Open });
                 }
-                if acked > 0 {
+                if may_grow {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 self.allowance = u64::from(self.window.cwnd);
@@ -460,7 +464,7 @@ impl<C: CongestionControl> Sender<C> {
                 Recovery::Sack | Recovery::Prr => self.window.cwnd = self.window.ssthresh.max(1),
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
                     let burst = self.in_flight() as u32 + DUP_THRESH as u32;
-                    self.window.cwnd = self.window.ssthresh.min(burst).max(1);
+                    self.window.cwnd = self.window.ssthresh.min(burst);
                 }
                 Recovery::RateHalving => {}
             }
