@@ -1,1 +1,35 @@
+//! The Python extension module: conversions, threads and errors. What a scenario means and what a run
+//! answers is decided elsewhere.
 
+mod algorithms;
+mod custom;
+mod report;
+mod run;
+mod scenario;
+
+pyo3::create_exception!(
+    cwnd,
+    Error,
+    pyo3::exceptions::PyValueError,
+    "What was asked cannot be done: one line that says what was found and what is accepted."
+);
+
+#[pyo3::pymodule]
+mod _cwnd {
+    #[pymodule_export]
+    use super::Error;
+    #[pymodule_export]
+    use super::algorithms::{algorithm, algorithms};
+    #[pymodule_export]
+    use super::custom::{Ack, Window};
+    #[pymodule_export]
+    use super::report::Report;
+    #[pymodule_export]
+    use super::run::run;
+    #[pymodule_export]
+    use super::scenario::Scenario;
+
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,418 @@
+//! A Python class as a congestion control algorithm.
+
+use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, State};
+use cwnd_engine::Control;
+use cwnd_scenario::Cca;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+
+/// Largest window: [`cwnd_algorithms::SSTHRESH_INFINITE`].
+const WINDOW_MAX: u64 = cwnd_algorithms::SSTHRESH_INFINITE as u64;
+
+/// What an algorithm may change: the sender's window, in segments.
+#[pyclass(module = "cwnd._cwnd")]
+#[derive(Default)]
+pub struct Window(cwnd_algorithms::Window);
+
+/// What an algorithm may know, as of the last ACK.
+#[pyclass(frozen, module = "cwnd._cwnd")]
+pub struct Ack(cwnd_algorithms::Ack);
+
+/// The first exception of a hook; whoever has one to keep stops the runs.
+#[derive(Default)]
+pub struct Failure(Mutex<Option<PyErr>>);
+
+/// An instance of a class, at work on one flow.
+pub struct PythonControl {
+    hooks: Hooks,
+    window: Option<Py<Window>>,
+    class: String,
+    flow: String,
+    control: Arc<Control>,
+    failure: Arc<Failure>,
+}
+
+/// The instance's methods; None: the base class's, which need no call.
+#[derive(Default)]
+struct Hooks {
+    init: Option<Py<PyAny>>,
+    pkts_acked: Option<Py<PyAny>>,
+    cong_avoid: Option<Py<PyAny>>,
+    ssthresh: Option<Py<PyAny>>,
+    set_state: Option<Py<PyAny>>,
+    cwnd_event: Option<Py<PyAny>>,
+    undo_cwnd: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Window {
+    /// Congestion window, at least 1.
+    #[getter]
+    fn cwnd(&self) -> u32 {
+        self.0.cwnd
+    }
+
+    #[setter]
+    fn set_cwnd(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
+        self.0.cwnd = whole("window.cwnd must be", value, 1, WINDOW_MAX)? as u32;
+        Ok(())
+    }
+
+    /// Segments acknowledged towards the next increase of cwnd.
+    #[getter]
+    fn cwnd_cnt(&self) -> u32 {
+        self.0.cwnd_cnt
+    }
+
+    #[setter]
+    fn set_cwnd_cnt(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
+        self.0.cwnd_cnt = whole("window.cwnd_cnt must be", value, 0, u32::MAX.into())? as u32;
+        Ok(())
+    }
+
+    /// Slow start threshold; 2147483647 before the first loss.
+    #[getter]
+    fn ssthresh(&self) -> u32 {
+        self.0.ssthresh
+    }
+
+    #[setter]
+    fn set_ssthresh(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
+        self.0.ssthresh = whole("window.ssthresh must be", value, 1, WINDOW_MAX)? as u32;
+        Ok(())
+    }
+
+    /// Upper bound of cwnd, set by the stack.
+    #[getter]
+    fn cwnd_clamp(&self) -> u32 {
+        self.0.cwnd_clamp
+    }
+
+    #[setter]
+    fn set_cwnd_clamp(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
+        self.0.cwnd_clamp = whole("window.cwnd_clamp must be", value, 1, u32::MAX.into())? as u32;
+        Ok(())
+    }
+
+    /// cwnd just before the last reduction, kept by the stack.
+    #[getter]
+    fn prior_cwnd(&self) -> u32 {
+        self.0.prior_cwnd
+    }
+
+    #[setter]
+    fn set_prior_cwnd(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
+        self.0.prior_cwnd = whole("window.prior_cwnd must be", value, 0, WINDOW_MAX)? as u32;
+        Ok(())
+    }
+
+    /// Bytes per second; 0: not paced.
+    #[getter]
+    fn pacing_rate(&self) -> u64 {
+        self.0.pacing_rate
+    }
+
+    #[setter]
+    fn set_pacing_rate(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
+        self.0.pacing_rate = whole("window.pacing_rate must be", value, 0, u64::MAX)?;
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        let w = &self.0;
+        format!(
+            "Window(cwnd={}, cwnd_cnt={}, ssthresh={}, cwnd_clamp={}, prior_cwnd={}, pacing_rate={})",
+            w.cwnd, w.cwnd_cnt, w.ssthresh, w.cwnd_clamp, w.prior_cwnd, w.pacing_rate
+        )
+    }
+}
+
+#[pymethods]
+impl Ack {
+    /// A monotonic clock.
+    #[getter]
+    fn now_us(&self) -> u64 {
+        self.0.now_us
+    }
+
+    /// Segments delivered so far, in order or SACKed.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.0.delivered
+    }
+
+    /// This ACK's RTT sample; 0: none.
+    #[getter]
+    fn rtt_us(&self) -> u32 {
+        self.0.rtt_us
+    }
+
+    /// Smoothed RTT; 0: no sample yet.
+    #[getter]
+    fn srtt_us(&self) -> u32 {
+        self.0.srtt_us
+    }
+
+    /// Smallest sample of the connection; 0: no sample yet.
+    #[getter]
+    fn min_rtt_us(&self) -> u32 {
+        self.0.min_rtt_us
+    }
+
+    /// Segments newly acknowledged in order.
+    #[getter]
+    fn acked(&self) -> u32 {
+        self.0.acked
+    }
+
+    /// Segments newly marked lost.
+    #[getter]
+    fn lost(&self) -> u32 {
+        self.0.lost
+    }
+
+    /// Segments in flight before this ACK.
+    #[getter]
+    fn prior_in_flight(&self) -> u32 {
+        self.0.prior_in_flight
+    }
+
+    /// Segments in flight after it.
+    #[getter]
+    fn in_flight(&self) -> u32 {
+        self.0.in_flight
+    }
+
+    /// Receive window in segments.
+    #[getter]
+    fn snd_wnd(&self) -> u32 {
+        self.0.snd_wnd
+    }
+
+    /// OPEN, DISORDER, CWR, RECOVERY or LOSS.
+    #[getter]
+    fn state(&self) -> u8 {
+        self.0.state
+    }
+
+    /// cwnd was what limited the sender: it may grow.
+    #[getter]
+    fn cwnd_limited(&self) -> bool {
+        self.0.flags & CWND_LIMITED != 0
+    }
+
+    /// The application had nothing to send.
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.0.flags & APP_LIMITED != 0
+    }
+
+    /// The ACK echoes congestion experienced.
+    #[getter]
+    fn ece(&self) -> bool {
+        self.0.flags & ECE != 0
+    }
+
+    fn __repr__(&self) -> String {
+        let a = &self.0;
+        format!(
+            "Ack(now_us={}, delivered={}, rtt_us={}, srtt_us={}, min_rtt_us={}, acked={}, lost={}, \
+             prior_in_flight={}, in_flight={}, snd_wnd={}, state={}, flags={})",
+            a.now_us,
+            a.delivered,
+            a.rtt_us,
+            a.srtt_us,
+            a.min_rtt_us,
+            a.acked,
+            a.lost,
+            a.prior_in_flight,
+            a.in_flight,
+            a.snd_wnd,
+            a.state,
+            a.flags
+        )
+    }
+}
+
+impl Failure {
+    pub fn take(&self) -> Option<PyErr> {
+        self.lock().take()
+    }
+
+    fn keep(&self, error: PyErr) {
+        self.lock().get_or_insert(error);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<PyErr>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl PythonControl {
+    /// Calls `class` with the parameters of `cca` as keywords. An exception is kept; what is built then
+    /// has no hooks.
+    pub fn new(
+        class: &Py<PyAny>,
+        cca: &Cca,
+        flow: Option<usize>,
+        seed: u64,
+        control: &Arc<Control>,
+        failure: &Arc<Failure>,
+    ) -> Self {
+        let mut made = PythonControl {
+            hooks: Hooks::default(),
+            window: None,
+            class: cca.name.clone(),
+            flow: match flow {
+                Some(flow) => format!("flow {flow}, seed {seed}"),
+                None => format!("seed {seed}"),
+            },
+            control: control.clone(),
+            failure: failure.clone(),
+        };
+        Python::attach(|py| match build(class.bind(py), cca) {
+            Ok((hooks, window)) => {
+                made.hooks = hooks;
+                made.window = Some(window);
+            }
+            Err(error) => made.fail(py, error, format!("while {} was made for {}", cca.name, made.flow)),
+        });
+        made
+    }
+
+    /// Calls a hook and reads what it returns. None: there is no such hook, or the runs are being stopped.
+    fn call<T>(
+        &self,
+        name: &str,
+        hook: &Option<Py<PyAny>>,
+        (w, a): (&mut cwnd_algorithms::Window, &cwnd_algorithms::Ack),
+        code: Option<u8>,
+        read: impl FnOnce(&Bound<PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let (hook, window) = (hook.as_ref()?, self.window.as_ref()?);
+        if self.control.stop.load(Relaxed) {
+            return None;
+        }
+        Python::attach(|py| {
+            window.borrow_mut(py).0 = *w;
+            let ack = Bound::new(py, Ack(*a));
+            let answer = ack.and_then(|ack| match code {
+                None => hook.bind(py).call1((window, ack)),
+                Some(code) => hook.bind(py).call1((window, ack, code)),
+            });
+            match answer.and_then(|answer| read(&answer)) {
+                Ok(value) => {
+                    *w = window.borrow(py).0;
+                    Some(value)
+                }
+                Err(error) => {
+                    let (class, flow, seconds) = (&self.class, &self.flow, a.now_us as f64 / 1e6);
+                    self.fail(py, error, format!("in {name} of {class}, {flow}, at {seconds} s"));
+                    None
+                }
+            }
+        })
+    }
+
+    fn fail(&self, py: Python, error: PyErr, place: String) {
+        // Notes are of Python 3.11.
+        let _ = error.value(py).call_method1("add_note", (place,));
+        self.failure.keep(error);
+        self.control.stop.store(true, Relaxed);
+    }
+
+    /// Reads a window that `hook` returns.
+    fn returned<'a>(&'a self, hook: &'a str) -> impl FnOnce(&Bound<PyAny>) -> PyResult<u32> + 'a {
+        move |value| {
+            let what = format!("{}.{hook} must return", self.class);
+            whole(&what, value, 1, WINDOW_MAX).map(|window| window as u32)
+        }
+    }
+}
+
+impl CongestionControl for PythonControl {
+    fn init(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
+        self.call("init", &self.hooks.init, (w, a), None, |_| Ok(()));
+    }
+
+    fn pkts_acked(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
+        self.call("pkts_acked", &self.hooks.pkts_acked, (w, a), None, |_| Ok(()));
+    }
+
+    fn cong_avoid(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
+        self.call("cong_avoid", &self.hooks.cong_avoid, (w, a), None, |_| Ok(()));
+    }
+
+    fn ssthresh(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) -> u32 {
+        let read = self.returned("ssthresh");
+        self.call("ssthresh", &self.hooks.ssthresh, (w, a), None, read).unwrap_or((w.cwnd / 2).max(2))
+    }
+
+    fn set_state(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack, state: State) {
+        self.call("set_state", &self.hooks.set_state, (w, a), Some(state as u8), |_| Ok(()));
+    }
+
+    fn cwnd_event(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack, event: Event) {
+        self.call("cwnd_event", &self.hooks.cwnd_event, (w, a), Some(event as u8), |_| Ok(()));
+    }
+
+    fn undo_cwnd(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) -> u32 {
+        let read = self.returned("undo_cwnd");
+        let default = w.cwnd.max(w.prior_cwnd);
+        self.call("undo_cwnd", &self.hooks.undo_cwnd, (w, a), None, read).unwrap_or(default)
+    }
+}
+
+fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<Window>)> {
+    let py = class.py();
+    let params = PyDict::new(py);
+    for (name, value) in &cca.params {
+        params.set_item(name, number_or_text(py, value)?)?;
+    }
+    let instance = class.call((), Some(&params))?;
+    let base = py.import("cwnd._custom")?.getattr("CongestionControl")?;
+    let hook = |name: &str| -> PyResult<Option<Py<PyAny>>> {
+        let inherited = instance.get_type().getattr(name)?.is(base.getattr(name)?);
+        if inherited { Ok(None) } else { instance.getattr(name).map(|method| Some(method.unbind())) }
+    };
+    let hooks = Hooks {
+        init: hook("init")?,
+        pkts_acked: hook("pkts_acked")?,
+        cong_avoid: hook("cong_avoid")?,
+        ssthresh: hook("ssthresh")?,
+        set_state: hook("set_state")?,
+        cwnd_event: hook("cwnd_event")?,
+        undo_cwnd: hook("undo_cwnd")?,
+    };
+    Ok((hooks, Py::new(py, Window::default())?))
+}
+
+/// A parameter as a scenario has it: an int, a float, a bool, else text.
+fn number_or_text<'py>(py: Python<'py>, value: &str) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(number) = value.parse::<i64>() {
+        return Ok(number.into_pyobject(py)?.into_any());
+    }
+    if let Ok(flag) = value.parse::<bool>() {
+        return Ok(PyBool::new(py, flag).to_owned().into_any());
+    }
+    match value.parse::<f64>() {
+        Ok(number) => Ok(number.into_pyobject(py)?.into_any()),
+        Err(_) => Ok(value.into_pyobject(py)?.into_any()),
+    }
+}
+
+/// A whole number from `min` to `max`; `what` begins the sentence of the error.
+fn whole(what: &str, value: &Bound<PyAny>, min: u64, max: u64) -> PyResult<u64> {
+    // Anything that is a whole number to Python will do, NumPy's too.
+    if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
+        let found = value.repr().map_or_else(|_| value.get_type().to_string(), |text| text.to_string());
+        return Err(PyTypeError::new_err(format!("{what} an int from {min} to {max}, not {found}")));
+    }
+    match value.extract::<u64>() {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(PyValueError::new_err(format!("{what} an int from {min} to {max}, not {value}"))),
+    }
+}

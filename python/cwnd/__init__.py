@@ -1,0 +1,24 @@
+"""TCP congestion control: a fast packet simulator and every algorithm written once.
+
+>>> import cwnd
+>>> results = cwnd.run(cwnd.dumbbell("elastic", flows=4, rate="1 Gbps", delay="100 ms", buffer=3200))
+>>> results.summary
+>>> results.plot("cwnd", "cwnd.png")
+"""
+
+from cwnd._custom import CongestionControl
+from cwnd._cwnd import Error, __version__
+from cwnd._results import Results
+from cwnd._run import run
+from cwnd._scenario import Scenario, algorithms, dumbbell
+
+__all__ = [
+    "CongestionControl",
+    "Error",
+    "Results",
+    "Scenario",
+    "__version__",
+    "algorithms",
+    "dumbbell",
+    "run",
+]

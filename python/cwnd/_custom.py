@@ -1,0 +1,59 @@
+"""The base class of congestion control algorithms written in Python."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from cwnd._cwnd import Ack, Window
+
+
+class CongestionControl(ABC):
+    """A congestion control algorithm; subclass it and hand the class to `dumbbell` or `Scenario`.
+
+    Each flow gets an instance of its own, made with the parameters of the scenario as keyword arguments.
+    The hooks have the names and the meaning of the kernel's ``struct tcp_congestion_ops``. `window` is what
+    a hook may change (in segments), `ack` what it may know (times in µs); both are valid during the call.
+    An exception in a hook stops the run and leaves `run` with its own traceback.
+    """
+
+    # States: ack.state and set_state. The values are the kernel's.
+    OPEN: Final = 0
+    DISORDER: Final = 1
+    CWR: Final = 2
+    RECOVERY: Final = 3
+    LOSS: Final = 4
+
+    # Events: cwnd_event.
+    TX_START: Final = 0
+    CWND_RESTART: Final = 1
+    COMPLETE_CWR: Final = 2
+    RTO: Final = 3
+
+    #: `window.ssthresh` before the first loss.
+    SSTHRESH_INFINITE: Final = 0x7FFFFFFF
+
+    def init(self, window: Window, ack: Ack) -> None:
+        """The connection is established."""
+
+    def pkts_acked(self, window: Window, ack: Ack) -> None:
+        """An ACK carries an RTT sample: `ack.rtt_us` > 0."""
+
+    @abstractmethod
+    def cong_avoid(self, window: Window, ack: Ack) -> None:
+        """`ack.acked` segments were acknowledged: grow `window.cwnd`."""
+
+    @abstractmethod
+    def ssthresh(self, window: Window, ack: Ack) -> int:
+        """A loss: the new ssthresh, 1 to 2147483647. The stack lowers cwnd."""
+
+    def set_state(self, window: Window, ack: Ack, state: int) -> None:
+        """The sender enters `state`: OPEN, DISORDER, CWR, RECOVERY or LOSS."""
+
+    def cwnd_event(self, window: Window, ack: Ack, event: int) -> None:
+        """TX_START, CWND_RESTART, COMPLETE_CWR or RTO."""
+
+    def undo_cwnd(self, window: Window, ack: Ack) -> int:
+        """The last reduction was spurious: the cwnd to restore."""
+        return max(window.cwnd, window.prior_cwnd)

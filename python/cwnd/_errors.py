@@ -1,0 +1,23 @@
+"""Errors of one line."""
+
+from __future__ import annotations
+
+from cwnd._cwnd import Error
+
+
+def error(key: str, reason: str) -> Error:
+    """`key: reason`, both kept apart for callers that know the key by another name."""
+    made = Error(f"{key}: {reason}" if key else reason)
+    made.key = key
+    made.reason = reason
+    return made
+
+
+def os_error(shown: str, failed: OSError) -> Error:
+    reason = failed.strerror or str(failed)
+    return error(shown, reason[:1].lower() + reason[1:])
+
+
+def one_line(text: str) -> str:
+    """`text` without anything that could break the line."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,0 +1,56 @@
+"""What a reader wants to know about a scenario, from its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
+    """Of the first flow's slowest link: rate in bits/s, buffer in packets (None: no limit), PER."""
+    path = [scenario["links"][link] for link in scenario["flows"][0]["path"]]
+    slowest = min(path, key=lambda link: int(link["rate_bps"]))
+    return slowest["rate_bps"], slowest["buffer_pkts"], slowest["per"]
+
+
+def rtt_ms(scenario: dict[str, Any]) -> float:
+    """The first flow's delays, both ways."""
+    path = scenario["flows"][0]["path"]
+    return 2 * sum(int(scenario["links"][link]["delay_ns"]) for link in path) / 1e6
+
+
+def bdp_pkts(scenario: dict[str, Any]) -> float:
+    """Bandwidth-delay product of the first flow."""
+    flow = scenario["flows"][0]
+    packet_bytes = flow["payload_bytes"] + flow["stack"]["header_bytes"]
+    rate_bps, _, _ = bottleneck(scenario)
+    return float(rate_bps * rtt_ms(scenario) / 8e3 / packet_bytes)
+
+
+def shared_facts(scenarios: Sequence[dict[str, Any]], *, with_buffer: bool = True) -> list[str]:
+    """What all the scenarios have in common, a few words each."""
+
+    def facts(scenario: dict[str, Any]) -> list[str]:
+        rate_bps, buffer, per = bottleneck(scenario)
+        flows = len(scenario["flows"])
+        told = [f"{flows} flow{'s' * (flows != 1)}", rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
+        if with_buffer:
+            told.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
+            told.append(f"PER {exponent(per)}" if per else "no random loss")
+        return [*told, f"{scenario['flows'][0]['stack']['profile']} stack"]
+
+    each = [facts(scenario) for scenario in scenarios]
+    return [told[0] for told in zip(*each, strict=True) if len(set(told)) == 1]
+
+
+def rate(bps: float) -> str:
+    for unit in ("bps", "kbps", "Mbps"):
+        if bps < 1000:
+            return f"{bps:.4g} {unit}"
+        bps /= 1000
+    return f"{bps:.4g} Gbps"
+
+
+def exponent(number: float) -> str:
+    """1e-5, not 1e-05."""
+    return f"{number:g}".replace("e-0", "e-")

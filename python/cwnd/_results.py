@@ -1,0 +1,405 @@
+"""What runs answer, as tables, JSON, files and figures."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwnd._cwnd import Report, __version__
+from cwnd._errors import error, one_line, os_error
+from cwnd._facts import bottleneck
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import polars as pl
+
+#: Version of the files that `save` writes.
+_FORMAT = 1
+_TABLES = ("flows", "links", "samples")
+_PLOTS = ("cwnd", "throughput", "queue", "throughput-buffer")
+_FILES = frozenset(
+    [
+        "manifest.json",
+        *(f"{t}.parquet" for t in _TABLES),
+        *(f"{p}.{e}" for p in _PLOTS for e in ("png", "svg")),
+    ]
+)
+
+#: `ssthresh` before the first loss.
+_SSTHRESH_INFINITE = 0x7FFFFFFF
+
+
+class Results:
+    """What one or several scenarios answered.
+
+    `flows`, `links`, `samples` and `summary` are polars tables with a column `scenario` and, but for the
+    summary, `seed`.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("use cwnd.run(...) or Results.load(directory)")
+
+    _answers: list[dict[str, Any]]
+    _read_samples: Callable[[], pl.DataFrame]
+
+    @classmethod
+    def _of(cls, reports: list[Report]) -> Results:
+        answers = [json.loads(report.json()) for report in reports]
+        return cls._made(answers, lambda: _samples_of(answers, reports))
+
+    @classmethod
+    def _made(cls, answers: list[dict[str, Any]], read_samples: Callable[[], pl.DataFrame]) -> Results:
+        results = object.__new__(cls)
+        results._answers = answers
+        results._read_samples = read_samples
+        return results
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Results:
+        """Reads what `save` wrote.
+
+        Raises `Error` when the directory does not hold a result, or one of another version's format.
+        """
+        import polars as pl
+
+        folder = Path(directory)
+        shown = one_line(str(folder))
+        try:
+            manifest = json.loads((folder / "manifest.json").read_bytes())
+        except OSError as failed:
+            raise os_error(one_line(str(folder / "manifest.json")), failed) from None
+        except ValueError:
+            raise error(shown, "manifest.json is not JSON") from None
+        if not isinstance(manifest, dict) or "cwnd" not in manifest:
+            raise error(shown, "not a result of cwnd")
+        if manifest.get("format") != _FORMAT:
+            raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
+        try:
+            tables = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("flows", "links")}
+        except (OSError, pl.exceptions.PolarsError) as failed:
+            raise error(shown, one_line(str(failed))) from None
+        answers = [
+            {
+                "scenario": told["scenario"],
+                "runs": _runs(told["scenario"]["name"], told["seeds"], tables),
+                "summary": told["summary"],
+                "engine": told["engine"],
+            }
+            for told in manifest["results"]
+        ]
+        return cls._made(answers, lambda: pl.read_parquet(folder / "samples.parquet"))
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per scenario, seed and flow.
+
+        `flow, cca, start_s, stop_s, sent_pkts, retransmitted_pkts, delivered_pkts, lost_pkts, timeouts,
+        throughput_mbps` (on the wire), `goodput_mbps` (payload, in order, once), `loss_ratio, mean_rtt_ms,
+        p95_rtt_ms` (null without a sample), `mean_cwnd_pkts`.
+        """
+        return self._table("flows", _flow_schema())
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per scenario, seed and link.
+
+        `link, delivered_pkts, dropped_pkts` (queue full), `error_pkts` (lost on the wire), `mean_queue_pkts,
+        max_queue_pkts, utilization`.
+        """
+        return self._table("links", _link_schema())
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """Time series: rows of flows and, with `link` instead of `flow`, rows of links.
+
+        `scenario, seed, time_s, flow, cca, cwnd_pkts, ssthresh_pkts` (null before the first loss),
+        `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
+        before; null when samples are by change), `link, queue_pkts`.
+        """
+        return self._read_samples()
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row per scenario and metric: `mean, ci95_low, ci95_high` (null for one run), `n`."""
+        import polars as pl
+
+        rows = [
+            {"scenario": answer["scenario"]["name"], "metric": metric, **estimate}
+            for answer in self._answers
+            for metric, estimate in answer["summary"].items()
+        ]
+        number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
+        return pl.DataFrame(
+            rows, schema={"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
+        )
+
+    @property
+    def scenarios(self) -> list[dict[str, Any]]:
+        """The scenarios as they were understood."""
+        return [answer["scenario"] for answer in self._answers]
+
+    def to_json(self) -> str:
+        """One object `{"scenario", "runs", "summary", "engine"}`; of several scenarios `{"results": [...]}`.
+
+        The same scenario and seed give the same text, but for `engine`.
+        """
+        told: Any = self._answers[0] if len(self._answers) == 1 else {"results": self._answers}
+        return json.dumps(told, separators=(",", ":"), allow_nan=False)
+
+    def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
+        """Writes manifest.json, flows.parquet, links.parquet, samples.parquet and the figures (PNG and SVG).
+
+        The directory appears complete or not at all. An earlier result there is replaced; a directory that
+        holds anything else is refused with an `Error`. `command` is what the manifest tells as command line.
+        """
+        folder = Path(directory)
+        check_target(folder)
+        with _new_directory(folder) as building:
+            manifest = json.dumps(self._manifest(command), indent=2, allow_nan=False)
+            (building / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+            for name in _TABLES:
+                getattr(self, name).write_parquet(building / f"{name}.parquet")
+            for kind in self._plots():
+                figure = self.plot(kind)
+                for ending in ("png", "svg"):
+                    _write(figure, building / f"{kind}.{ending}")
+
+    def plot(
+        self,
+        kind: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        scenarios: Sequence[str] | None = None,
+        seed: int | None = None,
+        title: str | None = None,
+    ) -> matplotlib.figure.Figure:
+        """Draws "cwnd", "throughput" or "queue" over time, or "throughput-buffer".
+
+        Those over time have one panel per scenario (at most 8) and show one run: `seed`, or each
+        scenario's first. "throughput-buffer" has a line per algorithm over the scenarios' bottleneck
+        buffers, with 95 % confidence intervals, and a panel per packet error rate.
+
+        Args:
+            path: Also write it there; the ending says how (.png, .svg, .pdf).
+            scenarios: Names of those to draw; all when left out.
+            title: Instead of the one made from the scenarios.
+        """
+        from cwnd import _plots
+
+        if kind not in _PLOTS:
+            raise error("kind", f"{kind!r} is not a figure; there are {', '.join(_PLOTS)}")
+        figure = _plots.draw(kind, self, scenarios, seed, title)
+        if path is not None:
+            _write(figure, Path(path))
+        return figure
+
+    def _plots(self) -> list[str]:
+        """The figures that this result has something for."""
+        kinds = []
+        if 0 < len(self._answers) <= 8 and self.samples.height:
+            by_interval = self.samples["throughput_mbps"].null_count() < self.samples.height
+            queues = self.samples["queue_pkts"].null_count() < self.samples.height
+            kinds = ["cwnd"] + ["throughput"] * by_interval + ["queue"] * queues
+        if len({buffer for _, buffer, _ in map(bottleneck, self.scenarios)}) > 1:
+            kinds.append("throughput-buffer")
+        return kinds
+
+    def _manifest(self, command: Sequence[str] | None) -> dict[str, Any]:
+        return {
+            "cwnd": __version__,
+            "format": _FORMAT,
+            "command": None if command is None else list(command),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "results": [
+                {
+                    "seeds": [run["seed"] for run in answer["runs"]],
+                    **{key: answer[key] for key in ("scenario", "summary", "engine")},
+                }
+                for answer in self._answers
+            ],
+        }
+
+    def _table(self, of: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+        import polars as pl
+
+        rows = [
+            {"scenario": answer["scenario"]["name"], "seed": run["seed"], **row}
+            for answer in self._answers
+            for run in answer["runs"]
+            for row in run[of]
+        ]
+        return pl.DataFrame(rows, schema=schema)
+
+    def __repr__(self) -> str:
+        runs = sum(len(answer["runs"]) for answer in self._answers)
+        names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
+        more = ", ..." if len(self._answers) > 4 else ""
+        return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+
+def check_target(folder: Path) -> None:
+    """Raises an `Error` if a result cannot be written to `folder`."""
+    shown = one_line(str(folder))
+    if "\0" in str(folder) or folder.resolve() == Path.cwd():
+        raise error(shown, "not a name for a new directory")
+    try:
+        if folder.exists() or folder.is_symlink():
+            if not folder.is_dir():
+                raise error(shown, "not a directory")
+            foreign = sorted(item.name for item in folder.iterdir() if item.name not in _FILES)
+            if foreign:
+                raise error(shown, f"holds what is not a result of cwnd ({one_line(foreign[0])})")
+        parent = next(parent for parent in folder.absolute().parents if parent.exists())
+    except OSError as failed:
+        raise os_error(shown, failed) from None
+    if not parent.is_dir():
+        raise error(one_line(str(parent)), "not a directory")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise error(one_line(str(parent)), "not writable")
+
+
+@contextlib.contextmanager
+def _new_directory(folder: Path) -> Iterator[Path]:
+    """A directory to build in, which becomes `folder` if nothing fails."""
+    folder = folder.resolve()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        workshop = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as failed:
+        raise os_error(one_line(str(folder)), failed) from None
+    try:
+        building = workshop / "new"
+        building.mkdir()
+        yield building
+        if folder.exists():
+            folder.rename(workshop / "old")
+        building.rename(folder)
+    except OSError as failed:
+        raise os_error(one_line(str(folder)), failed) from None
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+
+
+def _write(figure: matplotlib.figure.Figure, path: Path) -> None:
+    from cwnd import _plots
+
+    try:
+        _plots.write(figure, path)
+    except OSError as failed:
+        raise os_error(one_line(str(path)), failed) from None
+    except ValueError as failed:  # an ending that matplotlib does not know
+        raise error(one_line(str(path)), one_line(str(failed))) from None
+
+
+def _flow_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    counts = ("sent_pkts", "retransmitted_pkts", "delivered_pkts", "lost_pkts", "timeouts")
+    numbers = (
+        "throughput_mbps",
+        "goodput_mbps",
+        "loss_ratio",
+        "mean_rtt_ms",
+        "p95_rtt_ms",
+        "mean_cwnd_pkts",
+    )
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "flow": pl.UInt32(),
+        "cca": pl.String(),
+        "start_s": pl.Float64(),
+        "stop_s": pl.Float64(),
+        **dict.fromkeys(counts, pl.UInt64()),
+        **dict.fromkeys(numbers, pl.Float64()),
+    }
+
+
+def _link_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "link": pl.String(),
+        **dict.fromkeys(("delivered_pkts", "dropped_pkts", "error_pkts"), pl.UInt64()),
+        "mean_queue_pkts": pl.Float64(),
+        "max_queue_pkts": pl.UInt64(),
+        "utilization": pl.Float64(),
+    }
+
+
+def _sample_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "time_s": pl.Float64(),
+        "flow": pl.UInt32(),
+        "cca": pl.String(),
+        "cwnd_pkts": pl.UInt32(),
+        "ssthresh_pkts": pl.UInt32(),
+        "in_flight_pkts": pl.UInt32(),
+        "rtt_ms": pl.Float64(),
+        "throughput_mbps": pl.Float64(),
+        "link": pl.String(),
+        "queue_pkts": pl.UInt32(),
+    }
+
+
+def _samples_of(answers: list[dict[str, Any]], reports: list[Report]) -> pl.DataFrame:
+    import polars as pl
+
+    schema = _sample_schema()
+    parts = [pl.DataFrame(schema=schema)]
+    for answer, report in zip(answers, reports, strict=True):
+        scenario = answer["scenario"]
+        for index, run in enumerate(answer["runs"]):
+            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(run["seed"], pl.UInt64).alias("seed")]
+            flows = _columns(report.flow_samples(index), schema)
+            links = _columns(report.link_samples(index), {**schema, "link": pl.UInt32()})
+            ccas = pl.Series([flow["cca"] for flow in run["flows"]], dtype=pl.String)
+            names = pl.Series([link["link"] for link in run["links"]], dtype=pl.String)
+            throughput = pl.col("throughput_mbps")
+            if scenario["samples"] == "change":
+                throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
+            flows = flows.with_columns(
+                *here,
+                pl.lit(ccas.gather(flows["flow"])).alias("cca"),
+                pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
+                pl.col("rtt_ms").replace(0.0, None),
+                throughput,
+            )
+            links = links.with_columns(*here, pl.lit(names.gather(links["link"])).alias("link"))
+            parts += [flows, links]
+    return pl.concat(parts, how="diagonal")
+
+
+def _columns(columns: dict[str, bytes], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    import numpy as np
+    import polars as pl
+
+    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4"}
+    return pl.DataFrame({name: np.frombuffer(data, kinds[schema[name]]) for name, data in columns.items()})
+
+
+def _runs(scenario: str, seeds: list[int], tables: dict[str, pl.DataFrame]) -> list[dict[str, Any]]:
+    """The runs as `to_json` tells them, from their tables."""
+    runs: dict[int, dict[str, Any]] = {seed: {"seed": seed, "flows": [], "links": []} for seed in seeds}
+    for of, table in tables.items():
+        for row in table.filter(scenario=scenario).drop("scenario").iter_rows(named=True):
+            runs[row.pop("seed")][of].append(row)
+    return list(runs.values())

@@ -1,0 +1,479 @@
+"""The command `cwnd`: a caller of the public API."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import runpy
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from cwnd import CongestionControl, Error, Results, Scenario, __version__, algorithms, dumbbell, run
+from cwnd._errors import error, one_line
+from cwnd._facts import exponent, rate, shared_facts
+from cwnd._results import check_target
+from cwnd._scenario import algorithm
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+    from rich.table import Table
+
+_FLOW_ROWS_MAX = 32
+
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+#: Flags that say a scenario, each an argument of `dumbbell`: how the value is shown, and its help.
+_SCENARIO_FLAGS = {
+    "flows": ("N", "Flows of each algorithm.  [1]"),
+    "rate": ("RATE", "Of the bottleneck, such as 100Mbps.  [1Gbps]"),
+    "delay": ("TIME", "Of the bottleneck, one way, such as 10ms.  [100ms]"),
+    "buffer": ("SIZE", "Of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
+    "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
+    "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
+    "duration": ("TIME", "Simulated time.  [100s]"),
+    "seed": ("N", "Of the first repetition; the others count up.  [1]"),
+    "repeat": ("N", "Repetitions, for confidence intervals.  [1]"),
+    "access_rate": ("RATE", "Of the links of each host.  [10 times --rate]"),
+    "access_delay": ("TIME", "Of the links of each host, one way.  [0s]"),
+    "access_buffer": ("SIZE", "Of the links of each host.  [unlimited]"),
+    "start": ("TIME", "When the first flow starts.  [0s]"),
+    "stagger": ("TIME", "Each flow starts that much after the one before.  [0s]"),
+    "stop": ("TIME", "When the first flow stops.  [the end]"),
+    "stop_stagger": ("TIME", "Each flow stops that much before the one before.  [0s]"),
+    "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
+    "recovery": ("NAME", "sack, prr or rate-halving.  [the stack's]"),
+    "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
+}
+
+#: Flags whose value is a number to TOML.
+_NUMBERS = {"flows", "per", "seed", "repeat", "samples"}
+
+
+def _flag(name: str) -> str:
+    return {"ccas": "--cca", "params": "--param"}.get(name, "--" + name.replace("_", "-"))
+
+
+def _scenario_flags(command: _Command) -> _Command:
+    for name, (metavar, help_text) in reversed(_SCENARIO_FLAGS.items()):
+        command = click.option(_flag(name), name, metavar=metavar, help=help_text)(command)
+    command = click.option(
+        "--param",
+        "params",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Of the algorithm; CCA.NAME=VALUE when several.",
+    )(command)
+    return click.option(
+        "--cca",
+        "ccas",
+        multiple=True,
+        metavar="NAME",
+        help="Algorithm, or FILE.py:CLASS. Several are compared.",
+    )(command)
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="cwnd %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """TCP congestion control: a fast packet simulator and every algorithm written once."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@cli.command("run", short_help="Simulate scenarios and compare what came of them.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@_scenario_flags
+@click.option("--on", "world", default="sim", metavar="WORLD", help="Where: sim, the simulator.  [sim]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest there.")
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+def _run(files: tuple[str, ...], world: str, as_json: bool, out: str | None, jobs: str, **flags: Any) -> None:
+    """Simulate scenario FILEs, or the dumbbell that the flags describe.
+
+    \b
+    cwnd run scenarios/elastic-single.toml
+    cwnd run --cca elastic --cca cubic --rate 1Gbps --delay 100ms --buffer 3200
+    """
+    if world != "sim":
+        raise error("--on", f"'{one_line(world)}' is not a world to run in; there is only 'sim'")
+    scenarios = _scenarios(files, flags)
+    if out is not None:
+        with _speaking_of("--out"):
+            check_target(Path(out))
+    changes = {name: _number(flags[name]) for name in ("seed", "repeat") if files and flags[name] is not None}
+    with _flag_errors(), _progress_bar() as progress:
+        results = run(scenarios, jobs=_number(jobs), progress=progress, **changes)
+    if out is not None:
+        with _speaking_of("--out"):
+            results.save(out, command=["cwnd", *sys.argv[1:]])
+    if as_json:
+        click.echo(results.to_json())
+    else:
+        _print_results(results)
+        if out is not None:
+            click.echo(f"Written to {one_line(out)}")
+
+
+@cli.command("show", short_help="The scenario as understood: RTT, BDP, buffers in BDPs.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@_scenario_flags
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
+def _show(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+    """Show scenario FILEs, or the dumbbell that the flags describe, without running anything."""
+    changes = {name: _number(flags[name]) for name in ("seed", "repeat") if files and flags[name] is not None}
+    with _flag_errors():
+        scenarios = [scenario._replace(**changes) for scenario in _scenarios(files, flags)]
+    described = [scenario.describe() for scenario in scenarios]
+    if as_json:
+        click.echo(json.dumps(described[0] if len(described) == 1 else {"scenarios": described}))
+        return
+    for scenario in described:
+        _print_scenario(scenario)
+
+
+@cli.command("algorithms", short_help="The algorithms, or one of them in full.")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def _algorithms(name: str | None, as_json: bool) -> None:
+    """List the algorithms, or tell one in full: its parameters, defaults and sources."""
+    told = algorithms() if name is None else algorithm(name)
+    if as_json:
+        click.echo(json.dumps(told, indent=2))
+        return
+    console = _console()
+    if name is None:
+        table = _table("name", "title", ">year", "kind", "status", "paper")
+        for each in algorithms():
+            table.add_row(
+                each["name"], each["title"], str(each["year"]), each["kind"], each["status"], each["paper"]
+            )
+        console.print(table)
+        return
+    one = algorithm(name)
+    console.print(
+        f"[bold]{one['name']}[/]: {one['title']} ({one['year']}), {one['kind']}, {one['status']}",
+        highlight=False,
+    )
+    console.print(one["paper"], highlight=False, markup=False)
+    if one["params"]:
+        table = _table("parameter", ">default", "accepted", "meaning")
+        for param in one["params"]:
+            table.add_row(param["name"], str(param["default"]), param["accepted"], param["doc"])
+        console.print(table)
+
+
+def main() -> NoReturn:
+    """The console script. Bad input: one line, exit 2."""
+    sys.exit(_main(sys.argv[1:]))
+
+
+def _main(arguments: list[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        # Not cli.main(): it has ways of its own with interrupts and broken pipes.
+        with cli.make_context("cwnd", arguments) as context:
+            cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.ClickException as refused:
+        return _refuse(refused.format_message())
+    except Error as refused:
+        return _refuse(str(refused))
+    except KeyboardInterrupt:
+        print("cwnd: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The interpreter flushes once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return 0
+
+
+def _refuse(message: str) -> int:
+    print(f"cwnd: error: {one_line(' '.join(message.split()))}", file=sys.stderr)
+    return 2
+
+
+def _scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenario]:
+    said = {name: value for name, value in flags.items() if value not in (None, ())}
+    if files:
+        for name in said.keys() - {"seed", "repeat"}:
+            raise error(_flag(name), "not together with a scenario FILE, which says it itself")
+        return [Scenario.from_toml(file) for file in files]
+    ccas = said.pop("ccas", ())
+    if not ccas:
+        raise error("", "nothing to simulate; give a scenario FILE or --cca NAME")
+    arguments = {
+        name: _number(said[name]) if name in _NUMBERS else said[name] for name in said.keys() - {"params"}
+    }
+    algorithms_asked = [_cca(cca) for cca in ccas]
+    names = [cca if isinstance(cca, str) else cca.__name__ for cca in algorithms_asked]
+    params = _params(names, said.get("params", ()))
+    with _flag_errors():
+        return [
+            dumbbell(cca, **arguments, params=params[name], name=name[:100] or None)
+            for cca, name in zip(algorithms_asked, names, strict=True)
+        ]
+
+
+def _cca(text: str) -> str | type[CongestionControl]:
+    """A name of the registry, or the class that FILE.py:CLASS says."""
+    path, colon, name = text.rpartition(":")
+    if not colon:
+        return text
+    if not Path(path).is_file():
+        raise error("--cca", f"{one_line(path)}: no such file; write NAME or FILE.py:CLASS")
+    found = runpy.run_path(path, run_name=Path(path).stem).get(name)
+    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
+        raise error("--cca", f"{one_line(path)} has no class '{one_line(name)}' of cwnd.CongestionControl")
+    return found
+
+
+def _params(names: list[str], written: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """The parameters of each algorithm."""
+    params: dict[str, dict[str, str]] = {name: {} for name in names}
+    for text in written:
+        key, equals, value = text.partition("=")
+        owner, dot, name = key.rpartition(".")
+        if not (equals and name):
+            raise error("--param", f"'{one_line(text)}' is not NAME=VALUE")
+        if dot and owner not in params:
+            raise error("--param", f"no algorithm '{one_line(owner)}' here; there are {', '.join(params)}")
+        if not dot and len(params) > 1:
+            raise error("--param", f"'{one_line(key)}' of which algorithm? Write {names[0]}.{one_line(text)}")
+        params[owner or names[0]][name] = value
+    return params
+
+
+def _number(text: str) -> Any:
+    """A number if it is written as one."""
+    with contextlib.suppress(ValueError):
+        return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else float(text)
+    return text
+
+
+@contextlib.contextmanager
+def _flag_errors() -> Iterator[None]:
+    """Lets errors about arguments of the API speak of flags."""
+    try:
+        yield
+    except Error as refused:
+        key = getattr(refused, "key", "")
+        param = re.fullmatch(r"params\['(.*)'\]", key)
+        if param:
+            raise error(f"--param {param[1]}", refused.reason) from None
+        if key in _SCENARIO_FLAGS or key in ("cca", "jobs"):
+            raise error(_flag(key), refused.reason) from None
+        raise
+
+
+@contextlib.contextmanager
+def _speaking_of(flag: str) -> Iterator[None]:
+    try:
+        yield
+    except Error as refused:
+        raise error(flag, str(refused)) from None
+
+
+@contextlib.contextmanager
+def _progress_bar() -> Iterator[Callable[[float], None] | None]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("simulating"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # A table in a file or a pipe is not broken to the width of a terminal.
+    return Console(width=None if sys.stdout.isatty() else 250)
+
+
+def _table(*headings: str, title: str | None = None, caption: str | None = None) -> Table:
+    """A table with these headings; those after a '>' are of numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=title,
+        caption=caption,
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+        pad_edge=False,
+    )
+    for heading in headings:
+        number = heading.startswith(">")
+        table.add_column(heading.removeprefix(">"), justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def _print_results(results: Results) -> None:
+    import polars as pl
+
+    scenarios = results.scenarios
+    console = _console()
+    flows = results.flows
+    if len(scenarios) == 1 and 1 < len(scenarios[0]["flows"]) <= _FLOW_ROWS_MAX:
+        console.print(_flow_table(flows))
+    columns = {
+        "throughput_mbps": ("throughput Mbit/s", 1),
+        "goodput_mbps": ("goodput Mbit/s", 1),
+        "loss_ratio": ("loss %", 100),
+        "mean_rtt_ms": ("mean RTT ms", 1),
+        "p95_rtt_ms": ("p95 RTT ms", 1),
+        "jain_fairness": ("Jain", 1),
+        "timeouts": ("timeouts", 1),
+    }
+    # Over the flows and the runs.
+    p95 = flows.group_by("scenario").agg(pl.col("p95_rtt_ms").mean())
+    p95_of = dict(p95.iter_rows())
+    packets, wall_s = (
+        sum(answer["engine"][key] for answer in results._answers) for key in ("packets", "wall_s")
+    )
+    table = _table(
+        "scenario",
+        *(f">{heading}" for heading, _ in columns.values()),
+        title=", ".join(shared_facts(scenarios)),
+        caption=f"{packets:,} packets in {wall_s:.2g} s, {packets / wall_s / 1e6:.1f} million a second",
+    )
+    for scenario in scenarios:
+        name = scenario["name"]
+        rows = {row["metric"]: row for row in results.summary.filter(scenario=name).iter_rows(named=True)}
+        cells = [
+            _digits(p95_of[name]) if metric == "p95_rtt_ms" else _estimate(rows[metric], scale)
+            for metric, (_, scale) in columns.items()
+        ]
+        table.add_row(name, *cells)
+    console.print(table)
+
+
+def _flow_table(flows: pl.DataFrame) -> Table:
+    """The flows of one scenario, means over its runs."""
+    import polars as pl
+
+    means = flows.group_by("flow", "cca", maintain_order=True).agg(
+        pl.selectors.numeric().exclude("seed").mean()
+    )
+    table = _table(
+        ">flow",
+        "cca",
+        ">from s",
+        ">to s",
+        ">throughput Mbit/s",
+        ">goodput Mbit/s",
+        ">loss %",
+        ">mean RTT ms",
+        ">p95 RTT ms",
+        ">mean cwnd packets",
+        ">timeouts",
+    )
+    for row in means.iter_rows(named=True):
+        cells = [
+            row["start_s"],
+            row["stop_s"],
+            row["throughput_mbps"],
+            row["goodput_mbps"],
+            100 * row["loss_ratio"],
+            row["mean_rtt_ms"],
+            row["p95_rtt_ms"],
+            row["mean_cwnd_pkts"],
+            row["timeouts"],
+        ]
+        table.add_row(str(row["flow"]), row["cca"], *map(_digits, cells))
+    return table
+
+
+def _estimate(row: dict[str, Any], scale: float) -> str:
+    if row["ci95_high"] is None:
+        return _digits(row["mean"] * scale)
+    half = (row["ci95_high"] - row["mean"]) * scale
+    return f"{_digits(row['mean'] * scale)} ± {exponent(float(f'{half:.2g}'))}"
+
+
+def _digits(number: float | None) -> str:
+    """Four digits, or all of the whole part."""
+    if number is None:
+        return "-"
+    return f"{number:.0f}" if abs(number) >= 1000 else exponent(float(f"{number:.4g}"))
+
+
+def _print_scenario(told: dict[str, Any]) -> None:
+    samples = told["samples"]
+    if isinstance(samples, dict):
+        samples = f"every {_digits(samples['interval']['interval_ns'] / 1e9)} s"
+    seeds = f"seed {told['seed']}"
+    if told["repeat"] > 1:
+        seeds = f"seeds {told['seed']} to {told['seed'] + told['repeat'] - 1}"
+    console = _console()
+    links = _table(
+        "link",
+        ">count",
+        ">rate",
+        ">delay ms",
+        ">buffer packets",
+        ">buffer BDP",
+        ">buffer ms",
+        ">PER",
+        title=f"{told['name']}: {_digits(told['duration_s'])} s, {seeds}, samples {samples}",
+    )
+    for link in told["links"]:
+        links.add_row(
+            link["name"],
+            str(link["count"]),
+            rate(link["rate_bps"]),
+            _digits(link["delay_ms"]),
+            "unlimited" if link["buffer_pkts"] is None else str(link["buffer_pkts"]),
+            _digits(link["buffer_bdp"]),
+            _digits(link["buffer_ms"]),
+            exponent(link["per"]),
+        )
+    console.print(links)
+    flows = _table(
+        ">flow", "cca", "start s", "stop s", ">packet bytes", ">RTT ms", ">BDP packets", "bottleneck", "stack"
+    )
+    for group in told["flows"]:
+        first, last = group["first"], group["first"] + group["count"] - 1
+        stack = group["stack"]
+        flows.add_row(
+            str(first) if first == last else f"{first}..{last}",
+            group["cca"]["name"],
+            _span(group["start_s"]),
+            _span(group["stop_s"]),
+            f"{group['payload_bytes']} + {group['packet_bytes'] - group['payload_bytes']}",
+            _digits(group["rtt_ms"]),
+            _digits(group["bdp_pkts"]),
+            group["bottleneck"],
+            f"{stack['profile']}, {stack['recovery']}",
+        )
+    console.print(flows)
+    for group in {json.dumps(group["cca"]): group["cca"] for group in told["flows"]}.values():
+        params = group["params"]
+        if params:
+            listed = ", ".join(f"{name} = {value}" for name, value in params)
+            console.print(f"{group['name']}: {listed}", highlight=False, markup=False)
+
+
+def _span(ends: list[float]) -> str:
+    first, last = map(_digits, ends)
+    return first if first == last else f"{first}..{last}"
