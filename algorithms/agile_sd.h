@@ -85,7 +85,7 @@ static inline void agile_sd_cong_avoid(struct agile_sd *ca, const struct agile_s
 	}
 	grown = ca->fraction + (u64)acked * cc_min(growth, one);
 	ca->fraction = (u32)(grown % one);
-	w->cwnd = cc_min(w->cwnd + (u32)(grown / one), w->cwnd_clamp);
+	cc_grow(w, grown / one);
 }
 
 static inline u32 agile_sd_ssthresh(struct agile_sd *ca, const struct agile_sd_params *p,

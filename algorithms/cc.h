@@ -130,6 +130,14 @@ static inline u32 cc_in_slow_start(const struct cc_window *w)
 	return w->cwnd < w->ssthresh;
 }
 
+/* Grows cwnd as far as the stack allows. */
+static inline void cc_grow(struct cc_window *w, u64 segments)
+{
+	u64 cwnd = w->cwnd + segments;
+
+	w->cwnd = cwnd < w->cwnd_clamp ? (u32)cwnd : w->cwnd_clamp;
+}
+
 /*
  * Slow start: one segment for each segment acknowledged, up to ssthresh.
  * Returns the acknowledged segments that are left for congestion avoidance.
@@ -139,7 +147,7 @@ static inline u32 cc_slow_start(struct cc_window *w, u32 acked)
 	u32 room = w->ssthresh - w->cwnd;
 	u32 grow = cc_min(acked, room);
 
-	w->cwnd = cc_min(w->cwnd + grow, w->cwnd_clamp);
+	cc_grow(w, grow);
 	return acked - grow;
 }
 
@@ -150,14 +158,14 @@ static inline void cc_additive_increase(struct cc_window *w, u32 per, u32 acked)
 	/* A credit gathered under a larger per counts as one segment at most. */
 	if (w->cwnd_cnt >= per) {
 		w->cwnd_cnt = 0;
-		w->cwnd = cc_min(w->cwnd + 1, w->cwnd_clamp);
+		cc_grow(w, 1);
 	}
 	w->cwnd_cnt += acked;
 	if (w->cwnd_cnt >= per) {
 		u32 grow = w->cwnd_cnt / per;
 
 		w->cwnd_cnt -= grow * per;
-		w->cwnd = cc_min(w->cwnd + grow, w->cwnd_clamp);
+		cc_grow(w, grow);
 	}
 }
 

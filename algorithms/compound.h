@@ -110,11 +110,10 @@ static inline u64 compound_paper_dwnd(const struct compound *ca, const struct co
 static inline void compound_paper_cong_avoid(struct compound *ca, const struct compound_params *p,
 					     struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked, over, dwnd;
+	u32 acked = a->acked, over = compound_round_over(ca, a), dwnd;
 
 	if (!cc_cwnd_limited(a))
 		return;
-	over = compound_round_over(ca, a);
 	if (cc_in_slow_start(w)) {
 		ca->dwnd = 0;
 		acked = cc_slow_start(w, acked);
@@ -129,7 +128,8 @@ static inline void compound_paper_cong_avoid(struct compound *ca, const struct c
 		ca->dwnd = (u64)(w->cwnd - 1) << 8;
 	dwnd = (u32)(ca->dwnd >> 8);
 	ca->dwnd = compound_paper_dwnd(ca, p, a, w->cwnd);
-	w->cwnd = cc_min(w->cwnd - dwnd + (u32)(ca->dwnd >> 8), w->cwnd_clamp);
+	w->cwnd -= dwnd;
+	cc_grow(w, ca->dwnd >> 8);
 }
 
 static inline u32 compound_paper_ssthresh(struct compound *ca, const struct compound_params *p,
@@ -183,15 +183,16 @@ static inline void compound_ns2_cong_avoid(struct compound *ca, struct cc_window
 		ca->dwnd = (u64)dwnd << 8;
 		ca->round_rtts = 0;
 	}
-	w->cwnd = cc_min(ca->reno + dwnd, w->cwnd_clamp);
+	w->cwnd = ca->reno;
+	cc_grow(w, dwnd);
 }
 
 static inline void compound_init(struct compound *ca, const struct compound_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
 	(void)p;
-	(void)a;
 	ca->reno = w->cwnd;
+	ca->round_end = a->delivered + a->in_flight;
 }
 
 static inline void compound_pkts_acked(struct compound *ca, const struct compound_params *p,
@@ -226,12 +227,13 @@ static inline u32 compound_ssthresh(struct compound *ca, const struct compound_p
 static inline void compound_set_state(struct compound *ca, const struct compound_params *p,
 				      struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	u64 end = a->delivered + a->in_flight;
+	u64 start = ca->round_end - ca->round_sent, end = a->delivered + a->in_flight;
 
 	(void)w;
 	if (p->arithmetic != COMPOUND_NS2 || state != CC_OPEN)
 		return;
-	ca->round_sent += (u32)(end - ca->round_end);
+	/* After losses fewer may be on their way than when the RTT began. */
+	ca->round_sent = end > start ? (u32)(end - start) : 0;
 	ca->round_end = end;
 	ca->round_rtts = 0;
 }

@@ -195,14 +195,14 @@ static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic
 	if (p->reno_friendly && window < epoch->west >> 22) {
 		u32 west = cc_max((u32)(epoch->west >> 32), w->cwnd);
 
-		w->cwnd = cc_min(cc_min(west, w->cwnd + acked), w->cwnd_clamp);
+		cc_grow(w, cc_min(west - w->cwnd, acked));
 		return;
 	}
 	target = target < cwnd ? cwnd : target;
 	target = target > cwnd + cwnd / 2 ? cwnd + cwnd / 2 : target;
 	grown = ca->fraction + acked * (((target - cwnd) << 22) / w->cwnd);
 	ca->fraction = (u32)grown;
-	w->cwnd = cc_min(w->cwnd + (u32)(grown >> 32), w->cwnd_clamp);
+	cc_grow(w, grown >> 32);
 }
 
 static inline void cubic_ns2_reset(struct cubic_ns2 *ca)
@@ -274,12 +274,12 @@ static inline void cubic_ns2_cong_avoid(struct cubic_ns2 *ca, const struct cubic
 	if (!cc_cwnd_limited(a))
 		return;
 	if (w->cwnd <= w->ssthresh) {
-		w->cwnd = cc_min(w->cwnd + 1, w->cwnd_clamp);
+		cc_grow(w, 1);
 		return;
 	}
 	cubic_ns2_update(ca, p, w->cwnd, a->now_us);
 	if (w->cwnd_cnt >= ca->cnt) {
-		w->cwnd = cc_min(w->cwnd + 1, w->cwnd_clamp);
+		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	} else {
 		w->cwnd_cnt++;

@@ -27,8 +27,8 @@
  *  - The window never grows faster than in slow start. Without this bound it would where
  *    RTTmax / RTTcur > cwnd, a few segments after a timeout.
  *  - arithmetic = exact keeps the fractions. paper is what the paper's figures were made with:
- *    growth per segment in whole thousandths, rounded down, the fraction lost at each cut.
- *    It grows 0.609 of a segment per 1000 above cwnd 29166 where it grew 0.720 below.
+ *    growth per segment in whole thousandths, rounded down, the fraction lost at each cut
+ *    (Fig. 7a: six below cwnd = 29166, five above).
  */
 #ifndef ELASTIC_H
 #define ELASTIC_H
@@ -115,7 +115,7 @@ static inline void elastic_cong_avoid(struct elastic *ca, const struct elastic_p
 		ca->fraction = (u32)grown;
 		grown >>= 32;
 	}
-	w->cwnd = cc_min(w->cwnd + (u32)grown, w->cwnd_clamp);
+	cc_grow(w, grown);
 }
 
 static inline u32 elastic_ssthresh(struct elastic *ca, const struct elastic_params *p,

@@ -1,0 +1,213 @@
+//! What holds for every algorithm, with any parameters, on any stream of events.
+
+mod sender;
+
+use cwnd_algorithms::{Algorithm, Event, Params, State, all};
+use proptest::prelude::*;
+use sender::{Arrival, Sender};
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Acks {
+        count: u32,
+        acked: u32,
+        gap_us: u64,
+        rtt_us: u32,
+        limited: bool,
+        state: State,
+        snd_wnd: u32,
+    },
+    Loss,
+    Timeout,
+    Undo,
+    TxStart,
+    CwndRestart,
+    /// The stack sets the window.
+    Window(u32),
+}
+
+#[derive(Clone, Debug)]
+struct Stream {
+    cwnd: u32,
+    ssthresh: u32,
+    delivered: u64,
+    /// Where each parameter lies between its smallest and largest value; `None`: the default.
+    params: Vec<Option<f64>>,
+    happenings: Vec<Happening>,
+}
+
+const LARGEST: u32 = 1 << 31;
+const TEN_MINUTES_US: u32 = 600_000_000;
+
+/// Every order of magnitude alike.
+fn magnitude(largest: u32) -> impl Strategy<Value = u32> {
+    (0.0..=1.0_f64).prop_map(move |x| f64::from(largest).powf(x).round() as u32)
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let state = prop_oneof![
+        6 => Just(State::Open),
+        1 => Just(State::Disorder),
+        1 => Just(State::Recovery),
+        1 => Just(State::Loss)
+    ];
+    let rtt_us = prop_oneof![1 => Just(0), 6 => magnitude(TEN_MINUTES_US)];
+    let acks = (1..60_u32, magnitude(LARGEST), magnitude(TEN_MINUTES_US), rtt_us, any::<bool>(), state)
+        .prop_flat_map(|(count, acked, gap, rtt_us, limited, state)| {
+            magnitude(LARGEST).prop_map(move |snd_wnd| Happening::Acks {
+                count,
+                acked,
+                gap_us: u64::from(gap),
+                rtt_us,
+                limited: limited || gap % 2 == 0,
+                state,
+                snd_wnd,
+            })
+        });
+    prop_oneof![
+        12 => acks,
+        3 => Just(Happening::Loss),
+        1 => Just(Happening::Timeout),
+        1 => Just(Happening::Undo),
+        1 => Just(Happening::TxStart),
+        1 => Just(Happening::CwndRestart),
+        1 => magnitude(LARGEST).prop_map(Happening::Window),
+    ]
+}
+
+fn stream() -> impl Strategy<Value = Stream> {
+    (
+        magnitude(LARGEST),
+        magnitude(LARGEST - 1),
+        prop_oneof![Just(0), Just(1_000_000_000_000)],
+        prop::collection::vec(prop::option::of(0.0..=1.0_f64), 16),
+        prop::collection::vec(happening(), 1..40),
+    )
+        .prop_map(|(cwnd, ssthresh, delivered, params, happenings)| Stream {
+            cwnd,
+            ssthresh: ssthresh.max(2),
+            delivered,
+            params,
+            happenings,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_stay_within_bounds_and_never_outgrow_slow_start(stream in stream()) {
+        for algorithm in all() {
+            run(&algorithm, &stream)?;
+        }
+    }
+
+    #[test]
+    fn the_same_stream_gives_the_same_windows(stream in stream()) {
+        for algorithm in all() {
+            prop_assert_eq!(run(&algorithm, &stream)?, run(&algorithm, &stream)?);
+        }
+    }
+}
+
+#[test]
+fn every_state_fits_into_the_kernels_private_area() {
+    for algorithm in all() {
+        assert!(algorithm.state_bytes <= 104, "{}: {} bytes", algorithm.name, algorithm.state_bytes);
+    }
+}
+
+#[test]
+fn every_parameter_has_a_default_within_its_bounds_and_says_where_it_comes_from() {
+    for algorithm in all() {
+        for p in &algorithm.params {
+            let name = format!("{} {}", algorithm.name, p.name);
+            assert!(p.min <= p.default && p.default <= p.max && p.one > 0, "{name}: {p:?}");
+            assert!(p.choices.is_empty() || p.choices.len() as u32 == p.max + 1, "{name}: {p:?}");
+            let (meaning, source) = p.doc.rsplit_once("; ").unwrap_or_else(|| panic!("{name}: no source"));
+            assert!(!meaning.is_empty() && !source.is_empty() && !p.doc.ends_with('.'), "{name}: {}", p.doc);
+        }
+    }
+}
+
+/// The windows after each happening.
+fn run(algorithm: &Algorithm, stream: &Stream) -> Result<Vec<u32>, TestCaseError> {
+    let params = params(algorithm, &stream.params);
+    let mut sender = Sender::new(algorithm.build(&params), stream.cwnd, stream.ssthresh, stream.delivered);
+    sender.w.cwnd_clamp = LARGEST;
+    let mut windows = Vec::new();
+    // What may have been sent since the stack last set the window: the bound of growth by RTTs.
+    let mut allowance = u64::from(sender.w.cwnd) * 2;
+    for happening in &stream.happenings {
+        let before = sender.w.cwnd;
+        match happening {
+            Happening::Acks { .. } => acks(algorithm, &mut sender, happening, &mut allowance)?,
+            Happening::Loss => sender.lose(),
+            Happening::Timeout => sender.time_out(),
+            Happening::Undo => sender.undo(),
+            Happening::TxStart => sender.event(Event::TxStart),
+            Happening::CwndRestart => sender.event(Event::CwndRestart),
+            Happening::Window(cwnd) => sender.w.cwnd = *cwnd,
+        }
+        if matches!(happening, Happening::Loss | Happening::Timeout) {
+            let most = before.max(2);
+            prop_assert!(
+                sender.w.ssthresh <= most,
+                "{}: ssthresh {} of {before}",
+                algorithm.name,
+                sender.w.ssthresh
+            );
+            prop_assert!(sender.w.ssthresh >= 2, "{}: ssthresh {}", algorithm.name, sender.w.ssthresh);
+        }
+        if !matches!(happening, Happening::Acks { .. }) {
+            allowance = allowance.max(u64::from(sender.w.cwnd) * 2);
+        }
+        prop_assert!((1..=LARGEST).contains(&sender.w.cwnd), "{}: cwnd {}", algorithm.name, sender.w.cwnd);
+        windows.push(sender.w.cwnd);
+    }
+    Ok(windows)
+}
+
+fn acks(
+    algorithm: &Algorithm,
+    sender: &mut Sender,
+    happening: &Happening,
+    allowance: &mut u64,
+) -> Result<(), TestCaseError> {
+    let &Happening::Acks { count, acked, gap_us, rtt_us, limited, state, snd_wnd } = happening else {
+        unreachable!("the caller looked");
+    };
+    for _ in 0..count {
+        let before = sender.w.cwnd;
+        let acked = acked.clamp(1, before);
+        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd });
+        let after = sender.w.cwnd;
+        *allowance += 2 * u64::from(acked);
+        if algorithm.name == "compound" {
+            // It grows once per RTT, by what it would grow by over that RTT; as ns-2 has it, in slow start too.
+            prop_assert!(
+                u64::from(after) <= *allowance,
+                "compound: {before} -> {after}, at most {allowance}"
+            );
+        } else {
+            let growth = u64::from(after).saturating_sub(u64::from(before));
+            prop_assert!(
+                growth <= u64::from(acked),
+                "{}: {before} -> {after}, {acked} acked",
+                algorithm.name
+            );
+        }
+        prop_assert!((1..=LARGEST).contains(&after), "{}: cwnd {after}", algorithm.name);
+    }
+    Ok(())
+}
+
+fn params(algorithm: &Algorithm, places: &[Option<f64>]) -> Params {
+    let mut params = algorithm.defaults();
+    for (p, place) in algorithm.params.iter().zip(places) {
+        let Some(place) = place else { continue };
+        let stored = p.min + (f64::from(p.max - p.min) * place).round() as u32;
+        algorithm.set(&mut params, p.name, &p.show(stored)).unwrap();
+    }
+    params
+}

@@ -1,0 +1,82 @@
+//! A sender that does for an algorithm what the contract says a stack does, and nothing else.
+
+use cwnd_algorithms::{
+    APP_LIMITED, Ack, CWND_LIMITED, CongestionControl, Event, Instance, SSTHRESH_INFINITE, State, Window,
+};
+
+pub struct Sender {
+    pub algorithm: Instance,
+    pub w: Window,
+    pub a: Ack,
+}
+
+/// What one ACK brings.
+pub struct Arrival {
+    pub acked: u32,
+    pub gap_us: u64,
+    /// 0: no sample.
+    pub rtt_us: u32,
+    pub limited: bool,
+    pub state: State,
+    pub snd_wnd: u32,
+}
+
+impl Sender {
+    pub fn new(algorithm: Instance, cwnd: u32, ssthresh: u32, delivered: u64) -> Self {
+        let w = Window { cwnd, ssthresh, cwnd_clamp: u32::MAX, ..Window::default() };
+        let a = Ack { now_us: 1_000_000, delivered, snd_wnd: SSTHRESH_INFINITE, ..Ack::default() };
+        let mut sender = Self { algorithm, w, a };
+        sender.algorithm.init(&mut sender.w, &sender.a);
+        sender
+    }
+
+    pub fn ack(&mut self, arrival: &Arrival) {
+        let a = &mut self.a;
+        a.now_us += arrival.gap_us;
+        a.acked = arrival.acked;
+        a.delivered += u64::from(arrival.acked);
+        a.prior_in_flight = self.w.cwnd;
+        a.in_flight = self.w.cwnd.saturating_sub(arrival.acked);
+        a.snd_wnd = arrival.snd_wnd;
+        a.state = arrival.state as u8;
+        a.flags = if arrival.limited { CWND_LIMITED } else { APP_LIMITED };
+        a.rtt_us = arrival.rtt_us;
+        if a.rtt_us > 0 {
+            a.srtt_us = a.rtt_us;
+            a.min_rtt_us = if a.min_rtt_us == 0 { a.rtt_us } else { a.min_rtt_us.min(a.rtt_us) };
+            self.algorithm.pkts_acked(&mut self.w, &self.a);
+        }
+        if arrival.state != State::Recovery {
+            self.algorithm.cong_avoid(&mut self.w, &self.a);
+        }
+    }
+
+    /// A fast retransmit whose repair takes no time.
+    pub fn lose(&mut self) {
+        self.w.prior_cwnd = self.w.cwnd;
+        let ssthresh = self.algorithm.ssthresh(&mut self.w, &self.a);
+        self.algorithm.set_state(&mut self.w, &self.a, State::Recovery);
+        self.w.ssthresh = ssthresh;
+        self.w.cwnd = ssthresh;
+        self.w.cwnd_cnt = 0;
+        self.event(Event::CompleteCwr);
+        self.algorithm.set_state(&mut self.w, &self.a, State::Open);
+    }
+
+    pub fn time_out(&mut self) {
+        self.w.prior_cwnd = self.w.cwnd;
+        self.event(Event::Rto);
+        self.w.ssthresh = self.algorithm.ssthresh(&mut self.w, &self.a);
+        self.algorithm.set_state(&mut self.w, &self.a, State::Loss);
+        self.w.cwnd = 1;
+        self.w.cwnd_cnt = 0;
+    }
+
+    pub fn undo(&mut self) {
+        self.w.cwnd = self.algorithm.undo_cwnd(&mut self.w, &self.a);
+    }
+
+    pub fn event(&mut self, event: Event) {
+        self.algorithm.cwnd_event(&mut self.w, &self.a, event);
+    }
+}
