@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 /// What became of a packet that arrived at a link.
 pub enum Fate {
-    /// It leaves the sending end at this time.
-    Departs(u64),
+    /// It leaves the sending end at `departure`; the link has been sending without a pause since `busy_since`.
+    Departs { departure: u64, busy_since: u64 },
     /// The queue was full.
     Dropped,
     /// It was sent, and lost on the wire.
@@ -19,6 +19,8 @@ pub struct Link {
     limit: usize,
     /// When the packet that arrived last will have been sent.
     free_at: u64,
+    /// Since when the link has been sending without a pause.
+    busy_since: u64,
     /// Departure times of the packets held at the last arrival.
     departures: VecDeque<u64>,
     wire: Option<Wire>,
@@ -63,6 +65,7 @@ impl Link {
         Link {
             limit: link.buffer_pkts.map_or(usize::MAX, |pkts| pkts as usize),
             free_at: 0,
+            busy_since: 0,
             departures: VecDeque::new(),
             wire,
             accepted: 0,
@@ -86,6 +89,9 @@ impl Link {
             self.dropped += 1;
             return Fate::Dropped;
         }
+        if self.free_at < now {
+            self.busy_since = now;
+        }
         let departure = self.free_at.max(now) + tx_ns;
         self.free_at = departure;
         self.departures.push_back(departure);
@@ -104,7 +110,7 @@ impl Link {
             self.corrupted_departures.push_back(departure);
             return Fate::Corrupted;
         }
-        Fate::Departs(departure)
+        Fate::Departs { departure, busy_since: self.busy_since }
     }
 
     /// Packets held at `now`, the one being sent included.

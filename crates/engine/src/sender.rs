@@ -46,7 +46,7 @@ pub struct Sender<C> {
     lost_edge: u64,
     /// No segment before it needs retransmission.
     retransmit_from: u64,
-    /// Retransmissions in the order sent, each with `nxt` at that time.
+    /// Retransmissions in the order sent, each with its time.
     retransmission_log: std::collections::VecDeque<(u64, u64)>,
 
     /// Recovery or loss ends when this segment is reached.
@@ -224,7 +224,7 @@ impl<C: CongestionControl> Sender<C> {
         self.retransmitted.insert(seq);
         self.retrans_out += 1;
         if self.detect_lost_retransmissions {
-            self.retransmission_log.push_back((seq, self.nxt));
+            self.retransmission_log.push_back((seq, now));
         }
         self.sent += 1;
         self.retransmissions += 1;
@@ -257,8 +257,8 @@ impl<C: CongestionControl> Sender<C> {
         if delivered == 0 {
             return;
         }
-        if self.sacked_out > 0 {
-            lost = self.detect_losses();
+        if self.sacked_out | self.lost_out != 0 {
+            lost = self.detect_losses(ack.sent_ns);
         }
 
         self.ack.now_us = now / 1000;
@@ -335,7 +335,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Marks as lost what the SACKs show to be so; says how many.
-    fn detect_losses(&mut self) -> u64 {
+    fn detect_losses(&mut self, cause_sent_ns: u64) -> u64 {
         let edge = match self.recovery {
             // RFC 6675, IsLost: three segments above it have arrived.
             Recovery::Sack | Recovery::Prr => self.top_sacked[DUP_THRESH as usize - 1],
@@ -349,8 +349,9 @@ impl<C: CongestionControl> Sender<C> {
             self.lost_out += lost;
             self.lost_edge = edge;
         }
-        while let Some(&(seq, nxt)) = self.retransmission_log.front()
-            && (seq < self.una || self.top_sacked[0] >= nxt + DUP_THRESH)
+        // The path keeps the order: what was sent before this ACK's cause and has not arrived is lost.
+        while let Some(&(seq, sent_ns)) = self.retransmission_log.front()
+            && sent_ns < cause_sent_ns
         {
             self.retransmission_log.pop_front();
             if seq >= self.una && self.retransmitted.contains(seq) {

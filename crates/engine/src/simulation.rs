@@ -9,6 +9,7 @@ use crate::sender::{Ack, Sender};
 use crate::{Control, Stopped};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Samples, Scenario};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,6 +28,8 @@ pub struct Simulation<'a, C> {
     passed_through: Vec<Passed>,
     flow_samples: FlowSamples,
     link_samples: LinkSamples,
+    /// Packets that arrive at the same instant; empty between events.
+    tied: Vec<(Packet, usize, usize)>,
 }
 
 #[derive(Clone, Copy)]
@@ -81,6 +84,8 @@ struct Packet {
     sent_ns: u64,
     /// Sequence number and, in the lowest bit, whether it is a retransmission.
     tag: u64,
+    /// Since when the link that sent it last had been sending without a pause.
+    busy_since: u64,
 }
 
 struct Flow<C> {
@@ -167,6 +172,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             passed_through,
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
+            tied: Vec::new(),
         }
     }
 
@@ -208,10 +214,40 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     /// The head of `line` arrives at the next hop.
     #[inline]
     fn on_hop(&mut self, id: usize, line: usize, source: u32) {
-        let flow = &mut self.flows[id];
-        let packet = flow.lines[line].pop_front().expect("a line that is due is not empty");
-        self.scheduler.set(source, flow.lines[line].front().map_or(NEVER, |next| next.at));
-        flow.forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        let packet = self.take_head(id, line, source);
+        if self.scheduler.next().0 > packet.at {
+            self.flows[id].forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        } else {
+            self.on_simultaneous_hops(id, line, packet);
+        }
+    }
+
+    /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
+    /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
+    /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
+    fn on_simultaneous_hops(&mut self, id: usize, line: usize, packet: Packet) {
+        let mut tied = std::mem::take(&mut self.tied);
+        tied.push((packet, id, line));
+        while let (at, source) = self.scheduler.next()
+            && at == packet.at
+            && let Source::Hop { flow, line } = self.sources[source as usize]
+        {
+            let (id, line) = (flow as usize, line as usize);
+            tied.push((self.take_head(id, line, source), id, line));
+        }
+        tied.sort_by_key(|(packet, ..)| Reverse(packet.busy_since));
+        for (packet, id, line) in tied.drain(..) {
+            self.flows[id].forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        }
+        self.tied = tied;
+    }
+
+    #[inline]
+    fn take_head(&mut self, id: usize, line: usize, source: u32) -> Packet {
+        let line = &mut self.flows[id].lines[line];
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        self.scheduler.set(source, line.front().map_or(NEVER, |next| next.at));
+        packet
     }
 
     /// The head of the last line arrives at the receiver, or its ACK at the sender.
@@ -442,7 +478,7 @@ impl<C: CongestionControl> Flow<C> {
     fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
         while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
             let tag = segment.seq << 1 | u64::from(segment.retransmission);
-            self.forward(0, Packet { at: now, sent_ns: now, tag }, links, scheduler);
+            self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
         }
         // The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
         if self.sender.as_ref().is_some_and(|sender| sender.rto_at() < self.timers_at) {
@@ -455,7 +491,8 @@ impl<C: CongestionControl> Flow<C> {
     fn forward(&mut self, hop: usize, mut packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
         let Hop { link, tx_ns, onward_ns, passed } = &mut self.hops[hop];
         match links[*link as usize].accept(packet.at, *tx_ns) {
-            Fate::Departs(departure) => {
+            Fate::Departs { departure, busy_since } => {
+                packet.busy_since = busy_since;
                 *passed += 1;
                 packet.at = departure + *onward_ns;
                 let line = &mut self.lines[hop];
