@@ -6,6 +6,7 @@ mod bits;
 mod link;
 mod receiver;
 pub mod results;
+mod ring;
 mod rtt;
 mod scheduler;
 mod sender;

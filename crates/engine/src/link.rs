@@ -1,8 +1,8 @@
 //! A FIFO link with a droptail queue and random loss on the wire.
 
+use crate::ring::Ring;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use std::collections::VecDeque;
 
 /// What became of a packet that arrived at a link.
 pub enum Fate {
@@ -22,13 +22,13 @@ pub struct Link {
     /// Since when the link has been sending without a pause.
     busy_since: u64,
     /// Departure times of the packets held at the last arrival.
-    departures: VecDeque<u64>,
+    departures: Ring<u64>,
     wire: Option<Wire>,
     accepted: u64,
     dropped: u64,
     corrupted: u64,
     /// Departure times of the latest packets to be lost on the wire.
-    corrupted_departures: VecDeque<u64>,
+    corrupted_departures: Ring<u64>,
     busy_ns: u64,
     /// Sum over the packets of the time each is held: the time integral of the queue.
     held_ns: u128,
@@ -66,12 +66,12 @@ impl Link {
             limit: link.buffer_pkts.map_or(usize::MAX, |pkts| pkts as usize),
             free_at: 0,
             busy_since: 0,
-            departures: VecDeque::new(),
+            departures: Ring::new(),
             wire,
             accepted: 0,
             dropped: 0,
             corrupted: 0,
-            corrupted_departures: VecDeque::new(),
+            corrupted_departures: Ring::new(),
             busy_ns: 0,
             held_ns: 0,
             max_queue: 0,

@@ -35,16 +35,21 @@ impl Scheduler {
     #[inline]
     pub fn set(&mut self, source: u32, time: u64) {
         let mut node = self.leaves + source as usize;
+        assert!(node < self.nodes.len());
         self.nodes[node].0 = time;
         while node > 1 {
-            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
-            node >>= 1;
+            // SAFETY: node is below the length, which is even, and only falls.
+            let (left, right) =
+                unsafe { (*self.nodes.get_unchecked(node & !1), *self.nodes.get_unchecked(node | 1)) };
             let winner = if right.0 < left.0 { right } else { left };
-            if self.nodes[node] == winner {
+            node >>= 1;
+            // SAFETY: as above.
+            let parent = unsafe { self.nodes.get_unchecked_mut(node) };
+            if *parent == winner {
                 // Nothing above can change: it saw this winner already.
                 return;
             }
-            self.nodes[node] = winner;
+            *parent = winner;
         }
     }
 }

@@ -9,7 +9,7 @@ use cwnd_algorithms::{CWND_LIMITED, CongestionControl, Event, SSTHRESH_INFINITE,
 use cwnd_scenario::{Recovery, Stack};
 
 /// An ACK as it arrives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// Everything before this segment has arrived.
     pub next: u64,

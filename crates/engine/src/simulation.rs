@@ -3,6 +3,7 @@
 use crate::link::{Fate, Link, Totals};
 use crate::receiver::{Receiver, Segment};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
+use crate::ring::Ring;
 use crate::rtt::Distribution;
 use crate::scheduler::{NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
@@ -10,7 +11,6 @@ use crate::{Control, Stopped};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Samples, Scenario};
 use std::cmp::Reverse;
-use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The control is looked at once in so many events.
@@ -78,7 +78,7 @@ struct Passed {
 }
 
 /// A data packet on its way: to be somewhere at a time.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Packet {
     at: u64,
     sent_ns: u64,
@@ -94,8 +94,8 @@ struct Flow<C> {
     receiver: Receiver,
     hops: Vec<Hop>,
     /// `lines[k]`: packets that left hop k, in order.
-    lines: Vec<VecDeque<Packet>>,
-    acks: VecDeque<(u64, Ack)>,
+    lines: Vec<Ring<Packet>>,
+    acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
     every_segment_acked: bool,
     /// Its first source; the others follow.
@@ -136,9 +136,9 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                 sender: None,
                 cc: Some(cc),
                 receiver: Receiver::new(flow.stack.ack_every_pkts, flow.stack.ack_delay_ns),
-                lines: hops.iter().map(|_| VecDeque::new()).collect(),
+                lines: hops.iter().map(|_| Ring::new()).collect(),
                 hops,
-                acks: VecDeque::new(),
+                acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
                 every_segment_acked: flow.stack.ack_every_pkts == 1,
                 source: first,
@@ -367,7 +367,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             let delay_ns = self.scenario.links[link].delay_ns;
             let mut entered = flow.hops[passed.line as usize].passed;
             let (mut left, mut sent) = (entered, entered);
-            for packet in &flow.lines[passed.line as usize] {
+            for packet in flow.lines[passed.line as usize].iter() {
                 let out = packet.at - passed.rest_ns;
                 left -= u64::from(out > end);
                 sent -= u64::from(out - delay_ns > end);
@@ -537,7 +537,8 @@ impl<C: CongestionControl> Flow<C> {
     /// Packets that arrived by `now`, and segments in order.
     fn received_by(&self, now: u64) -> (u64, u64) {
         let mut receiver = self.receiver.clone();
-        for packet in self.lines.last().into_iter().flatten().take_while(|packet| packet.at <= now) {
+        for packet in self.lines.last().into_iter().flat_map(Ring::iter).take_while(|packet| packet.at <= now)
+        {
             receiver.receive(packet.at, packet.segment());
         }
         (receiver.arrived(), receiver.in_order())
