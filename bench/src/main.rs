@@ -33,7 +33,10 @@ fn main() -> ExitCode {
             }
         }
     }
-    println!("{:<24} {:>12} {:>14} {:>12} {:>12}", "scenario", "packets", "packets/s", "ns/packet", "peak MiB");
+    println!(
+        "{:<24} {:>12} {:>14} {:>12} {:>12}",
+        "scenario", "packets", "packets/s", "ns/packet", "peak MiB"
+    );
     for (name, text) in scenarios {
         let itself = std::env::current_exe().expect("this program has a path");
         let status = Command::new(itself).args(["--measure", &name, &text]).status();

@@ -55,14 +55,19 @@ impl Rto {
 }
 
 /// Counts values in buckets of less than 1 % width: 128 to an octave, each octave made when it is needed.
-#[derive(Default)]
 pub struct Distribution {
     octaves: Vec<Vec<u64>>,
     count: u64,
     sum: u128,
+    least: u64,
+    most: u64,
 }
 
 impl Distribution {
+    pub fn new() -> Distribution {
+        Distribution { octaves: Vec::new(), count: 0, sum: 0, least: u64::MAX, most: 0 }
+    }
+
     #[inline]
     pub fn add(&mut self, value: u64) {
         let value = value.max(128);
@@ -73,6 +78,8 @@ impl Distribution {
         self.octaves[octave][(value >> octave) as usize & 127] += 1;
         self.count += 1;
         self.sum += u128::from(value);
+        self.least = self.least.min(value);
+        self.most = self.most.max(value);
     }
 
     #[cold]
@@ -94,7 +101,8 @@ impl Distribution {
             for (bucket, n) in buckets.iter().enumerate() {
                 seen += n;
                 if seen >= wanted {
-                    return Some((128.5 + bucket as f64) * 2f64.powi(octave as i32));
+                    let middle = (128.5 + bucket as f64) * 2f64.powi(octave as i32);
+                    return Some(middle.clamp(self.least as f64, self.most as f64));
                 }
             }
         }
@@ -108,7 +116,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_within_one_percent() {
-        let mut distribution = Distribution::default();
+        let mut distribution = Distribution::new();
         (1..=100_000u64).for_each(|i| distribution.add(i * 1000));
         let p95 = distribution.quantile(0.95).unwrap();
         assert!((p95 / 95_000_000.0 - 1.0).abs() < 0.01, "{p95}");

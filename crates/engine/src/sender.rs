@@ -139,7 +139,7 @@ impl<C: CongestionControl> Sender<C> {
             undo_spurious_rto: stack.undo_spurious_rto,
             timestamps: stack.timestamps,
             cwnd_time: CwndTime { sum: 0, since_ns: now, cwnd: stack.initial_window_pkts },
-            rtts: Distribution::default(),
+            rtts: Distribution::new(),
             sent: 0,
             retransmissions: 0,
             timeouts: 0,

@@ -108,7 +108,9 @@ struct Flow<C> {
     /// Arrived by the last sample.
     sampled_arrivals: u64,
     sampled_ns: u64,
+    /// The window in its last row, when samples are by change.
     recorded: (u32, u32),
+    recorded_stop: bool,
     /// What the scheduler has for the flow's timers.
     timers_at: u64,
 }
@@ -149,6 +151,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                 sampled_arrivals: 0,
                 sampled_ns: flow.start_ns,
                 recorded: (0, 0),
+                recorded_stop: false,
                 timers_at: flow.start_ns,
             });
         }
@@ -309,13 +312,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             let bits =
                 (arrivals - flow.sampled_arrivals) * 8 * u64::from(self.scenario.flows[id].packet_bytes());
             let span_ns = now - flow.sampled_ns;
-            self.flow_samples.time_s.push(time_s);
-            self.flow_samples.flow.push(id as u32);
-            self.flow_samples.cwnd_pkts.push(sender.cwnd());
-            self.flow_samples.ssthresh_pkts.push(sender.ssthresh());
-            self.flow_samples.in_flight_pkts.push(sender.in_flight() as u32);
-            self.flow_samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
-            self.flow_samples.throughput_mbps.push(mbps(bits, span_ns));
+            self.flow_samples.push(now, id as u32, sender, mbps(bits, span_ns));
             flow.sampled_arrivals = arrivals;
             flow.sampled_ns = now;
         }
@@ -335,17 +332,11 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let flow = &mut self.flows[id as usize];
         let Some(sender) = &flow.sender else { return };
         let window = (sender.cwnd(), sender.ssthresh());
-        if window == flow.recorded {
-            return;
+        if window != flow.recorded || flow.at_stop.is_some() && !flow.recorded_stop {
+            flow.recorded = window;
+            flow.recorded_stop = flow.at_stop.is_some();
+            self.flow_samples.push(now, id, sender, 0.0);
         }
-        flow.recorded = window;
-        self.flow_samples.time_s.push(now as f64 * 1e-9);
-        self.flow_samples.flow.push(id);
-        self.flow_samples.cwnd_pkts.push(window.0);
-        self.flow_samples.ssthresh_pkts.push(window.1);
-        self.flow_samples.in_flight_pkts.push(sender.in_flight() as u32);
-        self.flow_samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
-        self.flow_samples.throughput_mbps.push(0.0);
     }
 
     fn finish(mut self, end: u64) -> Run {
@@ -570,6 +561,18 @@ impl<C: CongestionControl> Flow<C> {
             p95_rtt_ms: rtts.and_then(|rtts| rtts.quantile(0.95)).map(|ns| ns * 1e-6),
             mean_cwnd_pkts: mean_cwnd,
         }
+    }
+}
+
+impl FlowSamples {
+    fn push<C: CongestionControl>(&mut self, now: u64, flow: u32, sender: &Sender<C>, throughput_mbps: f64) {
+        self.time_s.push(now as f64 * 1e-9);
+        self.flow.push(flow);
+        self.cwnd_pkts.push(sender.cwnd());
+        self.ssthresh_pkts.push(sender.ssthresh());
+        self.in_flight_pkts.push(sender.in_flight() as u32);
+        self.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
+        self.throughput_mbps.push(throughput_mbps);
     }
 }
 

@@ -42,7 +42,7 @@ pub enum Samples {
     Interval {
         interval_ns: u64,
     },
-    /// One row per flow at every change of its cwnd or ssthresh.
+    /// One row per flow at its start, at every change of its cwnd or ssthresh, and at its stop.
     Change,
 }
 

@@ -73,9 +73,10 @@ impl Scenario {
         there + flow.return_delay_ns
     }
 
-    /// The slowest link of the flow's path; the first of several.
+    /// The slowest link of the flow's path; of several, the one that a dumbbell calls so, else the first.
     pub fn bottleneck(&self, flow: usize) -> &Link {
-        let slowest = self.path(&self.flows[flow]).min_by_key(|link| link.rate_bps);
+        let slowest =
+            self.path(&self.flows[flow]).min_by_key(|link| (link.rate_bps, link.name != "bottleneck"));
         slowest.expect("a path has links")
     }
 
