@@ -136,8 +136,7 @@ static inline u32 compound_paper_ssthresh(struct compound *ca, const struct comp
 					  const struct cc_window *w)
 {
 	u64 win = (u64)w->cwnd << 8;
-	u64 dwnd = cc_in_slow_start(w) ? 0 : ca->dwnd;
-	u64 reno = dwnd < win ? (win - dwnd) / 2 : 0;
+	u64 reno = ca->dwnd < win ? (win - ca->dwnd) / 2 : 0;
 	u64 left = win * (1024 - p->beta) >> 10;
 
 	ca->dwnd = left > reno ? left - reno : 0;
