@@ -115,7 +115,7 @@ pub struct Stack {
     /// The kernel of 2007 restarted some algorithms at half of ssthresh after a fast retransmit. Off; on for
     /// those.
     pub restart_at_half_ssthresh: bool,
-    /// A retransmission counts as lost when something that was sent after it has arrived. Off; on.
+    /// A retransmission counts as lost when something that was sent after it has arrived. On.
     pub detect_lost_retransmissions: bool,
     /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522). On; off.
     pub undo_spurious_rto: bool,

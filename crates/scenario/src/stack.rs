@@ -102,8 +102,8 @@ impl Profile {
                     min_rto_ns: 200 * MILLISECOND, // TCP_RTO_MIN
                     max_rto_ns: 120 * SECOND,      // TCP_RTO_MAX
                     restart_at_half_ssthresh: false,
-                    detect_lost_retransmissions: false,
-                    undo_spurious_rto: true, // tcp_try_undo_loss
+                    detect_lost_retransmissions: true, // RACK, RFC 8985
+                    undo_spurious_rto: true,           // tcp_try_undo_loss
                 }
             }
             Profile::Ns2 => {

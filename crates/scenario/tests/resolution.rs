@@ -203,7 +203,7 @@ fn the_linux_profile_is_todays_kernel() {
         min_rto_ns: 200_000_000,
         max_rto_ns: 120_000_000_000,
         restart_at_half_ssthresh: false,
-        detect_lost_retransmissions: false,
+        detect_lost_retransmissions: true,
         undo_spurious_rto: true,
     };
     assert_eq!(one_flow("", "").stack, stack);
