@@ -155,7 +155,7 @@ fn flows_cross_their_access_link_the_bottleneck_and_their_exit_link() {
     assert_eq!(s.flows[0].return_delay_ns, 102_000_000 + 3 * 400);
     assert_eq!(s.rtt_ns(0), 204_000_000 + 3 * 400 + 3 * 8400);
     assert_eq!(s.rtt_ns(2), 240_000_000 + 3 * 400 + 3 * 8400);
-    assert_eq!(s.bottleneck(1).name, "access-1", "the first of links of equal rate");
+    assert_eq!(s.bottleneck(1).name, "bottleneck", "of links of equal rate, the shared one");
     assert!((s.bdp_pkts(0) - 24_285.714).abs() < 0.001);
 }
 
