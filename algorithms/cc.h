@@ -13,7 +13,7 @@
  *
  *     void init(ca, p, w, a)             the connection is established
  *     void pkts_acked(ca, p, w, a)       an ACK carries an RTT sample (a->rtt_us > 0)
- *     void cong_avoid(ca, p, w, a)       a->acked segments were acknowledged: grow
+ *     void cong_avoid(ca, p, w, a)       an ACK moves the left edge; a->acked segments arrived: grow
  *     u32  ssthresh(ca, p, w, a)         a loss: the new ssthresh; the stack lowers cwnd
  *     void set_state(ca, p, w, a, state) the stack enters CC_OPEN ... CC_LOSS
  *     void cwnd_event(ca, p, w, a, ev)   CC_TX_START ...
@@ -67,7 +67,7 @@ struct cc_ack {
 	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
 	u32 srtt_us;         /* smoothed RTT, RFC 6298; 0: no sample yet */
 	u32 min_rtt_us;      /* smallest sample of the connection; 0: no sample yet */
-	u32 acked;           /* segments newly acknowledged in order */
+	u32 acked;           /* segments that it newly tells to have arrived, in order or SACKed */
 	u32 lost;            /* segments newly marked lost */
 	u32 prior_in_flight; /* segments in flight before this ACK */
 	u32 in_flight;       /* and after it */

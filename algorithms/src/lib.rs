@@ -38,7 +38,7 @@ pub struct Ack {
     pub srtt_us: u32,
     /// Smallest sample of the connection; 0: no sample yet.
     pub min_rtt_us: u32,
-    /// Segments newly acknowledged in order.
+    /// Segments that it newly tells to have arrived, in order or SACKed.
     pub acked: u32,
     /// Segments newly marked lost.
     pub lost: u32,
@@ -90,7 +90,7 @@ pub trait CongestionControl: Send {
     fn init(&mut self, _w: &mut Window, _a: &Ack) {}
     /// An ACK carries an RTT sample.
     fn pkts_acked(&mut self, _w: &mut Window, _a: &Ack) {}
-    /// `a.acked` segments were acknowledged: grow.
+    /// An ACK moves the left edge; `a.acked` segments arrived: grow.
     fn cong_avoid(&mut self, w: &mut Window, a: &Ack);
     /// A loss: the new ssthresh. The stack lowers `cwnd`.
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32;
