@@ -12,7 +12,7 @@
  *   loss    cwnd = cwnd / 2, dwnd = (win (1 - beta) - cwnd / 2)+
  *
  * with alpha 1/8, beta 1/2, k 3/4, gamma 30 segments, zeta 1. dwnd is zero in slow start. RTT
- * is the smoothed one, baseRTT the smallest sample of the connection.
+ * is taken to be the smoothed one, baseRTT is the smallest sample of the connection.
  *
  * An RTT is over when a segment is delivered that was sent after the last one was over.
  *
@@ -42,13 +42,13 @@
 
 #define compound_PARAMS(P)                                                             \
 	P(alpha, 128, 1024, 1, 1024, "",                                               \
-	  "how fast dwnd grows; section III.C of the paper")                           \
+	  "how fast dwnd grows; the paper")                           \
 	P(beta, 512, 1024, 1, 1000, "",                                                \
-	  "what a loss takes of win; section III.C of the paper")                      \
+	  "what a loss takes of win; the paper")                      \
 	P(gamma, 30, 1, 1, 1000000, "",                                                \
-	  "queued segments at which dwnd gives way; section III.C of the paper")       \
+	  "queued segments at which dwnd gives way; the paper")       \
 	P(zeta, 1024, 1024, 1, 102400, "",                                             \
-	  "how fast dwnd gives way; section III.C of the paper")                       \
+	  "how fast dwnd gives way; the paper")                       \
 	P(arithmetic, 0, 1, 0, 1, "paper|ns2",                                         \
 	  "ns2: what published ns-2 simulations ran; ns-2.35")
 #define compound_HOOKS(H, A)                                                           \

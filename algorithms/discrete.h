@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Discrete TCP (DTCP): a loss in congestion avoidance is milder than one in slow start
- * (B. Gambhava, C. K. Bhensdadia, "Discrete TCP: Differentiating Slow Start and Congestion
+ * (B. Gambhava, C. Bhensdadia, "Discrete TCP: Differentiating Slow Start and Congestion
  * Avoidance", International Journal of Intelligent Engineering and Systems 11(5), 2018).
  *
  *   slow start            cwnd += 1      per segment acknowledged

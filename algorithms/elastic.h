@@ -3,7 +3,7 @@
  * Elastic-TCP: the further the RTT is from the largest one seen, the emptier the bottleneck's
  * queue, and the faster the window grows (M. A. Alrshah, M. A. Al-Moqri, M. Othman,
  * "Elastic-TCP: Flexible Congestion Control Algorithm to Adapt for High-BDP Networks",
- * IEEE Systems Journal 13(2), 2019; arXiv 1904.13105).
+ * IEEE Systems Journal, 2019, DOI 10.1109/JSYST.2019.2896195).
  *
  *   WWF   = sqrt(RTTmax / RTTcur * cwnd)     window-correlated weighting function
  *   cwnd += WWF / cwnd                       per segment acknowledged, in congestion avoidance

@@ -342,7 +342,7 @@ class Rounds:
 
 
 class Compound(Model):
-    """The paper's section III, in real numbers."""
+    """The paper's rules, in real numbers."""
 
     dwnd = 0.0
     credit = 0
