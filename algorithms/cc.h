@@ -24,8 +24,8 @@
  * An ACK: pkts_acked; then, except in CC_CWR and CC_RECOVERY, cong_avoid.
  * Fast retransmit: ssthresh, set_state(CC_RECOVERY), the stack lowers cwnd; when the repair is
  * done, cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
- * Timeout: cwnd_event(CC_RTO) first, so that ssthresh() can tell the two apart; ssthresh,
- * set_state(CC_LOSS), the stack sets cwnd to 1.
+ * Timeout: ssthresh, unless a fast retransmit already answered losses of the same window;
+ * cwnd_event(CC_RTO), the stack sets cwnd to 1, set_state(CC_LOSS).
  *
  * cong_avoid and ssthresh are mandatory. A hook left out has the kernel's default:
  * undo_cwnd restores prior_cwnd, the others do nothing.

@@ -33,7 +33,7 @@
 enum discrete_cut { DISCRETE_PUBLISHED, DISCRETE_RAW };
 
 struct discrete {
-	u32 timeout; /* the next ssthresh() is for a timeout */
+	u32 half; /* of the window at the last loss: ssthresh if it turns out a timeout */
 };
 
 CC_DECLARE_PARAMS(discrete);
@@ -58,24 +58,21 @@ static inline void discrete_cong_avoid(struct discrete *ca, const struct discret
 static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	u32 window = cc_min(w->cwnd, a->snd_wnd), timeout = ca->timeout;
+	u32 window = cc_min(w->cwnd, a->snd_wnd);
 
-	ca->timeout = 0;
-	if (timeout)
-		return cc_max(window / 2, 2);
+	ca->half = cc_max(window / 2, 2);
 	if (p->cut == DISCRETE_RAW)
 		return cc_max(cc_part(w->cwnd, 3, 4), 2);
-	return cc_max(cc_in_slow_start(w) ? window / 2 : cc_part(window, 3, 4), 2);
+	return cc_in_slow_start(w) ? ca->half : cc_max(cc_part(window, 3, 4), 2);
 }
 
 static inline void discrete_cwnd_event(struct discrete *ca, const struct discrete_params *p,
 				       struct cc_window *w, const struct cc_ack *a, u8 event)
 {
 	(void)p;
-	(void)w;
 	(void)a;
 	if (event == CC_RTO)
-		ca->timeout = 1;
+		w->ssthresh = cc_max(ca->half, 2);
 }
 
 #endif /* DISCRETE_H */

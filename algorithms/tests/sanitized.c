@@ -28,12 +28,15 @@ static void lose(const struct cc_algorithm *alg, void *ca, const u32 *p, struct 
 	u8 state = timeout ? CC_LOSS : CC_RECOVERY;
 
 	w->prior_cwnd = w->cwnd;
+	w->ssthresh = alg->ssthresh(ca, p, w, a);
 	if (timeout && alg->cwnd_event)
 		alg->cwnd_event(ca, p, w, a, CC_RTO);
-	w->ssthresh = alg->ssthresh(ca, p, w, a);
+	if (timeout)
+		w->cwnd = 1;
 	if (alg->set_state)
 		alg->set_state(ca, p, w, a, state);
-	w->cwnd = timeout ? 1 : w->ssthresh;
+	if (!timeout)
+		w->cwnd = w->ssthresh;
 	w->cwnd_cnt = 0;
 }
 

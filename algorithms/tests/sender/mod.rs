@@ -65,11 +65,11 @@ impl Sender {
 
     pub fn time_out(&mut self) {
         self.w.prior_cwnd = self.w.cwnd;
-        self.event(Event::Rto);
         self.w.ssthresh = self.algorithm.ssthresh(&mut self.w, &self.a);
-        self.algorithm.set_state(&mut self.w, &self.a, State::Loss);
+        self.event(Event::Rto);
         self.w.cwnd = 1;
         self.w.cwnd_cnt = 0;
+        self.algorithm.set_state(&mut self.w, &self.a, State::Loss);
     }
 
     pub fn undo(&mut self) {
