@@ -42,6 +42,19 @@ struct Wire {
     rng: ChaCha8Rng,
 }
 
+/// The random stream of the link called `name`: another link more or less changes none of its draws.
+fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut rng = ChaCha8Rng::from_seed(key);
+    // FNV-1a.
+    let stream = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    rng.set_stream(stream);
+    rng
+}
+
 /// Totals of a link at the end of a run.
 pub struct Totals {
     pub sent: u64,
@@ -55,12 +68,10 @@ pub struct Totals {
 }
 
 impl Link {
-    /// `stream` numbers the link's own random stream under `seed`.
-    pub fn new(link: &cwnd_scenario::Link, seed: u64, stream: u64) -> Link {
-        let wire = (link.per > 0.0).then(|| {
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(stream);
-            Wire { threshold: (link.per * 2f64.powi(64)) as u64, rng }
+    pub fn new(link: &cwnd_scenario::Link, seed: u64) -> Link {
+        let wire = (link.per > 0.0).then(|| Wire {
+            threshold: (link.per * 2f64.powi(64)) as u64,
+            rng: random_stream(seed, &link.name),
         });
         Link {
             limit: link.buffer_pkts.map_or(usize::MAX, |pkts| pkts as usize),

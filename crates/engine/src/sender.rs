@@ -481,17 +481,17 @@ impl<C: CongestionControl> Sender<C> {
         self.timeouts += 1;
         self.ack.now_us = now / 1000;
         self.ack.rtt_us = 0;
-        self.cc.cwnd_event(&mut self.window, &self.ack, Event::Rto);
         // One reduction for a window of data: not again for a loss already answered.
         if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
             self.window.prior_cwnd = self.window.cwnd;
             self.undo = self.undo_spurious_rto.then_some((now, self.window.ssthresh));
             self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         }
-        self.window.cwnd_cnt = 0;
-        self.enter(State::Loss);
+        self.cc.cwnd_event(&mut self.window, &self.ack, Event::Rto);
         self.window.cwnd = 1;
+        self.window.cwnd_cnt = 0;
         self.allowance = 1;
+        self.enter(State::Loss);
         self.cwnd_time.changed(now, 1);
         self.recovery_end = self.nxt;
         self.lost_edge = self.nxt;

@@ -163,8 +163,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         if let Samples::Interval { .. } = scenario.samples {
             scheduler.set(sources.len() as u32 - 1, 0);
         }
-        let links =
-            scenario.links.iter().enumerate().map(|(i, link)| Link::new(link, seed, i as u64)).collect();
+        let links = scenario.links.iter().map(|link| Link::new(link, seed)).collect();
         Simulation {
             scenario,
             seed,
