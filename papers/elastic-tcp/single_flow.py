@@ -92,7 +92,7 @@ def read_published() -> dict[tuple[str, str, int], float]:
 
 def throughput_table(grid: cwnd.Results, published: dict, per: float, item: str) -> Table:
     measured = {row["scenario"]: row for row in grid.summary.filter(metric="throughput_mbps").to_dicts()}
-    chance = f", mean of {SEEDS} seeds ± 95 % interval" if per else ""
+    chance = f", mean of {SEEDS} seeds, ± 95 %" if per else ""
     table = comparison(f"{item}: throughput in Mbit/s, PER {exponent(per)}{chance}")
     for buffer in BUFFERS:
         cells = []
