@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 
+def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
+    """The slowest link of a flow's path; of several, the one that a dumbbell calls so, else the first."""
+    path = [scenario["links"][link] for link in scenario["flows"][flow]["path"]]
+    slowest: dict[str, Any] = min(path, key=lambda link: (link["rate_bps"], link["name"] != "bottleneck"))
+    return slowest
+
+
 def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
     """Of the first flow's slowest link: rate in bits/s, buffer in packets (None: no limit), PER."""
-    path = [scenario["links"][link] for link in scenario["flows"][0]["path"]]
-    slowest = min(path, key=lambda link: int(link["rate_bps"]))
+    slowest = bottleneck_link(scenario, 0)
     return slowest["rate_bps"], slowest["buffer_pkts"], slowest["per"]
 
 
@@ -52,5 +58,7 @@ def rate(bps: float) -> str:
 
 
 def exponent(number: float) -> str:
-    """1e-5, not 1e-05."""
-    return f"{number:g}".replace("e-0", "e-")
+    """1e-5, neither 1e-05 nor 0.00001."""
+    text = f"{number:e}" if 0 < abs(number) < 1e-3 else f"{number:g}"
+    mantissa, e, power = text.partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(power)}" if e else text

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cwnd._errors import error
-from cwnd._facts import bdp_pkts, bottleneck, exponent, shared_facts
+from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, exponent, shared_facts
 from cwnd._scenario import algorithms
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _STYLE: Any = {
     "lines.linewidth": 1.1,
     "lines.markersize": 4.5,
     "legend.frameon": False,
-    "figure.titlesize": 11,
+    "figure.titlesize": 10,
     "figure.constrained_layout.use": True,
     "path.simplify_threshold": 0.2,
     "svg.hashsalt": "cwnd",  # the same figure is the same bytes
@@ -89,10 +89,10 @@ def draw(
     with mpl.rc_context(_STYLE):
         if kind == "throughput-buffer":
             figure = _throughput_buffer(results, scenarios)
-            heading = "Throughput against buffer"
+            heading = r"$\bf{Throughput\ against\ buffer}$"
         else:
             figure = _over_time(_SERIES[kind], results, scenarios, seed)
-            heading = _SERIES[kind].heading
+            heading = _SERIES[kind].heading.replace(" ", r"\ ").join((r"$\bf{", "}$"))
         shared = ", ".join(shared_facts(scenarios, with_buffer=kind != "throughput-buffer"))
         figure.suptitle(title if title is not None else heading + (f"\n{shared}" if shared else ""))
         return figure
@@ -231,16 +231,12 @@ def _draw_throughput(panel: Panel) -> None:
 
 def _draw_queue(panel: Panel) -> None:
     axes, scenario, samples, look = panel
-    slowest = [
-        min(flow["path"], key=lambda link: int(scenario["links"][link]["rate_bps"]))
-        for flow in scenario["flows"]
-    ]
-    links = list(dict.fromkeys(slowest))
+    slowest = [bottleneck_link(scenario, flow) for flow in range(len(scenario["flows"]))]
+    links = {link["name"]: link for link in slowest}
     ccas = {flow["cca"]["name"] for flow in scenario["flows"]}
     colour = look[ccas.pop()].colour if len(ccas) == 1 else "#333333"
-    for index, link in enumerate(links):
-        told = scenario["links"][link]
-        rows = samples.filter(link=told["name"])
+    for index, (name, told) in enumerate(links.items()):
+        rows = samples.filter(link=name)
         time, queue = rows["time_s"].to_numpy(), rows["queue_pkts"].to_numpy()
         shade = _shade(colour, index, len(links))
         axes.plot(time, queue, color=shade, linewidth=1)

@@ -26,7 +26,7 @@ def run(
     Args:
         seed, repeat: Instead of the scenarios' own.
         jobs: Runs at a time; 0: one per core. The results do not depend on it.
-        progress: Called about every 50 ms with the share that is done, from 0 to 1.
+        progress: Called about every 50 ms with the share that is done, and with 1 at the end.
 
     Scenarios of one name get a number behind it. A KeyboardInterrupt stops the runs within a second. An
     exception in a Python algorithm stops them too and is raised here.

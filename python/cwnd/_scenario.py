@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, TypeVar
+from typing import Any, TypeAlias, TypedDict
 
 import tomli_w
 
@@ -23,8 +23,6 @@ Cca: TypeAlias = "str | type[CongestionControl]"
 Quantity: TypeAlias = "str | float"
 
 _BYTES_MAX = 16 << 20
-
-_T = TypeVar("_T")
 
 
 class Param(TypedDict):
@@ -60,7 +58,7 @@ def algorithms() -> list[Algorithm]:
 
 def algorithm(name: str) -> Algorithm:
     """The algorithm called `name`. The `Error` for an unknown one suggests the nearest."""
-    found: Algorithm = json.loads(_cwnd.algorithm(name))
+    found: Algorithm = json.loads(_cwnd.algorithm(one_line(name)))
     return found
 
 
@@ -104,7 +102,14 @@ class Scenario:
         cls, text: str, source: str = "scenario", *, ccas: Iterable[type[CongestionControl]] = ()
     ) -> Scenario:
         """Reads a scenario from TOML text; errors call it `source`."""
-        return cls._of(_cwnd.Scenario(text, source, {c.__name__: _usable(c) for c in ccas}))
+        return cls._read(text, source, {c.__name__: _usable(c) for c in ccas})
+
+    @classmethod
+    def _read(cls, text: str, source: str, classes: dict[str, type[CongestionControl]]) -> Scenario:
+        try:
+            return cls._of(_cwnd.Scenario(text, one_line(source), classes))
+        except UnicodeEncodeError:
+            raise error(one_line(source), "text that is not Unicode; scenarios are TOML in UTF-8") from None
 
     @classmethod
     def _of(cls, inner: _cwnd.Scenario) -> Scenario:
@@ -203,7 +208,9 @@ def dumbbell(
         raise error("cca", "an empty list; give at least one algorithm")
     classes = {c.__name__: _usable(c) for c in ccas if not isinstance(c, str)}
     names = [c if isinstance(c, str) else c.__name__ for c in ccas]
-    counts = [flows] * len(ccas) if isinstance(flows, int | str) else list(flows)
+    counts = (
+        list(flows) if isinstance(flows, Sequence) and not isinstance(flows, str) else [flows] * len(ccas)
+    )
     if len(counts) != len(ccas):
         raise error("flows", f"{len(counts)} numbers for {len(ccas)} algorithms; give one, or one for each")
     own_params = _split_params(names, params or {})
@@ -236,7 +243,7 @@ def dumbbell(
     }
     text = tomli_w.dumps(_plain(document))
     try:
-        return Scenario._of(_cwnd.Scenario(text, "dumbbell", classes))
+        return Scenario._read(text, "dumbbell", classes)
     except _cwnd.Error as refused:
         raise error(_argument(refused.key), refused.reason) from None
 
@@ -266,7 +273,7 @@ def _table(stack: str | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _argument(key: str) -> str:
-    """The argument of `dumbbell` that became this key of its TOML."""
+    """The argument of `dumbbell` that became this key of its TOML; any other key as it is."""
     key = re.sub(r"^flows\[\d+\]\.", "", key).removeprefix("dumbbell.")
     if key.startswith("cca."):
         return "cca" if key == "cca.name" else _param(key.removeprefix("cca."))

@@ -129,8 +129,9 @@ def _run(files: tuple[str, ...], world: str, as_json: bool, out: str | None, job
 def _show(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
     """Show scenario FILEs, or the dumbbell that the flags describe, without running anything."""
     changes = {name: _number(flags[name]) for name in ("seed", "repeat") if files and flags[name] is not None}
+    scenarios = _scenarios(files, flags)
     with _flag_errors():
-        scenarios = [scenario._replace(**changes) for scenario in _scenarios(files, flags)]
+        scenarios = [scenario._replace(**changes) for scenario in scenarios]
     described = [scenario.describe() for scenario in scenarios]
     if as_json:
         click.echo(json.dumps(described[0] if len(described) == 1 else {"scenarios": described}))
@@ -208,7 +209,9 @@ def _refuse(message: str) -> int:
 def _scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenario]:
     said = {name: value for name, value in flags.items() if value not in (None, ())}
     if files:
-        for name in said.keys() - {"seed", "repeat"}:
+        for name in said:
+            if name in ("seed", "repeat"):
+                continue
             raise error(_flag(name), "not together with a scenario FILE, which says it itself")
         return [Scenario.from_toml(file) for file in files]
     ccas = said.pop("ccas", ())
@@ -230,6 +233,8 @@ def _scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenario]:
 def _cca(text: str) -> str | type[CongestionControl]:
     """A name of the registry, or the class that FILE.py:CLASS says."""
     path, colon, name = text.rpartition(":")
+    if not text:
+        raise error("--cca", "an empty name; 'cwnd algorithms' lists what there is")
     if not colon:
         return text
     if not Path(path).is_file():

@@ -33,7 +33,7 @@ struct Done {
 
 /// Answers every scenario with each of its seeds, `jobs` at a time (0: one per core).
 ///
-/// `progress` is called now and then with the share that is done, from 0 to 1. The answers do not depend on
+/// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The answers do not depend on
 /// `jobs`. Scenarios with custom algorithms make all runs take turns: they share the interpreter.
 #[pyfunction]
 #[pyo3(signature = (scenarios, jobs, progress=None))]
@@ -66,6 +66,9 @@ pub fn run(
     let done = py.detach(|| work(&queue, threads.min(queue.len()), &control, &failure, watch))?;
     if let Some(error) = failure.take() {
         return Err(error);
+    }
+    if let Some(progress) = &progress {
+        progress.call1(py, (1.0,))?;
     }
     let mut answers: Vec<Vec<Done>> = questions.iter().map(|_| Vec::new()).collect();
     for answer in done {

@@ -1,0 +1,46 @@
+"""What the tests share: a small scenario and the command as a user calls it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+#: Keywords of `dumbbell` for a run of a few milliseconds.
+SMALL: dict[str, Any] = {"rate": "10 Mbps", "delay": "10 ms", "buffer": 50, "duration": "2 s"}
+#: The same as flags.
+SMALL_FLAGS = ("--rate", "10Mbps", "--delay", "10ms", "--buffer", "50", "--duration", "2s")
+
+FILE = """\
+name = "small"
+duration = "2 s"
+repeat = 2
+[dumbbell]
+rate = "10 Mbps"
+delay = "10 ms"
+buffer = 50
+per = 1e-3
+[[flows]]
+cca = "cubic"
+count = 2
+stagger = "100 ms"
+"""
+
+
+@pytest.fixture
+def cwnd_command() -> Command:
+    def call(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "cwnd", *arguments],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=30,
+            **options,
+        )
+
+    return call

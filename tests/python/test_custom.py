@@ -1,0 +1,219 @@
+"""Algorithms written in Python."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cwnd
+from conftest import SMALL, SMALL_FLAGS, Command
+
+
+class Reno(cwnd.CongestionControl):
+    """The law of reno.h."""
+
+    def cong_avoid(self, window: Any, ack: Any) -> None:
+        if not ack.cwnd_limited:
+            return
+        acked = ack.acked
+        if window.cwnd < window.ssthresh:
+            grow = min(acked, window.ssthresh - window.cwnd)
+            window.cwnd, acked = min(window.cwnd + grow, window.cwnd_clamp), acked - grow
+        if acked:
+            if window.cwnd_cnt >= window.cwnd:
+                window.cwnd, window.cwnd_cnt = min(window.cwnd + 1, window.cwnd_clamp), 0
+            grow, window.cwnd_cnt = divmod(window.cwnd_cnt + acked, window.cwnd)
+            window.cwnd = min(window.cwnd + grow, window.cwnd_clamp)
+
+    def ssthresh(self, window: Any, ack: Any) -> int:
+        return int(max(window.cwnd // 2, 2))
+
+
+def run_small(cca: type[cwnd.CongestionControl], **changes: Any) -> cwnd.Results:
+    return cwnd.run(cwnd.dumbbell(cca, **{**SMALL, **changes}))
+
+
+@pytest.mark.parametrize("stack", ["linux", "ns2"])
+def test_the_same_law_in_python_and_in_c_has_the_same_windows(stack: str) -> None:
+    question = {"flows": 3, "per": 1e-3, "repeat": 2, "samples": "change", "stack": stack, **SMALL}
+    # ns2 restarts reno after a fast retransmit, which is the stack's doing and goes by the name.
+    question["stack"] = {"profile": stack, "restart_at_half_ssthresh": False}
+    python, c = (cwnd.run(cwnd.dumbbell(cca, name="x", **question)) for cca in (Reno, "reno"))
+    python_json, c_json = (json.loads(r.to_json().replace('"Reno"', '"reno"')) for r in (python, c))
+    python_json.pop("engine"), c_json.pop("engine")
+    assert python_json == c_json
+    assert python.samples.drop("cca").equals(c.samples.drop("cca"))
+    assert c.samples.height > 300
+
+
+def test_each_flow_has_an_instance_made_with_the_parameters() -> None:
+    made = []
+
+    class Kept(Reno):
+        def __init__(self, gain: float, mode: str, limit: int, fast: bool) -> None:
+            made.append((self, gain, mode, limit, fast))
+
+    params: dict[str, float | str | bool] = {"gain": 0.5, "mode": "slow", "limit": 7, "fast": True}
+    run_small(Kept, flows=2, params=params)
+    assert [rest for _, *rest in made] == [[0.5, "slow", 7, True]] * 2
+    assert len({id(instance) for instance, *_ in made}) == 2
+
+
+def test_every_hook_is_called_with_the_window_and_the_ack() -> None:
+    seen: dict[str, Any] = {}
+
+    class Watching(Reno):
+        def init(self, window: Any, ack: Any) -> None:
+            seen["init"] = window.cwnd, window.ssthresh, ack.rtt_us
+
+        def pkts_acked(self, window: Any, ack: Any) -> None:
+            seen["rtt_us"] = ack.rtt_us, ack.srtt_us, ack.min_rtt_us
+            seen["ack"] = ack
+
+        def set_state(self, window: Any, ack: Any, state: int) -> None:
+            seen.setdefault("states", set()).add(state)
+
+        def cwnd_event(self, window: Any, ack: Any, event: int) -> None:
+            seen.setdefault("events", set()).add(event)
+
+    run_small(Watching, per=1e-2)
+    assert seen["init"] == (10, Watching.SSTHRESH_INFINITE, 0)
+    assert all(rtt_us > 20_000 for rtt_us in seen["rtt_us"])
+    assert {Watching.OPEN, Watching.RECOVERY} <= seen["states"]
+    ack = seen["ack"]
+    assert ack.delivered > 0 and ack.in_flight >= 0 and ack.now_us > 1_000_000
+    assert "acked=" in repr(ack)
+    with pytest.raises(AttributeError):
+        ack.acked = 5
+
+
+def test_an_exception_in_a_hook_stops_the_run_with_its_own_traceback() -> None:
+    class Broken(Reno):
+        def pkts_acked(self, window: Any, ack: Any) -> None:
+            if ack.now_us > 500_000:
+                raise KeyError("forgotten")
+
+    with pytest.raises(KeyError, match="forgotten") as raised:
+        run_small(Broken, flows=2, duration="10000 s")
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].name == "pkts_acked"
+    if hasattr(raised.value, "__notes__"):  # Python 3.11
+        (note,) = raised.value.__notes__
+        assert note.startswith("in pkts_acked of Broken, flow ")
+
+
+def test_an_exception_in_the_constructor_is_raised() -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'gain'|takes no arguments"):
+        run_small(Reno, params={"gain": 1})
+
+
+@pytest.mark.parametrize(
+    ("returned", "error", "words"),
+    [
+        (None, TypeError, "ssthresh must return an int from 1 to 2147483647, not None"),
+        (10.5, TypeError, "not 10.5"),
+        (True, TypeError, "not True"),
+        ("10", TypeError, "not '10'"),
+        (0, ValueError, "not 0"),
+        (-3, ValueError, "not -3"),
+        (2**31, ValueError, "not 2147483648"),
+        (10**30, ValueError, "not 1000000000000000000000000000000"),
+    ],
+)
+def test_a_hook_that_returns_no_window_is_told_so(returned: Any, error: type[Exception], words: str) -> None:
+    class Wrong(Reno):
+        def ssthresh(self, window: Any, ack: Any) -> Any:
+            return returned
+
+    with pytest.raises(error, match=words):
+        run_small(Wrong)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("cwnd", 0, ValueError),
+        ("cwnd", -1, ValueError),
+        ("cwnd", 2**31, ValueError),
+        ("cwnd", 3.0, TypeError),
+        ("cwnd", None, TypeError),
+        ("cwnd_cnt", 2**32, ValueError),
+        ("ssthresh", 0, ValueError),
+        ("pacing_rate", -1, ValueError),
+        ("cwmd", 5, AttributeError),
+    ],
+)
+def test_a_window_takes_no_impossible_value(field: str, value: Any, error: type[Exception]) -> None:
+    class Wrong(Reno):
+        def cong_avoid(self, window: Any, ack: Any) -> None:
+            setattr(window, field, value)
+
+    with pytest.raises(error, match=field) as raised:
+        run_small(Wrong)
+    assert traceback.extract_tb(raised.value.__traceback__)[-1].name == "cong_avoid"
+
+
+def test_a_class_without_a_needed_hook_is_refused_before_it_runs() -> None:
+    class Half(cwnd.CongestionControl):
+        def cong_avoid(self, window: Any, ack: Any) -> None: ...
+
+    with pytest.raises(cwnd.Error, match="Half: without ssthresh"):
+        cwnd.dumbbell(Half)  # type: ignore[type-abstract]
+
+
+def test_a_class_of_another_kind_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"subclass of cwnd\.CongestionControl"):
+        cwnd.dumbbell(int)  # type: ignore[arg-type]
+
+
+def test_a_scenario_file_may_name_a_class() -> None:
+    text = '[dumbbell]\nrate="10 Mbps"\ndelay="10 ms"\nbuffer=50\n[[flows]]\ncca="Reno"'
+    scenario = cwnd.Scenario.parse('duration="1 s"\n' + text, ccas=[Reno])
+    assert cwnd.run(scenario).flows["cca"].to_list() == ["Reno"]
+    with pytest.raises(cwnd.Error, match="did you mean 'reno'"):
+        cwnd.Scenario.parse(text)
+
+
+SOURCE = """\
+import cwnd
+
+class Fixed(cwnd.CongestionControl):
+    def __init__(self, size=20, fail_at_us=None):
+        self.size, self.fail_at_us = size, fail_at_us
+
+    def cong_avoid(self, window, ack):
+        if self.fail_at_us is not None and ack.now_us > self.fail_at_us:
+            raise RuntimeError("out of ideas")
+        window.cwnd = self.size
+
+    def ssthresh(self, window, ack):
+        return self.size
+"""
+
+
+def test_the_command_compares_a_class_of_a_file_with_the_registry(
+    cwnd_command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(SOURCE)
+    ccas = ("--cca", f"{file}:Fixed", "--cca", "reno", "--param", "Fixed.size=8")
+    done = cwnd_command("run", *ccas, "--json", *SMALL_FLAGS)
+    assert done.stderr == ""
+    fixed, reno = json.loads(done.stdout)["results"]
+    assert fixed["runs"][0]["flows"][0]["mean_cwnd_pkts"] == pytest.approx(8, rel=0.05)
+    assert reno["runs"][0]["flows"][0]["cca"] == "reno"
+
+
+def test_the_command_shows_the_traceback_of_a_class_and_leaves_with_1(
+    cwnd_command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(SOURCE)
+    done = cwnd_command("run", "--cca", f"{file}:Fixed", "--param", "fail_at_us=500000", *SMALL_FLAGS)
+    assert done.returncode == 1
+    assert f'File "{file}", line 9, in cong_avoid' in done.stderr
+    assert "RuntimeError: out of ideas" in done.stderr
+    assert done.stdout == ""

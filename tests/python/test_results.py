@@ -1,0 +1,194 @@
+"""Results on disk and as figures."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import cwnd
+from conftest import SMALL
+from cwnd import _plots
+
+TABLES = ["flows.parquet", "links.parquet", "manifest.json", "samples.parquet"]
+
+
+@pytest.fixture(scope="module")
+def results() -> cwnd.Results:
+    return cwnd.run(cwnd.dumbbell(["cubic", "reno"], flows=2, per=1e-3, repeat=2, **SMALL))
+
+
+@pytest.fixture(scope="module")
+def sweep() -> cwnd.Results:
+    return cwnd.run(
+        [
+            cwnd.dumbbell(
+                cca,
+                per=per,
+                repeat=3,
+                samples="off",
+                name=f"{cca} {buffer} {per}",
+                **{**SMALL, "buffer": buffer},
+            )
+            for cca in ("cubic", "elastic")
+            for buffer in (10, 20, 40)
+            for per in (0.0, 1e-3)
+        ]
+    )
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(item.name for item in folder.iterdir())
+
+
+def test_what_is_saved_is_loaded(results: cwnd.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "out")
+    loaded = cwnd.Results.load(tmp_path / "out")
+    assert loaded.to_json() == results.to_json()
+    for table in ("flows", "links", "samples", "summary"):
+        assert getattr(loaded, table).equals(getattr(results, table)), table
+        assert getattr(loaded, table).schema == getattr(results, table).schema
+
+
+def test_several_scenarios_are_saved_and_loaded(sweep: cwnd.Results, tmp_path: Path) -> None:
+    sweep.save(tmp_path / "out")
+    assert cwnd.Results.load(tmp_path / "out").to_json() == sweep.to_json()
+    assert names(tmp_path / "out") == sorted([*TABLES, "throughput-buffer.png", "throughput-buffer.svg"])
+
+
+def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "out", command=["cwnd", "run", "x.toml"])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["cwnd"] == cwnd.__version__
+    assert manifest["command"] == ["cwnd", "run", "x.toml"]
+    assert manifest["results"][0]["seeds"] == [1, 2]
+    assert manifest["results"][0]["scenario"] == results.scenarios[0]
+    assert manifest["python"] and manifest["platform"]
+
+
+def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "out")
+    figures = [f"{kind}.{ending}" for kind in ("cwnd", "queue", "throughput") for ending in ("png", "svg")]
+    assert names(tmp_path / "out") == sorted([*TABLES, *figures])
+    for png in (tmp_path / "out").glob("*.png"):
+        data = png.read_bytes()
+        assert data.startswith(b"\x89PNG")
+        width, height = struct.unpack(">II", data[16:24])
+        assert width > 1000 and height > 500
+
+
+def test_saving_twice_gives_the_same_bytes(results: cwnd.Results, tmp_path: Path) -> None:
+    for out in ("one", "two"):
+        results.save(tmp_path / out)
+    for name in names(tmp_path / "one"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_an_earlier_result_is_replaced(results: cwnd.Results, sweep: cwnd.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "out")
+    sweep.save(tmp_path / "out")
+    assert cwnd.Results.load(tmp_path / "out").to_json() == sweep.to_json()
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_directory_with_something_else_is_refused_and_kept(results: cwnd.Results, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("...")
+    with pytest.raises(cwnd.Error, match=r"holds what is not a result of cwnd \(thesis\.tex\)"):
+        results.save(tmp_path / "out")
+    assert names(tmp_path / "out") == ["thesis.tex"]
+
+
+def test_an_empty_directory_is_filled(results: cwnd.Results, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    results.save(tmp_path / "out")
+    assert "manifest.json" in names(tmp_path / "out")
+
+
+def test_nothing_stays_behind_when_saving_fails(
+    results: cwnd.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_plots, "write", full)
+    with pytest.raises(cwnd.Error, match="no space left on device"):
+        results.save(tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "manifest.json: no such file"),
+        ("{", "not JSON"),
+        ("[]", "not a result of cwnd"),
+        ('{"cwnd": "9.9", "format": 99}', "written by cwnd 9.9 in another format"),
+        ('{"cwnd": "0.1.0", "format": 1, "results": []}', "flows.parquet"),
+    ],
+)
+def test_a_directory_that_is_no_result_is_not_loaded(tmp_path: Path, content: str | None, words: str) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(cwnd.Error, match=words):
+        cwnd.Results.load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "throughput", "queue"])
+def test_a_figure_over_time_names_its_axes_with_units(results: cwnd.Results, kind: str) -> None:
+    (axes,) = results.plot(kind).axes
+    assert axes.get_xlabel() == "time (s)"
+    assert axes.get_ylabel() in ("cwnd (packets)", "throughput (Mbit/s)", "queue (packets)")
+    assert axes.get_ylim()[0] == 0
+
+
+def test_throughput_against_buffer_has_a_panel_per_error_rate_and_a_line_per_algorithm(
+    sweep: cwnd.Results, tmp_path: Path
+) -> None:
+    figure = sweep.plot("throughput-buffer", tmp_path / "figure.svg")
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["no random loss", "PER 0.001"]
+    assert [axes.get_xscale() for axes in figure.axes] == ["log", "log"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["cubic", "elastic"]
+    assert (tmp_path / "figure.svg").stat().st_size > 10_000
+
+
+def test_an_algorithm_looks_the_same_in_every_figure() -> None:
+    alone, together = _plots.looks(["mine"]), _plots.looks(["cubic", "mine", "other"])
+    assert alone["cubic"] == together["cubic"]
+    assert len(set(together.values())) == len(together)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"kind": "cwmd"}, "kind: 'cwmd' is not a figure; there are cwnd, "),
+        ({"kind": "cwnd", "scenarios": ["no"]}, "scenarios: no 'no' here"),
+        ({"kind": "cwnd", "scenarios": []}, "scenarios: an empty list"),
+        ({"kind": "cwnd", "seed": 99}, "no samples of the congestion window with seed 99"),
+        ({"kind": "cwnd", "path": "figure.docx"}, "figure.docx: "),
+        ({"kind": "cwnd", "path": "nowhere/figure.png"}, "nowhere/figure.png: no such file or directory"),
+    ],
+)
+def test_a_figure_that_cannot_be_drawn_is_refused(
+    results: cwnd.Results,
+    arguments: dict[str, str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(cwnd.Error, match=words):
+        results.plot(**arguments)  # type: ignore[arg-type]
+
+
+def test_too_many_panels_are_refused(sweep: cwnd.Results) -> None:
+    with pytest.raises(cwnd.Error, match="12 are too many for one figure; choose at most 8"):
+        sweep.plot("queue")
+
+
+def test_a_notebook_shows_results_and_figures(results: cwnd.Results) -> None:
+    assert "<table" in results._repr_html_()
+    assert results.plot("cwnd")._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
