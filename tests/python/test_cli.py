@@ -41,8 +41,9 @@ def test_one_scenario_is_printed_as_the_one_object_of_the_api(cwnd_command: Comm
 def test_every_flag_of_a_scenario_reaches_it(cwnd_command: Command) -> None:
     flags = (
         "--cca elastic --flows 4 --rate 1Gbps --delay 100ms --buffer 3200 --per 1e-5 --packet 1000 "
-        "--duration 100s --seed 7 --repeat 3 --access-rate 2Gbps --access-delay 1ms --access-buffer 50 --start 1s "
-        "--stagger 5s --stop 90s --stop-stagger 2s --stack ns2 --recovery sack --samples change --param beta=0.8"
+        "--duration 100s --seed 7 --repeat 3 --access-rate 2Gbps --access-delay 1ms --access-buffer "
+        "50 --start 1s --stagger 5s --stop 90s --stop-stagger 2s --stack ns2 --recovery sack "
+        "--samples change --param beta=0.8"
     )
     done = cwnd_command("show", *flags.split(), "--json")
     assert done.stderr == ""
