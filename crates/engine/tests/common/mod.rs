@@ -1,0 +1,205 @@
+//! What the tests share: runs of a scenario's text, and algorithms that make a hand calculation possible.
+#![allow(dead_code)] // no test file uses all of it
+
+use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
+use cwnd_engine::{Control, results::Run, run};
+use cwnd_scenario::{Cca, Scenario};
+use std::sync::{Arc, Mutex};
+
+/// Reads a scenario that may name the algorithms of this module.
+pub fn read(toml: &str) -> Scenario {
+    let scenario = Scenario::from_toml(toml, "test.toml", &["fixed", "overshoot", "pulse", "reno-in-rust"]);
+    scenario.unwrap_or_else(|error| panic!("{error}\n{toml}"))
+}
+
+pub fn answer(toml: &str) -> Run {
+    answer_scenario(&read(toml))
+}
+
+pub fn answer_scenario(scenario: &Scenario) -> Run {
+    run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
+}
+
+/// The run, and what the algorithm of its flows saw.
+pub fn watch(toml: &str) -> (Run, Vec<Seen>) {
+    let scenario = read(toml);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let watched = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {
+        let inner = custom(cca).unwrap_or_else(|| registered(cca));
+        Some(Box::new(Watched { inner, log: Arc::clone(&log) }))
+    };
+    let run = run(&scenario, scenario.seed, &watched, &Control::default()).expect("nobody stops it");
+    let seen = std::mem::take(&mut *log.lock().unwrap());
+    (run, seen)
+}
+
+fn registered(cca: &Cca) -> Box<dyn CongestionControl> {
+    let algorithm = cwnd_algorithms::find(&cca.name).unwrap();
+    let mut params = algorithm.defaults();
+    for (name, value) in &cca.params {
+        algorithm.set(&mut params, name, value).unwrap();
+    }
+    Box::new(algorithm.build(&params))
+}
+
+pub fn custom(cca: &Cca) -> Option<Box<dyn CongestionControl>> {
+    let param = |name: &str| {
+        let value = cca.params.iter().find(|(known, _)| known == name);
+        value.map(|(_, value)| value.parse::<u32>().expect("a number"))
+    };
+    match cca.name.as_str() {
+        "fixed" => Some(Box::new(Fixed(param("window").unwrap()))),
+        "overshoot" => {
+            let (window, after_loss) = (param("window").unwrap(), param("after_loss").unwrap());
+            Some(Box::new(Overshoot { window, after_loss }))
+        }
+        "pulse" => Some(Box::new(Pulse { at_ack: param("at_ack").unwrap(), acks: 0 })),
+        "reno-in-rust" => Some(Box::new(Reno)),
+        _ => None,
+    }
+}
+
+/// `window` from the first packet on, whatever happens.
+struct Fixed(u32);
+
+impl CongestionControl for Fixed {
+    fn init(&mut self, w: &mut Window, _: &Ack) {
+        w.cwnd = self.0;
+    }
+    fn cong_avoid(&mut self, w: &mut Window, _: &Ack) {
+        w.cwnd = self.0;
+    }
+    fn ssthresh(&mut self, _: &mut Window, _: &Ack) -> u32 {
+        self.0
+    }
+}
+
+/// `window` from the first packet on, `after_loss` from the first loss on.
+struct Overshoot {
+    window: u32,
+    after_loss: u32,
+}
+
+impl CongestionControl for Overshoot {
+    fn init(&mut self, w: &mut Window, _: &Ack) {
+        w.cwnd = self.window;
+    }
+    fn cong_avoid(&mut self, _: &mut Window, _: &Ack) {}
+    fn ssthresh(&mut self, _: &mut Window, _: &Ack) -> u32 {
+        self.after_loss
+    }
+}
+
+/// One packet at a time, but two from ACK `at_ack` to the next; ACK 0 is the start.
+struct Pulse {
+    at_ack: u32,
+    acks: u32,
+}
+
+impl CongestionControl for Pulse {
+    fn init(&mut self, w: &mut Window, _: &Ack) {
+        w.cwnd = if self.at_ack == 0 { 2 } else { 1 };
+    }
+    fn cong_avoid(&mut self, w: &mut Window, _: &Ack) {
+        self.acks += 1;
+        w.cwnd = if self.acks == self.at_ack { 2 } else { 1 };
+    }
+    fn ssthresh(&mut self, _: &mut Window, _: &Ack) -> u32 {
+        1
+    }
+}
+
+/// RFC 5681: one segment for each that is acknowledged, then one for each window of them.
+struct Reno;
+
+impl CongestionControl for Reno {
+    fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
+        if a.flags & cwnd_algorithms::CWND_LIMITED == 0 {
+            return;
+        }
+        let slow_start = a.acked.min(w.ssthresh.saturating_sub(w.cwnd));
+        w.cwnd += slow_start;
+        if slow_start == a.acked {
+            return;
+        }
+        let segments = w.cwnd_cnt + a.acked - slow_start;
+        (w.cwnd, w.cwnd_cnt) = (w.cwnd + segments / w.cwnd, segments % w.cwnd);
+    }
+    fn ssthresh(&mut self, w: &mut Window, _: &Ack) -> u32 {
+        (w.cwnd / 2).max(2)
+    }
+}
+
+/// A call of a hook: the window after it, and the ACK that it saw.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    pub hook: Hook,
+    pub window: Window,
+    pub ack: Ack,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    Acked,
+    Grow,
+    Loss,
+    State(State),
+    Event(Event),
+}
+
+impl Seen {
+    pub fn at_us(&self) -> u64 {
+        self.ack.now_us
+    }
+}
+
+/// The times in microseconds at which `hook` was called.
+pub fn times_us(seen: &[Seen], hook: Hook) -> Vec<u64> {
+    seen.iter().filter(|seen| seen.hook == hook).map(Seen::at_us).collect()
+}
+
+/// The RTT samples in the order of their ACKs.
+pub fn rtts_us(seen: &[Seen]) -> Vec<u32> {
+    seen.iter().filter(|seen| seen.hook == Hook::Acked).map(|seen| seen.ack.rtt_us).collect()
+}
+
+struct Watched {
+    inner: Box<dyn CongestionControl>,
+    log: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Watched {
+    fn saw(&mut self, hook: Hook, w: &Window, a: &Ack) {
+        self.log.lock().unwrap().push(Seen { hook, window: *w, ack: *a });
+    }
+}
+
+impl CongestionControl for Watched {
+    fn init(&mut self, w: &mut Window, a: &Ack) {
+        self.inner.init(w, a);
+    }
+    fn pkts_acked(&mut self, w: &mut Window, a: &Ack) {
+        self.inner.pkts_acked(w, a);
+        self.saw(Hook::Acked, w, a);
+    }
+    fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
+        self.inner.cong_avoid(w, a);
+        self.saw(Hook::Grow, w, a);
+    }
+    fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        let ssthresh = self.inner.ssthresh(w, a);
+        self.saw(Hook::Loss, w, a);
+        ssthresh
+    }
+    fn set_state(&mut self, w: &mut Window, a: &Ack, state: State) {
+        self.inner.set_state(w, a, state);
+        self.saw(Hook::State(state), w, a);
+    }
+    fn cwnd_event(&mut self, w: &mut Window, a: &Ack, event: Event) {
+        self.inner.cwnd_event(w, a, event);
+        self.saw(Hook::Event(event), w, a);
+    }
+    fn undo_cwnd(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        self.inner.undo_cwnd(w, a)
+    }
+}

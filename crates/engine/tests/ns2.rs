@@ -1,0 +1,125 @@
+//! The profile `ns2` against ns-2.35 itself and against the experiment of the Elastic-TCP paper, made with it.
+
+mod common;
+
+use common::answer;
+use rayon::prelude::*;
+
+/// The rows of a table with `columns` columns; comments and the line of names left out.
+fn rows<const COLUMNS: usize>(table: &str) -> Vec<[&str; COLUMNS]> {
+    let lines = table.lines().filter(|line| !line.starts_with('#')).skip(1);
+    lines.map(|line| line.split(',').collect::<Vec<_>>().try_into().expect("as many columns")).collect()
+}
+
+fn number(text: &str) -> f64 {
+    text.parse().expect("a number")
+}
+
+/// How far `ours` is off, as a share of `theirs`.
+fn off(ours: f64, theirs: f64) -> f64 {
+    ours / theirs - 1.0
+}
+
+/// One line for each row that `check` finds fault with; the rows run side by side.
+fn faults<const COLUMNS: usize>(
+    table: &str,
+    check: impl Fn([&str; COLUMNS]) -> (String, bool) + Sync + Send,
+) -> Vec<String> {
+    let judged: Vec<_> = rows(table).into_par_iter().map(check).collect();
+    judged.iter().for_each(|(line, _)| println!("{line}"));
+    judged.into_iter().filter(|(_, good)| !good).map(|(line, _)| line).collect()
+}
+
+/// Within 5 %, or within what ns-2 itself gives when starts move by less than a millisecond.
+#[test]
+fn four_flows_reach_the_goodput_that_they_have_in_ns2() {
+    let faults = faults(include_str!("ns2.csv"), |[cca, buffer, goodput, low, high]| {
+        let run = answer(&format!(
+            r#"
+            duration = "100 s"
+            samples = "off"
+            stack = "ns2"
+            [dumbbell]
+            rate = "1 Gbps"
+            delay = "100 ms"
+            buffer = {buffer}
+            access = {{ rate = "1 Gbps", delay = "1 ms", buffer = 50 }}
+            [[flows]]
+            cca = "{cca}"
+            count = 4
+            "#
+        ));
+        let ours: f64 = run.flows.iter().map(|flow| flow.goodput_mbps).sum();
+        let off = off(ours, number(goodput));
+        let in_band = (number(low)..=number(high)).contains(&ours);
+        let line = format!(
+            "{cca} {buffer}: {ours:.2} Mbps, ns-2 {goodput} ({low} to {high}), {:+.2} %",
+            100.0 * off
+        );
+        (line, off.abs() < 0.05 || in_band)
+    });
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// One flow, every queue as long as the bottleneck's.
+fn elastic_paper(cca: &str, buffer: &str, samples: &str) -> String {
+    let cca = match cca {
+        "elastic" => r#"{ name = "elastic", arithmetic = "paper" }"#.to_owned(),
+        "agile-sd" => r#"{ name = "agile-sd", build = "slow" }"#.to_owned(),
+        other => format!("{other:?}"),
+    };
+    format!(
+        r#"
+        duration = "100 s"
+        samples = "{samples}"
+        stack = "ns2"
+        [dumbbell]
+        rate = "1 Gbps"
+        delay = "100 ms"
+        buffer = {buffer}
+        access = {{ rate = "1 Gbps", delay = "1 ms", buffer = {buffer} }}
+        [[flows]]
+        cca = {cca}
+        "#
+    )
+}
+
+#[test]
+fn a_single_flow_has_the_throughput_and_the_losses_of_the_elastic_paper() {
+    let faults = faults(include_str!("elastic-paper.csv"), |[cca, buffer, throughput, loss]| {
+        let flow = &answer(&elastic_paper(cca, buffer, "off")).flows[0];
+        let loss_percent = 100.0 * flow.retransmitted_pkts as f64 / flow.delivered_pkts as f64;
+        let throughput_off = off(flow.throughput_mbps, number(throughput));
+        let loss_off = off(loss_percent, number(loss));
+        let line = format!(
+            "{cca} {buffer}: {:.2} Mbps, published {throughput}, {:+.2} %; loss {loss_percent:.6} %, published {loss}, {:+.2} %",
+            flow.throughput_mbps,
+            100.0 * throughput_off,
+            100.0 * loss_off
+        );
+        (line, throughput_off.abs() < 0.02 && loss_off.abs() < 0.05)
+    });
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Fig. 7a: the first loss, then epochs that repeat.
+#[test]
+fn elastic_rises_and_falls_as_in_the_elastic_paper() {
+    let samples = answer(&elastic_paper("elastic", "6400", "change")).flow_samples;
+    // (time, the window before, the window after) of each reduction.
+    let falls: Vec<_> = (1..samples.time_s.len())
+        .filter(|&i| samples.cwnd_pkts[i] < samples.cwnd_pkts[i - 1])
+        .map(|i| (samples.time_s[i], f64::from(samples.cwnd_pkts[i - 1]), f64::from(samples.cwnd_pkts[i])))
+        .collect();
+    println!("{falls:?}");
+    for (name, (_, peak, trough), published) in
+        [("first", falls[0], (29180.0, 26258.0)), ("later", falls[5], (30846.0, 27758.0))]
+    {
+        assert!(off(peak, published.0).abs() < 0.01, "{name} peak {peak}, published {}", published.0);
+        assert!(off(trough, published.1).abs() < 0.01, "{name} trough {trough}, published {}", published.1);
+    }
+    for pair in falls[1..].windows(2) {
+        let epoch_s = pair[1].0 - pair[0].0;
+        assert!(off(epoch_s, 5.23).abs() < 0.01, "epoch {epoch_s} s, published 5.23");
+    }
+}
