@@ -17,7 +17,6 @@ pub use summary::summarize;
 
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Cca, Scenario};
-use rayon::prelude::*;
 use results::Run;
 use simulation::Simulation;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -63,20 +62,4 @@ fn registered(cca: &Cca) -> cwnd_algorithms::Instance {
         algorithm.set(&mut params, name, value).expect("a scenario has accepted parameters");
     }
     algorithm.build(&params)
-}
-
-/// Answers `scenario` with each of its seeds, `jobs` at a time (0: one per core), in the order of the seeds.
-pub fn run_repetitions(
-    scenario: &Scenario,
-    jobs: usize,
-    custom: Custom,
-    control: &Control,
-) -> Result<Vec<Run>, Stopped> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().expect("threads can be started");
-    pool.install(|| {
-        (0..u64::from(scenario.repeat))
-            .into_par_iter()
-            .map(|i| run(scenario, scenario.seed.wrapping_add(i), custom, control))
-            .collect()
-    })
 }

@@ -32,6 +32,10 @@ impl<T: Copy + Default> Ring<T> {
         Some(unsafe { self.slots.get_unchecked(self.slot(0)) })
     }
 
+    pub fn get(&self, index: usize) -> Option<&T> {
+        (index < self.len).then(|| &self.slots[self.slot(index)])
+    }
+
     #[inline]
     pub fn push_back(&mut self, value: T) {
         if self.len == self.slots.len() {
@@ -52,7 +56,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).map(|index| &self.slots[self.slot(index)])
+        (0..self.len).filter_map(|index| self.get(index))
     }
 
     /// How many values at the front satisfy `before`, which holds for a first part and for none after it.

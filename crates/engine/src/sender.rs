@@ -76,7 +76,7 @@ pub struct Sender<C> {
 /// How the allowance falls during recovery.
 #[derive(Default)]
 struct Pace {
-    /// RFC 9937: in flight when recovery began; delivered and sent since.
+    /// RFC 9937: in flight before recovery began; delivered and sent since.
     recover_fs: u64,
     delivered: u64,
     out: u64,
@@ -147,6 +147,7 @@ impl<C: CongestionControl> Sender<C> {
         sender.cc.init(&mut sender.window, &sender.ack);
         sender.cc.cwnd_event(&mut sender.window, &sender.ack, Event::TxStart);
         sender.allowance = u64::from(sender.window.cwnd);
+        sender.cwnd_time.cwnd = sender.window.cwnd;
         sender
     }
 
@@ -282,9 +283,9 @@ impl<C: CongestionControl> Sender<C> {
             self.cc.cong_avoid(&mut self.window, &self.ack);
             self.allowance = u64::from(self.window.cwnd);
         } else {
-            self.on_dubious_ack(now, ack, acked, delivered);
+            self.on_dubious_ack(ack, acked, delivered);
         }
-        if self.window.cwnd != self.cwnd_time.cwnd {
+        if self.window.cwnd != self.cwnd_time.cwnd && !self.closed {
             self.cwnd_time.changed(now, self.window.cwnd);
         }
     }
@@ -365,12 +366,12 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// An ACK while something is missing, or the first after that.
-    fn on_dubious_ack(&mut self, now: u64, ack: Ack, acked: u64, delivered: u64) {
+    fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
         if matches!(self.state, State::Recovery | State::Loss) && self.una >= self.recovery_end {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
             may_grow = self.state == State::Loss || self.recovery != Recovery::RateHalving;
-            self.end_recovery(now);
+            self.end_recovery();
         }
         if self.state == State::Loss
             && let Some((fired, ssthresh)) = self.undo
@@ -381,7 +382,7 @@ impl<C: CongestionControl> Sender<C> {
             self.undo_timeout(ssthresh);
         }
         if self.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
-            self.begin_recovery(now);
+            self.begin_recovery(delivered);
         }
         match self.state {
             State::Recovery => self.reduce(delivered),
@@ -405,16 +406,17 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// Fast retransmit.
-    fn begin_recovery(&mut self, _now: u64) {
-        let before = self.in_flight() + self.lost_out - self.retrans_out;
+    /// Fast retransmit, on an ACK that delivered `delivered` segments.
+    fn begin_recovery(&mut self, delivered: u64) {
+        // RecoverFS: what was SACKed before counts neither here nor as delivered during recovery.
+        let recover_fs = self.nxt - self.una - self.sacked_out + delivered;
         self.undo = None;
         self.window.prior_cwnd = self.window.cwnd;
         self.recovery_end = self.nxt;
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.enter(State::Recovery);
-        self.pace = Pace { recover_fs: before.max(1), ..Pace::default() };
+        self.pace = Pace { recover_fs, ..Pace::default() };
         if self.recovery != Recovery::Prr {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
@@ -428,7 +430,11 @@ impl<C: CongestionControl> Sender<C> {
     fn reduce(&mut self, delivered: u64) {
         let in_flight = self.in_flight();
         match self.recovery {
-            Recovery::Sack => self.allowance = u64::from(self.window.cwnd),
+            Recovery::Sack => {
+                // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
+                let first = u64::from(self.pace.out == 0);
+                self.allowance = u64::from(self.window.cwnd).max(in_flight + first);
+            }
             Recovery::Prr => {
                 let ssthresh = u64::from(self.window.ssthresh);
                 self.pace.delivered += delivered;
@@ -459,7 +465,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn end_recovery(&mut self, _now: u64) {
+    fn end_recovery(&mut self) {
         if self.state == State::Recovery {
             match self.recovery {
                 Recovery::Sack | Recovery::Prr => self.window.cwnd = self.window.ssthresh.max(1),

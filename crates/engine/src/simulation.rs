@@ -304,7 +304,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     fn sample(&mut self, now: u64, source: u32) {
         let Samples::Interval { interval_ns } = self.scenario.samples else { return };
         self.scheduler.set(source, now + interval_ns);
-        let time_s = now as f64 * 1e-9;
+        let time_s = now as f64 / 1e9;
         for (id, flow) in self.flows.iter_mut().enumerate() {
             let Some(sender) = &flow.sender else { continue };
             let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now);
@@ -315,10 +315,18 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             flow.sampled_arrivals = arrivals;
             flow.sampled_ns = now;
         }
+        let first = self.link_samples.queue_pkts.len();
         for (id, link) in self.links.iter_mut().enumerate() {
             self.link_samples.time_s.push(time_s);
             self.link_samples.link.push(id as u32);
             self.link_samples.queue_pkts.push(link.queue(now) as u32);
+        }
+        for passed in &self.passed_through {
+            let sent_after_ns = self.scenario.links[passed.link as usize].delay_ns + passed.rest_ns;
+            let line = &self.flows[passed.flow as usize].lines[passed.line as usize];
+            let next = line.get(line.partition_point(|packet| packet.at - sent_after_ns <= now));
+            let sending = next.is_some_and(|packet| packet.at - sent_after_ns - passed.tx_ns <= now);
+            self.link_samples.queue_pkts[first + passed.link as usize] = u32::from(sending);
         }
     }
 
@@ -357,13 +365,17 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             let delay_ns = self.scenario.links[link].delay_ns;
             let mut entered = flow.hops[passed.line as usize].passed;
             let (mut left, mut sent) = (entered, entered);
+            let mut under_way_ns = 0;
             for packet in flow.lines[passed.line as usize].iter() {
                 let out = packet.at - passed.rest_ns;
                 left -= u64::from(out > end);
                 sent -= u64::from(out - delay_ns > end);
                 entered -= u64::from(out - delay_ns - passed.tx_ns > end);
+                if out - delay_ns > end {
+                    under_way_ns += (end + passed.tx_ns + delay_ns).saturating_sub(out);
+                }
             }
-            let busy_ns = sent * passed.tx_ns;
+            let busy_ns = sent * passed.tx_ns + under_way_ns;
             totals[link] = Totals {
                 sent,
                 dropped: 0,
@@ -546,8 +558,8 @@ impl<C: CongestionControl> Flow<C> {
         FlowResult {
             flow: id,
             cca: flow.cca.name.clone(),
-            start_s: self.start_ns as f64 * 1e-9,
-            stop_s: self.stop_ns as f64 * 1e-9,
+            start_s: self.start_ns as f64 / 1e9,
+            stop_s: self.stop_ns as f64 / 1e9,
             sent_pkts: sent,
             retransmitted_pkts: retransmitted,
             delivered_pkts: delivered,
@@ -565,7 +577,7 @@ impl<C: CongestionControl> Flow<C> {
 
 impl FlowSamples {
     fn push<C: CongestionControl>(&mut self, now: u64, flow: u32, sender: &Sender<C>, throughput_mbps: f64) {
-        self.time_s.push(now as f64 * 1e-9);
+        self.time_s.push(now as f64 / 1e9);
         self.flow.push(flow);
         self.cwnd_pkts.push(sender.cwnd());
         self.ssthresh_pkts.push(sender.ssthresh());

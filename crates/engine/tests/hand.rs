@@ -308,7 +308,7 @@ fn the_flow_that_starts_last_can_stop_first() {
     let toml =
         one_link(&fixed(1), "100 s", "unlimited", "") + "count = 4\nstagger = '5 s'\nstop_stagger = '5 s'\n";
     let run = answer(&toml);
-    let spans: Vec<_> = run.flows.iter().map(|flow| (flow.start_s.round(), flow.stop_s.round())).collect();
+    let spans: Vec<_> = run.flows.iter().map(|flow| (flow.start_s, flow.stop_s)).collect();
     assert_eq!(spans, [(0.0, 100.0), (5.0, 95.0), (10.0, 90.0), (15.0, 85.0)]);
     for flow in &run.flows {
         // One packet in each RTT. Four flows with a packet each wait 3 ms at most.
@@ -399,6 +399,111 @@ fn reno_through_the_trait_is_reno_of_the_registry() {
             let mut in_rust = answer(&scenario("reno-in-rust"));
             in_rust.flows.iter_mut().for_each(|flow| flow.cca = "reno".to_owned());
             assert!(in_rust == answer(&scenario("reno")), "{stack}, {buffer} packets, PER {per}");
+        }
+    }
+}
+
+#[test]
+fn the_mean_window_counts_the_window_that_the_algorithm_begins_with() {
+    let run = answer(
+        r#"
+        duration = "100 ms"
+        [[chain]]
+        rate = "8 Mbps"
+        delay = "10 ms"
+        buffer = 100
+        [[flows]]
+        cca = { name = "fixed", window = 5 }
+    "#,
+    );
+    assert_eq!(run.flows[0].mean_cwnd_pkts, 5.0);
+}
+
+#[test]
+fn starts_and_stops_are_told_as_they_were_given() {
+    let run = answer(
+        r#"
+        duration = "100 s"
+        [[chain]]
+        rate = "8 kbps"
+        delay = "10 ms"
+        buffer = 100
+        [[flows]]
+        cca = "reno"
+        start = "15 s"
+    "#,
+    );
+    assert_eq!(run.flows[0].start_s, 15.0);
+}
+
+#[test]
+fn a_window_that_changes_after_the_stop_does_not_count() {
+    let run = answer(
+        r#"
+        duration = "1 s"
+        [[chain]]
+        rate = "8 Mbps"
+        delay = "100 ms"
+        buffer = 100
+        [[flows]]
+        cca = "reno"
+        stop = "150 ms"
+    "#,
+    );
+    assert_eq!(run.flows[0].mean_cwnd_pkts, 10.0);
+}
+
+#[test]
+fn the_sampled_queue_of_a_fast_exit_link_is_the_same_with_room_for_one_packet() {
+    let mut scenario = read(
+        r#"
+        duration = "2 s"
+        [[chain]]
+        rate = "8 Mbps"
+        delay = "10 ms"
+        buffer = 100
+        [[chain]]
+        rate = "9 Mbps"
+        delay = "10 ms"
+        buffer = 100
+        [[flows]]
+        cca = { name = "fixed", window = 100 }
+    "#,
+    );
+    let roomy = answer_scenario(&scenario);
+    scenario.links[1].buffer_pkts = Some(1);
+    assert_eq!(roomy.link_samples, answer_scenario(&scenario).link_samples);
+}
+
+const BURST: &str = r#"
+    stack = { ack_every = 1, recovery = "RECOVERY" }
+    [[chain]]
+    rate = "8 Mbps"
+    delay = "10 ms"
+    buffer = 20
+    [[flows]]
+    packet = 934
+    cca = { name = "overshoot", window = 21, after_loss = HALF }
+"#;
+
+fn burst_sent_by(at_us: u64, recovery: &str, half: u64) -> u64 {
+    let burst = BURST.replace("RECOVERY", recovery).replace("HALF", &half.to_string());
+    answer(&format!("duration = '{} us'\n{burst}", at_us + 1)).flows[0].sent_pkts
+}
+
+/// RFC 6675, 5, step 4.3.
+#[test]
+fn sack_retransmits_the_first_lost_segment_at_once() {
+    assert_eq!(burst_sent_by(44_132, "sack", 10) - burst_sent_by(43_132, "sack", 10), 1);
+}
+
+#[test]
+fn prr_takes_the_flight_before_the_ack_that_began_the_recovery() {
+    for half in [7, 14] {
+        let before = burst_sent_by(43_132, "prr", half);
+        for delivered in 1..=10 {
+            let sent = burst_sent_by(43_132 + 1000 * delivered, "prr", half) - before;
+            assert_eq!(sent, (delivered * half).div_ceil(21), "{delivered} delivered, ssthresh {half}");
         }
     }
 }
