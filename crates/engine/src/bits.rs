@@ -1,7 +1,7 @@
 //! A set of sequence numbers within a sliding range, one bit each.
 
-/// Bits indexed by absolute sequence number. At most `capacity` consecutive numbers are in use at a time;
-/// bits outside the used range are zero. Work is per 64 numbers, whatever the range.
+/// Bits indexed by absolute sequence number, over the range last reserved; asking beyond it gives another
+/// number's answer. Work is per 64 numbers, whatever the range.
 #[derive(Clone, Debug)]
 pub struct BitRing {
     words: Vec<u64>,

@@ -215,13 +215,13 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn next_retransmission(&mut self, now: u64) -> Option<Segment> {
+        self.reserve();
         let from = self.retransmit_from.max(self.una);
         let Some(seq) = self.sacked.first_in_neither(&self.retransmitted, from, self.lost_edge) else {
             self.retransmit_from = self.lost_edge;
             return None;
         };
         self.retransmit_from = seq + 1;
-        self.retransmitted.reserve(self.una, self.nxt);
         self.retransmitted.insert(seq);
         self.retrans_out += 1;
         if self.detect_lost_retransmissions {
@@ -230,7 +230,8 @@ impl<C: CongestionControl> Sender<C> {
         self.sent += 1;
         self.retransmissions += 1;
         self.pace.out += 1;
-        if self.rto_at == NEVER {
+        // As in Linux: the timer waits for the retransmission of the first segment anew.
+        if self.rto_at == NEVER || seq == self.una {
             self.rto_at = now + self.rto.timeout_ns();
         }
         Some(Segment { seq, sent_ns: now, retransmission: true })
@@ -314,9 +315,15 @@ impl<C: CongestionControl> Sender<C> {
         sacked
     }
 
+    /// Makes room in both halves of the scoreboard for everything that is in flight.
+    fn reserve(&mut self) {
+        self.sacked.reserve(self.una, self.nxt);
+        self.retransmitted.reserve(self.una, self.nxt);
+    }
+
     /// Marks `seq` as arrived; false if that was known.
     fn sack(&mut self, seq: u64) -> bool {
-        self.sacked.reserve(self.una, self.nxt);
+        self.reserve();
         if seq < self.una || self.sacked.contains(seq) {
             return false;
         }

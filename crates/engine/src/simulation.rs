@@ -307,6 +307,9 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let time_s = now as f64 / 1e9;
         for (id, flow) in self.flows.iter_mut().enumerate() {
             let Some(sender) = &flow.sender else { continue };
+            if now > flow.stop_ns {
+                continue;
+            }
             let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now);
             let bits =
                 (arrivals - flow.sampled_arrivals) * 8 * u64::from(self.scenario.flows[id].packet_bytes());

@@ -507,3 +507,27 @@ fn prr_takes_the_flight_before_the_ack_that_began_the_recovery() {
         }
     }
 }
+
+/// Slow start overshoots by as much as the queue holds; ns-2.35 has no timeout here either.
+#[test]
+fn an_overshoot_of_any_size_is_repaired_without_a_timeout() {
+    for buffer in 20..400 {
+        let run = answer(&format!(
+            r#"
+            duration = "4 s"
+            samples = "off"
+            stack = "ns2"
+            [dumbbell]
+            rate = "1 Gbps"
+            delay = "100 ms"
+            buffer = {buffer}
+            access = {{ rate = "1 Gbps", delay = "1 ms", buffer = {buffer} }}
+            [[flows]]
+            cca = "reno"
+        "#
+        ));
+        let flow = &run.flows[0];
+        assert!(flow.lost_pkts > 0, "buffer {buffer}");
+        assert_eq!((flow.timeouts, flow.retransmitted_pkts), (0, flow.lost_pkts), "buffer {buffer}");
+    }
+}

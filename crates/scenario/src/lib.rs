@@ -38,7 +38,7 @@ pub struct Scenario {
 #[serde(rename_all = "kebab-case")]
 pub enum Samples {
     Off,
-    /// One row per flow and per link at every multiple of `interval_ns`, from 0 to the end.
+    /// One row per link at every multiple of `interval_ns` from 0 to the end, and one per flow while it lasts.
     Interval {
         interval_ns: u64,
     },
