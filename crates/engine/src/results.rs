@@ -85,7 +85,7 @@ pub struct LinkSamples {
 /// Statistics over the repetitions of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Sum over the flows.
+    /// All flows together, over the scenario's duration.
     pub throughput_mbps: Estimate,
     pub goodput_mbps: Estimate,
     /// Lost / sent over all flows.

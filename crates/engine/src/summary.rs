@@ -8,9 +8,10 @@ pub fn summarize(scenario: &Scenario, runs: &[Run]) -> Summary {
     let over = |metric: &dyn Fn(&Run) -> f64| estimate(&runs.iter().map(metric).collect::<Vec<_>>());
     let total =
         |run: &Run, metric: fn(&crate::results::FlowResult) -> f64| run.flows.iter().map(metric).sum::<f64>();
+    let duration_s = scenario.duration_ns as f64 / 1e9;
     Summary {
-        throughput_mbps: over(&|run| total(run, |flow| flow.throughput_mbps)),
-        goodput_mbps: over(&|run| total(run, |flow| flow.goodput_mbps)),
+        throughput_mbps: over(&|run| total(run, |f| f.throughput_mbps * (f.stop_s - f.start_s)) / duration_s),
+        goodput_mbps: over(&|run| total(run, |f| f.goodput_mbps * (f.stop_s - f.start_s)) / duration_s),
         loss_ratio: over(&|run| {
             total(run, |f| f.lost_pkts as f64) / total(run, |f| f.sent_pkts as f64).max(1.0)
         }),
