@@ -7,6 +7,7 @@ mod common;
 
 use common::{Hook, answer, answer_scenario, read, rtts_us, times_us, watch};
 use cwnd_algorithms::{Event, State};
+use cwnd_engine::summarize;
 
 const RTT_US: u64 = 21_066;
 
@@ -530,4 +531,29 @@ fn an_overshoot_of_any_size_is_repaired_without_a_timeout() {
         assert!(flow.lost_pkts > 0, "buffer {buffer}");
         assert_eq!((flow.timeouts, flow.retransmitted_pkts), (0, flow.lost_pkts), "buffer {buffer}");
     }
+}
+
+/// Two flows fill 8 Mbps for a second each.
+#[test]
+fn flows_one_after_the_other_make_no_more_than_the_link_carries() {
+    let scenario = read(
+        r#"
+        duration = "2 s"
+        [[chain]]
+        rate = "8 Mbps"
+        delay = "10 ms"
+        buffer = 100
+        [[flows]]
+        cca = { name = "fixed", window = 30 }
+        stop = "1 s"
+        [[flows]]
+        cca = { name = "fixed", window = 30 }
+        start = "1 s"
+    "#,
+    );
+    let run = answer_scenario(&scenario);
+    let own: Vec<_> = run.flows.iter().map(|flow| flow.throughput_mbps).collect();
+    assert!(own.iter().all(|mbps| (7.5..=8.0).contains(mbps)), "{own:?}");
+    let both = summarize(&scenario, &[run]).throughput_mbps.mean;
+    assert!((both - (own[0] + own[1]) / 2.0).abs() < 1e-9, "{both}");
 }
