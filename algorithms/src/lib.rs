@@ -196,7 +196,19 @@ pub fn find(name: &str) -> Result<Algorithm, Error> {
     Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
 }
 
+/// The headers, in the order of `registry.h`.
+const TEXTS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+
+/// What every algorithm is compiled with and called through.
+const SHARED_TEXTS: [&str; 4] =
+    [include_str!("../cc.h"), include_str!("../fixed.h"), include_str!("table.c"), include_str!("ffi.rs")];
+
 impl Algorithm {
+    /// The source of all that it computes: its header first, then what it shares with the others.
+    pub fn texts(&self) -> impl Iterator<Item = &'static str> + use<> {
+        [TEXTS[self.index]].into_iter().chain(SHARED_TEXTS)
+    }
+
     pub fn defaults(&self) -> Params {
         Params(self.params.iter().map(|p| p.default).collect())
     }

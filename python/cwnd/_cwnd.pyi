@@ -10,7 +10,12 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "job_key",
+    "job_keys",
     "run",
+    "run_jobs",
+    "summarize",
+    "sweep",
 ]
 
 __version__: str
@@ -29,10 +34,21 @@ def run(
     jobs: int,
     progress: Callable[[float], object] | None = None,
 ) -> list[Report]: ...
+def job_key(scenario: Scenario, seed: int, extra: bytes = b"") -> str: ...
+def job_keys(scenario: Scenario, seeds: Sequence[int], extra: bytes = b"") -> list[str]: ...
+def run_jobs(
+    jobs: Sequence[tuple[Scenario, int]],
+    threads: int,
+    take: Callable[[list[tuple[int, str]]], bool | None],
+) -> None: ...
+def summarize(scenario: Scenario, runs: Sequence[str]) -> str: ...
+def sweep(text: str, source: str, classes: dict[str, type[Any]]) -> list[tuple[str, Scenario]]: ...
 
 @final
 class Scenario:
     def __new__(cls, text: str, source: str, classes: dict[str, type[Any]]) -> Scenario: ...
+    @staticmethod
+    def from_json(text: str) -> Scenario: ...
     @property
     def name(self) -> str: ...
     @property

@@ -3,6 +3,7 @@
 //! [`run`] answers one scenario with one seed. It reads no clock, file, thread or environment.
 
 mod bits;
+mod key;
 mod link;
 mod receiver;
 pub mod results;
@@ -13,6 +14,7 @@ mod sender;
 mod simulation;
 mod summary;
 
+pub use key::{JobKeys, job_key};
 pub use summary::summarize;
 
 use cwnd_algorithms::CongestionControl;

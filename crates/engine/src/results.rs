@@ -1,9 +1,10 @@
 //! What a run answers. The field names are those of the JSON and of the Parquet tables.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One run of one scenario with one seed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Run {
     pub seed: u64,
     pub flows: Vec<FlowResult>,
@@ -17,7 +18,8 @@ pub struct Run {
     pub packets: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FlowResult {
     pub flow: u32,
     pub cca: String,
@@ -44,7 +46,8 @@ pub struct FlowResult {
     pub mean_cwnd_pkts: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LinkResult {
     pub link: String,
     /// Left the link at its far end.

@@ -3,6 +3,7 @@
 
 mod algorithms;
 mod custom;
+mod jobs;
 mod report;
 mod run;
 mod scenario;
@@ -23,11 +24,13 @@ mod _cwnd {
     #[pymodule_export]
     use super::custom::{Ack, Window};
     #[pymodule_export]
+    use super::jobs::{job_key, job_keys, run_jobs, summarize};
+    #[pymodule_export]
     use super::report::Report;
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
-    use super::scenario::Scenario;
+    use super::scenario::{Scenario, sweep};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

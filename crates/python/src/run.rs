@@ -17,11 +17,13 @@ use std::time::{Duration, Instant};
 /// Between two looks at signals and progress.
 const WATCH: Duration = Duration::from_millis(50);
 
+/// Finished runs that wait to be looked at; more make the threads wait.
+const WAITING: usize = 1024;
+
 /// One scenario with one seed.
-struct Job<'a> {
-    scenario: usize,
-    question: &'a Scenario,
-    seed: u64,
+pub struct Job<'a> {
+    pub question: &'a Scenario,
+    pub seed: u64,
 }
 
 struct Done {
@@ -44,66 +46,63 @@ pub fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Report>> {
     let questions: Vec<&Scenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
-    let queue = line_up(&questions);
-    let threads = match jobs {
-        _ if questions.iter().any(|question| !question.classes.is_empty()) => 1,
+    let queue: Vec<Job> = questions.iter().flat_map(|question| line_up(question)).collect();
+    let watch = |_: &mut Vec<Done>, share: f64| {
+        Python::attach(|py| {
+            py.check_signals()?;
+            if let Some(progress) = &progress {
+                progress.call1(py, (share,))?;
+            }
+            Ok(true)
+        })
+    };
+    let finish = |job, run, begin| Done { job, run, begin, end: Instant::now() };
+    let (mut done, ended) = py.detach(|| work(&queue, jobs, finish, watch));
+    ended?;
+    if let Some(progress) = &progress {
+        progress.call1(py, (1.0,))?;
+    }
+    done.sort_by_key(|answer| answer.job);
+    let mut done = done.into_iter();
+    let mut answers = |question: &Scenario| done.by_ref().take(question.inner.repeat as usize).collect();
+    Ok(questions.iter().map(|question| report(question, answers(question))).collect())
+}
+
+fn line_up(question: &Scenario) -> impl Iterator<Item = Job<'_>> {
+    let seeds = (0..u64::from(question.inner.repeat)).map(|i| question.inner.seed.wrapping_add(i));
+    seeds.map(move |seed| Job { question, seed })
+}
+
+/// Runs the jobs in their order on `threads` threads (0: one per core; one for custom algorithms, which share
+/// the interpreter).
+///
+/// `finish` makes on such a thread what is kept of a run. `watch` sees it now and then, and the simulated share of
+/// all; it may take what is there, and stops the runs by an error or by `false`. Returned is what it left, and
+/// the error or the exception of a custom algorithm.
+pub fn work<T: Send>(
+    queue: &[Job],
+    threads: usize,
+    finish: impl Fn(usize, Run, Instant) -> T + Sync,
+    mut watch: impl FnMut(&mut Vec<T>, f64) -> PyResult<bool>,
+) -> (Vec<T>, PyResult<()>) {
+    let threads = match threads {
+        _ if queue.iter().any(|job| !job.question.classes.is_empty()) => 1,
         0 => thread::available_parallelism().map_or(1, NonZero::get),
-        _ => jobs,
+        _ => threads,
     };
     let control = Arc::new(Control::default());
     let failure = Arc::new(Failure::default());
     let total_ns: f64 = queue.iter().map(|job| job.question.inner.duration_ns as f64).sum();
-    let watch = || {
-        Python::attach(|py| {
-            py.check_signals()?;
-            if let Some(progress) = &progress {
-                let simulated_ns = control.simulated_ns.load(Relaxed) as f64;
-                progress.call1(py, ((simulated_ns / total_ns).min(1.0),))?;
-            }
-            Ok(())
-        })
-    };
-    let done = py.detach(|| work(&queue, threads.min(queue.len()), &control, &failure, watch))?;
-    if let Some(error) = failure.take() {
-        return Err(error);
-    }
-    if let Some(progress) = &progress {
-        progress.call1(py, (1.0,))?;
-    }
-    let mut answers: Vec<Vec<Done>> = questions.iter().map(|_| Vec::new()).collect();
-    for answer in done {
-        answers[queue[answer.job].scenario].push(answer);
-    }
-    Ok(questions.iter().zip(answers).map(|(question, answers)| report(question, answers)).collect())
-}
-
-fn line_up<'a>(questions: &[&'a Scenario]) -> Vec<Job<'a>> {
-    let jobs = |(scenario, question): (usize, &&'a Scenario)| {
-        let question = *question;
-        let seeds = (0..u64::from(question.inner.repeat)).map(|i| question.inner.seed.wrapping_add(i));
-        seeds.map(move |seed| Job { scenario, question, seed }).collect::<Vec<_>>()
-    };
-    questions.iter().enumerate().flat_map(jobs).collect()
-}
-
-/// The answers in the order of the queue; short when the runs were stopped.
-fn work(
-    queue: &[Job],
-    threads: usize,
-    control: &Arc<Control>,
-    failure: &Arc<Failure>,
-    mut watch: impl FnMut() -> PyResult<()>,
-) -> PyResult<Vec<Done>> {
     let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for _ in 0..threads {
+    let (done, ended) = thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(WAITING);
+        for _ in 0..threads.min(queue.len()) {
             let sender = sender.clone();
-            scope.spawn(|| serve(queue, &next, control, failure, sender));
+            scope.spawn(|| serve(queue, &next, &control, &failure, &finish, sender));
         }
         drop(sender);
-        let mut interrupted = Ok(());
-        let mut done: Vec<Done> = Vec::with_capacity(queue.len());
+        let mut going = Ok(true);
+        let mut done: Vec<T> = Vec::new();
         let mut watched = Instant::now();
         loop {
             match receiver.recv_timeout(WATCH) {
@@ -111,30 +110,32 @@ fn work(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if interrupted.is_ok() && watched.elapsed() >= WATCH {
+            if matches!(going, Ok(true)) && watched.elapsed() >= WATCH {
+                let simulated_ns = control.simulated_ns.load(Relaxed) as f64;
+                going = watch(&mut done, (simulated_ns / total_ns).min(1.0));
                 watched = Instant::now();
-                interrupted = watch();
-                if interrupted.is_err() {
+                if !matches!(going, Ok(true)) {
                     control.stop.store(true, Relaxed);
                 }
             }
         }
-        done.sort_by_key(|answer| answer.job);
-        interrupted.map(|()| done)
-    })
+        (done, going.map(|_| ()))
+    });
+    (done, failure.take().map_or(ended, Err))
 }
 
 /// Takes jobs from the queue until it is empty or the runs are stopped.
-fn serve(
+fn serve<T>(
     queue: &[Job],
     next: &AtomicUsize,
     control: &Arc<Control>,
     failure: &Arc<Failure>,
-    sender: mpsc::Sender<Done>,
+    finish: &impl Fn(usize, Run, Instant) -> T,
+    sender: mpsc::SyncSender<T>,
 ) {
     while !control.stop.load(Relaxed) {
         let job = next.fetch_add(1, Relaxed);
-        let Some(Job { question, seed, .. }) = queue.get(job) else { return };
+        let Some(Job { question, seed }) = queue.get(job) else { return };
         let custom = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {
             let class = question.classes.get(&cca.name)?;
             let flow = question.inner.flows.iter().position(|flow| std::ptr::eq(&flow.cca, cca));
@@ -143,7 +144,7 @@ fn serve(
         let begin = Instant::now();
         let Ok(run) = cwnd_engine::run(&question.inner, *seed, &custom, control) else { return };
         // The receiver is there until every sender is gone.
-        let _ = sender.send(Done { job, run, begin, end: Instant::now() });
+        let _ = sender.send(finish(job, run, begin));
     }
 }
 

@@ -21,6 +21,16 @@ impl Scenario {
         Ok(Scenario { inner, classes })
     }
 
+    /// Reads what [`Scenario::json`] wrote, without custom algorithms.
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        let refuse = |error: String| Error::new_err(format!("not the JSON of a scenario; {error}"));
+        let inner: cwnd_scenario::Scenario =
+            serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        inner.check().map_err(refuse)?;
+        Ok(Scenario { inner, classes: HashMap::new() })
+    }
+
     #[getter]
     fn name(&self) -> &str {
         &self.inner.name
@@ -53,9 +63,29 @@ impl Scenario {
         inner.name = name.unwrap_or(inner.name);
         inner.seed = seed.unwrap_or(inner.seed);
         inner.repeat = repeat.unwrap_or(inner.repeat);
-        let classes = self.classes.iter().map(|(name, class)| (name.clone(), class.clone_ref(py))).collect();
-        Scenario { inner, classes }
+        Scenario { inner, classes: copy(py, &self.classes) }
     }
+}
+
+/// Reads TOML that may have `[sweep]`: the swept values of each point, as a JSON object, and its scenario.
+#[pyfunction]
+pub fn sweep(
+    py: Python,
+    text: &str,
+    source: &str,
+    classes: HashMap<String, Py<PyAny>>,
+) -> PyResult<Vec<(String, Scenario)>> {
+    let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
+    let sweep = py.detach(|| cwnd_scenario::Sweep::from_toml(text, source, &custom)).map_err(refuse)?;
+    let point = |point: cwnd_scenario::Point| {
+        let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
+        (values, Scenario { inner: point.scenario, classes: copy(py, &classes) })
+    };
+    Ok(sweep.points.into_iter().map(point).collect())
+}
+
+fn copy(py: Python, classes: &HashMap<String, Py<PyAny>>) -> HashMap<String, Py<PyAny>> {
+    classes.iter().map(|(name, class)| (name.clone(), class.clone_ref(py))).collect()
 }
 
 /// The error with the key it is about and what is wrong with it, for callers that know the key by another

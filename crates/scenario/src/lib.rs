@@ -1,22 +1,25 @@
 //! The question that a simulation answers: links, flows and the TCP stack of each flow.
 //!
 //! A [`Scenario`] is fully understood: no unit, default or preset is left to interpret. [`Scenario::from_toml`]
-//! reads one from text, [`Scenario::describe`] tells what was understood.
+//! reads one from text, [`Sweep::from_toml`] many, [`Scenario::describe`] tells what was understood.
 
 mod error;
 mod node;
 mod resolve;
 mod stack;
+mod sweep;
 mod understood;
 mod units;
 
 pub use error::Error;
+pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Everything a run depends on, but the seed of a repetition.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Default: the stem of the file's name.
     pub name: String,
@@ -34,8 +37,8 @@ pub struct Scenario {
 }
 
 /// Which time series are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Samples {
     Off,
     /// One row per link at every multiple of `interval_ns` from 0 to the end, and one per flow while it lasts.
@@ -47,7 +50,8 @@ pub enum Samples {
 }
 
 /// A FIFO link in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Link {
     pub name: String,
     pub rate_bps: u64,
@@ -61,7 +65,8 @@ pub struct Link {
 }
 
 /// One TCP connection with an unlimited amount of data.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Flow {
     pub cca: Cca,
     /// Indices into [`Scenario::links`], first hop first.
@@ -78,7 +83,8 @@ pub struct Flow {
 }
 
 /// A congestion control algorithm and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cca {
     pub name: String,
     /// Every parameter as a person writes it, defaults included.
@@ -86,7 +92,8 @@ pub struct Cca {
 }
 
 /// What the TCP of a flow does besides congestion control. Defaults are those of `linux` and of `ns2`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Stack {
     /// The profile it began as: `linux` or `ns2`.
     pub profile: String,
@@ -122,7 +129,7 @@ pub struct Stack {
 }
 
 /// How lost segments are repaired and what may be in flight meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// RFC 6675: the window is cut at once.
@@ -131,6 +138,27 @@ pub enum Recovery {
     Prr,
     /// Linux 2.6 and Agent/TCP/Linux of ns-2.35: one segment for every two ACKs until the window is met.
     RateHalving,
+}
+
+impl Scenario {
+    /// Whether a run can begin: what a text says always can, what was read from elsewhere may not.
+    pub fn check(&self) -> Result<(), String> {
+        for (i, flow) in self.flows.iter().enumerate() {
+            let algorithm = cwnd_algorithms::find(&flow.cca.name).map_err(|error| error.to_string())?;
+            let mut params = algorithm.defaults();
+            for (name, value) in &flow.cca.params {
+                algorithm.set(&mut params, name, value).map_err(|error| error.to_string())?;
+            }
+            let within = |link: &u32| (*link as usize) < self.links.len();
+            if flow.path.is_empty() || !flow.path.iter().all(within) {
+                return Err(format!("flow {i} has no path over the scenario's links"));
+            }
+            if flow.start_ns >= flow.stop_ns || flow.stop_ns > self.duration_ns {
+                return Err(format!("flow {i} does not start before it stops, within the duration"));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Link {

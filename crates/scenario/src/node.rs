@@ -1,6 +1,7 @@
 //! Values of a TOML text that know their key and line.
 
 use crate::error::{Error, Refusal, cut, printable, quote, suggest};
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The text and the name that errors call it by.
@@ -40,6 +41,12 @@ impl<'a> Document<'a> {
 
     pub fn root(self, value: &'a DeValue<'a>) -> Node<'a> {
         Node { document: self, key: String::new(), offset: 0, value }
+    }
+
+    /// `value` under the key `name`.
+    pub fn entry(self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
+        let (offset, value) = (value.span().start, value.get_ref());
+        Node { document: self, key: name.to_owned(), offset, value }
     }
 
     fn error(self, offset: usize, key: String, refusal: Refusal) -> Error {
@@ -97,13 +104,22 @@ impl<'a> Node<'a> {
         if list.is_empty() {
             return Err(self.error("an empty list", write()));
         }
-        let element = |(index, value): (usize, &'a toml::Spanned<DeValue<'a>>)| Node {
+        self.elements().map(|element| element.table(known)).collect()
+    }
+
+    /// Of a list; nothing else has any.
+    pub fn elements(&self) -> impl Iterator<Item = Node<'a>> {
+        let list = self.value.as_array().into_iter().flatten().enumerate();
+        list.map(|(index, value)| Node {
             document: self.document,
             key: format!("{}[{index}]", self.key),
             offset: value.span().start,
             value: value.get_ref(),
-        };
-        list.iter().enumerate().map(|item| element(item).table(known)).collect()
+        })
+    }
+
+    pub fn offset(&self) -> usize {
+        self.offset
     }
 
     fn key_of(&self, name: &str) -> String {
@@ -142,7 +158,7 @@ impl<'a> Table<'a> {
         self.get(name).map(|node| node.read(parse)).transpose()
     }
 
-    fn child(&self, name: &str, value: &'a toml::Spanned<DeValue<'a>>) -> Node<'a> {
+    fn child(&self, name: &str, value: &'a Spanned<DeValue<'a>>) -> Node<'a> {
         Node {
             document: self.node.document,
             key: self.node.key_of(name),

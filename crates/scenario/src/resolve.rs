@@ -18,7 +18,7 @@ const LINK_KEYS: [&str; 4] = ["rate", "delay", "buffer", "per"];
 const FLOW_KEYS: [&str; 9] =
     ["cca", "count", "start", "stagger", "stop", "stop_stagger", "packet", "access_delay", "stack"];
 
-const NAME_CHARS_MAX: usize = 100;
+pub const NAME_CHARS_MAX: usize = 100;
 const FLOWS_MAX: u64 = 100_000;
 const CHAIN_LINKS_MAX: usize = 100;
 const INTERVALS_MAX: u64 = 1_000_000;
@@ -93,13 +93,23 @@ impl Scenario {
     /// access_delay = "0 s"      # instead of access.delay
     /// stack = {}                # over the scenario's, key by key
     /// ```
+    ///
+    /// A text with `[sweep]` is more than one scenario: [`Sweep::from_toml`](crate::Sweep::from_toml).
     pub fn from_toml(text: &str, file: &str, custom: &[&str]) -> Result<Scenario, Error> {
         let document = Document { file, text };
         let value = document.parse()?;
-        let root = document.root(&value).table(&KEYS)?;
+        if let Some(sweep) = value.get("sweep") {
+            let sweep = document.entry("sweep", sweep);
+            return Err(sweep.error("unknown key for a single run", "run it with 'cwnd sweep'"));
+        }
+        Scenario::read(document, &value, custom)
+    }
+
+    pub(crate) fn read(document: Document, value: &DeValue, custom: &[&str]) -> Result<Scenario, Error> {
+        let root = document.root(value).table(&KEYS)?;
         let name = match root.read("name", name)? {
             Some(name) => name,
-            None => stem(file),
+            None => stem(document.file),
         };
         let duration_ns = root
             .read("duration", |v| units::time(v, 1..=10 * DAY, "more than 0, at most 10 days ('14400 min')"))?

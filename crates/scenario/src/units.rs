@@ -163,6 +163,28 @@ pub fn integer(value: &DeValue) -> Option<i128> {
     i128::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
+/// The kinds of quantity, each with the units that no other has.
+const KINDS: [&[(&str, u128)]; 5] = [TIME.units, RATE.units, BYTES.units, PACKET_UNITS, &[("BDP", 1)]];
+
+/// What kind of quantity `unit` measures, as a number, and how many of the smallest unit it has.
+pub fn size(unit: &str) -> Option<(usize, u128)> {
+    KINDS
+        .iter()
+        .enumerate()
+        .find_map(|(kind, units)| units.iter().find(|(name, _)| *name == unit).map(|(_, size)| (kind, *size)))
+}
+
+/// Whether only whole numbers of `unit` are accepted.
+pub fn is_counted(unit: &str) -> bool {
+    BYTES.units.iter().chain(PACKET_UNITS).any(|(name, _)| *name == unit)
+}
+
+/// Every unit there is.
+pub fn all() -> String {
+    let names: Vec<&str> = KINDS.iter().flat_map(|units| units.iter()).map(|(name, _)| *name).collect();
+    format!("there are {}", names.join(", "))
+}
+
 impl Kind {
     fn parse(&self, value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result<u64, Refusal> {
         let text = text(value).ok_or_else(|| self.refuse(value))?;
@@ -191,7 +213,7 @@ impl Kind {
 }
 
 /// A number or text as written, decimal.
-fn text(value: &DeValue) -> Option<String> {
+pub fn text(value: &DeValue) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.trim().to_owned()),
         DeValue::Float(number) => Some(number.as_str().to_owned()),
@@ -200,7 +222,7 @@ fn text(value: &DeValue) -> Option<String> {
 }
 
 /// The number at the beginning and the unit after it. No unit begins with an `e`.
-fn split(text: &str) -> (&str, &str) {
+pub fn split(text: &str) -> (&str, &str) {
     let exponent = |rest: &str| {
         let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
         rest.starts_with(|c: char| c.is_ascii_digit())

@@ -1,6 +1,6 @@
 //! The files of `scenarios/` are what their first lines promise.
 
-use cwnd_scenario::{Samples, Scenario};
+use cwnd_scenario::{Samples, Scenario, Sweep};
 use std::fs;
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ fn every_file_loads_and_says_what_it_shows() {
         }
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{} begins with a comment", path.display());
-        let scenario = Scenario::from_toml(&text, path.to_str().unwrap(), &[]).unwrap();
-        assert_eq!(scenario.name, path.file_stem().unwrap().to_str().unwrap());
+        let sweep = Sweep::from_toml(&text, path.to_str().unwrap(), &[]).unwrap();
+        assert_eq!(sweep.name, path.file_stem().unwrap().to_str().unwrap());
         count += 1;
     }
     assert!(count >= 5);

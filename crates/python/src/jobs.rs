@@ -1,0 +1,88 @@
+//! Single runs of many scenarios: their names, and what they answer as it comes.
+
+use crate::Error;
+use crate::run::{self, Job};
+use crate::scenario::Scenario;
+use cwnd_engine::JobKeys;
+use cwnd_engine::results::Run;
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+/// Between two batches of finished jobs.
+const BATCH: Duration = Duration::from_millis(200);
+
+/// 32 hex digits that name the run of `scenario` with `seed` by all that it depends on. `extra` is what else
+/// that is, such as the source of its custom algorithms.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, extra=&[][..]), text_signature = "(scenario, seed, extra=b'')")]
+pub fn job_key(scenario: &Scenario, seed: u64, extra: &[u8]) -> String {
+    cwnd_engine::job_key(&scenario.inner, seed, extra)
+}
+
+/// The key of each of `seeds`, at the price of one.
+#[pyfunction]
+#[pyo3(signature = (scenario, seeds, extra=&[][..]), text_signature = "(scenario, seeds, extra=b'')")]
+pub fn job_keys(scenario: &Scenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<String> {
+    let keys = JobKeys::new(&scenario.inner, extra);
+    seeds.into_iter().map(|seed| keys.key(seed)).collect()
+}
+
+/// Runs each scenario with its seed, `threads` at a time (0: one per core), begun in their order.
+///
+/// `take` gets what is done now and then, and at the end: pairs of a job's index and its run as JSON. When it
+/// returns False the rest is left out; what it raises ends the runs too. It gets what was done before a signal
+/// or an exception of an algorithm.
+#[pyfunction]
+pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take: Py<PyAny>) -> PyResult<()> {
+    let queue: Vec<Job> =
+        jobs.iter().map(|(scenario, seed)| Job { question: scenario.get(), seed: *seed }).collect();
+    let hand_over = |batch: &mut Vec<(usize, String)>| -> PyResult<bool> {
+        if batch.is_empty() {
+            return Ok(true);
+        }
+        let answer = Python::attach(|py| take.call1(py, (std::mem::take(batch),)))?;
+        Python::attach(|py| Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false))))
+    };
+    let mut handed = Instant::now();
+    let mut taking = Ok(true);
+    let watch = |batch: &mut Vec<(usize, String)>, _: f64| {
+        Python::attach(|py| py.check_signals())?;
+        if handed.elapsed() < BATCH {
+            return Ok(true);
+        }
+        taking = hand_over(batch);
+        handed = Instant::now();
+        // What `take` raises is kept apart from signals: it gets no more.
+        Ok(matches!(taking, Ok(true)))
+    };
+    let finish = |job: usize, run: Run, _: Instant| (job, to_json(&run));
+    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, finish, watch));
+    if taking? {
+        hand_over(&mut rest)?;
+    }
+    ended
+}
+
+/// The statistics over runs of `scenario`, from and as JSON.
+#[pyfunction]
+pub fn summarize(scenario: &Scenario, runs: Vec<String>) -> PyResult<String> {
+    let parse = |text: &String| {
+        let run: Run = serde_json::from_str(text).map_err(|error| format!("not a run; {error}"))?;
+        let known = |flow: u32| (flow as usize) < scenario.inner.flows.len();
+        if run.flows.iter().all(|flow| known(flow.flow)) {
+            Ok(run)
+        } else {
+            Err("a run of another scenario; its flows are not those of this one".to_owned())
+        }
+    };
+    if runs.is_empty() {
+        return Err(Error::new_err("no runs; give at least one"));
+    }
+    let runs: Vec<Run> = runs.iter().map(parse).collect::<Result<_, _>>().map_err(Error::new_err)?;
+    let summary = cwnd_engine::summarize(&scenario.inner, &runs);
+    Ok(serde_json::to_string(&summary).expect("a summary has no map with odd keys"))
+}
+
+fn to_json(run: &Run) -> String {
+    serde_json::to_string(run).expect("a run has no map with odd keys")
+}
