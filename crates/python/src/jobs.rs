@@ -30,8 +30,8 @@ pub fn job_keys(scenario: &Scenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<Strin
 /// Runs each scenario with its seed, `threads` at a time (0: one per core), begun in their order.
 ///
 /// `take` gets what is done now and then, and at the end: pairs of a job's index and its run as JSON. When it
-/// returns False the rest is left out; what it raises ends the runs too. It gets what was done before a signal
-/// or an exception of an algorithm.
+/// returns False the rest is left out; what it raises ends the runs too. Before a signal or an exception of a
+/// custom algorithm is raised it gets what was done: the job whose algorithm raised is the first that is missing.
 #[pyfunction]
 pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take: Py<PyAny>) -> PyResult<()> {
     let queue: Vec<Job> =

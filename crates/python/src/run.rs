@@ -143,6 +143,10 @@ fn serve<T>(
         };
         let begin = Instant::now();
         let Ok(run) = cwnd_engine::run(&question.inner, *seed, &custom, control) else { return };
+        // A short run may end before it sees that it is stopped.
+        if failure.is_some() {
+            return;
+        }
         // The receiver is there until every sender is gone.
         let _ = sender.send(finish(job, run, begin));
     }

@@ -143,6 +143,12 @@ pub enum Recovery {
 impl Scenario {
     /// Whether a run can begin: what a text says always can, what was read from elsewhere may not.
     pub fn check(&self) -> Result<(), String> {
+        if self.flows.is_empty() {
+            return Err("it has no flows".to_owned());
+        }
+        if matches!(self.samples, Samples::Interval { interval_ns: 0 }) {
+            return Err("its samples have no time between them".to_owned());
+        }
         for (i, flow) in self.flows.iter().enumerate() {
             let algorithm = cwnd_algorithms::find(&flow.cca.name).map_err(|error| error.to_string())?;
             let mut params = algorithm.defaults();

@@ -207,7 +207,8 @@ fn zipped<'a>(table: &Table<'a>) -> Result<Axis<'a>, Error> {
     };
     if let Some(other) = axis.0.iter().find(|column| column.cells.len() != axis.len()) {
         let found = format!("{} values", other.cells.len());
-        return Err(other.node.error(found, format!("as many as '{}' has: {}", first.name, axis.len())));
+        let accepted = format!("as many as {} has: {}", quote(&first.name), axis.len());
+        return Err(other.node.error(found, accepted));
     }
     let row = |index: usize| axis.0.iter().map(|column| column.cells[index].identity()).collect::<Vec<_>>();
     let mut seen = HashSet::new();
@@ -377,7 +378,11 @@ fn range<'a>(table: &Table<'a>) -> Result<Vec<Cell<'a>>, Error> {
         return Err(table.node().error(format!("more than {RANGE_MAX} values"), "that is the limit"));
     }
     let offset = table.node().offset();
-    Ok((0..count as u32).map(|i| made(at(f64::from(i)), &unit, whole, offset)).collect())
+    let numbers: Vec<f64> = (0..count as u32).map(|i| at(f64::from(i))).collect();
+    if !numbers.iter().all(|number| number.is_finite()) {
+        return Err(table.node().error("too large to count with", "end the range earlier"));
+    }
+    Ok(numbers.into_iter().map(|number| made(number, &unit, whole, offset)).collect())
 }
 
 fn made<'a>(number: f64, unit: &str, whole: bool, offset: usize) -> Cell<'a> {
@@ -387,7 +392,7 @@ fn made<'a>(number: f64, unit: &str, whole: bool, offset: usize) -> Cell<'a> {
         let written = Written::Made(format!("\"{text}\""));
         return Cell { written, offset, value: Value::Text(text.clone()), short: text };
     }
-    let (text, value) = if whole {
+    let (text, value) = if whole && number.abs() < 1e15 {
         (format!("{number}"), Value::Integer(number as i64))
     } else {
         (format!("{number:?}"), Value::Number(number))

@@ -1,9 +1,9 @@
 //! No text makes the reader panic, and every refusal is one line.
 
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Point, Sweep};
 use proptest::prelude::*;
 
-const VALID: [&str; 3] = [
+const VALID: [&str; 4] = [
     include_str!("../../../scenarios/elastic-sequential.toml"),
     include_str!("../../../scenarios/home.toml"),
     "name = 'x'\nseed = 7\nrepeat = 3\nsamples = '10 ms'\nduration = '1 s'\n
@@ -12,6 +12,13 @@ const VALID: [&str; 3] = [
     [[chain]]\nrate = '1.5 Tbps'\ndelay = '1 min'\nbuffer = '3 BDP'\n
     [[flows]]\ncca = { name = 'mine', a = 1, b = 'two', c = 3.0 }\npacket = '1 byte'\nstop = '0.5 s'\n
     [[flows]]\ncca = 'reno'\ncount = 10\nstagger = '1 ms'\nstop_stagger = '1 ms'\nstack = 'linux'\n",
+    "name = 'x'\nduration = '1 s'\n
+    [dumbbell]\nrate = '1 Mbps'\ndelay = '1 us'\nbuffer = 'unlimited'\n
+    [[flows]]\ncca = 'reno'\n
+    [sweep]\n'flows.cca' = [{ name = 'mine', a = 1 }, 'cubic']\n
+    [sweep.'dumbbell.buffer']\nfrom = 50\nto = 200\nfactor = 2\n
+    [sweep.dumbbell.delay]\nfrom = '1 ms'\nto = '1 s'\npoints = 2\nscale = 'log'\n
+    [[sweep.zip]]\n'dumbbell.rate' = ['1 Gbps', '2 Gbps']\n'flows[0].start' = ['0 s', '0.5 s']\n",
 ];
 
 /// What people and machines put into such files, and what would hurt.
@@ -51,15 +58,19 @@ const PIECES: [&str; 32] = [
 ];
 
 fn check(text: &str, file: &str) -> Result<(), TestCaseError> {
-    match Scenario::from_toml(text, file, &["cubic", "elastic", "mine"]) {
-        Ok(scenario) => {
-            let described = scenario.describe();
-            prop_assert_eq!(
-                described.flows.iter().map(|f| f.count as usize).sum::<usize>(),
-                scenario.flows.len()
-            );
-            for flow in 0..scenario.flows.len() {
-                prop_assert!(scenario.bdp_pkts(flow).is_finite() && scenario.rtt_ns(flow) > 0);
+    match Sweep::from_toml(text, file, &["cubic", "elastic", "mine"]) {
+        Ok(sweep) => {
+            prop_assert!(!sweep.points.is_empty());
+            for Point { scenario, .. } in sweep.points.iter().take(100) {
+                let described = scenario.describe();
+                prop_assert_eq!(
+                    described.flows.iter().map(|f| f.count as usize).sum::<usize>(),
+                    scenario.flows.len()
+                );
+                for flow in 0..scenario.flows.len() {
+                    prop_assert!(scenario.bdp_pkts(flow).is_finite() && scenario.rtt_ns(flow) > 0);
+                }
+                prop_assert!(scenario.name.chars().count() <= 100);
             }
         }
         Err(error) => {

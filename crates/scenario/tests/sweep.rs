@@ -197,6 +197,8 @@ fn errors_name_the_line_of_the_value_and_what_would_do() {
         ("\"dumbbell.buffer\" = { from = 1, to = inf, step = 1 }", "16: sweep.dumbbell.buffer.to: inf is not a number; "),
         ("\"dumbbell.buffer\" = { from = 1, to = 2, step = 1, scale = \"log\" }", "16: sweep.dumbbell.buffer.scale: a scale without 'points'; "),
         ("\"dumbbell.buffer\" = { from = 1, to = 2, points = 2, scale = \"lin\" }", "16: sweep.dumbbell.buffer.scale: 'lin' is not a scale; did you mean 'linear'?"),
+        ("\"dumbbell.per\" = { from = -1e308, to = 1e308, points = 3 }", "16: sweep.dumbbell.per: too large to count with; "),
+        ("\"dumbbell.buffer\" = { from = 1, to = 99999999999999999999999999, points = 2 }", "16: dumbbell.buffer: "),
         ("\"dumbbell.delay\" = { from = \"1 ms\", to = 2, step = \"1 ms\" }", "16: sweep.dumbbell.delay.to: 2 does not go with 'ms'; "),
         ("\"dumbbell.delay\" = { from = \"1 ms\", to = \"2 Gbps\", step = \"1 ms\" }", "16: sweep.dumbbell.delay.to: '2 Gbps' does not go with 'ms'; "),
         ("\"dumbbell.delay\" = { from = \"1 parsec\", to = 2, step = 1 }", "16: sweep.dumbbell.delay.from: '1 parsec' has an unknown unit; "),
@@ -234,5 +236,23 @@ fn a_scenario_survives_json() {
         assert_eq!(point.scenario.check(), Ok(()));
         let odd = json.replacen('{', "{\"odd\":1,", 1);
         assert!(serde_json::from_str::<Scenario>(&odd).is_err());
+    }
+}
+
+#[test]
+fn what_could_not_run_is_found_in_what_was_read_from_json() {
+    type Spoil = fn(&mut Scenario);
+    let damage: [(Spoil, &str); 5] = [
+        (|s| s.flows.clear(), "no flows"),
+        (|s| s.flows[1].path = vec![99], "flow 1 has no path"),
+        (|s| s.flows[2].stop_ns = 0, "flow 2 does not start before it stops"),
+        (|s| s.flows[0].cca.name = "renoo".into(), "did you mean 'reno'?"),
+        (|s| s.samples = cwnd_scenario::Samples::Interval { interval_ns: 0 }, "no time between"),
+    ];
+    for (spoil, error) in damage {
+        let mut scenario = read("").unwrap().points.remove(0).scenario;
+        spoil(&mut scenario);
+        let found = scenario.check().unwrap_err();
+        assert!(found.contains(error), "{found}");
     }
 }
