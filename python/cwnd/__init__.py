@@ -11,14 +11,17 @@ from cwnd._cwnd import Error, __version__
 from cwnd._results import Results
 from cwnd._run import run
 from cwnd._scenario import Scenario, algorithms, dumbbell
+from cwnd._sweep import Progress, sweep
 
 __all__ = [
     "CongestionControl",
     "Error",
+    "Progress",
     "Results",
     "Scenario",
     "__version__",
     "algorithms",
     "dumbbell",
     "run",
+    "sweep",
 ]

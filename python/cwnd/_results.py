@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._cwnd import Report, __version__
 from cwnd._errors import error, one_line, os_error
-from cwnd._facts import bottleneck
 
 if TYPE_CHECKING:
     import matplotlib.figure
     import polars as pl
 
 #: Version of the files that `save` writes.
-_FORMAT = 1
-_TABLES = ("flows", "links", "samples")
-_PLOTS = ("cwnd", "throughput", "queue", "throughput-buffer")
+FORMAT = 1
+_TABLES = ("flows", "links", "samples", "summary")
+_PLOTS = ("cwnd", "throughput", "queue", "throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay")
 _FILES = frozenset(
     [
         "manifest.json",
         *(f"{t}.parquet" for t in _TABLES),
-        *(f"{p}.{e}" for p in _PLOTS for e in ("png", "svg")),
+        "report.html",
+        *(f"{p}.{e}" for p in _PLOTS for e in ("png", "svg", "pdf")),
     ]
 )
 
@@ -47,24 +47,49 @@ class Results:
     def __init__(self) -> None:
         raise TypeError("use cwnd.run(...) or Results.load(directory)")
 
-    _answers: list[dict[str, Any]]
-    _read_samples: Callable[[], pl.DataFrame]
+    #: Of each scenario what the manifest tells: scenario, values, seeds, summary, engine.
+    _told: list[dict[str, Any]]
+    #: Reads or makes the table of that name.
+    _read: Callable[[str], pl.DataFrame]
 
     @classmethod
     def _of(cls, reports: list[Report]) -> Results:
         answers = [json.loads(report.json()) for report in reports]
-        return cls._made(answers, lambda: _samples_of(answers, reports))
+        told = [
+            {
+                "seeds": [run["seed"] for run in answer["runs"]],
+                "values": {},
+                **{key: answer[key] for key in ("scenario", "summary", "engine")},
+            }
+            for answer in answers
+        ]
 
-    @classmethod
-    def _made(cls, answers: list[dict[str, Any]], read_samples: Callable[[], pl.DataFrame]) -> Results:
-        results = object.__new__(cls)
+        def read(table: str) -> pl.DataFrame:
+            if table == "samples":
+                return _samples_of(answers, reports)
+            return _rows(answers, table, flow_schema() if table == "flows" else link_schema())
+
+        results = cls._made(told, read)
         results._answers = answers
-        results._read_samples = read_samples
         return results
 
     @classmethod
+    def _made(cls, told: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
+        results = object.__new__(cls)
+        results._told = told
+        results._read = read
+        return results
+
+    @staticmethod
+    def _empty(table: str) -> pl.DataFrame:
+        import polars as pl
+
+        schemas = {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}
+        return pl.DataFrame(schema=schemas[table]())
+
+    @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
-        """Reads what `save` wrote.
+        """Reads what `save` or a sweep wrote.
 
         Raises `Error` when the directory does not hold a result, or one of another version's format.
         """
@@ -72,30 +97,19 @@ class Results:
 
         folder = Path(directory)
         shown = one_line(str(folder))
-        try:
-            manifest = json.loads((folder / "manifest.json").read_bytes())
-        except OSError as failed:
-            raise os_error(one_line(str(folder / "manifest.json")), failed) from None
-        except ValueError:
-            raise error(shown, "manifest.json is not JSON") from None
-        if not isinstance(manifest, dict) or "cwnd" not in manifest:
-            raise error(shown, "not a result of cwnd")
-        if manifest.get("format") != _FORMAT:
-            raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
+        manifest = read_manifest(folder)
         try:
             tables = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("flows", "links")}
         except (OSError, pl.exceptions.PolarsError) as failed:
             raise error(shown, one_line(str(failed))) from None
-        answers = [
-            {
-                "scenario": told["scenario"],
-                "runs": _runs(told["scenario"]["name"], told["seeds"], tables),
-                "summary": told["summary"],
-                "engine": told["engine"],
-            }
-            for told in manifest["results"]
-        ]
-        return cls._made(answers, lambda: pl.read_parquet(folder / "samples.parquet"))
+
+        def read(table: str) -> pl.DataFrame:
+            if table in tables:
+                return tables[table]
+            file = folder / "samples.parquet"
+            return pl.read_parquet(file) if file.exists() else pl.DataFrame(schema=_sample_schema())
+
+        return cls._made([{"values": {}, **told} for told in manifest["results"]], read)
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -105,7 +119,7 @@ class Results:
         throughput_mbps` (on the wire), `goodput_mbps` (payload, in order, once), `loss_ratio, mean_rtt_ms,
         p95_rtt_ms` (null without a sample), `mean_cwnd_pkts`.
         """
-        return self._table("flows", _flow_schema())
+        return self._read("flows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
@@ -114,7 +128,7 @@ class Results:
         `link, delivered_pkts, dropped_pkts` (queue full), `error_pkts` (lost on the wire), `mean_queue_pkts,
         max_queue_pkts, utilization`.
         """
-        return self._table("links", _link_schema())
+        return self._read("links")
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -124,7 +138,7 @@ class Results:
         `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
         before; null when samples are by change), `link, queue_pkts`.
         """
-        return self._read_samples()
+        return self._read("samples")
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -132,9 +146,9 @@ class Results:
         import polars as pl
 
         rows = [
-            {"scenario": answer["scenario"]["name"], "metric": metric, **estimate}
-            for answer in self._answers
-            for metric, estimate in answer["summary"].items()
+            {"scenario": told["scenario"]["name"], "metric": metric, **estimate}
+            for told in self._told
+            for metric, estimate in told["summary"].items()
         ]
         number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
         return pl.DataFrame(
@@ -144,7 +158,29 @@ class Results:
     @property
     def scenarios(self) -> list[dict[str, Any]]:
         """The scenarios as they were understood."""
-        return [answer["scenario"] for answer in self._answers]
+        return [told["scenario"] for told in self._told]
+
+    @property
+    def values(self) -> list[dict[str, Any]]:
+        """What a sweep set in each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
+        return [told["values"] for told in self._told]
+
+    @cached_property
+    def _answers(self) -> list[dict[str, Any]]:
+        """What `to_json` tells."""
+        runs = runs_of({"flows": self.flows, "links": self.links})
+        return [
+            {
+                "scenario": told["scenario"],
+                "runs": [
+                    runs.get((told["scenario"]["name"], seed), {"seed": seed, "flows": [], "links": []})
+                    for seed in told["seeds"]
+                ],
+                "summary": told["summary"],
+                "engine": told["engine"],
+            }
+            for told in self._told
+        ]
 
     def to_json(self) -> str:
         """One object `{"scenario", "runs", "summary", "engine"}`; of several scenarios `{"results": [...]}`.
@@ -155,7 +191,7 @@ class Results:
         return json.dumps(told, separators=(",", ":"), allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
-        """Writes manifest.json, flows.parquet, links.parquet, samples.parquet and the figures (PNG and SVG).
+        """Writes manifest.json, the tables (flows, links, samples, summary: Parquet) and the figures.
 
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is what the manifest tells as command line.
@@ -167,10 +203,10 @@ class Results:
             (building / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
             for name in _TABLES:
                 getattr(self, name).write_parquet(building / f"{name}.parquet")
-            for kind in self._plots():
+            for kind in self.plots():
                 figure = self.plot(kind)
                 for ending in ("png", "svg"):
-                    _write(figure, building / f"{kind}.{ending}")
+                    write_figure(figure, building / f"{kind}.{ending}")
 
     def plot(
         self,
@@ -180,69 +216,44 @@ class Results:
         scenarios: Sequence[str] | None = None,
         seed: int | None = None,
         title: str | None = None,
+        metric: str | None = None,
+        over: Sequence[str] | None = None,
     ) -> matplotlib.figure.Figure:
-        """Draws "cwnd", "throughput" or "queue" over time, or "throughput-buffer".
+        """Draws one figure.
 
-        Those over time have one panel per scenario (at most 8) and show one run: `seed`, or each
-        scenario's first. "throughput-buffer" has a line per algorithm over the scenarios' bottleneck
-        buffers, with 95 % confidence intervals, and a panel per packet error rate.
+        "cwnd", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show one
+        run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
+        scenarios' bottleneck buffers, with 95 % confidence intervals, and a panel per packet error rate.
+        Of a sweep: "lines" of a metric over a swept value, with intervals; a "heatmap" over two; "cdf" of
+        the flows' throughput; "throughput-delay" with ellipses.
 
         Args:
             path: Also write it there; the ending says how (.png, .svg, .pdf).
             scenarios: Names of those to draw; all when left out.
             title: Instead of the one made from the scenarios.
+            metric: Of the summary, for "lines" and "heatmap"; "throughput_mbps" when left out.
+            over: Swept keys that those two are drawn over, such as ["dumbbell.buffer"].
         """
         from cwnd import _plots
 
-        if kind not in _PLOTS:
-            raise error("kind", f"{kind!r} is not a figure; there are {', '.join(_PLOTS)}")
-        figure = _plots.draw(kind, self, scenarios, seed, title)
+        figure = _plots.draw(kind, self, scenarios, seed, title, metric=metric, over=over)
         if path is not None:
-            _write(figure, Path(path))
+            write_figure(figure, Path(path))
         return figure
 
-    def _plots(self) -> list[str]:
+    def plots(self) -> list[str]:
         """The figures that this result has something for."""
-        kinds = []
-        if 0 < len(self._answers) <= 8 and self.samples.height:
-            by_interval = self.samples["throughput_mbps"].null_count() < self.samples.height
-            queues = self.samples["queue_pkts"].null_count() < self.samples.height
-            kinds = ["cwnd"] + ["throughput"] * by_interval + ["queue"] * queues
-        if len({buffer for _, buffer, _ in map(bottleneck, self.scenarios)}) > 1:
-            kinds.append("throughput-buffer")
-        return kinds
+        from cwnd import _plots
+
+        return _plots.applicable(self)
 
     def _manifest(self, command: Sequence[str] | None) -> dict[str, Any]:
-        return {
-            "cwnd": __version__,
-            "format": _FORMAT,
-            "command": None if command is None else list(command),
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "results": [
-                {
-                    "seeds": [run["seed"] for run in answer["runs"]],
-                    **{key: answer[key] for key in ("scenario", "summary", "engine")},
-                }
-                for answer in self._answers
-            ],
-        }
-
-    def _table(self, of: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-        import polars as pl
-
-        rows = [
-            {"scenario": answer["scenario"]["name"], "seed": run["seed"], **row}
-            for answer in self._answers
-            for run in answer["runs"]
-            for row in run[of]
-        ]
-        return pl.DataFrame(rows, schema=schema)
+        return {**provenance(command), "results": self._told}
 
     def __repr__(self) -> str:
-        runs = sum(len(answer["runs"]) for answer in self._answers)
+        runs = sum(len(told["seeds"]) for told in self._told)
         names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
-        more = ", ..." if len(self._answers) > 4 else ""
+        more = ", ..." if len(self._told) > 4 else ""
         return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
 
     def _repr_html_(self) -> str:
@@ -261,6 +272,8 @@ def check_target(folder: Path) -> None:
             foreign = sorted(item.name for item in folder.iterdir() if item.name not in _FILES)
             if foreign:
                 raise error(shown, f"holds what is not a result of cwnd ({one_line(foreign[0])})")
+            if _is_sweep(folder):
+                raise error(shown, "holds a sweep; choose another directory")
         parent = next(parent for parent in folder.absolute().parents if parent.exists())
     except OSError as failed:
         raise os_error(shown, failed) from None
@@ -268,6 +281,13 @@ def check_target(folder: Path) -> None:
         raise error(one_line(str(parent)), "not a directory")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise error(one_line(str(parent)), "not writable")
+
+
+def _is_sweep(folder: Path) -> bool:
+    try:
+        return "sweep" in json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 @contextlib.contextmanager
@@ -292,7 +312,7 @@ def _new_directory(folder: Path) -> Iterator[Path]:
         shutil.rmtree(workshop, ignore_errors=True)
 
 
-def _write(figure: matplotlib.figure.Figure, path: Path) -> None:
+def write_figure(figure: matplotlib.figure.Figure, path: Path) -> None:
     from cwnd import _plots
 
     try:
@@ -303,7 +323,7 @@ def _write(figure: matplotlib.figure.Figure, path: Path) -> None:
         raise error(one_line(str(path)), one_line(str(failed))) from None
 
 
-def _flow_schema() -> dict[str, pl.DataType]:
+def flow_schema() -> dict[str, pl.DataType]:
     import polars as pl
 
     counts = ("sent_pkts", "retransmitted_pkts", "delivered_pkts", "lost_pkts", "timeouts")
@@ -327,7 +347,7 @@ def _flow_schema() -> dict[str, pl.DataType]:
     }
 
 
-def _link_schema() -> dict[str, pl.DataType]:
+def link_schema() -> dict[str, pl.DataType]:
     import polars as pl
 
     return {
@@ -396,10 +416,53 @@ def _columns(columns: dict[str, bytes], schema: dict[str, pl.DataType]) -> pl.Da
     return pl.DataFrame({name: np.frombuffer(data, kinds[schema[name]]) for name, data in columns.items()})
 
 
-def _runs(scenario: str, seeds: list[int], tables: dict[str, pl.DataFrame]) -> list[dict[str, Any]]:
-    """The runs as `to_json` tells them, from their tables."""
-    runs: dict[int, dict[str, Any]] = {seed: {"seed": seed, "flows": [], "links": []} for seed in seeds}
+def _rows(answers: list[dict[str, Any]], of: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    import polars as pl
+
+    rows = [
+        {"scenario": answer["scenario"]["name"], "seed": run["seed"], **row}
+        for answer in answers
+        for run in answer["runs"]
+        for row in run[of]
+    ]
+    return pl.DataFrame(rows, schema=schema)
+
+
+def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
+    """The runs as `to_json` tells them, from their tables, by scenario and seed."""
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
     for of, table in tables.items():
-        for row in table.filter(scenario=scenario).drop("scenario").iter_rows(named=True):
-            runs[row.pop("seed")][of].append(row)
-    return list(runs.values())
+        for row in table.drop("job", strict=False).iter_rows(named=True):
+            scenario, seed = row.pop("scenario"), row.pop("seed")
+            run = runs.setdefault((scenario, seed), {"seed": seed, "flows": [], "links": []})
+            run[of].append(row)
+    return runs
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a result; an `Error` if there is none."""
+    shown = one_line(str(folder))
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+    except OSError as failed:
+        if (folder / "shards").is_dir():
+            raise error(shown, "a sweep that is not finished; 'cwnd sweep' goes on with it") from None
+        raise os_error(one_line(str(folder / "manifest.json")), failed) from None
+    except ValueError:
+        raise error(shown, "manifest.json is not JSON") from None
+    if not isinstance(manifest, dict) or "cwnd" not in manifest:
+        raise error(shown, "not a result of cwnd")
+    if manifest.get("format") != FORMAT:
+        raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
+    return manifest
+
+
+def provenance(command: Sequence[str] | None) -> dict[str, Any]:
+    """Where a result comes from."""
+    return {
+        "cwnd": __version__,
+        "format": FORMAT,
+        "command": None if command is None else list(command),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }

@@ -65,9 +65,11 @@ def algorithm(name: str) -> Algorithm:
 class Scenario:
     """A question for the simulator, read and understood: links, flows, TCP stacks, seeds."""
 
-    __slots__ = ("_inner",)
+    __slots__ = ("_inner", "_said")
 
     _inner: _cwnd.Scenario
+    #: The TOML it was read from, what errors call that, and the classes it may name.
+    _said: tuple[str, str, dict[str, type[CongestionControl]]]
 
     def __init__(self) -> None:
         raise TypeError("use cwnd.dumbbell(), Scenario.from_toml(path) or Scenario.parse(text)")
@@ -80,22 +82,7 @@ class Scenario:
 
         Raises `Error` with one line, FILE:LINE: KEY: what was found; what is accepted.
         """
-        shown = one_line(os.fspath(path))
-        try:
-            with Path(path).open("rb") as file:
-                data = file.read(_BYTES_MAX + 1)
-        except OSError as failed:
-            raise os_error(shown, failed) from None
-        except ValueError:  # a NUL in the name
-            raise error(shown, "not a file name") from None
-        if len(data) > _BYTES_MAX:
-            raise error(shown, f"larger than {_BYTES_MAX >> 20} MiB; not a scenario")
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as failed:
-            line = 1 + data.count(b"\n", 0, failed.start)
-            raise error(f"{shown}:{line}", "not UTF-8; scenarios are TOML in UTF-8") from None
-        return cls.parse(text, shown, ccas=ccas)
+        return cls.parse(_text_of(path), one_line(os.fspath(path)), ccas=ccas)
 
     @classmethod
     def parse(
@@ -107,14 +94,18 @@ class Scenario:
     @classmethod
     def _read(cls, text: str, source: str, classes: dict[str, type[CongestionControl]]) -> Scenario:
         try:
-            return cls._of(_cwnd.Scenario(text, one_line(source), classes))
+            inner = _cwnd.Scenario(text, one_line(source), classes)
         except UnicodeEncodeError:
             raise error(one_line(source), "text that is not Unicode; scenarios are TOML in UTF-8") from None
+        return cls._of(inner, (text, source, classes))
 
     @classmethod
-    def _of(cls, inner: _cwnd.Scenario) -> Scenario:
+    def _of(
+        cls, inner: _cwnd.Scenario, said: tuple[str, str, dict[str, type[CongestionControl]]]
+    ) -> Scenario:
         scenario = object.__new__(cls)
         scenario._inner = inner
+        scenario._said = said
         return scenario
 
     @property
@@ -147,10 +138,29 @@ class Scenario:
             seed = _whole("seed", seed, 0, (1 << 63) - 1)
         if repeat is not None:
             repeat = _whole("repeat", repeat, 1, 1_000_000)
-        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat))
+        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._said)
 
     def __repr__(self) -> str:
         return f"<cwnd.Scenario {self.name!r}: seed {self.seed}, repeat {self.repeat}>"
+
+
+def _text_of(path: str | os.PathLike[str]) -> str:
+    """The text of a scenario file."""
+    shown = one_line(os.fspath(path))
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_BYTES_MAX + 1)
+    except OSError as failed:
+        raise os_error(shown, failed) from None
+    except ValueError:  # a NUL in the name
+        raise error(shown, "not a file name") from None
+    if len(data) > _BYTES_MAX:
+        raise error(shown, f"larger than {_BYTES_MAX >> 20} MiB; not a scenario")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as failed:
+        line = 1 + data.count(b"\n", 0, failed.start)
+        raise error(f"{shown}:{line}", "not UTF-8; scenarios are TOML in UTF-8") from None
 
 
 def dumbbell(

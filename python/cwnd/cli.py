@@ -8,16 +8,17 @@ import os
 import re
 import runpy
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from cwnd import CongestionControl, Error, Results, Scenario, __version__, algorithms, dumbbell, run
-from cwnd._errors import error, one_line
+from cwnd import CongestionControl, Error, Results, Scenario, __version__, _sweep, algorithms, dumbbell, run
+from cwnd._errors import error, one_line, os_error
 from cwnd._facts import exponent, rate, shared_facts
-from cwnd._results import check_target
+from cwnd._results import check_target, write_figure
 from cwnd._scenario import algorithm
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ _SCENARIO_FLAGS = {
 
 #: Flags whose value is a number to TOML.
 _NUMBERS = {"flows", "per", "seed", "repeat", "samples"}
+
+#: Arguments of the API that are flags and do not say a scenario.
+_OTHER_FLAGS = {"cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin"}
 
 
 def _flag(name: str) -> str:
@@ -138,6 +142,154 @@ def _show(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
         return
     for scenario in described:
         _print_scenario(scenario)
+
+
+@cli.command("sweep", short_help="Run a scenario's [sweep]; goes on where it stopped.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--out", required=True, metavar="DIR", help="Keeps the runs; the same command goes on with them."
+)
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option("--repeat", metavar="N", help="Seeds of each point, the same for all.  [the scenario's]")
+@click.option("--shard", metavar="I/N", help="Only every N-th run, from the I-th (0/N to N-1/N).")
+@click.option(
+    "--until", metavar="ci=SHARE", help="More seeds until the throughput's 95 % interval is within it."
+)
+@click.option("--max-seeds", metavar="N", help="The most seeds of a point with --until.  [100]")
+@click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://127.0.0.1:8786.")
+def _sweep_command(
+    file: str,
+    out: str,
+    jobs: str,
+    repeat: str | None,
+    shard: str | None,
+    until: str | None,
+    max_seeds: str | None,
+    dask: str | None,
+) -> None:
+    """Run every point of the [sweep] of a scenario FILE with each of its seeds.
+
+    \b
+    cwnd sweep scenarios/elastic-buffer-sweep.toml --out sweep --until ci=2%
+    cwnd results sweep
+    """
+    last = _sweep.Progress(0, 0, 0, 0)
+
+    def seen(progress: _sweep.Progress) -> None:
+        nonlocal last
+        last = progress
+        if show is not None:
+            show(progress)
+
+    with _flag_errors():
+        plan = _sweep.read(file, repeat=None if repeat is None else _number(repeat))
+        try:
+            with _sweep_bar() as show:
+                outcome = _sweep.work(
+                    plan,
+                    Path(out),
+                    jobs=_number(jobs),
+                    shard=None if shard is None else _sweep.read_shard(shard),
+                    until=None if until is None else _sweep.read_until(until),
+                    max_seeds=None if max_seeds is None else _number(max_seeds),
+                    dask=dask,
+                    progress=seen,
+                    command=["cwnd", *sys.argv[1:]],
+                )
+        except KeyboardInterrupt:
+            kept = f"{last.done - last.failed:,} of {last.total:,} runs are kept in {one_line(out)}"
+            print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
+            raise click.exceptions.Exit(130) from None
+    for failure in outcome.failures:
+        print(f"cwnd: failed: {failure}", file=sys.stderr)
+    click.echo(_sweep_line(outcome, out))
+    if outcome.failures:
+        raise click.exceptions.Exit(1)
+
+
+def _sweep_line(outcome: _sweep.Outcome, out: str) -> str:
+    """How a sweep ended."""
+    runs = f"{outcome.runs:,} run{'s' * (outcome.runs != 1)} of {outcome.points:,} point"
+    told = [runs + "s" * (outcome.points != 1)]
+    if outcome.ran == outcome.runs:
+        told.append(f"in {outcome.wall_s:.3g} s, {outcome.ran / outcome.wall_s:.0f} a second")
+    else:
+        told.append(f"{outcome.ran:,} of them new, in {outcome.wall_s:.3g} s")
+    if outcome.failures:
+        told.append(f"{len(outcome.failures):,} failed")
+    if not outcome.finished:
+        return f"{', '.join(told)}; {one_line(out)} waits for the other shards"
+    return f"{', '.join(told)}; see 'cwnd results {one_line(out)}'"
+
+
+@cli.command("results", short_help="Summarise a result, export its tables, redraw its figures.")
+@click.argument("directory", metavar="DIR")
+@click.option("--csv", metavar="FILE|-", help="Write a table as CSV and nothing else.")
+@click.option(
+    "--table", metavar="NAME", default="summary", help="For --csv: summary, flows or links.  [summary]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def _results(directory: str, csv: str | None, table: str, as_json: bool) -> None:
+    """Summarise what DIR holds and draw its figures again, without a run."""
+    if table not in ("summary", "flows", "links"):
+        raise error("--table", f"'{one_line(table)}' is not a table; summary, flows or links")
+    if csv is not None and as_json:
+        raise error("--csv", "not together with --json")
+    results = Results.load(directory)
+    if as_json:
+        click.echo(results.to_json())
+        return
+    if csv is not None:
+        _export(results, table, csv)
+        return
+    _print_swept(results)
+    kinds = results.plots()
+    for kind in kinds:
+        figure = results.plot(kind)
+        for ending in ("png", "svg", "pdf"):
+            write_figure(figure, Path(directory) / f"{kind}.{ending}")
+    if kinds:
+        click.echo(f"Figures in {one_line(directory)}: {', '.join(kinds)} (PNG, SVG, PDF)")
+
+
+@cli.command("report", short_help="One HTML page with everything of a result.")
+@click.argument("directory", metavar="DIR")
+@click.option("--out", metavar="FILE", help="Where to.  [DIR/report.html]")
+def _report(directory: str, out: str | None) -> None:
+    """Write one self-contained HTML page: figures, tables, scenario, where it comes from."""
+    results = Results.load(directory)
+    from cwnd import _report
+
+    path = Path(directory) / "report.html" if out is None else Path(out)
+    try:
+        _report.write(results, path)
+    except OSError as failed:
+        raise os_error(one_line(str(path)), failed) from None
+    click.echo(f"Written to {one_line(str(path))}")
+
+
+@cli.command("gate", short_help="Whether a result is no worse than another; exit 1 if not.")
+@click.argument("baseline", metavar="BASELINE")
+@click.argument("candidate", metavar="CANDIDATE")
+@click.option("--metric", metavar="NAME", default="throughput", help="What is compared.  [throughput]")
+@click.option("--margin", metavar="SHARE", default="2%", help="The loss that does not count.  [2%]")
+def _gate_command(baseline: str, candidate: str, metric: str, margin: str) -> None:
+    """Compare two results point by point on the same seeds: one line each; exit 1 unless all are ok."""
+    written = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", margin)
+    try:
+        share = float(written[1]) / (100 if written[2] else 1) if written else None
+    except ValueError:
+        share = None
+    if share is None:
+        raise error("--margin", f"'{one_line(margin)}' is not a share, such as 2% or 0.02")
+    from cwnd import _gate
+
+    with _flag_errors():
+        verdicts = _gate.gate(Results.load(baseline), Results.load(candidate), metric, share)
+    for verdict in verdicts:
+        click.echo(verdict.line)
+    if not all(verdict.ok for verdict in verdicts):
+        raise click.exceptions.Exit(1)
 
 
 @cli.command("algorithms", short_help="The algorithms, or one of them in full.")
@@ -278,7 +430,7 @@ def _flag_errors() -> Iterator[None]:
         param = re.fullmatch(r"params\['(.*)'\]", key)
         if param:
             raise error(f"--param {param[1]}", refused.reason) from None
-        if key in _SCENARIO_FLAGS or key in ("cca", "jobs"):
+        if key in _SCENARIO_FLAGS or key in _OTHER_FLAGS:
             raise error(_flag(key), refused.reason) from None
         raise
 
@@ -304,6 +456,91 @@ def _progress_bar() -> Iterator[Callable[[float], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextlib.contextmanager
+def _sweep_bar() -> Iterator[Callable[[_sweep.Progress], None] | None]:
+    """A bar on a terminal with rate, time left and failures; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("sweeping"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("[red]{task.fields[failures]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rate="", failures="")
+        begin = time.monotonic()
+
+        def show(progress: _sweep.Progress) -> None:
+            new = progress.done - progress.found
+            rate = new / max(time.monotonic() - begin, 1e-3)
+            bar.update(
+                task,
+                completed=progress.done,
+                total=progress.total,
+                rate=f"{_digits(rate)}/s" if new else "",
+                failures=f"{progress.failed} failed" if progress.failed else "",
+            )
+
+        yield show
+
+
+def _export(results: Results, table: str, csv: str) -> None:
+    """A table as CSV."""
+    import polars as pl
+
+    frame: pl.DataFrame = getattr(results, table)
+    if csv == "-":
+        click.echo(frame.write_csv(), nl=False)
+        return
+    try:
+        frame.write_csv(csv)
+    except (OSError, pl.exceptions.PolarsError) as failed:
+        if isinstance(failed, OSError):
+            raise os_error(one_line(csv), failed) from None
+        raise error(one_line(csv), one_line(str(failed))) from None
+
+
+def _print_swept(results: Results) -> None:
+    """A row per point: the swept values, or the name, and the summary."""
+    columns = {
+        "throughput_mbps": ("throughput Mbit/s", 1),
+        "goodput_mbps": ("goodput Mbit/s", 1),
+        "loss_ratio": ("loss %", 100),
+        "mean_rtt_ms": ("mean RTT ms", 1),
+        "jain_fairness": ("Jain", 1),
+        "timeouts": ("timeouts", 1),
+    }
+    keys = list(dict.fromkeys(key for values in results.values for key in values))
+    table = _table(
+        *(keys or ["scenario"]),
+        ">runs",
+        *(f">{heading}" for heading, _ in columns.values()),
+        title=", ".join(shared_facts(results.scenarios)),
+    )
+    for told in results._told:
+        summary = told["summary"]
+        cells = [_swept_value(told["values"].get(key)) for key in keys] or [told["scenario"]["name"]]
+        numbers = [
+            _estimate(summary[metric], scale) if metric in summary else "-"
+            for metric, (_, scale) in columns.items()
+        ]
+        table.add_row(*cells, str(len(told["seeds"])), *numbers)
+    _console().print(table, markup=False)
+
+
+def _swept_value(value: Any) -> str:
+    if isinstance(value, float):
+        return exponent(value)
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def _console() -> Console:
@@ -413,6 +650,8 @@ def _estimate(row: dict[str, Any], scale: float) -> str:
     if row["ci95_high"] is None:
         return _digits(row["mean"] * scale)
     half = (row["ci95_high"] - row["mean"]) * scale
+    if half < 1e-12 * abs(row["mean"] * scale):  # equal runs, but for rounding
+        half = 0
     return f"{_digits(row['mean'] * scale)} ± {exponent(float(f'{half:.2g}'))}"
 
 

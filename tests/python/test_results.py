@@ -12,7 +12,7 @@ import cwnd
 from conftest import SMALL
 from cwnd import _plots
 
-TABLES = ["flows.parquet", "links.parquet", "manifest.json", "samples.parquet"]
+TABLES = ["flows.parquet", "links.parquet", "manifest.json", "samples.parquet", "summary.parquet"]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,9 @@ def test_what_is_saved_is_loaded(results: cwnd.Results, tmp_path: Path) -> None:
 def test_several_scenarios_are_saved_and_loaded(sweep: cwnd.Results, tmp_path: Path) -> None:
     sweep.save(tmp_path / "out")
     assert cwnd.Results.load(tmp_path / "out").to_json() == sweep.to_json()
-    assert names(tmp_path / "out") == sorted([*TABLES, "throughput-buffer.png", "throughput-buffer.svg"])
+    kinds = ("throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay")
+    figures = [f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg")]
+    assert names(tmp_path / "out") == sorted([*TABLES, *figures])
 
 
 def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_path: Path) -> None:

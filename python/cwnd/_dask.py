@@ -1,0 +1,132 @@
+"""A sweep's runs on a Dask cluster that is already there."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from cwnd import _cwnd
+from cwnd._errors import error, one_line
+from cwnd._store import Failed, Job, Point, Runner, Take
+
+#: Runs of a task. A task that its worker does not survive is tried again elsewhere.
+_CHUNK = 16
+_RETRIES = 3
+#: Tasks on the scheduler at a time, for each thread of the cluster.
+_AHEAD = 4
+_CONNECT_S = 10
+_PORT = 8786
+
+
+class Task(NamedTuple):
+    """What a worker gets: scenarios as JSON, and runs of them by place, seed and key."""
+
+    scenarios: list[str]
+    runs: list[tuple[int, int, str]]
+
+
+def runner(address: str) -> Runner:
+    """Runs jobs through the scheduler at `address`."""
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise error("dask", "the package distributed is missing; pip install 'cwnd[dask]'") from None
+
+    def run(points: Sequence[Point], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
+        shown = one_line(address)
+        try:
+            # Asked first: the client tells a refusal late, and with a traceback at exit.
+            _reach(address)
+            client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as refused:
+            raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
+        with client:
+            _run(distributed, client, points, jobs, take, failed)
+
+    return run
+
+
+def _reach(address: str) -> None:
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname:
+        raise ValueError("an address is like tcp://127.0.0.1:8786")
+    socket.create_connection((parts.hostname, parts.port or _PORT), _CONNECT_S).close()
+
+
+def _run(
+    distributed: Any,
+    client: Any,
+    points: Sequence[Point],
+    jobs: Sequence[Job],
+    take: Take,
+    failed: Failed,
+) -> None:
+    def submit(indices: Sequence[int]) -> Any:
+        future = client.submit(
+            work, _task(points, [jobs[index] for index in indices]), retries=_RETRIES, pure=False
+        )
+        indices_of[future.key] = list(indices)
+        return future
+
+    indices_of: dict[str, list[int]] = {}
+    waiting = _chunks(len(jobs))
+    threads = sum(client.nthreads().values())
+    first = list(itertools.islice(waiting, max(_AHEAD * threads, _AHEAD)))
+    pool = distributed.as_completed([submit(chunk) for chunk in first], loop=client.loop)
+    for future in pool:
+        indices = indices_of.pop(future.key)
+        if future.status == "finished":
+            version, answers = future.result()
+            if version is not None:
+                raise error("dask", f"a worker has another cwnd or other algorithms ({version})")
+            take(list(zip(indices, answers, strict=True)))
+        elif future.status != "error":
+            raise error("dask", "the scheduler is gone; what was done is kept, the same command goes on")
+        elif len(indices) > 1:
+            # One of them is to blame.
+            for index in indices:
+                pool.add(submit([index]))
+        else:
+            reason = future.exception()
+            failed(indices[0], f"{type(reason).__name__}: {reason}")
+        future.release()
+        for chunk in itertools.islice(waiting, 1):
+            pool.add(submit(chunk))
+
+
+def _chunks(count: int) -> Iterator[range]:
+    return (range(begin, min(begin + _CHUNK, count)) for begin in range(0, count, _CHUNK))
+
+
+def _task(points: Sequence[Point], jobs: Sequence[Job]) -> Task:
+    place = {point: index for index, point in enumerate(dict.fromkeys(job.point for job in jobs))}
+    return Task(
+        [points[point].scenario.json() for point in place],
+        [(place[job.point], job.seed, job.key) for job in jobs],
+    )
+
+
+def work(task: Task) -> tuple[str | None, list[str]]:
+    """On the worker: the answers in the order of the task; or this cwnd's version if it is another one."""
+    scenarios = [_cwnd.Scenario.from_json(text) for text in task.scenarios]
+    for place, seed, key in task.runs:
+        if _cwnd.job_keys(scenarios[place], [seed]) != [key]:
+            return _cwnd.__version__, []
+    answers = [""] * len(task.runs)
+
+    def take(finished: list[tuple[int, str]]) -> None:
+        for index, run in finished:
+            answers[index] = run
+
+    # Dask has its threads already.
+    try:
+        _cwnd.run_jobs([(scenarios[place], seed) for place, seed, _ in task.runs], 1, take)
+    except BaseException as reason:
+        if type(reason).__name__ == "PanicException":  # not an Exception: it would end the worker
+            raise RuntimeError(f"the engine panicked: {reason}") from None
+        raise
+    return None, answers

@@ -1,0 +1,447 @@
+"""Sweeps: a scenario over the values of a grid, each point with the same seeds."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import tomli_w
+
+from cwnd import _cwnd
+from cwnd._custom import CongestionControl
+from cwnd._errors import error, one_line
+from cwnd._results import Results, provenance
+from cwnd._run import Question
+from cwnd._scenario import Scenario, _plain, _text_of, _usable, _whole
+from cwnd._store import Failed, Job, Point, Runner, Store, Take
+
+#: Keys of a scenario, or several that go together, and the values of each.
+Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
+
+_REPEAT_MAX = 1_000_000
+_MAX_SEEDS = 100
+#: An interval needs two runs; one of two or three runs says little about its own width.
+_FIRST_SEEDS = 4
+
+
+class Progress(NamedTuple):
+    """How far a sweep is: runs, those found done when it began among them."""
+
+    done: int
+    total: int
+    found: int
+    failed: int
+
+
+class Failure(NamedTuple):
+    """A run that could not be finished."""
+
+    scenario: str
+    seed: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.scenario}, seed {self.seed}: {self.reason}"
+
+
+class Outcome(NamedTuple):
+    """What came of a sweep: `finished` says whether the tables are written."""
+
+    points: int
+    runs: int
+    ran: int
+    failures: list[Failure]
+    finished: bool
+    wall_s: float
+
+
+class Plan(NamedTuple):
+    """A sweep as understood: the points, the seeds of each, and the classes it may name."""
+
+    points: list[Point]
+    seeds: list[range]
+    classes: dict[str, type[CongestionControl]]
+
+
+def sweep(
+    scenario: Question,
+    *,
+    grid: Grid | None = None,
+    out: str | os.PathLike[str] | None = None,
+    repeat: int | None = None,
+    jobs: int = 0,
+    shard: tuple[int, int] | str | None = None,
+    until: float | str | None = None,
+    max_seeds: int | None = None,
+    dask: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Results:
+    """Simulates a scenario at every point of its [sweep], or of `grid`, and keeps no time series.
+
+    Args:
+        scenario: A file, the text of one, or a `Scenario`.
+        grid: What to vary instead of a [sweep]: {"flows.cca": ["cubic", "elastic"], "dumbbell.buffer":
+            {"from": 50, "to": 6400, "factor": 2}}; a tuple of keys for lists of tuples that go together.
+        out: A directory that keeps finished runs at once, so that the same call goes on where it stopped.
+        repeat: Seeds of each point instead of the scenario's. They are the same for all points.
+        jobs: Runs at a time; 0: one per core. The results do not depend on it.
+        shard: "1/4", or (1, 4): only every fourth run, beginning with the second (0/4 is the first). The
+            process that runs the last one writes the tables; for the others the result is empty.
+        until: "ci=2%", or 0.02: more seeds for each point, until the 95 % interval of the throughput is
+            within 2 % of the mean on both sides, at most `max_seeds` (100).
+        dask: Address of a Dask scheduler, which runs the jobs instead of this machine.
+        progress: Called several times a second.
+
+    Raises:
+        Error: bad input; `out` holds something else; the file system fails; every run failed.
+    """
+    plan = read(scenario, grid, repeat)
+    if out is None:
+        if shard is not None:
+            raise error("shard", "needs a directory: say out")
+        with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
+            return _swept(plan, Path(folder), jobs, shard, until, max_seeds, dask, progress)
+    return _swept(plan, Path(out), jobs, shard, until, max_seeds, dask, progress)
+
+
+def _swept(
+    plan: Plan,
+    folder: Path,
+    jobs: int,
+    shard: tuple[int, int] | str | None,
+    until: float | str | None,
+    max_seeds: int | None,
+    dask: str | None,
+    progress: Callable[[Progress], object] | None,
+) -> Results:
+    outcome = work(
+        plan,
+        folder,
+        jobs=jobs,
+        shard=None if shard is None else read_shard(shard),
+        until=None if until is None else read_until(until),
+        max_seeds=max_seeds,
+        dask=dask,
+        progress=progress,
+    )
+    if outcome.failures and outcome.runs == len(outcome.failures):
+        raise error("", f"every run failed; {outcome.failures[0]}")
+    return Results.load(folder) if outcome.finished else Results._made([], Results._empty)
+
+
+def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None) -> Plan:
+    """Understands a sweep."""
+    seed = asked = None
+    if isinstance(scenario, Scenario):
+        text, source, classes = scenario._said
+        seed, asked = scenario.seed, scenario.repeat
+    elif isinstance(scenario, str) and "\n" in scenario:
+        text, source, classes = scenario, "scenario", {}
+    else:
+        text, source, classes = _text_of(scenario), one_line(os.fspath(scenario)), {}
+    if grid is not None:
+        if re.search(r"^\s*\[\[?\s*sweep\b", text, re.MULTILINE):
+            raise error("grid", f"{source} has a [sweep] of its own; leave one of them out")
+        added, classes = _grid(grid, classes)
+        text = f"{text.rstrip()}\n\n{added}"
+    if repeat is not None:
+        asked = _whole("repeat", repeat, 1, _REPEAT_MAX)
+    try:
+        swept = _cwnd.sweep(text, source, classes)
+    except UnicodeEncodeError:
+        raise error(source, "text that is not Unicode; scenarios are TOML in UTF-8") from None
+    points = [
+        _point(json.loads(values), inner.replace(seed=seed, repeat=asked), custom=bool(classes))
+        for values, inner in swept
+    ]
+    return Plan(points, [range(point.seed, point.seed + point.repeat) for _, point, _ in points], classes)
+
+
+def work(
+    plan: Plan,
+    folder: Path,
+    *,
+    jobs: int = 0,
+    shard: tuple[int, int] | None = None,
+    until: float | None = None,
+    max_seeds: int | None = None,
+    dask: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    command: Sequence[str] | None = None,
+) -> Outcome:
+    """Runs what is missing in `folder`."""
+    jobs = _whole("jobs", jobs, 0, 4096)
+    limit = _MAX_SEEDS if max_seeds is None else _whole("max_seeds", max_seeds, 2, _REPEAT_MAX)
+    if until is None and max_seeds is not None:
+        raise error("max_seeds", "says where until ends; say until too")
+    if until is not None and shard is not None:
+        raise error("until", "not together with shard: it needs the runs of all of them")
+    if dask is not None and plan.classes:
+        raise error("dask", "an algorithm that is a Python class runs on this machine only")
+    begin = time.monotonic()
+    runner = _local(jobs)
+    if dask is not None:
+        from cwnd import _dask
+
+        runner = _dask.runner(dask)
+    seeds = plan.seeds
+    if until is not None:
+        seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
+    store = Store(folder, plan.points, seeds)
+    ran = found = 0
+    failures: list[Failure] = []
+
+    def go(asked: list[Job], mine: list[Job]) -> None:
+        nonlocal ran, found
+        done = store.done()
+        missing = [job for job in mine if job.key not in done]
+        if not ran:
+            found = sum(job.key in done for job in mine)
+        if not missing:
+            return
+        store.prepare(seeds)
+        ahead = len(mine) - len(missing)
+        here = 0
+
+        def tell() -> None:
+            if progress is not None:
+                progress(Progress(ahead + here, len(mine), found, len(failures)))
+
+        def take(finished: list[tuple[int, str]]) -> None:
+            nonlocal here, ran
+            for index, run in finished:
+                store.add(missing[index].key, run)
+            here += len(finished)
+            ran += len(finished)
+            tell()
+
+        def failed(index: int, reason: str) -> None:
+            nonlocal here
+            job = missing[index]
+            here += 1
+            failures.append(Failure(plan.points[job.point].told["name"], job.seed, one_line(reason)))
+            tell()
+
+        tell()
+        try:
+            runner(plan.points, missing, take, failed)
+        except BaseException:
+            with contextlib.suppress(_cwnd.Error):
+                store.flush()
+            raise
+        store.flush()
+
+    if until is None:
+        asked = _jobs(plan, plan.seeds)
+        go(asked, asked if shard is None else asked[shard[0] :: shard[1]])
+    else:
+        asked = _until(plan, store, until, limit, lambda jobs: go(jobs, jobs))
+    unfinished = {(failure.scenario, failure.seed) for failure in failures}
+    complete = True
+    if shard is not None:
+        done = store.done()
+        names = [point.told["name"] for point in plan.points]
+        complete = all(job.key in done or (names[job.point], job.seed) in unfinished for job in asked)
+    if complete and not (ran == 0 and not failures and store.is_complete(asked)):
+        store.finish(asked, _manifest(plan, asked, failures, command))
+    return Outcome(len(plan.points), len(asked), ran, failures, complete, time.monotonic() - begin)
+
+
+def read_shard(text: tuple[int, int] | str) -> tuple[int, int]:
+    """ "1/4": the second of four."""
+    if isinstance(text, tuple):
+        index, of = text
+    else:
+        matched = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())
+        if matched is None:
+            raise error("shard", f"'{one_line(text)}' is not I/N, such as 0/4 to 3/4")
+        index, of = int(matched[1]), int(matched[2])
+    if not 0 <= index < of:
+        raise error("shard", f"{index}/{of} is none of 0/N to N-1/N")
+    return index, of
+
+
+def read_until(text: float | str) -> float:
+    """ "ci=2%": 0.02."""
+    if isinstance(text, str):
+        matched = re.fullmatch(r"ci\s*=\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)", text.strip())
+        try:
+            share = float(matched[1]) / (100 if matched[2] else 1) if matched else math.nan
+        except ValueError:
+            share = math.nan
+    else:
+        share = float(text)
+    if not 0 < share < 1:
+        raise error(
+            "until", f"'{one_line(str(text))}' is not ci=SHARE with a share of the mean, such as ci=2%"
+        )
+    return share
+
+
+def _jobs(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
+    """Every run, points first."""
+    return [
+        Job(index, seed, key)
+        for index, (point, own) in enumerate(zip(plan.points, seeds, strict=True))
+        for seed, key in zip(own, _keys(point, own, plan.classes), strict=True)
+    ]
+
+
+def _keys(point: Point, seeds: Sequence[int], classes: Mapping[str, type[CongestionControl]]) -> list[str]:
+    used = sorted({flow["cca"]["name"] for flow in point.told["flows"]} & classes.keys())
+    extra = "\0".join(_source(classes[name]) for name in used).encode()
+    return _cwnd.job_keys(point.scenario, list(seeds), extra)
+
+
+def _source(cca: type[CongestionControl]) -> str:
+    try:
+        return inspect.getsource(cca)
+    except (OSError, TypeError):
+        raise error(
+            cca.__name__, "a class without a file; write it in a module that a sweep can read"
+        ) from None
+
+
+def _until(plan: Plan, store: Store, share: float, limit: int, go: Callable[[list[Job]], None]) -> list[Job]:
+    """Adds seeds to the points whose interval is too wide. What it asks for follows from the runs alone."""
+    kept = store.seeds_done()
+    counts = [max(len(own), min(_FIRST_SEEDS, limit), had) for own, had in zip(plan.seeds, kept, strict=True)]
+    wide = set(range(len(counts)))
+    while True:
+        jobs = _jobs(
+            plan, [range(own.start, own.start + n) for own, n in zip(plan.seeds, counts, strict=True)]
+        )
+        go(jobs)
+        summaries = store.summaries([job for job in jobs if job.point in wide])
+        for index in sorted(wide):
+            more = _seeds_for(summaries.get(index), share, counts[index])
+            if more <= counts[index] or counts[index] >= limit:
+                wide.discard(index)
+            else:
+                counts[index] = min(more, limit)
+        if not wide:
+            return jobs
+
+
+def _seeds_for(summary: dict[str, Any] | None, share: float, n: int) -> int:
+    """How many seeds make the interval narrow enough, as far as `n` can tell."""
+    throughput = (summary or {}).get("throughput_mbps")
+    if throughput is None:  # every run failed
+        return n
+    if throughput["ci95_high"] is None:
+        return n + 1
+    half = throughput["ci95_high"] - throughput["mean"]
+    if half < share * throughput["mean"] or half == 0:
+        return n
+    factor = (half / (share * throughput["mean"])) ** 2 if throughput["mean"] > 0 else 2
+    return min(max(n + 1, math.ceil(n * factor)), 2 * n)
+
+
+def _local(threads: int) -> Runner:
+    """Runs on this machine's threads. A run that fails is singled out by halves."""
+
+    def run(points: Sequence[Point], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
+        parts = [list(range(len(jobs)))]
+        while parts:
+            part = parts.pop()
+            left = set(part)
+
+            def taken(finished: list[tuple[int, str]], part: list[int] = part, left: set[int] = left) -> None:
+                real = [(part[index], text) for index, text in finished]
+                left.difference_update(index for index, _ in real)
+                take(real)
+
+            try:
+                _cwnd.run_jobs(
+                    [(points[jobs[index].point].scenario, jobs[index].seed) for index in part], threads, taken
+                )
+            except BaseException as reason:
+                if isinstance(reason, _cwnd.Error) or not _of_a_run(reason):
+                    raise
+                rest = [index for index in part if index in left]
+                if len(rest) == 1:
+                    failed(rest[0], f"{type(reason).__name__}: {reason}")
+                elif rest:
+                    half = len(rest) // 2
+                    parts += [rest[half:], rest[:half]]
+
+    return run
+
+
+def _of_a_run(reason: BaseException) -> bool:
+    """Whether the engine panicked, or an algorithm in Python raised something."""
+    return isinstance(reason, Exception) or type(reason).__name__ == "PanicException"
+
+
+def _point(values: dict[str, Any], inner: _cwnd.Scenario, *, custom: bool) -> Point:
+    told = json.loads(inner.json())
+    told["samples"] = "off"
+    # A class of one's own is not in the JSON; `run_jobs` keeps no samples anyway.
+    return Point(values, inner if custom else _cwnd.Scenario.from_json(json.dumps(told)), told)
+
+
+def _grid(
+    grid: Grid, classes: dict[str, type[CongestionControl]]
+) -> tuple[str, dict[str, type[CongestionControl]]]:
+    """`grid` as the [sweep] of a scenario, and the classes that it may name."""
+    classes = dict(classes)
+
+    def named(value: Any) -> Any:
+        if isinstance(value, type):
+            classes[value.__name__] = _usable(value)
+            return value.__name__
+        if isinstance(value, Mapping):
+            return {key: named(item) for key, item in value.items()}
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            return [named(item) for item in value]
+        return value
+
+    lists: dict[str, Any] = {}
+    zips: list[dict[str, Any]] = []
+    for key, values in grid.items():
+        if isinstance(key, str):
+            lists[key] = named(values)
+            continue
+        rows = [named(row) for row in values]
+        if any(not isinstance(row, list) or len(row) != len(key) for row in rows):
+            raise error(f"grid[{key!r}]", f"tuples of {len(key)} values are needed")
+        zips.append({one: [row[index] for row in rows] for index, one in enumerate(key)})
+    return tomli_w.dumps(_plain({"sweep": {**lists, "zip": zips} if zips else {**lists}})), classes
+
+
+def _manifest(
+    plan: Plan, jobs: Sequence[Job], failures: Sequence[Failure], command: Sequence[str] | None
+) -> dict[str, Any]:
+    return {
+        **provenance(command),
+        "host": platform.node(),
+        "git": _git(),
+        "sweep": {"points": len(plan.points), "runs": len(jobs) - len(failures)},
+        "failed": [failure._asdict() for failure in failures],
+    }
+
+
+def _git() -> dict[str, Any] | None:
+    """The state of the repository that the sweep was started in."""
+
+    def ask(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], capture_output=True, check=True, text=True, timeout=10
+        ).stdout.strip()
+
+    try:
+        commit = ask("rev-parse", "HEAD")
+        return {"commit": commit, "changed": bool(ask("status", "--porcelain", "--untracked-files=no"))}
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,535 @@
+"""Sweeps as a user runs them: resumed, killed, sharded, on Dask; always the same tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cwnd
+from conftest import Command
+from cwnd import _cwnd, _sweep
+from cwnd._store import Store
+
+SWEEP = """\
+name = "small"
+duration = "2 s"
+repeat = 3
+[dumbbell]
+rate = "10 Mbps"
+delay = "10 ms"
+buffer = 50
+per = 1e-3
+[[flows]]
+cca = "cubic"
+count = 2
+stagger = "100 ms"
+[sweep]
+"flows.cca" = ["cubic", "elastic"]
+"dumbbell.buffer" = [20, 40, 80]
+"""
+
+#: Some seconds of work for one core.
+LONG = SWEEP.replace("2 s", "40 s").replace("repeat = 3", "repeat = 100")
+
+TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(SWEEP)
+    return tmp_path / "small.toml"
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A longer sweep's file and the tables of an uninterrupted run."""
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "long.toml").write_text(LONG)
+    cwnd.sweep(folder / "long.toml", out=folder / "out")
+    return folder / "long.toml", tables(folder / "out")
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in TABLES}
+
+
+#: The command, with a shard five times a second.
+HASTY = "from cwnd import _store, cli; _store._FLUSH_S = _store._FLUSH_S_MAX = 0.1; cli.main()"
+
+
+def spawn(*arguments: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", HASTY, "sweep", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def until(condition: Any, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def has_shard(folder: Path) -> bool:
+    return any((folder / "shards").glob("*.parquet"))
+
+
+def test_a_sweep_writes_what_results_load(file: Path, tmp_path: Path) -> None:
+    swept = cwnd.sweep(file, out=tmp_path / "out")
+    assert sorted(item.name for item in (tmp_path / "out").iterdir()) == sorted([*TABLES, "manifest.json"])
+    loaded = cwnd.Results.load(tmp_path / "out")
+    assert loaded.to_json() == swept.to_json()
+    assert loaded.values[1] == {"flows.cca": "cubic", "dumbbell.buffer": 40}
+    assert len(loaded.scenarios) == 6 and loaded.flows.height == 6 * 3 * 2
+    order = [(one["name"], seed) for one in loaded.scenarios for seed in (1, 2, 3)]
+    assert list(dict.fromkeys(loaded.flows.select("scenario", "seed").iter_rows())) == order
+    assert loaded.flows["job"].n_unique() == 18 and set(loaded.links["job"]) == set(loaded.flows["job"])
+    assert pl.read_parquet(tmp_path / "out" / "summary.parquet").equals(loaded.summary)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["sweep"] == {"points": 6, "runs": 18} and manifest["failed"] == []
+    assert manifest["cwnd"] == cwnd.__version__ and manifest["host"] and "git" in manifest
+
+
+def test_a_sweep_answers_what_single_runs_do(file: Path) -> None:
+    swept = cwnd.sweep(file)
+    single = cwnd.run(
+        cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")].replace("buffer = 50", "buffer = 40"))
+    )
+    name = swept.scenarios[1]["name"]
+    for table in ("flows", "links"):
+        ours = getattr(swept, table).filter(scenario=name).drop("scenario", "job")
+        assert ours.equals(getattr(single, table).drop("scenario")), table
+    ours = swept.summary.filter(scenario=name).drop("scenario")
+    assert ours.equals(single.summary.drop("scenario"))
+
+
+def test_a_grid_in_python_is_the_sweep_of_a_file(file: Path) -> None:
+    base = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")], "small")
+    grid = {"flows.cca": ["cubic", "elastic"], "dumbbell.buffer": {"from": 20, "to": 80, "factor": 2}}
+    asked, said = cwnd.sweep(base, grid=grid), cwnd.sweep(file)
+    assert asked.values == said.values
+    assert asked.flows.equals(said.flows)
+
+
+def test_tuples_of_a_grid_go_together() -> None:
+    base = SWEEP[: SWEEP.index("[sweep]")]
+    grid: Any = {("dumbbell.rate", "dumbbell.buffer"): [("5 Mbps", 20), ("10 Mbps", 40)]}
+    assert cwnd.sweep(base, grid=grid, repeat=1).values == [
+        {"dumbbell.rate": "5 Mbps", "dumbbell.buffer": 20},
+        {"dumbbell.rate": "10 Mbps", "dumbbell.buffer": 40},
+    ]
+    with pytest.raises(cwnd.Error, match="tuples of 2 values are needed"):
+        cwnd.sweep(base, grid={("dumbbell.rate", "dumbbell.buffer"): [("5 Mbps",)]})
+    with pytest.raises(cwnd.Error, match=r"^grid: .* has a \[sweep\] of its own"):
+        cwnd.sweep(SWEEP, grid={"dumbbell.per": [0]})
+
+
+class Halving(cwnd.CongestionControl):
+    def cong_avoid(self, window: Any, ack: Any) -> None:
+        window.cwnd += ack.acked
+
+    def ssthresh(self, window: Any, ack: Any) -> int:
+        return max(2, window.cwnd // 2)
+
+
+def test_a_class_is_swept_like_any_algorithm(tmp_path: Path) -> None:
+    base = SWEEP[: SWEEP.index("[sweep]")].replace("2 s", "1 s")
+    grid: Any = {"flows.cca": ["cubic", Halving]}
+    swept = cwnd.sweep(base, grid=grid, repeat=1, out=tmp_path / "out")
+    assert swept.values == [{"flows.cca": "cubic"}, {"flows.cca": "Halving"}]
+    assert set(swept.flows["cca"]) == {"cubic", "Halving"}
+
+
+def test_seeds_are_paired_across_the_points() -> None:
+    """Lost on the wire is a matter of the seed and the packet, not of the buffer."""
+    base = SWEEP[: SWEEP.index("[sweep]")].replace("1e-3", "2e-2").replace("10 Mbps", "50 Mbps")
+    swept = cwnd.sweep(base, grid={"dumbbell.buffer": [1000, 2000]}, repeat=5)
+    one, two = (swept.flows.filter(scenario=each["name"]).drop("scenario", "job") for each in swept.scenarios)
+    assert one.equals(two) and one["lost_pkts"].n_unique() > 2
+
+
+def test_the_number_of_threads_does_not_show(long: tuple[Path, dict[str, bytes]], tmp_path: Path) -> None:
+    cwnd.sweep(long[0], out=tmp_path / "one", jobs=1)
+    assert tables(tmp_path / "one") == long[1]
+
+
+def test_killed_at_random_moments_it_goes_on_to_the_same_bytes(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    chance = random.Random(7)
+    for _ in range(3):
+        running = spawn(long[0], "--out", out, "--jobs", "1")
+        until(lambda: (out / "shards").exists() or (out / "manifest.json").exists())
+        time.sleep(chance.uniform(0.1, 1))
+        running.kill()
+        running.communicate()
+    assert has_shard(out)
+    ran = count_runs(monkeypatch)
+    cwnd.sweep(long[0], out=out)
+    assert 0 < sum(ran) < 600
+    assert tables(out) == long[1]
+    assert not (out / "shards").exists()
+
+
+def test_done_jobs_are_not_run_again(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cwnd.sweep(file, out=tmp_path / "out")
+    before = tables(tmp_path / "out")
+    monkeypatch.setattr(_cwnd, "run_jobs", None)
+    cwnd.sweep(file, out=tmp_path / "out")
+    assert tables(tmp_path / "out") == before
+
+
+def test_a_sweep_that_grows_keeps_its_rows(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    cwnd.sweep(file, out=out)
+    ran = count_runs(monkeypatch)
+    cwnd.sweep(file, out=out, repeat=5)
+    assert ran == [12]
+    file.write_text(SWEEP.replace("[20, 40, 80]", "[10, 20, 40, 80]"))
+    cwnd.sweep(file, out=out, repeat=5)
+    assert ran == [12, 10]
+    cwnd.sweep(file, out=tmp_path / "fresh", repeat=5)
+    assert tables(out) == tables(tmp_path / "fresh")
+
+
+def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    cwnd.sweep(file, out=out)
+    before = cwnd.Results.load(out).flows
+    keys = _cwnd.job_keys
+
+    def changed(scenario: _cwnd.Scenario, seeds: Any, extra: bytes = b"") -> list[str]:
+        return keys(scenario, seeds, b"new" if '"elastic"' in scenario.json() else extra)
+
+    monkeypatch.setattr(_cwnd, "job_keys", changed)
+    ran = count_runs(monkeypatch)
+    cwnd.sweep(file, out=out)
+    after = cwnd.Results.load(out).flows
+    assert ran == [9]
+    assert after.drop("job").equals(before.drop("job"))
+    same = before["job"] == after["job"]
+    assert same.to_list() == (before["cca"] == "cubic").to_list()
+
+
+def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    ran: list[int] = []
+    run_jobs = _cwnd.run_jobs
+
+    def counted(jobs: Any, threads: int, take: Any) -> None:
+        ran.append(len(jobs))
+        run_jobs(jobs, threads, take)
+
+    monkeypatch.setattr(_cwnd, "run_jobs", counted)
+    return ran
+
+
+def test_two_shards_in_two_processes_give_the_tables_of_one(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    running = [spawn(long[0], "--out", out, "--shard", f"{index}/2", "--jobs", "1") for index in range(2)]
+    told = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0, 0], told
+    assert tables(out) == long[1]
+
+
+def test_a_shard_waits_for_the_others(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+    out = str(tmp_path / "out")
+    first = cwnd_command("sweep", str(file), "--out", out, "--shard", "0/2")
+    assert first.returncode == 0 and "waits for the other shards" in first.stdout
+    refused = cwnd_command("results", out)
+    assert refused.returncode == 2 and "a sweep that is not finished" in refused.stderr
+    second = cwnd_command("sweep", str(file), "--out", out, "--shard", "1/2")
+    assert second.returncode == 0 and "see 'cwnd results" in second.stdout
+    assert cwnd.sweep(file).flows.equals(cwnd.Results.load(out).flows)
+
+
+def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:
+    base = SWEEP[: SWEEP.index("[sweep]")].replace("2 s", "5 s").replace("repeat = 3", "")
+    grid: Any = {"dumbbell.per": [0, 1e-2]}
+    swept = cwnd.sweep(base, grid=grid, until="ci=0.5%", out=tmp_path / "out")
+    quiet, lossy = (
+        swept.summary.filter(scenario=one["name"], metric="throughput_mbps").row(0, named=True)
+        for one in swept.scenarios
+    )
+    assert quiet["n"] == 4  # without loss all runs are the same
+    assert 4 < lossy["n"] < 100
+    assert lossy["ci95_high"] - lossy["mean"] < 0.005 * lossy["mean"]
+    few = cwnd.sweep(base, grid=grid, until=0.0001, max_seeds=6)
+    assert [few.flows.filter(scenario=one["name"])["seed"].n_unique() for one in few.scenarios] == [4, 6]
+
+
+def test_interrupted_it_tells_how_to_go_on(long: tuple[Path, dict[str, bytes]], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    running = spawn(long[0], "--out", out, "--jobs", "1")
+    until(lambda: (out / "shards" / "sweep.json").exists())
+    time.sleep(1)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert told.startswith("cwnd: interrupted; ") and told.count("\n") == 1
+    assert "of 600 runs are kept in" in told and "the same command goes on" in told
+    assert has_shard(out)
+    cwnd.sweep(long[0], out=out)
+    assert tables(out) == long[1]
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here: it takes root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_what_was_done_is_kept(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    with small_disk(disk, "96k"):
+        running = spawn(long[0], "--out", disk / "out")
+        _, told = running.communicate(timeout=60)
+        assert running.returncode == 2
+        assert told.startswith("cwnd: error: ") and told.count("\n") == 1
+        assert "no space left on device" in told
+        shutil.copytree(disk / "out", tmp_path / "out")
+    cwnd.sweep(long[0], out=tmp_path / "out")
+    assert tables(tmp_path / "out") == long[1]
+
+
+def test_a_disk_that_fills_up_during_the_merge_loses_nothing(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if Path(target).name == "links.parquet" and Path(target).parent.name == "out":
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        with pytest.raises(cwnd.Error, match="no space left on device"):
+            cwnd.sweep(file, out=tmp_path / "out")
+    ran = count_runs(monkeypatch)
+    cwnd.sweep(file, out=tmp_path / "out")
+    assert ran == []
+    cwnd.sweep(file, out=tmp_path / "fresh")
+    assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
+
+
+def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_jobs = _cwnd.run_jobs
+
+    def fragile(jobs: Any, threads: int, take: Any) -> None:
+        bad = [index for index, (one, seed) in enumerate(jobs) if seed == 2 and "elastic" in one.name]
+        run_jobs(jobs[: bad[0]] if bad else jobs, threads, take)
+        if bad:
+            raise RuntimeError("out of\ncheese")
+
+    plan = _sweep.read(file)
+    with monkeypatch.context() as patched:
+        patched.setattr(_cwnd, "run_jobs", fragile)
+        outcome = _sweep.work(plan, tmp_path / "out")
+    assert [(failure.seed, failure.reason) for failure in outcome.failures] == [
+        (2, r"RuntimeError: out of\ncheese")
+    ] * 3
+    assert all("elastic" in failure.scenario for failure in outcome.failures)
+    kept = cwnd.Results.load(tmp_path / "out")
+    assert kept.flows.height == (18 - 3) * 2
+    assert [answer["seeds"] for answer in kept._told] == [[1, 2, 3]] * 3 + [[1, 3]] * 3
+    cwnd.sweep(file, out=tmp_path / "out")
+    cwnd.sweep(file, out=tmp_path / "fresh")
+    assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
+
+
+def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    plan = _sweep.read(file)
+    _sweep.work(plan, out, shard=(0, 2))
+    (shard,) = (out / "shards").glob("*.parquet")
+    shard.write_bytes(shard.read_bytes()[:100])
+    assert Store(out, plan.points, plan.seeds).done() == set()
+    cwnd.sweep(file, out=out)
+    assert cwnd.sweep(file).flows.equals(cwnd.Results.load(out).flows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--shard", "2/2"], "--shard: 2/2 is none of 0/N to N-1/N"),
+        (["--shard", "x"], "--shard: 'x' is not I/N"),
+        (["--until", "2%"], "--until: '2%' is not ci=SHARE"),
+        (["--until", "ci=0"], "--until: 'ci=0' is not ci=SHARE"),
+        (["--until", "ci=2%", "--shard", "0/2"], "--until: not together with shard"),
+        (["--max-seeds", "5"], "--max-seeds: says where until ends"),
+        (["--repeat", "0"], "--repeat: 0 is out of range"),
+        (["--jobs", "-1"], "--jobs: -1 is out of range"),
+        (["--dask", "nonsense://x"], "--dask: no scheduler at nonsense://x"),
+        (["--dask", "tcp://127.0.0.1:1"], "--dask: no scheduler at tcp://127.0.0.1:1"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], line: str, file: Path, tmp_path: Path, cwnd_command: Command
+) -> None:
+    if "--dask" in arguments:
+        pytest.importorskip("distributed", reason="distributed is not installed; pip install 'cwnd[dask]'")
+    done = cwnd_command("sweep", str(file), "--out", str(tmp_path / "out"), *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"cwnd: error: {line}") and done.stderr.count("\n") == 1
+
+
+def test_a_directory_that_is_not_this_sweeps_is_refused(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "plain").write_text("x")
+    with pytest.raises(cwnd.Error, match="plain: not a directory"):
+        cwnd.sweep(file, out=tmp_path / "plain")
+    with pytest.raises(cwnd.Error, match=r"not a directory|exists"):
+        cwnd.sweep(file, out=tmp_path / "plain" / "below")
+    with pytest.raises(cwnd.Error, match=r"holds what is not a sweep \(.*\); choose another directory"):
+        cwnd.sweep(file, out=tmp_path)
+    single = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")])
+    cwnd.run(single).save(tmp_path / "run")
+    with pytest.raises(cwnd.Error, match="a result that is not a sweep's"):
+        cwnd.sweep(file, out=tmp_path / "run")
+    cwnd.sweep(file, out=out)
+    before = tables(out)
+    with pytest.raises(cwnd.Error, match="holds a sweep; choose another directory"):
+        cwnd.run(single).save(out)
+    for text, line in (
+        (SWEEP.replace("20, 40, 80", "20, 40"), "another sweep's runs"),
+        (SWEEP.replace("2 s", "3 s"), "runs of another scenario"),
+        (SWEEP.replace("repeat = 3", "repeat = 2"), r"holds seeds 1 to 3 .* asks for 1 to 2"),
+    ):
+        file.write_text(text)
+        with pytest.raises(cwnd.Error, match=line):
+            cwnd.sweep(file, out=out)
+    assert tables(out) == before
+
+
+def test_results_summarise_export_and_redraw(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+    out = tmp_path / "out"
+    swept = cwnd.sweep(file, out=out)
+    done = cwnd_command("results", str(out))
+    assert done.returncode == 0, done.stderr
+    assert "flows.cca" in done.stdout and "Figures in" in done.stdout
+    assert (out / "throughput-buffer.png").stat().st_size > 1000
+    exported = cwnd_command("results", str(out), "--csv", "-", "--table", "flows")
+    assert pl.read_csv(exported.stdout.encode()).height == swept.flows.height
+    assert cwnd_command("results", str(out), "--csv", str(tmp_path / "s.csv")).stdout == ""
+    assert pl.read_csv(tmp_path / "s.csv").height == swept.summary.height
+    assert json.loads(cwnd_command("results", str(out), "--json").stdout) == json.loads(swept.to_json())
+    # Figures do not make it another's directory.
+    assert cwnd_command("sweep", str(file), "--out", str(out)).returncode == 0
+
+
+def test_a_report_is_one_page(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+    cwnd.sweep(file, out=tmp_path / "out")
+    done = cwnd_command("report", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "<html" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_gate_says_whether_it_is_worse(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    cwnd.sweep(file, out=one)
+    cwnd.sweep(file, out=two)
+    same = cwnd_command("gate", one, two, "--metric", "throughput", "--margin", "2%")
+    assert same.returncode == 0 and same.stdout.count("\n") == 6
+    slow = SWEEP.replace('rate = "10 Mbps"', 'rate = "9 Mbps"')
+    file.write_text(slow)
+    cwnd.sweep(file, out=tmp_path / "slow")
+    assert cwnd_command("gate", one, str(tmp_path / "slow")).returncode == 1
+    refused = cwnd_command("gate", one, two, "--margin", "much")
+    assert refused.returncode == 2 and refused.stderr.startswith("cwnd: error: --margin: ")
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers, each a process of its own."""
+    pytest.importorskip("distributed", reason="distributed is not installed; pip install 'cwnd[dask]'")
+    where = folder / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+
+    def dask(*arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]], **quiet
+        )  # type: ignore[call-overload, no-any-return]
+
+    processes = [
+        dask(
+            "dask_scheduler",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--no-dashboard",
+            "--scheduler-file",
+            str(where),
+        )
+    ]
+    try:
+        until(where.exists)
+        address = json.loads(where.read_text())["address"]
+        worker = (
+            "dask_worker",
+            address,
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--no-nanny",
+            "--host",
+            "127.0.0.1",
+        )
+        processes += [dask(*worker), dask(*worker)]
+        yield address, processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def test_dask_gives_the_same_bytes_though_a_worker_is_killed(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with cluster(tmp_path) as (address, processes):
+        worker = processes[1]
+
+        def kill(progress: cwnd.Progress) -> None:
+            if progress.done > 100 and worker.poll() is None:
+                assert progress.done < 500
+                worker.kill()
+                worker.wait()
+
+        cwnd.sweep(long[0], out=out, dask=address, progress=kill)
+        assert worker.poll() is not None
+    assert tables(out) == long[1]
