@@ -389,6 +389,9 @@ class Store:
         try:
             yield
         except OSError as failed:
+            if failed.errno == errno.ENOSPC:
+                reason = "no space left on device; what was done is kept, the same command goes on with it"
+                raise error(self._shown, reason) from None
             raise os_error(self._shown, failed) from None
         except (pl.exceptions.PolarsError, ValueError, KeyError, TypeError) as failed:
             if isinstance(failed, _cwnd.Error):

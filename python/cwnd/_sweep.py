@@ -356,18 +356,28 @@ def _local(threads: int) -> Runner:
         while parts:
             part = parts.pop()
             left = set(part)
+            raised: list[BaseException] = []
 
-            def taken(finished: list[tuple[int, str]], part: list[int] = part, left: set[int] = left) -> None:
+            def taken(
+                finished: list[tuple[int, str]],
+                part: list[int] = part,
+                left: set[int] = left,
+                raised: list[BaseException] = raised,
+            ) -> None:
                 real = [(part[index], text) for index, text in finished]
                 left.difference_update(index for index, _ in real)
-                take(real)
+                try:
+                    take(real)
+                except BaseException as own:
+                    raised.append(own)
+                    raise
 
             try:
                 _cwnd.run_jobs(
                     [(points[jobs[index].point].scenario, jobs[index].seed) for index in part], threads, taken
                 )
             except BaseException as reason:
-                if isinstance(reason, _cwnd.Error) or not _of_a_run(reason):
+                if raised or not _of_a_run(reason):
                     raise
                 rest = [index for index in part if index in left]
                 if len(rest) == 1:

@@ -214,7 +214,7 @@ def _sweep_line(outcome: _sweep.Outcome, out: str) -> str:
     if outcome.ran == outcome.runs:
         told.append(f"in {outcome.wall_s:.3g} s, {outcome.ran / outcome.wall_s:.0f} a second")
     else:
-        told.append(f"{outcome.ran:,} of them new, in {outcome.wall_s:.3g} s")
+        told.append(f"{outcome.ran:,} new, in {outcome.wall_s:.3g} s")
     if outcome.failures:
         told.append(f"{len(outcome.failures):,} failed")
     if not outcome.finished:

@@ -344,17 +344,20 @@ def test_a_disk_that_fills_up_during_the_merge_loses_nothing(
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
 
 
+RUN_JOBS = _cwnd.run_jobs
+
+
+def fragile(jobs: Any, threads: int, take: Any) -> None:
+    """Like `run_jobs`, but that elastic's second seed fails."""
+    bad = [index for index, (one, seed) in enumerate(jobs) if seed == 2 and "elastic" in one.name]
+    RUN_JOBS(jobs[: bad[0]] if bad else jobs, threads, take)
+    if bad:
+        raise RuntimeError("out of\ncheese")
+
+
 def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_jobs = _cwnd.run_jobs
-
-    def fragile(jobs: Any, threads: int, take: Any) -> None:
-        bad = [index for index, (one, seed) in enumerate(jobs) if seed == 2 and "elastic" in one.name]
-        run_jobs(jobs[: bad[0]] if bad else jobs, threads, take)
-        if bad:
-            raise RuntimeError("out of\ncheese")
-
     plan = _sweep.read(file)
     with monkeypatch.context() as patched:
         patched.setattr(_cwnd, "run_jobs", fragile)
@@ -533,3 +536,27 @@ def test_dask_gives_the_same_bytes_though_a_worker_is_killed(
         cwnd.sweep(long[0], out=out, dask=address, progress=kill)
         assert worker.poll() is not None
     assert tables(out) == long[1]
+
+
+def test_what_fails_on_every_worker_is_reported(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip(
+        "distributed", reason="distributed is not installed; pip install 'cwnd[dask]'"
+    )
+    monkeypatch.setattr(_cwnd, "run_jobs", fragile)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
+    ) as here:
+        outcome = _sweep.work(_sweep.read(file), tmp_path / "out", dask=here.scheduler_address)
+    assert [failure.seed for failure in outcome.failures] == [2, 2, 2]
+    assert cwnd.Results.load(tmp_path / "out").flows.height == (18 - 3) * 2
+
+
+def test_an_error_of_the_callers_own_is_not_a_failed_run(file: Path) -> None:
+    def progress(seen: cwnd.Progress) -> None:
+        if seen.done:
+            raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        cwnd.sweep(file, progress=progress)
