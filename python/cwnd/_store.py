@@ -35,6 +35,9 @@ _FLUSH_RUNS = 1000
 #: Runs that are merged at a time.
 _GROUP_RUNS = 500
 
+#: Shards that are merged.
+_GONE = ".merged."
+
 _TABLES = ("flows", "links", "summary")
 
 #: Rows in a row group of the tables: fixed, for the same bytes everywhere.
@@ -163,7 +166,10 @@ class Store:
                     (building / name).replace(self._folder / name)
             finally:
                 shutil.rmtree(building, ignore_errors=True)
-            shutil.rmtree(self._shards, ignore_errors=True)
+            # At once for whoever looks.
+            gone = self._folder / f"{_GONE}{os.getpid()}"
+            self._shards.rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
 
     def _build(self, jobs: Sequence[Job], kept: _Kept, manifest: dict[str, Any], building: Path) -> None:
         """Writes the tables and the manifest to `building`, a group of jobs at a time."""
@@ -234,6 +240,8 @@ class Store:
             self._check(points, seeds, same_version=version == _cwnd.__version__)
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise error(self._shown, "not writable")
+        for gone in self._folder.glob(f"{_GONE}*"):
+            shutil.rmtree(gone, ignore_errors=True)
 
     def prepare(self, seeds: Sequence[range]) -> None:
         """Says whose shards will follow; there are runs to do."""

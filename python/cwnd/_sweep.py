@@ -201,11 +201,12 @@ def work(
     store = Store(folder, plan.points, seeds)
     ran = found = 0
     failures: list[Failure] = []
+    broken: set[str] = set()
 
     def go(asked: list[Job], mine: list[Job]) -> None:
         nonlocal ran, found
         done = store.done()
-        missing = [job for job in mine if job.key not in done]
+        missing = [job for job in mine if job.key not in done and job.key not in broken]
         if not ran:
             found = sum(job.key in done for job in mine)
         if not missing:
@@ -230,6 +231,7 @@ def work(
             nonlocal here
             job = missing[index]
             here += 1
+            broken.add(job.key)
             failures.append(Failure(plan.points[job.point].told["name"], job.seed, one_line(reason)))
             tell()
 
@@ -247,12 +249,10 @@ def work(
         go(asked, asked if shard is None else asked[shard[0] :: shard[1]])
     else:
         asked = _until(plan, store, until, limit, lambda jobs: go(jobs, jobs))
-    unfinished = {(failure.scenario, failure.seed) for failure in failures}
     complete = True
     if shard is not None:
         done = store.done()
-        names = [point.told["name"] for point in plan.points]
-        complete = all(job.key in done or (names[job.point], job.seed) in unfinished for job in asked)
+        complete = all(job.key in done or job.key in broken for job in asked)
     if complete and not (ran == 0 and not failures and store.is_complete(asked)):
         store.finish(asked, _manifest(plan, asked, failures, command))
     return Outcome(len(plan.points), len(asked), ran, failures, complete, time.monotonic() - begin)

@@ -197,6 +197,8 @@ def _sweep_command(
                     command=["cwnd", *sys.argv[1:]],
                 )
         except KeyboardInterrupt:
+            if not last.total:
+                raise
             kept = f"{last.done - last.failed:,} of {last.total:,} runs are kept in {one_line(out)}"
             print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
             raise click.exceptions.Exit(130) from None
