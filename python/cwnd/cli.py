@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import re
@@ -260,11 +261,13 @@ def _results(directory: str, csv: str | None, table: str, as_json: bool) -> None
 def _report(directory: str, out: str | None) -> None:
     """Write one self-contained HTML page: figures, tables, scenario, where it comes from."""
     results = Results.load(directory)
-    from cwnd import _report
-
+    try:
+        page = importlib.import_module("cwnd._report")
+    except ModuleNotFoundError:
+        raise error("", "this build has no reports; 'cwnd results' draws the figures") from None
     path = Path(directory) / "report.html" if out is None else Path(out)
     try:
-        _report.write(results, path)
+        page.write(results, path)
     except OSError as failed:
         raise os_error(one_line(str(path)), failed) from None
     click.echo(f"Written to {one_line(str(path))}")
