@@ -33,16 +33,15 @@ def bdp_pkts(scenario: dict[str, Any]) -> float:
     return float(rate_bps * rtt_ms(scenario) / 8e3 / packet_bytes)
 
 
-def shared_facts(scenarios: Sequence[dict[str, Any]], *, with_buffer: bool = True) -> list[str]:
+def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
     """What all the scenarios have in common, a few words each."""
 
     def facts(scenario: dict[str, Any]) -> list[str]:
         rate_bps, buffer, per = bottleneck(scenario)
         flows = len(scenario["flows"])
         told = [f"{flows} flow{'s' * (flows != 1)}", rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
-        if with_buffer:
-            told.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
-            told.append(f"PER {exponent(per)}" if per else "no random loss")
+        told.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
+        told.append(f"PER {exponent(per)}" if per else "no random loss")
         return [*told, f"{scenario['flows'][0]['stack']['profile']} stack"]
 
     each = [facts(scenario) for scenario in scenarios]
@@ -62,3 +61,23 @@ def exponent(number: float) -> str:
     text = f"{number:e}" if 0 < abs(number) < 1e-3 else f"{number:g}"
     mantissa, e, power = text.partition("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(power)}" if e else text
+
+
+def digits(number: float | None) -> str:
+    """Four digits, or all of the whole part."""
+    if number is None:
+        return "-"
+    return f"{number:.0f}" if abs(number) >= 1000 else exponent(float(f"{number:.4g}"))
+
+
+def estimate(row: dict[str, Any] | None, scale: float) -> str:
+    """A row of the summary: its mean and, with more than one run, half the width of its interval."""
+    if row is None:
+        return "-"
+    mean = digits(row["mean"] * scale)
+    if row["ci95_high"] is None:
+        return mean
+    half = (row["ci95_high"] - row["mean"]) * scale
+    if half < 1e-9 * abs(row["mean"] * scale):  # equal runs, but for rounding
+        half = 0.0
+    return f"{mean} ± {exponent(float(f'{half:.2g}'))}"

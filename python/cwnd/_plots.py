@@ -1,109 +1,127 @@
-"""Figures. One look per algorithm in all of them: colour, line and marker, told apart in grey too."""
+"""Figures."""
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import matplotlib as mpl
 import polars as pl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from cwnd import _plots_swept
+from cwnd._cwnd import Error
 from cwnd._errors import error
-from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, exponent, shared_facts
-from cwnd._scenario import algorithms
+from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, shared_facts
+from cwnd._looks import (
+    GREY,
+    STYLE,
+    Look,
+    algorithm_names,
+    handle,
+    legend,
+    looks,
+    mark,
+    new_figure,
+    note,
+    plain,
+)
+from cwnd._points import METRICS, metric_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cwnd._results import Results
 
-#: Okabe and Ito's colours, made for every kind of colour vision, without the yellow.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_LINES = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-_GREY = "#666666"
-
-_STYLE: Any = {
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.1,
-    "lines.markersize": 4.5,
-    "legend.frameon": False,
-    "figure.titlesize": 10,
-    "figure.constrained_layout.use": True,
-    "path.simplify_threshold": 0.2,
-    "svg.hashsalt": "cwnd",  # the same figure is the same bytes
-}
-
 _PANELS_MAX = 8
 
 
-class Look(NamedTuple):
-    colour: str
-    line: Any
-    marker: str
-
-
-class _Figure(Figure):
-    """A figure that a notebook shows without further ado."""
-
-    def _repr_png_(self) -> bytes:
-        image = io.BytesIO()
-        with mpl.rc_context(_STYLE):
-            self.savefig(image, format="png", dpi=150)
-        return image.getvalue()
-
-
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each algorithm: by its place in the registry, for others in the order of `names`."""
-    known = [algorithm["name"] for algorithm in algorithms()]
-    others = [name for name in dict.fromkeys(names) if name not in known]
-
-    def look(index: int) -> Look:
-        return Look(
-            _COLOURS[index % len(_COLOURS)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
-        )
-
-    return {name: look(index) for index, name in enumerate(known + others)}
-
-
 def draw(
-    kind: str, results: Results, names: Sequence[str] | None, seed: int | None, title: str | None
+    kind: str,
+    results: Results,
+    names: Sequence[str] | None,
+    seed: int | None,
+    title: str | None,
+    *,
+    metric: str | None = None,
+    over: Sequence[str] | None = None,
 ) -> Figure:
+    """One of `KINDS`. `metric` and `over`, swept keys, are for "lines" and "heatmap"."""
+    if kind not in KINDS:
+        raise error("kind", f"{kind!r} is not a figure; there are {', '.join(KINDS)}")
+    if kind not in ("lines", "heatmap") and (metric is not None or over is not None):
+        raise error("metric" if metric is not None else "over", f"not for {kind!r}")
+    if metric is not None and metric not in METRICS:
+        raise error("metric", f"{metric!r} is not in the summary; there are {', '.join(METRICS)}")
     scenarios = _chosen(results, names)
-    with mpl.rc_context(_STYLE):
-        if kind == "throughput-buffer":
-            figure = _throughput_buffer(results, scenarios)
-            heading = r"$\bf{Throughput\ against\ buffer}$"
-        else:
-            figure = _over_time(_SERIES[kind], results, scenarios, seed)
-            heading = _SERIES[kind].heading.replace(" ", r"\ ").join((r"$\bf{", "}$"))
-        shared = ", ".join(shared_facts(scenarios, with_buffer=kind != "throughput-buffer"))
-        figure.suptitle(title if title is not None else heading + (f"\n{shared}" if shared else ""))
+    with _style():
+        figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
+        shared = plain(", ".join(shared_facts(scenarios)))
+        if title is None:
+            bold = heading.replace(" ", r"\ ").join((r"$\bf{", "}$"))
+            figure.suptitle(bold + (f"\n{shared}" if shared else ""))
+        elif title:
+            figure.suptitle(title)
         return figure
+
+
+def applicable(results: Results) -> list[str]:
+    """The kinds that this result has something for."""
+    kinds = []
+    scenarios = results.scenarios
+    if 0 < len(scenarios) <= _PANELS_MAX and results.samples.height:
+        by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
+        queues = results.samples["queue_pkts"].null_count() < results.samples.height
+        kinds = ["cwnd"] + ["throughput"] * by_interval + ["queue"] * queues
+    if len(scenarios) < 2:
+        return kinds
+    if len({buffer for _, buffer, _ in map(bottleneck, scenarios)}) > 1 and _refuses_not(
+        lambda: _plots_swept.check_throughput_buffer(results, scenarios)
+    ):
+        kinds.append("throughput-buffer")
+    for kind, check in _plots_swept.CHECKS.items():
+        if kind == "lines" and "throughput-buffer" in kinds:
+            continue  # the same figure
+        if _refuses_not(lambda check=check: check(results, scenarios)):  # type: ignore[misc]
+            kinds.append(kind)
+    return kinds
 
 
 def write(figure: Figure, path: Path) -> None:
     """Writes the figure without a date in it."""
-    ending = path.suffix.lower()
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with mpl.rc_context(_STYLE):
-        figure.savefig(path, dpi=200, metadata=undated.get(ending))
+    _save(figure, path, path.suffix.lower().removeprefix("."))
+
+
+def write_svg(figure: Figure, file: IO[bytes]) -> None:
+    """The figure as SVG, without a date in it."""
+    _save(figure, file, "svg")
+
+
+def _save(figure: Figure, to: Path | IO[bytes], form: str) -> None:
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with _style():
+        figure.savefig(to, dpi=200, metadata=undated.get(form), format=None if isinstance(to, Path) else form)
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ ")  # a name in a script that the font lacks
+        yield
+
+
+def _refuses_not(check: Callable[[], object]) -> bool:
+    try:
+        check()
+    except Error:
+        return False
+    return True
 
 
 def _chosen(results: Results, names: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -115,6 +133,32 @@ def _chosen(results: Results, names: Sequence[str] | None) -> list[dict[str, Any
     if not chosen:
         raise error("scenarios", "an empty list; there is nothing to draw")
     return chosen
+
+
+def _drawn(
+    kind: str,
+    results: Results,
+    scenarios: list[dict[str, Any]],
+    seed: int | None,
+    metric: str,
+    over: Sequence[str] | None,
+) -> tuple[Figure, str]:
+    """The figure and its heading."""
+    of = metric_of(metric).name
+    of = of[0].upper() + of[1:]
+    if kind in _SERIES:
+        return _over_time(_SERIES[kind], results, scenarios, seed), _SERIES[kind].heading
+    if kind == "throughput-buffer":
+        return _plots_swept.throughput_buffer(results, scenarios), "Throughput against buffer"
+    if kind == "lines":
+        figure, axes = _plots_swept.lines(results, scenarios, metric, over)
+        return figure, f"{of} against {axes[0].name}"
+    if kind == "heatmap":
+        figure, axes = _plots_swept.heatmap(results, scenarios, metric, over)
+        return figure, f"{of} over {axes[0].name} and {axes[1].name}"
+    if kind == "cdf":
+        return _plots_swept.cdf(results, scenarios), "Throughput of the flows"
+    return _plots_swept.throughput_delay(results, scenarios), "Throughput against delay"
 
 
 class Panel(NamedTuple):
@@ -141,10 +185,9 @@ def _over_time(series: Series, results: Results, scenarios: list[dict[str, Any]]
     columns = 1 if len(scenarios) <= 3 else 2
     rows = math.ceil(len(scenarios) / columns)
     height = 3.2 if rows == 1 else 0.9 + 1.75 * rows
-    figure = _Figure(figsize=(7.2, height))
-    FigureCanvasAgg(figure)
+    figure = new_figure(7.2, height)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    look = looks(flow["cca"]["name"] for scenario in scenarios for flow in scenario["flows"])
+    look = looks(algorithm_names(results.scenarios))
     entries: dict[str, Line2D] = {}
     for index, scenario in enumerate(scenarios):
         axes = grid[index // columns][index % columns]
@@ -155,9 +198,9 @@ def _over_time(series: Series, results: Results, scenarios: list[dict[str, Any]]
         series.draw(Panel(axes, scenario, chosen, look))
         ccas = list(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"]))
         if len(scenarios) > 1:
-            axes.set_title(scenario["name"])
+            axes.set_title(plain(scenario["name"]))
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
-            entries |= {_flows_label(scenario, cca): _handle(look[cca], len(ccas) > 1) for cca in ccas}
+            entries |= {_flows_label(scenario, cca): handle(look[cca], len(ccas) > 1) for cca in ccas}
         axes.set_xlim(0, max(one["duration_ns"] for one in scenarios) / 1e9)
         axes.set_ylim(bottom=0)
         axes.margins(y=0.08)
@@ -169,7 +212,7 @@ def _over_time(series: Series, results: Results, scenarios: list[dict[str, Any]]
     for axes in grid.flat[len(scenarios) :]:
         axes.set_visible(False)
     if entries and series.column != "queue_pkts":
-        _legend(figure, entries)
+        legend(figure, entries)
     return figure
 
 
@@ -197,36 +240,26 @@ def _draw_cwnd(panel: Panel) -> None:
     if len(panel.scenario["flows"]) == 1:
         _, buffer, _ = bottleneck(panel.scenario)
         bdp = bdp_pkts(panel.scenario)
-        _mark(panel.axes, bdp, "BDP")
+        mark(panel.axes, bdp, "BDP")
         if buffer is not None and buffer > 0.08 * bdp:
-            _mark(panel.axes, bdp + buffer, "BDP + buffer")
+            mark(panel.axes, bdp + buffer, "BDP + buffer")
 
 
 def _draw_throughput(panel: Panel) -> None:
     _draw_flows(panel, "throughput_mbps")
     rate, _, _ = bottleneck(panel.scenario)
-    _mark(panel.axes, rate / 1e6, "link rate")
+    mark(panel.axes, rate / 1e6, "link rate")
     if len(panel.scenario["flows"]) > 1:
         total = panel.samples.group_by("time_s").agg(pl.col("throughput_mbps").sum()).sort("time_s")
         panel.axes.plot(
             total["time_s"].to_numpy(),
             total["throughput_mbps"].to_numpy(),
-            color=_GREY,
+            color=GREY,
             linewidth=1,
             zorder=1,
         )
         last = float(total["throughput_mbps"].tail(max(1, total.height // 5)).mean() or 0)  # type: ignore[arg-type]
-        panel.axes.annotate(
-            "all flows",
-            (1, last),
-            xycoords=panel.axes.get_yaxis_transform(),
-            xytext=(4, -9 if last > 0.9 * rate / 1e6 else 0),
-            textcoords="offset points",
-            color=_GREY,
-            fontsize=7.5,
-            va="center",
-            annotation_clip=False,
-        )
+        note(panel.axes, last, "all flows", drop=9 if last > 0.9 * rate / 1e6 else 0)
 
 
 def _draw_queue(panel: Panel) -> None:
@@ -242,7 +275,7 @@ def _draw_queue(panel: Panel) -> None:
         axes.plot(time, queue, color=shade, linewidth=1)
         axes.fill_between(time, queue, color=shade, alpha=0.15, linewidth=0)
         if told["buffer_pkts"] is not None:
-            _mark(axes, told["buffer_pkts"], "buffer")
+            mark(axes, told["buffer_pkts"], "buffer")
 
 
 _SERIES = {
@@ -250,112 +283,13 @@ _SERIES = {
     "throughput": Series("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
     "queue": Series("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),
 }
-
-
-def _throughput_buffer(results: Results, scenarios: list[dict[str, Any]]) -> Figure:
-    means = {
-        row["scenario"]: row for row in results.summary.filter(metric="throughput_mbps").iter_rows(named=True)
-    }
-    lines: dict[float, dict[str, dict[int, dict[str, Any]]]] = {}
-    for scenario in scenarios:
-        _, buffer, per = bottleneck(scenario)
-        if buffer is None:
-            continue
-        points = lines.setdefault(per, {}).setdefault(_algorithms_label(scenario), {})
-        if buffer in points:
-            raise error(
-                "scenarios",
-                f"{_algorithms_label(scenario)}, buffer {buffer}, PER {exponent(per)}: twice; choose one",
-            )
-        points[buffer] = means[scenario["name"]]
-    if not lines:
-        raise error("scenarios", "no bottleneck has a limited buffer; there is nothing to draw")
-    labels = list(dict.fromkeys(label for of in lines.values() for label in of))
-    look = looks(labels)
-    figure = _Figure(figsize=(max(5.2, 0.9 + 3.1 * len(lines)), 3.6))
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
-    for axes, (per, of) in zip(grid, sorted(lines.items()), strict=True):
-        for label, points in of.items():
-            _draw_points(axes, dict(sorted(points.items())), look[label])
-        buffers = sorted({buffer for points in of.values() for buffer in points})
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_locator(FixedLocator(buffers))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.tick_params(axis="x", rotation=45 if len(buffers) > 5 else 0)
-        axes.set_xlabel("buffer (packets)")
-        if len(lines) > 1:
-            axes.set_title("no random loss" if per == 0 else f"PER {exponent(per)}")
-    grid[0].set_ylim(bottom=0)
-    grid[0].set_ylabel("throughput (Mbit/s)")
-    rates = {bottleneck(scenario)[0] for scenario in scenarios}
-    if len(rates) == 1:
-        rate = rates.pop() / 1e6
-        for axes in grid:
-            axes.axhline(rate, color=_GREY, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
-        grid[-1].annotate(
-            "link rate",
-            (1, rate),
-            xycoords=grid[-1].get_yaxis_transform(),
-            xytext=(4, 0),
-            textcoords="offset points",
-            color=_GREY,
-            fontsize=7.5,
-            va="center",
-            annotation_clip=False,
-        )
-    handles = {label: _handle(look[label], True, look[label].marker) for label in labels}
-    _legend(figure, handles)
-    return figure
-
-
-def _draw_points(axes: Axes, points: dict[int, dict[str, Any]], look: Look) -> None:
-    means = [row["mean"] for row in points.values()]
-    bars = None
-    if all(row["ci95_low"] is not None for row in points.values()):
-        bars = [
-            [row["mean"] - row["ci95_low"] for row in points.values()],
-            [row["ci95_high"] - row["mean"] for row in points.values()],
-        ]
-    axes.errorbar(
-        list(points), means, bars, color=look.colour, linestyle=look.line, marker=look.marker, capsize=2
-    )
-
-
-def _mark(axes: Axes, y: float, text: str) -> None:
-    """A thin line across, named at its right end."""
-    axes.axhline(y, color=_GREY, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
-    axes.annotate(
-        text,
-        (1, y),
-        xycoords=axes.get_yaxis_transform(),
-        xytext=(4, 0),
-        textcoords="offset points",
-        color=_GREY,
-        fontsize=7.5,
-        va="center",
-        annotation_clip=False,
-    )
-
-
-def _legend(figure: Figure, entries: dict[str, Line2D]) -> None:
-    figure.legend(
-        list(entries.values()), list(entries), loc="outside lower center", ncols=min(len(entries), 6)
-    )
-
-
-def _handle(look: Look, dashed: bool, marker: str | None = None) -> Line2D:
-    return Line2D([], [], color=look.colour, linestyle=look.line if dashed else "-", marker=marker)
+#: Every kind of figure: over time, then over the points of a sweep.
+KINDS = (*_SERIES, "throughput-buffer", *_plots_swept.CHECKS)
 
 
 def _flows_label(scenario: dict[str, Any], cca: str) -> str:
     count = sum(flow["cca"]["name"] == cca for flow in scenario["flows"])
     return cca if count == 1 else f"{cca} ({count} flows)"
-
-
-def _algorithms_label(scenario: dict[str, Any]) -> str:
-    return "+".join(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"]))
 
 
 def _shade(colour: str, index: int, count: int) -> tuple[float, float, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import re
@@ -18,8 +17,8 @@ import click
 
 from cwnd import CongestionControl, Error, Results, Scenario, __version__, _sweep, algorithms, dumbbell, run
 from cwnd._errors import error, one_line, os_error
-from cwnd._facts import exponent, rate, shared_facts
-from cwnd._results import check_target, write_figure
+from cwnd._facts import digits, estimate, exponent, rate, shared_facts
+from cwnd._results import check_target, read_manifest, write_figure
 from cwnd._scenario import algorithm
 
 if TYPE_CHECKING:
@@ -260,14 +259,12 @@ def _results(directory: str, csv: str | None, table: str, as_json: bool) -> None
 @click.option("--out", metavar="FILE", help="Where to.  [DIR/report.html]")
 def _report(directory: str, out: str | None) -> None:
     """Write one self-contained HTML page: figures, tables, scenario, where it comes from."""
+    from cwnd import _report
+
     results = Results.load(directory)
-    try:
-        page = importlib.import_module("cwnd._report")
-    except ModuleNotFoundError:
-        raise error("", "this build has no reports; 'cwnd results' draws the figures") from None
     path = Path(directory) / "report.html" if out is None else Path(out)
     try:
-        page.write(results, path)
+        _report.write(results, path, read_manifest(Path(directory)))
     except OSError as failed:
         raise os_error(one_line(str(path)), failed) from None
     click.echo(f"Written to {one_line(str(path))}")
@@ -491,7 +488,7 @@ def _sweep_bar() -> Iterator[Callable[[_sweep.Progress], None] | None]:
                 task,
                 completed=progress.done,
                 total=progress.total,
-                rate=f"{_digits(rate)}/s" if new else "",
+                rate=f"{digits(rate)}/s" if new else "",
                 failures=f"{progress.failed} failed" if progress.failed else "",
             )
 
@@ -534,10 +531,7 @@ def _print_swept(results: Results) -> None:
     for told in results._told:
         summary = told["summary"]
         cells = [_swept_value(told["values"].get(key)) for key in keys] or [told["scenario"]["name"]]
-        numbers = [
-            _estimate(summary[metric], scale) if metric in summary else "-"
-            for metric, (_, scale) in columns.items()
-        ]
+        numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in columns.items()]
         table.add_row(*cells, str(len(told["seeds"])), *numbers)
     _console().print(table, markup=False)
 
@@ -608,7 +602,7 @@ def _print_results(results: Results) -> None:
         name = scenario["name"]
         rows = {row["metric"]: row for row in results.summary.filter(scenario=name).iter_rows(named=True)}
         cells = [
-            _digits(p95_of[name]) if metric == "p95_rtt_ms" else _estimate(rows[metric], scale)
+            digits(p95_of[name]) if metric == "p95_rtt_ms" else estimate(rows[metric], scale)
             for metric, (_, scale) in columns.items()
         ]
         table.add_row(name, *cells)
@@ -647,30 +641,14 @@ def _flow_table(flows: pl.DataFrame) -> Table:
             row["mean_cwnd_pkts"],
             row["timeouts"],
         ]
-        table.add_row(str(row["flow"]), row["cca"], *map(_digits, cells))
+        table.add_row(str(row["flow"]), row["cca"], *map(digits, cells))
     return table
-
-
-def _estimate(row: dict[str, Any], scale: float) -> str:
-    if row["ci95_high"] is None:
-        return _digits(row["mean"] * scale)
-    half = (row["ci95_high"] - row["mean"]) * scale
-    if half < 1e-12 * abs(row["mean"] * scale):  # equal runs, but for rounding
-        half = 0
-    return f"{_digits(row['mean'] * scale)} ± {exponent(float(f'{half:.2g}'))}"
-
-
-def _digits(number: float | None) -> str:
-    """Four digits, or all of the whole part."""
-    if number is None:
-        return "-"
-    return f"{number:.0f}" if abs(number) >= 1000 else exponent(float(f"{number:.4g}"))
 
 
 def _print_scenario(told: dict[str, Any]) -> None:
     samples = told["samples"]
     if isinstance(samples, dict):
-        samples = f"every {_digits(samples['interval']['interval_ns'] / 1e9)} s"
+        samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s"
     seeds = f"seed {told['seed']}"
     if told["repeat"] > 1:
         seeds = f"seeds {told['seed']} to {told['seed'] + told['repeat'] - 1}"
@@ -684,17 +662,17 @@ def _print_scenario(told: dict[str, Any]) -> None:
         ">buffer BDP",
         ">buffer ms",
         ">PER",
-        title=f"{told['name']}: {_digits(told['duration_s'])} s, {seeds}, samples {samples}",
+        title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}",
     )
     for link in told["links"]:
         links.add_row(
             link["name"],
             str(link["count"]),
             rate(link["rate_bps"]),
-            _digits(link["delay_ms"]),
+            digits(link["delay_ms"]),
             "unlimited" if link["buffer_pkts"] is None else str(link["buffer_pkts"]),
-            _digits(link["buffer_bdp"]),
-            _digits(link["buffer_ms"]),
+            digits(link["buffer_bdp"]),
+            digits(link["buffer_ms"]),
             exponent(link["per"]),
         )
     console.print(links)
@@ -710,8 +688,8 @@ def _print_scenario(told: dict[str, Any]) -> None:
             _span(group["start_s"]),
             _span(group["stop_s"]),
             f"{group['payload_bytes']} + {group['packet_bytes'] - group['payload_bytes']}",
-            _digits(group["rtt_ms"]),
-            _digits(group["bdp_pkts"]),
+            digits(group["rtt_ms"]),
+            digits(group["bdp_pkts"]),
             group["bottleneck"],
             f"{stack['profile']}, {stack['recovery']}",
         )
@@ -724,5 +702,5 @@ def _print_scenario(told: dict[str, Any]) -> None:
 
 
 def _span(ends: list[float]) -> str:
-    first, last = map(_digits, ends)
+    first, last = map(digits, ends)
     return first if first == last else f"{first}..{last}"

@@ -55,7 +55,7 @@ def test_what_is_saved_is_loaded(results: cwnd.Results, tmp_path: Path) -> None:
 def test_several_scenarios_are_saved_and_loaded(sweep: cwnd.Results, tmp_path: Path) -> None:
     sweep.save(tmp_path / "out")
     assert cwnd.Results.load(tmp_path / "out").to_json() == sweep.to_json()
-    kinds = ("throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay")
+    kinds = ("throughput-buffer", "heatmap", "cdf", "throughput-delay")
     figures = [f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg")]
     assert names(tmp_path / "out") == sorted([*TABLES, *figures])
 

@@ -1,0 +1,134 @@
+"""Figures of sweeps and the page that holds them."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import cwnd
+from cwnd import _plots, _report
+
+MANIFEST = {"cwnd": "0", "command": ["cwnd", "sweep"], "platform": "p", "python": "3", "host": "h"}
+
+
+@pytest.fixture(scope="module")
+def grid() -> cwnd.Results:
+    """Two algorithms, three buffers, two error rates, three seeds."""
+    return cwnd.run(
+        [
+            cwnd.dumbbell(
+                cca,
+                rate="20 Mbps",
+                delay="10 ms",
+                buffer=buffer,
+                per=per,
+                duration="2 s",
+                samples="off",
+                repeat=3,
+                name=f"{cca}, {buffer}, {per}",
+            )
+            for cca, buffer, per in product(("reno", "cubic"), (10, 20, 40), (0, 1e-3))
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", ["throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay"])
+def test_every_figure_of_a_sweep_is_drawn_and_has_the_same_bytes_again(
+    grid: cwnd.Results, tmp_path: Path, kind: str
+) -> None:
+    for ending in ("svg", "png", "pdf"):
+        for name in ("one", "two"):
+            grid.plot(kind, tmp_path / f"{name}.{ending}")
+        assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_an_algorithm_has_one_colour_in_all_figures(grid: cwnd.Results) -> None:
+    colours = {
+        kind: {
+            text.get_text().partition(" ")[0]: line.get_color()
+            for legend in grid.plot(kind).legends
+            for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True)
+        }
+        for kind in ("throughput-buffer", "lines", "cdf", "throughput-delay")
+    }
+    assert len({json.dumps(told, sort_keys=True) for told in colours.values()}) == 1
+    assert set(colours["cdf"]) == {"reno", "cubic"}
+
+
+def test_lines_hold_the_means_and_intervals_of_the_summary(grid: cwnd.Results) -> None:
+    (panel, _) = grid.plot("lines").axes
+    reno = next(line for line in panel.get_lines() if len(line.get_xdata()) == 3)
+    summary = grid.summary.filter(metric="throughput_mbps")
+    expected = [summary.filter(scenario=f"reno, {buffer}, 0")["mean"].item() for buffer in (10, 20, 40)]
+    assert list(reno.get_xdata()) == [10, 20, 40]
+    assert list(reno.get_ydata()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["lines", "heatmap", "throughput-buffer", "cdf"])
+def test_a_single_run_has_no_figure_of_a_sweep(kind: str) -> None:
+    one = cwnd.run(cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", buffer=10, duration="1 s"))
+    assert kind not in _plots.applicable(one)
+
+
+class Page(HTMLParser):
+    """Open elements, images and texts of a page; every element must be closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.sources: list[str] = []
+        self.rows = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+        self.rows += tag == "tr"
+        if tag not in ("meta", "link", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_report_is_one_page_that_needs_nothing_from_elsewhere(grid: cwnd.Results, tmp_path: Path) -> None:
+    _report.write(grid, tmp_path / "report.html", MANIFEST)
+    text = (tmp_path / "report.html").read_text()
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert len(page.sources) == 1 + len(grid.plots())
+    assert all(source.startswith("data:") for source in page.sources)
+    assert "<script" not in text
+    assert page.rows == 1 + 12 + 1 + 36
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_names_in_a_report_are_texts(tmp_path: Path) -> None:
+    hostile = '<script>alert(1)</script> & "quotes"'
+    scenario = cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", buffer=10, duration="1 s", name=hostile)
+    _report.write(cwnd.run(scenario), tmp_path / "report.html", {**MANIFEST, "command": [hostile]})
+    text = (tmp_path / "report.html").read_text()
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
+    results = cwnd.run(
+        [
+            cwnd.dumbbell(
+                cca, rate="5 Mbps", delay="5 ms", buffer=buffer, per=per, duration="200 ms", samples="off",
+                repeat=5, name=f"{cca} {buffer} {per}",
+            )
+            for cca, buffer, per in product(
+                ("reno", "cubic", "compound", "elastic"), range(10, 170, 20), (0, 1e-3, 1e-2)
+            )
+        ]
+    )  # fmt: skip
+    _report.write(results, tmp_path / "report.html", MANIFEST)
+    text = (tmp_path / "report.html").read_text()
+    assert len(text) < 5_000_000
+    assert re.search(r"300 of 480 rows", text)
