@@ -88,7 +88,8 @@ def gate(
 ) -> list[Verdict]:
     """Whether `candidate` is shown to be no worse than `baseline` by more than `margin`, point by point.
 
-    A point is a scenario; both results hold the same ones, by name, with the same seeds. Its differences seed
+    A point is a scenario; both results hold the same ones with the same seeds, by their swept values if they
+    are sweeps, else by name. Its differences seed
     by seed, relative to the baseline's mean, have a mean with a two-sided 95 % interval (Student's t):
 
     - ok: the whole interval is better than `-margin`. A point that is worse by the margin or more passes with
@@ -256,15 +257,23 @@ def _holm(p_values: Sequence[float]) -> list[bool]:
 
 
 def _per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
-    """The metric by scenario and seed."""
+    """The metric by point and seed."""
     table, columns, of_run, _, _ = _METRICS[metric]
+    point = _point_names(results)
     rows: dict[str, dict[int, list[tuple[float, ...]]]] = {}
     for scenario, seed, *row in getattr(results, table).select("scenario", "seed", *columns).iter_rows():
         rows.setdefault(scenario, {}).setdefault(seed, []).append(tuple(row))
     return {
-        scenario: {seed: of_run(*zip(*run, strict=True)) for seed, run in runs.items()}
+        point[scenario]: {seed: of_run(*zip(*run, strict=True)) for seed, run in runs.items()}
         for scenario, runs in rows.items()
     }
+
+
+def _point_names(results: Results) -> dict[str, str]:
+    """What each scenario is called: by its swept values, which do not depend on the file's name."""
+    names = [scenario["name"] for scenario in results.scenarios]
+    swept = [", ".join(f"{key} = {value}" for key, value in values.items()) for values in results.values]
+    return dict(zip(names, swept if all(swept) else names, strict=True))
 
 
 def _pairs(baseline: dict[str, dict[int, float]], candidate: dict[str, dict[int, float]]) -> dict[str, Pair]:
