@@ -169,4 +169,13 @@ static inline void cc_additive_increase(struct cc_window *w, u32 per, u32 acked)
 	}
 }
 
+/* Reno's growth: slow start, then one segment per window acknowledged (RFC 5681, 3.1). */
+static inline void cc_reno_growth(struct cc_window *w, u32 acked)
+{
+	if (cc_in_slow_start(w))
+		acked = cc_slow_start(w, acked);
+	if (acked)
+		cc_additive_increase(w, w->cwnd, acked);
+}
+
 #endif /* CC_H */

@@ -42,17 +42,9 @@ CC_CHECK_STATE(discrete);
 static inline void discrete_cong_avoid(struct discrete *ca, const struct discrete_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked;
-
 	(void)ca;
-	if (!cc_cwnd_limited(a) && p->cut != DISCRETE_RAW)
-		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
-	cc_additive_increase(w, w->cwnd, acked);
+	if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
+		cc_reno_growth(w, a->acked);
 }
 
 static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_params *p,

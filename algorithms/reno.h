@@ -29,18 +29,10 @@ CC_CHECK_STATE(reno);
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked;
-
 	(void)ca;
 	(void)p;
-	if (!cc_cwnd_limited(a))
-		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
-	cc_additive_increase(w, w->cwnd, acked);
+	if (cc_cwnd_limited(a))
+		cc_reno_growth(w, a->acked);
 }
 
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,

@@ -103,8 +103,8 @@ def gate(
     The verdicts come in the order of the baseline's scenarios, each with its line for people.
 
     Args:
-        metric: throughput, goodput, jain, utilization (more is better); loss, rtt (less is better); as in
-            `Results.summary`.
+        metric: throughput, goodput (sums of the flows' own), jain, utilization: more is better; loss, rtt:
+            less is better. The last four as in `Results.summary`.
         margin: As a fraction of the baseline's mean; from 0 to 1.
 
     Raises:
