@@ -19,6 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 import cwnd
+from cwnd import _plots
 from cwnd._facts import exponent
 
 HERE = Path(__file__).parent
@@ -184,7 +185,7 @@ def draw(grid: cwnd.Results, traces: cwnd.Results, published: dict, out: Path) -
             axes.plot(BUFFERS, points, "x", color="black", markersize=5, markeredgewidth=0.8, zorder=4)
     for name, figure in (("fig7", fig7), ("fig10", fig10)):
         for ending in ("png", "svg"):
-            figure.savefig(out / f"{name}.{ending}")
+            _plots.write(figure, out / f"{name}.{ending}")
 
 
 if __name__ == "__main__":
