@@ -18,17 +18,24 @@
  *     void set_state(ca, p, w, a, state) the stack enters CC_OPEN ... CC_LOSS
  *     void cwnd_event(ca, p, w, a, ev)   CC_TX_START ...
  *     u32  undo_cwnd(ca, p, w, a)        the last reduction was spurious: the cwnd to restore
+ *     void cong_control(ca, p, w, a)     every ACK: set cwnd and pacing_rate
  *
  * with  struct NAME *ca, const struct NAME_params *p, struct cc_window *w, const struct cc_ack *a.
  *
- * An ACK: pkts_acked; then, except in CC_CWR and CC_RECOVERY, cong_avoid.
+ * An ACK: pkts_acked; then, except in CC_CWR and CC_RECOVERY, cong_avoid. With cong_control the
+ * stack calls that instead, in every state and after any set_state of the same ACK, and sets
+ * cwnd itself only at a timeout.
  * Fast retransmit: ssthresh, set_state(CC_RECOVERY), the stack lowers cwnd; when the repair is
  * done, cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
  * Timeout: ssthresh, unless a fast retransmit already answered losses of the same window;
  * cwnd_event(CC_RTO), the stack sets cwnd to 1, set_state(CC_LOSS).
+ * Congestion experienced (CC_ECE): ssthresh, set_state(CC_CWR), the stack lowers cwnd; a window
+ * later cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
+ * Nothing in flight for longer than the RTO: cwnd_event(CC_CWND_RESTART), then the stack lowers
+ * cwnd. The first segment sent while nothing is in flight: cwnd_event(CC_TX_START).
  *
- * cong_avoid and ssthresh are mandatory. A hook left out has the kernel's default:
- * undo_cwnd restores prior_cwnd, the others do nothing.
+ * ssthresh and one of cong_avoid and cong_control are mandatory. A hook left out has the
+ * kernel's default: undo_cwnd restores prior_cwnd, the others do nothing.
  *
  * Rules, so that one text compiles for the host, for a module and for the BPF verifier:
  * u32, u64 and s64 only; no floating point; no loop or recursion whose branches depend on
@@ -64,6 +71,13 @@ struct cc_window {
 struct cc_ack {
 	u64 now_us;          /* any monotonic clock */
 	u64 delivered;       /* segments delivered so far, in order or SACKed */
+	/*
+	 * The delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), only for
+	 * algorithms with cong_control: rate_delivered segments arrived in rate_interval_us.
+	 */
+	u64 rate_prior_delivered; /* delivered when the newest segment acknowledged here was sent */
+	u32 rate_delivered;
+	u32 rate_interval_us;     /* 0: no sample */
 	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
 	u32 srtt_us;         /* smoothed RTT, RFC 6298; 0: no sample yet */
 	u32 min_rtt_us;      /* smallest sample of the connection; 0: no sample yet */
@@ -72,9 +86,10 @@ struct cc_ack {
 	u32 prior_in_flight; /* segments in flight before this ACK */
 	u32 in_flight;       /* and after it */
 	u32 snd_wnd;         /* receive window */
+	u32 mss;             /* bytes of payload in a segment */
 	u8 state;            /* enum cc_state */
 	u8 flags;            /* CC_CWND_LIMITED ... */
-	u8 reserved[6];
+	u8 reserved[2];
 };
 
 /* Values are the kernel's enum tcp_ca_state. */
@@ -87,6 +102,7 @@ enum cc_flags {
 	CC_CWND_LIMITED = 1, /* cwnd was what limited the sender: it may grow */
 	CC_APP_LIMITED = 2,  /* the application had nothing to send */
 	CC_ECE = 4,          /* the ACK echoes congestion experienced */
+	CC_RATE_APP_LIMITED = 8, /* the application limited the sender while the rate was sampled */
 };
 
 /*

@@ -16,6 +16,6 @@
 	CC(compound, "Compound TCP", 2006, "Tan, Song, Zhang, Sridharan, INFOCOM 2006", hybrid, published) \
 	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
-	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published)
+	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 
 #endif /* REGISTRY_H */

@@ -25,6 +25,7 @@ pub struct Entry {
     init: Option<Hook>,
     pkts_acked: Option<Hook>,
     cong_avoid: Option<Hook>,
+    cong_control: Option<Hook>,
     ssthresh: Option<HookU32>,
     undo_cwnd: Option<HookU32>,
     set_state: Option<HookU8>,
@@ -108,8 +109,18 @@ impl CongestionControl for Instance {
 
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
-        let hook = self.entry.cong_avoid.expect("cong_avoid is mandatory");
+        let hook = self.entry.cong_avoid.expect("cong_avoid is mandatory without cong_control");
         unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+    }
+
+    fn has_cong_control(&self) -> bool {
+        self.entry.cong_control.is_some()
+    }
+
+    fn cong_control(&mut self, w: &mut Window, a: &Ack) {
+        if let Some(hook) = self.entry.cong_control {
+            unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+        }
     }
 
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {

@@ -32,6 +32,13 @@ pub struct Ack {
     pub now_us: u64,
     /// Segments delivered so far, in order or SACKed.
     pub delivered: u64,
+    /// `delivered` when the newest segment that this ACK acknowledges was sent. The delivery rate sample is
+    /// only for algorithms with `cong_control`.
+    pub rate_prior_delivered: u64,
+    /// Segments that arrived in `rate_interval_us`.
+    pub rate_delivered: u32,
+    /// 0: no sample.
+    pub rate_interval_us: u32,
     /// This ACK's RTT sample; 0: none.
     pub rtt_us: u32,
     /// Smoothed RTT (RFC 6298); 0: no sample yet.
@@ -46,11 +53,13 @@ pub struct Ack {
     pub in_flight: u32,
     /// Receive window in segments.
     pub snd_wnd: u32,
+    /// Bytes of payload in a segment.
+    pub mss: u32,
     /// A [`State`].
     pub state: u8,
-    /// [`CWND_LIMITED`], [`APP_LIMITED`], [`ECE`].
+    /// [`CWND_LIMITED`], [`APP_LIMITED`], [`ECE`], [`RATE_APP_LIMITED`].
     pub flags: u8,
-    pub reserved: [u8; 6],
+    pub reserved: [u8; 2],
 }
 
 /// `cwnd` was what limited the sender: it may grow.
@@ -59,6 +68,8 @@ pub const CWND_LIMITED: u8 = 1;
 pub const APP_LIMITED: u8 = 2;
 /// The ACK echoes congestion experienced.
 pub const ECE: u8 = 4;
+/// The application limited the sender while the delivery rate was sampled.
+pub const RATE_APP_LIMITED: u8 = 8;
 
 /// `ssthresh` before the first loss.
 pub const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
@@ -92,6 +103,12 @@ pub trait CongestionControl: Send {
     fn pkts_acked(&mut self, _w: &mut Window, _a: &Ack) {}
     /// An ACK moves the left edge; `a.acked` segments arrived: grow.
     fn cong_avoid(&mut self, w: &mut Window, a: &Ack);
+    /// Does [`CongestionControl::cong_control`] take the place of `cong_avoid` and of the stack's reductions?
+    fn has_cong_control(&self) -> bool {
+        false
+    }
+    /// Every ACK, if there is this hook: sets `cwnd` and `pacing_rate`.
+    fn cong_control(&mut self, _w: &mut Window, _a: &Ack) {}
     /// A loss: the new ssthresh. The stack lowers `cwnd`.
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32;
     /// The sender enters `state`.
@@ -112,6 +129,12 @@ impl<T: CongestionControl + ?Sized> CongestionControl for Box<T> {
     }
     fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
         (**self).cong_avoid(w, a)
+    }
+    fn has_cong_control(&self) -> bool {
+        (**self).has_cong_control()
+    }
+    fn cong_control(&mut self, w: &mut Window, a: &Ack) {
+        (**self).cong_control(w, a)
     }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         (**self).ssthresh(w, a)

@@ -16,6 +16,7 @@ enum Happening {
         limited: bool,
         state: State,
         snd_wnd: u32,
+        rate: (u32, u32),
     },
     Loss,
     Timeout,
@@ -54,7 +55,9 @@ fn happening() -> impl Strategy<Value = Happening> {
     let rtt_us = prop_oneof![1 => Just(0), 6 => magnitude(TEN_MINUTES_US)];
     let acks = (1..60_u32, magnitude(LARGEST), magnitude(TEN_MINUTES_US), rtt_us, any::<bool>(), state)
         .prop_flat_map(|(count, acked, gap, rtt_us, limited, state)| {
-            magnitude(LARGEST).prop_map(move |snd_wnd| Happening::Acks {
+            let rate = prop_oneof![Just((0, 0)), (magnitude(LARGEST), magnitude(TEN_MINUTES_US))];
+            (magnitude(LARGEST), rate).prop_map(move |(snd_wnd, rate)| Happening::Acks {
+                rate,
                 count,
                 acked,
                 gap_us: u64::from(gap),
@@ -174,13 +177,13 @@ fn acks(
     happening: &Happening,
     allowance: &mut u64,
 ) -> Result<(), TestCaseError> {
-    let &Happening::Acks { count, acked, gap_us, rtt_us, limited, state, snd_wnd } = happening else {
+    let &Happening::Acks { count, acked, gap_us, rtt_us, limited, state, snd_wnd, rate } = happening else {
         unreachable!("the caller looked");
     };
     for _ in 0..count {
         let before = sender.w.cwnd;
         let acked = acked.clamp(1, before);
-        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd });
+        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate });
         let after = sender.w.cwnd;
         *allowance += 2 * u64::from(acked);
         if algorithm.name == "compound" {

@@ -35,7 +35,7 @@ static void lose(const struct cc_algorithm *alg, void *ca, const u32 *p, struct 
 		w->cwnd = 1;
 	if (alg->set_state)
 		alg->set_state(ca, p, w, a, state);
-	if (!timeout)
+	if (!timeout && !alg->cong_control)
 		w->cwnd = w->ssthresh;
 	w->cwnd_cnt = 0;
 }
@@ -66,7 +66,7 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 {
 	u64 state[CC_STATE_BYTES / 8] = { 0 };
 	struct cc_window w = { .cwnd = PICK(1, 2, 10, 1U << 31), .cwnd_clamp = 1U << 31 };
-	struct cc_ack a = { .delivered = PICK(0, 1) * 1000000000000ULL, .now_us = PICK(0, 1) * (1ULL << 62) };
+	struct cc_ack a = { .mss = PICK(1, 1448, 65535), .delivered = PICK(0, 1) * 1000000000000ULL, .now_us = PICK(0, 1) * (1ULL << 62) };
 	u32 i;
 
 	w.ssthresh = PICK(2, 100, CC_SSTHRESH_INFINITE);
@@ -80,7 +80,11 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 		a.prior_in_flight = w.cwnd;
 		a.in_flight = w.cwnd - a.acked;
 		a.snd_wnd = PICK(1, 50, 1U << 31);
-		a.flags = (u8)PICK(CC_CWND_LIMITED, CC_CWND_LIMITED, CC_APP_LIMITED);
+		a.lost = PICK(0, 0, 0, 1, 1U << 31);
+		a.rate_delivered = PICK(0, 1, 1000, 1U << 31);
+		a.rate_interval_us = PICK(0, 1, 100000, 600000000, 0xffffffff);
+		a.rate_prior_delivered = a.delivered - cc_min((u32)a.delivered, a.rate_delivered);
+		a.flags = (u8)PICK(CC_CWND_LIMITED, CC_CWND_LIMITED, CC_APP_LIMITED | CC_RATE_APP_LIMITED, CC_ECE);
 		a.state = (u8)PICK(CC_OPEN, CC_OPEN, CC_DISORDER, CC_RECOVERY, CC_LOSS);
 		if (a.rtt_us) {
 			a.srtt_us = a.rtt_us;
@@ -88,7 +92,9 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 			if (alg->pkts_acked)
 				alg->pkts_acked(state, p, &w, &a);
 		}
-		if (a.state != CC_RECOVERY)
+		if (alg->cong_control)
+			alg->cong_control(state, p, &w, &a);
+		else if (a.state != CC_RECOVERY)
 			alg->cong_avoid(state, p, &w, &a);
 		if (!w.cwnd || w.cwnd > w.cwnd_clamp) {
 			printf("%s: cwnd %u\n", alg->name, w.cwnd);

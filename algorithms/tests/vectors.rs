@@ -35,6 +35,7 @@ struct Step {
     limited: Option<bool>,
     state: Option<String>,
     snd_wnd: Option<u32>,
+    rate: Option<(u32, u32)>,
     #[serde(default)]
     loss: bool,
     #[serde(default)]
@@ -138,6 +139,7 @@ fn take(sender: &mut Sender, step: &Step) {
                 Some(other) => panic!("unknown state {other}"),
             },
             snd_wnd: step.snd_wnd.unwrap_or(SSTHRESH_INFINITE),
+            rate: step.rate.unwrap_or_default(),
         };
         (0..count).for_each(|_| sender.ack(&arrival));
     } else if step.loss {

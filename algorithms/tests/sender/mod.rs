@@ -19,12 +19,14 @@ pub struct Arrival {
     pub limited: bool,
     pub state: State,
     pub snd_wnd: u32,
+    /// The delivery rate sample: segments, and in how long; (0, 0): none.
+    pub rate: (u32, u32),
 }
 
 impl Sender {
     pub fn new(algorithm: Instance, cwnd: u32, ssthresh: u32, delivered: u64) -> Self {
         let w = Window { cwnd, ssthresh, cwnd_clamp: u32::MAX, ..Window::default() };
-        let a = Ack { now_us: 1_000_000, delivered, snd_wnd: SSTHRESH_INFINITE, ..Ack::default() };
+        let a = Ack { now_us: 1_000_000, delivered, snd_wnd: SSTHRESH_INFINITE, mss: 1448, ..Ack::default() };
         let mut sender = Self { algorithm, w, a };
         sender.algorithm.init(&mut sender.w, &sender.a);
         sender
@@ -35,6 +37,8 @@ impl Sender {
         a.now_us += arrival.gap_us;
         a.acked = arrival.acked;
         a.delivered += u64::from(arrival.acked);
+        (a.rate_delivered, a.rate_interval_us) = arrival.rate;
+        a.rate_prior_delivered = a.delivered.saturating_sub(u64::from(arrival.rate.0));
         a.prior_in_flight = self.w.cwnd;
         a.in_flight = self.w.cwnd.saturating_sub(arrival.acked);
         a.snd_wnd = arrival.snd_wnd;
@@ -46,7 +50,9 @@ impl Sender {
             a.min_rtt_us = if a.min_rtt_us == 0 { a.rtt_us } else { a.min_rtt_us.min(a.rtt_us) };
             self.algorithm.pkts_acked(&mut self.w, &self.a);
         }
-        if arrival.state != State::Recovery {
+        if self.algorithm.has_cong_control() {
+            self.algorithm.cong_control(&mut self.w, &self.a);
+        } else if arrival.state != State::Recovery {
             self.algorithm.cong_avoid(&mut self.w, &self.a);
         }
     }
@@ -57,7 +63,9 @@ impl Sender {
         let ssthresh = self.algorithm.ssthresh(&mut self.w, &self.a);
         self.algorithm.set_state(&mut self.w, &self.a, State::Recovery);
         self.w.ssthresh = ssthresh;
-        self.w.cwnd = ssthresh;
+        if !self.algorithm.has_cong_control() {
+            self.w.cwnd = ssthresh;
+        }
         self.w.cwnd_cnt = 0;
         self.event(Event::CompleteCwr);
         self.algorithm.set_state(&mut self.w, &self.a, State::Open);

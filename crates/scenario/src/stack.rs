@@ -39,7 +39,7 @@ const RECOVERIES: [(&str, Recovery); 3] =
     [("sack", Recovery::Sack), ("prr", Recovery::Prr), ("rate-halving", Recovery::RateHalving)];
 
 /// Parameters that a profile's own build of an algorithm has. What a scenario sets wins.
-const PARAMS: [(Profile, &str, &str, &str); 3] = [
+const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // CUBIC 2.1: its own cube root and clock, and beta = 819/1024.
     (Profile::Ns2, "cubic", "arithmetic", "ns2"),
     (Profile::Ns2, "cubic", "beta", "0.8"),
@@ -78,9 +78,9 @@ impl Profile {
     /// The parameters that this world's build of `algorithm` has.
     pub fn params(self, algorithm: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
         PARAMS
-            .into_iter()
+            .iter()
             .filter(move |(profile, name, ..)| *profile == self && *name == algorithm)
-            .map(|(_, _, param, value)| (param, value))
+            .map(|&(_, _, param, value)| (param, value))
     }
 
     fn stack(self, timestamps: bool, algorithm: &str) -> Stack {
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn every_parameter_of_a_profile_is_one_of_its_algorithm() {
-        for (profile, name, param, value) in PARAMS {
+        for &(profile, name, param, value) in PARAMS {
             let algorithm = cwnd_algorithms::find(name).unwrap();
             let set = algorithm.set(&mut algorithm.defaults(), param, value);
             assert_eq!(set, Ok(()), "{profile:?} {name} {param} {value}");
