@@ -2,14 +2,18 @@
 //!
 //! [`run`] answers one scenario with one seed. It reads no clock, file, thread or environment.
 
+mod application;
 mod bits;
 mod key;
 mod link;
+mod plain;
+mod rate;
 mod receiver;
 pub mod results;
 mod ring;
 mod rtt;
 mod scheduler;
+mod scoreboard;
 mod sender;
 mod simulation;
 mod summary;
@@ -58,7 +62,7 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
 }
 
 fn registered(cca: &Cca) -> cwnd_algorithms::Instance {
-    let algorithm = cwnd_algorithms::find(&cca.name).expect("a scenario names known algorithms");
+    let algorithm = cwnd_algorithms::find(&cca.law).expect("a scenario names known algorithms");
     let mut params = algorithm.defaults();
     for (name, value) in &cca.params {
         algorithm.set(&mut params, name, value).expect("a scenario has accepted parameters");

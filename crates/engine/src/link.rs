@@ -7,7 +7,8 @@ use chacha20::rand_core::{Rng, SeedableRng};
 /// What became of a packet that arrived at a link.
 pub enum Fate {
     /// It leaves the sending end at `departure`; the link has been sending without a pause since `busy_since`.
-    Departs { departure: u64, busy_since: u64 },
+    /// `marked`: the queue stood at its ECN threshold, as a sender that understands it learns.
+    Departs { departure: u64, busy_since: u64, marked: bool },
     /// The queue was full.
     Dropped,
     /// It was sent, and lost on the wire.
@@ -17,6 +18,7 @@ pub enum Fate {
 /// Because the link is FIFO, a packet's departure is known when it arrives.
 pub struct Link {
     limit: usize,
+    ecn_threshold: usize,
     /// When the packet that arrived last will have been sent.
     free_at: u64,
     /// Since when the link has been sending without a pause.
@@ -75,6 +77,7 @@ impl Link {
         });
         Link {
             limit: link.buffer_pkts.map_or(usize::MAX, |pkts| pkts as usize),
+            ecn_threshold: link.ecn_threshold_pkts.map_or(usize::MAX, |pkts| pkts as usize),
             free_at: 0,
             busy_since: 0,
             departures: Ring::new(),
@@ -106,6 +109,7 @@ impl Link {
         let departure = self.free_at.max(now) + tx_ns;
         self.free_at = departure;
         self.departures.push_back(departure);
+        let marked = self.departures.len() > self.ecn_threshold;
         self.accepted += 1;
         self.busy_ns += tx_ns;
         self.held_ns += u128::from(departure - now);
@@ -121,7 +125,7 @@ impl Link {
             self.corrupted_departures.push_back(departure);
             return Fate::Corrupted;
         }
-        Fate::Departs { departure, busy_since: self.busy_since }
+        Fate::Departs { departure, busy_since: self.busy_since, marked }
     }
 
     /// Packets held at `now`, the one being sent included.

@@ -9,6 +9,10 @@ pub struct Segment {
     pub seq: u64,
     pub sent_ns: u64,
     pub retransmission: bool,
+    /// A queue marked it (RFC 3168, CE).
+    pub congestion: bool,
+    /// The sender has reduced its window (RFC 3168, CWR).
+    pub cwr: bool,
 }
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
@@ -26,6 +30,8 @@ pub struct Receiver {
     waiting: Option<(Segment, u32, u64)>,
     /// Packets that arrived, duplicates included.
     arrived: u64,
+    /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
+    echo: bool,
 }
 
 impl Receiver {
@@ -38,6 +44,7 @@ impl Receiver {
             ack_delay_ns,
             waiting: None,
             arrived: 0,
+            echo: false,
         }
     }
 
@@ -59,6 +66,7 @@ impl Receiver {
     #[inline]
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<Ack> {
         self.arrived += 1;
+        self.echo = segment.congestion || self.echo && !segment.cwr;
         if segment.seq != self.next {
             return Some(self.receive_out_of_order(segment));
         }
@@ -115,7 +123,13 @@ impl Receiver {
     }
 
     fn ack(&self, cause: Segment, sacked: Option<u64>) -> Ack {
-        Ack { next: self.next, sacked, sent_ns: cause.sent_ns, retransmission: cause.retransmission }
+        Ack {
+            next: self.next,
+            sacked,
+            sent_ns: cause.sent_ns,
+            retransmission: cause.retransmission,
+            ece: self.echo,
+        }
     }
 }
 
@@ -124,7 +138,7 @@ mod tests {
     use super::*;
 
     fn segment(seq: u64) -> Segment {
-        Segment { seq, sent_ns: 10 * seq, retransmission: false }
+        Segment { seq, sent_ns: 10 * seq, retransmission: false, congestion: false, cwr: false }
     }
 
     #[test]

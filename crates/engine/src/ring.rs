@@ -36,6 +36,13 @@ impl<T: Copy + Default> Ring<T> {
         (index < self.len).then(|| &self.slots[self.slot(index)])
     }
 
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        (index < self.len).then(|| {
+            let slot = self.slot(index);
+            &mut self.slots[slot]
+        })
+    }
+
     #[inline]
     pub fn push_back(&mut self, value: T) {
         if self.len == self.slots.len() {

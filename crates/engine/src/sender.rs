@@ -1,12 +1,17 @@
 //! The sending end of a TCP connection: loss detection, recovery, timeouts, and the calls into the
-//! congestion control algorithm.
+//! congestion control algorithm. What differs without SACK is in `plain.rs`.
 
-use crate::bits::BitRing;
+use crate::application::Application;
+use crate::rate::RateSampler;
 use crate::receiver::Segment;
 use crate::rtt::{Distribution, Rto};
 use crate::scheduler::NEVER;
-use cwnd_algorithms::{CWND_LIMITED, CongestionControl, Event, SSTHRESH_INFINITE, State, Window};
-use cwnd_scenario::{Recovery, Stack};
+use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use cwnd_algorithms::{
+    APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, SSTHRESH_INFINITE, State,
+    Window,
+};
+use cwnd_scenario::{Flow, Recovery};
 
 /// An ACK as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,52 +23,62 @@ pub struct Ack {
     /// When the segment that caused it was sent.
     pub sent_ns: u64,
     pub retransmission: bool,
+    /// It echoes congestion experienced (RFC 3168).
+    pub ece: bool,
 }
-
-const DUP_THRESH: u64 = 3;
 
 /// Sequence numbers count segments, from 0.
 pub struct Sender<C> {
-    cc: C,
-    window: Window,
-    ack: cwnd_algorithms::Ack,
-    state: State,
-    una: u64,
-    nxt: u64,
+    pub(crate) cc: C,
+    /// The algorithm has `cong_control`: the stack leaves cwnd to it.
+    controls: bool,
+    pub(crate) window: Window,
+    pub(crate) ack: cwnd_algorithms::Ack,
+    pub(crate) state: State,
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+    /// No segment from here on was ever sent. As `nxt`, but for senders that go back.
+    pub(crate) first_unsent: u64,
     receive_window: u64,
     /// No segment from here on is new: the application has closed.
     closed: bool,
-
-    sacked: BitRing,
-    retransmitted: BitRing,
-    sacked_out: u64,
-    lost_out: u64,
-    /// Retransmissions in flight.
-    retrans_out: u64,
-    /// The highest SACKed segments, descending; 0 is none, for segment 0 is never SACKed above itself.
-    top_sacked: [u64; DUP_THRESH as usize],
-    /// Every segment before it that was not SACKed is lost.
-    lost_edge: u64,
-    /// No segment before it needs retransmission.
-    retransmit_from: u64,
-    /// Retransmissions in the order sent, each with its time.
-    retransmission_log: std::collections::VecDeque<(u64, u64)>,
-
-    /// Recovery or loss ends when this segment is reached.
-    recovery_end: u64,
+    pub(crate) board: Scoreboard,
+    /// Recovery, loss or CWR ends when this segment is reached.
+    pub(crate) recovery_end: u64,
     /// What may be in flight now; `window.cwnd` but in recovery.
-    allowance: u64,
-    pace: Pace,
-    rto: Rto,
+    pub(crate) allowance: u64,
+    reduction: Reduction,
+    /// Without SACK.
+    pub(crate) plain: crate::plain::Plain,
+    pub(crate) rto: Rto,
     /// When the retransmission timer fires, or NEVER.
-    rto_at: u64,
+    pub(crate) rto_at: u64,
+    /// It fires early, for a probe of the tail (RFC 8985, 7).
+    probing: bool,
+    /// The last segment, if a probe retransmitted it.
+    probed: Option<u64>,
+    /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
+    reorder_at: u64,
     /// A timeout that may prove spurious: when it fired, and the ssthresh before it.
     undo: Option<(u64, u32)>,
+    rate: Option<Box<RateSampler>>,
+    application: Option<Box<Application>>,
+    last_sent_ns: u64,
+    /// Pacing: nothing is sent before.
+    paced_until_ns: u64,
+    /// When pacing or the application will let go what the window allows, or NEVER.
+    wake_at: u64,
+    /// The receiver is to be told that the window was reduced (RFC 3168, CWR).
+    tell_reduction: bool,
 
-    recovery: Recovery,
+    pub(crate) recovery: Recovery,
+    initial_window: u32,
+    packet_bytes: u64,
     restart_at_half_ssthresh: bool,
+    restart_at_one: bool,
     detect_lost_retransmissions: bool,
     undo_spurious_rto: bool,
+    idle_restart: bool,
     timestamps: bool,
 
     cwnd_time: CwndTime,
@@ -75,7 +90,7 @@ pub struct Sender<C> {
 
 /// How the allowance falls during recovery.
 #[derive(Default)]
-struct Pace {
+struct Reduction {
     /// RFC 9937: in flight before recovery began; delivered and sent since.
     recover_fs: u64,
     delivered: u64,
@@ -101,42 +116,58 @@ impl CwndTime {
 }
 
 impl<C: CongestionControl> Sender<C> {
-    pub fn new(cc: C, stack: &Stack, now: u64) -> Sender<C> {
+    pub fn new(cc: C, flow: &Flow, now: u64) -> Sender<C> {
+        let stack = &flow.stack;
         let window = Window {
             cwnd: stack.initial_window_pkts,
-            ssthresh: SSTHRESH_INFINITE,
+            ssthresh: stack.initial_ssthresh_pkts.unwrap_or(SSTHRESH_INFINITE),
             cwnd_clamp: SSTHRESH_INFINITE,
             ..Window::default()
         };
         let snd_wnd = stack.receive_window_pkts.unwrap_or(u32::MAX);
+        let ack = cwnd_algorithms::Ack {
+            now_us: now / 1000,
+            snd_wnd,
+            mss: flow.payload_bytes,
+            ..Default::default()
+        };
+        let controls = cc.has_cong_control();
         let mut sender = Sender {
             cc,
+            controls,
             window,
-            ack: cwnd_algorithms::Ack { now_us: now / 1000, snd_wnd, ..Default::default() },
+            ack,
             state: State::Open,
             una: 0,
             nxt: 0,
+            first_unsent: 0,
             receive_window: u64::from(snd_wnd),
             closed: false,
-            sacked: BitRing::new(),
-            retransmitted: BitRing::new(),
-            sacked_out: 0,
-            lost_out: 0,
-            retrans_out: 0,
-            top_sacked: [0; DUP_THRESH as usize],
-            lost_edge: 0,
-            retransmit_from: 0,
-            retransmission_log: Default::default(),
+            board: Scoreboard::new(stack.detect_lost_retransmissions),
             recovery_end: 0,
             allowance: u64::from(stack.initial_window_pkts),
-            pace: Pace::default(),
+            reduction: Reduction::default(),
+            plain: Default::default(),
             rto: Rto::new(stack),
             rto_at: NEVER,
+            probing: false,
+            probed: None,
+            reorder_at: NEVER,
             undo: None,
+            rate: controls.then(|| Box::new(RateSampler::new())),
+            application: Application::new(flow).map(Box::new),
+            last_sent_ns: now,
+            paced_until_ns: 0,
+            wake_at: NEVER,
+            tell_reduction: false,
             recovery: stack.recovery,
+            initial_window: stack.initial_window_pkts,
+            packet_bytes: u64::from(flow.packet_bytes()),
             restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
+            restart_at_one: stack.restart_at_one,
             detect_lost_retransmissions: stack.detect_lost_retransmissions,
             undo_spurious_rto: stack.undo_spurious_rto,
+            idle_restart: stack.idle_restart,
             timestamps: stack.timestamps,
             cwnd_time: CwndTime { sum: 0, since_ns: now, cwnd: stack.initial_window_pkts },
             rtts: Distribution::new(),
@@ -145,7 +176,6 @@ impl<C: CongestionControl> Sender<C> {
             timeouts: 0,
         };
         sender.cc.init(&mut sender.window, &sender.ack);
-        sender.cc.cwnd_event(&mut sender.window, &sender.ack, Event::TxStart);
         sender.allowance = u64::from(sender.window.cwnd);
         sender.cwnd_time.cwnd = sender.window.cwnd;
         sender
@@ -165,19 +195,23 @@ impl<C: CongestionControl> Sender<C> {
 
     #[inline]
     pub fn in_flight(&self) -> u64 {
-        self.nxt - self.una - self.sacked_out - self.lost_out + self.retrans_out
+        self.nxt - self.una - self.board.sacked_out - self.board.lost_out + self.board.retrans_out
     }
 
-    /// When the retransmission timer fires, or NEVER.
+    pub(crate) fn has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
+    /// When the sender must act without an ACK, or NEVER.
     #[inline]
-    pub fn rto_at(&self) -> u64 {
-        self.rto_at
+    pub fn timer_at(&self) -> u64 {
+        self.rto_at.min(self.wake_at).min(self.reorder_at)
     }
 
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
-        self.rto_at = NEVER;
+        (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
     /// Mean cwnd from the start to `now`.
@@ -189,57 +223,137 @@ impl<C: CongestionControl> Sender<C> {
     /// The next segment that may be sent at `now`, if any.
     #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
-        if self.closed || self.in_flight() >= self.allowance {
+        if self.closed || self.in_flight() >= self.allowance && !self.plain.repair {
             if self.in_flight() >= u64::from(self.window.cwnd) {
-                self.ack.flags |= CWND_LIMITED;
+                self.ack.flags = self.ack.flags & !APP_LIMITED | CWND_LIMITED;
             }
             return None;
         }
-        if self.lost_out > self.retrans_out
-            && let Some(segment) = self.next_retransmission(now)
+        if self.window.pacing_rate > 0 && self.paced_until_ns > now {
+            self.wake_at = self.paced_until_ns;
+            return None;
+        }
+        if self.board.lost_out > self.board.retrans_out
+            && let Some(seq) = self.board.next_retransmission(now, self.una, self.nxt)
         {
-            return Some(segment);
+            // As in Linux: the timer waits for the retransmission of the first segment anew.
+            return Some(self.send(now, seq, seq == self.una));
+        }
+        if self.plain.repair {
+            self.plain.repair = false;
+            return Some(self.send(now, self.una, true));
         }
         if self.nxt - self.una >= self.receive_window {
             self.ack.flags &= !CWND_LIMITED;
             return None;
         }
+        if self.application.is_some() && self.wait_for_application(now) {
+            return None;
+        }
+        if self.nxt == self.una {
+            self.start_from_idle(now);
+        }
         let seq = self.nxt;
         self.nxt += 1;
-        self.sent += 1;
-        self.pace.out += 1;
-        if self.rto_at == NEVER {
-            self.rto_at = now + self.rto.timeout_ns();
-        }
-        Some(Segment { seq, sent_ns: now, retransmission: false })
+        Some(self.send(now, seq, false))
     }
 
-    fn next_retransmission(&mut self, now: u64) -> Option<Segment> {
-        self.reserve();
-        let from = self.retransmit_from.max(self.una);
-        let Some(seq) = self.sacked.first_in_neither(&self.retransmitted, from, self.lost_edge) else {
-            self.retransmit_from = self.lost_edge;
-            return None;
-        };
-        self.retransmit_from = seq + 1;
-        self.retransmitted.insert(seq);
-        self.retrans_out += 1;
-        if self.detect_lost_retransmissions {
-            self.retransmission_log.push_back((seq, now));
+    /// Segment `seq` is sent; a timer that runs already starts anew if it is to `restart`.
+    #[inline]
+    fn send(&mut self, now: u64, seq: u64, restart: bool) -> Segment {
+        let retransmission = seq < self.first_unsent;
+        if retransmission {
+            self.retransmissions += 1;
+        } else {
+            self.first_unsent = seq + 1;
+        }
+        if let Some(rate) = &mut self.rate {
+            let nxt = if retransmission { self.nxt } else { seq };
+            rate.on_send(now, seq, self.una, nxt, self.ack.delivered);
+        }
+        if self.window.pacing_rate > 0 {
+            let gap_ns = u128::from(self.packet_bytes) * 1_000_000_000 / u128::from(self.window.pacing_rate);
+            self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
         self.sent += 1;
-        self.retransmissions += 1;
-        self.pace.out += 1;
-        // As in Linux: the timer waits for the retransmission of the first segment anew.
-        if self.rto_at == NEVER || seq == self.una {
-            self.rto_at = now + self.rto.timeout_ns();
+        self.reduction.out += 1;
+        self.last_sent_ns = now;
+        if self.rto_at == NEVER || restart {
+            self.set_timer(now);
         }
-        Some(Segment { seq, sent_ns: now, retransmission: true })
+        let cwr = self.tell_reduction && !retransmission;
+        if cwr {
+            self.tell_reduction = false;
+        }
+        Segment { seq, sent_ns: now, retransmission, congestion: false, cwr }
+    }
+
+    /// Nothing is in flight. A window that was not used for longer than the RTO says nothing about the path:
+    /// it is halved for every RTO, down to the initial window (RFC 2861).
+    #[cold]
+    fn start_from_idle(&mut self, now: u64) {
+        self.ack.now_us = now / 1000;
+        let rto_ns = self.rto.timeout_ns();
+        let mut idle_ns = now - self.last_sent_ns;
+        if self.idle_restart && idle_ns > rto_ns && !self.controls && self.first_unsent > 0 {
+            let window = &mut self.window;
+            self.cc.cwnd_event(window, &self.ack, Event::CwndRestart);
+            window.prior_cwnd = window.cwnd;
+            window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
+            let least = self.initial_window.min(window.cwnd);
+            while idle_ns > rto_ns && window.cwnd > least {
+                idle_ns -= rto_ns;
+                window.cwnd /= 2;
+            }
+            window.cwnd = window.cwnd.max(least);
+            window.cwnd_cnt = 0;
+        }
+        self.cc.cwnd_event(&mut self.window, &self.ack, Event::TxStart);
+        self.allowance = u64::from(self.window.cwnd);
+        self.cwnd_time.changed(now, self.window.cwnd);
+    }
+
+    /// Whether the application has yet to write the next new segment.
+    fn wait_for_application(&mut self, now: u64) -> bool {
+        let Some(application) = &self.application else { return false };
+        let ready_at = application.ready_at(self.nxt, now);
+        if ready_at <= now {
+            return false;
+        }
+        self.wake_at = ready_at;
+        self.ack.flags = self.ack.flags & !CWND_LIMITED | APP_LIMITED;
+        if let Some(rate) = &mut self.rate {
+            let in_flight =
+                self.nxt - self.una - self.board.sacked_out - self.board.lost_out + self.board.retrans_out;
+            rate.on_app_limited(self.ack.delivered, in_flight);
+        }
+        true
+    }
+
+    /// The retransmission timer starts, or the earlier one of a tail loss probe.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, now: u64) {
+        self.rto_at = now + self.rto.timeout_ns();
+        self.probing = false;
+        if self.recovery == Recovery::Prr
+            && self.board.is_clear()
+            && self.probed.is_none()
+            && matches!(self.state, State::Open | State::Cwr)
+        {
+            let one_left = self.nxt - self.una <= 1;
+            let probe_at = now + self.rto.probe_ns(one_left);
+            self.probing = probe_at < self.rto_at;
+            self.rto_at = self.rto_at.min(probe_at);
+        }
     }
 
     /// An ACK arrives at `now`. What may be sent then, [`Sender::next_segment`] tells.
     #[inline]
     pub fn on_ack(&mut self, now: u64, ack: Ack) {
+        self.wake_at = NEVER;
+        if !self.recovery.uses_sack() {
+            return self.on_plain_ack(now, ack);
+        }
         if ack.next < self.una {
             return;
         }
@@ -247,52 +361,82 @@ impl<C: CongestionControl> Sender<C> {
         let acked = ack.next - self.una;
         let mut delivered = acked;
         let mut lost = 0;
-        if self.sacked_out | self.lost_out | self.retrans_out != 0 {
-            delivered -= self.forget_acked(ack.next);
+        if self.rate.is_some() {
+            self.note_rate(ack);
+        }
+        if !self.board.is_clear() {
+            delivered -= self.board.forget(self.una, ack.next);
         }
         self.una = ack.next;
         if let Some(seq) = ack.sacked
-            && self.sack(seq)
+            && self.board.sack(seq, self.una, self.nxt)
         {
             delivered += 1;
         }
-        if delivered == 0 {
+        if delivered == 0 && !ack.ece {
             return;
         }
-        if self.sacked_out | self.lost_out != 0 {
-            lost = self.detect_losses(ack.sent_ns);
+        if self.board.sacked_out | self.board.lost_out != 0 {
+            lost = self.detect_losses(now, ack);
+        } else {
+            self.reorder_at = NEVER;
         }
 
-        self.ack.now_us = now / 1000;
         self.ack.delivered += delivered;
-        self.ack.acked = delivered as u32;
         self.ack.lost = lost as u32;
-        self.ack.prior_in_flight = prior_in_flight as u32;
-        self.ack.in_flight = self.in_flight() as u32;
-        self.ack.rtt_us = 0;
+        self.describe(now, delivered, prior_in_flight, ack.ece);
         if acked > 0 {
+            if self.probed.is_some() {
+                self.end_probe(ack);
+            }
             // RFC 7323, 4.1: an ACK that moves the left edge gives a sample; RFC 6298, 3: without
             // timestamps, one of a retransmission does not.
             if self.timestamps || !ack.retransmission {
                 self.sample_rtt(now - ack.sent_ns);
             }
-            self.rto_at =
-                if self.nxt > self.una && !self.closed { now + self.rto.timeout_ns() } else { NEVER };
+            if self.nxt > self.una && !self.closed {
+                self.set_timer(now);
+            } else {
+                self.rto_at = NEVER;
+            }
         }
 
-        if self.state == State::Open && self.sacked_out | self.lost_out == 0 {
+        if self.state == State::Open
+            && self.board.sacked_out | self.board.lost_out == 0
+            && !self.controls
+            && !ack.ece
+        {
             self.cc.cong_avoid(&mut self.window, &self.ack);
             self.allowance = u64::from(self.window.cwnd);
         } else {
             self.on_dubious_ack(ack, acked, delivered);
+            if self.controls {
+                self.control(now);
+            }
         }
+        self.cwnd_may_have_changed(now);
+    }
+
+    #[inline]
+    pub(crate) fn cwnd_may_have_changed(&mut self, now: u64) {
         if self.window.cwnd != self.cwnd_time.cwnd && !self.closed {
             self.cwnd_time.changed(now, self.window.cwnd);
         }
     }
 
+    /// What the algorithm is to know of an ACK that delivered `delivered` segments.
     #[inline]
-    fn sample_rtt(&mut self, rtt_ns: u64) {
+    pub(crate) fn describe(&mut self, now: u64, delivered: u64, prior_in_flight: u64, ece: bool) {
+        self.ack.now_us = now / 1000;
+        self.ack.acked = delivered as u32;
+        self.ack.prior_in_flight = prior_in_flight as u32;
+        self.ack.in_flight = self.in_flight() as u32;
+        self.ack.rtt_us = 0;
+        self.ack.flags = self.ack.flags & !ECE | if ece { ECE } else { 0 };
+    }
+
+    #[inline]
+    pub(crate) fn sample_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
         let rtt_us = to_us(rtt_ns);
@@ -304,80 +448,119 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
-    /// Drops what the scoreboard knows of segments before `next`; says how many of them were SACKed.
-    fn forget_acked(&mut self, next: u64) -> u64 {
-        let lost_until = self.lost_edge.clamp(self.una, next);
-        let sacked_among_lost = self.sacked.take(self.una, lost_until);
-        let sacked = sacked_among_lost + self.sacked.take(lost_until, next);
-        self.sacked_out -= sacked;
-        self.lost_out -= lost_until - self.una - sacked_among_lost;
-        self.retrans_out -= self.retransmitted.take(self.una, next);
-        sacked
-    }
-
-    /// Makes room in both halves of the scoreboard for everything that is in flight.
-    fn reserve(&mut self) {
-        self.sacked.reserve(self.una, self.nxt);
-        self.retransmitted.reserve(self.una, self.nxt);
-    }
-
-    /// Marks `seq` as arrived; false if that was known.
-    fn sack(&mut self, seq: u64) -> bool {
-        self.reserve();
-        if seq < self.una || self.sacked.contains(seq) {
-            return false;
-        }
-        self.sacked.insert(seq);
-        self.sacked_out += 1;
-        if seq < self.lost_edge {
-            self.lost_out -= 1;
-        }
-        self.retrans_out -= self.retransmitted.take(seq, seq + 1);
-        let mut seq = seq;
-        for top in &mut self.top_sacked {
-            if seq > *top {
-                std::mem::swap(top, &mut seq);
+    /// What an ACK says to have arrived, for the delivery rate.
+    fn note_rate(&mut self, ack: Ack) {
+        let Some(rate) = &mut self.rate else { return };
+        for seq in self.una..ack.next {
+            if !self.board.is_sacked(seq) {
+                rate.on_delivered(seq - self.una);
             }
         }
-        true
+        if let Some(seq) = ack.sacked
+            && seq >= ack.next
+            && !self.board.is_sacked(seq)
+        {
+            rate.on_delivered(seq - self.una);
+        }
+        rate.forget(ack.next - self.una);
+    }
+
+    /// The algorithm sets its window and its pacing.
+    fn control(&mut self, now: u64) {
+        if let Some(rate) = &mut self.rate {
+            let min_rtt_ns = u64::from(self.ack.min_rtt_us) * 1000;
+            let sample = rate.sample(now, self.ack.delivered, min_rtt_ns);
+            self.ack.rate_prior_delivered = sample.prior_delivered;
+            self.ack.rate_delivered = sample.delivered as u32;
+            self.ack.rate_interval_us = if sample.interval_ns == 0 { 0 } else { to_us(sample.interval_ns) };
+            self.ack.flags &= !RATE_APP_LIMITED;
+            if sample.app_limited {
+                self.ack.flags |= RATE_APP_LIMITED;
+            }
+        }
+        self.cc.cong_control(&mut self.window, &self.ack);
+        self.allowance = u64::from(self.window.cwnd);
     }
 
     /// Marks as lost what the SACKs show to be so; says how many.
-    fn detect_losses(&mut self, cause_sent_ns: u64) -> u64 {
+    fn detect_losses(&mut self, now: u64, ack: Ack) -> u64 {
         let edge = match self.recovery {
             // RFC 6675, IsLost: three segments above it have arrived.
-            Recovery::Sack | Recovery::Prr => self.top_sacked[DUP_THRESH as usize - 1],
+            Recovery::Sack => self.board.third_highest_sacked(),
             // Forward acknowledgement: the highest is three above it.
-            Recovery::RateHalving => (self.top_sacked[0] + 1).saturating_sub(DUP_THRESH),
+            Recovery::RateHalving => (self.board.highest_sacked() + 1).saturating_sub(DUP_THRESH),
+            // It is more than three above the first missing; then all below it has left the network.
+            Recovery::Fack => match self.board.highest_sacked() {
+                fack if self.state == State::Recovery || fack >= self.una + DUP_THRESH => fack,
+                _ => 0,
+            },
+            Recovery::Prr => self.rack_edge(now, ack),
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => 0,
         };
-        let mut lost = 0;
-        if edge > self.lost_edge.max(self.una) {
-            let from = self.lost_edge.max(self.una);
-            lost = edge - from - self.sacked.count(from, edge);
-            self.lost_out += lost;
-            self.lost_edge = edge;
-        }
-        // The path keeps the order: what was sent before this ACK's cause and has not arrived is lost.
-        while let Some(&(seq, sent_ns)) = self.retransmission_log.front()
-            && sent_ns < cause_sent_ns
-        {
-            self.retransmission_log.pop_front();
-            if seq >= self.una && self.retransmitted.contains(seq) {
-                self.retransmitted.remove(seq);
-                self.retrans_out -= 1;
-                self.retransmit_from = self.retransmit_from.min(seq);
-                lost += 1;
-            }
+        let mut lost = self.board.mark_lost(self.una, edge);
+        if self.detect_lost_retransmissions {
+            lost += self.board.mark_lost_retransmissions(self.una, ack.sent_ns);
         }
         lost
     }
 
-    /// An ACK while something is missing, or the first after that.
+    /// RFC 8985 on a path that keeps the order: what was sent before a segment that has arrived is lost, at once
+    /// in recovery or with three segments SACKed, else after a quarter of the smallest RTT.
+    fn rack_edge(&mut self, now: u64, ack: Ack) -> u64 {
+        self.reorder_at = NEVER;
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        if !repairing && self.board.sacked_out < DUP_THRESH {
+            if self.board.sacked_out > 0 {
+                let wait_us = (self.ack.min_rtt_us / 4).min(self.ack.srtt_us);
+                self.reorder_at = now + u64::from(wait_us) * 1000;
+            }
+            return 0;
+        }
+        let sent_before =
+            if ack.retransmission { self.board.sent_before_retransmission(ack.sent_ns) } else { 0 };
+        self.board.highest_sacked().max(sent_before)
+    }
+
+    /// Few segments were SACKed, and no more came: those below the highest are lost.
+    fn on_reorder_timer(&mut self, now: u64) {
+        self.reorder_at = NEVER;
+        self.ack.now_us = now / 1000;
+        self.ack.lost = self.board.mark_lost(self.una, self.board.highest_sacked()) as u32;
+        if self.ack.lost > 0 && !matches!(self.state, State::Recovery | State::Loss) {
+            self.begin_recovery(0);
+            self.reduce(0);
+        }
+    }
+
+    /// Nothing was heard for two RTTs: one more segment makes the receiver tell what it has (RFC 8985, 7.3).
+    fn send_probe(&mut self, now: u64) -> Segment {
+        let new = !self.closed
+            && self.nxt - self.una < self.receive_window
+            && !(self.application.is_some() && self.wait_for_application(now));
+        let seq = if new { self.nxt } else { self.nxt - 1 };
+        self.nxt = seq + 1;
+        self.probed = Some(seq);
+        self.send(now, seq, true)
+    }
+
+    /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
+    fn end_probe(&mut self, ack: Ack) {
+        let Some(seq) = self.probed else { return };
+        if ack.next > seq {
+            self.probed = None;
+            if ack.retransmission && matches!(self.state, State::Open | State::Disorder) {
+                self.begin_reduction(State::Cwr, 0);
+                self.recovery_end = self.nxt;
+            }
+        }
+    }
+
+    /// An ACK while something is missing, or the first after that, or one that echoes congestion.
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
-        if matches!(self.state, State::Recovery | State::Loss) && self.una >= self.recovery_end {
+        if matches!(self.state, State::Recovery | State::Loss | State::Cwr) && self.una >= self.recovery_end {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
-            may_grow = self.state == State::Loss || self.recovery != Recovery::RateHalving;
+            may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
             self.end_recovery();
         }
         if self.state == State::Loss
@@ -388,16 +571,19 @@ impl<C: CongestionControl> Sender<C> {
         {
             self.undo_timeout(ssthresh);
         }
-        if self.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
+        if self.board.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
             self.begin_recovery(delivered);
+        } else if ack.ece && matches!(self.state, State::Open | State::Disorder) {
+            self.begin_reduction(State::Cwr, delivered);
+            self.tell_reduction = true;
         }
         match self.state {
-            State::Recovery => self.reduce(delivered),
+            State::Recovery | State::Cwr => self.reduce(delivered),
             _ => {
                 if self.state != State::Loss {
-                    self.enter(if self.sacked_out > 0 { State::Disorder } else { State::Open });
+                    self.enter(if self.board.sacked_out > 0 { State::Disorder } else { State::Open });
                 }
-                if may_grow {
+                if may_grow && !self.controls {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 self.allowance = u64::from(self.window.cwnd);
@@ -405,7 +591,7 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    fn enter(&mut self, state: State) {
+    pub(crate) fn enter(&mut self, state: State) {
         if state != self.state {
             self.cc.set_state(&mut self.window, &self.ack, state);
             self.state = state;
@@ -415,72 +601,99 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Fast retransmit, on an ACK that delivered `delivered` segments.
     fn begin_recovery(&mut self, delivered: u64) {
-        // RecoverFS: what was SACKed before counts neither here nor as delivered during recovery.
-        let recover_fs = self.nxt - self.una - self.sacked_out + delivered;
         self.undo = None;
+        self.probed = None;
+        if self.state == State::Cwr {
+            // The window is being reduced already.
+            self.recovery_end = self.nxt;
+            self.enter(State::Recovery);
+        } else {
+            self.begin_reduction(State::Recovery, delivered);
+        }
+    }
+
+    /// The window is to be reduced, on an ACK that delivered `delivered` segments.
+    fn begin_reduction(&mut self, state: State, delivered: u64) {
+        // RecoverFS: what was SACKed before counts neither here nor as delivered during recovery.
+        let recover_fs = self.nxt - self.una - self.board.sacked_out + delivered;
         self.window.prior_cwnd = self.window.cwnd;
         self.recovery_end = self.nxt;
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
-        self.enter(State::Recovery);
-        self.pace = Pace { recover_fs, ..Pace::default() };
+        self.enter(state);
+        self.reduction = Reduction { recover_fs: recover_fs.max(1), ..Reduction::default() };
+        if self.controls {
+            return;
+        }
         if self.recovery != Recovery::Prr {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
         if self.restart_at_half_ssthresh {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
         }
+        if self.restart_at_one {
+            self.window.cwnd = 1;
+        }
         self.allowance = u64::from(self.window.prior_cwnd);
     }
 
     /// What may be in flight after an ACK in recovery that delivered `delivered` segments.
     fn reduce(&mut self, delivered: u64) {
+        if self.controls {
+            return;
+        }
         let in_flight = self.in_flight();
         match self.recovery {
-            Recovery::Sack => {
+            Recovery::Sack | Recovery::Fack => {
+                if self.restart_at_one {
+                    self.cc.cong_avoid(&mut self.window, &self.ack);
+                }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
-                let first = u64::from(self.pace.out == 0);
+                let first = u64::from(self.reduction.out == 0 && self.board.lost_out > 0);
                 self.allowance = u64::from(self.window.cwnd).max(in_flight + first);
             }
             Recovery::Prr => {
                 let ssthresh = u64::from(self.window.ssthresh);
-                self.pace.delivered += delivered;
+                let reduction = &mut self.reduction;
+                reduction.delivered += delivered;
                 let mut send = if in_flight > ssthresh {
-                    (self.pace.delivered * ssthresh)
-                        .div_ceil(self.pace.recover_fs)
-                        .saturating_sub(self.pace.out)
+                    (reduction.delivered * ssthresh)
+                        .div_ceil(reduction.recover_fs)
+                        .saturating_sub(reduction.out)
                 } else {
-                    let mut limit = self.pace.delivered.saturating_sub(self.pace.out);
+                    let mut limit = reduction.delivered.saturating_sub(reduction.out);
                     // SafeACK: the ACK makes progress and shows no further loss.
                     if self.ack.acked > 0 && self.ack.lost == 0 {
                         limit = limit.max(delivered) + 1;
                     }
                     limit.min(ssthresh - in_flight)
                 };
-                if self.pace.out == 0 {
+                if reduction.out == 0 && self.board.lost_out > 0 {
                     send = send.max(1); // the fast retransmit itself
                 }
                 self.allowance = in_flight + send;
-                self.window.cwnd = self.allowance as u32;
+                self.window.cwnd = self.allowance.max(1) as u32;
             }
             Recovery::RateHalving => {
-                self.pace.odd = !self.pace.odd;
-                let fall = if self.pace.odd { 0 } else { 1 };
+                self.reduction.odd = !self.reduction.odd;
+                let fall = if self.reduction.odd { 0 } else { 1 };
                 let target = u64::from(self.window.cwnd);
                 self.allowance = (self.allowance - fall).min(in_flight + 1).max(target);
             }
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {}
         }
     }
 
     fn end_recovery(&mut self) {
-        if self.state == State::Recovery {
+        if matches!(self.state, State::Recovery | State::Cwr) && !self.controls {
             match self.recovery {
-                Recovery::Sack | Recovery::Prr => self.window.cwnd = self.window.ssthresh.max(1),
+                Recovery::Fack if self.restart_at_one => {}
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
                     let burst = self.in_flight() as u32 + DUP_THRESH as u32;
                     self.window.cwnd = self.window.ssthresh.min(burst);
                 }
                 Recovery::RateHalving => {}
+                _ => self.window.cwnd = self.window.ssthresh.max(1),
             }
             self.window.cwnd_cnt = 0;
             self.cc.cwnd_event(&mut self.window, &self.ack, Event::CompleteCwr);
@@ -489,8 +702,24 @@ impl<C: CongestionControl> Sender<C> {
         self.enter(State::Open);
     }
 
+    /// A timer fires; the segment to send at once, if any.
+    pub fn on_timer(&mut self, now: u64) -> Option<Segment> {
+        self.wake_at = if self.wake_at <= now { NEVER } else { self.wake_at };
+        if self.reorder_at <= now {
+            self.on_reorder_timer(now);
+        }
+        if self.rto_at <= now {
+            if self.probing {
+                return Some(self.send_probe(now));
+            }
+            self.on_timeout(now);
+        }
+        self.cwnd_may_have_changed(now);
+        None
+    }
+
     /// The retransmission timer fires (RFC 6298, 5.4 to 5.6).
-    pub fn on_timeout(&mut self, now: u64) {
+    fn on_timeout(&mut self, now: u64) {
         self.timeouts += 1;
         self.ack.now_us = now / 1000;
         self.ack.rtt_us = 0;
@@ -504,28 +733,26 @@ impl<C: CongestionControl> Sender<C> {
         self.window.cwnd = 1;
         self.window.cwnd_cnt = 0;
         self.allowance = 1;
+        self.ack.lost = self.in_flight() as u32;
+        if self.recovery.uses_sack() {
+            self.board.mark_all_lost(self.una, self.nxt);
+        } else {
+            self.go_back();
+        }
         self.enter(State::Loss);
-        self.cwnd_time.changed(now, 1);
-        self.recovery_end = self.nxt;
-        self.lost_edge = self.nxt;
-        self.lost_out = self.nxt - self.una - self.sacked_out;
-        self.retransmitted.take(self.una, self.nxt);
-        self.retrans_out = 0;
-        self.retransmit_from = self.una;
-        self.retransmission_log.clear();
+        self.recovery_end = self.first_unsent;
+        (self.probed, self.reorder_at) = (None, NEVER);
         self.rto.back_off();
         self.rto_at = now + self.rto.timeout_ns();
+        self.probing = false;
+        self.paced_until_ns = 0;
     }
 
     /// An ACK of an original segment arrives after the timeout: nothing was lost.
     fn undo_timeout(&mut self, ssthresh: u32) {
         self.window.cwnd = self.cc.undo_cwnd(&mut self.window, &self.ack);
         self.window.ssthresh = ssthresh;
-        self.lost_edge = self.una;
-        self.retransmit_from = self.una;
-        self.lost_out = 0;
-        self.retrans_out = 0;
-        self.retransmitted.take(self.una, self.nxt);
+        self.board.mark_none_lost(self.una, self.nxt);
         self.undo = None;
         self.enter(State::Open);
     }

@@ -82,11 +82,17 @@ struct Passed {
 struct Packet {
     at: u64,
     sent_ns: u64,
-    /// Sequence number and, in the lowest bit, whether it is a retransmission.
+    /// Sequence number and, in the lowest bits, RETRANSMISSION and the others.
     tag: u64,
     /// Since when the link that sent it last had been sending without a pause.
     busy_since: u64,
 }
+
+/// The lowest bits of [`Packet::tag`].
+const RETRANSMISSION: u64 = 1;
+const CONGESTION: u64 = 2;
+const CWR: u64 = 4;
+const TAG_BITS: u32 = 3;
 
 struct Flow<C> {
     sender: Option<Sender<C>>,
@@ -98,6 +104,7 @@ struct Flow<C> {
     acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
     every_segment_acked: bool,
+    ecn: bool,
     /// Its first source; the others follow.
     source: u32,
     start_ns: u64,
@@ -143,6 +150,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                 acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
                 every_segment_acked: flow.stack.ack_every_pkts == 1,
+                ecn: flow.stack.ecn,
                 source: first,
                 start_ns: flow.start_ns,
                 stop_ns: flow.stop_ns,
@@ -282,15 +290,17 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     fn on_timers(&mut self, now: u64, id: usize) {
         let flow = &mut self.flows[id];
         if let Some(cc) = flow.cc.take() {
-            flow.sender = Some(Sender::new(cc, &self.scenario.flows[id].stack, now));
+            flow.sender = Some(Sender::new(cc, &self.scenario.flows[id], now));
             flow.transmit(now, &mut self.links, &mut self.scheduler);
         }
         let sender = flow.sender.as_mut().expect("a started flow has a sender");
         if flow.stop_ns <= now && flow.at_stop.is_none() {
             sender.close();
             flow.at_stop = Some(flow.received_by(now));
-        } else if sender.rto_at() <= now {
-            sender.on_timeout(now);
+        } else if sender.timer_at() <= now {
+            if let Some(segment) = sender.on_timer(now) {
+                flow.send(now, segment, &mut self.links, &mut self.scheduler);
+            }
             flow.transmit(now, &mut self.links, &mut self.scheduler);
         }
         if flow.receiver.ack_due_ns().is_some_and(|due| due <= now)
@@ -465,7 +475,13 @@ fn hops(
 impl Packet {
     #[inline]
     fn segment(&self) -> Segment {
-        Segment { seq: self.tag >> 1, sent_ns: self.sent_ns, retransmission: self.tag & 1 == 1 }
+        Segment {
+            seq: self.tag >> TAG_BITS,
+            sent_ns: self.sent_ns,
+            retransmission: self.tag & RETRANSMISSION != 0,
+            congestion: self.tag & CONGESTION != 0,
+            cwr: self.tag & CWR != 0,
+        }
     }
 }
 
@@ -482,13 +498,20 @@ impl<C: CongestionControl> Flow<C> {
     #[inline]
     fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
         while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
-            let tag = segment.seq << 1 | u64::from(segment.retransmission);
-            self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
+            self.send(now, segment, links, scheduler);
         }
         // The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
-        if self.sender.as_ref().is_some_and(|sender| sender.rto_at() < self.timers_at) {
+        if self.sender.as_ref().is_some_and(|sender| sender.timer_at() < self.timers_at) {
             self.set_timers(scheduler);
         }
+    }
+
+    #[inline]
+    fn send(&mut self, now: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
+        let flags =
+            if segment.retransmission { RETRANSMISSION } else { 0 } | if segment.cwr { CWR } else { 0 };
+        let tag = segment.seq << TAG_BITS | flags;
+        self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
     }
 
     /// `packet` arrives at hop `hop` at `packet.at`.
@@ -496,8 +519,11 @@ impl<C: CongestionControl> Flow<C> {
     fn forward(&mut self, hop: usize, mut packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
         let Hop { link, tx_ns, onward_ns, passed } = &mut self.hops[hop];
         match links[*link as usize].accept(packet.at, *tx_ns) {
-            Fate::Departs { departure, busy_since } => {
+            Fate::Departs { departure, busy_since, marked } => {
                 packet.busy_since = busy_since;
+                if marked && self.ecn {
+                    packet.tag |= CONGESTION;
+                }
                 *passed += 1;
                 packet.at = departure + *onward_ns;
                 let line = &mut self.lines[hop];
@@ -528,7 +554,7 @@ impl<C: CongestionControl> Flow<C> {
     /// The earliest of the flow's timers.
     fn set_timers(&mut self, scheduler: &mut Scheduler) {
         let stop = if self.at_stop.is_some() { NEVER } else { self.stop_ns };
-        let rto = self.sender.as_ref().map_or(NEVER, Sender::rto_at);
+        let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
         let ack = self.receiver.ack_due_ns().unwrap_or(NEVER);
         self.timers_at = stop.min(rto).min(ack);
         scheduler.set(self.source, self.timers_at);

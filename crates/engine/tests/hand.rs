@@ -166,7 +166,12 @@ fn the_timeout_is_the_smoothed_rtt_and_four_deviations_but_at_least_the_minimum(
         // ACK n - 1 lets two packets go to a link that holds one. The second is dropped; the first gives
         // sample n, and the timer waits alone.
         let cca = format!("{{ name = 'pulse', at_ack = {} }}", ns - 1);
-        let toml = one_link(&cca, "5 s", "1", &format!("initial_window = 1, min_rto = '{min_rto_ms} ms'"));
+        let toml = one_link(
+            &cca,
+            "5 s",
+            "1",
+            &format!("initial_window = 1, recovery = 'sack', min_rto = '{min_rto_ms} ms'"),
+        );
         let (run, seen) = watch(&toml.replace("10 ms", delay));
         let rtt_us = if delay == "100 ms" { 201_066 } else { RTT_US };
         let context = format!("{delay}, {ns} samples, minimum {min_rto_ms} ms");

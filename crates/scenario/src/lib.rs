@@ -12,6 +12,7 @@ mod understood;
 mod units;
 
 pub use error::Error;
+pub use stack::{PRESETS, Preset};
 pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
 
@@ -62,9 +63,12 @@ pub struct Link {
     pub buffer_pkts: Option<u32>,
     /// Probability that a packet is lost on the wire, after it was sent. Default: 0.
     pub per: f64,
+    /// Packets held, the arriving one included, above which an arrival of a flow with ECN is marked instead of
+    /// left alone (RFC 3168). None, the default: never.
+    pub ecn_threshold_pkts: Option<u32>,
 }
 
-/// One TCP connection with an unlimited amount of data.
+/// One TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -79,6 +83,10 @@ pub struct Flow {
     pub stop_ns: u64,
     /// Default: 1448 for the profile `linux`, 1000 for `ns2`.
     pub payload_bytes: u32,
+    /// The application writes at this rate of payload. None, the default: it has an unlimited amount of data.
+    pub app_rate_bps: Option<u64>,
+    /// It writes for the first of these, pauses for the second, and so on. None, the default: no pauses.
+    pub on_off_ns: Option<(u64, u64)>,
     pub stack: Stack,
 }
 
@@ -86,7 +94,10 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cca {
+    /// As the scenario names it: an algorithm, or a preset of algorithm and recovery.
     pub name: String,
+    /// The algorithm of the registry; a custom one's name again.
+    pub law: String,
     /// Every parameter as a person writes it, defaults included.
     pub params: Vec<(String, String)>,
 }
@@ -105,7 +116,9 @@ pub struct Stack {
     pub ack_bytes: u32,
     /// 10; 2.
     pub initial_window_pkts: u32,
-    /// None, in both: no limit.
+    /// None, in both: as good as infinite.
+    pub initial_ssthresh_pkts: Option<u32>,
+    /// None, in both: no limit. 20 for the base agents of ns-2, those without a congestion control module.
     pub receive_window_pkts: Option<u32>,
     /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,
@@ -126,18 +139,41 @@ pub struct Stack {
     pub detect_lost_retransmissions: bool,
     /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522). On; off.
     pub undo_spurious_rto: bool,
+    /// Nothing in flight for longer than the RTO: the window is halved for every RTO (RFC 2861). On; off.
+    pub idle_restart: bool,
+    /// The flow's packets may be marked instead of dropped (RFC 3168). Off in both.
+    pub ecn: bool,
+    /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
+    pub restart_at_one: bool,
 }
 
 /// How lost segments are repaired and what may be in flight meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
+    /// No SACK: back to the first missing segment, cwnd = 1 (Jacobson 1988).
+    Tahoe,
+    /// No SACK: fast recovery, until the first new ACK (RFC 5681).
+    Reno,
+    /// No SACK: fast recovery, one segment per RTT, until all that was in flight is acknowledged (RFC 6582).
+    #[serde(rename = "newreno")]
+    NewReno,
     /// RFC 6675: the window is cut at once.
     Sack,
-    /// RFC 9937: proportional rate reduction.
+    /// Forward acknowledgement: all below the highest SACKed segment has left the network (Mathis, Mahdavi 1996).
+    Fack,
+    /// Proportional rate reduction (RFC 9937), losses found by time and probes of the tail (RACK-TLP, RFC 8985).
     Prr,
     /// Linux 2.6 and Agent/TCP/Linux of ns-2.35: one segment for every two ACKs until the window is met.
     RateHalving,
+}
+
+impl Recovery {
+    /// Whether the receiver tells which segments have arrived (RFC 2018).
+    #[inline]
+    pub fn uses_sack(self) -> bool {
+        !matches!(self, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno)
+    }
 }
 
 impl Scenario {
@@ -150,7 +186,7 @@ impl Scenario {
             return Err("its samples have no time between them".to_owned());
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            let algorithm = cwnd_algorithms::find(&flow.cca.name).map_err(|error| error.to_string())?;
+            let algorithm = cwnd_algorithms::find(&flow.cca.law).map_err(|error| error.to_string())?;
             let mut params = algorithm.defaults();
             for (name, value) in &flow.cca.params {
                 algorithm.set(&mut params, name, value).map_err(|error| error.to_string())?;

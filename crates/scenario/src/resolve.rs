@@ -12,11 +12,23 @@ use toml::de::DeValue;
 
 const KEYS: [&str; 9] =
     ["name", "duration", "seed", "repeat", "samples", "stack", "dumbbell", "chain", "flows"];
-const DUMBBELL_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "access"];
+const DUMBBELL_KEYS: [&str; 6] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access"];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
-const LINK_KEYS: [&str; 4] = ["rate", "delay", "buffer", "per"];
-const FLOW_KEYS: [&str; 9] =
-    ["cca", "count", "start", "stagger", "stop", "stop_stagger", "packet", "access_delay", "stack"];
+const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
+const FLOW_KEYS: [&str; 12] = [
+    "cca",
+    "count",
+    "start",
+    "stagger",
+    "stop",
+    "stop_stagger",
+    "packet",
+    "app_rate",
+    "on",
+    "off",
+    "access_delay",
+    "stack",
+];
 
 pub const NAME_CHARS_MAX: usize = 100;
 const FLOWS_MAX: u64 = 100_000;
@@ -41,6 +53,7 @@ struct LinkDraft<'a> {
     /// None: unlimited.
     buffer: Option<Node<'a>>,
     per: f64,
+    ecn_threshold_pkts: Option<u32>,
 }
 
 enum Topology<'a> {
@@ -54,6 +67,8 @@ struct Group {
     start_stop_ns: Vec<(u64, u64)>,
     access_delay_ns: Option<u64>,
     payload_bytes: u32,
+    app_rate_bps: Option<u64>,
+    on_off_ns: Option<(u64, u64)>,
     stack: Stack,
 }
 
@@ -79,6 +94,7 @@ impl Scenario {
     /// delay = "100 ms"          # needed; one way
     /// buffer = "6400 packets"   # needed; or 6400, or "2 BDP" of the first flow, or "unlimited"
     /// per = 0                   # probability that a packet is lost on the wire
+    /// ecn_threshold = "20 packets" # queue above which flows with ECN are marked; or "unlimited", the default
     /// # Each flow's own link before and after: ten times the rate, unless given.
     /// access = { rate = "10 Gbps", delay = "0 s", buffer = "unlimited" }
     ///
@@ -90,6 +106,9 @@ impl Scenario {
     /// stop = "100 s"            # the duration
     /// stop_stagger = "0 s"      # flow k stops at stop - k * stop_stagger
     /// packet = "1448 bytes"     # payload; 1000 for ns2
+    /// app_rate = "10 Mbps"      # of payload that the application writes; without it, all there is at once
+    /// on = "1 s"                # it writes so long,
+    /// off = "1 s"               # pauses so long, and so on; without both, no pauses
     /// access_delay = "0 s"      # instead of access.delay
     /// stack = {}                # over the scenario's, key by key
     /// ```
@@ -152,8 +171,13 @@ fn topology<'a>(root: &Table<'a>) -> Result<Topology<'a>, Error> {
 
 fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
     let shared = link(table)?;
-    let mut access =
-        LinkDraft { rate_bps: shared.rate_bps * ACCESS_SPEEDUP, delay_ns: 0, buffer: None, per: 0.0 };
+    let mut access = LinkDraft {
+        rate_bps: shared.rate_bps * ACCESS_SPEEDUP,
+        delay_ns: 0,
+        buffer: None,
+        per: 0.0,
+        ecn_threshold_pkts: None,
+    };
     if let Some(node) = table.get("access") {
         let table = node.table(&ACCESS_KEYS)?;
         access.rate_bps = table.read("rate", units::rate)?.unwrap_or(access.rate_bps);
@@ -177,6 +201,7 @@ fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
         delay_ns: table.need("delay", DELAY_EXAMPLE)?.read(delay)?,
         buffer: Some(table.need("buffer", BUFFER_EXAMPLE)?),
         per: table.read("per", units::error_rate)?.unwrap_or(0.0),
+        ecn_threshold_pkts: table.read("ecn_threshold", units::packets)?.flatten(),
     })
 }
 
@@ -224,6 +249,8 @@ fn group(
         payload_bytes: table
             .read("packet", |v| units::bytes(v, 1..=65_000))?
             .unwrap_or(profile.payload_bytes()),
+        app_rate_bps: table.read("app_rate", units::rate)?,
+        on_off_ns: on_off(table)?,
         cca: if custom.contains(&name.as_str()) {
             custom_cca(name, params)?
         } else {
@@ -231,6 +258,20 @@ fn group(
         },
         stack,
     })
+}
+
+/// How long the application of a flow writes and pauses.
+fn on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
+    let read = |key| table.read(key, |v| units::time(v, MICROSECOND..=DAY, "'1 us' to '1440 min'"));
+    match (read("on")?, read("off")?) {
+        (Some(on), Some(off)) => Ok(Some((on, off))),
+        (None, None) => Ok(None),
+        _ => {
+            let node = table.get("on").or_else(|| table.get("off"));
+            let node = node.as_ref().unwrap_or(table.node());
+            Err(node.error("'on' and 'off' belong together", "give both, or neither"))
+        }
+    }
 }
 
 /// When each flow of a group starts and stops.
@@ -277,7 +318,11 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>
             .as_str()
             .ok_or_else(|| Refusal::new(format!("{} is not an algorithm", show(value)), CCA_EXAMPLE))?;
         let known = cwnd_algorithms::all();
-        let names = || custom.iter().copied().chain(known.iter().map(|a| a.name.as_str()));
+        let presets = stack::PRESETS.iter().map(|preset| preset.name);
+        let names = || {
+            let laws = known.iter().map(|a| a.name.as_str());
+            custom.iter().copied().chain(laws).chain(presets.clone())
+        };
         if names().any(|known| known == name) {
             Ok(name.to_owned())
         } else {
@@ -292,16 +337,16 @@ fn custom_cca(name: String, params: Params) -> Result<Cca, Error> {
         .into_iter()
         .map(|(param, node)| Ok((param.to_owned(), node.read(|v| param_value(v, "true", "false"))?)))
         .collect::<Result<_, Error>>()?;
-    Ok(Cca { name, params })
+    Ok(Cca { law: name.clone(), name, params })
 }
 
-/// An algorithm of the registry: its defaults, then the profile's, then what the scenario sets.
+/// An algorithm of the registry, or a preset of one: its defaults, then the profile's, then what the scenario sets.
 fn cca(node: &Node, name: &str, params: Params, profile: Profile) -> Result<Cca, Error> {
     let refuse = |node: &Node, error: cwnd_algorithms::Error| {
         let refusal = param_refusal(error);
         node.error(refusal.found, refusal.accepted)
     };
-    let algorithm = cwnd_algorithms::find(name).map_err(|error| refuse(node, error))?;
+    let algorithm = cwnd_algorithms::find(stack::law(name)).map_err(|error| refuse(node, error))?;
     let mut values = algorithm.defaults();
     for (param, value) in profile.params(name) {
         algorithm.set(&mut values, param, value).map_err(|error| refuse(node, error))?;
@@ -311,7 +356,7 @@ fn cca(node: &Node, name: &str, params: Params, profile: Profile) -> Result<Cca,
         algorithm.set(&mut values, param, &value).map_err(|error| refuse(&node, error))?;
     }
     let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Ok(Cca { name: algorithm.name, params })
+    Ok(Cca { name: name.to_owned(), law: algorithm.name, params })
 }
 
 fn param_value(value: &DeValue, yes: &str, no: &str) -> Result<String, Refusal> {
@@ -426,6 +471,8 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
                 start_ns,
                 stop_ns,
                 payload_bytes: group.payload_bytes,
+                app_rate_bps: group.app_rate_bps,
+                on_off_ns: group.on_off_ns,
                 stack: group.stack.clone(),
             });
         }
@@ -435,7 +482,14 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
 
 impl LinkDraft<'_> {
     fn link(&self, name: String, buffer_pkts: Option<u32>) -> Link {
-        Link { name, rate_bps: self.rate_bps, delay_ns: self.delay_ns, buffer_pkts, per: self.per }
+        Link {
+            name,
+            rate_bps: self.rate_bps,
+            delay_ns: self.delay_ns,
+            buffer_pkts,
+            per: self.per,
+            ecn_threshold_pkts: self.ecn_threshold_pkts,
+        }
     }
 
     fn buffer_pkts(&self, rtt_ns: u64, packet_bytes: u32) -> Result<Option<u32>, Error> {

@@ -6,12 +6,13 @@ use crate::units::{self, HOUR, MILLISECOND, SECOND};
 use crate::{Recovery, Stack};
 use toml::de::DeValue;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 19] = [
     "profile",
     "recovery",
     "header",
     "ack",
     "initial_window",
+    "initial_ssthresh",
     "receive_window",
     "ack_every",
     "ack_delay",
@@ -22,6 +23,9 @@ const KEYS: [&str; 15] = [
     "restart_at_half_ssthresh",
     "detect_lost_retransmissions",
     "undo_spurious_rto",
+    "idle_restart",
+    "ecn",
+    "restart_at_one",
 ];
 
 /// The stacks that exist in some world.
@@ -35,8 +39,69 @@ pub enum Profile {
 
 const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
 
-const RECOVERIES: [(&str, Recovery); 3] =
-    [("sack", Recovery::Sack), ("prr", Recovery::Prr), ("rate-halving", Recovery::RateHalving)];
+const RECOVERIES: [(&str, Recovery); 7] = [
+    ("tahoe", Recovery::Tahoe),
+    ("reno", Recovery::Reno),
+    ("newreno", Recovery::NewReno),
+    ("sack", Recovery::Sack),
+    ("fack", Recovery::Fack),
+    ("prr", Recovery::Prr),
+    ("rate-halving", Recovery::RateHalving),
+];
+
+/// A name that papers use for a window law together with a recovery.
+pub struct Preset {
+    pub name: &'static str,
+    pub law: &'static str,
+    /// None: the profile's.
+    pub recovery: Option<Recovery>,
+    pub about: &'static str,
+}
+
+pub const PRESETS: [Preset; 5] = [
+    Preset {
+        name: "tahoe",
+        law: "reno",
+        recovery: Some(Recovery::Tahoe),
+        about: "Reno's law, slow start after every loss; Jacobson 1988",
+    },
+    Preset {
+        name: "newreno",
+        law: "reno",
+        recovery: Some(Recovery::NewReno),
+        about: "Reno's law, NewReno recovery without SACK; RFC 6582",
+    },
+    Preset {
+        name: "sack",
+        law: "reno",
+        recovery: Some(Recovery::Sack),
+        about: "Reno's law, SACK recovery; RFC 6675",
+    },
+    Preset {
+        name: "fack",
+        law: "reno",
+        recovery: Some(Recovery::Fack),
+        about: "Reno's law, forward acknowledgement; Mathis, Mahdavi, SIGCOMM 1996",
+    },
+    Preset {
+        name: "linux",
+        law: "reno",
+        recovery: None,
+        about: "Reno's law on the stack as it is; with ns2, Agent/TCP/Linux without a module, the 'Linux TCP' of the Discrete TCP paper",
+    },
+];
+
+/// Algorithms that in ns-2.35 are agents of their own, and the recovery of those.
+const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-start", Recovery::Tahoe)];
+
+fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+/// The algorithm of the registry behind a name.
+pub fn law(name: &str) -> &str {
+    preset(name).map_or(name, |preset| preset.law)
+}
 
 /// Parameters that a profile's own build of an algorithm has. What a scenario sets wins.
 const PARAMS: &[(Profile, &str, &str, &str)] = &[
@@ -84,16 +149,18 @@ impl Profile {
     }
 
     fn stack(self, timestamps: bool, algorithm: &str) -> Stack {
+        let preset = preset(algorithm).and_then(|preset| preset.recovery);
         match self {
             Profile::Linux => {
                 // Ethernet 14, IP 20, TCP 20, timestamps 12.
                 let header_bytes = if timestamps { 66 } else { 54 };
                 Stack {
                     profile: self.name().to_owned(),
-                    recovery: Recovery::Prr, // since 3.2
+                    recovery: preset.unwrap_or(Recovery::Prr), // since 3.2; RACK-TLP since 4.18
                     header_bytes,
                     ack_bytes: header_bytes,
                     initial_window_pkts: 10, // RFC 6928
+                    initial_ssthresh_pkts: None,
                     receive_window_pkts: None,
                     ack_every_pkts: 2,              // RFC 5681
                     ack_delay_ns: 40 * MILLISECOND, // TCP_DELACK_MIN
@@ -104,27 +171,38 @@ impl Profile {
                     restart_at_half_ssthresh: false,
                     detect_lost_retransmissions: true, // RACK, RFC 8985
                     undo_spurious_rto: true,           // tcp_try_undo_loss
+                    idle_restart: true,                // tcp_slow_start_after_idle
+                    ecn: false,                        // tcp_ecn = 2: only if the other end asks
+                    restart_at_one: false,
                 }
             }
             Profile::Ns2 => {
                 // tcpip_base_hdr_size_ 40, ts_option_size_ 10.
                 let header_bytes = if timestamps { 50 } else { 40 };
+                let agent = AGENTS.iter().find(|(name, _)| *name == algorithm);
+                let agent = preset.or(agent.map(|(_, recovery)| *recovery));
                 Stack {
                     profile: self.name().to_owned(),
-                    recovery: Recovery::RateHalving, // next_pkts_in_flight_
+                    recovery: agent.unwrap_or(Recovery::RateHalving), // next_pkts_in_flight_
                     header_bytes,
                     ack_bytes: header_bytes,
-                    initial_window_pkts: 2,          // snd_cwnd at reset
-                    receive_window_pkts: None,       // LinuxTcpAgent::window() ignores window_
+                    initial_window_pkts: 2,      // snd_cwnd at reset
+                    initial_ssthresh_pkts: None, // window_, as large as a script makes it
+                    // LinuxTcpAgent::window() ignores window_, the others have 20.
+                    receive_window_pkts: agent.map(|_| 20),
                     ack_every_pkts: 1,               // TCPSink/Sack1
                     ack_delay_ns: 100 * MILLISECOND, // interval_ of TCPSink/DelAck
                     timestamps,
                     initial_rto_ns: 3 * SECOND,    // rtxcur_init_
                     min_rto_ns: 200 * MILLISECOND, // minrto_ of Agent/TCP/Linux
-                    max_rto_ns: 120 * SECOND,      // maxrto_ of Agent/TCP/Linux
+                    // maxrto_ of Agent/TCP/Linux, and of Agent/TCP.
+                    max_rto_ns: if agent.is_none() { 120 } else { 60 } * SECOND,
                     restart_at_half_ssthresh: MIN_CWND.contains(&algorithm),
-                    detect_lost_retransmissions: true, // ScoreBoard1
+                    detect_lost_retransmissions: agent.is_none(), // ScoreBoard1
                     undo_spurious_rto: false,
+                    idle_restart: false, // QOption_
+                    ecn: false,          // ecn_
+                    restart_at_one: agent == Some(Recovery::Fack),
                 }
             }
         }
@@ -153,6 +231,10 @@ pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Err
         apply(table, &mut stack)?;
     }
     check_rto(&tables, &stack)?;
+    if profile == Profile::Ns2 && stack.initial_ssthresh_pkts.is_none() {
+        // ssthresh_ begins at window_.
+        stack.initial_ssthresh_pkts = stack.receive_window_pkts;
+    }
     Ok((profile, stack))
 }
 
@@ -174,6 +256,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "header", &mut stack.header_bytes, bytes)?;
     set(table, "ack", &mut stack.ack_bytes, bytes)?;
     set(table, "initial_window", &mut stack.initial_window_pkts, units::initial_window)?;
+    set(table, "initial_ssthresh", &mut stack.initial_ssthresh_pkts, units::packets)?;
     set(table, "receive_window", &mut stack.receive_window_pkts, units::packets)?;
     set(table, "ack_every", &mut stack.ack_every_pkts, |v| units::whole(v, 1..=1000).map(|n| n as u32))?;
     set(table, "ack_delay", &mut stack.ack_delay_ns, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"))?;
@@ -182,7 +265,10 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "max_rto", &mut stack.max_rto_ns, rto)?;
     set(table, "restart_at_half_ssthresh", &mut stack.restart_at_half_ssthresh, units::flag)?;
     set(table, "detect_lost_retransmissions", &mut stack.detect_lost_retransmissions, units::flag)?;
-    set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)
+    set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)?;
+    set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
+    set(table, "ecn", &mut stack.ecn, units::flag)?;
+    set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)
 }
 
 fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {
@@ -215,7 +301,7 @@ mod tests {
     #[test]
     fn every_parameter_of_a_profile_is_one_of_its_algorithm() {
         for &(profile, name, param, value) in PARAMS {
-            let algorithm = cwnd_algorithms::find(name).unwrap();
+            let algorithm = cwnd_algorithms::find(law(name)).unwrap();
             let set = algorithm.set(&mut algorithm.defaults(), param, value);
             assert_eq!(set, Ok(()), "{profile:?} {name} {param} {value}");
         }

@@ -190,6 +190,10 @@ fn flows_of_a_group_start_and_stop_one_after_the_other() {
 #[test]
 fn the_linux_profile_is_todays_kernel() {
     let stack = Stack {
+        initial_ssthresh_pkts: None,
+        idle_restart: true,
+        ecn: false,
+        restart_at_one: false,
         profile: "linux".to_owned(),
         recovery: Recovery::Prr,
         header_bytes: 66,
@@ -213,6 +217,10 @@ fn the_linux_profile_is_todays_kernel() {
 #[test]
 fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
     let stack = Stack {
+        initial_ssthresh_pkts: None,
+        idle_restart: false,
+        ecn: false,
+        restart_at_one: false,
         profile: "ns2".to_owned(),
         recovery: Recovery::RateHalving,
         header_bytes: 50,
@@ -249,8 +257,16 @@ fn every_field_of_a_stack_can_be_set() {
         stack.max_rto = '1 min'
         stack.restart_at_half_ssthresh = false
         stack.detect_lost_retransmissions = false
-        stack.undo_spurious_rto = true";
+        stack.undo_spurious_rto = true
+        stack.initial_ssthresh = 40
+        stack.idle_restart = true
+        stack.ecn = true
+        stack.restart_at_one = true";
     let stack = Stack {
+        initial_ssthresh_pkts: Some(40),
+        idle_restart: true,
+        ecn: true,
+        restart_at_one: true,
         profile: "ns2".to_owned(),
         recovery: Recovery::Sack,
         header_bytes: 20,

@@ -246,7 +246,7 @@ fn what_could_not_run_is_found_in_what_was_read_from_json() {
         (|s| s.flows.clear(), "no flows"),
         (|s| s.flows[1].path = vec![99], "flow 1 has no path"),
         (|s| s.flows[2].stop_ns = 0, "flow 2 does not start before it stops"),
-        (|s| s.flows[0].cca.name = "renoo".into(), "did you mean 'reno'?"),
+        (|s| s.flows[0].cca.law = "renoo".into(), "did you mean 'reno'?"),
         (|s| s.samples = cwnd_scenario::Samples::Interval { interval_ns: 0 }, "no time between"),
     ];
     for (spoil, error) in damage {

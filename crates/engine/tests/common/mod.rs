@@ -34,7 +34,7 @@ pub fn watch(toml: &str) -> (Run, Vec<Seen>) {
 }
 
 fn registered(cca: &Cca) -> Box<dyn CongestionControl> {
-    let algorithm = cwnd_algorithms::find(&cca.name).unwrap();
+    let algorithm = cwnd_algorithms::find(&cca.law).unwrap();
     let mut params = algorithm.defaults();
     for (name, value) in &cca.params {
         algorithm.set(&mut params, name, value).unwrap();
@@ -142,6 +142,7 @@ pub struct Seen {
 pub enum Hook {
     Acked,
     Grow,
+    Control,
     Loss,
     State(State),
     Event(Event),
@@ -185,6 +186,13 @@ impl CongestionControl for Watched {
     fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
         self.inner.cong_avoid(w, a);
         self.saw(Hook::Grow, w, a);
+    }
+    fn has_cong_control(&self) -> bool {
+        self.inner.has_cong_control()
+    }
+    fn cong_control(&mut self, w: &mut Window, a: &Ack) {
+        self.inner.cong_control(w, a);
+        self.saw(Hook::Control, w, a);
     }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         let ssthresh = self.inner.ssthresh(w, a);

@@ -1,0 +1,67 @@
+//! What the application has to send, and when.
+
+use cwnd_scenario::Flow;
+
+/// An application that writes at a rate, or pauses, or both.
+pub struct Application {
+    start_ns: u64,
+    /// Nanoseconds of writing that a segment takes; 0: it has all its data at once.
+    segment_ns: f64,
+    /// It writes for the first, pauses for the second.
+    on_off_ns: Option<(u64, u64)>,
+}
+
+impl Application {
+    /// None: an unlimited amount of data from the start.
+    pub fn new(flow: &Flow) -> Option<Application> {
+        if flow.app_rate_bps.is_none() && flow.on_off_ns.is_none() {
+            return None;
+        }
+        let bits = 8.0 * f64::from(flow.payload_bytes);
+        Some(Application {
+            start_ns: flow.start_ns,
+            segment_ns: flow.app_rate_bps.map_or(0.0, |rate| bits * 1e9 / rate as f64),
+            on_off_ns: flow.on_off_ns,
+        })
+    }
+
+    /// The earliest time from `now` on at which segment `seq`, counted from 0, can be sent.
+    pub fn ready_at(&self, seq: u64, now: u64) -> u64 {
+        let writing_ns = ((seq + 1) as f64 * self.segment_ns).ceil() as u64;
+        let Some((on, off)) = self.on_off_ns else {
+            return now.max(self.start_ns + writing_ns);
+        };
+        if self.segment_ns > 0.0 {
+            // The last of a period's writing falls at its end, not at the beginning of the next.
+            let periods = (writing_ns - 1) / on;
+            return now.max(self.start_ns + periods * (on + off) + writing_ns - periods * on);
+        }
+        let since = now - self.start_ns;
+        let phase = since % (on + off);
+        if phase < on { now } else { now + (on + off - phase) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn application(segment_ns: f64, on_off_ns: Option<(u64, u64)>) -> Application {
+        Application { start_ns: 1000, segment_ns, on_off_ns }
+    }
+
+    #[test]
+    fn a_segment_is_ready_when_all_of_it_is_written() {
+        let steady = application(10.0, None);
+        assert_eq!([0, 1, 9].map(|seq| steady.ready_at(seq, 0)), [1010, 1020, 1100]);
+        assert_eq!(steady.ready_at(0, 5000), 5000);
+    }
+
+    #[test]
+    fn nothing_is_written_during_a_pause() {
+        let paused = application(10.0, Some((20, 80)));
+        assert_eq!([0, 1, 2, 3, 4].map(|seq| paused.ready_at(seq, 0)), [1010, 1020, 1110, 1120, 1210]);
+        let bursts = application(0.0, Some((20, 80)));
+        assert_eq!([1000, 1019, 1020, 1099].map(|now| bursts.ready_at(7, now)), [1000, 1019, 1100, 1100]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Loss recovery without SACK: Tahoe, Reno (RFC 5681) and NewReno (RFC 6582).
+
+use crate::scheduler::NEVER;
+use crate::scoreboard::DUP_THRESH;
+use crate::sender::{Ack, Sender};
+use cwnd_algorithms::{CongestionControl, Event, State};
+use cwnd_scenario::Recovery;
+
+/// What such a sender keeps besides. The duplicate ACKs that inflate the window (RFC 5681, 3.2) and those that
+/// let a new segment out before the third (RFC 3042) are `Scoreboard::sacked_out`.
+#[derive(Default)]
+pub struct Plain {
+    dup_acks: u64,
+    /// The first segment is to be retransmitted whatever is in flight.
+    pub repair: bool,
+    /// A partial ACK restarted the timer of this recovery: further ones do not (RFC 6582, 4).
+    restarted_timer: bool,
+}
+
+impl<C: CongestionControl> Sender<C> {
+    pub(crate) fn on_plain_ack(&mut self, now: u64, ack: Ack) {
+        if ack.next < self.una {
+            return;
+        }
+        let prior_in_flight = self.in_flight();
+        let acked = ack.next - self.una;
+        self.ack.delivered += acked;
+        self.ack.lost = 0;
+        if acked == 0 {
+            self.describe(now, 0, prior_in_flight, ack.ece);
+            // Only what is in flight can be missing.
+            if self.first_unsent > self.una {
+                self.on_dup_ack();
+            }
+            self.cwnd_may_have_changed(now);
+            return;
+        }
+        self.una = ack.next;
+        self.nxt = self.nxt.max(ack.next);
+        self.plain.dup_acks = 0;
+        self.plain.repair = false;
+        let partial = self.state == State::Recovery
+            && self.recovery == Recovery::NewReno
+            && self.una < self.recovery_end;
+        // Deflates by what was acknowledged, less the segment that it lets out (RFC 6582, 3.2, step 3).
+        let inflation = if partial { (self.board.sacked_out + 1).saturating_sub(acked) } else { 0 };
+        self.board.sacked_out = inflation.min(self.nxt - self.una);
+        self.describe(now, acked, prior_in_flight, ack.ece);
+        if !ack.retransmission || self.has_timestamps() {
+            self.sample_rtt(now - ack.sent_ns);
+        }
+        if self.first_unsent == self.una {
+            self.rto_at = NEVER;
+        } else if !(partial && self.plain.restarted_timer) {
+            self.set_timer(now);
+        }
+        if partial {
+            self.plain.restarted_timer = true;
+            self.plain.repair = true;
+            self.cwnd_may_have_changed(now);
+            return;
+        }
+        match self.state {
+            State::Recovery => self.complete_reduction(),
+            State::Loss if self.una >= self.recovery_end => self.enter(State::Open),
+            State::Loss => {}
+            _ => self.enter(State::Open),
+        }
+        self.cc.cong_avoid(&mut self.window, &self.ack);
+        self.allowance = u64::from(self.window.cwnd);
+        self.cwnd_may_have_changed(now);
+    }
+
+    fn on_dup_ack(&mut self) {
+        self.plain.dup_acks += 1;
+        if self.state == State::Recovery {
+            self.inflate();
+            return;
+        }
+        // Duplicates of segments sent again say nothing of a loss (RFC 6582, 3.2, step 1).
+        let after_recovery = self.recovery_end == 0 || self.una > self.recovery_end;
+        match self.plain.dup_acks {
+            DUP_THRESH if after_recovery => self.fast_retransmit(),
+            n if n < DUP_THRESH && self.state != State::Loss => {
+                self.enter(State::Disorder);
+                self.inflate();
+            }
+            _ => {}
+        }
+    }
+
+    fn inflate(&mut self) {
+        self.board.sacked_out = (self.board.sacked_out + 1).min(self.nxt - self.una);
+    }
+
+    fn fast_retransmit(&mut self) {
+        self.window.prior_cwnd = self.window.cwnd;
+        self.recovery_end = self.first_unsent;
+        self.ack.lost = 1;
+        self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
+        self.window.cwnd_cnt = 0;
+        self.enter(State::Recovery);
+        if self.recovery == Recovery::Tahoe {
+            self.window.cwnd = 1;
+            self.go_back();
+            self.complete_reduction();
+        } else {
+            self.window.cwnd = self.window.ssthresh.max(1);
+            self.board.sacked_out = DUP_THRESH.min(self.nxt - self.una);
+            self.plain.repair = true;
+            self.plain.restarted_timer = false;
+        }
+        self.allowance = u64::from(self.window.cwnd);
+    }
+
+    fn complete_reduction(&mut self) {
+        self.cc.cwnd_event(&mut self.window, &self.ack, Event::CompleteCwr);
+        self.enter(State::Open);
+    }
+
+    /// All that is in flight is sent again, in order.
+    pub(crate) fn go_back(&mut self) {
+        self.nxt = self.una;
+        self.board.sacked_out = 0;
+        self.plain.dup_acks = 0;
+        self.plain.repair = false;
+    }
+}

@@ -1,0 +1,104 @@
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation), for algorithms with `cong_control`.
+
+use crate::ring::Ring;
+
+/// The connection as it was when a segment was sent.
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    sent_ns: u64,
+    /// When the newest segment that had been delivered was sent: the sample's sending began there.
+    first_sent_ns: u64,
+    delivered: u64,
+    delivered_ns: u64,
+    app_limited: bool,
+}
+
+/// A sample of the rate at which segments arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Delivered when the newest segment acknowledged was sent.
+    pub prior_delivered: u64,
+    pub delivered: u64,
+    /// 0: no sample.
+    pub interval_ns: u64,
+    pub app_limited: bool,
+}
+
+pub struct RateSampler {
+    /// From `una` on, one per segment sent.
+    sent: Ring<Sent>,
+    first_sent_ns: u64,
+    delivered_ns: u64,
+    /// Until so many are delivered, the application limited what was in flight; 0: it did not.
+    app_limited_until: u64,
+    newest: Option<Sent>,
+}
+
+impl RateSampler {
+    pub fn new() -> RateSampler {
+        RateSampler {
+            sent: Ring::new(),
+            first_sent_ns: 0,
+            delivered_ns: 0,
+            app_limited_until: 0,
+            newest: None,
+        }
+    }
+
+    /// Segment `seq` is sent; `una..nxt` were before.
+    pub fn on_send(&mut self, now: u64, seq: u64, una: u64, nxt: u64, delivered: u64) {
+        if una == nxt {
+            self.first_sent_ns = now;
+            self.delivered_ns = now;
+        }
+        let sent = Sent {
+            sent_ns: now,
+            first_sent_ns: self.first_sent_ns,
+            delivered,
+            delivered_ns: self.delivered_ns,
+            app_limited: self.app_limited_until > 0,
+        };
+        match self.sent.get_mut((seq - una) as usize) {
+            Some(slot) => *slot = sent,
+            None => self.sent.push_back(sent),
+        }
+    }
+
+    /// The application had nothing more to send.
+    pub fn on_app_limited(&mut self, delivered: u64, in_flight: u64) {
+        self.app_limited_until = (delivered + in_flight).max(1);
+    }
+
+    /// An ACK tells that the segment `index` beyond `una` has arrived.
+    pub fn on_delivered(&mut self, index: u64) {
+        let Some(&sent) = self.sent.get(index as usize) else { return };
+        if self.newest.is_none_or(|newest| sent.sent_ns >= newest.sent_ns) {
+            self.newest = Some(sent);
+        }
+    }
+
+    /// The first `count` segments are acknowledged.
+    pub fn forget(&mut self, count: u64) {
+        (0..count).for_each(|_| _ = self.sent.pop_front());
+    }
+
+    /// The sample of an ACK, after which `delivered` segments are.
+    pub fn sample(&mut self, now: u64, delivered: u64, min_rtt_ns: u64) -> Sample {
+        if self.app_limited_until > 0 && delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        let Some(newest) = self.newest.take() else { return Sample::default() };
+        self.first_sent_ns = newest.sent_ns;
+        self.delivered_ns = now;
+        let sending_ns = newest.sent_ns - newest.first_sent_ns;
+        let acking_ns = now - newest.delivered_ns;
+        let interval_ns = sending_ns.max(acking_ns);
+        Sample {
+            prior_delivered: newest.delivered,
+            delivered: delivered - newest.delivered,
+            // Less than an RTT: ACKs were compressed.
+            interval_ns: if interval_ns < min_rtt_ns { 0 } else { interval_ns },
+            app_limited: newest.app_limited,
+        }
+    }
+}
