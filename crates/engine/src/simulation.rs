@@ -453,7 +453,9 @@ fn hops(
         let bits = u128::from(flow.packet_bytes()) * 8;
         let tx_ns =
             ((bits * 1_000_000_000 + u128::from(link.rate_bps) / 2) / u128::from(link.rate_bps)) as u64;
-        let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2);
+        // A packet may come as the one before it is leaving: then two are there.
+        let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
+            && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let passes = users[index as usize] == 1 && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
         if let Some(hop) = hops.last_mut()
             && passes
