@@ -15,6 +15,8 @@ pub struct Plain {
     pub repair: bool,
     /// A partial ACK restarted the timer of this recovery: further ones do not (RFC 6582, 4).
     restarted_timer: bool,
+    /// CWR lasts until more than this is acknowledged: then the receiver knows, and echoes no more.
+    reduced_until: u64,
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -24,17 +26,30 @@ impl<C: CongestionControl> Sender<C> {
         }
         let prior_in_flight = self.in_flight();
         let acked = ack.next - self.una;
+        self.note_rate(Ack { sacked: None, ..ack });
         self.ack.delivered += acked;
         self.ack.lost = 0;
         if acked == 0 {
             self.describe(now, 0, prior_in_flight, ack.ece);
+            if ack.ece {
+                self.answer_mark();
+            }
             // Only what is in flight can be missing.
             if self.first_unsent > self.una {
                 self.on_dup_ack();
             }
-            self.cwnd_may_have_changed(now);
-            return;
+        } else {
+            self.on_new_ack(now, ack, acked, prior_in_flight);
         }
+        if self.controls {
+            self.control(now);
+        }
+        self.cwnd_may_have_changed(now);
+    }
+
+    /// The left edge moves by `acked` segments.
+    #[inline]
+    fn on_new_ack(&mut self, now: u64, ack: Ack, acked: u64, prior_in_flight: u64) {
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
         self.plain.dup_acks = 0;
@@ -57,18 +72,44 @@ impl<C: CongestionControl> Sender<C> {
         if partial {
             self.plain.restarted_timer = true;
             self.plain.repair = true;
-            self.cwnd_may_have_changed(now);
             return;
         }
         match self.state {
             State::Recovery => self.complete_reduction(),
+            State::Cwr if self.una > self.plain.reduced_until => self.complete_reduction(),
+            State::Cwr => return,
             State::Loss if self.una >= self.recovery_end => self.enter(State::Open),
             State::Loss => {}
             _ => self.enter(State::Open),
         }
-        self.cc.cong_avoid(&mut self.window, &self.ack);
+        if ack.ece && self.state == State::Open {
+            self.answer_mark();
+        } else if !self.controls {
+            self.cc.cong_avoid(&mut self.window, &self.ack);
+        }
         self.allowance = u64::from(self.window.cwnd);
-        self.cwnd_may_have_changed(now);
+    }
+
+    /// An ACK echoes congestion experienced: the window is reduced, once for a window of data (RFC 3168, 6.1.2).
+    #[cold]
+    fn answer_mark(&mut self) {
+        if !matches!(self.state, State::Open | State::Disorder) {
+            return;
+        }
+        self.plain.reduced_until = self.first_unsent;
+        self.lower_ssthresh(State::Cwr);
+        if !self.controls {
+            self.window.cwnd = self.window.ssthresh.max(1);
+        }
+        self.allowance = u64::from(self.window.cwnd);
+    }
+
+    fn lower_ssthresh(&mut self, state: State) {
+        self.window.prior_cwnd = self.window.cwnd;
+        self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
+        self.window.cwnd_cnt = 0;
+        self.tell_reduction = true;
+        self.enter(state);
     }
 
     fn on_dup_ack(&mut self) {
@@ -82,7 +123,9 @@ impl<C: CongestionControl> Sender<C> {
         match self.plain.dup_acks {
             DUP_THRESH if after_recovery => self.fast_retransmit(),
             n if n < DUP_THRESH && self.state != State::Loss => {
-                self.enter(State::Disorder);
+                if self.state != State::Cwr {
+                    self.enter(State::Disorder);
+                }
                 self.inflate();
             }
             _ => {}
@@ -94,18 +137,22 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn fast_retransmit(&mut self) {
-        self.window.prior_cwnd = self.window.cwnd;
         self.recovery_end = self.first_unsent;
         self.ack.lost = 1;
-        self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
-        self.window.cwnd_cnt = 0;
-        self.enter(State::Recovery);
+        if self.state == State::Cwr {
+            // The window is being reduced already.
+            self.enter(State::Recovery);
+        } else {
+            self.lower_ssthresh(State::Recovery);
+        }
+        if !self.controls {
+            let tahoe = self.recovery == Recovery::Tahoe;
+            self.window.cwnd = if tahoe { 1 } else { self.window.ssthresh.max(1) };
+        }
         if self.recovery == Recovery::Tahoe {
-            self.window.cwnd = 1;
             self.go_back();
             self.complete_reduction();
         } else {
-            self.window.cwnd = self.window.ssthresh.max(1);
             self.board.sacked_out = DUP_THRESH.min(self.nxt - self.una);
             self.plain.repair = true;
             self.plain.restarted_timer = false;

@@ -31,7 +31,7 @@ pub struct Ack {
 pub struct Sender<C> {
     pub(crate) cc: C,
     /// The algorithm has `cong_control`: the stack leaves cwnd to it.
-    controls: bool,
+    pub(crate) controls: bool,
     pub(crate) window: Window,
     pub(crate) ack: cwnd_algorithms::Ack,
     pub(crate) state: State,
@@ -69,7 +69,7 @@ pub struct Sender<C> {
     /// When pacing or the application will let go what the window allows, or NEVER.
     wake_at: u64,
     /// The receiver is to be told that the window was reduced (RFC 3168, CWR).
-    tell_reduction: bool,
+    pub(crate) tell_reduction: bool,
 
     pub(crate) recovery: Recovery,
     initial_window: u32,
@@ -449,7 +449,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// What an ACK says to have arrived, for the delivery rate.
-    fn note_rate(&mut self, ack: Ack) {
+    pub(crate) fn note_rate(&mut self, ack: Ack) {
         let Some(rate) = &mut self.rate else { return };
         for seq in self.una..ack.next {
             if !self.board.is_sacked(seq) {
@@ -466,7 +466,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The algorithm sets its window and its pacing.
-    fn control(&mut self, now: u64) {
+    pub(crate) fn control(&mut self, now: u64) {
         if let Some(rate) = &mut self.rate {
             let min_rtt_ns = u64::from(self.ack.min_rtt_us) * 1000;
             let sample = rate.sample(now, self.ack.delivered, min_rtt_ns);
