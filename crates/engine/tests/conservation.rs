@@ -14,6 +14,7 @@ struct AnyLink {
     delay_us: u64,
     buffer: Option<u32>,
     per: f64,
+    ecn_threshold: Option<u32>,
 }
 
 impl AnyLink {
@@ -21,58 +22,98 @@ impl AnyLink {
         let buffer = self.buffer.map_or("'unlimited'".to_owned(), |pkts| pkts.to_string());
         format!("rate = '{} kbps'\ndelay = '{} us'\nbuffer = {buffer}\n", self.kbps, self.delay_us)
     }
+
+    /// What an access link has not.
+    fn more_keys(&self) -> String {
+        let threshold = self.ecn_threshold.map_or("'unlimited'".to_owned(), |pkts| pkts.to_string());
+        format!("per = {}\necn_threshold = {threshold}\n", self.per)
+    }
 }
 
 fn any_link() -> impl Strategy<Value = AnyLink> {
     let buffer = prop_oneof![3 => (1..60_u32).prop_map(Some), 1 => Just(None)];
     let per = prop_oneof![2 => Just(0.0), 1 => 0.0..0.02, 1 => Just(0.3)];
-    (200..20_000_u64, 0..30_000_u64, buffer, per).prop_map(|(kbps, delay_us, buffer, per)| AnyLink {
-        kbps,
-        delay_us,
-        buffer,
-        per,
-    })
+    let ecn_threshold = prop_oneof![1 => Just(Some(1)), 2 => (1..30_u32).prop_map(Some), 1 => Just(None)];
+    // Two rates that many links have: behind one of the same rate a packet arrives as the one before it leaves.
+    let kbps = prop_oneof![3 => 200..20_000_u64, 1 => Just(1000_u64), 1 => Just(8000_u64)];
+    (kbps, 0..30_000_u64, buffer, per, ecn_threshold).prop_map(
+        |(kbps, delay_us, buffer, per, ecn_threshold)| AnyLink { kbps, delay_us, buffer, per, ecn_threshold },
+    )
 }
 
 fn any_links() -> impl Strategy<Value = String> {
     let dumbbell = (any_link(), any_link()).prop_map(|(shared, access)| {
         let keys = access.keys().replace('\n', ", ");
         let access = keys.trim_end_matches(", ");
-        format!("[dumbbell]\n{}per = {}\naccess = {{ {access} }}\n", shared.keys(), shared.per)
+        format!("[dumbbell]\n{}{}access = {{ {access} }}\n", shared.keys(), shared.more_keys())
     });
     let chain = prop::collection::vec(any_link(), 1..=4).prop_map(|links| {
-        links.iter().map(|link| format!("[[chain]]\n{}per = {}\n", link.keys(), link.per)).collect::<String>()
+        links.iter().map(|link| format!("[[chain]]\n{}{}", link.keys(), link.more_keys())).collect::<String>()
     });
     prop_oneof![dumbbell, chain]
 }
 
 const DURATION_MS: u64 = 3000;
 
-fn any_flow() -> impl Strategy<Value = String> {
-    let names: Vec<_> = cwnd_algorithms::all().into_iter().map(|algorithm| algorithm.name).collect();
+/// Algorithms of the registry, presets, and two with `cong_control`.
+fn any_cca() -> impl Strategy<Value = String> {
+    let registry = cwnd_algorithms::all().into_iter().map(|algorithm| algorithm.name);
+    let presets = cwnd_scenario::PRESETS.iter().map(|preset| preset.name.to_owned());
+    let names = registry.chain(presets).chain(["model".to_owned()]).map(|name| format!("'{name}'"));
+    let paced = (1..60_u32, 10_000..3_000_000_u32)
+        .prop_map(|(window, rate)| format!("{{ name = 'paced', window = {window}, rate = {rate} }}"));
+    prop_oneof![
+        6 => prop::sample::select(names.collect::<Vec<_>>()),
+        1 => Just("'model'".to_owned()),
+        1 => paced,
+    ]
+}
+
+fn any_stack() -> impl Strategy<Value = String> {
+    let recoveries = ["tahoe", "reno", "newreno", "sack", "fack", "prr", "rate-halving"];
+    let ssthresh = prop_oneof![Just("'unlimited'".to_owned()), (2..60_u32).prop_map(|pkts| pkts.to_string())];
     let stack = (
         prop_oneof![Just("linux"), Just("ns2")],
-        prop_oneof![Just("sack"), Just("prr"), Just("rate-halving")],
+        prop::sample::select(recoveries.to_vec()),
         1..=3_u32,
+        0..100_u32,
         prop_oneof![Just("'unlimited'".to_owned()), (1..100_u32).prop_map(|pkts| pkts.to_string())],
-        1..=20_u32,
-        any::<[bool; 4]>(),
+        (1..=20_u32, ssthresh),
+        any::<[bool; 7]>(),
     );
-    let stack = stack.prop_map(|(profile, recovery, ack_every, receive_window, initial_window, flags)| {
+    stack.prop_map(|(profile, recovery, ack_every, ack_delay, receive_window, (window, ssthresh), flags)| {
         format!(
             "{{ profile = '{profile}', recovery = '{recovery}', ack_every = {ack_every}, \
-             receive_window = {receive_window}, initial_window = {initial_window}, timestamps = {}, \
-             detect_lost_retransmissions = {}, undo_spurious_rto = {}, restart_at_half_ssthresh = {} }}",
-            flags[0], flags[1], flags[2], flags[3]
+             ack_delay = '{ack_delay} ms', receive_window = {receive_window}, initial_window = {window}, \
+             initial_ssthresh = {ssthresh}, timestamps = {}, detect_lost_retransmissions = {}, \
+             undo_spurious_rto = {}, restart_at_half_ssthresh = {}, restart_at_one = {}, idle_restart = {}, \
+             ecn = {} }}",
+            flags[0], flags[1], flags[2], flags[3], flags[4], flags[5], flags[6]
         )
-    });
+    })
+}
+
+/// When the application has something to send.
+fn any_application() -> impl Strategy<Value = String> {
+    let rate = prop_oneof![
+        2 => Just(String::new()),
+        1 => (50..10_000_u64).prop_map(|kbps| format!("app_rate = '{kbps} kbps'\n")),
+    ];
+    let pauses = prop_oneof![
+        2 => Just(String::new()),
+        1 => (1..800_000_u64, 1..800_000_u64).prop_map(|(on, off)| format!("on = '{on} us'\noff = '{off} us'\n")),
+    ];
+    (rate, pauses).prop_map(|(rate, pauses)| rate + &pauses)
+}
+
+fn any_flow() -> impl Strategy<Value = String> {
     let start_stop = (0..DURATION_MS - 1, 1..=DURATION_MS)
         .prop_map(|(start, length)| (start, (start + length).min(DURATION_MS)));
-    (prop::sample::select(names), start_stop, 100..1500_u32, stack).prop_map(
-        |(cca, (start, stop), packet, stack)| {
+    (any_cca(), start_stop, 100..1500_u32, any_application(), any_stack()).prop_map(
+        |(cca, (start, stop), packet, application, stack)| {
             format!(
-                "[[flows]]\ncca = '{cca}'\npacket = {packet}\nstart = '{start} ms'\nstop = '{stop} ms'\n\
-                 stack = {stack}\n"
+                "[[flows]]\ncca = {cca}\npacket = {packet}\nstart = '{start} ms'\nstop = '{stop} ms'\n\
+                 {application}stack = {stack}\n"
             )
         },
     )
@@ -135,6 +176,9 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
         let packet_mbps = f64::from(flow.packet_bytes()) * 8e3 / (flow.stop_ns - flow.start_ns) as f64;
         let rate_mbps = scenario.bottleneck(result.flow as usize).rate_bps as f64 * 1e-6;
         prop_assert!(result.throughput_mbps <= rate_mbps * 1.0001 + packet_mbps, "{result:?}");
+        // No more than the application has written.
+        let written_mbps = flow.app_rate_bps.map_or(f64::INFINITY, |rate| rate as f64 * 1e-6);
+        prop_assert!(result.goodput_mbps <= written_mbps * (1.0 + 1e-9), "{result:?}");
         let least_ms = scenario.rtt_ns(result.flow as usize) as f64 * 1e-6;
         prop_assert!(result.mean_rtt_ms.is_none_or(|rtt| rtt >= least_ms * (1.0 - 1e-9)));
         prop_assert!(result.mean_cwnd_pkts >= 1.0 && result.mean_cwnd_pkts < 1e7, "{result:?}");

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 /// Reads a scenario that may name the algorithms of this module.
 pub fn read(toml: &str) -> Scenario {
-    let scenario = Scenario::from_toml(toml, "test.toml", &["fixed", "overshoot", "pulse", "reno-in-rust"]);
+    let custom = ["fixed", "overshoot", "pulse", "reno-in-rust", "paced", "model"];
+    let scenario = Scenario::from_toml(toml, "test.toml", &custom);
     scenario.unwrap_or_else(|error| panic!("{error}\n{toml}"))
 }
 
@@ -55,6 +56,11 @@ pub fn custom(cca: &Cca) -> Option<Box<dyn CongestionControl>> {
         }
         "pulse" => Some(Box::new(Pulse { at_ack: param("at_ack").unwrap(), acks: 0 })),
         "reno-in-rust" => Some(Box::new(Reno)),
+        "paced" => {
+            let (window, rate) = (param("window").unwrap(), param("rate").unwrap());
+            Some(Box::new(Paced { window, rate }))
+        }
+        "model" => Some(Box::new(Model { rate: 0 })),
         _ => None,
     }
 }
@@ -127,6 +133,58 @@ impl CongestionControl for Reno {
     }
     fn ssthresh(&mut self, w: &mut Window, _: &Ack) -> u32 {
         (w.cwnd / 2).max(2)
+    }
+}
+
+/// `window`, paced at `rate` bytes per second (0: not at all), by `cong_control`.
+struct Paced {
+    window: u32,
+    rate: u32,
+}
+
+impl CongestionControl for Paced {
+    fn init(&mut self, w: &mut Window, a: &Ack) {
+        self.cong_control(w, a);
+    }
+    fn cong_avoid(&mut self, _: &mut Window, _: &Ack) {
+        unreachable!("cong_control takes its place");
+    }
+    fn has_cong_control(&self) -> bool {
+        true
+    }
+    fn cong_control(&mut self, w: &mut Window, _: &Ack) {
+        (w.cwnd, w.pacing_rate) = (self.window, u64::from(self.rate));
+    }
+    fn ssthresh(&mut self, w: &mut Window, _: &Ack) -> u32 {
+        w.ssthresh
+    }
+}
+
+/// Sends a quarter faster than the fastest delivery seen, with twice that times the smallest RTT in flight.
+struct Model {
+    /// In segments per second.
+    rate: u64,
+}
+
+impl CongestionControl for Model {
+    fn cong_avoid(&mut self, _: &mut Window, _: &Ack) {
+        unreachable!("cong_control takes its place");
+    }
+    fn has_cong_control(&self) -> bool {
+        true
+    }
+    fn cong_control(&mut self, w: &mut Window, a: &Ack) {
+        if let Some(rate) =
+            (u64::from(a.rate_delivered) * 1_000_000).checked_div(u64::from(a.rate_interval_us))
+            && (rate > self.rate || a.flags & cwnd_algorithms::RATE_APP_LIMITED == 0)
+        {
+            self.rate = rate.max(self.rate - self.rate / 16);
+        }
+        w.pacing_rate = self.rate * u64::from(a.mss) * 5 / 4;
+        w.cwnd = (2 * self.rate * u64::from(a.min_rtt_us) / 1_000_000).clamp(4, 1000) as u32;
+    }
+    fn ssthresh(&mut self, w: &mut Window, _: &Ack) -> u32 {
+        w.ssthresh
     }
 }
 
