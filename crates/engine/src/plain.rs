@@ -29,8 +29,9 @@ impl<C: CongestionControl> Sender<C> {
         self.note_rate(Ack { sacked: None, ..ack });
         self.ack.delivered += acked;
         self.ack.lost = 0;
+        self.note_ece(ack.ece);
         if acked == 0 {
-            self.describe(now, 0, prior_in_flight, ack.ece);
+            self.describe(now, 0, prior_in_flight);
             if ack.ece {
                 self.answer_mark();
             }
@@ -44,7 +45,6 @@ impl<C: CongestionControl> Sender<C> {
         if self.controls {
             self.control(now);
         }
-        self.cwnd_may_have_changed(now);
     }
 
     /// The left edge moves by `acked` segments.
@@ -60,7 +60,7 @@ impl<C: CongestionControl> Sender<C> {
         // Deflates by what was acknowledged, less the segment that it lets out (RFC 6582, 3.2, step 3).
         let inflation = if partial { (self.board.sacked_out + 1).saturating_sub(acked) } else { 0 };
         self.board.sacked_out = inflation.min(self.nxt - self.una);
-        self.describe(now, acked, prior_in_flight, ack.ece);
+        self.describe(now, acked, prior_in_flight);
         if !ack.retransmission || self.has_timestamps() {
             self.sample_rtt(now - ack.sent_ns);
         }

@@ -8,12 +8,15 @@ use crate::sender::Ack;
 pub struct Segment {
     pub seq: u64,
     pub sent_ns: u64,
-    pub retransmission: bool,
-    /// A queue marked it (RFC 3168, CE).
-    pub congestion: bool,
-    /// The sender has reduced its window (RFC 3168, CWR).
-    pub cwr: bool,
+    /// [`RETRANSMISSION`], [`CONGESTION`], [`CWR`].
+    pub flags: u8,
 }
+
+pub const RETRANSMISSION: u8 = 1;
+/// A queue marked it (RFC 3168, CE).
+pub const CONGESTION: u8 = 2;
+/// The sender has reduced its window (RFC 3168).
+pub const CWR: u8 = 4;
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
 /// ACK is lost, so the sender learns what three SACK blocks would tell it.
@@ -66,7 +69,9 @@ impl Receiver {
     #[inline]
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<Ack> {
         self.arrived += 1;
-        self.echo = segment.congestion || self.echo && !segment.cwr;
+        if segment.flags & (CONGESTION | CWR) != 0 {
+            self.echo = segment.flags & CONGESTION != 0;
+        }
         if segment.seq != self.next {
             return Some(self.receive_out_of_order(segment));
         }
@@ -127,7 +132,7 @@ impl Receiver {
             next: self.next,
             sacked,
             sent_ns: cause.sent_ns,
-            retransmission: cause.retransmission,
+            retransmission: cause.flags & RETRANSMISSION != 0,
             ece: self.echo,
         }
     }
@@ -138,7 +143,7 @@ mod tests {
     use super::*;
 
     fn segment(seq: u64) -> Segment {
-        Segment { seq, sent_ns: 10 * seq, retransmission: false, congestion: false, cwr: false }
+        Segment { seq, sent_ns: 10 * seq, flags: 0 }
     }
 
     #[test]

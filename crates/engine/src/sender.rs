@@ -3,7 +3,7 @@
 
 use crate::application::Application;
 use crate::rate::RateSampler;
-use crate::receiver::Segment;
+use crate::receiver::{CWR, RETRANSMISSION, Segment};
 use crate::rtt::{Distribution, Rto};
 use crate::scheduler::NEVER;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
@@ -32,6 +32,9 @@ pub struct Sender<C> {
     pub(crate) cc: C,
     /// The algorithm has `cong_control`: the stack leaves cwnd to it.
     pub(crate) controls: bool,
+    /// What few senders have, and the path of the others need not look for: `cong_control`, an application with
+    /// limits, ECN, no SACK.
+    special: bool,
     pub(crate) window: Window,
     pub(crate) ack: cwnd_algorithms::Ack,
     pub(crate) state: State,
@@ -135,6 +138,11 @@ impl<C: CongestionControl> Sender<C> {
         let mut sender = Sender {
             cc,
             controls,
+            special: controls
+                || flow.app_rate_bps.is_some()
+                || flow.on_off_ns.is_some()
+                || stack.ecn
+                || !stack.recovery.uses_sack(),
             window,
             ack,
             state: State::Open,
@@ -223,7 +231,12 @@ impl<C: CongestionControl> Sender<C> {
     /// The next segment that may be sent at `now`, if any.
     #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
-        if self.closed || self.in_flight() >= self.allowance && !self.plain.repair {
+        if self.special { self.next::<true>(now) } else { self.next::<false>(now) }
+    }
+
+    #[inline]
+    fn next<const SPECIAL: bool>(&mut self, now: u64) -> Option<Segment> {
+        if self.closed || self.in_flight() >= self.allowance && !(SPECIAL && self.plain.repair) {
             if self.in_flight() >= u64::from(self.window.cwnd) {
                 self.ack.flags = self.ack.flags & !APP_LIMITED | CWND_LIMITED;
             }
@@ -237,17 +250,17 @@ impl<C: CongestionControl> Sender<C> {
             && let Some(seq) = self.board.next_retransmission(now, self.una, self.nxt)
         {
             // As in Linux: the timer waits for the retransmission of the first segment anew.
-            return Some(self.send(now, seq, seq == self.una));
+            return Some(self.send::<SPECIAL>(now, seq, RETRANSMISSION, seq == self.una));
         }
-        if self.plain.repair {
+        if SPECIAL && self.plain.repair {
             self.plain.repair = false;
-            return Some(self.send(now, self.una, true));
+            return Some(self.send::<SPECIAL>(now, self.una, RETRANSMISSION, true));
         }
         if self.nxt - self.una >= self.receive_window {
             self.ack.flags &= !CWND_LIMITED;
             return None;
         }
-        if self.application.is_some() && self.wait_for_application(now) {
+        if SPECIAL && self.wait_for_application(now) {
             return None;
         }
         if self.nxt == self.una {
@@ -255,21 +268,29 @@ impl<C: CongestionControl> Sender<C> {
         }
         let seq = self.nxt;
         self.nxt += 1;
-        Some(self.send(now, seq, false))
+        let again = SPECIAL && seq < self.first_unsent;
+        Some(self.send::<SPECIAL>(now, seq, if again { RETRANSMISSION } else { 0 }, false))
     }
 
     /// Segment `seq` is sent; a timer that runs already starts anew if it is to `restart`.
     #[inline]
-    fn send(&mut self, now: u64, seq: u64, restart: bool) -> Segment {
-        let retransmission = seq < self.first_unsent;
-        if retransmission {
+    fn send<const SPECIAL: bool>(&mut self, now: u64, seq: u64, flags: u8, restart: bool) -> Segment {
+        let mut flags = flags;
+        if flags & RETRANSMISSION != 0 {
             self.retransmissions += 1;
-        } else {
-            self.first_unsent = seq + 1;
         }
-        if let Some(rate) = &mut self.rate {
-            let nxt = if retransmission { self.nxt } else { seq };
-            rate.on_send(now, seq, self.una, nxt, self.ack.delivered);
+        if SPECIAL {
+            if flags & RETRANSMISSION == 0 {
+                self.first_unsent = seq + 1;
+                if self.tell_reduction {
+                    self.tell_reduction = false;
+                    flags |= CWR;
+                }
+            }
+            if let Some(rate) = &mut self.rate {
+                let nxt = if flags & RETRANSMISSION != 0 { self.nxt } else { seq };
+                rate.on_send(now, seq, self.una, nxt, self.ack.delivered);
+            }
         }
         if self.window.pacing_rate > 0 {
             let gap_ns = u128::from(self.packet_bytes) * 1_000_000_000 / u128::from(self.window.pacing_rate);
@@ -281,11 +302,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.rto_at == NEVER || restart {
             self.set_timer(now);
         }
-        let cwr = self.tell_reduction && !retransmission;
-        if cwr {
-            self.tell_reduction = false;
-        }
-        Segment { seq, sent_ns: now, retransmission, congestion: false, cwr }
+        Segment { seq, sent_ns: now, flags }
     }
 
     /// Nothing is in flight. A window that was not used for longer than the RTO says nothing about the path:
@@ -295,7 +312,7 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.now_us = now / 1000;
         let rto_ns = self.rto.timeout_ns();
         let mut idle_ns = now - self.last_sent_ns;
-        if self.idle_restart && idle_ns > rto_ns && !self.controls && self.first_unsent > 0 {
+        if self.idle_restart && idle_ns > rto_ns && !self.controls && self.sent > 0 {
             let window = &mut self.window;
             self.cc.cwnd_event(window, &self.ack, Event::CwndRestart);
             window.prior_cwnd = window.cwnd;
@@ -351,9 +368,18 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     pub fn on_ack(&mut self, now: u64, ack: Ack) {
         self.wake_at = NEVER;
-        if !self.recovery.uses_sack() {
-            return self.on_plain_ack(now, ack);
+        if !self.special {
+            self.on_sack::<false>(now, ack);
+        } else if self.recovery.uses_sack() {
+            self.on_sack::<true>(now, ack);
+        } else {
+            self.on_plain_ack(now, ack);
         }
+        self.cwnd_may_have_changed(now);
+    }
+
+    #[inline]
+    fn on_sack<const SPECIAL: bool>(&mut self, now: u64, ack: Ack) {
         if ack.next < self.una {
             return;
         }
@@ -361,7 +387,7 @@ impl<C: CongestionControl> Sender<C> {
         let acked = ack.next - self.una;
         let mut delivered = acked;
         let mut lost = 0;
-        if self.rate.is_some() {
+        if SPECIAL && self.rate.is_some() {
             self.note_rate(ack);
         }
         if !self.board.is_clear() {
@@ -373,7 +399,7 @@ impl<C: CongestionControl> Sender<C> {
         {
             delivered += 1;
         }
-        if delivered == 0 && !ack.ece {
+        if delivered == 0 && !(SPECIAL && ack.ece) {
             return;
         }
         if self.board.sacked_out | self.board.lost_out != 0 {
@@ -384,7 +410,10 @@ impl<C: CongestionControl> Sender<C> {
 
         self.ack.delivered += delivered;
         self.ack.lost = lost as u32;
-        self.describe(now, delivered, prior_in_flight, ack.ece);
+        self.describe(now, delivered, prior_in_flight);
+        if SPECIAL {
+            self.note_ece(ack.ece);
+        }
         if acked > 0 {
             if self.probed.is_some() {
                 self.end_probe(ack);
@@ -403,8 +432,7 @@ impl<C: CongestionControl> Sender<C> {
 
         if self.state == State::Open
             && self.board.sacked_out | self.board.lost_out == 0
-            && !self.controls
-            && !ack.ece
+            && !(SPECIAL && (self.controls || ack.ece))
         {
             self.cc.cong_avoid(&mut self.window, &self.ack);
             self.allowance = u64::from(self.window.cwnd);
@@ -414,11 +442,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.control(now);
             }
         }
-        self.cwnd_may_have_changed(now);
     }
 
     #[inline]
-    pub(crate) fn cwnd_may_have_changed(&mut self, now: u64) {
+    fn cwnd_may_have_changed(&mut self, now: u64) {
         if self.window.cwnd != self.cwnd_time.cwnd && !self.closed {
             self.cwnd_time.changed(now, self.window.cwnd);
         }
@@ -426,12 +453,15 @@ impl<C: CongestionControl> Sender<C> {
 
     /// What the algorithm is to know of an ACK that delivered `delivered` segments.
     #[inline]
-    pub(crate) fn describe(&mut self, now: u64, delivered: u64, prior_in_flight: u64, ece: bool) {
+    pub(crate) fn describe(&mut self, now: u64, delivered: u64, prior_in_flight: u64) {
         self.ack.now_us = now / 1000;
         self.ack.acked = delivered as u32;
         self.ack.prior_in_flight = prior_in_flight as u32;
         self.ack.in_flight = self.in_flight() as u32;
         self.ack.rtt_us = 0;
+    }
+
+    pub(crate) fn note_ece(&mut self, ece: bool) {
         self.ack.flags = self.ack.flags & !ECE | if ece { ECE } else { 0 };
     }
 
@@ -534,13 +564,12 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Nothing was heard for two RTTs: one more segment makes the receiver tell what it has (RFC 8985, 7.3).
     fn send_probe(&mut self, now: u64) -> Segment {
-        let new = !self.closed
-            && self.nxt - self.una < self.receive_window
-            && !(self.application.is_some() && self.wait_for_application(now));
-        let seq = if new { self.nxt } else { self.nxt - 1 };
+        let new =
+            !self.closed && self.nxt - self.una < self.receive_window && !self.wait_for_application(now);
+        let (seq, flags) = if new { (self.nxt, 0) } else { (self.nxt - 1, RETRANSMISSION) };
         self.nxt = seq + 1;
         self.probed = Some(seq);
-        self.send(now, seq, true)
+        self.send::<true>(now, seq, flags, true)
     }
 
     /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
@@ -735,12 +764,13 @@ impl<C: CongestionControl> Sender<C> {
         self.allowance = 1;
         self.ack.lost = self.in_flight() as u32;
         if self.recovery.uses_sack() {
+            self.recovery_end = self.nxt;
             self.board.mark_all_lost(self.una, self.nxt);
         } else {
+            self.recovery_end = self.first_unsent;
             self.go_back();
         }
         self.enter(State::Loss);
-        self.recovery_end = self.first_unsent;
         (self.probed, self.reorder_at) = (None, NEVER);
         self.rto.back_off();
         self.rto_at = now + self.rto.timeout_ns();

@@ -1,7 +1,7 @@
 //! Flows, links and the order of events.
 
 use crate::link::{Fate, Link, Totals};
-use crate::receiver::{Receiver, Segment};
+use crate::receiver::{CONGESTION, Receiver, Segment};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
 use crate::rtt::Distribution;
@@ -82,17 +82,14 @@ struct Passed {
 struct Packet {
     at: u64,
     sent_ns: u64,
-    /// Sequence number and, in the lowest bits, RETRANSMISSION and the others.
+    /// Sequence number and, in the lowest bits, the segment's flags.
     tag: u64,
     /// Since when the link that sent it last had been sending without a pause.
     busy_since: u64,
 }
 
-/// The lowest bits of [`Packet::tag`].
-const RETRANSMISSION: u64 = 1;
-const CONGESTION: u64 = 2;
-const CWR: u64 = 4;
-const TAG_BITS: u32 = 3;
+/// The lowest bits of [`Packet::tag`] are the segment's flags.
+const FLAG_BITS: u32 = 3;
 
 struct Flow<C> {
     sender: Option<Sender<C>>,
@@ -478,11 +475,9 @@ impl Packet {
     #[inline]
     fn segment(&self) -> Segment {
         Segment {
-            seq: self.tag >> TAG_BITS,
+            seq: self.tag >> FLAG_BITS,
             sent_ns: self.sent_ns,
-            retransmission: self.tag & RETRANSMISSION != 0,
-            congestion: self.tag & CONGESTION != 0,
-            cwr: self.tag & CWR != 0,
+            flags: self.tag as u8 & ((1 << FLAG_BITS) - 1),
         }
     }
 }
@@ -510,9 +505,7 @@ impl<C: CongestionControl> Flow<C> {
 
     #[inline]
     fn send(&mut self, now: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
-        let flags =
-            if segment.retransmission { RETRANSMISSION } else { 0 } | if segment.cwr { CWR } else { 0 };
-        let tag = segment.seq << TAG_BITS | flags;
+        let tag = segment.seq << FLAG_BITS | u64::from(segment.flags);
         self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
     }
 
@@ -524,7 +517,7 @@ impl<C: CongestionControl> Flow<C> {
             Fate::Departs { departure, busy_since, marked } => {
                 packet.busy_since = busy_since;
                 if marked && self.ecn {
-                    packet.tag |= CONGESTION;
+                    packet.tag |= u64::from(CONGESTION);
                 }
                 *passed += 1;
                 packet.at = departure + *onward_ns;
