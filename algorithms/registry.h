@@ -20,5 +20,6 @@
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(htcp, "H-TCP", 2004, "Leith, Shorten, PFLDnet 2004", loss, published) \
+	CC(bic, "BIC", 2004, "Xu, Harfoush, Rhee, INFOCOM 2004", loss, published) \
 
 #endif /* REGISTRY_H */
