@@ -7,7 +7,7 @@ from stack import OPEN, RECOVERY, Model, Rounds, acks, LOST, TIMEOUT, UNDO, case
 
 
 class Htcp(Model):
-    """The paper's rules, in rational numbers."""
+    """The paper's rules, in real numbers."""
 
     def start(self, s):
         def number(name, default):
@@ -17,7 +17,7 @@ class Htcp(Model):
         self.least, self.most = number("beta_min", "0.5"), number("beta_max", "0.8")
         self.beta = Fraction(1, 2)
         self.event, self.rate, self.event_rate = s.now, None, None
-        self.rtts, self.rest = [], Fraction(0)
+        self.rtts, self.rest = [], 0.0
         self.begin(s)
 
     def begin(self, s):
@@ -35,14 +35,13 @@ class Htcp(Model):
         super().ack(s)
 
     def avoid(self, s, acked):
-        d = max(Fraction(s.now - self.event, 10**6) - self.quiet, 0)
+        d = max((s.now - self.event) / 1e6 - float(self.quiet), 0)
         alpha = 1 + 10 * d + (d / 2) ** 2
         if self.p.get("rtt_scaling") == "on":
-            alpha = max(alpha * min(max(Fraction(self.rtts[0], 100_000), Fraction(1, 10)), 2), 1)
-        alpha = min(2 * (1 - self.beta) * alpha, s.cwnd)
-        # Rounded only to keep the denominator from growing with every ACK.
-        window = s.cwnd + self.rest + Fraction(round(acked * alpha / s.cwnd * 2**64), 2**64)
-        s.cwnd, self.rest = floor(window), window % 1
+            alpha = max(alpha * min(max(self.rtts[0] / 100_000, 0.1), 2), 1)
+        self.rest += acked * min(2 * float(1 - self.beta) * alpha, s.cwnd) / s.cwnd
+        s.cwnd += floor(self.rest)
+        self.rest %= 1
 
     def loss(self, s, timeout):
         self.before = self.event, self.event_rate
