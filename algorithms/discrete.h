@@ -18,22 +18,28 @@
  * The paper describes no such thing, but of the readings tried it comes closest to the rows of
  * its Tables 2 to 4. It asks for a window that grows past the receive window, so growth is then
  * not held to what limits the sender, as ns-2's was not.
+ *
+ * arithmetic = ns2: cwnd is a real number, as in reno.h.
  */
 #ifndef DISCRETE_H
 #define DISCRETE_H
 
 #include "cc.h"
 #include "fixed.h"
+#include "reno.h"
 
 #define discrete_PARAMS(P)                    \
 	P(cut, 0, 1, 0, 1, "published|raw",   \
-	  "raw: 3/4 of cwnd at every fast retransmit, whatever the receive window; fits Tables 2 to 4 of the paper")
-#define discrete_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)
+	  "raw: 3/4 of cwnd at every fast retransmit, whatever the receive window; fits Tables 2 to 4 of the paper") \
+	P(arithmetic, 0, 1, 0, 1, "rfc|ns2",  \
+	  "ns2: cwnd is a real number that grows past the receive window; ns-2.35")
+#define discrete_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
 
 enum discrete_cut { DISCRETE_PUBLISHED, DISCRETE_RAW };
 
 struct discrete {
 	u32 half; /* of the window at the last loss: ssthresh if it turns out a timeout */
+	struct reno_real real;
 };
 
 CC_DECLARE_PARAMS(discrete);
@@ -42,20 +48,33 @@ CC_CHECK_STATE(discrete);
 static inline void discrete_cong_avoid(struct discrete *ca, const struct discrete_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	(void)ca;
-	if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
+	if (p->arithmetic == RENO_NS2)
+		reno_real_growth(&ca->real, w);
+	else if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
 		cc_reno_growth(w, a->acked);
 }
 
 static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	u32 window = cc_min(w->cwnd, a->snd_wnd);
+	u32 window = cc_min(w->cwnd, a->snd_wnd), part = 3;
 
 	ca->half = cc_max(window / 2, 2);
 	if (p->cut == DISCRETE_RAW)
-		return cc_max(cc_part(w->cwnd, 3, 4), 2);
-	return cc_in_slow_start(w) ? ca->half : cc_max(cc_part(window, 3, 4), 2);
+		window = w->cwnd;
+	else if (cc_in_slow_start(w))
+		part = 2;
+	if (p->arithmetic == RENO_NS2)
+		return reno_real_part(&ca->real, w, window, part);
+	return cc_max(cc_part(window, part, 4), 2);
+}
+
+static inline void discrete_set_state(struct discrete *ca, const struct discrete_params *p,
+				      struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)p;
+	(void)a;
+	reno_real_set_state(&ca->real, w, state);
 }
 
 static inline void discrete_cwnd_event(struct discrete *ca, const struct discrete_params *p,

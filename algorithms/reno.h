@@ -6,42 +6,96 @@
  *   congestion avoidance  cwnd += 1/cwnd per segment acknowledged
  *   loss                  ssthresh = cwnd / 2
  *
- * How losses are repaired (Reno, NewReno, SACK) is the stack's choice, not this law's.
+ * How losses are repaired (Tahoe, Reno, NewReno, SACK, FACK) is the stack's choice, not this law's.
  *
  * Difference from RFC 5681: the half is taken of cwnd, as every kernel does, not of FlightSize;
  * the two are equal for a sender limited by cwnd, and growth happens for no other.
+ *
+ * arithmetic = ns2 is that of the agents of ns-2.35 without a congestion control module
+ * (Agent/TCP, /Reno, /Newreno, /Sack1, /Fack, and /Linux without select_ca): cwnd is a real number,
+ * grows whatever limits the sender, by ACKs, and the half is that of min(cwnd, receive window).
  */
 #ifndef RENO_H
 #define RENO_H
 
 #include "cc.h"
 
-#define reno_PARAMS(P)
-#define reno_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh)
+#define reno_PARAMS(P)                        \
+	P(arithmetic, 0, 1, 0, 1, "rfc|ns2",  \
+	  "ns2: cwnd is a real number that grows past the receive window; ns-2.35")
+#define reno_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+
+enum reno_arithmetic { RENO_RFC, RENO_NS2 };
+
+/* ns2: what cwnd has beyond its whole segments. */
+struct reno_real {
+	u32 fraction; /* in 2^-32 segments */
+	u32 left;     /* the fraction after the loss being repaired */
+};
 
 struct reno {
-	u32 unused; /* the law needs no state beyond the window */
+	struct reno_real real;
 };
 
 CC_DECLARE_PARAMS(reno);
 CC_CHECK_STATE(reno);
 
+/* An ACK of one segment or more. */
+static inline void reno_real_growth(struct reno_real *r, struct cc_window *w)
+{
+	u64 cwnd = (u64)w->cwnd << 32 | r->fraction, more;
+
+	if (cc_in_slow_start(w)) {
+		cc_grow(w, 1);
+		return;
+	}
+	more = r->fraction + ~0ULL / cwnd;
+	r->fraction = (u32)more;
+	cc_grow(w, more >> 32);
+}
+
+/* part/4 of the window in use, whole segments; the fraction is kept for what follows the loss. */
+static inline u32 reno_real_part(struct reno_real *r, const struct cc_window *w, u32 window, u32 part)
+{
+	u64 real = (u64)window << 32 | (window < w->cwnd ? 0 : r->fraction);
+
+	real = (real >> 2) * part;
+	r->left = (u32)real;
+	return cc_max((u32)(real >> 32), 2);
+}
+
+/* The stack has set cwnd for the repair of a loss. */
+static inline void reno_real_set_state(struct reno_real *r, const struct cc_window *w, u8 state)
+{
+	if (state == CC_RECOVERY || state == CC_CWR)
+		r->fraction = w->cwnd > 1 ? r->left : 0;
+	else if (state == CC_LOSS)
+		r->fraction = 0;
+}
+
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	(void)ca;
-	(void)p;
-	if (cc_cwnd_limited(a))
+	if (p->arithmetic == RENO_NS2)
+		reno_real_growth(&ca->real, w);
+	else if (cc_cwnd_limited(a))
 		cc_reno_growth(w, a->acked);
 }
 
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 				struct cc_window *w, const struct cc_ack *a)
 {
-	(void)ca;
+	if (p->arithmetic == RENO_NS2)
+		return reno_real_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
+	return cc_max(w->cwnd / 2, 2);
+}
+
+static inline void reno_set_state(struct reno *ca, const struct reno_params *p,
+				  struct cc_window *w, const struct cc_ack *a, u8 state)
+{
 	(void)p;
 	(void)a;
-	return cc_max(w->cwnd / 2, 2);
+	reno_real_set_state(&ca->real, w, state);
 }
 
 #endif /* RENO_H */

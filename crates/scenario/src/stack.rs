@@ -110,6 +110,13 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Ns2, "cubic", "beta", "0.8"),
     // tcp_compound.c of 2.6: the delay window in halves of a packet.
     (Profile::Ns2, "compound", "arithmetic", "ns2"),
+    // Agents without a congestion control module: cwnd_ is a double.
+    (Profile::Ns2, "tahoe", "arithmetic", "ns2"),
+    (Profile::Ns2, "newreno", "arithmetic", "ns2"),
+    (Profile::Ns2, "sack", "arithmetic", "ns2"),
+    (Profile::Ns2, "fack", "arithmetic", "ns2"),
+    (Profile::Ns2, "linux", "arithmetic", "ns2"),
+    (Profile::Ns2, "discrete", "arithmetic", "ns2"),
     // tcp_scalable.c: one segment per 100 segments, per 51 ACKs in 2.6.
     (Profile::Linux, "scalable", "arithmetic", "linux"),
     (Profile::Ns2, "scalable", "arithmetic", "ns2"),

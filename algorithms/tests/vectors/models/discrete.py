@@ -1,6 +1,8 @@
 """Discrete TCP."""
 
-from models.reno import Reno
+from decimal import Decimal
+
+from models.reno import Reno, RenoReal
 from stack import acks, LOST, TIMEOUT, case, at, avoiding
 
 
@@ -20,6 +22,21 @@ class Discrete(Reno):
         if self.p.get("cut") == "raw":
             return max(s.cwnd * 3 // 4, 2)
         return max(window // 2 if s.cwnd < s.ssthresh else window * 3 // 4, 2)
+
+
+class DiscreteReal(RenoReal):
+    """The same with ns-2's real cwnd."""
+
+    def part(self, s):
+        if self.p.get("cut") == "raw":
+            return Decimal("0.75") * (s.cwnd + self.rest)
+        share = Decimal("0.5" if s.cwnd < s.ssthresh else "0.75")
+        return share * min(s.cwnd + self.rest, s.snd_wnd)
+
+    def loss(self, s, timeout):
+        half = max(min(s.cwnd, s.snd_wnd) // 2, 2)
+        whole = super().loss(s, timeout)
+        return half if timeout else whole
 
 
 CASES = [
@@ -64,6 +81,30 @@ CASES = [
         Discrete,
         avoiding(50),
         acks(500, limited=False),
+        cut="raw",
+    ),
+    case(
+        "ns2: fractions are kept",
+        DiscreteReal,
+        at(30, 40),
+        acks(5),
+        LOST,
+        acks(100),
+        LOST,
+        acks(100),
+        TIMEOUT,
+        acks(80),
+        arithmetic="ns2",
+    ),
+    case(
+        "ns2, raw: cwnd and its fraction",
+        DiscreteReal,
+        avoiding(50),
+        acks(300, snd_wnd=50),
+        LOST,
+        acks(60, snd_wnd=50),
+        LOST,
+        arithmetic="ns2",
         cut="raw",
     ),
 ]

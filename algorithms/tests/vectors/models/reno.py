@@ -1,6 +1,9 @@
 """Reno."""
 
-from stack import Model, acks, LOST, TIMEOUT, case, at
+import math
+from decimal import Decimal
+
+from stack import Model, acks, LOST, TIMEOUT, case, at, avoiding
 
 
 class Reno(Model):
@@ -17,6 +20,28 @@ class Reno(Model):
     def loss(self, s, timeout):
         self.credit = 0
         return max(s.cwnd // 2, 2)
+
+
+class RenoReal(Model):
+    """ns-2: cwnd is a real number, and min(cwnd, receive window) is what a loss halves."""
+
+    rest = Decimal(0)
+
+    def ack(self, s):
+        if s.cwnd < s.ssthresh:
+            s.cwnd += 1
+            return
+        real = s.cwnd + self.rest
+        real += 1 / real
+        s.cwnd, self.rest = math.floor(real), real % 1
+
+    def part(self, s):
+        return Decimal("0.5") * min(s.cwnd + self.rest, s.snd_wnd)
+
+    def loss(self, s, timeout):
+        real = self.part(s)
+        self.rest = Decimal(0) if timeout else real % 1
+        return max(math.floor(real), 2)
 
 
 CASES = [
@@ -40,5 +65,29 @@ CASES = [
         at(9, 10),
         acks(1, acked=8),
         acks(1, acked=3),
+    ),
+    case(
+        "ns2: ACKs count, and fractions are kept",
+        RenoReal,
+        avoiding(10),
+        acks(10),
+        acks(1),
+        acks(300, acked=2),
+        LOST,
+        acks(200),
+        LOST,
+        acks(1),
+        TIMEOUT,
+        acks(60),
+        arithmetic="ns2",
+    ),
+    case(
+        "ns2: cwnd outgrows the receive window, whose half is taken",
+        RenoReal,
+        at(48, 50),
+        acks(400, snd_wnd=50, limited=False),
+        LOST,
+        acks(90, snd_wnd=50, limited=False),
+        arithmetic="ns2",
     ),
 ]
