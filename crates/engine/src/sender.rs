@@ -33,7 +33,7 @@ pub struct Sender<C> {
     /// The algorithm has `cong_control`: the stack leaves cwnd to it.
     pub(crate) controls: bool,
     /// What few senders have, and the path of the others need not look for: `cong_control`, an application with
-    /// limits, ECN, no SACK.
+    /// limits, ECN, a handshake, no SACK.
     special: bool,
     pub(crate) window: Window,
     pub(crate) ack: cwnd_algorithms::Ack,
@@ -48,6 +48,8 @@ pub struct Sender<C> {
     pub(crate) board: Scoreboard,
     /// Recovery, loss or CWR ends when this segment is reached.
     pub(crate) recovery_end: u64,
+    /// The SYN has yet to be acknowledged.
+    handshake: bool,
     /// What may be in flight now; `window.cwnd` but in recovery.
     pub(crate) allowance: u64,
     reduction: Reduction,
@@ -142,6 +144,7 @@ impl<C: CongestionControl> Sender<C> {
                 || flow.app_rate_bps.is_some()
                 || flow.on_off_ns.is_some()
                 || stack.ecn
+                || stack.handshake
                 || !stack.recovery.uses_sack(),
             window,
             ack,
@@ -153,6 +156,7 @@ impl<C: CongestionControl> Sender<C> {
             closed: false,
             board: Scoreboard::new(stack.detect_lost_retransmissions),
             recovery_end: 0,
+            handshake: stack.handshake,
             allowance: u64::from(stack.initial_window_pkts),
             reduction: Reduction::default(),
             plain: Default::default(),
@@ -184,7 +188,7 @@ impl<C: CongestionControl> Sender<C> {
             timeouts: 0,
         };
         sender.cc.init(&mut sender.window, &sender.ack);
-        sender.allowance = u64::from(sender.window.cwnd);
+        sender.allowance = if stack.handshake { 1 } else { u64::from(sender.window.cwnd) };
         sender.cwnd_time.cwnd = sender.window.cwnd;
         sender
     }
@@ -326,7 +330,7 @@ impl<C: CongestionControl> Sender<C> {
             window.cwnd_cnt = 0;
         }
         self.cc.cwnd_event(&mut self.window, &self.ack, Event::TxStart);
-        self.allowance = u64::from(self.window.cwnd);
+        self.allowance = if self.handshake { 1 } else { u64::from(self.window.cwnd) };
         self.cwnd_time.changed(now, self.window.cwnd);
     }
 
@@ -370,12 +374,30 @@ impl<C: CongestionControl> Sender<C> {
         self.wake_at = NEVER;
         if !self.special {
             self.on_sack::<false>(now, ack);
+        } else if self.handshake {
+            self.on_handshake(now, ack);
         } else if self.recovery.uses_sack() {
             self.on_sack::<true>(now, ack);
         } else {
             self.on_plain_ack(now, ack);
         }
         self.cwnd_may_have_changed(now);
+    }
+
+    /// The SYN is acknowledged.
+    #[cold]
+    fn on_handshake(&mut self, now: u64, ack: Ack) {
+        self.note_rate(ack);
+        (self.handshake, self.una, self.rto_at) = (false, ack.next, NEVER);
+        self.ack.delivered += ack.next;
+        self.describe(now, ack.next, 1);
+        self.board.mark_none_lost(ack.next, self.nxt.max(ack.next));
+        self.nxt = self.nxt.max(ack.next);
+        if self.timestamps || !ack.retransmission {
+            self.sample_rtt(now - ack.sent_ns);
+        }
+        self.enter(State::Open);
+        self.allowance = u64::from(self.window.cwnd);
     }
 
     #[inline]

@@ -143,6 +143,8 @@ pub struct Stack {
     pub idle_restart: bool,
     /// The flow's packets may be marked instead of dropped (RFC 3168). Off in both.
     pub ecn: bool,
+    /// The first segment is the SYN: the initial window opens an RTT later. Off; on for the base agents of ns-2.
+    pub handshake: bool,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
     pub restart_at_one: bool,
 }

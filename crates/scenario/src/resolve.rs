@@ -12,7 +12,7 @@ use toml::de::DeValue;
 
 const KEYS: [&str; 9] =
     ["name", "duration", "seed", "repeat", "samples", "stack", "dumbbell", "chain", "flows"];
-const DUMBBELL_KEYS: [&str; 6] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access"];
+const DUMBBELL_KEYS: [&str; 7] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access", "exit"];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
 const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
 const FLOW_KEYS: [&str; 12] = [
@@ -57,7 +57,12 @@ struct LinkDraft<'a> {
 }
 
 enum Topology<'a> {
-    Dumbbell { shared: LinkDraft<'a>, access: LinkDraft<'a> },
+    /// `exit`: each flow has a link of its own behind the shared one too.
+    Dumbbell {
+        shared: LinkDraft<'a>,
+        access: LinkDraft<'a>,
+        exit: bool,
+    },
     Chain(Vec<LinkDraft<'a>>),
 }
 
@@ -97,6 +102,7 @@ impl Scenario {
     /// ecn_threshold = "20 packets" # queue above which flows with ECN are marked; or "unlimited", the default
     /// # Each flow's own link before and after: ten times the rate, unless given.
     /// access = { rate = "10 Gbps", delay = "0 s", buffer = "unlimited" }
+    /// exit = true               # false: no own link after
     ///
     /// [[flows]]                 # once for each group of equal flows
     /// cca = "elastic"           # needed; or { name = "elastic", beta = 0.8 }
@@ -184,7 +190,8 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         access.delay_ns = table.read("delay", delay)?.unwrap_or(access.delay_ns);
         access.buffer = table.get("buffer");
     }
-    Ok(Topology::Dumbbell { shared, access })
+    let exit = table.read("exit", units::flag)?.unwrap_or(true);
+    Ok(Topology::Dumbbell { shared, access, exit })
 }
 
 fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
@@ -428,14 +435,14 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
     let first = &groups[0];
     let packet_bytes = first.payload_bytes + first.stack.header_bytes;
     let delays_ns = match topology {
-        Topology::Dumbbell { shared, access } => {
-            shared.delay_ns + 2 * first.access_delay_ns.unwrap_or(access.delay_ns)
+        Topology::Dumbbell { shared, access, exit } => {
+            shared.delay_ns + (1 + u64::from(*exit)) * first.access_delay_ns.unwrap_or(access.delay_ns)
         }
         Topology::Chain(links) => links.iter().map(|link| link.delay_ns).sum(),
     };
     let buffer = |draft: &LinkDraft| draft.buffer_pkts(2 * delays_ns, packet_bytes);
     let links: Vec<Link> = match topology {
-        Topology::Dumbbell { shared, access } => {
+        Topology::Dumbbell { shared, access, exit } => {
             let access_buffer = buffer(access)?;
             let edges = |side: &'static str| {
                 let delays = groups.iter().flat_map(|group| {
@@ -447,7 +454,8 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
                 })
             };
             let bottleneck = shared.link("bottleneck".to_owned(), buffer(shared)?);
-            edges("access").chain([bottleneck]).chain(edges("exit")).collect()
+            let exits = exit.then(|| edges("exit")).into_iter().flatten();
+            edges("access").chain([bottleneck]).chain(exits).collect()
         }
         Topology::Chain(drafts) => {
             let link = |(i, draft): (usize, &LinkDraft)| Ok(draft.link(format!("link-{i}"), buffer(draft)?));
@@ -458,8 +466,9 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
     for group in groups {
         for (start_ns, stop_ns) in group.start_stop_ns {
             let path: Vec<u32> = match topology {
-                Topology::Dumbbell { .. } => {
-                    [flows.len(), count, count + 1 + flows.len()].map(|i| i as u32).into()
+                Topology::Dumbbell { exit, .. } => {
+                    let all = [flows.len(), count, count + 1 + flows.len()].map(|i| i as u32);
+                    all[..2 + usize::from(*exit)].into()
                 }
                 Topology::Chain(_) => (0..links.len() as u32).collect(),
             };

@@ -6,7 +6,7 @@ use crate::units::{self, HOUR, MILLISECOND, SECOND};
 use crate::{Recovery, Stack};
 use toml::de::DeValue;
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "profile",
     "recovery",
     "header",
@@ -25,6 +25,7 @@ const KEYS: [&str; 19] = [
     "undo_spurious_rto",
     "idle_restart",
     "ecn",
+    "handshake",
     "restart_at_one",
 ];
 
@@ -192,6 +193,7 @@ impl Profile {
                     undo_spurious_rto: true,           // tcp_try_undo_loss
                     idle_restart: true,                // tcp_slow_start_after_idle
                     ecn: false,                        // tcp_ecn = 2: only if the other end asks
+                    handshake: false,
                     restart_at_one: false,
                 }
             }
@@ -219,8 +221,9 @@ impl Profile {
                     restart_at_half_ssthresh: MIN_CWND.contains(&algorithm),
                     detect_lost_retransmissions: agent.is_none(), // ScoreBoard1
                     undo_spurious_rto: false,
-                    idle_restart: false, // QOption_
-                    ecn: false,          // ecn_
+                    idle_restart: false,        // QOption_
+                    ecn: false,                 // ecn_
+                    handshake: agent.is_some(), // syn_, delay_growth_
                     restart_at_one: agent == Some(Recovery::Fack),
                 }
             }
@@ -287,6 +290,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)?;
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
     set(table, "ecn", &mut stack.ecn, units::flag)?;
+    set(table, "handshake", &mut stack.handshake, units::flag)?;
     set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)
 }
 
