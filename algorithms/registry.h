@@ -18,5 +18,6 @@
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
+	CC(fast, "FAST TCP", 2004, "Jin, Wei, Low, INFOCOM 2004", delay, published) \
 
 #endif /* REGISTRY_H */
