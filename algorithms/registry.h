@@ -19,5 +19,6 @@
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
 	CC(fast, "FAST TCP", 2004, "Jin, Wei, Low, INFOCOM 2004", delay, published) \
+	CC(fusion, "TCP-Fusion", 2007, "Kaneko, Fujikawa, Su, Katto, PFLDnet 2007", hybrid, reconstruction) \
 
 #endif /* REGISTRY_H */

@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal
 
-from stack import DISORDER, Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
+from stack import DISORDER, LOST, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
 class Agile(Model):

@@ -2,7 +2,7 @@
 
 import math
 
-from stack import Model, Rounds, acks, LOST, TIMEOUT, case, at, avoiding
+from stack import LOST, TIMEOUT, Model, Rounds, acks, at, avoiding, case
 
 
 class Fast(Model):
