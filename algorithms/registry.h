@@ -20,5 +20,6 @@
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
 	CC(fast, "FAST TCP", 2004, "Jin, Wei, Low, INFOCOM 2004", delay, published) \
 	CC(fusion, "TCP-Fusion", 2007, "Kaneko, Fujikawa, Su, Katto, PFLDnet 2007", hybrid, reconstruction) \
+	CC(adaptive_reno, "Adaptive Reno", 2005, "Shimonishi, Murase, GLOBECOM 2005", hybrid, reconstruction) \
 
 #endif /* REGISTRY_H */
