@@ -21,5 +21,7 @@
 	CC(fast, "FAST TCP", 2004, "Jin, Wei, Low, INFOCOM 2004", delay, published) \
 	CC(fusion, "TCP-Fusion", 2007, "Kaneko, Fujikawa, Su, Katto, PFLDnet 2007", hybrid, reconstruction) \
 	CC(adaptive_reno, "Adaptive Reno", 2005, "Shimonishi, Murase, GLOBECOM 2005", hybrid, reconstruction) \
+	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
+	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 
 #endif /* REGISTRY_H */
