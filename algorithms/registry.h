@@ -23,5 +23,6 @@
 	CC(adaptive_reno, "Adaptive Reno", 2005, "Shimonishi, Murase, GLOBECOM 2005", hybrid, reconstruction) \
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
+	CC(africa, "TCP-Africa", 2005, "King, Baraniuk, Riedi, INFOCOM 2005", hybrid, reconstruction) \
 
 #endif /* REGISTRY_H */
