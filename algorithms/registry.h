@@ -17,5 +17,6 @@
 	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
+	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
 
 #endif /* REGISTRY_H */

@@ -45,6 +45,9 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Ns2, "cubic", "beta", "0.8"),
     // tcp_compound.c of 2.6: the delay window in halves of a packet.
     (Profile::Ns2, "compound", "arithmetic", "ns2"),
+    (Profile::Linux, "illinois", "arithmetic", "linux"),
+    // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
+    (Profile::Ns2, "illinois", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
