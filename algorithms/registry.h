@@ -24,5 +24,6 @@
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(africa, "TCP-Africa", 2005, "King, Baraniuk, Riedi, INFOCOM 2005", hybrid, reconstruction) \
+	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
 
 #endif /* REGISTRY_H */
