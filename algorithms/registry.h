@@ -25,5 +25,6 @@
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(africa, "TCP-Africa", 2005, "King, Baraniuk, Riedi, INFOCOM 2005", hybrid, reconstruction) \
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
+	CC(newvegas, "TCP NewVegas", 2005, "Sing, Soh, NCA 2005", delay, reconstruction) \
 
 #endif /* REGISTRY_H */
