@@ -7,23 +7,25 @@
  *
  *   w      = min{2 w, (1 - gamma) w + gamma (baseRTT / avgRTT w_old + alpha)}     once per RTT
  *   avgRTT = (1 - eta) avgRTT + eta RTT,  eta = min(3 / w, 1/4)             for every sample
- *   w     += 1   per segment acknowledged, while avgRTT - baseRTT < mi_threshold
+ *   w     += 1   per segment acknowledged, in slow start while avgRTT - baseRTT < mi_threshold
  *   w      = w / 2                                                                on loss
  *
  * w_old is the window one RTT ago, to which the delay measured now belongs; the paper writes w
  * for both. baseRTT is the smallest sample of the connection. A larger window is reached over
  * the next RTT, by the same part of a segment for each one acknowledged; a smaller one at once.
- * The third line is the paper's alpha(w, qdelay) = w on an empty queue, which doubles the window
- * per RTT: it is what slow start is, so that ssthresh only bounds the cut.
+ * A queue of mi_threshold suspends slow start: the equation holds from there.
  *
  * An RTT is over when a segment is delivered that was sent after the last one was over. A loss
  * ends it, and w_old is then the window that the loss left.
  *
- * Differences from the paper: it leaves alpha and the delay that counts as an empty queue to
- * the operator; 100 segments and 0.75 ms are those of the authors' ns-2 code. Its implementation
- * freezes the window every other RTT; here w_old accounts for the delay of the feedback instead.
- * Updates by the clock (update_ms) are ns-2's, every 10 ms. Nothing changes while the
- * application is the limit. Pacing and the burst control of the paper are left to the stack.
+ * Differences from the paper: there the window doubles wherever the queue is empty (alpha is w
+ * then), here only below ssthresh. On a path whose buffer is shorter than its window, half of a
+ * window that overflowed it leaves no queue, and to double that would overflow it again, and so
+ * on. alpha and the delay that counts as an empty queue are left open; 100 segments and 0.75 ms
+ * are those of the authors' ns-2 code. The paper's implementation freezes the window every other
+ * RTT; here w_old accounts for the delay of the feedback. Updates by the clock (update_ms) are
+ * ns-2's, every 10 ms. Nothing changes while the application is the limit. Pacing and the control
+ * of bursts are left to the stack.
  */
 #ifndef FAST_H
 #define FAST_H
@@ -36,7 +38,7 @@
 	P(gamma, 500, 1000, 1, 1000, "",                                                   \
 	  "how far an update goes towards what the delay asks for; ns-2.35")               \
 	P(mi_threshold_ms, 750, 1000, 0, 1000000, "",                                      \
-	  "queueing delay below which the window doubles per RTT; ns-2.35")                \
+	  "queueing delay below which slow start doubles the window per RTT; ns-2.35") \
 	P(update_ms, 0, 1, 0, 60000, "",                                                   \
 	  "time between updates of the window, 0: one RTT; the paper")
 #define fast_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
@@ -59,7 +61,7 @@ static inline void fast_update(struct fast *ca, const struct fast_params *p, str
 			       u32 base_us)
 {
 	u64 avg = ca->avg_rtt >> 17; /* 2^-7 us */
-	u64 part = ((u64)base_us << 31) / (avg ? avg : 1); /* baseRTT / avgRTT in 2^-24 */
+	u64 part = avg ? ((u64)base_us << 31) / avg : 1 << 24; /* baseRTT / avgRTT in 2^-24 */
 	u64 now = (u64)w->cwnd << 16 | ca->fraction >> 16, asked, next;
 
 	part = part < 1 << 24 ? part : 1 << 24;
@@ -112,9 +114,9 @@ static inline void fast_cong_avoid(struct fast *ca, const struct fast_params *p,
 		ca->old_cwnd = ca->round_cwnd;
 	}
 	if (cc_cwnd_limited(a)) {
-		if (ca->avg_rtt < threshold) {
+		if (cc_in_slow_start(w) && ca->avg_rtt < threshold) {
 			ca->growth = 0;
-			cc_grow(w, a->acked);
+			cc_slow_start(w, a->acked);
 		} else {
 			if (due) {
 				ca->updated_us = a->now_us;

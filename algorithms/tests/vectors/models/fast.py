@@ -33,15 +33,17 @@ class Fast(Model):
             self.then = s.cwnd
 
     def move(self, s, over):
-        if self.average - s.min_rtt < self.number("mi_threshold_ms", 0.75) * 1000:
+        if s.cwnd < s.ssthresh and self.average - s.min_rtt < self.number("mi_threshold_ms", 0.75) * 1000:
             self.ramp = 0
-            s.cwnd += s.acked
+            s.cwnd = min(s.cwnd + s.acked, s.ssthresh)
             return
         period = self.number("update_ms", 0) * 1000
         if s.now - self.updated >= period if period else over:
             self.updated = s.now
             gamma, window = self.number("gamma", 0.5), s.cwnd + self.part
-            target = s.min_rtt / self.average * self.before + self.number("alpha", 100)
+            target = (s.min_rtt / self.average if self.average else 1) * self.before + self.number(
+                "alpha", 100
+            )
             target = min((1 - gamma) * window + gamma * target, window + s.cwnd)
             self.ramp = max(target - window, 0) / s.cwnd
             if target < window:
@@ -113,6 +115,8 @@ CASES = [
         tolerance=1,
     ),
     case("no sample: as on an empty queue", Fast, at(10), acks(20, rtt_ms=0), acks(5, rtt_ms=0, acked=3)),
+    case("above ssthresh an empty queue is worth alpha", Fast, at(20, 40), *path(8, 100, 0), tolerance=1),
+    case("no sample above ssthresh", Fast, avoiding(40), acks(90, rtt_ms=0), tolerance=1),
     case(
         "parameters",
         Fast,
@@ -123,6 +127,15 @@ CASES = [
         tolerance=1,
         alpha="20",
         gamma="0.25",
+    ),
+    case(
+        "mi_threshold: what counts as an empty queue",
+        Fast,
+        at(100),
+        *path(1, 5, 0),
+        *path(4, 100, 3),
+        *path(6, 500, 5),
+        tolerance=1,
         mi_threshold_ms="4",
     ),
     case(
