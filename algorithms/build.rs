@@ -1,4 +1,5 @@
-//! Compiles the headers named by registry.h into one table, and lists their texts.
+//! Compiles the headers named by registry.h into one table, and lists their texts, each with
+//! those of the headers it includes.
 
 use std::{env, fs, path::Path};
 
@@ -10,7 +11,15 @@ fn main() {
     let includes: String = names.iter().map(|name| format!("#include \"{name}.h\"\n")).collect();
     let texts: String = names
         .iter()
-        .map(|name| format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{name}.h\")),\n"))
+        .map(|name| {
+            let mut headers = vec![format!("{name}.h")];
+            included(&mut headers, 0);
+            let texts: String = headers
+                .iter()
+                .map(|header| format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{header}\")), "))
+                .collect();
+            format!("concat!({texts}),\n")
+        })
         .collect();
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(Path::new(&out).join("headers.h"), includes).expect("OUT_DIR is writable");
@@ -23,4 +32,19 @@ fn main() {
         .opt_level(2)
         .flags(["-Wall", "-Wextra", "-Wconversion", "-Werror"])
         .compile("cwnd_algorithms");
+}
+
+/// Adds the headers that those from `from` on include, but for the ones that all share.
+fn included(headers: &mut Vec<String>, from: usize) {
+    let Some(header) = headers.get(from) else { return };
+    let text = fs::read_to_string(header).unwrap_or_else(|e| panic!("{header}: {e}"));
+    for line in text.lines() {
+        let Some(other) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) else {
+            continue;
+        };
+        if !matches!(other, "cc.h" | "fixed.h") && !headers.iter().any(|known| known == other) {
+            headers.push(other.to_owned());
+        }
+    }
+    included(headers, from + 1);
 }

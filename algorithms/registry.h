@@ -17,9 +17,16 @@
 	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
+	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
+	CC(fast, "FAST TCP", 2004, "Jin, Wei, Low, INFOCOM 2004", delay, published) \
+	CC(fusion, "TCP-Fusion", 2007, "Kaneko, Fujikawa, Su, Katto, PFLDnet 2007", hybrid, reconstruction) \
+	CC(adaptive_reno, "Adaptive Reno", 2005, "Shimonishi, Murase, GLOBECOM 2005", hybrid, reconstruction) \
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(htcp, "H-TCP", 2004, "Leith, Shorten, PFLDnet 2004", loss, published) \
 	CC(bic, "BIC", 2004, "Xu, Harfoush, Rhee, INFOCOM 2004", loss, published) \
+	CC(africa, "TCP-Africa", 2005, "King, Baraniuk, Riedi, INFOCOM 2005", hybrid, reconstruction) \
+	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
+	CC(newvegas, "TCP NewVegas", 2005, "Sing, Soh, NCA 2005", delay, reconstruction) \
 
 #endif /* REGISTRY_H */

@@ -219,7 +219,7 @@ pub fn find(name: &str) -> Result<Algorithm, Error> {
     Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
 }
 
-/// The headers, in the order of `registry.h`.
+/// The headers and what they include, in the order of `registry.h`.
 const TEXTS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 
 /// What every algorithm is compiled with and called through.
@@ -227,7 +227,7 @@ const SHARED_TEXTS: [&str; 4] =
     [include_str!("../cc.h"), include_str!("../fixed.h"), include_str!("table.c"), include_str!("ffi.rs")];
 
 impl Algorithm {
-    /// The source of all that it computes: its header first, then what it shares with the others.
+    /// The source of all that it computes: its header and those it includes first, then what all share.
     pub fn texts(&self) -> impl Iterator<Item = &'static str> + use<> {
         [TEXTS[self.index]].into_iter().chain(SHARED_TEXTS)
     }

@@ -53,6 +53,8 @@ struct Step {
 struct Expect {
     cwnd: [u32; 2],
     ssthresh: Option<[u32; 2]>,
+    /// In bytes/s.
+    pacing_rate: Option<[u64; 2]>,
 }
 
 #[test]
@@ -117,6 +119,12 @@ fn run(name: &str, case: &Case) -> Result<(), String> {
         let [low, high] = step.expect.cwnd;
         if !(low..=high).contains(&sender.w.cwnd) {
             return Err(format!("step {}: cwnd {} is not {low} to {high}", index + 1, sender.w.cwnd));
+        }
+        if let Some([low, high]) = step.expect.pacing_rate
+            && !(low..=high).contains(&sender.w.pacing_rate)
+        {
+            let found = sender.w.pacing_rate;
+            return Err(format!("step {}: pacing_rate {found} is not {low} to {high}", index + 1));
         }
         let Some([low, high]) = step.expect.ssthresh else { continue };
         if !(low..=high).contains(&sender.w.ssthresh) {

@@ -11,6 +11,7 @@ one whose header rounds where the equation does not: its expected cwnd is a rang
 import json
 import sys
 from importlib import import_module
+from math import ceil, floor
 from pathlib import Path
 
 from stack import Sender
@@ -27,6 +28,8 @@ def solve(case):
         expect = {"cwnd": [low, high]}
         if "loss" in step or "rto" in step:
             expect["ssthresh"] = [max(sender.ssthresh - tolerance, 2), sender.ssthresh + tolerance]
+        if sender.model.pacing is not None:
+            expect["pacing_rate"] = [floor(sender.model.pacing), ceil(sender.model.pacing)]
         steps.append(step | {"expect": expect})
     return {"name": case["name"], "params": case["params"], "window": case["window"], "steps": steps}
 

@@ -62,6 +62,7 @@ class Sender:
 
 class Model:
     controls = False  # has cong_control
+    pacing = None  # bytes/s, of a model that has it
 
     def __init__(self, **params):
         self.p = params

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * TCP-Africa: HighSpeed TCP while the queue is empty, Reno once it is not (R. King, R. Baraniuk,
+ * R. Riedi, "TCP-Africa: An Adaptive and Fair Rapid Increase Rule for Scalable TCP",
+ * INFOCOM 2005).
+ *
+ *   D     = W (aRTT - minRTT) / aRTT        segments of the flow that wait in queues
+ *   cwnd += a(W) / W                        if D < alpha: fast mode
+ *   cwnd += 1 / W                           otherwise: slow mode
+ *                                           per segment acknowledged, in congestion avoidance
+ *   cwnd  = (1 - b(W)) W                    on loss
+ *
+ * with a(W) and b(W) of HighSpeed TCP: highspeed.h, which has them by the RFC's formulas. aRTT
+ * is the smoothed RTT, a new sample counting an eighth, minRTT the smallest sample of the
+ * connection.
+ *
+ * A reconstruction: the paper's text was not at hand, the rules are those of a derived work and
+ * of descriptions, and none of them has the value of alpha. It is 1 here; as it counts queued
+ * segments, another value of that order moves the change of mode by as many segments. A
+ * description has a loss in slow mode take a half; here b(W) holds in both modes. The mode is
+ * chosen anew with every ACK. Without a sample the mode is slow. A timeout takes the same part as
+ * a loss.
+ */
+#ifndef AFRICA_H
+#define AFRICA_H
+
+#include "cc.h"
+#include "highspeed.h"
+
+#define africa_PARAMS(P)                                                                   \
+	P(alpha, 1, 1, 1, 1000000, "",                                                     \
+	  "queued segments of the flow at which fast mode ends; a reconstruction")
+#define africa_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh)
+
+struct africa {
+	struct highspeed fast; /* a and b, and the fraction of a segment that fast mode gathers */
+};
+
+CC_DECLARE_PARAMS(africa);
+CC_CHECK_STATE(africa);
+
+static inline void africa_init(struct africa *ca, const struct africa_params *p,
+			       struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	highspeed_init(&ca->fast, &highspeed_defaults, w, a);
+}
+
+static inline void africa_cong_avoid(struct africa *ca, const struct africa_params *p,
+				     struct cc_window *w, const struct cc_ack *a)
+{
+	u32 acked = a->acked, base = cc_min(a->min_rtt_us, a->srtt_us);
+
+	if (!cc_cwnd_limited(a))
+		return;
+	if (cc_in_slow_start(w)) {
+		acked = cc_slow_start(w, acked);
+		if (!acked)
+			return;
+	}
+	if ((u64)w->cwnd * (a->srtt_us - base) < (u64)p->alpha * a->srtt_us)
+		highspeed_rfc_growth(&ca->fast, &highspeed_defaults, w, acked);
+	else
+		cc_additive_increase(w, w->cwnd, acked);
+}
+
+static inline u32 africa_ssthresh(struct africa *ca, const struct africa_params *p,
+				  struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	return highspeed_ssthresh(&ca->fast, &highspeed_defaults, w, a);
+}
+
+#endif /* AFRICA_H */
