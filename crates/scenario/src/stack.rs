@@ -45,6 +45,12 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Ns2, "cubic", "beta", "0.8"),
     // tcp_compound.c of 2.6: the delay window in halves of a packet.
     (Profile::Ns2, "compound", "arithmetic", "ns2"),
+    // tcp_scalable.c: one segment per 100 segments, per 51 ACKs in 2.6.
+    (Profile::Linux, "scalable", "arithmetic", "linux"),
+    (Profile::Ns2, "scalable", "arithmetic", "ns2"),
+    // tcp_highspeed.c: a table instead of the formulas.
+    (Profile::Linux, "highspeed", "arithmetic", "linux"),
+    (Profile::Ns2, "highspeed", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * Scalable TCP: the window grows by a fixed part of itself per RTT, so that the time to recover
+ * from a loss does not depend on the window (T. Kelly, "Scalable TCP: improving performance in
+ * highspeed wide area networks", ACM SIGCOMM Computer Communication Review 33(2), 2003).
+ *
+ *   cwnd += a          per segment acknowledged, in congestion avoidance
+ *   cwnd -= b * cwnd   on loss
+ *
+ * with a = 0.01, b = 0.125. Up to the legacy window lwnd = 16 it is Reno: 1/cwnd per segment, a
+ * half on loss.
+ *
+ * Differences from the paper: none in effect; fractions of a segment are kept. A timeout takes
+ * the same part as a loss.
+ *
+ * arithmetic = linux is the kernel's module: one segment per min(cwnd, 100) acknowledged, on loss
+ * an eighth, rounded down, and no legacy window: up to 100 segments it grows as Reno does.
+ *
+ * arithmetic = ns2 is Linux 2.6.22's, in ns-2.35: it counts ACKs, grows by one segment once more
+ * than min(cwnd, 50) of them have come (meant for delayed ACKs), and slow start includes
+ * cwnd == ssthresh. The loss is that of linux.
+ *
+ * a, b and legacy_window are for arithmetic = paper; the others' are fixed.
+ */
+#ifndef SCALABLE_H
+#define SCALABLE_H
+
+#include "cc.h"
+#include "fixed.h"
+
+#define scalable_PARAMS(P)                                                             \
+	P(a, 100, 10000, 1, 10000, "",                                                 \
+	  "growth per segment acknowledged; the paper")                                \
+	P(b, 125, 1000, 1, 900, "",                                                    \
+	  "what a loss takes of cwnd; the paper")                                      \
+	P(legacy_window, 16, 1, 1, 1000000, "",                                        \
+	  "lwnd, the largest window with Reno's growth and loss; the paper")           \
+	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
+	  "linux: the kernel's module; ns2: what published ns-2 simulations ran; Linux 6.1, ns-2.35")
+#define scalable_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh)
+
+enum scalable_arithmetic { SCALABLE_PAPER, SCALABLE_LINUX, SCALABLE_NS2 };
+
+struct scalable {
+	u32 fraction; /* of a segment of cwnd, in 1/10000 */
+};
+
+CC_DECLARE_PARAMS(scalable);
+CC_CHECK_STATE(scalable);
+
+static inline void scalable_paper_growth(struct scalable *ca, const struct scalable_params *p,
+					 struct cc_window *w, u32 acked)
+{
+	u64 grown;
+
+	if (w->cwnd <= p->legacy_window) {
+		cc_additive_increase(w, w->cwnd, acked);
+		return;
+	}
+	grown = ca->fraction + (u64)acked * p->a;
+	ca->fraction = (u32)(grown % 10000);
+	cc_grow(w, grown / 10000);
+}
+
+static inline void scalable_ns2_cong_avoid(struct cc_window *w)
+{
+	if (w->cwnd <= w->ssthresh) {
+		cc_grow(w, 1);
+	} else if (++w->cwnd_cnt > cc_min(w->cwnd, 50)) {
+		w->cwnd_cnt = 0;
+		cc_grow(w, 1);
+	}
+}
+
+static inline void scalable_cong_avoid(struct scalable *ca, const struct scalable_params *p,
+				       struct cc_window *w, const struct cc_ack *a)
+{
+	u32 acked = a->acked;
+
+	if (!cc_cwnd_limited(a))
+		return;
+	if (p->arithmetic == SCALABLE_NS2) {
+		scalable_ns2_cong_avoid(w);
+		return;
+	}
+	if (cc_in_slow_start(w)) {
+		acked = cc_slow_start(w, acked);
+		if (!acked)
+			return;
+	}
+	if (p->arithmetic == SCALABLE_LINUX)
+		cc_additive_increase(w, cc_min(w->cwnd, 100), acked);
+	else
+		scalable_paper_growth(ca, p, w, acked);
+}
+
+static inline u32 scalable_ssthresh(struct scalable *ca, const struct scalable_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	u32 left;
+
+	(void)ca;
+	(void)a;
+	if (p->arithmetic != SCALABLE_PAPER)
+		left = w->cwnd - w->cwnd / 8;
+	else if (w->cwnd <= p->legacy_window)
+		left = w->cwnd / 2;
+	else
+		left = cc_part(w->cwnd, 1000 - p->b, 1000);
+	return cc_max(left, 2);
+}
+
+#endif /* SCALABLE_H */
