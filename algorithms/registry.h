@@ -13,6 +13,7 @@
 #define CC_REGISTRY(CC) \
 	CC(reno, "Reno", 1990, "RFC 5681", loss, rfc) \
 	CC(cubic, "CUBIC", 2008, "RFC 9438", loss, rfc) \
+	CC(bbr, "BBR", 2016, "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 14(5) 2016", model, published) \
 	CC(compound, "Compound TCP", 2006, "Tan, Song, Zhang, Sridharan, INFOCOM 2006", hybrid, published) \
 	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
