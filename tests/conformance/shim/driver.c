@@ -33,7 +33,7 @@ struct answer {
 
 enum kind {
 	START, ACK_SEEN, PKTS_ACKED, CONG_AVOID, CONG_CONTROL, ACK_DONE, SSTHRESH, SET_STATE,
-	CWND_EVENT, UNDO, SET_CWND, SET_SSTHRESH, RANDOM,
+	CWND_EVENT, UNDO, SET_CWND, SET_SSTHRESH,
 };
 
 unsigned long jiffies;
@@ -180,6 +180,8 @@ static void learn(struct tcp_sock *tp, const struct event *e)
 	tp->min_rtt_us = a->min_rtt_us;
 	tp->app_limited = a->flags & CC_APP_LIMITED ? cc_max((u32)a->delivered + a->in_flight, 1) : 0;
 	tp->is_cwnd_limited = cc_cwnd_limited(a);
+	/* Where the kernel draws lots, bbr.h takes this hash. */
+	shim_random = (u32)(a->now_us * 0x9e3779b97f4a7c15ULL >> 32);
 }
 
 static void start(struct tcp_congestion_ops *ops, const struct event *e)
@@ -190,7 +192,7 @@ static void start(struct tcp_congestion_ops *ops, const struct event *e)
 	memset(tp, 0, sizeof(*tp));
 	sk->sk_net = &net;
 	sk->sk_max_pacing_rate = ~0UL;
-	sk->sk_pacing_shift = 10;
+	sk->sk_pacing_shift = 63; /* bursts of one segment: DIFFERENCES.md */
 	sk->sk_gso_max_size = GSO_LEGACY_MAX_SIZE - (MAX_TCP_HEADER + 1);
 	tp->snd_cwnd = e->arg;
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
@@ -267,9 +269,6 @@ static u32 happen(struct tcp_congestion_ops *ops, const struct event *e)
 		break;
 	case SET_SSTHRESH:
 		tp->snd_ssthresh = e->arg;
-		break;
-	case RANDOM:
-		shim_random = e->arg;
 		break;
 	case START:
 	case ACK_SEEN:

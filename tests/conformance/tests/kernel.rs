@@ -39,7 +39,7 @@ const CASES: &[Case] = &[
     Case { module: &["vegas"], name: "vegas", params: LINUX },
     Case { module: &["westwood"], name: "westwood", params: LINUX },
     Case { module: &["yeah"], name: "yeah", params: LINUX },
-    Case { module: &["bbr"], name: "bbr", params: LINUX },
+    Case { module: &["bbr"], name: "bbr", params: &[] },
 ];
 
 /// Cases whose header has no such variant yet.
@@ -114,14 +114,14 @@ fn judge_case(
 
 /// The last events and both answers to the last of them.
 fn difference(flow: &Flow, at: usize, kernels: &Answer) -> String {
+    let shown: Vec<usize> = (0..=at)
+        .rev()
+        .filter(|&i| !matches!(flow.records[i].kind, Kind::AckSeen | Kind::AckDone))
+        .take(8)
+        .collect();
     let mut text = String::new();
-    let shown = (0..=at).filter(|&i| !matches!(flow.records[i].kind, Kind::AckSeen | Kind::AckDone));
-    for i in shown.collect::<Vec<_>>().into_iter().rev().take(8).rev() {
-        let record = &flow.records[i];
-        text += &format!(
-            "  {i} {:?} {} {:?} {:?}\n    -> {:?}\n",
-            record.kind, record.arg, record.a, record.s, flow.answers[i]
-        );
+    for i in shown.into_iter().rev() {
+        text += &format!("  {i} {}\n    -> {:?}\n", flow.records[i], flow.answers[i]);
     }
-    text + &format!("  kernel: {kernels:?}")
+    text + &format!("  Linux: {kernels:?}")
 }

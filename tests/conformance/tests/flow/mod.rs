@@ -8,6 +8,7 @@ use cwnd_algorithms::{
     RATE_APP_LIMITED, SSTHRESH_INFINITE, State, Window,
 };
 use std::collections::VecDeque;
+use std::fmt;
 
 /// `enum kind` of `driver.c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,9 +28,6 @@ pub enum Kind {
     Undo,
     SetCwnd,
     SetSsthresh,
-    /// What the next lot drawn is made from.
-    #[allow(dead_code)]
-    Random,
 }
 
 /// `struct stack` of `driver.c`; segments.
@@ -101,6 +99,43 @@ impl Record {
         out.extend(s.delivered_us.to_ne_bytes());
         out.extend(s.last_sent_us.to_ne_bytes());
         assert_eq!(out.len() - length, RECORD_BYTES);
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (a, s) = (&self.a, &self.s);
+        match self.kind {
+            Kind::CwndEvent => write!(f, "{:?}", EVENTS[self.arg as usize])?,
+            Kind::SetState => write!(f, "{:?}", STATES[self.arg as usize])?,
+            kind => write!(f, "{kind:?} {}", self.arg)?,
+        }
+        write!(
+            f,
+            ": now {} us, {:?}, flags {}, acked {} ({} in order), lost {}, delivered {}, in flight {} -> {}, \
+             rtt {} srtt {} min {} us, una {} nxt {} sacked {} lost {} retransmitted {}",
+            a.now_us,
+            STATES[a.state as usize],
+            a.flags,
+            a.acked,
+            s.advance,
+            a.lost,
+            a.delivered,
+            a.prior_in_flight,
+            a.in_flight,
+            a.rtt_us,
+            a.srtt_us,
+            a.min_rtt_us,
+            s.una,
+            s.nxt,
+            s.sacked,
+            s.lost,
+            s.retransmitted
+        )?;
+        if a.rate_interval_us > 0 {
+            write!(f, ", rate {} in {} us from {}", a.rate_delivered, a.rate_interval_us, a.rate_prior_delivered)?;
+        }
+        Ok(())
     }
 }
 
@@ -180,6 +215,9 @@ pub struct Flow {
     /// The part of cwnd that the application fills, in 1/16.
     wants: u64,
     prior_ssthresh: u32,
+    /// So many more rounds count as limited by the application.
+    limited_rounds: u32,
+    round_end: u32,
     pub records: Vec<Record>,
     pub answers: Vec<Answer>,
 }
@@ -193,7 +231,8 @@ impl Flow {
         }
         let base_us = random.magnitude(1e3, 500e3) as u64;
         let bdp = random.magnitude(4.0, 50e3);
-        let path = Path {
+        let cc = algorithm.build(params);
+        let mut path = Path {
             base_us,
             segment_ns: (base_us as f64 * 1e3 / bdp) as u64,
             room: (bdp * random.magnitude(1.1, 4.0)) as u32 + 4,
@@ -202,19 +241,30 @@ impl Flow {
             stretch: [1, 2, 2, 4, 64][random.below(5) as usize],
         };
         let now_us = 1_000_000 + random.below(7_200_000_000);
+        let mss = if cc.has_cong_control() {
+            // Less than 1.2 Mbit/s, even at the gain of STARTUP: see DIFFERENCES.md.
+            path.segment_ns = path.segment_ns.max(83_000);
+            let per_s = (1e9 / path.segment_ns as f64).max(10e6 / base_us as f64);
+            (12e3 / per_s).clamp(1.0, 1448.0) as u32
+        } else {
+            [536, 1448, 8948][random.below(3) as usize]
+        };
+        let srtt_us = base_us as u32; // the handshake's
         let w = Window { cwnd: 10, ssthresh: SSTHRESH_INFINITE, cwnd_clamp: u32::MAX, ..Window::default() };
         let mut flow = Flow {
-            cc: algorithm.build(params),
+            cc,
             w,
-            a: Ack { now_us, snd_wnd: SSTHRESH_INFINITE, mss: 1448, ..Ack::default() },
+            a: Ack { now_us, srtt_us, min_rtt_us: srtt_us, snd_wnd: SSTHRESH_INFINITE, mss, ..Ack::default() },
             s: Stack { delivered_us: now_us, last_sent_us: now_us, ..Stack::default() },
             now_us,
-            srtt_8us: 0,
+            srtt_8us: 8 * u64::from(srtt_us),
             busy_ns: 0,
             arriving: 0,
             flight: VecDeque::new(),
             wants: 16,
             prior_ssthresh: 0,
+            limited_rounds: 0,
+            round_end: 0,
             records: Vec::new(),
             answers: Vec::new(),
             random,
@@ -263,7 +313,7 @@ impl Flow {
             }
             Kind::SetCwnd => w.cwnd = arg,
             Kind::SetSsthresh => w.ssthresh = arg,
-            Kind::PktsAcked | Kind::AckSeen | Kind::AckDone | Kind::Random => {}
+            Kind::PktsAcked | Kind::AckSeen | Kind::AckDone => {}
         }
         let w = &self.w;
         let pacing_rate = if self.cc.has_cong_control() { w.pacing_rate } else { 0 };
@@ -327,7 +377,16 @@ impl Flow {
         self.a.rate_prior_delivered = front.delivered;
         self.a.rate_delivered = (self.a.delivered - front.delivered) as u32;
         self.a.rate_interval_us = (self.now_us - front.delivered_us) as u32;
-        if front.app_limited {
+        // PROBE_RTT and some rounds after it: see DIFFERENCES.md.
+        if self.cc.has_cong_control() && self.w.cwnd <= 4 {
+            self.limited_rounds = 4;
+        }
+        let limited = self.limited_rounds > 0;
+        if limited && self.arriving > self.round_end {
+            self.round_end = self.s.nxt;
+            self.limited_rounds -= 1;
+        }
+        if front.app_limited || limited {
             self.a.flags |= RATE_APP_LIMITED;
         }
         if self.arriving == front.end {
@@ -367,11 +426,8 @@ impl Flow {
     fn sample(&mut self, rtt_us: u32) {
         let a = &mut self.a;
         a.rtt_us = rtt_us;
-        a.min_rtt_us = if a.min_rtt_us == 0 { rtt_us } else { a.min_rtt_us.min(rtt_us) };
-        self.srtt_8us = match self.srtt_8us {
-            0 => 8 * u64::from(rtt_us),
-            srtt => srtt - srtt / 8 + u64::from(rtt_us),
-        };
+        a.min_rtt_us = a.min_rtt_us.min(rtt_us);
+        self.srtt_8us = self.srtt_8us - self.srtt_8us / 8 + u64::from(rtt_us);
         a.srtt_us = (self.srtt_8us / 8).max(1) as u32;
     }
 
@@ -489,8 +545,8 @@ impl Flow {
         let (end, since_us) = (self.s.nxt, self.now_us);
         self.reduce(State::Recovery);
         self.lower(at_once);
-        self.s.retransmitted = 1;
         self.stand();
+        self.s.retransmitted = 1;
         let chunk = (end - self.arriving) / 40 + 1;
         while self.arriving < end {
             if self.s.lost > 1 && self.random.one_in(8) {
@@ -608,7 +664,6 @@ impl Flow {
         self.flight.clear();
         self.wait_for_timeout();
         self.s.lost = holes;
-        self.s.lost_ever += holes;
         self.reduce(State::Loss);
         while self.s.lost > 0 {
             let since_us = self.now_us;
@@ -636,9 +691,9 @@ impl Flow {
         let (arriving, una) = (self.arriving, self.s.una);
         assert_eq!(arriving, una);
         self.wait_for_timeout();
+        self.busy_ns = self.now_us * 1000; // the path stood still
         let outstanding = self.in_flight();
         self.s.lost = outstanding;
-        self.s.lost_ever += outstanding;
         self.reduce(State::Loss);
         self.s.lost = 0;
         self.arrive(1);
