@@ -20,5 +20,6 @@
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
+	CC(htcp, "H-TCP", 2004, "Leith, Shorten, PFLDnet 2004", loss, published) \
 
 #endif /* REGISTRY_H */

@@ -51,6 +51,9 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_highspeed.c: a table instead of the formulas.
     (Profile::Linux, "highspeed", "arithmetic", "linux"),
     (Profile::Ns2, "highspeed", "arithmetic", "ns2"),
+    // tcp_htcp.c: RTT scaling, whole alphas, an averaged throughput.
+    (Profile::Linux, "htcp", "arithmetic", "linux"),
+    (Profile::Ns2, "htcp", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
