@@ -21,5 +21,6 @@
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(htcp, "H-TCP", 2004, "Leith, Shorten, PFLDnet 2004", loss, published) \
+	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
 
 #endif /* REGISTRY_H */

@@ -54,6 +54,9 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_htcp.c: RTT scaling, whole alphas, an averaged throughput.
     (Profile::Linux, "htcp", "arithmetic", "linux"),
     (Profile::Ns2, "htcp", "arithmetic", "ns2"),
+    (Profile::Linux, "illinois", "arithmetic", "linux"),
+    // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
+    (Profile::Ns2, "illinois", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * TCP Vegas: keeps a few segments of its own in the queue, and knows how many from the RTT
+ * (L. S. Brakmo, L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
+ * Internet", IEEE JSAC 13(8), 1995).
+ *
+ *   Expected = cwnd / BaseRTT
+ *   Actual   = segments sent while a segment was on its way, by that segment's RTT
+ *   Diff     = (Expected - Actual) BaseRTT     the segments waiting in the queue, once per RTT
+ *   cwnd    += 1 if Diff < alpha, -= 1 if Diff > beta
+ *   slow start: doubles every other RTT; ends when Diff > gamma after one in which cwnd stood
+ *   loss       cwnd / 2
+ *
+ * BaseRTT is the smallest sample of the connection. An RTT is over when a segment is delivered
+ * that was sent after the last one was over; that is the segment timed.
+ *
+ * Differences from the paper: the retransmission by a finer clock is the stack's business. How
+ * much a loss takes is not stated; it is Reno's half. The queue's bound alpha is 1 and beta 3
+ * segments, the first of the paper's two pairs (1, 3 and 2, 4).
+ *
+ * arithmetic = linux is the kernel's (whose alpha is 2, beta 4). What it does otherwise:
+ *  - RTT is the smallest sample of the last RTT, and Actual is cwnd / RTT. One microsecond is
+ *    added to every sample. With fewer than three samples the window grows like Reno's.
+ *  - Slow start doubles every RTT. Its end sets cwnd to what BaseRTT carries at the actual rate,
+ *    plus one. Diff is in whole segments.
+ *  - ssthresh follows: below cwnd when the window is lowered, and never below 3/4 of cwnd.
+ *  - Growth does not ask whether cwnd was the limit. The window is 2 at least.
+ *  - Outside the open state it is Reno. Sending after a pause forgets BaseRTT.
+ *
+ * arithmetic = ns2 is that of Linux 2.6.22 (whose alpha is 1, beta 3). Different from linux:
+ *  - Actual is the segments sent in the last RTT by its smallest sample, Expected the same number
+ *    by BaseRTT. Diff is in half segments, rounded up.
+ *  - The window goes one step towards cwnd as it was an RTT ago, plus or minus one.
+ *  - The end of slow start sets ssthresh to 2; nothing else moves it but losses. The ACK that
+ *    ends it still adds one segment.
+ *  - Slow start counts ACKs and includes cwnd == ssthresh.
+ */
+#ifndef VEGAS_H
+#define VEGAS_H
+
+#include "cc.h"
+
+#define vegas_PARAMS(P)                                                                \
+	P(alpha, 1, 1, 0, 1000000, "",                                                 \
+	  "queued segments below which the window grows; the paper")                   \
+	P(beta, 3, 1, 0, 1000000, "",                                                  \
+	  "queued segments above which the window shrinks; the paper")                 \
+	P(gamma, 1, 1, 0, 1000000, "",                                                 \
+	  "queued segments above which slow start ends; the paper")                    \
+	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
+	  "linux: that of the kernel; ns2: that of Agent/TCP/Linux; Linux 6.1 and ns-2.35")
+#define vegas_HOOKS(H, A)                                                              \
+	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
+	H(A, cwnd_event)
+
+enum vegas_arithmetic { VEGAS_PAPER, VEGAS_LINUX, VEGAS_NS2 };
+
+struct vegas {
+	u64 round_end;       /* an RTT is over when more than these segments are delivered */
+	u32 round_sent;      /* segments sent in the last RTT */
+	u32 round_delivered; /* and in the RTT before: they were delivered in the last */
+	u32 round_rtts;      /* samples in this RTT */
+	u32 round_rtt_us;    /* the smallest of them */
+	u32 base_us;         /* the smallest of all, BaseRTT; 0: none yet */
+	u32 cwnd_now;        /* ns2: cwnd when this RTT began */
+	u32 cwnd_before;     /* ns2: and the RTT before */
+	u32 grows;           /* paper: slow start grows in this RTT */
+	u32 off;             /* outside the open state */
+};
+
+CC_DECLARE_PARAMS(vegas);
+CC_CHECK_STATE(vegas);
+
+/* Is an RTT over? Then the next one begins. */
+static inline u32 vegas_round_over(struct vegas *ca, const struct cc_window *w,
+				   const struct cc_ack *a)
+{
+	u64 end = a->delivered + a->in_flight;
+
+	if (a->delivered <= ca->round_end)
+		return 0;
+	ca->round_delivered = ca->round_sent;
+	ca->round_sent = (u32)(end - ca->round_end);
+	ca->round_end = end;
+	ca->cwnd_before = ca->cwnd_now;
+	ca->cwnd_now = w->cwnd;
+	return 1;
+}
+
+static inline void vegas_no_samples(struct vegas *ca)
+{
+	ca->round_rtts = 0;
+	ca->round_rtt_us = 0;
+}
+
+/* Never up again by slow start to where the window was too large. */
+static inline void vegas_end_slow_start(struct cc_window *w)
+{
+	w->ssthresh = cc_max(cc_min(w->ssthresh, w->cwnd), 2);
+}
+
+static inline void vegas_paper_round(struct vegas *ca, const struct vegas_params *p,
+				     struct cc_window *w, const struct cc_ack *a)
+{
+	u64 expected = (u64)w->cwnd * a->rtt_us, actual = (u64)ca->round_sent * a->min_rtt_us;
+	u64 diff = expected > actual ? expected - actual : 0;
+
+	if (cc_in_slow_start(w)) {
+		ca->grows = !ca->grows;
+		if (ca->grows && a->rtt_us && diff > (u64)p->gamma * a->rtt_us)
+			vegas_end_slow_start(w);
+		return;
+	}
+	if (!a->rtt_us)
+		return;
+	if (diff > (u64)p->beta * a->rtt_us) {
+		w->cwnd = cc_max(w->cwnd - 1, cc_min(w->cwnd, 2));
+		vegas_end_slow_start(w);
+	} else if (diff < (u64)p->alpha * a->rtt_us) {
+		cc_grow(w, 1);
+	}
+}
+
+static inline void vegas_paper_cong_avoid(struct vegas *ca, const struct vegas_params *p,
+					  struct cc_window *w, const struct cc_ack *a)
+{
+	u32 over = vegas_round_over(ca, w, a);
+
+	if (!cc_cwnd_limited(a))
+		return;
+	if (over)
+		vegas_paper_round(ca, p, w, a);
+	if (cc_in_slow_start(w) && ca->grows)
+		cc_slow_start(w, a->acked);
+}
+
+/* At least 2, at most what the stack allows. */
+static inline void vegas_clamp(struct cc_window *w)
+{
+	w->cwnd = cc_min(cc_max(w->cwnd, 2), w->cwnd_clamp);
+}
+
+static inline u32 vegas_below(const struct cc_window *w)
+{
+	return cc_min(w->ssthresh, w->cwnd - 1);
+}
+
+static inline void vegas_linux_round(struct vegas *ca, const struct vegas_params *p,
+				     struct cc_window *w, const struct cc_ack *a)
+{
+	u32 base = ca->base_us, rtt = ca->round_rtt_us;
+	u64 diff = (u64)w->cwnd * (rtt - base) / base;
+
+	if (cc_in_slow_start(w)) {
+		if (diff > p->gamma) {
+			w->cwnd = cc_min(w->cwnd, (u32)((u64)w->cwnd * base / rtt) + 1);
+			w->ssthresh = vegas_below(w);
+		} else {
+			cc_slow_start(w, a->acked);
+		}
+	} else if (diff > p->beta) {
+		w->cwnd--;
+		w->ssthresh = vegas_below(w);
+	} else if (diff < p->alpha) {
+		cc_grow(w, 1);
+	}
+	vegas_clamp(w);
+	if (a->state != CC_CWR && a->state != CC_RECOVERY)
+		w->ssthresh = cc_max(w->ssthresh, w->cwnd / 2 + w->cwnd / 4);
+}
+
+static inline void vegas_linux_cong_avoid(struct vegas *ca, const struct vegas_params *p,
+					  struct cc_window *w, const struct cc_ack *a)
+{
+	if (!ca->off && !vegas_round_over(ca, w, a)) {
+		if (cc_in_slow_start(w))
+			cc_slow_start(w, a->acked);
+		return;
+	}
+	if (!ca->off && ca->round_rtts > 2)
+		vegas_linux_round(ca, p, w, a);
+	else if (cc_cwnd_limited(a))
+		cc_reno_growth(w, a->acked);
+	if (!ca->off)
+		vegas_no_samples(ca);
+}
+
+static inline void vegas_ns2_reno(struct cc_window *w, const struct cc_ack *a)
+{
+	if (!cc_cwnd_limited(a))
+		return;
+	if (w->cwnd <= w->ssthresh) {
+		cc_grow(w, 1);
+	} else if (++w->cwnd_cnt >= w->cwnd) {
+		w->cwnd_cnt = 0;
+		cc_grow(w, 1);
+	}
+}
+
+static inline void vegas_ns2_round(struct vegas *ca, const struct vegas_params *p,
+				   struct cc_window *w)
+{
+	u64 sent = ca->round_delivered, target = (sent * ca->base_us << 1) / ca->round_rtt_us;
+	u64 diff = 2 * sent - target;
+
+	if (w->cwnd <= w->ssthresh) {
+		if (diff > 2 * (u64)p->gamma) {
+			w->ssthresh = 2;
+			if (target / 2 + 1 < w->cwnd)
+				w->cwnd = (u32)(target / 2) + 1;
+		}
+		cc_grow(w, 1);
+	} else {
+		u64 next = (u64)ca->cwnd_before + 1;
+
+		if (diff > 2 * (u64)p->beta)
+			next -= 2;
+		else if (diff >= 2 * (u64)p->alpha)
+			next--;
+		if (next > w->cwnd)
+			cc_grow(w, 1);
+		else if (next < w->cwnd)
+			w->cwnd--;
+	}
+	vegas_clamp(w);
+}
+
+static inline void vegas_ns2_cong_avoid(struct vegas *ca, const struct vegas_params *p,
+					struct cc_window *w, const struct cc_ack *a)
+{
+	if (!ca->off && !vegas_round_over(ca, w, a)) {
+		if (w->cwnd <= w->ssthresh)
+			cc_grow(w, 1);
+		return;
+	}
+	if (!ca->off && ca->round_rtts > 2)
+		vegas_ns2_round(ca, p, w);
+	else
+		vegas_ns2_reno(w, a);
+	if (!ca->off)
+		vegas_no_samples(ca);
+}
+
+/* An RTT begins; what was sent in the one it interrupts counts on. */
+static inline void vegas_restart_round(struct vegas *ca, const struct cc_ack *a)
+{
+	u64 start = ca->round_end - ca->round_sent, end = a->delivered + a->in_flight;
+
+	/* After losses fewer may be on their way than when the RTT began. */
+	ca->round_sent = end > start ? (u32)(end - start) : 0;
+	ca->round_end = end;
+	ca->off = 0;
+	vegas_no_samples(ca);
+}
+
+static inline void vegas_init(struct vegas *ca, const struct vegas_params *p,
+			      struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	ca->round_end = a->delivered + a->in_flight;
+	ca->cwnd_now = w->cwnd;
+}
+
+static inline void vegas_pkts_acked(struct vegas *ca, const struct vegas_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	u32 rtt = a->rtt_us + (a->rtt_us < 0xffffffff);
+
+	(void)p;
+	(void)w;
+	if (!ca->base_us || rtt < ca->base_us)
+		ca->base_us = rtt;
+	if (!ca->round_rtts || rtt < ca->round_rtt_us)
+		ca->round_rtt_us = rtt;
+	ca->round_rtts++;
+}
+
+static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	if (p->arithmetic == VEGAS_PAPER)
+		vegas_paper_cong_avoid(ca, p, w, a);
+	else if (p->arithmetic == VEGAS_LINUX)
+		vegas_linux_cong_avoid(ca, p, w, a);
+	else
+		vegas_ns2_cong_avoid(ca, p, w, a);
+}
+
+static inline u32 vegas_ssthresh(struct vegas *ca, const struct vegas_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)ca;
+	(void)p;
+	(void)a;
+	return cc_max(w->cwnd / 2, 2);
+}
+
+static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *p,
+				   struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)p;
+	(void)w;
+	if (state == CC_OPEN)
+		vegas_restart_round(ca, a);
+	else
+		ca->off = 1;
+}
+
+static inline void vegas_cwnd_event(struct vegas *ca, const struct vegas_params *p,
+				    struct cc_window *w, const struct cc_ack *a, u8 event)
+{
+	(void)w;
+	if (event != CC_TX_START && event != CC_CWND_RESTART)
+		return;
+	vegas_restart_round(ca, a);
+	if (p->arithmetic != VEGAS_PAPER)
+		ca->base_us = 0;
+}
+
+#endif /* VEGAS_H */
