@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from stack import LOSS, RECOVERY, Model, acks, LOST, TIMEOUT, UNDO, case, at
+from stack import LOSS, LOST, RECOVERY, TIMEOUT, UNDO, Model, acks, at, case
 
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = "startup", "drain", "probe_bw", "probe_rtt"
 
