@@ -45,7 +45,8 @@
  *    most 2 ms apart and have come for half of delay_min, or of delay_min and the time of four
  *    bursts of 64 KiB (1 ms at most), and for all of that if paced; or the smallest of at least 8
  *    samples is above delay_min by an eighth of it, 4 to 16 ms. The rate of bursts, if not
- *    paced, is the one Linux would pace at: 2 cwnd per RTT, 1.2 from half of ssthresh on.
+ *    paced, is the one Linux would pace at after the ACK before: 2 cwnd per RTT, 1.2 from half of
+ *    ssthresh on.
  *  - plusplus: HyStart++ (RFC 9406), in the first slow start only. When the smallest of at least 8
  *    samples of a round is above that of the round before by an eighth of it, 4 to 16 ms,
  *    conservative slow start (CSS) follows: a quarter of the growth for 5 rounds, the one it
@@ -159,6 +160,7 @@ struct cubic_hystart {
 	u8 found;         /* linux: slow start was ended */
 	u8 css;           /* plusplus: the round of CSS; 0: not in it */
 	u8 quarters;      /* plusplus: of a segment of growth */
+	u32 bursts_us;    /* linux: time of four bursts, as of the last ACK */
 };
 
 struct cubic {
@@ -539,7 +541,7 @@ static inline u32 cubic_hystart_bursts(const struct cc_window *w, const struct c
 	u64 rate = w->pacing_rate, us;
 
 	if (!rate) {
-		u64 bytes = (u64)a->mss * w->cwnd * (w->cwnd < w->ssthresh / 2 ? 200 : 120);
+		u64 bytes = (u64)a->mss * cc_max(w->cwnd, a->in_flight) * (w->cwnd < w->ssthresh / 2 ? 200 : 120);
 		u32 rtt_us = cc_max(a->srtt_us, 1);
 
 		if (bytes / rtt_us > 1000000000)
@@ -556,12 +558,14 @@ static inline void cubic_hystart_linux(struct cubic_hystart *h, struct cc_window
 {
 	u32 now = (u32)a->now_us;
 
-	if (h->found || !cc_in_slow_start(w) || w->cwnd < 16)
+	if (h->found || !cc_in_slow_start(w))
 		return;
 	if (cubic_hystart_round_over(h, a))
 		cubic_hystart_linux_round(h, a);
+	if (w->cwnd < 16)
+		return;
 	if (now - h->train_us <= 2000) {
-		u32 train = delay_min_us + cubic_hystart_bursts(w, a);
+		u32 train = delay_min_us + h->bursts_us;
 
 		h->train_us = now;
 		if (!w->pacing_rate)
@@ -664,6 +668,8 @@ static inline void cubic_cong_avoid(struct cubic *ca, const struct cubic_params 
 	} else {
 		cubic_rfc_cong_avoid(&ca->rfc, p, w, a);
 	}
+	if (p->hystart == CUBIC_HYSTART_LINUX)
+		ca->hystart.bursts_us = cubic_hystart_bursts(w, a);
 }
 
 static inline u32 cubic_ssthresh(struct cubic *ca, const struct cubic_params *p,

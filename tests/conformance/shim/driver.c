@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * driver NAME [PARAMETER=VALUE]... < events > answers
+ * driver NAME [PARAMETER=VALUE | --sacked-once | --by-delivery]... < events > answers
  *
  * Plays a stack to the kernel's module NAME: reads events of one connection, calls the module's
  * hook for each and writes the windows after it. The kinds of events and the three structs below
@@ -44,6 +44,9 @@ static struct net net = {
 		  .sysctl_tcp_pacing_ca_ratio = 120 },
 };
 static struct tcp_sock connection;
+/* What the contract tells otherwise than the kernel does: DIFFERENCES.md. */
+static bool sacked_once; /* segments that were SACKed do not count again when the left edge passes */
+static bool by_delivery; /* the left edge moves with each delivery, as if there were no holes */
 static struct tcp_congestion_ops *algorithms[32];
 static struct {
 	const char *module, *name;
@@ -168,6 +171,10 @@ static void learn(struct tcp_sock *tp, const struct event *e)
 	tp->mss_cache = a->mss;
 	tp->snd_una = first + e->s.una * a->mss;
 	tp->snd_nxt = first + e->s.nxt * a->mss;
+	if (by_delivery) {
+		tp->snd_una = first + (u32)a->delivered * a->mss;
+		tp->snd_nxt = tp->snd_una + (e->kind == START ? 0 : a->in_flight) * a->mss;
+	}
 	tp->packets_out = e->s.nxt - e->s.una;
 	tp->sacked_out = e->s.sacked;
 	tp->lost_out = e->s.lost;
@@ -221,7 +228,7 @@ static u32 happen(struct tcp_congestion_ops *ops, const struct event *e)
 	struct tcp_sock *tp = &connection;
 	struct sock *sk = &tp->icsk.sk;
 	const struct cc_ack *a = &e->a;
-	struct ack_sample sample = { e->s.advance, a->rtt_us ? (s32)a->rtt_us : -1, a->in_flight };
+	struct ack_sample sample = { sacked_once ? cc_min(e->s.advance, a->acked) : e->s.advance, a->rtt_us ? (s32)a->rtt_us : -1, a->in_flight };
 	struct rate_sample rs = {
 		.prior_delivered = (u32)a->rate_prior_delivered,
 		.delivered = a->rate_interval_us ? (s32)a->rate_delivered : -1,
@@ -310,8 +317,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no such algorithm\n");
 		return 2;
 	}
-	for (i = 2; i < (size_t)argc; i++)
-		set_param(argv[1], argv[i]);
+	for (i = 2; i < (size_t)argc; i++) {
+		if (!strcmp(argv[i], "--sacked-once"))
+			sacked_once = true;
+		else if (!strcmp(argv[i], "--by-delivery"))
+			by_delivery = true;
+		else
+			set_param(argv[1], argv[i]);
+	}
 	while (fread(&e, sizeof(e), 1, stdin) == 1) {
 		struct answer answer = { 0 };
 

@@ -21,7 +21,7 @@ const LINUX: &[(&str, &str)] = &[("arithmetic", "linux")];
 const CASES: &[Case] = &[
     Case { module: &["reno"], name: "reno", params: &[] },
     Case {
-        module: &["cubic"],
+        module: &["cubic", "--by-delivery"],
         name: "cubic",
         params: &[("arithmetic", "linux"), ("hystart", "linux")],
     },
@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
     Case { module: &["highspeed"], name: "highspeed", params: LINUX },
     Case { module: &["scalable"], name: "scalable", params: LINUX },
     Case { module: &["hybla"], name: "hybla", params: LINUX },
-    Case { module: &["illinois"], name: "illinois", params: LINUX },
+    Case { module: &["illinois", "--sacked-once", "--by-delivery"], name: "illinois", params: LINUX },
     Case { module: &["vegas"], name: "vegas", params: LINUX },
     Case { module: &["westwood"], name: "westwood", params: LINUX },
     Case { module: &["yeah"], name: "yeah", params: LINUX },
