@@ -22,5 +22,6 @@
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(htcp, "H-TCP", 2004, "Leith, Shorten, PFLDnet 2004", loss, published) \
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
+	CC(bic, "BIC", 2004, "Xu, Harfoush, Rhee, INFOCOM 2004", loss, published) \
 
 #endif /* REGISTRY_H */

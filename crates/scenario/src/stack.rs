@@ -57,6 +57,9 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Linux, "illinois", "arithmetic", "linux"),
     // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
     (Profile::Ns2, "illinois", "arithmetic", "ns2"),
+    // tcp_bic.c: a search by quarters, at most 16 segments per RTT, beta = 819/1024.
+    (Profile::Linux, "bic", "arithmetic", "linux"),
+    (Profile::Ns2, "bic", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
