@@ -18,5 +18,6 @@
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
+	CC(vegas, "TCP Vegas", 1995, "Brakmo, Peterson, IEEE JSAC 13(8), 1995", delay, published) \
 
 #endif /* REGISTRY_H */

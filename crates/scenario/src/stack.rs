@@ -48,6 +48,10 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Linux, "illinois", "arithmetic", "linux"),
     // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
     (Profile::Ns2, "illinois", "arithmetic", "ns2"),
+    (Profile::Linux, "vegas", "arithmetic", "linux"),
+    (Profile::Linux, "vegas", "alpha", "2"),
+    (Profile::Linux, "vegas", "beta", "4"),
+    (Profile::Ns2, "vegas", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
