@@ -61,7 +61,7 @@
 	P(min_cwnd, 4, 1, 2, 100, "",                                                          \
 	  "smallest window, and that of PROBE_RTT; the paper")                                 \
 	P(long_term, 1, 1, 0, 1, "off|on",                                                     \
-	  "hold to the rate of a policer; draft-cardwell-iccrg-bbr-congestion-control-00, 4.1.2.5")
+	  "hold to the rate of a policer; Linux 6.1")
 #define bbr_HOOKS(H, A)                                                                \
 	H(A, init) H(A, cong_control) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)  \
 	H(A, undo_cwnd)

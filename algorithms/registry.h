@@ -12,6 +12,7 @@
 
 #define CC_REGISTRY(CC) \
 	CC(reno, "Reno", 1990, "RFC 5681", loss, rfc) \
+	CC(fast_start, "TCP Fast Start", 1998, "Padmanabhan, Katz, Globecom 1998", loss, published) \
 	CC(cubic, "CUBIC", 2008, "RFC 9438", loss, rfc) \
 	CC(bbr, "BBR", 2016, "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 14(5) 2016", model, published) \
 	CC(compound, "Compound TCP", 2006, "Tan, Song, Zhang, Sridharan, INFOCOM 2006", hybrid, published) \

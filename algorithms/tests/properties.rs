@@ -148,7 +148,7 @@ fn run(algorithm: &Algorithm, stream: &Stream) -> Result<Vec<u32>, TestCaseError
     let mut allowance = u64::from(sender.w.cwnd) * 2;
     let mut largest = sender.w.cwnd;
     for happening in &stream.happenings {
-        let before = sender.w.cwnd;
+        let (before, ssthresh) = (sender.w.cwnd, sender.w.ssthresh);
         match happening {
             Happening::Acks { .. } => acks(algorithm, &mut sender, happening, &mut allowance, &mut largest)?,
             Happening::Acks { .. } => acks(algorithm, bounds, &mut sender, happening, &mut allowance)?,
@@ -160,8 +160,11 @@ fn run(algorithm: &Algorithm, stream: &Stream) -> Result<Vec<u32>, TestCaseError
             Happening::Window(cwnd) => sender.w.cwnd = *cwnd,
         }
         if matches!(happening, Happening::Loss | Happening::Timeout) {
-            // BBR leaves ssthresh alone: it does not use it.
-            let most = if algorithm.name == "bbr" { u32::MAX } else { before.max(2) };
+            let mut most = before.max(2);
+            // BBR leaves ssthresh alone: it does not use it. A fast start that fails goes back to it.
+            if matches!(algorithm.name.as_str(), "bbr" | "fast-start") {
+                most = most.max(ssthresh);
+            }
             prop_assert!(
                 sender.w.ssthresh <= most,
                 "{}: ssthresh {} of {before}",

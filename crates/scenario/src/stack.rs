@@ -40,6 +40,9 @@ const RECOVERIES: [(&str, Recovery); 3] =
 
 /// Parameters that a profile's own build of an algorithm has. What a scenario sets wins.
 const PARAMS: &[(Profile, &str, &str, &str)] = &[
+    // tcp_cubic.c of 6.1: whole segments, and slow start may end before a loss.
+    (Profile::Linux, "cubic", "arithmetic", "linux"),
+    (Profile::Linux, "cubic", "hystart", "linux"),
     // CUBIC 2.1: its own cube root and clock, and beta = 819/1024.
     (Profile::Ns2, "cubic", "arithmetic", "ns2"),
     (Profile::Ns2, "cubic", "beta", "0.8"),
