@@ -36,9 +36,9 @@ const CASES: &[Case] = &[
     Case { module: &["scalable"], name: "scalable", params: LINUX },
     Case { module: &["hybla"], name: "hybla", params: LINUX },
     Case { module: &["illinois", "--sacked-once", "--by-delivery"], name: "illinois", params: LINUX },
-    Case { module: &["vegas"], name: "vegas", params: LINUX },
+    Case { module: &["vegas", "--by-delivery"], name: "vegas", params: LINUX },
     Case { module: &["westwood"], name: "westwood", params: LINUX },
-    Case { module: &["yeah"], name: "yeah", params: LINUX },
+    Case { module: &["yeah", "--by-delivery"], name: "yeah", params: LINUX },
     Case { module: &["bbr"], name: "bbr", params: &[] },
 ];
 
