@@ -36,7 +36,11 @@ const CASES: &[Case] = &[
     Case { module: &["scalable"], name: "scalable", params: LINUX },
     Case { module: &["hybla"], name: "hybla", params: LINUX },
     Case { module: &["illinois", "--sacked-once", "--by-delivery"], name: "illinois", params: LINUX },
-    Case { module: &["vegas", "--by-delivery"], name: "vegas", params: LINUX },
+    Case {
+        module: &["vegas", "--by-delivery"],
+        name: "vegas",
+        params: &[("arithmetic", "linux"), ("alpha", "2"), ("beta", "4")],
+    },
     Case { module: &["westwood"], name: "westwood", params: LINUX },
     Case { module: &["yeah", "--by-delivery"], name: "yeah", params: LINUX },
     Case { module: &["bbr"], name: "bbr", params: &[] },
