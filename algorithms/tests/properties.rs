@@ -233,7 +233,7 @@ fn acks(
         } else {
         } else if bounds == Bounds::SlowStart {
             let growth = u64::from(after).saturating_sub(u64::from(before));
-            // As Linux has it, a credit gathered under a larger count is a segment at once, on top of one per ACK.
+            // As in Linux, a credit gathered under a larger count is one more segment at once.
             let credit = u64::from(algorithm.name == "bic");
             prop_assert!(
                 growth <= u64::from(acked) + credit,

@@ -117,10 +117,43 @@ def common(model, **params):
     return [
         one("slow start into avoidance", at(2, 30), acks(28), *[acks(100)] * 8),
         one("up to Low_Window it is Reno", avoiding(10), *[acks(11)] * 8, LOST, acks(40), LOST, LOST, LOST),
-        one("growth by windows", avoiding(118), *(s for w in (118, 500, 3000, 20000) for s in ({"cwnd": w}, acks(2000), acks(1000)))),
-        one("larger than the table", avoiding(83000), acks(2000), LOST, {"cwnd": 1_000_000}, acks(3000), LOST, acks(1000), TIMEOUT),
-        one("losses by windows", avoiding(20), *(s for w in (20, 38, 39, 118, 119, 1000, 10000, 83000, 100_000) for s in ({"cwnd": w}, acks(1), LOST, acks(9)))),
-        one("loss, undo, timeout", avoiding(403), acks(300), LOST, acks(999), UNDO, acks(500), TIMEOUT, acks(300), acks(300)),
+        one(
+            "growth by windows",
+            avoiding(118),
+            *(s for w in (118, 500, 3000, 20000) for s in ({"cwnd": w}, acks(2000), acks(1000))),
+        ),
+        one(
+            "larger than the table",
+            avoiding(83000),
+            acks(2000),
+            LOST,
+            {"cwnd": 1_000_000},
+            acks(3000),
+            LOST,
+            acks(1000),
+            TIMEOUT,
+        ),
+        one(
+            "losses by windows",
+            avoiding(20),
+            *(
+                s
+                for w in (20, 38, 39, 118, 119, 1000, 10000, 83000, 100_000)
+                for s in ({"cwnd": w}, acks(1), LOST, acks(9))
+            ),
+        ),
+        one(
+            "loss, undo, timeout",
+            avoiding(403),
+            acks(300),
+            LOST,
+            acks(999),
+            UNDO,
+            acks(500),
+            TIMEOUT,
+            acks(300),
+            acks(300),
+        ),
         one("a loss in slow start", at(500), acks(100), LOST, acks(100), LOST, acks(3)),
         one("delayed ACKs", at(50, 401), acks(176, acked=2), *[acks(500, acked=2)] * 4),
         one("nothing grows while the sender is not held back", avoiding(50), acks(500, limited=False)),
@@ -129,7 +162,14 @@ def common(model, **params):
 
 CASES = [
     *common(HighSpeed),
-    case("two thousand million", HighSpeed, avoiding(2_000_000_000), acks(500, acked=1_000_000), LOST, tolerance=300),
+    case(
+        "two thousand million",
+        HighSpeed,
+        avoiding(2_000_000_000),
+        acks(500, acked=1_000_000),
+        LOST,
+        tolerance=300,
+    ),
     case(
         "parameters",
         HighSpeed,

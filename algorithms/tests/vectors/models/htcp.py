@@ -7,7 +7,7 @@ from stack import OPEN, RECOVERY, Model, Rounds, acks, LOST, TIMEOUT, UNDO, case
 
 
 class Htcp(Model):
-    """The paper's rules, in rational numbers."""
+    """The paper's rules, in real numbers."""
 
     def start(self, s):
         def number(name, default):
@@ -17,7 +17,7 @@ class Htcp(Model):
         self.least, self.most = number("beta_min", "0.5"), number("beta_max", "0.8")
         self.beta = Fraction(1, 2)
         self.event, self.rate, self.event_rate = s.now, None, None
-        self.rtts, self.rest = [], Fraction(0)
+        self.rtts, self.rest = [], 0.0
         self.begin(s)
 
     def begin(self, s):
@@ -35,14 +35,13 @@ class Htcp(Model):
         super().ack(s)
 
     def avoid(self, s, acked):
-        d = max(Fraction(s.now - self.event, 10**6) - self.quiet, 0)
+        d = max((s.now - self.event) / 1e6 - float(self.quiet), 0)
         alpha = 1 + 10 * d + (d / 2) ** 2
         if self.p.get("rtt_scaling") == "on":
-            alpha = max(alpha * min(max(Fraction(self.rtts[0], 100_000), Fraction(1, 10)), 2), 1)
-        alpha = min(2 * (1 - self.beta) * alpha, s.cwnd)
-        # Rounded only to keep the denominator from growing with every ACK.
-        window = s.cwnd + self.rest + Fraction(round(acked * alpha / s.cwnd * 2**64), 2**64)
-        s.cwnd, self.rest = floor(window), window % 1
+            alpha = max(alpha * min(max(self.rtts[0] / 100_000, 0.1), 2), 1)
+        self.rest += acked * min(2 * float(1 - self.beta) * alpha, s.cwnd) / s.cwnd
+        s.cwnd += floor(self.rest)
+        self.rest %= 1
 
     def loss(self, s, timeout):
         self.before = self.event, self.event_rate
@@ -160,8 +159,17 @@ def common(model, **params):
     return [
         one("slow start into avoidance", at(2, 60), acks(58), *[acks(300)] * 4),
         one("faster from the second second", avoiding(200), *[acks(400)] * 15),
-        one("an RTT of 10 ms", avoiding(200), *[acks(500, rtt_ms=9.7)] * 8, LOST, acks(500, rtt_ms=10.2), LOST),
-        one("an RTT of 400 ms", avoiding(200), *[acks(500, rtt_ms=400, gap_us=3000)] * 5, LOST, acks(500, rtt_ms=404), LOST),
+        one(
+            "an RTT of 10 ms", avoiding(200), *[acks(500, rtt_ms=9.7)] * 8, LOST, acks(500, rtt_ms=10.2), LOST
+        ),
+        one(
+            "an RTT of 400 ms",
+            avoiding(200),
+            *[acks(500, rtt_ms=400, gap_us=3000)] * 5,
+            LOST,
+            acks(500, rtt_ms=404),
+            LOST,
+        ),
         one(
             "adaptive backoff",
             avoiding(100),
@@ -187,8 +195,22 @@ def common(model, **params):
             LOST,
             *[acks(700, gap_us=1700), acks(200, gap_us=1700, rtt_ms=115), LOST] * 2,
         ),
-        one("timeout", avoiding(150), *[acks(700), acks(200, rtt_ms=115), LOST] * 2, acks(700), TIMEOUT, *[acks(200)] * 10),
-        one("delayed ACKs", at(50, 151), acks(51, acked=2), *[acks(500, acked=2, gap_us=2000)] * 6, LOST, acks(300, acked=2, gap_us=2000)),
+        one(
+            "timeout",
+            avoiding(150),
+            *[acks(700), acks(200, rtt_ms=115), LOST] * 2,
+            acks(700),
+            TIMEOUT,
+            *[acks(200)] * 10,
+        ),
+        one(
+            "delayed ACKs",
+            at(50, 151),
+            acks(51, acked=2),
+            *[acks(500, acked=2, gap_us=2000)] * 6,
+            LOST,
+            acks(300, acked=2, gap_us=2000),
+        ),
         one("a small window", avoiding(5), *[acks(30, gap_us=20_000)] * 5, LOST, LOST, LOST, LOST, acks(100)),
         one(
             "samples of a repair do not count",
@@ -226,14 +248,44 @@ CASES = [
         tolerance=1,
     ),
     case("Delta_L", Htcp, avoiding(150), *[acks(500)] * 5, tolerance=1, delta_l="0.3"),
-    case("beta_min", Htcp, avoiding(150), *[acks(900), acks(300, rtt_ms=200), LOST] * 3, tolerance=1, beta_min="0.65"),
+    case(
+        "beta_min",
+        Htcp,
+        avoiding(150),
+        *[acks(900), acks(300, rtt_ms=200), LOST] * 3,
+        tolerance=1,
+        beta_min="0.65",
+    ),
     case("beta_max", Htcp, avoiding(150), *STEADY, tolerance=1, beta_max="0.87"),
-    case("throughput_ratio", Htcp, avoiding(150), *STEADY, acks(500, gap_us=1100), LOST, tolerance=1, throughput_ratio="0.05"),
+    case(
+        "throughput_ratio",
+        Htcp,
+        avoiding(150),
+        *STEADY,
+        acks(500, gap_us=1100),
+        LOST,
+        tolerance=1,
+        throughput_ratio="0.05",
+    ),
     *(
-        case(f"RTT scaling, {rtt} ms", Htcp, avoiding(150), *[acks(800, rtt_ms=rtt)] * 6, tolerance=1, rtt_scaling="on")
+        case(
+            f"RTT scaling, {rtt} ms",
+            Htcp,
+            avoiding(150),
+            *[acks(800, rtt_ms=rtt)] * 6,
+            tolerance=1,
+            rtt_scaling="on",
+        )
         for rtt in (5, 33, 130, 600)
     ),
     *common(Linux, arithmetic="linux"),
     *common(Ns2, arithmetic="ns2"),
-    case("linux: two thousand million", Linux, avoiding(2_000_000_000), acks(500, acked=10_000_000, gap_us=100_000), LOST, arithmetic="linux"),
+    case(
+        "linux: two thousand million",
+        Linux,
+        avoiding(2_000_000_000),
+        acks(500, acked=10_000_000, gap_us=100_000),
+        LOST,
+        arithmetic="linux",
+    ),
 ]

@@ -66,7 +66,12 @@ def common(model, **params):
         case(f"{name}: slow start into avoidance", model, at(2, 120), acks(118), acks(1000), **params),
         case(f"{name}: below a hundred segments", model, avoiding(20), *[acks(200)] * 5, **params),
         case(
-            f"{name}: delayed ACKs", model, at(10, 101), acks(45, acked=2), *[acks(150, acked=2)] * 6, **params
+            f"{name}: delayed ACKs",
+            model,
+            at(10, 101),
+            acks(45, acked=2),
+            *[acks(150, acked=2)] * 6,
+            **params,
         ),
         case(
             f"{name}: loss, timeout, undo",
@@ -108,7 +113,13 @@ def common(model, **params):
             TIMEOUT,
             **params,
         ),
-        case(f"{name}: nothing grows while the sender is not held back", model, avoiding(50), acks(500, limited=False), **params),
+        case(
+            f"{name}: nothing grows while the sender is not held back",
+            model,
+            avoiding(50),
+            acks(500, limited=False),
+            **params,
+        ),
     ]
 
 
