@@ -25,5 +25,6 @@
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
 	CC(bic, "BIC", 2004, "Xu, Harfoush, Rhee, INFOCOM 2004", loss, published) \
 	CC(vegas, "TCP Vegas", 1995, "Brakmo, Peterson, IEEE JSAC 13(8), 1995", delay, published) \
+	CC(yeah, "YeAH-TCP", 2007, "Baiocchi, Castellani, Vacirca, PFLDnet 2007", hybrid, published) \
 
 #endif /* REGISTRY_H */

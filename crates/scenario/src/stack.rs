@@ -67,6 +67,8 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Linux, "vegas", "alpha", "2"),
     (Profile::Linux, "vegas", "beta", "4"),
     (Profile::Ns2, "vegas", "arithmetic", "ns2"),
+    (Profile::Linux, "yeah", "arithmetic", "linux"),
+    (Profile::Ns2, "yeah", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
