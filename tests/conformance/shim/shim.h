@@ -88,7 +88,16 @@ static inline int register_btf_kfunc_id_set(int type, const struct btf_kfunc_id_
 #define min(a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ < b_ ? a_ : b_; })
 #define max(a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ > b_ ? a_ : b_; })
 #define clamp(x, low, high) min(max(x, (__typeof__(x))(low)), (__typeof__(x))(high))
-#define abs(x) ({ __typeof__(x) x_ = (x); x_ < 0 ? -x_ : x_; })
+/* Unsigned differences count as signed. */
+#define abs(x) _Generic((x), u32: abs_s32, s32: abs_s32, default: abs_s64)((x))
+static inline s32 abs_s32(s32 x)
+{
+	return x < 0 ? -x : x;
+}
+static inline s64 abs_s64(s64 x)
+{
+	return x < 0 ? -x : x;
+}
 #define swap(a, b) do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 #define BIT(n) (1UL << (n))
 /* Divides n in place; the value is the remainder. The kernel's divisor is 32 bits wide. */
