@@ -84,7 +84,7 @@ enum bbr_mode { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_BW, BBR_PROBE_RTT };
 /* Rates are in 2^-24 segments per us. */
 struct bbr {
 	u64 round_end;       /* a round is over when a segment sent after these were delivered arrives */
-	u64 phase_us;        /* start of the phase of PROBE_BW */
+	u64 phase_us;        /* start of the phase of PROBE_BW; in PROBE_RTT the last ACK */
 	u64 epoch_us;        /* since when extra_acked is measured */
 	struct {
 		u32 round;
@@ -469,6 +469,7 @@ static inline void bbr_update_min_rtt(struct bbr *ca, const struct bbr_params *p
 		ca->probe_rtt_timed = 0;
 	}
 	if (ca->mode == BBR_PROBE_RTT) {
+		ca->phase_us = a->now_us;
 		if (!ca->probe_rtt_timed && a->in_flight <= p->min_cwnd) {
 			ca->probe_rtt_timed = 1;
 			ca->probe_rtt_ms = bbr_ms(a);
@@ -615,7 +616,11 @@ static inline void bbr_cwnd_event(struct bbr *ca, const struct bbr_params *p, st
 		bbr_set_pacing_rate(ca, p, w, a);
 		ca->pacing_gain = gain & 0xfff;
 	} else if (ca->mode == BBR_PROBE_RTT) {
+		u64 last_us = ca->phase_us;
+
+		/* A phase that begins while nothing is in flight counts from the last ACK on. */
 		bbr_leave_probe_rtt(ca, w, a);
+		ca->phase_us = last_us;
 	}
 }
 
