@@ -464,8 +464,8 @@ static inline void bbr_update_min_rtt(struct bbr *ca, const struct bbr_params *p
 		ca->min_rtt_ms = bbr_ms(a);
 	}
 	if (expired && !ca->restarting && ca->mode != BBR_PROBE_RTT) {
-		bbr_save_cwnd(ca, w);
 		ca->mode = BBR_PROBE_RTT;
+		bbr_save_cwnd(ca, w);
 		ca->probe_rtt_timed = 0;
 	}
 	if (ca->mode == BBR_PROBE_RTT) {
