@@ -142,7 +142,7 @@ static inline void vegas_clamp(struct cc_window *w)
 
 static inline u32 vegas_below(const struct cc_window *w)
 {
-	return cc_min(w->ssthresh, w->cwnd - 1);
+	return cc_min(w->ssthresh, w->cwnd);
 }
 
 static inline void vegas_linux_round(struct vegas *ca, const struct vegas_params *p,

@@ -36,6 +36,7 @@ struct Step {
     state: Option<String>,
     snd_wnd: Option<u32>,
     rate: Option<(u32, u32)>,
+    lost: Option<u32>,
     #[serde(default)]
     loss: bool,
     #[serde(default)]
@@ -144,10 +145,12 @@ fn take(sender: &mut Sender, step: &Step) {
             state: match step.state.as_deref() {
                 None => State::Open,
                 Some("recovery") => State::Recovery,
+                Some("loss") => State::Loss,
                 Some(other) => panic!("unknown state {other}"),
             },
             snd_wnd: step.snd_wnd.unwrap_or(SSTHRESH_INFINITE),
             rate: step.rate.unwrap_or_default(),
+            lost: step.lost.unwrap_or(0),
         };
         (0..count).for_each(|_| sender.ack(&arrival));
     } else if step.loss {

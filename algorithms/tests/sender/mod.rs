@@ -1,7 +1,8 @@
 //! A sender that does for an algorithm what the contract says a stack does, and nothing else.
 
 use cwnd_algorithms::{
-    APP_LIMITED, Ack, CWND_LIMITED, CongestionControl, Event, Instance, SSTHRESH_INFINITE, State, Window,
+    APP_LIMITED, Ack, CWND_LIMITED, CongestionControl, Event, Instance, RATE_APP_LIMITED, SSTHRESH_INFINITE,
+    State, Window,
 };
 
 pub struct Sender {
@@ -21,6 +22,8 @@ pub struct Arrival {
     pub snd_wnd: u32,
     /// The delivery rate sample: segments, and in how long; (0, 0): none.
     pub rate: (u32, u32),
+    /// Segments that it tells to be lost.
+    pub lost: u32,
 }
 
 impl Sender {
@@ -36,6 +39,7 @@ impl Sender {
         let a = &mut self.a;
         a.now_us += arrival.gap_us;
         a.acked = arrival.acked;
+        a.lost = arrival.lost;
         a.delivered += u64::from(arrival.acked);
         (a.rate_delivered, a.rate_interval_us) = arrival.rate;
         a.rate_prior_delivered = a.delivered.saturating_sub(u64::from(arrival.rate.0));
@@ -43,7 +47,7 @@ impl Sender {
         a.in_flight = self.w.cwnd.saturating_sub(arrival.acked);
         a.snd_wnd = arrival.snd_wnd;
         a.state = arrival.state as u8;
-        a.flags = if arrival.limited { CWND_LIMITED } else { APP_LIMITED };
+        a.flags = if arrival.limited { CWND_LIMITED } else { APP_LIMITED | RATE_APP_LIMITED };
         a.rtt_us = arrival.rtt_us;
         if a.rtt_us > 0 {
             a.srtt_us = a.rtt_us;

@@ -56,6 +56,7 @@ class Sender:
             self.min_rtt = min(self.min_rtt or self.rtt, self.rtt)
             self.model.sample(self)
         self.rate = step.get("rate", (0, 0))
+        self.lost = step.get("lost", 0)
         if self.model.controls or self.state != RECOVERY:
             self.model.ack(self)
 

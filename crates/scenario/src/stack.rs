@@ -106,6 +106,9 @@ pub fn law(name: &str) -> &str {
 
 /// Parameters that a profile's own build of an algorithm has. What a scenario sets wins.
 const PARAMS: &[(Profile, &str, &str, &str)] = &[
+    // tcp_cubic.c of 6.1: whole segments, and slow start may end before a loss.
+    (Profile::Linux, "cubic", "arithmetic", "linux"),
+    (Profile::Linux, "cubic", "hystart", "linux"),
     // CUBIC 2.1: its own cube root and clock, and beta = 819/1024.
     (Profile::Ns2, "cubic", "arithmetic", "ns2"),
     (Profile::Ns2, "cubic", "beta", "0.8"),
@@ -127,12 +130,21 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_htcp.c: RTT scaling, whole alphas, an averaged throughput.
     (Profile::Linux, "htcp", "arithmetic", "linux"),
     (Profile::Ns2, "htcp", "arithmetic", "ns2"),
+    (Profile::Linux, "illinois", "arithmetic", "linux"),
+    // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
+    (Profile::Ns2, "illinois", "arithmetic", "ns2"),
     // tcp_bic.c: a search by quarters, at most 16 segments per RTT, beta = 819/1024.
     (Profile::Linux, "bic", "arithmetic", "linux"),
     (Profile::Ns2, "bic", "arithmetic", "ns2"),
     (Profile::Linux, "illinois", "arithmetic", "linux"),
     // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
     (Profile::Ns2, "illinois", "arithmetic", "ns2"),
+    (Profile::Linux, "vegas", "arithmetic", "linux"),
+    (Profile::Linux, "vegas", "alpha", "2"),
+    (Profile::Linux, "vegas", "beta", "4"),
+    (Profile::Ns2, "vegas", "arithmetic", "ns2"),
+    (Profile::Linux, "yeah", "arithmetic", "linux"),
+    (Profile::Ns2, "yeah", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
