@@ -20,5 +20,6 @@
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
 	CC(vegas, "TCP Vegas", 1995, "Brakmo, Peterson, IEEE JSAC 13(8), 1995", delay, published) \
 	CC(yeah, "YeAH-TCP", 2007, "Baiocchi, Castellani, Vacirca, PFLDnet 2007", hybrid, published) \
+	CC(hybla, "TCP Hybla", 2004, "Caini, Firrincieli, Int. J. Satell. Commun. Netw. 22, 2004", loss, published) \
 
 #endif /* REGISTRY_H */

@@ -188,6 +188,8 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> Bounds {
         "compound" => Bounds::Rtt,
         // The kernel spends all the segments counted so far when alpha rises or the window falls.
         "illinois" if !paper => Bounds::None,
+        // 2^rho - 1 segments per segment acknowledged is its law: rho times faster in time.
+        "hybla" => Bounds::None,
         _ => Bounds::SlowStart,
     }
 }
