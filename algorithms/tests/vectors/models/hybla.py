@@ -103,7 +103,9 @@ CASES = [
     ),
     case("the largest rho of slow start", Hybla, at(1, 2**30), *[acks(9, rtt_ms=600000)] * 9, tolerance=1),
     case("just below it", Hybla, at(1, 2**30), *[acks(9, rtt_ms=399.99)] * 9, tolerance=2**10),
-    case("avoidance: rho^2 segments per RTT", Hybla, avoiding(100), *[acks(100, rtt_ms=550)] * 9, tolerance=1),
+    case(
+        "avoidance: rho^2 segments per RTT", Hybla, avoiding(100), *[acks(100, rtt_ms=550)] * 9, tolerance=1
+    ),
     case(
         "a queue does not count",
         Hybla,

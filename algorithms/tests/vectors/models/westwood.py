@@ -126,13 +126,49 @@ def courses(model, **params):
         case(f"{name}: {what}", model, start, *steps, tolerance=0 if "arithmetic" in params else 1, **params)
         for what, start, steps in (
             ("a path of 100 segments", avoiding(150), [acks(900), LOST, acks(300), LOST]),
-            ("the rate falls, and rises", avoiding(150), [acks(500), *[x for gap in (2000, 2000, 400, 400) for x in (acks(300, gap_us=gap), LOST, {"cwnd": 300})]]),
+            (
+                "the rate falls, and rises",
+                avoiding(150),
+                [
+                    acks(500),
+                    *[
+                        x
+                        for gap in (2000, 2000, 400, 400)
+                        for x in (acks(300, gap_us=gap), LOST, {"cwnd": 300})
+                    ],
+                ],
+            ),
             ("slow start, a loss at once", at(2, 300), [acks(20), LOST, acks(90), TIMEOUT, acks(300)]),
             ("before any ACK", avoiding(40), [LOST, {"cwnd": 40}, acks(1), LOST]),
-            ("RTTmin", avoiding(150), [acks(300, rtt_ms=80.3), acks(900, rtt_ms=130.7), LOST, acks(90), UNDO, TIMEOUT, acks(400, rtt_ms=130.7), TIMEOUT]),
-            ("short RTTs", avoiding(90), [acks(900, rtt_ms=4.2, gap_us=210), LOST, acks(300, rtt_ms=4.2, gap_us=210), LOST]),
-            ("silence", avoiding(90), [acks(300), acks(1, gap_us=9000000), LOST, {"cwnd": 90}, acks(300), LOST]),
-            ("delayed ACKs", at(20, 90), [acks(300, acked=2, gap_us=1700), LOST, acks(90, limited=False), LOST]),
+            (
+                "RTTmin",
+                avoiding(150),
+                [
+                    acks(300, rtt_ms=80.3),
+                    acks(900, rtt_ms=130.7),
+                    LOST,
+                    acks(90),
+                    UNDO,
+                    TIMEOUT,
+                    acks(400, rtt_ms=130.7),
+                    TIMEOUT,
+                ],
+            ),
+            (
+                "short RTTs",
+                avoiding(90),
+                [acks(900, rtt_ms=4.2, gap_us=210), LOST, acks(300, rtt_ms=4.2, gap_us=210), LOST],
+            ),
+            (
+                "silence",
+                avoiding(90),
+                [acks(300), acks(1, gap_us=9000000), LOST, {"cwnd": 90}, acks(300), LOST],
+            ),
+            (
+                "delayed ACKs",
+                at(20, 90),
+                [acks(300, acked=2, gap_us=1700), LOST, acks(90, limited=False), LOST],
+            ),
             ("recovery", avoiding(150), [acks(300), acks(300, state="recovery", gap_us=1500), acks(9), LOST]),
         )
     ]
