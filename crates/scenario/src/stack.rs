@@ -136,15 +136,17 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_bic.c: a search by quarters, at most 16 segments per RTT, beta = 819/1024.
     (Profile::Linux, "bic", "arithmetic", "linux"),
     (Profile::Ns2, "bic", "arithmetic", "ns2"),
-    (Profile::Linux, "illinois", "arithmetic", "linux"),
-    // tcp_illinois.c of 2.6.22: its loss leaves beta of the window.
-    (Profile::Ns2, "illinois", "arithmetic", "ns2"),
+    // tcp_vegas.c: its own alpha and beta.
     (Profile::Linux, "vegas", "arithmetic", "linux"),
     (Profile::Linux, "vegas", "alpha", "2"),
     (Profile::Linux, "vegas", "beta", "4"),
     (Profile::Ns2, "vegas", "arithmetic", "ns2"),
     (Profile::Linux, "yeah", "arithmetic", "linux"),
     (Profile::Ns2, "yeah", "arithmetic", "ns2"),
+    (Profile::Linux, "hybla", "arithmetic", "linux"),
+    (Profile::Ns2, "hybla", "arithmetic", "linux"),
+    (Profile::Linux, "westwood", "arithmetic", "linux"),
+    (Profile::Ns2, "westwood", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
