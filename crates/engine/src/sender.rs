@@ -558,7 +558,12 @@ impl<C: CongestionControl> Sender<C> {
     /// An ACK while something is missing, or the first after that, or one that echoes congestion.
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
-        if matches!(self.state, State::Recovery | State::Loss | State::Cwr) && self.una >= self.recovery_end {
+        // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
+        let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
+        if matches!(self.state, State::Recovery | State::Loss | State::Cwr)
+            && self.una >= self.recovery_end
+            && !echo
+        {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
             may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
             self.end_recovery();
@@ -575,7 +580,6 @@ impl<C: CongestionControl> Sender<C> {
             self.begin_recovery(delivered);
         } else if ack.ece && matches!(self.state, State::Open | State::Disorder) {
             self.begin_reduction(State::Cwr, delivered);
-            self.tell_reduction = true;
         }
         match self.state {
             State::Recovery | State::Cwr => self.reduce(delivered),
@@ -620,6 +624,7 @@ impl<C: CongestionControl> Sender<C> {
         self.recovery_end = self.nxt;
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
+        self.tell_reduction = true;
         self.enter(state);
         self.reduction = Reduction { recover_fs: recover_fs.max(1), ..Reduction::default() };
         if self.controls {
@@ -732,6 +737,7 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.cwnd_event(&mut self.window, &self.ack, Event::Rto);
         self.window.cwnd = 1;
         self.window.cwnd_cnt = 0;
+        self.tell_reduction = true;
         self.allowance = 1;
         self.ack.lost = self.in_flight() as u32;
         if self.recovery.uses_sack() {
