@@ -330,7 +330,7 @@ impl<C: CongestionControl> Sender<C> {
         true
     }
 
-    /// The retransmission timer starts, or the earlier one of a tail loss probe.
+    /// The retransmission timer starts, or that of a tail loss probe, which is no later and comes first.
     #[inline]
     pub(crate) fn set_timer(&mut self, now: u64) {
         self.rto_at = now + self.rto.timeout_ns();
@@ -341,9 +341,10 @@ impl<C: CongestionControl> Sender<C> {
             && matches!(self.state, State::Open | State::Cwr)
         {
             let one_left = self.nxt - self.una <= 1;
-            let probe_at = now + self.rto.probe_ns(one_left);
-            self.probing = probe_at < self.rto_at;
-            self.rto_at = self.rto_at.min(probe_at);
+            if let Some(probe_ns) = self.rto.probe_ns(one_left) {
+                self.probing = true;
+                self.rto_at = self.rto_at.min(now + probe_ns);
+            }
         }
     }
 
@@ -509,7 +510,9 @@ impl<C: CongestionControl> Sender<C> {
     fn rack_edge(&mut self, now: u64, ack: Ack) -> u64 {
         self.reorder_at = NEVER;
         let repairing = matches!(self.state, State::Recovery | State::Loss);
-        if !repairing && self.board.sacked_out < DUP_THRESH {
+        // A probe is sent long after all else.
+        let probed = self.probed.is_some() && ack.sacked == self.probed;
+        if !repairing && !probed && self.board.sacked_out < DUP_THRESH {
             if self.board.sacked_out > 0 {
                 let wait_us = (self.ack.min_rtt_us / 4).min(self.ack.srtt_us);
                 self.reorder_at = now + u64::from(wait_us) * 1000;
