@@ -247,7 +247,7 @@ impl<C: CongestionControl> Sender<C> {
             self.ack.flags &= !CWND_LIMITED;
             return None;
         }
-        if self.application.is_some() && self.wait_for_application(now) {
+        if self.application.is_some() && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
         if self.nxt == self.una {
