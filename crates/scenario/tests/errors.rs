@@ -159,6 +159,20 @@ const TABLE: &[(&str, &str, &str)] = &[
     (DURATION, "flows = []\n\n", "10: not valid TOML; duplicate key"),
     (DURATION, r#""" = 1"#, "1: unknown key; there are name, duration, seed, repeat, samples, stack, dumbbell, chain, flows"),
     (DURATION, r#"dumbbell.rate = "1 Gbps""#, "3: not valid TOML; duplicate key"),
+    (COUNT, r#"on = "1 s""#, "10: flows[0].on: 'on' and 'off' belong together; give both, or neither"),
+    (COUNT, r#"off = "1 s""#, "10: flows[0].off: 'on' and 'off' belong together; give both, or neither"),
+    (COUNT, "on = \"0 s\"\noff = \"1 s\"", "10: flows[0].on: '0 s' is out of range; '1 us' to '1440 min'"),
+    (COUNT, "on = \"1 s\"\noff = 5", "11: flows[0].off: 5 has no unit; write it like '100 ms' (ns, us, ms, s, min)"),
+    (COUNT, "app_rate = 10", "10: flows[0].app_rate: 10 has no unit; write it like '1 Gbps' (bps, kbps, Mbps, Gbps, Tbps)"),
+    (COUNT, r#"app_rate = "10 MB""#, "10: flows[0].app_rate: '10 MB' is not a rate; write it like '1 Gbps' (bps, kbps, Mbps, Gbps, Tbps)"),
+    (BUFFER, "buffer = 10\necn_threshold = \"1 BDP\"", "7: dumbbell.ecn_threshold: '1 BDP' is not a number of packets; write it like 50, '50 packets' or 'unlimited'"),
+    (BUFFER, "buffer = 10\naccess = { ecn_threshold = 5 }", "7: dumbbell.access.ecn_threshold: unknown key; there are rate, delay, buffer"),
+    (DURATION, r#"stack.ecn = "on""#, "1: stack.ecn: 'on' is not true or false; write true or false"),
+    (DURATION, "stack.idle_restart = 1", "1: stack.idle_restart: 1 is not true or false; write true or false"),
+    (DURATION, r#"stack.initial_ssthresh = "10 KB""#, "1: stack.initial_ssthresh: '10 KB' is not a number of packets; write it like 50, '50 packets' or 'unlimited'"),
+    (DURATION, r#"stack.recovery = "newrno""#, "1: stack.recovery: 'newrno' is not a recovery; did you mean 'newreno'?"),
+    (CCA, r#"cca = "taho""#, "9: flows[0].cca: unknown algorithm 'taho'; did you mean 'tahoe'?"),
+    (CCA, r#"cca = { name = "tahoe", beta = 0.5 }"#, "9: flows[0].cca.beta: unknown parameter; 'reno' has none"),
 ];
 
 fn valid() -> String {
