@@ -639,7 +639,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.restart_at_half_ssthresh {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
         }
-        if self.restart_at_one {
+        if self.restart_at_one && state == State::Recovery {
             self.window.cwnd = 1;
         }
         self.allowance = u64::from(self.window.prior_cwnd);
@@ -653,7 +653,7 @@ impl<C: CongestionControl> Sender<C> {
         let in_flight = self.in_flight();
         match self.recovery {
             Recovery::Sack | Recovery::Fack => {
-                if self.restart_at_one {
+                if self.restart_at_one && self.state == State::Recovery {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
@@ -695,7 +695,7 @@ impl<C: CongestionControl> Sender<C> {
     fn end_recovery(&mut self) {
         if matches!(self.state, State::Recovery | State::Cwr) && !self.controls {
             match self.recovery {
-                Recovery::Fack if self.restart_at_one => {}
+                Recovery::Fack if self.restart_at_one && self.state == State::Recovery => {}
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
                     let burst = self.in_flight() as u32 + DUP_THRESH as u32;
                     self.window.cwnd = self.window.ssthresh.min(burst);

@@ -481,6 +481,24 @@ fn the_halved_window_lets_nothing_out_until_half_is_acknowledged() {
     }
 }
 
+/// FACK of ns-2.35 restarts at 1 after a fast retransmit; a mark halves its window as any other's.
+#[test]
+fn the_restart_at_one_is_of_fast_retransmits_alone() {
+    let windows = |mut setup: Setup, hook: Hook| {
+        setup.stack += ", restart_at_one = true";
+        let (_, seen) = watch(&setup.toml(200_000));
+        let end = seen.iter().find(|seen| seen.hook == Hook::Event(Event::CompleteCwr)).unwrap();
+        let after = seen.iter().skip_while(|seen| seen.hook != hook);
+        let least = after.map(|seen| seen.window.cwnd).filter(|cwnd| *cwnd < 20).min().unwrap();
+        (least, end.window.ssthresh)
+    };
+    assert_eq!(windows(marked("fack", true), Hook::State(State::Cwr)), (15, 15));
+    // It grows by one with the next SACK, before the algorithm sees it.
+    let (least, ssthresh) = windows(then_reno(21, "20", "fack"), Hook::State(State::Recovery));
+    assert!((1..=2).contains(&least), "{least}");
+    assert_eq!(ssthresh, 10);
+}
+
 #[test]
 fn who_does_not_understand_marks_gets_none() {
     for recovery in ALL {
