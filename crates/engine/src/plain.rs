@@ -11,6 +11,8 @@ use cwnd_scenario::Recovery;
 #[derive(Default)]
 pub struct Plain {
     dup_acks: u64,
+    /// Segments beyond `una` that duplicate ACKs have told to have arrived.
+    told: u64,
     /// The first segment is to be retransmitted whatever is in flight.
     pub repair: bool,
     /// A partial ACK restarted the timer of this recovery: further ones do not (RFC 6582, 4).
@@ -27,11 +29,22 @@ impl<C: CongestionControl> Sender<C> {
         let prior_in_flight = self.in_flight();
         let acked = ack.next - self.una;
         self.note_rate(Ack { sacked: None, ..ack });
-        self.ack.delivered += acked;
+        // A duplicate ACK tells that one segment has arrived, an ACK of more that the others have.
+        let told = &mut self.plain.told;
+        let delivered = if acked > 0 {
+            let delivered = acked.saturating_sub(*told).max(1);
+            *told = told.saturating_sub(acked - 1);
+            delivered
+        } else {
+            let delivered = u64::from(self.una + *told + 1 < self.first_unsent);
+            *told += delivered;
+            delivered
+        };
+        self.ack.delivered += delivered;
         self.ack.lost = 0;
         self.note_ece(ack.ece);
         if acked == 0 {
-            self.describe(now, 0, prior_in_flight);
+            self.describe(now, delivered, prior_in_flight);
             if ack.ece {
                 self.answer_mark();
             }
@@ -40,16 +53,16 @@ impl<C: CongestionControl> Sender<C> {
                 self.on_dup_ack();
             }
         } else {
-            self.on_new_ack(now, ack, acked, prior_in_flight);
+            self.on_new_ack(now, ack, [acked, delivered], prior_in_flight);
         }
         if self.controls {
             self.control(now);
         }
     }
 
-    /// The left edge moves by `acked` segments.
+    /// The left edge moves by `acked` segments, of which `delivered` are news.
     #[inline]
-    fn on_new_ack(&mut self, now: u64, ack: Ack, acked: u64, prior_in_flight: u64) {
+    fn on_new_ack(&mut self, now: u64, ack: Ack, [acked, delivered]: [u64; 2], prior_in_flight: u64) {
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
         self.plain.dup_acks = 0;
@@ -60,7 +73,7 @@ impl<C: CongestionControl> Sender<C> {
         // Deflates by what was acknowledged, less the segment that it lets out (RFC 6582, 3.2, step 3).
         let inflation = if partial { (self.board.sacked_out + 1).saturating_sub(acked) } else { 0 };
         self.board.sacked_out = inflation.min(self.nxt - self.una);
-        self.describe(now, acked, prior_in_flight);
+        self.describe(now, delivered, prior_in_flight);
         if !ack.retransmission || self.has_timestamps() {
             self.sample_rtt(now - ack.sent_ns);
         }
@@ -122,7 +135,8 @@ impl<C: CongestionControl> Sender<C> {
         let after_recovery = self.recovery_end == 0 || self.una > self.recovery_end;
         match self.plain.dup_acks {
             DUP_THRESH if after_recovery => self.fast_retransmit(),
-            n if n < DUP_THRESH && self.state != State::Loss => {
+            // RFC 3042 lets out what was never sent.
+            n if n < DUP_THRESH && self.state != State::Loss && self.nxt == self.first_unsent => {
                 if self.state != State::Cwr {
                     self.enter(State::Disorder);
                 }

@@ -44,13 +44,11 @@ impl Rto {
     }
 
     /// How long after the last ACK a probe of the tail goes out (RFC 8985, 7.2; the receiver may delay the ACK
-    /// of a segment that is `alone`).
+    /// of a segment that is `alone`). None: no probe, for the RTT is unknown or a timeout was not repaired yet.
     #[inline]
-    pub fn probe_ns(&self, alone: bool) -> u64 {
-        if self.srtt_ns == 0 || self.backoff > 0 {
-            return u64::MAX / 2;
-        }
-        2 * self.srtt_ns + if alone { self.min_ns } else { 2_000_000 }
+    pub fn probe_ns(&self, alone: bool) -> Option<u64> {
+        let known = self.srtt_ns > 0 && self.backoff == 0;
+        known.then(|| 2 * self.srtt_ns + if alone { self.min_ns } else { 2_000_000 })
     }
 
     pub fn srtt_ns(&self) -> u64 {

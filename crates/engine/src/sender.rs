@@ -264,7 +264,7 @@ impl<C: CongestionControl> Sender<C> {
             self.ack.flags &= !CWND_LIMITED;
             return None;
         }
-        if SPECIAL && self.wait_for_application(now) {
+        if SPECIAL && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
         if self.nxt == self.una {
@@ -351,7 +351,7 @@ impl<C: CongestionControl> Sender<C> {
         true
     }
 
-    /// The retransmission timer starts, or the earlier one of a tail loss probe.
+    /// The retransmission timer starts, or that of a tail loss probe, which is no later and comes first.
     #[inline]
     pub(crate) fn set_timer(&mut self, now: u64) {
         self.rto_at = now + self.rto.timeout_ns();
@@ -362,9 +362,10 @@ impl<C: CongestionControl> Sender<C> {
             && matches!(self.state, State::Open | State::Cwr)
         {
             let one_left = self.nxt - self.una <= 1;
-            let probe_at = now + self.rto.probe_ns(one_left);
-            self.probing = probe_at < self.rto_at;
-            self.rto_at = self.rto_at.min(probe_at);
+            if let Some(probe_ns) = self.rto.probe_ns(one_left) {
+                self.probing = true;
+                self.rto_at = self.rto_at.min(now + probe_ns);
+            }
         }
     }
 
@@ -561,7 +562,9 @@ impl<C: CongestionControl> Sender<C> {
     fn rack_edge(&mut self, now: u64, ack: Ack) -> u64 {
         self.reorder_at = NEVER;
         let repairing = matches!(self.state, State::Recovery | State::Loss);
-        if !repairing && self.board.sacked_out < DUP_THRESH {
+        // A probe is sent long after all else.
+        let probed = self.probed.is_some() && ack.sacked == self.probed;
+        if !repairing && !probed && self.board.sacked_out < DUP_THRESH {
             if self.board.sacked_out > 0 {
                 let wait_us = (self.ack.min_rtt_us / 4).min(self.ack.srtt_us);
                 self.reorder_at = now + u64::from(wait_us) * 1000;
@@ -609,7 +612,12 @@ impl<C: CongestionControl> Sender<C> {
     /// An ACK while something is missing, or the first after that, or one that echoes congestion.
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
-        if matches!(self.state, State::Recovery | State::Loss | State::Cwr) && self.una >= self.recovery_end {
+        // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
+        let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
+        if matches!(self.state, State::Recovery | State::Loss | State::Cwr)
+            && self.una >= self.recovery_end
+            && !echo
+        {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
             may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
             self.end_recovery();
@@ -626,7 +634,6 @@ impl<C: CongestionControl> Sender<C> {
             self.begin_recovery(delivered);
         } else if ack.ece && matches!(self.state, State::Open | State::Disorder) {
             self.begin_reduction(State::Cwr, delivered);
-            self.tell_reduction = true;
         }
         match self.state {
             State::Recovery | State::Cwr => self.reduce(delivered),
@@ -671,6 +678,7 @@ impl<C: CongestionControl> Sender<C> {
         self.recovery_end = self.nxt;
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
+        self.tell_reduction = true;
         self.enter(state);
         self.reduction = Reduction { recover_fs: recover_fs.max(1), ..Reduction::default() };
         if self.controls {
@@ -682,7 +690,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.restart_at_half_ssthresh {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
         }
-        if self.restart_at_one {
+        if self.restart_at_one && state == State::Recovery {
             self.window.cwnd = 1;
         }
         self.allowance = u64::from(self.window.prior_cwnd);
@@ -696,7 +704,7 @@ impl<C: CongestionControl> Sender<C> {
         let in_flight = self.in_flight();
         match self.recovery {
             Recovery::Sack | Recovery::Fack => {
-                if self.restart_at_one {
+                if self.restart_at_one && self.state == State::Recovery {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
@@ -738,7 +746,7 @@ impl<C: CongestionControl> Sender<C> {
     fn end_recovery(&mut self) {
         if matches!(self.state, State::Recovery | State::Cwr) && !self.controls {
             match self.recovery {
-                Recovery::Fack if self.restart_at_one => {}
+                Recovery::Fack if self.restart_at_one && self.state == State::Recovery => {}
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
                     let burst = self.in_flight() as u32 + DUP_THRESH as u32;
                     self.window.cwnd = self.window.ssthresh.min(burst);
@@ -783,6 +791,7 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.cwnd_event(&mut self.window, &self.ack, Event::Rto);
         self.window.cwnd = 1;
         self.window.cwnd_cnt = 0;
+        self.tell_reduction = true;
         self.allowance = 1;
         self.ack.lost = self.in_flight() as u32;
         if self.recovery.uses_sack() {

@@ -80,6 +80,7 @@ pub fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Stri
         .max_by(|a, b| a.0.total_cmp(&b.0));
     match nearest {
         Some((_, nearest)) => format!("did you mean '{}'?", printable(nearest)),
+        None if names.len() == 1 => format!("there is {}", printable(names[0])),
         None => format!("there are {}", printable(&names.join(", "))),
     }
 }

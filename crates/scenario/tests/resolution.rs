@@ -374,3 +374,117 @@ fn a_hundred_thousand_flows_are_not_too_many() {
     assert_eq!(s.flows[99_999].path, [99_999, 100_000, 200_000]);
     assert_eq!(s.describe().links.iter().map(|l| l.count).collect::<Vec<_>>(), [100_000, 1, 100_000]);
 }
+
+/// The flow of `cca` on `profile`, with more keys of the stack.
+fn on_profile(profile: &str, cca: &str, stack: &str) -> Flow {
+    let flow = format!("[[flows]]\ncca = {cca}\nstack = {{ profile = '{profile}', {stack} }}");
+    dumbbell("", &flow).flows.remove(0)
+}
+
+#[test]
+fn a_preset_is_a_law_and_a_recovery_in_both_profiles() {
+    for (name, recovery) in [
+        ("tahoe", Recovery::Tahoe),
+        ("newreno", Recovery::NewReno),
+        ("sack", Recovery::Sack),
+        ("fack", Recovery::Fack),
+    ] {
+        for profile in ["linux", "ns2"] {
+            let flow = on_profile(profile, &format!("'{name}'"), "");
+            assert_eq!((flow.cca.name.as_str(), flow.cca.law.as_str()), (name, "reno"), "{profile}");
+            assert_eq!((flow.stack.recovery, flow.stack.profile.as_str()), (recovery, profile), "{name}");
+            // What the scenario says wins.
+            let set = on_profile(profile, &format!("'{name}'"), "recovery = 'prr'");
+            assert_eq!(set.stack.recovery, Recovery::Prr, "{name}, {profile}");
+        }
+        // On Linux the recovery is all that differs from Reno's law.
+        let reno = on_profile("linux", "'reno'", "").stack;
+        let stack = on_profile("linux", &format!("'{name}'"), "").stack;
+        assert_eq!(stack, Stack { recovery, ..reno }, "{name}");
+    }
+}
+
+#[test]
+fn the_preset_linux_is_renos_law_on_the_stack_as_it_is() {
+    for (profile, recovery) in [("linux", Recovery::Prr), ("ns2", Recovery::RateHalving)] {
+        let flow = on_profile(profile, "'linux'", "");
+        assert_eq!((flow.cca.law.as_str(), flow.stack.recovery), ("reno", recovery));
+        let reno = on_profile(profile, "'reno'", "").stack;
+        // Without a module there is no tcp_reno_min_cwnd.
+        assert_eq!(flow.stack, Stack { restart_at_half_ssthresh: false, ..reno }, "{profile}");
+    }
+}
+
+/// Agent/TCP and its kin of ns-2.35: window_ 20, where ssthresh_ begins; maxrto_ 60.
+#[test]
+fn agents_of_ns2_have_a_receive_window_of_20_and_begin_with_it_as_ssthresh() {
+    let windows = |cca: &str, stack: &str| {
+        let stack = on_profile("ns2", cca, stack).stack;
+        (stack.receive_window_pkts, stack.initial_ssthresh_pkts)
+    };
+    for name in ["'tahoe'", "'newreno'", "'sack'", "'fack'"] {
+        assert_eq!(windows(name, ""), (Some(20), Some(20)), "{name}");
+        assert_eq!(windows(name, "receive_window = 64"), (Some(64), Some(64)), "{name}");
+        assert_eq!(windows(name, "receive_window = 'unlimited'"), (None, None), "{name}");
+        assert_eq!(windows(name, "initial_ssthresh = 8"), (Some(20), Some(8)), "{name}");
+        assert_eq!(on_profile("ns2", name, "").stack.max_rto_ns, 60_000_000_000, "{name}");
+        assert_eq!(on_profile("ns2", name, "").stack.restart_at_one, name == "'fack'", "{name}");
+        let linux = on_profile("linux", name, "").stack;
+        assert_eq!((linux.receive_window_pkts, linux.initial_ssthresh_pkts), (None, None), "{name}");
+        assert!(!linux.restart_at_one, "{name}");
+    }
+    // LinuxTcpAgent has neither.
+    assert_eq!(windows("'reno'", ""), (None, None));
+    assert_eq!(windows("'linux'", ""), (None, None));
+    // A window that is set limits the beginning of any sender of ns-2.
+    assert_eq!(windows("'reno'", "receive_window = 30"), (Some(30), Some(30)));
+}
+
+#[test]
+fn every_recovery_has_its_name() {
+    for (name, recovery) in [
+        ("tahoe", Recovery::Tahoe),
+        ("reno", Recovery::Reno),
+        ("newreno", Recovery::NewReno),
+        ("sack", Recovery::Sack),
+        ("fack", Recovery::Fack),
+        ("prr", Recovery::Prr),
+        ("rate-halving", Recovery::RateHalving),
+    ] {
+        assert_eq!(one_flow(&format!("stack.recovery = '{name}'"), "").stack.recovery, recovery);
+        assert_eq!(recovery.uses_sack(), !["tahoe", "reno", "newreno"].contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn an_application_writes_all_at_once_unless_it_has_a_rate_or_pauses() {
+    let application = |keys: &str| {
+        let flow = one_flow("", keys);
+        (flow.app_rate_bps, flow.on_off_ns)
+    };
+    assert_eq!(application(""), (None, None));
+    assert_eq!(application("app_rate = '1.5 Mbps'"), (Some(1_500_000), None));
+    assert_eq!(application("on = '1 s'\noff = '250 ms'"), (None, Some((1_000_000_000, 250_000_000))));
+    assert_eq!(
+        application("app_rate = '10 kbps'\non = '1 us'\noff = '1440 min'"),
+        (Some(10_000), Some((1_000, 86_400_000_000_000)))
+    );
+    // Of every flow of the group.
+    let flows = "[[flows]]\ncca = 'reno'\ncount = 3\napp_rate = '2 Mbps'\non = '1 s'\noff = '2 s'";
+    let expected = (Some(2_000_000), Some((1_000_000_000, 2_000_000_000)));
+    assert!(dumbbell("", flows).flows.iter().all(|flow| (flow.app_rate_bps, flow.on_off_ns) == expected));
+}
+
+#[test]
+fn a_threshold_for_marks_is_of_the_shared_link_or_of_each_of_a_chain() {
+    let thresholds = |links: &str| {
+        let s = read(&format!("{links}[[flows]]\ncca = 'reno'"));
+        s.links.iter().map(|link| link.ecn_threshold_pkts).collect::<Vec<_>>()
+    };
+    assert_eq!(thresholds(LINKS), [None, None, None]);
+    assert_eq!(thresholds(&format!("{LINKS}ecn_threshold = 20\n")), [None, Some(20), None]);
+    assert_eq!(thresholds(&format!("{LINKS}ecn_threshold = '65 packets'\n")), [None, Some(65), None]);
+    assert_eq!(thresholds(&format!("{LINKS}ecn_threshold = 'unlimited'\n")), [None, None, None]);
+    let link = LINKS.replace("[dumbbell]", "[[chain]]");
+    assert_eq!(thresholds(&format!("{link}ecn_threshold = 5\n{link}")), [Some(5), None]);
+}

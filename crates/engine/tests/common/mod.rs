@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 /// Reads a scenario that may name the algorithms of this module.
 pub fn read(toml: &str) -> Scenario {
-    let custom = ["fixed", "overshoot", "pulse", "reno-in-rust", "paced", "model"];
+    let custom = ["fixed", "overshoot", "pulse", "reno-in-rust", "then-reno", "paced", "model"];
     let scenario = Scenario::from_toml(toml, "test.toml", &custom);
     scenario.unwrap_or_else(|error| panic!("{error}\n{toml}"))
 }
@@ -56,6 +56,7 @@ pub fn custom(cca: &Cca) -> Option<Box<dyn CongestionControl>> {
         }
         "pulse" => Some(Box::new(Pulse { at_ack: param("at_ack").unwrap(), acks: 0 })),
         "reno-in-rust" => Some(Box::new(Reno)),
+        "then-reno" => Some(Box::new(ThenReno(param("window").unwrap()))),
         "paced" => {
             let (window, rate) = (param("window").unwrap(), param("rate").unwrap());
             Some(Box::new(Paced { window, rate }))
@@ -133,6 +134,23 @@ impl CongestionControl for Reno {
     }
     fn ssthresh(&mut self, w: &mut Window, _: &Ack) -> u32 {
         (w.cwnd / 2).max(2)
+    }
+}
+
+/// `window` up to the first loss, from then on Reno's law; ssthresh is half of cwnd.
+struct ThenReno(u32);
+
+impl CongestionControl for ThenReno {
+    fn init(&mut self, w: &mut Window, _: &Ack) {
+        w.cwnd = self.0;
+    }
+    fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
+        if w.ssthresh < cwnd_algorithms::SSTHRESH_INFINITE {
+            Reno.cong_avoid(w, &Ack { flags: a.flags | cwnd_algorithms::CWND_LIMITED, ..*a });
+        }
+    }
+    fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
+        Reno.ssthresh(w, a)
     }
 }
 
