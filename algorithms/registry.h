@@ -26,5 +26,7 @@
 	CC(bic, "BIC", 2004, "Xu, Harfoush, Rhee, INFOCOM 2004", loss, published) \
 	CC(vegas, "TCP Vegas", 1995, "Brakmo, Peterson, IEEE JSAC 13(8), 1995", delay, published) \
 	CC(yeah, "YeAH-TCP", 2007, "Baiocchi, Castellani, Vacirca, PFLDnet 2007", hybrid, published) \
+	CC(hybla, "TCP Hybla", 2004, "Caini, Firrincieli, Int. J. Satell. Commun. Netw. 22, 2004", loss, published) \
+	CC(westwood, "TCP Westwood+", 2004, "Grieco, Mascolo, ACM CCR 34(2), 2004", loss, published) \
 
 #endif /* REGISTRY_H */

@@ -69,6 +69,10 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Ns2, "vegas", "arithmetic", "ns2"),
     (Profile::Linux, "yeah", "arithmetic", "linux"),
     (Profile::Ns2, "yeah", "arithmetic", "ns2"),
+    (Profile::Linux, "hybla", "arithmetic", "linux"),
+    (Profile::Ns2, "hybla", "arithmetic", "linux"),
+    (Profile::Linux, "westwood", "arithmetic", "linux"),
+    (Profile::Ns2, "westwood", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast

@@ -213,7 +213,11 @@ CASES = [
             ("slow start", at(2, 200), [acks(150), acks(300), LOST]),
             ("small windows", avoiding(4), [*[acks(20)] * 12, {"cwnd": 13}, acks(9), LOST, acks(50), LOST]),
             ("delays of minutes", avoiding(50), [acks(60, rtt_ms=400000), acks(60, rtt_ms=1000), acks(200)]),
-            ("not limited", avoiding(50), [acks(60, limited=False), acks(60, rtt_ms=130, limited=False), LOST]),
+            (
+                "not limited",
+                avoiding(50),
+                [acks(60, limited=False), acks(60, rtt_ms=130, limited=False), LOST],
+            ),
         )
     ],
     case("linux: delayed ACKs", IllinoisLinux, at(10, 100), *[acks(60, acked=2)] * 6, arithmetic="linux"),

@@ -172,17 +172,63 @@ def courses(model, **params):
     return [
         case(f"{name}: {what}", model, start, *steps, **params)
         for what, start, steps in (
-            ("grows, holds, shrinks", avoiding(50), [*queue(50, 0, 0, 0, 0, 2, 2, 2, 2), *queue(51, 5, 5, 5, 5, 3.6, 3.2, 2.5, 1.5, 0.5, 0)]),
+            (
+                "grows, holds, shrinks",
+                avoiding(50),
+                [*queue(50, 0, 0, 0, 0, 2, 2, 2, 2), *queue(51, 5, 5, 5, 5, 3.6, 3.2, 2.5, 1.5, 0.5, 0)],
+            ),
             ("slow start", at(2, 100), [*[acks(7)] * 30, acks(90), acks(90)]),
-            ("slow start ends with a queue", at(2), [acks(60), acks(60), *[acks(17, rtt_ms=105 + n) for n in range(24)]]),
-            ("a loss", avoiding(40), [acks(60), LOST, *queue(30, 0, 0, 0, 5, 5, 5, 5, 0), LOST, UNDO, acks(60)]),
-            ("a timeout", avoiding(40), [acks(60), TIMEOUT, acks(12), acks(40), acks(40, rtt_ms=130), acks(60)]),
-            ("few samples", avoiding(6), [*[acks(5, rtt_ms=0), acks(1)] * 9, *[acks(2, rtt_ms=0), acks(1)] * 9]),
-            ("a pause", avoiding(30), [acks(50), {"event": "tx_start"}, *[acks(31, rtt_ms=140)] * 4, {"event": "cwnd_restart"}, acks(60)]),
-            ("not limited", avoiding(30), [acks(90, limited=False), acks(5), acks(40, rtt_ms=0, limited=False)]),
-            ("the smallest windows", avoiding(3), [acks(3), *[acks(4, rtt_ms=900)] * 12, LOST, acks(9), TIMEOUT, acks(1)]),
+            (
+                "slow start ends with a queue",
+                at(2),
+                [acks(60), acks(60), *[acks(17, rtt_ms=105 + n) for n in range(24)]],
+            ),
+            (
+                "a loss",
+                avoiding(40),
+                [acks(60), LOST, *queue(30, 0, 0, 0, 5, 5, 5, 5, 0), LOST, UNDO, acks(60)],
+            ),
+            (
+                "a timeout",
+                avoiding(40),
+                [acks(60), TIMEOUT, acks(12), acks(40), acks(40, rtt_ms=130), acks(60)],
+            ),
+            (
+                "few samples",
+                avoiding(6),
+                [*[acks(5, rtt_ms=0), acks(1)] * 9, *[acks(2, rtt_ms=0), acks(1)] * 9],
+            ),
+            (
+                "a pause",
+                avoiding(30),
+                [
+                    acks(50),
+                    {"event": "tx_start"},
+                    *[acks(31, rtt_ms=140)] * 4,
+                    {"event": "cwnd_restart"},
+                    acks(60),
+                ],
+            ),
+            (
+                "not limited",
+                avoiding(30),
+                [acks(90, limited=False), acks(5), acks(40, rtt_ms=0, limited=False)],
+            ),
+            (
+                "the smallest windows",
+                avoiding(3),
+                [acks(3), *[acks(4, rtt_ms=900)] * 12, LOST, acks(9), TIMEOUT, acks(1)],
+            ),
             ("delayed ACKs", at(10, 60), [*[acks(20, acked=2)] * 8, *[acks(20, acked=2, rtt_ms=108)] * 8]),
-            ("a huge window", avoiding(2**31 - 100), [acks(300, acked=2**26, rtt_ms=1000), acks(300, acked=2**26, rtt_ms=600000), acks(60, acked=2**26, rtt_ms=1000)]),
+            (
+                "a huge window",
+                avoiding(2**31 - 100),
+                [
+                    acks(300, acked=2**26, rtt_ms=1000),
+                    acks(300, acked=2**26, rtt_ms=600000),
+                    acks(60, acked=2**26, rtt_ms=1000),
+                ],
+            ),
         )
     ]
 
@@ -203,6 +249,10 @@ CASES = [
             **MORE,
             **params,
         )
-        for model, params in ((Vegas, {}), (VegasLinux, {"arithmetic": "linux"}), (VegasNs2, {"arithmetic": "ns2"}))
+        for model, params in (
+            (Vegas, {}),
+            (VegasLinux, {"arithmetic": "linux"}),
+            (VegasNs2, {"arithmetic": "ns2"}),
+        )
     ],
 ]

@@ -125,17 +125,69 @@ def courses(model, **params):
         case(f"{name}: {what}", model, start, *steps, **params)
         for what, start, steps in (
             ("fast, slow, drained", avoiding(500), queue(0, 0, 20, 50, 60, 70, 90, 100, 90, 90, 0, 0)),
-            ("a loss takes the queue", avoiding(500), [*queue(0, 60), LOST, *queue(0, 200), LOST, *queue(0, 10), LOST, UNDO, *queue(0)]),
-            ("Reno competes", avoiding(400), [*queue(0, *[80] * 20), LOST, *queue(0, *[50] * 18, 90, 100), LOST, *queue(0, 0)]),
-            ("Reno is gone", avoiding(60), [*[acks(50)] * 5, *[acks(70, rtt_ms=120)] * 5, *[acks(90)] * 53, *[acks(110, rtt_ms=300)] * 3]),
-            ("slow start", at(2, 300), [acks(150), acks(200), acks(400), TIMEOUT, acks(200), LOST, acks(300)]),
-            ("a queue in slow start", at(400, 1000), [acks(1), acks(399, rtt_ms=150), acks(800, rtt_ms=150), acks(900)]),
-            ("few samples", avoiding(6), [*[acks(5, rtt_ms=0), acks(1, rtt_ms=300)] * 6, *[acks(2, rtt_ms=0), acks(1)] * 6, LOST]),
-            ("a pause", avoiding(200), [acks(300), {"event": "tx_start"}, acks(400, rtt_ms=140), {"event": "cwnd_restart"}, acks(400, rtt_ms=170), LOST]),
-            ("not limited", avoiding(100), [acks(250, limited=False), acks(40), acks(200, rtt_ms=150, limited=False), LOST]),
-            ("the smallest windows", avoiding(3), [acks(9), acks(20, rtt_ms=500), LOST, LOST, TIMEOUT, TIMEOUT, acks(9)]),
+            (
+                "a loss takes the queue",
+                avoiding(500),
+                [*queue(0, 60), LOST, *queue(0, 200), LOST, *queue(0, 10), LOST, UNDO, *queue(0)],
+            ),
+            (
+                "Reno competes",
+                avoiding(400),
+                [*queue(0, *[80] * 20), LOST, *queue(0, *[50] * 18, 90, 100), LOST, *queue(0, 0)],
+            ),
+            (
+                "Reno is gone",
+                avoiding(60),
+                [
+                    *[acks(50)] * 5,
+                    *[acks(70, rtt_ms=120)] * 5,
+                    *[acks(90)] * 53,
+                    *[acks(110, rtt_ms=300)] * 3,
+                ],
+            ),
+            (
+                "slow start",
+                at(2, 300),
+                [acks(150), acks(200), acks(400), TIMEOUT, acks(200), LOST, acks(300)],
+            ),
+            (
+                "a queue in slow start",
+                at(400, 1000),
+                [acks(1), acks(399, rtt_ms=150), acks(800, rtt_ms=150), acks(900)],
+            ),
+            (
+                "few samples",
+                avoiding(6),
+                [*[acks(5, rtt_ms=0), acks(1, rtt_ms=300)] * 6, *[acks(2, rtt_ms=0), acks(1)] * 6, LOST],
+            ),
+            (
+                "a pause",
+                avoiding(200),
+                [
+                    acks(300),
+                    {"event": "tx_start"},
+                    acks(400, rtt_ms=140),
+                    {"event": "cwnd_restart"},
+                    acks(400, rtt_ms=170),
+                    LOST,
+                ],
+            ),
+            (
+                "not limited",
+                avoiding(100),
+                [acks(250, limited=False), acks(40), acks(200, rtt_ms=150, limited=False), LOST],
+            ),
+            (
+                "the smallest windows",
+                avoiding(3),
+                [acks(9), acks(20, rtt_ms=500), LOST, LOST, TIMEOUT, TIMEOUT, acks(9)],
+            ),
             ("a tiny RTT", avoiding(90), [acks(200, rtt_ms=0.009), acks(300, rtt_ms=0.01), LOST]),
-            ("a huge window", avoiding(2**25 - 20), [acks(900, acked=2**20, rtt_ms=1000), acks(90, acked=2**20, rtt_ms=600000), LOST]),
+            (
+                "a huge window",
+                avoiding(2**25 - 20),
+                [acks(900, acked=2**20, rtt_ms=1000), acks(90, acked=2**20, rtt_ms=600000), LOST],
+            ),
         )
     ]
 
@@ -163,6 +215,10 @@ CASES = [
             ai_cnt="50",
             **params,
         )
-        for model, params in ((Yeah, {}), (YeahLinux, {"arithmetic": "linux"}), (YeahNs2, {"arithmetic": "ns2"}))
+        for model, params in (
+            (Yeah, {}),
+            (YeahLinux, {"arithmetic": "linux"}),
+            (YeahNs2, {"arithmetic": "ns2"}),
+        )
     ],
 ]

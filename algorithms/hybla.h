@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * TCP Hybla: a connection with a long RTT sends as much as one with the RTT of RTT0 would
+ * (C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks",
+ * International Journal of Satellite Communications and Networking 22, 2004).
+ *
+ *   rho = RTT / RTT0, at least 1
+ *   slow start            cwnd += 2^rho - 1       per segment acknowledged, up to ssthresh
+ *   congestion avoidance  cwnd += rho^2 / cwnd    per segment acknowledged
+ *   loss                  cwnd / 2
+ *
+ * so that the window is rho times what it would be at RTT0, at any time. RTT is taken to be the
+ * smallest sample: the path's delay, not the queue's.
+ *
+ * Differences from the paper, and what it leaves open:
+ *  - rho is at most 16 in 2^rho, the kernel's bound, and 1024 in rho^2; without one, an RTT of
+ *    minutes has no number for 2^rho.
+ *  - The initial window and ssthresh are the stack's, not rho times those of RTT0. Pacing,
+ *    bandwidth estimation and SACK, which the paper recommends beside, are the stack's too.
+ *
+ * arithmetic = linux is the kernel's; ns-2.35's module differs little. What it does otherwise:
+ *  - RTT is the smoothed one, rho is computed where that is the smallest so far, in eighths,
+ *    rounded down; 2^rho and rho^2 / cwnd are in 1/128.
+ *  - It counts ACKs, not segments. The window starts at rho segments and ends at 65535.
+ *  - cwnd_cnt counts ACKs where rho^2 / cwnd is below one segment; once it makes a window, an
+ *    ACK that would add less than 1/128 adds a segment.
+ *  - Outside the open state it is Reno.
+ *  - rho^2 does not overflow here, as it does in the kernel at RTTs above 145 s. A connection
+ *    that starts without a sample has rho from the first one, where the kernel stays at 1.
+ */
+#ifndef HYBLA_H
+#define HYBLA_H
+
+#include "cc.h"
+
+#define hybla_PARAMS(P)                                                                \
+	P(rtt0_ms, 25, 1, 1, 10000, "",                                                \
+	  "RTT0, the RTT of the connection to be equal to; the paper")                 \
+	P(arithmetic, 0, 1, 0, 1, "paper|linux",                                       \
+	  "linux: that of the kernel; Linux 6.1")
+#define hybla_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+
+enum hybla_arithmetic { HYBLA_PAPER, HYBLA_LINUX };
+
+#define HYBLA_LINUX_CLAMP 65535U
+
+struct hybla {
+	u64 credit;      /* rho^2 for each segment acknowledged since the last growth, in 2^-12 */
+	u32 fraction;    /* of a segment of cwnd, in 2^-16 (paper) or 1/128 */
+	u32 rho;         /* linux: rho, in 1/8 */
+	u32 srtt_min_us; /* linux: the smallest smoothed RTT; 0: none yet */
+	u32 reno;        /* linux: outside the open state */
+};
+
+CC_DECLARE_PARAMS(hybla);
+CC_CHECK_STATE(hybla);
+
+/* 2^(part / 2^16) in 2^-30, for part below 2^16: e^x, x = part ln 2, by Horner's rule. */
+static inline u64 hybla_power(u32 part)
+{
+	u64 x = part * 744261118ULL >> 16, power = 1 << 30; /* ln 2 in 2^-30 */
+	u32 i;
+
+	for (i = 12; i > 0; i--)
+		power = (1 << 30) + (power * x >> 30) / i;
+	return power;
+}
+
+static inline void hybla_paper_cong_avoid(struct hybla *ca, const struct hybla_params *p,
+					  struct cc_window *w, const struct cc_ack *a)
+{
+	/* rho in 2^-16 */
+	u64 rho = ((u64)a->min_rtt_us << 16) / (1000 * (u64)p->rtt0_ms), grown, window;
+
+	rho = rho < 1 << 16 ? 1 << 16 : rho;
+	if (cc_in_slow_start(w)) {
+		rho = rho > 16 << 16 ? 16 << 16 : rho;
+		grown = (hybla_power(rho & 0xffff) << (rho >> 16) >> 14) - (1 << 16);
+		grown = ca->fraction + a->acked * grown;
+		ca->fraction = grown & 0xffff;
+		cc_grow(w, grown >> 16);
+		w->cwnd = cc_min(w->cwnd, w->ssthresh);
+		return;
+	}
+	rho = rho > 1024 << 16 ? 1024 << 16 : rho;
+	window = (u64)w->cwnd << 12;
+	ca->credit += a->acked * (rho * rho >> 20);
+	grown = ca->credit / window;
+	ca->credit -= grown * window;
+	cc_grow(w, grown);
+}
+
+static inline void hybla_linux_rho(struct hybla *ca, const struct hybla_params *p, u32 srtt_us)
+{
+	ca->rho = cc_max((u32)(8 * (u64)srtt_us / (1000 * (u64)p->rtt0_ms)), 8);
+	ca->srtt_min_us = srtt_us;
+}
+
+static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_params *p,
+					  struct cc_window *w, const struct cc_ack *a)
+{
+	u32 slow_start = cc_in_slow_start(w);
+	u64 growth;
+
+	if (a->srtt_us && (!ca->srtt_min_us || a->srtt_us < ca->srtt_min_us))
+		hybla_linux_rho(ca, p, a->srtt_us);
+	if (!cc_cwnd_limited(a))
+		return;
+	if (ca->reno) {
+		cc_reno_growth(w, a->acked);
+		w->cwnd = cc_min(w->cwnd, HYBLA_LINUX_CLAMP);
+		return;
+	}
+	if (slow_start) {
+		/* Eighths of rho, 2^13 in the unit of hybla_power, 1/128 in its result. */
+		growth = hybla_power((ca->rho & 7) << 13) >> 23;
+		growth = (growth << cc_min(ca->rho >> 3, 16)) - 128;
+	} else {
+		growth = ((u64)ca->rho * ca->rho << 1) / w->cwnd;
+		w->cwnd_cnt += growth < 128;
+	}
+	cc_grow(w, growth >> 7);
+	ca->fraction += growth & 127;
+	if (ca->fraction >= 128) {
+		ca->fraction -= 128;
+		cc_grow(w, 1);
+		w->cwnd_cnt = 0;
+	}
+	if (!growth && w->cwnd_cnt >= w->cwnd) {
+		cc_grow(w, 1);
+		w->cwnd_cnt = 0;
+	}
+	if (slow_start)
+		w->cwnd = cc_min(w->cwnd, w->ssthresh);
+	w->cwnd = cc_min(w->cwnd, HYBLA_LINUX_CLAMP);
+}
+
+static inline void hybla_init(struct hybla *ca, const struct hybla_params *p, struct cc_window *w,
+			      const struct cc_ack *a)
+{
+	if (p->arithmetic != HYBLA_LINUX)
+		return;
+	hybla_linux_rho(ca, p, a->srtt_us);
+	w->cwnd = ca->rho >> 3;
+}
+
+static inline void hybla_cong_avoid(struct hybla *ca, const struct hybla_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	if (p->arithmetic == HYBLA_LINUX)
+		hybla_linux_cong_avoid(ca, p, w, a);
+	else if (cc_cwnd_limited(a))
+		hybla_paper_cong_avoid(ca, p, w, a);
+}
+
+static inline u32 hybla_ssthresh(struct hybla *ca, const struct hybla_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	(void)a;
+	ca->credit = 0;
+	return cc_max(w->cwnd / 2, 2);
+}
+
+static inline void hybla_set_state(struct hybla *ca, const struct hybla_params *p,
+				   struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)p;
+	(void)w;
+	(void)a;
+	ca->reno = state != CC_OPEN;
+}
+
+#endif /* HYBLA_H */

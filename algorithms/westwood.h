@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * TCP Westwood and Westwood+: Reno whose window after a loss is what the path carried, by the
+ * rate at which ACKs came, instead of half (S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi,
+ * R. Wang, "TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links",
+ * MobiCom 2001; L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison of Westwood+,
+ * New Reno, and Vegas TCP Congestion Control", ACM CCR 34(2), 2004).
+ *
+ *   loss      ssthresh = BWE RTTmin; cwnd = ssthresh if that is less
+ *   plus      b_k = segments acknowledged in an RTT / that RTT, once per RTT
+ *             BWE_k = alpha BWE_k-1 + (1 - alpha) b_k
+ *   original  b_k = segments acknowledged / time since the ACK before, Delta, once per ACK
+ *             BWE_k = a BWE_k-1 + (1 - a) (b_k + b_k-1) / 2,  a = (2 tau - Delta) / (2 tau + Delta)
+ *
+ * RTTmin is the smallest sample of the connection. Growth is Reno's.
+ *
+ * Differences from the papers, and what is open: an RTT is the smoothed one, or the time until
+ * the next ACK if that is longer. ssthresh is never above cwnd; before the first estimate it is
+ * half of cwnd. The filter of 2001 has tau from no source that could be read, hence Westwood+ is
+ * the default; it gets no samples of zero while no ACK comes, its a is 0 at least instead. An ACK
+ * in recovery without an RTT sample counts with the next.
+ *
+ * arithmetic = linux is the kernel's (estimate, alpha and tau have no effect). Otherwise:
+ *  - A sample is bytes per millisecond over more than the last RTT and more than 50 ms, and takes
+ *    in what arrived before the ACK that ends it. Two filters follow each other, each with an
+ *    alpha of 7/8. The first sample fills both. All is rounded down, RTTs are rounded up to
+ *    milliseconds and count from the ACK after their own. The first ACK does not count.
+ *  - A loss halves the window; when the repair is done, cwnd = ssthresh = BWE RTTmin, which may
+ *    be more than cwnd. A timeout sets ssthresh to it, and RTTmin to the last RTT.
+ *
+ * arithmetic = ns2 is that of Linux 2.6.22 in ns-2.35. Different from linux: RTTs are smoothed
+ * ones. A loss sets cwnd and ssthresh to BWE RTTmin at once, too, a timeout keeps RTTmin. Slow
+ * start and avoidance count ACKs; slow start includes cwnd == ssthresh.
+ */
+#ifndef WESTWOOD_H
+#define WESTWOOD_H
+
+#include "cc.h"
+#include "fixed.h"
+
+#define westwood_PARAMS(P)                                                             \
+	P(estimate, 0, 1, 0, 1, "plus|original",                                       \
+	  "plus: the filter of Westwood+, original: that of Westwood; the papers of 2004 and 2001") \
+	P(alpha, 900, 1000, 0, 999, "",                                                \
+	  "what a new sample leaves of BWE, for estimate = plus; the paper of 2004")   \
+	P(tau_ms, 500, 1, 1, 10000, "",                                                \
+	  "time constant of the filter, for estimate = original; assumed")             \
+	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
+	  "linux: that of the kernel; ns2: that of Agent/TCP/Linux; Linux 6.1 and ns-2.35")
+#define westwood_HOOKS(H, A)                                                           \
+	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)
+
+enum westwood_estimate { WESTWOOD_PLUS, WESTWOOD_ORIGINAL };
+enum westwood_arithmetic { WESTWOOD_PAPER, WESTWOOD_LINUX, WESTWOOD_NS2 };
+
+struct westwood {
+	u64 bwe;       /* BWE, in 2^-32 segments/us (paper) or bytes/ms; 0: no sample yet */
+	u64 before;    /* original: the last b_k; linux: what the first filter gives */
+	u64 start_us;  /* when the current sample began */
+	u64 delivered; /* segments delivered then; linux: until the last ACK */
+	u64 bytes;     /* linux: bytes acknowledged since the sample began */
+	u32 rtt_ms;    /* linux: the last RTT */
+	u32 min_ms;    /* linux: RTTmin */
+	u32 started;   /* an ACK has come */
+	u32 forget;    /* linux: the last RTT is to be RTTmin */
+};
+
+CC_DECLARE_PARAMS(westwood);
+CC_CHECK_STATE(westwood);
+
+/* value * part / 2^32, for part up to 2^32. */
+static inline u64 westwood_scale(u64 value, u64 part)
+{
+	return (value >> 32) * part + ((value & 0xffffffff) * part >> 32);
+}
+
+/* The filter takes weight, in 2^-32, of a sample. */
+static inline u64 westwood_towards(u64 bwe, u64 sample, u64 weight)
+{
+	if (sample >= bwe)
+		return bwe + westwood_scale(sample - bwe, weight);
+	return bwe - westwood_scale(bwe - sample, weight);
+}
+
+static inline void westwood_paper_sample(struct westwood *ca, const struct westwood_params *p,
+					 const struct cc_ack *a)
+{
+	u64 delta = a->now_us - ca->start_us, tau2 = 2000 * (u64)p->tau_ms;
+	u64 segments = a->delivered - ca->delivered, sample, weight;
+
+	if (!ca->started) {
+		ca->started = 1;
+	} else {
+		u32 least = p->estimate == WESTWOOD_PLUS ? cc_max(a->srtt_us, 1) : 1;
+
+		if (delta < least || !segments)
+			return;
+		if (segments > 0x7fffffff)
+			segments = 0x7fffffff;
+		sample = (segments << 32) / delta;
+		if (!ca->bwe) {
+			ca->bwe = sample;
+		} else if (p->estimate == WESTWOOD_PLUS) {
+			weight = ((u64)(1000 - p->alpha) << 32) / 1000;
+			ca->bwe = westwood_towards(ca->bwe, sample, weight);
+		} else {
+			/* 1 - a = 2 Delta / (2 tau + Delta) */
+			weight = delta < tau2 ? (delta << 33) / (tau2 + delta) : 1ULL << 32;
+			ca->bwe = westwood_towards(ca->bwe, (sample + ca->before) / 2, weight);
+		}
+		ca->before = sample;
+	}
+	ca->start_us = a->now_us;
+	ca->delivered = a->delivered;
+}
+
+/* The kernel's clock; its in_ack_event comes before the ACK's own RTT is known. */
+static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ack *a)
+{
+	u64 delta = a->now_us / 1000 - ca->start_us / 1000;
+
+	if (ca->started && a->delivered == ca->delivered)
+		return;
+	if (delta > cc_max(ca->rtt_ms, 50)) {
+		u64 sample = ca->bytes / delta;
+
+		if (!ca->before && !ca->bwe) {
+			ca->before = sample;
+			ca->bwe = sample;
+		} else {
+			ca->before = (7 * ca->before + sample) >> 3;
+			ca->bwe = (7 * ca->bwe + ca->before) >> 3;
+		}
+		ca->bytes = 0;
+		ca->start_us = a->now_us;
+	}
+	if (ca->started)
+		ca->bytes += (a->delivered - ca->delivered) * a->mss;
+	ca->started = 1;
+	ca->delivered = a->delivered;
+	ca->min_ms = ca->forget ? ca->rtt_ms : cc_min(ca->min_ms, ca->rtt_ms);
+	ca->forget = 0;
+}
+
+static inline void westwood_sample(struct westwood *ca, const struct westwood_params *p,
+				   const struct cc_ack *a)
+{
+	if (p->arithmetic == WESTWOOD_PAPER)
+		westwood_paper_sample(ca, p, a);
+	else
+		westwood_linux_sample(ca, a);
+}
+
+/* BWE RTTmin in segments, as the kernel has it. */
+static inline u32 westwood_linux_window(const struct westwood *ca, const struct cc_window *w,
+					const struct cc_ack *a)
+{
+	u64 bwe = ca->bwe < 1ULL << 40 ? ca->bwe : 1ULL << 40;
+	u64 window = bwe * ca->min_ms / cc_max(a->mss, 1);
+
+	window = window < w->cwnd_clamp ? window : w->cwnd_clamp;
+	return cc_max((u32)window, 2);
+}
+
+static inline void westwood_init(struct westwood *ca, const struct westwood_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)p;
+	(void)w;
+	ca->start_us = a->now_us;
+	ca->delivered = a->delivered;
+	ca->rtt_ms = 20000;
+	ca->min_ms = 20000;
+	ca->forget = 1;
+}
+
+static inline void westwood_pkts_acked(struct westwood *ca, const struct westwood_params *p,
+				       struct cc_window *w, const struct cc_ack *a)
+{
+	(void)w;
+	westwood_sample(ca, p, a);
+	if (p->arithmetic == WESTWOOD_NS2)
+		ca->rtt_ms = a->srtt_us / 1000;
+	else
+		ca->rtt_ms = (u32)(((u64)a->rtt_us + 999) / 1000);
+}
+
+static inline void westwood_cong_avoid(struct westwood *ca, const struct westwood_params *p,
+				       struct cc_window *w, const struct cc_ack *a)
+{
+	westwood_sample(ca, p, a);
+	if (!cc_cwnd_limited(a))
+		return;
+	if (p->arithmetic != WESTWOOD_NS2) {
+		cc_reno_growth(w, a->acked);
+	} else if (w->cwnd <= w->ssthresh) {
+		cc_grow(w, 1);
+	} else if (++w->cwnd_cnt >= w->cwnd) {
+		w->cwnd_cnt = 0;
+		cc_grow(w, 1);
+	}
+}
+
+static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
+{
+	u64 window;
+
+	if (p->arithmetic == WESTWOOD_NS2)
+		return westwood_linux_window(ca, w, a);
+	if (p->arithmetic == WESTWOOD_LINUX || !ca->bwe)
+		return cc_max(w->cwnd / 2, 2);
+	window = westwood_scale(ca->bwe, a->min_rtt_us);
+	return cc_max((u32)(window < w->cwnd ? window : w->cwnd), 2);
+}
+
+static inline void westwood_cwnd_event(struct westwood *ca, const struct westwood_params *p,
+				       struct cc_window *w, const struct cc_ack *a, u8 event)
+{
+	if (p->arithmetic == WESTWOOD_PAPER)
+		return;
+	if (event == CC_COMPLETE_CWR) {
+		w->ssthresh = westwood_linux_window(ca, w, a);
+		w->cwnd = w->ssthresh;
+	} else if (event == CC_RTO && p->arithmetic == WESTWOOD_LINUX) {
+		w->ssthresh = westwood_linux_window(ca, w, a);
+		ca->forget = 1;
+	}
+}
+
+#endif /* WESTWOOD_H */
