@@ -4,8 +4,8 @@
 //! which must answer each event with the same windows.
 
 use cwnd_algorithms::{
-    APP_LIMITED, Ack, Algorithm, CWND_LIMITED, CongestionControl, Event, Instance, Params,
-    RATE_APP_LIMITED, SSTHRESH_INFINITE, State, Window,
+    APP_LIMITED, Ack, Algorithm, CWND_LIMITED, CongestionControl, Event, Instance, Params, RATE_APP_LIMITED,
+    SSTHRESH_INFINITE, State, Window,
 };
 use std::collections::VecDeque;
 use std::fmt;
@@ -133,7 +133,11 @@ impl fmt::Display for Record {
             s.retransmitted
         )?;
         if a.rate_interval_us > 0 {
-            write!(f, ", rate {} in {} us from {}", a.rate_delivered, a.rate_interval_us, a.rate_prior_delivered)?;
+            write!(
+                f,
+                ", rate {} in {} us from {}",
+                a.rate_delivered, a.rate_interval_us, a.rate_prior_delivered
+            )?;
         }
         Ok(())
     }
@@ -254,7 +258,14 @@ impl Flow {
         let mut flow = Flow {
             cc,
             w,
-            a: Ack { now_us, srtt_us, min_rtt_us: srtt_us, snd_wnd: SSTHRESH_INFINITE, mss, ..Ack::default() },
+            a: Ack {
+                now_us,
+                srtt_us,
+                min_rtt_us: srtt_us,
+                snd_wnd: SSTHRESH_INFINITE,
+                mss,
+                ..Ack::default()
+            },
             s: Stack { delivered_us: now_us, last_sent_us: now_us, ..Stack::default() },
             now_us,
             srtt_8us: 8 * u64::from(srtt_us),
@@ -338,9 +349,7 @@ impl Flow {
             return self.idle(0);
         }
         let full = self.in_flight() > self.path.room;
-        if self.in_flight() >= 4
-            && (full || self.path.loss > 0 && self.random.one_in(self.path.loss))
-        {
+        if self.in_flight() >= 4 && (full || self.path.loss > 0 && self.random.one_in(self.path.loss)) {
             match self.random.below(16) {
                 0 => self.reduced_by_ece(),
                 1 => self.time_out(),
@@ -502,11 +511,8 @@ impl Flow {
         if self.cc.has_cong_control() {
             return;
         }
-        let cwnd = if at_once {
-            self.w.ssthresh
-        } else {
-            (self.in_flight() + self.random.below(2) as u32).max(1)
-        };
+        let cwnd =
+            if at_once { self.w.ssthresh } else { (self.in_flight() + self.random.below(2) as u32).max(1) };
         if cwnd != self.w.cwnd {
             self.emit(Kind::SetCwnd, cwnd);
         }

@@ -9,7 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub const MODULES: [&str; 11] = [
-    "cubic", "bic", "htcp", "highspeed", "scalable", "hybla", "illinois", "vegas", "westwood", "yeah", "bbr",
+    "cubic",
+    "bic",
+    "htcp",
+    "highspeed",
+    "scalable",
+    "hybla",
+    "illinois",
+    "vegas",
+    "westwood",
+    "yeah",
+    "bbr",
 ];
 
 /// What the modules include and the shim has in it already.
