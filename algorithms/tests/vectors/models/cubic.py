@@ -149,10 +149,12 @@ class Train:
         self.samples, self.least = 0, math.inf
 
     def sample(self, s, delay):
-        if self.found or s.cwnd >= s.ssthresh or s.cwnd < 16:
+        if self.found or s.cwnd >= s.ssthresh:
             return
         if s.delivered > self.end:
             self.round(s)
+        if s.cwnd < 16:
+            return
         if s.now - self.last <= 2000:
             self.last = s.now
             rate = 1448 * s.cwnd / s.rtt * (2 if s.cwnd < s.ssthresh // 2 else 1.2)
