@@ -34,11 +34,20 @@
  *  - The end of slow start sets ssthresh to 2; nothing else moves it but losses. The ACK that
  *    ends it still adds one segment.
  *  - Slow start counts ACKs and includes cwnd == ssthresh.
+ *
+ * arithmetic = agent is that of ns-2's own Agent/TCP/Vegas. Different from the paper's:
+ *  - RTT is the mean of the samples of the last RTT, Actual the segments sent in it by that mean,
+ *    Expected what is in flight now by BaseRTT; Diff is rounded to whole segments.
+ *  - cwnd begins at 1 and is the initial window from the first ACK of data on. It is a real number;
+ *    growth by one is 1/cwnd per ACK, cwnd as at the RTT's begin. It grows while less than three segments of it are unused.
+ *  - Slow start ends when Diff > gamma in any RTT, takes an eighth off, and ssthresh is 2.
+ *  - A fast retransmit takes a quarter, and leaves ssthresh at 2. A timeout halves.
  */
 #ifndef VEGAS_H
 #define VEGAS_H
 
 #include "cc.h"
+#include "reno.h"
 
 #define vegas_PARAMS(P)                                                                \
 	P(alpha, 1, 1, 0, 1000000, "",                                                 \
@@ -47,13 +56,22 @@
 	  "queued segments above which the window shrinks; the paper")                 \
 	P(gamma, 1, 1, 0, 1000000, "",                                                 \
 	  "queued segments above which slow start ends; the paper")                    \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: that of the kernel; ns2: that of Agent/TCP/Linux; Linux 6.1 and ns-2.35")
+	P(arithmetic, 0, 1, 0, 3, "paper|linux|ns2|agent",                             \
+	  "linux: that of the kernel; ns2, agent: those of Agent/TCP/Linux and Agent/TCP/Vegas; Linux 6.1 and ns-2.35")
 #define vegas_HOOKS(H, A)                                                              \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
 
-enum vegas_arithmetic { VEGAS_PAPER, VEGAS_LINUX, VEGAS_NS2 };
+enum vegas_arithmetic { VEGAS_PAPER, VEGAS_LINUX, VEGAS_NS2, VEGAS_AGENT };
+
+struct vegas_agent {
+	u64 begin;             /* an RTT is over when more than these segments are delivered */
+	u64 sum_us;            /* of the samples in this RTT */
+	u32 count;             /* and how many */
+	u32 initial;           /* initial window, until cwnd is that; then 0 */
+	u32 step;              /* growth per ACK in 2^-32 segments; 0: none, or all of one */
+	struct reno_real real; /* what cwnd has beyond its whole segments */
+};
 
 struct vegas {
 	u64 round_end;       /* an RTT is over when more than these segments are delivered */
@@ -66,6 +84,7 @@ struct vegas {
 	u32 cwnd_before;     /* ns2: and the RTT before */
 	u32 grows;           /* paper: slow start grows in this RTT */
 	u32 off;             /* outside the open state */
+	struct vegas_agent agent;
 };
 
 CC_DECLARE_PARAMS(vegas);
@@ -241,6 +260,71 @@ static inline void vegas_ns2_cong_avoid(struct vegas *ca, const struct vegas_par
 		vegas_no_samples(ca);
 }
 
+static inline void vegas_agent_round(struct vegas *ca, const struct vegas_params *p,
+				     struct cc_window *w, const struct cc_ack *a)
+{
+	struct vegas_agent *g = &ca->agent;
+	u64 unacked = (u64)a->in_flight + 1, next = a->delivered + a->in_flight, sent, rtt, diff;
+
+	sent = next > g->begin ? next - g->begin : 0;
+	g->begin = next;
+	g->step = 0;
+	ca->grows = cc_in_slow_start(w) && !ca->grows;
+	if (!g->count)
+		return;
+	rtt = cc_max((u32)(g->sum_us / g->count), 1);
+	rtt = rtt < 1U << 30 ? rtt : 1U << 30;
+	g->sum_us = 0;
+	g->count = 0;
+	if (rtt < ca->base_us || sent <= 1)
+		ca->base_us = (u32)rtt;
+	/* (unacked / base - sent / rtt) base, rounded. */
+	diff = (2 * unacked + 1) * rtt;
+	diff = diff > 2 * sent * ca->base_us ? (diff - 2 * sent * ca->base_us) / (2 * rtt) : 0;
+	if (cc_in_slow_start(w)) {
+		if (diff <= p->gamma)
+			return;
+		ca->agent.real.fraction = 0u - (w->cwnd % 8 << 29);
+		w->cwnd = cc_max(w->cwnd - (w->cwnd + 7) / 8, 2);
+		w->ssthresh = 2;
+		ca->grows = 0;
+	} else if (diff > p->beta) {
+		w->cwnd = cc_max(w->cwnd - 1, 2);
+	} else {
+		ca->grows = diff < p->alpha;
+		g->step = (u32)(~0ULL / ((u64)w->cwnd << 32 | g->real.fraction));
+	}
+}
+
+static inline void vegas_agent_grow(struct vegas_agent *g, struct cc_window *w)
+{
+	u64 more = (u64)g->real.fraction + g->step;
+
+	g->real.fraction = (u32)more;
+	cc_grow(w, g->step ? more >> 32 : 1);
+}
+
+static inline void vegas_agent_cong_avoid(struct vegas *ca, const struct vegas_params *p,
+					  struct cc_window *w, const struct cc_ack *a)
+{
+	struct vegas_agent *g = &ca->agent;
+
+	if (g->initial) {
+		w->cwnd = g->initial;
+		g->initial = 0;
+	}
+	if (a->delivered > g->begin)
+		vegas_agent_round(ca, p, w, a);
+	if (ca->grows && w->cwnd <= (u64)a->in_flight + 3)
+		vegas_agent_grow(g, w);
+	if (!a->rtt_us)
+		return;
+	g->sum_us += a->rtt_us;
+	g->count++;
+	if (!ca->base_us || a->rtt_us < ca->base_us)
+		ca->base_us = a->rtt_us;
+}
+
 /* An RTT begins; what was sent in the one it interrupts counts on. */
 static inline void vegas_restart_round(struct vegas *ca, const struct cc_ack *a)
 {
@@ -256,9 +340,13 @@ static inline void vegas_restart_round(struct vegas *ca, const struct cc_ack *a)
 static inline void vegas_init(struct vegas *ca, const struct vegas_params *p,
 			      struct cc_window *w, const struct cc_ack *a)
 {
-	(void)p;
 	ca->round_end = a->delivered + a->in_flight;
 	ca->cwnd_now = w->cwnd;
+	if (p->arithmetic != VEGAS_AGENT)
+		return;
+	ca->agent.initial = w->cwnd;
+	ca->agent.begin = 1; /* the SYN */
+	w->cwnd = 1;
 }
 
 static inline void vegas_pkts_acked(struct vegas *ca, const struct vegas_params *p,
@@ -266,8 +354,9 @@ static inline void vegas_pkts_acked(struct vegas *ca, const struct vegas_params 
 {
 	u32 rtt = a->rtt_us + (a->rtt_us < 0xffffffff);
 
-	(void)p;
 	(void)w;
+	if (p->arithmetic == VEGAS_AGENT)
+		return;
 	if (!ca->base_us || rtt < ca->base_us)
 		ca->base_us = rtt;
 	if (!ca->round_rtts || rtt < ca->round_rtt_us)
@@ -282,6 +371,8 @@ static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params 
 		vegas_paper_cong_avoid(ca, p, w, a);
 	else if (p->arithmetic == VEGAS_LINUX)
 		vegas_linux_cong_avoid(ca, p, w, a);
+	else if (p->arithmetic == VEGAS_AGENT)
+		vegas_agent_cong_avoid(ca, p, w, a);
 	else
 		vegas_ns2_cong_avoid(ca, p, w, a);
 }
@@ -289,17 +380,16 @@ static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params 
 static inline u32 vegas_ssthresh(struct vegas *ca, const struct vegas_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
-	(void)ca;
-	(void)p;
-	(void)a;
+	if (p->arithmetic == VEGAS_AGENT)
+		return reno_real_part(&ca->agent.real, w, cc_min(w->cwnd, a->snd_wnd), 3);
 	return cc_max(w->cwnd / 2, 2);
 }
 
 static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *p,
 				   struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	(void)p;
-	(void)w;
+	if (p->arithmetic == VEGAS_AGENT)
+		reno_real_set_state(&ca->agent.real, w, state);
 	if (state == CC_OPEN)
 		vegas_restart_round(ca, a);
 	else
@@ -309,7 +399,14 @@ static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *
 static inline void vegas_cwnd_event(struct vegas *ca, const struct vegas_params *p,
 				    struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	(void)w;
+	if (p->arithmetic == VEGAS_AGENT) {
+		/* ssthresh is 3/4 of the window: a half is two thirds of that. */
+		if (event == CC_RTO)
+			w->ssthresh = cc_max(w->ssthresh / 3 * 2, 2);
+		else if (event == CC_COMPLETE_CWR)
+			w->ssthresh = 2;
+		return;
+	}
 	if (event != CC_TX_START && event != CC_CWND_RESTART)
 		return;
 	vegas_restart_round(ca, a);
