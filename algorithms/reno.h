@@ -11,23 +11,24 @@
  * Difference from RFC 5681: the half is taken of cwnd, as every kernel does, not of FlightSize;
  * the two are equal for a sender limited by cwnd, and growth happens for no other.
  *
- * arithmetic = ns2 is that of the agents of ns-2.35 without a congestion control module
- * (Agent/TCP, /Reno, /Newreno, /Sack1, /Fack, and /Linux without select_ca): cwnd is a real number,
- * grows whatever limits the sender, by ACKs, and the half is that of min(cwnd, receive window).
+ * arithmetic = agent is that of the base agents of ns-2.35 (Agent/TCP, /Reno, /Newreno, /Sack1,
+ * /Fack): cwnd is a real number, grows whatever limits the sender, by ACKs, and the half is that of
+ * min(cwnd, receive window). arithmetic = linux-agent is that of Agent/TCP/Linux without a module
+ * (no select_ca): the same, but the half is that of whole segments.
  */
 #ifndef RENO_H
 #define RENO_H
 
 #include "cc.h"
 
-#define reno_PARAMS(P)                        \
-	P(arithmetic, 0, 1, 0, 1, "rfc|ns2",  \
-	  "ns2: cwnd is a real number that grows past the receive window; ns-2.35")
+#define reno_PARAMS(P)                                          \
+	P(arithmetic, 0, 1, 0, 2, "rfc|agent|linux-agent",      \
+	  "agent: cwnd is a real number that grows past the receive window; ns-2.35")
 #define reno_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum reno_arithmetic { RENO_RFC, RENO_NS2 };
+enum reno_arithmetic { RENO_RFC, RENO_AGENT, RENO_LINUX_AGENT };
 
-/* ns2: what cwnd has beyond its whole segments. */
+/* What a real cwnd has beyond its whole segments. */
 struct reno_real {
 	u32 fraction; /* in 2^-32 segments */
 	u32 left;     /* the fraction after the loss being repaired */
@@ -76,7 +77,7 @@ static inline void reno_real_set_state(struct reno_real *r, const struct cc_wind
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_NS2)
+	if (p->arithmetic != RENO_RFC)
 		reno_real_growth(&ca->real, w);
 	else if (cc_cwnd_limited(a))
 		cc_reno_growth(w, a->acked);
@@ -85,9 +86,11 @@ static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 				struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_NS2)
-		return reno_real_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
-	return cc_max(w->cwnd / 2, 2);
+	if (p->arithmetic == RENO_RFC)
+		return cc_max(w->cwnd / 2, 2);
+	if (p->arithmetic == RENO_LINUX_AGENT)
+		ca->real.fraction = 0;
+	return reno_real_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
 }
 
 static inline void reno_set_state(struct reno *ca, const struct reno_params *p,

@@ -11,7 +11,7 @@ use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, SSTHRESH_INFINITE, State,
     Window,
 };
-use cwnd_scenario::{Flow, Recovery};
+use cwnd_scenario::{Flow, Handshake, Recovery};
 
 /// An ACK as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -144,7 +144,7 @@ impl<C: CongestionControl> Sender<C> {
                 || flow.app_rate_bps.is_some()
                 || flow.on_off_ns.is_some()
                 || stack.ecn
-                || stack.handshake
+                || stack.handshake == Handshake::First
                 || !stack.recovery.uses_sack(),
             window,
             ack,
@@ -156,7 +156,7 @@ impl<C: CongestionControl> Sender<C> {
             closed: false,
             board: Scoreboard::new(stack.detect_lost_retransmissions),
             recovery_end: 0,
-            handshake: stack.handshake,
+            handshake: stack.handshake == Handshake::First,
             allowance: u64::from(stack.initial_window_pkts),
             reduction: Reduction::default(),
             plain: Default::default(),
@@ -188,7 +188,7 @@ impl<C: CongestionControl> Sender<C> {
             timeouts: 0,
         };
         sender.cc.init(&mut sender.window, &sender.ack);
-        sender.allowance = if stack.handshake { 1 } else { u64::from(sender.window.cwnd) };
+        sender.allowance = if sender.handshake { 1 } else { u64::from(sender.window.cwnd) };
         sender.cwnd_time.cwnd = sender.window.cwnd;
         sender
     }
@@ -541,7 +541,7 @@ impl<C: CongestionControl> Sender<C> {
             // RFC 6675, IsLost: three segments above it have arrived.
             Recovery::Sack => self.board.third_highest_sacked(),
             // Forward acknowledgement: the highest is three above it.
-            Recovery::RateHalving => (self.board.highest_sacked() + 1).saturating_sub(DUP_THRESH),
+            Recovery::RateHalving => self.board.highest_sacked().saturating_sub(DUP_THRESH),
             // It is more than three above the first missing; then all below it has left the network.
             Recovery::Fack => match self.board.highest_sacked() {
                 fack if self.state == State::Recovery || fack >= self.una + DUP_THRESH => fack,

@@ -9,7 +9,7 @@ use crate::scheduler::{NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
 use crate::{Control, Stopped};
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::{Samples, Scenario};
+use cwnd_scenario::{Handshake, Samples, Scenario};
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -61,6 +61,9 @@ struct Hop {
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
+    /// Both for a SYN, which has no payload.
+    syn_tx_ns: u64,
+    syn_onward_ns: u64,
     /// Packets that the link took and will deliver.
     passed: u64,
 }
@@ -102,6 +105,8 @@ struct Flow<C> {
     return_delay_ns: u64,
     every_segment_acked: bool,
     ecn: bool,
+    /// The first segment is a SYN.
+    syn: bool,
     /// Its first source; the others follow.
     source: u32,
     start_ns: u64,
@@ -148,6 +153,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                 return_delay_ns: flow.return_delay_ns,
                 every_segment_acked: flow.stack.ack_every_pkts == 1,
                 ecn: flow.stack.ecn,
+                syn: flow.stack.handshake != Handshake::Off,
                 source: first,
                 start_ns: flow.start_ns,
                 stop_ns: flow.stop_ns,
@@ -447,9 +453,8 @@ fn hops(
     let mut slowest_tx_ns = 0;
     for &index in &flow.path {
         let link = &scenario.links[index as usize];
-        let bits = u128::from(flow.packet_bytes()) * 8;
-        let tx_ns =
-            ((bits * 1_000_000_000 + u128::from(link.rate_bps) / 2) / u128::from(link.rate_bps)) as u64;
+        let tx_ns = link.sending_ns(flow.packet_bytes());
+        let syn_tx_ns = link.sending_ns(flow.stack.header_bytes);
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
@@ -458,13 +463,21 @@ fn hops(
             && passes
         {
             hop.onward_ns += tx_ns + link.delay_ns;
+            hop.syn_onward_ns += syn_tx_ns + link.delay_ns;
             let line = hops.len() as u32 - 1;
             for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.line == line) {
                 earlier.rest_ns += tx_ns + link.delay_ns;
             }
             passed_through.push(Passed { link: index, flow: id, line, tx_ns, rest_ns: 0 });
         } else {
-            hops.push(Hop { link: index, tx_ns, onward_ns: link.delay_ns, passed: 0 });
+            hops.push(Hop {
+                link: index,
+                tx_ns,
+                onward_ns: link.delay_ns,
+                syn_tx_ns,
+                syn_onward_ns: link.delay_ns,
+                passed: 0,
+            });
             slowest_tx_ns = tx_ns;
         }
     }
@@ -512,15 +525,19 @@ impl<C: CongestionControl> Flow<C> {
     /// `packet` arrives at hop `hop` at `packet.at`.
     #[inline]
     fn forward(&mut self, hop: usize, mut packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
-        let Hop { link, tx_ns, onward_ns, passed } = &mut self.hops[hop];
-        match links[*link as usize].accept(packet.at, *tx_ns) {
+        let Hop { link, tx_ns, onward_ns, syn_tx_ns, syn_onward_ns, passed } = &mut self.hops[hop];
+        let (mut tx_ns, mut onward_ns) = (*tx_ns, *onward_ns);
+        if self.syn && packet.tag >> FLAG_BITS == 0 {
+            (tx_ns, onward_ns) = (*syn_tx_ns, *syn_onward_ns);
+        }
+        match links[*link as usize].accept(packet.at, tx_ns) {
             Fate::Departs { departure, busy_since, marked } => {
                 packet.busy_since = busy_since;
                 if marked && self.ecn {
                     packet.tag |= u64::from(CONGESTION);
                 }
                 *passed += 1;
-                packet.at = departure + *onward_ns;
+                packet.at = departure + onward_ns;
                 let line = &mut self.lines[hop];
                 line.push_back(packet);
                 if line.len() == 1 {

@@ -143,10 +143,22 @@ pub struct Stack {
     pub idle_restart: bool,
     /// The flow's packets may be marked instead of dropped (RFC 3168). Off in both.
     pub ecn: bool,
-    /// The first segment is the SYN: the initial window opens an RTT later. Off; on for the base agents of ns-2.
-    pub handshake: bool,
+    /// How a connection begins. Off; overlapped, and first for the base agents of ns-2.
+    pub handshake: Handshake,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
     pub restart_at_one: bool,
+}
+
+/// How a connection begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Handshake {
+    /// With data.
+    Off,
+    /// The first segment is a SYN, which has no payload; data go with it, as in Agent/TCP/Linux of ns-2.35.
+    Overlapped,
+    /// The first segment is a SYN, and the initial window opens when it is acknowledged.
+    First,
 }
 
 /// How lost segments are repaired and what may be in flight meanwhile.

@@ -3,7 +3,7 @@
 use crate::error::{Error, Refusal, suggest};
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
-use crate::{Recovery, Stack};
+use crate::{Handshake, Recovery, Stack};
 use toml::de::DeValue;
 
 const KEYS: [&str; 20] = [
@@ -115,12 +115,12 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_compound.c of 2.6: the delay window in halves of a packet.
     (Profile::Ns2, "compound", "arithmetic", "ns2"),
     // Agents without a congestion control module: cwnd_ is a double.
-    (Profile::Ns2, "tahoe", "arithmetic", "ns2"),
-    (Profile::Ns2, "newreno", "arithmetic", "ns2"),
-    (Profile::Ns2, "sack", "arithmetic", "ns2"),
-    (Profile::Ns2, "fack", "arithmetic", "ns2"),
-    (Profile::Ns2, "linux", "arithmetic", "ns2"),
-    (Profile::Ns2, "discrete", "arithmetic", "ns2"),
+    (Profile::Ns2, "tahoe", "arithmetic", "agent"),
+    (Profile::Ns2, "newreno", "arithmetic", "agent"),
+    (Profile::Ns2, "sack", "arithmetic", "agent"),
+    (Profile::Ns2, "fack", "arithmetic", "agent"),
+    (Profile::Ns2, "linux", "arithmetic", "linux-agent"),
+    (Profile::Ns2, "discrete", "arithmetic", "agent"),
     // tcp_scalable.c: one segment per 100 segments, per 51 ACKs in 2.6.
     (Profile::Linux, "scalable", "arithmetic", "linux"),
     (Profile::Ns2, "scalable", "arithmetic", "ns2"),
@@ -210,7 +210,7 @@ impl Profile {
                     undo_spurious_rto: true,           // tcp_try_undo_loss
                     idle_restart: true,                // tcp_slow_start_after_idle
                     ecn: false,                        // tcp_ecn = 2: only if the other end asks
-                    handshake: false,
+                    handshake: Handshake::Off,
                     restart_at_one: false,
                 }
             }
@@ -238,9 +238,10 @@ impl Profile {
                     restart_at_half_ssthresh: MIN_CWND.contains(&algorithm),
                     detect_lost_retransmissions: agent.is_none(), // ScoreBoard1
                     undo_spurious_rto: false,
-                    idle_restart: false,        // QOption_
-                    ecn: false,                 // ecn_
-                    handshake: agent.is_some(), // syn_, delay_growth_
+                    idle_restart: false, // QOption_
+                    ecn: false,          // ecn_
+                    // syn_, delay_growth_
+                    handshake: if agent.is_some() { Handshake::First } else { Handshake::Overlapped },
                     restart_at_one: agent == Some(Recovery::Fack),
                 }
             }
@@ -307,7 +308,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)?;
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
     set(table, "ecn", &mut stack.ecn, units::flag)?;
-    set(table, "handshake", &mut stack.handshake, units::flag)?;
+    set(table, "handshake", &mut stack.handshake, handshake)?;
     set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)
 }
 
@@ -317,6 +318,18 @@ fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {
         let known = RECOVERIES.map(|(known, _)| known);
         Refusal::new(format!("{} is not a recovery", show(value)), suggest(name, known))
     })
+}
+
+fn handshake(value: &DeValue) -> Result<Handshake, Refusal> {
+    match value.as_str() {
+        Some("off") => Ok(Handshake::Off),
+        Some("overlapped") => Ok(Handshake::Overlapped),
+        Some("first") => Ok(Handshake::First),
+        _ => Err(Refusal::new(
+            format!("{} is not a handshake", show(value)),
+            "there are off, overlapped, first",
+        )),
+    }
 }
 
 fn check_rto(tables: &[Table], stack: &Stack) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! What a text comes to: defaults, units, profiles, wiring.
 
-use cwnd_scenario::{Flow, Recovery, Samples, Scenario, Stack};
+use cwnd_scenario::{Flow, Handshake, Recovery, Samples, Scenario, Stack};
 
 const LINKS: &str = "[dumbbell]\nrate = '1 Gbps'\ndelay = '100 ms'\nbuffer = 100\n";
 
@@ -193,7 +193,7 @@ fn the_linux_profile_is_todays_kernel() {
         initial_ssthresh_pkts: None,
         idle_restart: true,
         ecn: false,
-        handshake: false,
+        handshake: Handshake::Off,
         restart_at_one: false,
         profile: "linux".to_owned(),
         recovery: Recovery::Prr,
@@ -221,7 +221,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         initial_ssthresh_pkts: None,
         idle_restart: false,
         ecn: false,
-        handshake: false,
+        handshake: Handshake::Overlapped,
         restart_at_one: false,
         profile: "ns2".to_owned(),
         recovery: Recovery::RateHalving,
@@ -263,13 +263,13 @@ fn every_field_of_a_stack_can_be_set() {
         stack.initial_ssthresh = 40
         stack.idle_restart = true
         stack.ecn = true
-        stack.handshake = true
+        stack.handshake = 'overlapped'
         stack.restart_at_one = true";
     let stack = Stack {
         initial_ssthresh_pkts: Some(40),
         idle_restart: true,
         ecn: true,
-        handshake: true,
+        handshake: Handshake::Overlapped,
         restart_at_one: true,
         profile: "ns2".to_owned(),
         recovery: Recovery::Sack,

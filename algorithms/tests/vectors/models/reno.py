@@ -36,7 +36,8 @@ class RenoReal(Model):
         s.cwnd, self.rest = math.floor(real), real % 1
 
     def part(self, s):
-        return Decimal("0.5") * min(s.cwnd + self.rest, s.snd_wnd)
+        rest = 0 if self.p["arithmetic"] == "linux-agent" else self.rest
+        return Decimal("0.5") * min(s.cwnd + rest, s.snd_wnd)
 
     def loss(self, s, timeout):
         real = self.part(s)
@@ -67,7 +68,7 @@ CASES = [
         acks(1, acked=3),
     ),
     case(
-        "ns2: ACKs count, and fractions are kept",
+        "agent: ACKs count, and fractions are kept",
         RenoReal,
         avoiding(10),
         acks(10),
@@ -79,15 +80,26 @@ CASES = [
         acks(1),
         TIMEOUT,
         acks(60),
-        arithmetic="ns2",
+        arithmetic="agent",
     ),
     case(
-        "ns2: cwnd outgrows the receive window, whose half is taken",
+        "agent: cwnd outgrows the receive window, whose half is taken",
         RenoReal,
         at(48, 50),
         acks(400, snd_wnd=50, limited=False),
         LOST,
         acks(90, snd_wnd=50, limited=False),
-        arithmetic="ns2",
+        arithmetic="agent",
+    ),
+    case(
+        "linux-agent: half of whole segments",
+        RenoReal,
+        avoiding(29),
+        acks(20),
+        LOST,
+        acks(60),
+        LOST,
+        acks(60),
+        arithmetic="linux-agent",
     ),
 ]
