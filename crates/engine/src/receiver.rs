@@ -66,7 +66,7 @@ impl Receiver {
     }
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<Ack> {
         self.arrived += 1;
         if segment.flags & (CONGESTION | CWR) != 0 {

@@ -235,10 +235,15 @@ impl<C: CongestionControl> Sender<C> {
     /// The next segment that may be sent at `now`, if any.
     #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
-        if self.special { self.next::<true>(now) } else { self.next::<false>(now) }
+        if self.special { self.next_special(now) } else { self.next::<false>(now) }
     }
 
-    #[inline]
+    #[inline(never)]
+    fn next_special(&mut self, now: u64) -> Option<Segment> {
+        self.next::<true>(now)
+    }
+
+    #[inline(always)]
     fn next<const SPECIAL: bool>(&mut self, now: u64) -> Option<Segment> {
         if self.closed || self.in_flight() >= self.allowance && !(SPECIAL && self.plain.repair) {
             if self.in_flight() >= u64::from(self.window.cwnd) {
@@ -277,7 +282,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Segment `seq` is sent; a timer that runs already starts anew if it is to `restart`.
-    #[inline]
+    #[inline(always)]
     fn send<const SPECIAL: bool>(&mut self, now: u64, seq: u64, flags: u8, restart: bool) -> Segment {
         let mut flags = flags;
         if flags & RETRANSMISSION != 0 {
@@ -373,14 +378,10 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     pub fn on_ack(&mut self, now: u64, ack: Ack) {
         self.wake_at = NEVER;
-        if !self.special {
-            self.on_sack::<false>(now, ack);
-        } else if self.handshake {
-            self.on_handshake(now, ack);
-        } else if self.recovery.uses_sack() {
-            self.on_sack::<true>(now, ack);
+        if self.special {
+            self.on_special_ack(now, ack);
         } else {
-            self.on_plain_ack(now, ack);
+            self.on_sack::<false>(now, ack);
         }
         self.cwnd_may_have_changed(now);
     }
@@ -401,7 +402,18 @@ impl<C: CongestionControl> Sender<C> {
         self.allowance = u64::from(self.window.cwnd);
     }
 
-    #[inline]
+    #[inline(never)]
+    fn on_special_ack(&mut self, now: u64, ack: Ack) {
+        if self.handshake {
+            self.on_handshake(now, ack);
+        } else if self.recovery.uses_sack() {
+            self.on_sack::<true>(now, ack);
+        } else {
+            self.on_plain_ack(now, ack);
+        }
+    }
+
+    #[inline(always)]
     fn on_sack<const SPECIAL: bool>(&mut self, now: u64, ack: Ack) {
         if ack.next < self.una {
             return;
@@ -488,7 +500,7 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.flags = self.ack.flags & !ECE | if ece { ECE } else { 0 };
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
