@@ -78,7 +78,6 @@ pub struct Sender<C> {
 
     pub(crate) recovery: Recovery,
     initial_window: u32,
-    packet_bytes: u64,
     restart_at_half_ssthresh: bool,
     restart_at_one: bool,
     detect_lost_retransmissions: bool,
@@ -174,7 +173,6 @@ impl<C: CongestionControl> Sender<C> {
             tell_reduction: false,
             recovery: stack.recovery,
             initial_window: stack.initial_window_pkts,
-            packet_bytes: u64::from(flow.packet_bytes()),
             restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
             restart_at_one: stack.restart_at_one,
             detect_lost_retransmissions: stack.detect_lost_retransmissions,
@@ -297,7 +295,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         if self.window.pacing_rate > 0 {
-            let gap_ns = u128::from(self.packet_bytes) * 1_000_000_000 / u128::from(self.window.pacing_rate);
+            let gap_ns = u128::from(self.ack.mss) * 1_000_000_000 / u128::from(self.window.pacing_rate);
             self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
         self.sent += 1;
