@@ -581,7 +581,7 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.lost = self.board.mark_lost(self.una, self.board.highest_sacked()) as u32;
         if self.ack.lost > 0 && !matches!(self.state, State::Recovery | State::Loss) {
             self.begin_recovery(0);
-            self.reduce(0);
+            self.reduce(0, 0);
         }
     }
 
@@ -634,7 +634,7 @@ impl<C: CongestionControl> Sender<C> {
             self.begin_reduction(State::Cwr, delivered);
         }
         match self.state {
-            State::Recovery | State::Cwr => self.reduce(delivered),
+            State::Recovery | State::Cwr => self.reduce(acked, delivered),
             _ => {
                 if self.state != State::Loss {
                     self.enter(if self.board.sacked_out > 0 { State::Disorder } else { State::Open });
@@ -694,8 +694,9 @@ impl<C: CongestionControl> Sender<C> {
         self.allowance = u64::from(self.window.prior_cwnd);
     }
 
-    /// What may be in flight after an ACK in recovery that delivered `delivered` segments.
-    fn reduce(&mut self, delivered: u64) {
+    /// What may be in flight after an ACK in recovery that moved the left edge by `acked` and delivered `delivered`
+    /// segments.
+    fn reduce(&mut self, acked: u64, delivered: u64) {
         if self.controls {
             return;
         }
@@ -718,12 +719,10 @@ impl<C: CongestionControl> Sender<C> {
                         .div_ceil(reduction.recover_fs)
                         .saturating_sub(reduction.out)
                 } else {
-                    let mut limit = reduction.delivered.saturating_sub(reduction.out);
-                    // SafeACK: the ACK makes progress and shows no further loss.
-                    if self.ack.acked > 0 && self.ack.lost == 0 {
-                        limit = limit.max(delivered) + 1;
-                    }
-                    limit.min(ssthresh - in_flight)
+                    let limit = reduction.delivered.saturating_sub(reduction.out).max(delivered);
+                    // SafeACK: the ACK moves the left edge and shows no further loss.
+                    let safe = u64::from(acked > 0 && self.ack.lost == 0);
+                    (limit + safe).min(ssthresh - in_flight)
                 };
                 if reduction.out == 0 && self.board.lost_out > 0 {
                     send = send.max(1); // the fast retransmit itself
