@@ -22,6 +22,8 @@ pub struct Ack {
     pub sacked: Option<u64>,
     /// When the segment that caused it was sent.
     pub sent_ns: u64,
+    /// When the first segment that waited for it was sent (RFC 7323, 4.3).
+    pub echo_ns: u64,
     pub retransmission: bool,
     /// It echoes congestion experienced (RFC 3168).
     pub ece: bool,
@@ -393,7 +395,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.mark_none_lost(ack.next, self.nxt.max(ack.next));
         self.nxt = self.nxt.max(ack.next);
         if self.timestamps || !ack.retransmission {
-            self.sample_rtt(now - ack.sent_ns);
+            self.note_rtt(now - ack.echo_ns);
         }
         self.enter(State::Open);
         self.allowance = u64::from(self.window.cwnd);
@@ -439,11 +441,18 @@ impl<C: CongestionControl> Sender<C> {
             if self.probed.is_some() {
                 self.end_probe(ack);
             }
-            // RFC 7323, 4.1: an ACK that moves the left edge gives a sample; RFC 6298, 3: without
-            // timestamps, one of a retransmission does not.
-            if self.timestamps || !ack.retransmission {
-                self.sample_rtt(now - ack.sent_ns);
+        // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
+        // RFC 6298, 3: without timestamps, one of a retransmission does not.
+        if !ack.retransmission || self.timestamps && acked > 0 {
+            if self.recovery == Recovery::Prr {
+                self.note_rtt(now - ack.echo_ns);
+                self.ack.rtt_us = to_us(now - ack.sent_ns);
+                self.ack.min_rtt_us = self.ack.min_rtt_us.min(self.ack.rtt_us);
+                self.cc.pkts_acked(&mut self.window, &self.ack);
+            } else if acked > 0 {
+                self.sample_rtt(now - ack.echo_ns);
             }
+        }
             if self.nxt > self.una && !self.closed {
                 self.set_timer(now);
             } else {
@@ -492,11 +501,16 @@ impl<C: CongestionControl> Sender<C> {
         self.rtts.add(rtt_ns);
         let rtt_us = to_us(rtt_ns);
         self.ack.rtt_us = rtt_us;
+        self.note_rtt(rtt_ns);
+        self.cc.pkts_acked(&mut self.window, &self.ack);
+    }
+
+    #[inline]
+    fn note_rtt(&mut self, rtt_ns: u64) {
         self.ack.srtt_us = to_us(self.rto.srtt_ns());
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;
         }
-        self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
     /// What an ACK says to have arrived, for the delivery rate.
