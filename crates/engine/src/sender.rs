@@ -187,9 +187,13 @@ impl<C: CongestionControl> Sender<C> {
             retransmissions: 0,
             timeouts: 0,
         };
-        sender.cc.init(&mut sender.window, &sender.ack);
-        sender.allowance = if stack.handshake { 1 } else { u64::from(sender.window.cwnd) };
-        sender.cwnd_time.cwnd = sender.window.cwnd;
+        if stack.handshake {
+            sender.allowance = 1;
+        } else {
+            sender.cc.init(&mut sender.window, &sender.ack);
+            sender.allowance = u64::from(sender.window.cwnd);
+            sender.cwnd_time.cwnd = sender.window.cwnd;
+        }
         sender
     }
 
@@ -267,7 +271,7 @@ impl<C: CongestionControl> Sender<C> {
         if SPECIAL && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
-        if self.nxt == self.una {
+        if self.nxt == self.una && !(SPECIAL && self.handshake) {
             self.start_from_idle(now);
         }
         let seq = self.nxt;
@@ -330,7 +334,7 @@ impl<C: CongestionControl> Sender<C> {
             window.cwnd_cnt = 0;
         }
         self.cc.cwnd_event(&mut self.window, &self.ack, Event::TxStart);
-        self.allowance = if self.handshake { 1 } else { u64::from(self.window.cwnd) };
+        self.allowance = u64::from(self.window.cwnd);
         self.cwnd_time.changed(now, self.window.cwnd);
     }
 
@@ -385,7 +389,7 @@ impl<C: CongestionControl> Sender<C> {
         self.cwnd_may_have_changed(now);
     }
 
-    /// The SYN is acknowledged.
+    /// The SYN is acknowledged: the algorithm begins, and knows an RTT.
     #[cold]
     fn on_handshake(&mut self, now: u64, ack: Ack) {
         self.note_rate(ack);
@@ -397,7 +401,7 @@ impl<C: CongestionControl> Sender<C> {
         if self.timestamps || !ack.retransmission {
             self.note_rtt(now - ack.echo_ns);
         }
-        self.enter(State::Open);
+        self.cc.init(&mut self.window, &self.ack);
         self.allowance = u64::from(self.window.cwnd);
     }
 
@@ -437,10 +441,6 @@ impl<C: CongestionControl> Sender<C> {
         if SPECIAL {
             self.note_ece(ack.ece);
         }
-        if acked > 0 {
-            if self.probed.is_some() {
-                self.end_probe(ack);
-            }
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
         if !ack.retransmission || self.timestamps && acked > 0 {
@@ -453,6 +453,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.sample_rtt(now - ack.echo_ns);
             }
         }
+        if acked > 0 {
+            if self.probed.is_some() {
+                self.end_probe(ack);
+            }
             if self.nxt > self.una && !self.closed {
                 self.set_timer(now);
             } else {
@@ -497,16 +501,16 @@ impl<C: CongestionControl> Sender<C> {
 
     #[inline]
     pub(crate) fn sample_rtt(&mut self, rtt_ns: u64) {
-        self.rto.sample(rtt_ns);
-        self.rtts.add(rtt_ns);
-        let rtt_us = to_us(rtt_ns);
-        self.ack.rtt_us = rtt_us;
         self.note_rtt(rtt_ns);
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
     #[inline]
     fn note_rtt(&mut self, rtt_ns: u64) {
+        self.rto.sample(rtt_ns);
+        self.rtts.add(rtt_ns);
+        let rtt_us = to_us(rtt_ns);
+        self.ack.rtt_us = rtt_us;
         self.ack.srtt_us = to_us(self.rto.srtt_ns());
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;
@@ -793,6 +797,10 @@ impl<C: CongestionControl> Sender<C> {
         self.timeouts += 1;
         self.ack.now_us = now / 1000;
         self.ack.rtt_us = 0;
+        if self.handshake {
+            self.on_handshake_timeout(now);
+            return;
+        }
         // One reduction for a window of data: not again for a loss already answered.
         if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
             self.window.prior_cwnd = self.window.cwnd;
@@ -818,6 +826,19 @@ impl<C: CongestionControl> Sender<C> {
         self.rto_at = now + self.rto.timeout_ns();
         self.probing = false;
         self.paced_until_ns = 0;
+    }
+
+    /// The SYN is sent again, and one segment when it is acknowledged (RFC 5681, 3.1).
+    #[cold]
+    fn on_handshake_timeout(&mut self, now: u64) {
+        self.window.cwnd = 1;
+        if self.recovery.uses_sack() {
+            self.board.mark_all_lost(self.una, self.nxt);
+        } else {
+            self.go_back();
+        }
+        self.rto.back_off();
+        self.rto_at = now + self.rto.timeout_ns();
     }
 
     /// An ACK of an original segment arrives after the timeout: nothing was lost.
