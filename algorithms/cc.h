@@ -64,7 +64,7 @@ struct cc_window {
 	u32 cwnd_clamp;  /* upper bound of cwnd, set by the stack */
 	u32 prior_cwnd;  /* cwnd just before the last reduction, kept by the stack */
 	u32 reserved;
-	u64 pacing_rate; /* bytes/s; 0: not paced */
+	u64 pacing_rate; /* bytes/s of payload; 0: not paced */
 };
 
 /* What an algorithm may know. One per ACK; the hooks between two ACKs see the last one. */

@@ -75,7 +75,7 @@ impl<C: CongestionControl> Sender<C> {
         self.board.sacked_out = inflation.min(self.nxt - self.una);
         self.describe(now, delivered, prior_in_flight);
         if !ack.retransmission || self.has_timestamps() {
-            self.sample_rtt(now - ack.sent_ns);
+            self.sample_rtt(now - ack.echo_ns);
         }
         if self.first_unsent == self.una {
             self.rto_at = NEVER;

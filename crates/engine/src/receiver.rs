@@ -28,22 +28,33 @@ pub struct Receiver {
     early: BitRing,
     early_count: u64,
     ack_every: u32,
+    /// Every segment before this one is acknowledged.
+    quick_until: u64,
     ack_delay_ns: u64,
-    /// Arrived in order, not acknowledged yet: the first of them, how many, and when the ACK is due.
-    waiting: Option<(Segment, u32, u64)>,
+    /// Arrived in order, not acknowledged yet.
+    waiting: Option<Waiting>,
     /// Packets that arrived, duplicates included.
     arrived: u64,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,
 }
 
+#[derive(Clone, Copy)]
+struct Waiting {
+    first_sent_ns: u64,
+    last: Segment,
+    count: u32,
+    due_ns: u64,
+}
+
 impl Receiver {
-    pub fn new(ack_every: u32, ack_delay_ns: u64) -> Receiver {
+    pub fn new(ack_every: u32, quick_until: u64, ack_delay_ns: u64) -> Receiver {
         Receiver {
             next: 0,
             early: BitRing::new(),
             early_count: 0,
             ack_every,
+            quick_until,
             ack_delay_ns,
             waiting: None,
             arrived: 0,
@@ -62,7 +73,7 @@ impl Receiver {
 
     /// When the delayed ACK must go out.
     pub fn ack_due_ns(&self) -> Option<u64> {
-        self.waiting.map(|(_, _, due)| due)
+        self.waiting.map(|waiting| waiting.due_ns)
     }
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
@@ -81,27 +92,27 @@ impl Receiver {
             self.advance();
         }
         if self.ack_every == 1 {
-            return Some(self.ack(segment, None));
+            return Some(self.ack(segment, segment.sent_ns, None));
         }
-        let (first, count) = match self.waiting {
-            Some((first, count, _)) => (first, count + 1),
-            None => (segment, 1),
+        let waiting = match self.waiting {
+            Some(waiting) => Waiting { last: segment, count: waiting.count + 1, ..waiting },
+            None => Waiting {
+                first_sent_ns: segment.sent_ns,
+                last: segment,
+                count: 1,
+                due_ns: now + self.ack_delay_ns,
+            },
         };
-        if filled_gap || count >= self.ack_every {
-            self.waiting = None;
-            return Some(self.ack(first, None));
-        }
-        if count == 1 {
-            self.waiting = Some((first, count, now + self.ack_delay_ns));
-        } else if let Some((_, waiting, _)) = &mut self.waiting {
-            *waiting = count;
+        self.waiting = Some(waiting);
+        if filled_gap || waiting.count >= self.ack_every || self.next <= self.quick_until {
+            return self.acknowledge_waiting();
         }
         None
     }
 
-    /// The delayed ACK is due.
+    /// What waits is acknowledged now, as when the delayed ACK is due.
     pub fn acknowledge_waiting(&mut self) -> Option<Ack> {
-        self.waiting.take().map(|(first, _, _)| self.ack(first, None))
+        self.waiting.take().map(|waiting| self.ack(waiting.last, waiting.first_sent_ns, None))
     }
 
     #[cold]
@@ -116,7 +127,7 @@ impl Receiver {
                 sacked = Some(segment.seq);
             }
         }
-        self.ack(waiting.map_or(segment, |(first, _, _)| first), sacked)
+        self.ack(segment, waiting.map_or(segment.sent_ns, |waiting| waiting.first_sent_ns), sacked)
     }
 
     /// Moves past what had arrived early.
@@ -127,11 +138,12 @@ impl Receiver {
         self.next = to;
     }
 
-    fn ack(&self, cause: Segment, sacked: Option<u64>) -> Ack {
+    fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<u64>) -> Ack {
         Ack {
             next: self.next,
             sacked,
             sent_ns: cause.sent_ns,
+            echo_ns,
             retransmission: cause.flags & RETRANSMISSION != 0,
             ece: self.echo,
         }
@@ -148,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_reported_by_sack_and_closed_by_the_missing_segment() {
-        let mut receiver = Receiver::new(1, 0);
+        let mut receiver = Receiver::new(1, 0, 0);
         let seen: Vec<_> = [0, 2, 3, 1, 4]
             .map(|seq| receiver.receive(0, segment(seq)).unwrap())
             .map(|ack| (ack.next, ack.sacked))
@@ -158,13 +170,13 @@ mod tests {
 
     #[test]
     fn a_delayed_ack_covers_two_segments_or_waits_for_the_timer() {
-        let mut receiver = Receiver::new(2, 40);
+        let mut receiver = Receiver::new(2, 0, 40);
         assert!(receiver.receive(5, segment(0)).is_none());
         assert_eq!(receiver.ack_due_ns(), Some(45));
         let ack = receiver.receive(7, segment(1)).unwrap();
         assert_eq!(
-            (ack.next, ack.sent_ns),
-            (2, 0),
+            (ack.next, ack.echo_ns, ack.sent_ns),
+            (2, 0, 10),
             "it echoes the time of the first segment (RFC 7323, 4.3)"
         );
         assert!(receiver.receive(8, segment(2)).is_none());
@@ -174,7 +186,7 @@ mod tests {
 
     #[test]
     fn an_out_of_order_segment_is_acknowledged_at_once() {
-        let mut receiver = Receiver::new(2, 40);
+        let mut receiver = Receiver::new(2, 0, 40);
         assert!(receiver.receive(0, segment(0)).is_none());
         let ack = receiver.receive(1, segment(2)).unwrap();
         assert_eq!((ack.next, ack.sacked), (1, Some(2)));

@@ -22,6 +22,8 @@ pub struct Ack {
     pub sacked: Option<u64>,
     /// When the segment that caused it was sent.
     pub sent_ns: u64,
+    /// When the first segment that waited for it was sent (RFC 7323, 4.3).
+    pub echo_ns: u64,
     pub retransmission: bool,
     /// It echoes congestion experienced (RFC 3168).
     pub ece: bool,
@@ -78,7 +80,6 @@ pub struct Sender<C> {
 
     pub(crate) recovery: Recovery,
     initial_window: u32,
-    packet_bytes: u64,
     restart_at_half_ssthresh: bool,
     restart_at_one: bool,
     detect_lost_retransmissions: bool,
@@ -174,7 +175,6 @@ impl<C: CongestionControl> Sender<C> {
             tell_reduction: false,
             recovery: stack.recovery,
             initial_window: stack.initial_window_pkts,
-            packet_bytes: u64::from(flow.packet_bytes()),
             restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
             restart_at_one: stack.restart_at_one,
             detect_lost_retransmissions: stack.detect_lost_retransmissions,
@@ -187,9 +187,13 @@ impl<C: CongestionControl> Sender<C> {
             retransmissions: 0,
             timeouts: 0,
         };
-        sender.cc.init(&mut sender.window, &sender.ack);
-        sender.allowance = if sender.handshake { 1 } else { u64::from(sender.window.cwnd) };
-        sender.cwnd_time.cwnd = sender.window.cwnd;
+        if sender.handshake {
+            sender.allowance = 1;
+        } else {
+            sender.cc.init(&mut sender.window, &sender.ack);
+            sender.allowance = u64::from(sender.window.cwnd);
+            sender.cwnd_time.cwnd = sender.window.cwnd;
+        }
         sender
     }
 
@@ -272,7 +276,7 @@ impl<C: CongestionControl> Sender<C> {
         if SPECIAL && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
-        if self.nxt == self.una {
+        if self.nxt == self.una && !(SPECIAL && self.handshake) {
             self.start_from_idle(now);
         }
         let seq = self.nxt;
@@ -302,7 +306,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         if self.window.pacing_rate > 0 {
-            let gap_ns = u128::from(self.packet_bytes) * 1_000_000_000 / u128::from(self.window.pacing_rate);
+            let gap_ns = u128::from(self.ack.mss) * 1_000_000_000 / u128::from(self.window.pacing_rate);
             self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
         self.sent += 1;
@@ -335,7 +339,7 @@ impl<C: CongestionControl> Sender<C> {
             window.cwnd_cnt = 0;
         }
         self.cc.cwnd_event(&mut self.window, &self.ack, Event::TxStart);
-        self.allowance = if self.handshake { 1 } else { u64::from(self.window.cwnd) };
+        self.allowance = u64::from(self.window.cwnd);
         self.cwnd_time.changed(now, self.window.cwnd);
     }
 
@@ -386,7 +390,7 @@ impl<C: CongestionControl> Sender<C> {
         self.cwnd_may_have_changed(now);
     }
 
-    /// The SYN is acknowledged.
+    /// The SYN is acknowledged: the algorithm begins, and knows an RTT.
     #[cold]
     fn on_handshake(&mut self, now: u64, ack: Ack) {
         self.note_rate(ack);
@@ -396,9 +400,9 @@ impl<C: CongestionControl> Sender<C> {
         self.board.mark_none_lost(ack.next, self.nxt.max(ack.next));
         self.nxt = self.nxt.max(ack.next);
         if self.timestamps || !ack.retransmission {
-            self.sample_rtt(now - ack.sent_ns);
+            self.note_rtt(now - ack.echo_ns);
         }
-        self.enter(State::Open);
+        self.cc.init(&mut self.window, &self.ack);
         self.allowance = u64::from(self.window.cwnd);
     }
 
@@ -449,14 +453,21 @@ impl<C: CongestionControl> Sender<C> {
         if SPECIAL {
             self.note_ece(ack.ece);
         }
+        // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
+        // RFC 6298, 3: without timestamps, one of a retransmission does not.
+        if !ack.retransmission || self.timestamps && acked > 0 {
+            if self.recovery == Recovery::Prr {
+                self.note_rtt(now - ack.echo_ns);
+                self.ack.rtt_us = to_us(now - ack.sent_ns);
+                self.ack.min_rtt_us = self.ack.min_rtt_us.min(self.ack.rtt_us);
+                self.cc.pkts_acked(&mut self.window, &self.ack);
+            } else if acked > 0 {
+                self.sample_rtt(now - ack.echo_ns);
+            }
+        }
         if acked > 0 {
             if self.probed.is_some() {
                 self.end_probe(ack);
-            }
-            // RFC 7323, 4.1: an ACK that moves the left edge gives a sample; RFC 6298, 3: without
-            // timestamps, one of a retransmission does not.
-            if self.timestamps || !ack.retransmission {
-                self.sample_rtt(now - ack.sent_ns);
             }
             if self.nxt > self.una && !self.closed {
                 self.set_timer(now);
@@ -502,6 +513,12 @@ impl<C: CongestionControl> Sender<C> {
 
     #[inline(always)]
     pub(crate) fn sample_rtt(&mut self, rtt_ns: u64) {
+        self.note_rtt(rtt_ns);
+        self.cc.pkts_acked(&mut self.window, &self.ack);
+    }
+
+    #[inline]
+    fn note_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
         let rtt_us = to_us(rtt_ns);
@@ -510,7 +527,6 @@ impl<C: CongestionControl> Sender<C> {
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;
         }
-        self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
     /// What an ACK says to have arrived, for the delivery rate.
@@ -595,7 +611,7 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.lost = self.board.mark_lost(self.una, self.board.highest_sacked()) as u32;
         if self.ack.lost > 0 && !matches!(self.state, State::Recovery | State::Loss) {
             self.begin_recovery(0);
-            self.reduce(0);
+            self.reduce(0, 0);
         }
     }
 
@@ -648,7 +664,7 @@ impl<C: CongestionControl> Sender<C> {
             self.begin_reduction(State::Cwr, delivered);
         }
         match self.state {
-            State::Recovery | State::Cwr => self.reduce(delivered),
+            State::Recovery | State::Cwr => self.reduce(acked, delivered),
             _ => {
                 if self.state != State::Loss {
                     self.enter(if self.board.sacked_out > 0 { State::Disorder } else { State::Open });
@@ -708,8 +724,9 @@ impl<C: CongestionControl> Sender<C> {
         self.allowance = u64::from(self.window.prior_cwnd);
     }
 
-    /// What may be in flight after an ACK in recovery that delivered `delivered` segments.
-    fn reduce(&mut self, delivered: u64) {
+    /// What may be in flight after an ACK in recovery that moved the left edge by `acked` and delivered `delivered`
+    /// segments.
+    fn reduce(&mut self, acked: u64, delivered: u64) {
         if self.controls {
             return;
         }
@@ -732,12 +749,10 @@ impl<C: CongestionControl> Sender<C> {
                         .div_ceil(reduction.recover_fs)
                         .saturating_sub(reduction.out)
                 } else {
-                    let mut limit = reduction.delivered.saturating_sub(reduction.out);
-                    // SafeACK: the ACK makes progress and shows no further loss.
-                    if self.ack.acked > 0 && self.ack.lost == 0 {
-                        limit = limit.max(delivered) + 1;
-                    }
-                    limit.min(ssthresh - in_flight)
+                    let limit = reduction.delivered.saturating_sub(reduction.out).max(delivered);
+                    // SafeACK: the ACK moves the left edge and shows no further loss.
+                    let safe = u64::from(acked > 0 && self.ack.lost == 0);
+                    (limit + safe).min(ssthresh - in_flight)
                 };
                 if reduction.out == 0 && self.board.lost_out > 0 {
                     send = send.max(1); // the fast retransmit itself
@@ -794,6 +809,10 @@ impl<C: CongestionControl> Sender<C> {
         self.timeouts += 1;
         self.ack.now_us = now / 1000;
         self.ack.rtt_us = 0;
+        if self.handshake {
+            self.on_handshake_timeout(now);
+            return;
+        }
         // One reduction for a window of data: not again for a loss already answered.
         if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
             self.window.prior_cwnd = self.window.cwnd;
@@ -819,6 +838,19 @@ impl<C: CongestionControl> Sender<C> {
         self.rto_at = now + self.rto.timeout_ns();
         self.probing = false;
         self.paced_until_ns = 0;
+    }
+
+    /// The SYN is sent again, and one segment when it is acknowledged (RFC 5681, 3.1).
+    #[cold]
+    fn on_handshake_timeout(&mut self, now: u64) {
+        self.window.cwnd = 1;
+        if self.recovery.uses_sack() {
+            self.board.mark_all_lost(self.una, self.nxt);
+        } else {
+            self.go_back();
+        }
+        self.rto.back_off();
+        self.rto_at = now + self.rto.timeout_ns();
     }
 
     /// An ACK of an original segment arrives after the timeout: nothing was lost.

@@ -146,7 +146,13 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             flows.push(Flow {
                 sender: None,
                 cc: Some(cc),
-                receiver: Receiver::new(flow.stack.ack_every_pkts, flow.stack.ack_delay_ns),
+                receiver: Receiver::new(
+                    flow.stack.ack_every_pkts,
+                    // The SYN is acknowledged at once.
+                    u64::from(flow.stack.quick_acks_pkts)
+                        .max(u64::from(flow.stack.handshake == Handshake::First)),
+                    flow.stack.ack_delay_ns,
+                ),
                 lines: hops.iter().map(|_| Ring::new()).collect(),
                 hops,
                 acks: Ring::new(),

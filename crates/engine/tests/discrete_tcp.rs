@@ -67,8 +67,11 @@ count = {count}
     answer(&text).flows.iter().map(|flow| flow.sent_pkts - flow.retransmitted_pkts - 1).collect()
 }
 
-/// Table, variant and the packets of each sender in ns-2.35, whose sums the paper prints.
-const NS2: [(&str, &str, u32, [(&str, &[u64]); 7]); 3] = [
+/// A variant and the packets of each of its senders in ns-2.35, whose sum the paper prints.
+type Cell = (&'static str, &'static [u64]);
+
+/// A table, its links and its number of senders.
+const NS2: [(&str, &str, u32, [Cell; 7]); 3] = [
     (
         "Table 2",
         TABLE_2,

@@ -278,8 +278,13 @@ fn the_receive_window_bounds_the_flight_and_the_growth() {
 #[test]
 fn a_delayed_ack_covers_its_packets_or_comes_after_the_delay() {
     let acks = |window: u64, ack_every: u32| {
-        let toml = one_link(&fixed(window), "5 s", "unlimited", "initial_window = 1, ack_delay = '40 ms'")
-            .replace("ack_every = 1", &format!("ack_every = {ack_every}"));
+        let toml = one_link(
+            &fixed(window),
+            "5 s",
+            "unlimited",
+            "initial_window = 1, quick_acks = 0, ack_delay = '40 ms'",
+        )
+        .replace("ack_every = 1", &format!("ack_every = {ack_every}"));
         let (run, seen) = watch(&toml);
         (run.flows[0].delivered_pkts, rtts_us(&seen))
     };

@@ -122,6 +122,9 @@ pub struct Stack {
     pub receive_window_pkts: Option<u32>,
     /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,
+    /// The first so many segments are acknowledged one by one. 600, about what it takes on the path of
+    /// `tests/linux.rs` until Linux's receive window has opened; 0.
+    pub quick_acks_pkts: u32,
     /// An ACK is delayed no longer than this. 40 ms; 100 ms.
     pub ack_delay_ns: u64,
     /// RFC 7323: every ACK gives an RTT sample, those of retransmissions too. On in both.

@@ -6,7 +6,7 @@ use crate::units::{self, HOUR, MILLISECOND, SECOND};
 use crate::{Handshake, Recovery, Stack};
 use toml::de::DeValue;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "profile",
     "recovery",
     "header",
@@ -15,6 +15,7 @@ const KEYS: [&str; 20] = [
     "initial_ssthresh",
     "receive_window",
     "ack_every",
+    "quick_acks",
     "ack_delay",
     "timestamps",
     "initial_rto",
@@ -200,6 +201,7 @@ impl Profile {
                     initial_ssthresh_pkts: None,
                     receive_window_pkts: None,
                     ack_every_pkts: 2,              // RFC 5681
+                    quick_acks_pkts: 600,           // while its window opens
                     ack_delay_ns: 40 * MILLISECOND, // TCP_DELACK_MIN
                     timestamps,
                     initial_rto_ns: SECOND,        // TCP_TIMEOUT_INIT, RFC 6298
@@ -228,7 +230,8 @@ impl Profile {
                     initial_ssthresh_pkts: None, // window_, as large as a script makes it
                     // LinuxTcpAgent::window() ignores window_, the others have 20.
                     receive_window_pkts: agent.map(|_| 20),
-                    ack_every_pkts: 1,               // TCPSink/Sack1
+                    ack_every_pkts: 1, // TCPSink/Sack1
+                    quick_acks_pkts: 0,
                     ack_delay_ns: 100 * MILLISECOND, // interval_ of TCPSink/DelAck
                     timestamps,
                     initial_rto_ns: 3 * SECOND,    // rtxcur_init_
@@ -299,6 +302,9 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "initial_ssthresh", &mut stack.initial_ssthresh_pkts, units::packets)?;
     set(table, "receive_window", &mut stack.receive_window_pkts, units::packets)?;
     set(table, "ack_every", &mut stack.ack_every_pkts, |v| units::whole(v, 1..=1000).map(|n| n as u32))?;
+    set(table, "quick_acks", &mut stack.quick_acks_pkts, |v| {
+        units::whole(v, 0..=u64::from(u32::MAX)).map(|n| n as u32)
+    })?;
     set(table, "ack_delay", &mut stack.ack_delay_ns, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"))?;
     set(table, "initial_rto", &mut stack.initial_rto_ns, rto)?;
     set(table, "min_rto", &mut stack.min_rto_ns, rto)?;

@@ -202,6 +202,7 @@ fn the_linux_profile_is_todays_kernel() {
         initial_window_pkts: 10,
         receive_window_pkts: None,
         ack_every_pkts: 2,
+        quick_acks_pkts: 600,
         ack_delay_ns: 40_000_000,
         timestamps: true,
         initial_rto_ns: 1_000_000_000,
@@ -230,6 +231,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         initial_window_pkts: 2,
         receive_window_pkts: None,
         ack_every_pkts: 1,
+        quick_acks_pkts: 0,
         ack_delay_ns: 100_000_000,
         timestamps: true,
         initial_rto_ns: 3_000_000_000,
@@ -252,6 +254,7 @@ fn every_field_of_a_stack_can_be_set() {
         stack.initial_window = 4
         stack.receive_window = '50 packets'
         stack.ack_every = 3
+        stack.quick_acks = 20
         stack.ack_delay = '200 ms'
         stack.timestamps = false
         stack.initial_rto = '2 s'
@@ -278,6 +281,7 @@ fn every_field_of_a_stack_can_be_set() {
         initial_window_pkts: 4,
         receive_window_pkts: Some(50),
         ack_every_pkts: 3,
+        quick_acks_pkts: 20,
         ack_delay_ns: 200_000_000,
         timestamps: false,
         initial_rto_ns: 2_000_000_000,
