@@ -64,6 +64,8 @@ struct Hop {
     /// Both for a SYN, which has no payload.
     syn_tx_ns: u64,
     syn_onward_ns: u64,
+    /// A SYN is among those that passed.
+    syn_passed: bool,
     /// Packets that the link took and will deliver.
     passed: u64,
 }
@@ -78,6 +80,16 @@ struct Passed {
     tx_ns: u64,
     /// From its far end to the end of the line.
     rest_ns: u64,
+    /// Both for a SYN.
+    syn_tx_ns: u64,
+    syn_rest_ns: u64,
+}
+
+impl Passed {
+    /// `tx_ns` and `rest_ns` of this packet.
+    fn times(&self, packet: &Packet) -> (u64, u64) {
+        if packet.is_syn() { (self.syn_tx_ns, self.syn_rest_ns) } else { (self.tx_ns, self.rest_ns) }
+    }
 }
 
 /// A data packet on its way: to be somewhere at a time.
@@ -91,8 +103,9 @@ struct Packet {
     busy_since: u64,
 }
 
-/// The lowest bits of [`Packet::tag`] are the segment's flags.
-const FLAG_BITS: u32 = 3;
+/// The lowest bits of [`Packet::tag`] are the segment's flags, and this one.
+const SYN: u64 = 8;
+const FLAG_BITS: u32 = 4;
 
 struct Flow<C> {
     sender: Option<Sender<C>>,
@@ -344,10 +357,11 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             self.link_samples.queue_pkts.push(link.queue(now) as u32);
         }
         for passed in &self.passed_through {
-            let sent_after_ns = self.scenario.links[passed.link as usize].delay_ns + passed.rest_ns;
+            let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
+            let sent_at = |packet: &Packet| packet.at - delay_ns - passed.times(packet).1;
             let line = &self.flows[passed.flow as usize].lines[passed.line as usize];
-            let next = line.get(line.partition_point(|packet| packet.at - sent_after_ns <= now));
-            let sending = next.is_some_and(|packet| packet.at - sent_after_ns - passed.tx_ns <= now);
+            let next = line.get(line.partition_point(|packet| sent_at(packet) <= now));
+            let sending = next.is_some_and(|packet| sent_at(packet) - passed.times(packet).0 <= now);
             self.link_samples.queue_pkts[first + passed.link as usize] = u32::from(sending);
         }
     }
@@ -387,17 +401,21 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             let delay_ns = self.scenario.links[link].delay_ns;
             let mut entered = flow.hops[passed.line as usize].passed;
             let (mut left, mut sent) = (entered, entered);
+            let mut syn_sent = flow.hops[passed.line as usize].syn_passed;
             let mut under_way_ns = 0;
             for packet in flow.lines[passed.line as usize].iter() {
-                let out = packet.at - passed.rest_ns;
+                let (tx_ns, rest_ns) = passed.times(packet);
+                let out = packet.at - rest_ns;
                 left -= u64::from(out > end);
                 sent -= u64::from(out - delay_ns > end);
-                entered -= u64::from(out - delay_ns - passed.tx_ns > end);
+                entered -= u64::from(out - delay_ns - tx_ns > end);
                 if out - delay_ns > end {
-                    under_way_ns += (end + passed.tx_ns + delay_ns).saturating_sub(out);
+                    syn_sent &= !packet.is_syn();
+                    under_way_ns += (end + tx_ns + delay_ns).saturating_sub(out);
                 }
             }
-            let busy_ns = sent * passed.tx_ns + under_way_ns;
+            let saved_ns = if syn_sent { passed.tx_ns - passed.syn_tx_ns } else { 0 };
+            let busy_ns = sent * passed.tx_ns + under_way_ns - saved_ns;
             totals[link] = Totals {
                 sent,
                 dropped: 0,
@@ -473,8 +491,17 @@ fn hops(
             let line = hops.len() as u32 - 1;
             for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.line == line) {
                 earlier.rest_ns += tx_ns + link.delay_ns;
+                earlier.syn_rest_ns += syn_tx_ns + link.delay_ns;
             }
-            passed_through.push(Passed { link: index, flow: id, line, tx_ns, rest_ns: 0 });
+            passed_through.push(Passed {
+                link: index,
+                flow: id,
+                line,
+                tx_ns,
+                rest_ns: 0,
+                syn_tx_ns,
+                syn_rest_ns: 0,
+            });
         } else {
             hops.push(Hop {
                 link: index,
@@ -482,6 +509,7 @@ fn hops(
                 onward_ns: link.delay_ns,
                 syn_tx_ns,
                 syn_onward_ns: link.delay_ns,
+                syn_passed: false,
                 passed: 0,
             });
             slowest_tx_ns = tx_ns;
@@ -491,13 +519,15 @@ fn hops(
 }
 
 impl Packet {
+    /// The first segment of a connection with a handshake; sent again, it is an ordinary one.
+    #[inline]
+    fn is_syn(&self) -> bool {
+        self.tag & SYN != 0
+    }
+
     #[inline]
     fn segment(&self) -> Segment {
-        Segment {
-            seq: self.tag >> FLAG_BITS,
-            sent_ns: self.sent_ns,
-            flags: self.tag as u8 & ((1 << FLAG_BITS) - 1),
-        }
+        Segment { seq: self.tag >> FLAG_BITS, sent_ns: self.sent_ns, flags: self.tag as u8 & (SYN as u8 - 1) }
     }
 }
 
@@ -524,25 +554,28 @@ impl<C: CongestionControl> Flow<C> {
 
     #[inline]
     fn send(&mut self, now: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
-        let tag = segment.seq << FLAG_BITS | u64::from(segment.flags);
+        let mut tag = segment.seq << FLAG_BITS | u64::from(segment.flags);
+        if tag == 0 && self.syn {
+            tag = SYN;
+        }
         self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
     }
 
     /// `packet` arrives at hop `hop` at `packet.at`.
     #[inline]
     fn forward(&mut self, hop: usize, mut packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
-        let Hop { link, tx_ns, onward_ns, syn_tx_ns, syn_onward_ns, passed } = &mut self.hops[hop];
-        let (mut tx_ns, mut onward_ns) = (*tx_ns, *onward_ns);
-        if self.syn && packet.tag >> FLAG_BITS == 0 {
-            (tx_ns, onward_ns) = (*syn_tx_ns, *syn_onward_ns);
-        }
-        match links[*link as usize].accept(packet.at, tx_ns) {
+        let to = &mut self.hops[hop];
+        let is_syn = packet.is_syn();
+        let (tx_ns, onward_ns) =
+            if is_syn { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
+        match links[to.link as usize].accept(packet.at, tx_ns) {
             Fate::Departs { departure, busy_since, marked } => {
                 packet.busy_since = busy_since;
                 if marked && self.ecn {
                     packet.tag |= u64::from(CONGESTION);
                 }
-                *passed += 1;
+                to.passed += 1;
+                to.syn_passed |= is_syn;
                 packet.at = departure + onward_ns;
                 let line = &mut self.lines[hop];
                 line.push_back(packet);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{answer_scenario, read};
 use cwnd_engine::results::{FlowResult, Run};
-use cwnd_scenario::{Flow, Link, Samples, Scenario};
+use cwnd_scenario::{Handshake, Flow, Link, Samples, Scenario};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
@@ -179,6 +179,13 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
         // No more than the application has written.
         let written_mbps = flow.app_rate_bps.map_or(f64::INFINITY, |rate| rate as f64 * 1e-6);
         prop_assert!(result.goodput_mbps <= written_mbps * (1.0 + 1e-9), "{result:?}");
+        // A SYN has no payload, and an RTT of its own.
+        let shorter = Flow { payload_bytes: 0, ..flow.clone() };
+        let syn = flow.stack.handshake != Handshake::Off;
+        let mut scenario = scenario.clone();
+        if syn {
+            scenario.flows[result.flow as usize] = shorter;
+        }
         let least_ms = scenario.rtt_ns(result.flow as usize) as f64 * 1e-6;
         prop_assert!(result.mean_rtt_ms.is_none_or(|rtt| rtt >= least_ms * (1.0 - 1e-9)));
         prop_assert!(result.mean_cwnd_pkts >= 1.0 && result.mean_cwnd_pkts < 1e7, "{result:?}");
