@@ -75,17 +75,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/img"), help="directory for the figure")
     out = parser.parse_args().out
     measured = measure()
-    print("| law | " + " | ".join(f"10⁻{'₀¹²³⁴⁵⁶'[round(-math.log10(p))]}" for p in LOSSES) + " |")
+    print("| law | " + " | ".join(f"10⁻{'⁰¹²³⁴⁵⁶'[round(-math.log10(p))]}" for p in LOSSES) + " |")
     print("|---" * (len(LOSSES) + 1) + "|")
     for name, law in LAWS.items():
         cells = [
-            f"{window:.4g}, {law.window(p):.4g}, {100 * (window / law.window(p) - 1):+.1f} %".replace(
-                "-", "−"
-            )
+            f"{window:.{digits(window)}f}, {law.window(p):.{digits(window)}f}, "
+            f"{100 * (window / law.window(p) - 1):+.1f} %".replace("-", "−")
             for p, window in measured[name].items()
         ]
         print(f"| {name}: {law.formula} | " + " | ".join(cells) + " |")
     _plots.write(draw(measured), out / "response-laws.svg")
+
+
+def digits(window: float) -> int:
+    return 0 if window >= 100 else 1
 
 
 def measure() -> dict[str, dict[float, float]]:
