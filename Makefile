@@ -5,11 +5,15 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo figures test lint bench format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; figures in demo/.
 demo: .venv/package
 	$(BIN)/python papers/elastic-tcp/single_flow.py --out demo
+
+# The figures of the docs; some minutes.
+figures: .venv/package
+	for script in docs/figures/*.py; do $(BIN)/python $$script || exit 1; done
 
 test: .venv/dev
 	cargo test --workspace --exclude cwnd-python
@@ -18,8 +22,8 @@ test: .venv/dev
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python papers
-	$(BIN)/ruff format --check python tests/python papers
+	$(BIN)/ruff check python tests/python papers docs/figures
+	$(BIN)/ruff format --check python tests/python papers docs/figures
 	$(BIN)/mypy
 
 # What a packet costs: packets/s, ns/packet, peak memory.
@@ -28,8 +32,8 @@ bench:
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python papers
-	$(BIN)/ruff format python tests/python papers
+	$(BIN)/ruff check --fix python tests/python papers docs/figures
+	$(BIN)/ruff format python tests/python papers docs/figures
 
 clean:
 	rm -rf target .venv demo

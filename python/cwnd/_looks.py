@@ -16,8 +16,40 @@ from cwnd._scenario import algorithms
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Okabe and Ito's colours, made for every kind of colour vision, without the yellow.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: The colour of each algorithm and preset; those compared most have Okabe and Ito's, made for every kind of
+#: colour vision.
+_COLOURS = {
+    "reno": "#0072B2",
+    "vegas": "#7B3294",
+    "fast-start": "#8C564B",
+    "highspeed": "#CC79A7",
+    "scalable": "#B2182B",
+    "bic": "#1B7837",
+    "fast": "#9970AB",
+    "htcp": "#17BECF",
+    "hybla": "#A6761D",
+    "westwood": "#4D4D4D",
+    "adaptive-reno": "#2C3E94",
+    "newvegas": "#C2A5CF",
+    "africa": "#DD3497",
+    "compound": "#000000",
+    "fusion": "#66A61E",
+    "yeah": "#01665E",
+    "cubic": "#009E73",
+    "illinois": "#6A3D00",
+    "agile-sd": "#E69F00",
+    "bbr": "#56B4E9",
+    "agile": "#B58900",
+    "discrete": "#6A51A3",
+    "elastic": "#D55E00",
+    "tahoe": "#80B1D3",
+    "newreno": "#1F4E79",
+    "sack": "#8DA0CB",
+    "fack": "#5F9EA0",
+    "linux": "#999999",
+}
+#: For algorithms of one's own.
+_OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")
 _LINES = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 GREY = "#666666"
@@ -65,16 +97,16 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each algorithm: by its place in the registry, for others in the order of `names`."""
-    known = [algorithm["name"] for algorithm in algorithms()]
-    others = [name for name in dict.fromkeys(names) if name not in known]
-
-    def look(index: int) -> Look:
-        return Look(
-            _COLOURS[index % len(_COLOURS)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
+    """The look of each algorithm, the same in every figure; of others in the order of `names`."""
+    registry = [algorithm["name"] for algorithm in algorithms()]
+    order = dict.fromkeys([*_COLOURS, *registry, *names])
+    colours = [*_COLOURS.values(), *_OTHERS]
+    return {
+        name: Look(
+            colours[index % len(colours)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
         )
-
-    return {name: look(index) for index, name in enumerate(known + others)}
+        for index, name in enumerate(order)
+    }
 
 
 def mark(axes: Axes, y: float, text: str, *, named: bool = True) -> None:

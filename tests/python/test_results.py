@@ -163,6 +163,13 @@ def test_an_algorithm_looks_the_same_in_every_figure() -> None:
     assert len(set(together.values())) == len(together)
 
 
+def test_no_two_algorithms_of_the_registry_share_a_colour() -> None:
+    look = _plots.looks([])
+    names = {algorithm["name"] for algorithm in cwnd.algorithms()}
+    assert names <= look.keys()
+    assert len({one.colour for one in look.values()}) == len(look)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

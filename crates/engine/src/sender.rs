@@ -549,7 +549,8 @@ impl<C: CongestionControl> Sender<C> {
     /// The algorithm sets its window and its pacing.
     pub(crate) fn control(&mut self, now: u64) {
         if let Some(rate) = &mut self.rate {
-            let min_rtt_ns = u64::from(self.ack.min_rtt_us) * 1000;
+            // Up to half a microsecond more than the RTT that was rounded.
+            let min_rtt_ns = (u64::from(self.ack.min_rtt_us) * 1000).saturating_sub(500);
             let sample = rate.sample(now, self.ack.delivered, min_rtt_ns);
             self.ack.rate_prior_delivered = sample.prior_delivered;
             self.ack.rate_delivered = sample.delivered as u32;

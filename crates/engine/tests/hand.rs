@@ -567,3 +567,28 @@ fn flows_one_after_the_other_make_no_more_than_the_link_carries() {
     let both = summarize(&scenario, &[run]).throughput_mbps.mean;
     assert!((both - (own[0] + own[1]) / 2.0).abs() < 1e-9, "{both}");
 }
+
+/// The RTT of this path is told rounded up to the next microsecond: a rate sample over one RTT, all that there is in
+/// PROBE_RTT, has to count all the same.
+#[test]
+fn bbr_leaves_probe_rtt_where_the_smallest_rtt_was_rounded_up() {
+    let run = answer(
+        r#"
+        duration = "15 s"
+        stack = { recovery = "sack", ack_every = 1, header = 50 }
+        [dumbbell]
+        rate = "100 Mbps"
+        delay = "100 ms"
+        buffer = 640
+        access = { rate = "100 Mbps", delay = "1 ms", buffer = 640 }
+        [[flows]]
+        cca = "bbr"
+        packet = "1000 bytes"
+    "#,
+    );
+    let samples = &run.flow_samples;
+    let last =
+        samples.time_s.iter().rposition(|&time_s| time_s > 12.0).expect("a sample in the last three seconds");
+    assert!(samples.cwnd_pkts.contains(&4), "no PROBE_RTT in {:?}", samples.cwnd_pkts);
+    assert!(samples.cwnd_pkts[last] > 4000, "{:?}", samples.cwnd_pkts);
+}

@@ -31,7 +31,7 @@ fn under_random_loss(cca: &str, per: f64, packets: f64, cwnd: f64) -> Outcome {
             buffer = "unlimited"
             per = {per}
             [[flows]]
-            cca = "{cca}"
+            cca = {cca}
             "#
         ));
         run.flows[0].clone()
@@ -108,7 +108,7 @@ fn the_mean_of_the_reno_law_is_the_constant_of_ott_kemperman_and_mathis() {
 #[test]
 fn reno_under_random_loss_has_the_mean_window_of_its_law() {
     for (p, packets) in [(1e-3, 2e6), (1e-4, 1e7), (1e-5, 6e7)] {
-        let outcome = under_random_loss("reno", p, packets, RENO.mean_cwnd(p));
+        let outcome = under_random_loss("'reno'", p, packets, RENO.mean_cwnd(p));
         let law = RENO.mean_cwnd(outcome.loss_ratio);
         let off = outcome.mean_cwnd / law - 1.0;
         println!(
@@ -159,7 +159,7 @@ fn reno_under_even_loss_has_a_mean_window_of_the_root_of_three_halves_over_p() {
 #[test]
 fn elastic_under_random_loss_has_the_mean_window_of_its_law() {
     for (p, packets) in [(1e-3, 5e6), (1e-4, 1e7), (1e-5, 6e7)] {
-        let outcome = under_random_loss("elastic", p, packets, ELASTIC.balance(p));
+        let outcome = under_random_loss("'elastic'", p, packets, ELASTIC.balance(p));
         let balance = outcome.mean_cwnd / ELASTIC.balance(p) - 1.0;
         let law = outcome.mean_cwnd / ELASTIC.mean_cwnd(outcome.loss_ratio) - 1.0;
         println!(
@@ -171,5 +171,271 @@ fn elastic_under_random_loss_has_the_mean_window_of_its_law() {
         );
         assert!(outcome.losses >= 400, "p {p}: {} losses tell little", outcome.losses);
         assert!(balance.abs() < 0.1 && law.abs() < 0.1, "p {p}: {:.2}", outcome.mean_cwnd);
+    }
+}
+
+const RTT_S: f64 = 0.1;
+
+/// A window law as a fluid, without packets: what the window gains and what a loss leaves of it.
+#[derive(Clone, Copy, Debug)]
+enum Fluid {
+    Reno,
+    HighSpeed,
+    Scalable,
+    Cubic { fast_convergence: bool, wmax: f64, prior: f64, k_s: f64, west: f64 },
+    Htcp { beta: f64, event_rate: f64 },
+    AgileSd { loss: f64, degraded: f64 },
+}
+
+/// The share of the way from Low_Window to High_Window (RFC 3649, 5), in logarithms.
+fn highspeed_share(w: f64) -> f64 {
+    ((w / 38.0).ln() / (83000.0_f64 / 38.0).ln()).max(0.0)
+}
+
+fn highspeed_b(w: f64) -> f64 {
+    0.5 - 0.4 * highspeed_share(w)
+}
+
+/// alpha(Delta) of H-TCP.
+fn htcp_alpha(delta_s: f64) -> f64 {
+    let late_s = (delta_s - 1.0).max(0.0);
+    1.0 + 10.0 * late_s + 0.25 * late_s * late_s
+}
+
+const CUBIC_BETA: f64 = 717.0 / 1024.0;
+const CUBIC_C: f64 = 410.0 / 1024.0;
+
+impl Fluid {
+    /// The window `rtts` later; the last repair was over `since` RTTs ago, and took `repair`.
+    fn grown(&mut self, w: f64, since: f64, repair: f64, rtts: f64) -> f64 {
+        let gain = match self {
+            Fluid::Reno => 1.0,
+            Fluid::HighSpeed if w <= 38.0 => 1.0,
+            Fluid::HighSpeed => {
+                let p = 1e-3 * 1e-4_f64.powf(highspeed_share(w));
+                let b = highspeed_b(w);
+                (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
+            }
+            Fluid::Scalable if w <= 16.0 => 1.0,
+            Fluid::Scalable => 0.01 * w,
+            Fluid::Htcp { beta, .. } => 2.0 * (1.0 - *beta) * htcp_alpha((since + repair) * RTT_S),
+            Fluid::AgileSd { loss, degraded } => {
+                (3.0 * (*loss - w) / (*loss - *degraded).max(1.0)).clamp(1.0, 3.0)
+            }
+            Fluid::Cubic { wmax, prior, k_s, west, .. } => {
+                let reno = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA);
+                *west += rtts * if *west >= *prior { 1.0 } else { reno };
+                let curve = |t_s: f64| *wmax + CUBIC_C * (t_s - *k_s).powi(3);
+                if curve(since * RTT_S) < *west {
+                    return west.max(w);
+                }
+                (curve((since + 1.0) * RTT_S).clamp(w, 1.5 * w) - w).max(0.0)
+            }
+        };
+        w + gain.min(w) * rtts
+    }
+
+    fn cut(&mut self, w: f64) -> f64 {
+        let left = match self {
+            Fluid::Reno => 0.5 * w,
+            Fluid::HighSpeed => (1.0 - highspeed_b(w)) * w,
+            Fluid::Scalable => {
+                if w <= 16.0 {
+                    0.5 * w
+                } else {
+                    0.875 * w
+                }
+            }
+            Fluid::Htcp { beta, event_rate } => {
+                *beta = if (w - *event_rate).abs() <= 0.2 * *event_rate { 0.8 } else { 0.5 };
+                *event_rate = w;
+                *beta * w
+            }
+            Fluid::AgileSd { loss, degraded } => {
+                (*loss, *degraded) = (w, 0.9 * w);
+                0.9 * w
+            }
+            Fluid::Cubic { fast_convergence, wmax, prior, k_s, west } => {
+                let left = CUBIC_BETA * w;
+                *prior = w;
+                *wmax = if *fast_convergence && w < *wmax { w * (1.0 + CUBIC_BETA) / 2.0 } else { w };
+                *wmax = wmax.max(left);
+                *k_s = ((*wmax - left) / CUBIC_C).cbrt();
+                *west = left;
+                left
+            }
+        };
+        left.max(2.0)
+    }
+
+    /// The mean window over time when a packet is lost with probability `p`, whatever became of the others, or
+    /// when it is one packet in 1 / p. On a stack, windows are whole segments, an RTT passes until a loss is known,
+    /// in which others are not answered, and another until it is repaired, in which nothing grows.
+    fn mean_cwnd(mut self, p: f64, independent: bool, on_a_stack: bool) -> f64 {
+        const LOSSES: u32 = 20_000;
+        const STEPS_PER_RTT: f64 = 4.0;
+        let (mut random, mut w, mut since) = (1_u64, 1.0 / p.sqrt(), 0.0);
+        let (mut area, mut time) = (0.0, 0.0);
+        let rtt: f64 = if on_a_stack { 1.0 } else { 0.0 };
+        for loss in 0..LOSSES {
+            let mut left = 1.0 / p;
+            if independent {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                left *= -(((random >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln();
+            }
+            // From the loss to its cut, `left` is behind us.
+            let mut known = rtt;
+            loop {
+                let step = if left > 0.0 {
+                    (left / w).min(1.0 / STEPS_PER_RTT)
+                } else {
+                    known.min(1.0 / STEPS_PER_RTT)
+                };
+                if step <= 1e-12 {
+                    break;
+                }
+                if loss > LOSSES / 20 {
+                    area += step * if on_a_stack { w.floor() } else { w };
+                    time += step;
+                }
+                if left > 0.0 {
+                    left -= w * step;
+                    left = if left < 1e-9 { 0.0 } else { left };
+                } else {
+                    known -= step;
+                }
+                since += step;
+                if since > 0.0 {
+                    w = self.grown(w, since, rtt, step);
+                }
+            }
+            w = if on_a_stack { self.cut(w.floor()).floor() + w.fract() } else { self.cut(w) };
+            since = -rtt;
+        }
+        area / time
+    }
+}
+
+/// Against its own law of independent losses, and against what its paper says, which is the balance or the law of
+/// even losses; the two of these differ by what `the_formulas_are_the_laws_of_even_losses` tells.
+fn holds_to_its_law(cca: &str, fluid: Fluid, formula: impl Fn(f64) -> f64) {
+    for (p, packets) in [(1e-3, 1e6), (1e-4, 8e6)] {
+        let guess = fluid.mean_cwnd(p, true, true);
+        let outcome = under_random_loss(cca, p, packets, guess);
+        let law = fluid.mean_cwnd(outcome.loss_ratio, true, true);
+        let off = outcome.mean_cwnd / law - 1.0;
+        println!(
+            "{cca} p {p}: {:.1} after {} losses, {:+.1} % of the law, {:+.1} % of it without a stack, {:+.1} % of the formula",
+            outcome.mean_cwnd,
+            outcome.losses,
+            100.0 * off,
+            100.0 * (outcome.mean_cwnd / fluid.mean_cwnd(outcome.loss_ratio, true, false) - 1.0),
+            100.0 * (outcome.mean_cwnd / formula(outcome.loss_ratio) - 1.0)
+        );
+        assert!(outcome.losses >= 400, "p {p}: {} losses tell little", outcome.losses);
+        assert!(off.abs() < 0.05, "{cca}, p {p}: {:.2}, law {law:.2}", outcome.mean_cwnd);
+    }
+}
+
+fn cubic(fast_convergence: bool) -> Fluid {
+    Fluid::Cubic { fast_convergence, wmax: 0.0, prior: 0.0, k_s: 0.0, west: 0.0 }
+}
+
+const HTCP: Fluid = Fluid::Htcp { beta: 0.5, event_rate: 0.0 };
+const AGILE_SD: Fluid = Fluid::AgileSd { loss: 0.0, degraded: 0.0 };
+
+#[test]
+fn the_fluid_of_reno_has_the_constant_of_ott_kemperman_and_mathis() {
+    let mean = Fluid::Reno.mean_cwnd(1e-6, true, false) * 1e-3;
+    assert!((mean / 1.3098 - 1.0).abs() < 0.02, "{mean}");
+    let even = Fluid::Reno.mean_cwnd(1e-6, false, false) * 1e-3;
+    assert!((even / 1.5_f64.sqrt() - 1.0).abs() < 0.01, "{even}");
+}
+
+#[test]
+fn highspeed_under_random_loss_has_the_mean_window_of_its_law() {
+    holds_to_its_law("{ name = 'highspeed', arithmetic = 'rfc' }", Fluid::HighSpeed, highspeed_formula);
+}
+
+#[test]
+fn scalable_under_random_loss_has_the_mean_window_of_its_law() {
+    holds_to_its_law("{ name = 'scalable', arithmetic = 'paper' }", Fluid::Scalable, |p| 0.08 / p);
+}
+
+#[test]
+fn cubic_under_random_loss_has_the_mean_window_of_its_law() {
+    holds_to_its_law("{ name = 'cubic', arithmetic = 'rfc', hystart = 'off' }", cubic(true), cubic_formula);
+}
+
+#[test]
+fn cubic_without_fast_convergence_under_random_loss_has_the_mean_window_of_its_law() {
+    holds_to_its_law(
+        "{ name = 'cubic', arithmetic = 'rfc', hystart = 'off', fast_convergence = 'off' }",
+        cubic(false),
+        cubic_formula,
+    );
+}
+
+#[test]
+fn htcp_under_random_loss_has_the_mean_window_of_its_law() {
+    holds_to_its_law("{ name = 'htcp', arithmetic = 'paper' }", HTCP, htcp_formula);
+}
+
+#[test]
+fn agile_sd_under_random_loss_has_the_mean_window_of_its_law() {
+    holds_to_its_law("'agile-sd'", AGILE_SD, agile_sd_formula);
+}
+
+/// RFC 3649, 5: above Low_Window; below it is Reno.
+fn highspeed_formula(p: f64) -> f64 {
+    if p > 1e-3 { (1.5 / p).sqrt() } else { 0.12 / p.powf(0.835) }
+}
+
+/// RFC 9438, 5.1, and its Reno-friendly region.
+fn cubic_formula(p: f64) -> f64 {
+    let cubic =
+        (CUBIC_C * (3.0 + CUBIC_BETA) / (4.0 * (1.0 - CUBIC_BETA))).powf(0.25) * (RTT_S / p).powf(0.75);
+    cubic.max((1.5 / p).sqrt())
+}
+
+/// Epochs of T seconds that gain a fifth of the largest window: 0.2 W = integral of 0.4 alpha over T / RTT.
+fn htcp_formula(p: f64) -> f64 {
+    let (mut gained, mut area, mut rtts) = (0.0, 0.0, 0.0);
+    while 4.0 * gained * rtts + area < 1.0 / p {
+        rtts += 0.01;
+        gained += 0.4 * 0.01 * htcp_alpha(rtts * RTT_S);
+        area += 0.01 * gained;
+    }
+    4.0 * gained + area / rtts
+}
+
+/// AIMD with the harmonic mean of lambda over an epoch.
+fn agile_sd_formula(p: f64) -> f64 {
+    let lambda = 3.0 / (1.0 + 3.0_f64.ln());
+    (lambda * 1.9 / (2.0 * 0.1 * p)).sqrt()
+}
+
+/// What remains is: the balance of Scalable is above its mean by log(1 / 0.875) / 0.125; RFC 3649 fits a line.
+#[test]
+fn the_formulas_are_the_laws_of_even_losses() {
+    for p in [1e-4, 1e-5] {
+        for (name, fluid, formula, off) in [
+            ("highspeed", Fluid::HighSpeed, highspeed_formula(p), 0.0),
+            ("scalable", Fluid::Scalable, 0.08 / p, 0.125 / 0.875_f64.ln().abs() - 1.0),
+            ("cubic", cubic(false), cubic_formula(p), 0.0),
+            ("htcp", HTCP, htcp_formula(p), 0.0),
+            ("agile-sd", AGILE_SD, agile_sd_formula(p), 0.0),
+        ] {
+            let law = fluid.mean_cwnd(p, false, false);
+            println!(
+                "{name} p {p}: {law:.1} for even losses, formula {formula:.1}, {:+.1} %",
+                100.0 * (law / formula - 1.0)
+            );
+            assert!(
+                (law / formula - 1.0 - off).abs() < 0.03,
+                "{name}, p {p}: {law:.1}, formula {formula:.1}"
+            );
+        }
     }
 }
