@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures test lint bench format clean
+.PHONY: demo figures test fuzz lint bench format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; figures in demo/.
 demo: .venv/package
@@ -25,6 +25,16 @@ lint: .venv/dev
 	$(BIN)/ruff check python tests/python papers docs/figures
 	$(BIN)/ruff format --check python tests/python papers docs/figures
 	$(BIN)/mypy
+
+# Looks for bytes that break an algorithm, and texts that break the reader or the engine: a minute each.
+fuzz:
+	@cargo +nightly --version >/dev/null 2>&1 || \
+		{ echo "make fuzz needs nightly Rust: rustup toolchain install nightly" >&2; exit 1; }
+	@cargo fuzz --version >/dev/null 2>&1 || \
+		{ echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 1; }
+	cargo +nightly fuzz run events -- -max_total_time=60 -max_len=800
+	mkdir -p fuzz/corpus/scenario
+	cargo +nightly fuzz run scenario fuzz/corpus/scenario scenarios -- -max_total_time=60 -timeout=60
 
 # What a packet costs: packets/s, ns/packet, peak memory.
 bench:

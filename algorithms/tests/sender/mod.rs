@@ -56,7 +56,7 @@ impl Sender {
         }
         if self.algorithm.has_cong_control() {
             self.algorithm.cong_control(&mut self.w, &self.a);
-        } else if arrival.state != State::Recovery {
+        } else if !matches!(arrival.state, State::Cwr | State::Recovery) {
             self.algorithm.cong_avoid(&mut self.w, &self.a);
         }
     }

@@ -1,6 +1,7 @@
 //! No text makes the reader panic, and every refusal is one line.
 
-use cwnd_scenario::{Point, Sweep};
+mod text;
+
 use proptest::prelude::*;
 
 const VALID: [&str; 4] = [
@@ -58,31 +59,7 @@ const PIECES: [&str; 32] = [
 ];
 
 fn check(text: &str, file: &str) -> Result<(), TestCaseError> {
-    match Sweep::from_toml(text, file, &["cubic", "elastic", "mine"]) {
-        Ok(sweep) => {
-            prop_assert!(!sweep.points.is_empty());
-            for Point { scenario, .. } in sweep.points.iter().take(100) {
-                let described = scenario.describe();
-                prop_assert_eq!(
-                    described.flows.iter().map(|f| f.count as usize).sum::<usize>(),
-                    scenario.flows.len()
-                );
-                for flow in 0..scenario.flows.len() {
-                    prop_assert!(scenario.bdp_pkts(flow).is_finite() && scenario.rtt_ns(flow) > 0);
-                }
-                prop_assert!(scenario.name.chars().count() <= 100);
-            }
-        }
-        Err(error) => {
-            let line = error.to_string();
-            let breaks = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
-            prop_assert!(!line.contains(breaks), "{line:?}");
-            prop_assert!(line.chars().count() < 600 + file.len() * 10, "{line}");
-            prop_assert!(error.line >= 1 && error.line <= 1 + text.matches('\n').count(), "{line}");
-            prop_assert!(!error.found.is_empty() && !error.accepted.is_empty(), "{line:?}");
-        }
-    }
-    Ok(())
+    text::read(text, file).map(|_| ()).map_err(TestCaseError::fail)
 }
 
 fn char_floor(text: &str, at: usize) -> usize {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * driver NAME [PARAMETER=VALUE | --sacked-once | --by-delivery]... < events > answers
+ * driver NAME [PARAMETER=VALUE | --sacked-once | --by-delivery | --edge-acks]... < events > answers
  *
  * Plays a stack to the kernel's module NAME: reads events of one connection, calls the module's
  * hook for each and writes the windows after it. The kinds of events and the three structs below
@@ -47,6 +47,7 @@ static struct tcp_sock connection;
 /* What the contract tells otherwise than the kernel does: DIFFERENCES.md. */
 static bool sacked_once; /* segments that were SACKed do not count again when the left edge passes */
 static bool by_delivery; /* the left edge moves with each delivery, as if there were no holes */
+static bool edge_acks;   /* of an ACK that does not move the left edge the module hears nothing */
 static struct tcp_congestion_ops *algorithms[32];
 static struct {
 	const char *module, *name;
@@ -218,9 +219,9 @@ static void ack_seen(struct tcp_congestion_ops *ops, const struct event *e)
 	learn(tp, e);
 	tp->srtt_us = srtt_us;
 	tp->min_rtt_us = min_rtt_us;
-	if (ops->in_ack_event)
+	if (ops->in_ack_event && (e->s.advance || !edge_acks))
 		ops->in_ack_event(&tp->icsk.sk,
-				  tp->snd_una != unacked && !tp->sacked_out ? CA_ACK_WIN_UPDATE : CA_ACK_SLOWPATH);
+				  tp->snd_una != unacked && (by_delivery || !tp->sacked_out) ? CA_ACK_WIN_UPDATE : CA_ACK_SLOWPATH);
 }
 
 static u32 happen(struct tcp_congestion_ops *ops, const struct event *e)
@@ -322,6 +323,8 @@ int main(int argc, char **argv)
 			sacked_once = true;
 		else if (!strcmp(argv[i], "--by-delivery"))
 			by_delivery = true;
+		else if (!strcmp(argv[i], "--edge-acks"))
+			edge_acks = true;
 		else
 			set_param(argv[1], argv[i]);
 	}

@@ -1,0 +1,269 @@
+//! Any bytes as a stream of events, and what must hold while an algorithm sees it.
+
+use super::sender::{Arrival, Sender};
+use cwnd_algorithms::{Algorithm, Event, Params, State};
+
+#[derive(Clone, Debug)]
+pub struct Stream {
+    cwnd: u32,
+    ssthresh: u32,
+    delivered: u64,
+    /// Where each parameter lies between its smallest and largest value; `None`: the default.
+    params: Vec<Option<f64>>,
+    happenings: Vec<Happening>,
+}
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Acks(Acks),
+    Loss,
+    Timeout,
+    Undo,
+    TxStart,
+    CwndRestart,
+    /// The stack sets the window.
+    Window(u32),
+}
+
+#[derive(Clone, Debug)]
+struct Acks {
+    count: u32,
+    acked: u32,
+    gap_us: u32,
+    rtt_us: u32,
+    limited: bool,
+    state: State,
+    snd_wnd: u32,
+    rate: (u32, u32),
+    lost: u32,
+}
+
+/// Of cwnd, and of segments at once.
+const LARGEST: u32 = 1 << 31;
+const TEN_MINUTES_US: u32 = 600_000_000;
+const PARAMS_MAX: usize = 16;
+const HAPPENINGS_MAX: usize = 60;
+
+/// Zeros without end behind the last one.
+struct Bytes<'a>(std::slice::Iter<'a, u8>);
+
+impl Bytes<'_> {
+    fn byte(&mut self) -> u8 {
+        self.0.next().copied().unwrap_or(0)
+    }
+
+    fn one_in(&mut self, n: u8) -> bool {
+        self.byte() % n == n - 1
+    }
+
+    /// 0 to 1.
+    fn part(&mut self) -> f64 {
+        f64::from(u16::from_le_bytes([self.byte(), self.byte()])) / f64::from(u16::MAX)
+    }
+
+    /// 1 to `largest`, every order of magnitude alike.
+    fn magnitude(&mut self, largest: u32) -> u32 {
+        f64::from(largest).powf(self.part()).round() as u32
+    }
+
+    fn acks(&mut self) -> Acks {
+        Acks {
+            count: u32::from(self.byte() % 60) + 1,
+            acked: self.magnitude(LARGEST),
+            gap_us: self.magnitude(TEN_MINUTES_US),
+            rtt_us: if self.one_in(7) { 0 } else { self.magnitude(TEN_MINUTES_US) },
+            limited: !self.one_in(4),
+            state: match self.byte() % 10 {
+                0..6 => State::Open,
+                6 => State::Disorder,
+                7 => State::Cwr,
+                8 => State::Recovery,
+                _ => State::Loss,
+            },
+            snd_wnd: self.magnitude(LARGEST),
+            rate: if self.one_in(2) {
+                (self.magnitude(LARGEST), self.magnitude(TEN_MINUTES_US))
+            } else {
+                (0, 0)
+            },
+            lost: if self.one_in(7) { self.magnitude(LARGEST) } else { 0 },
+        }
+    }
+
+    fn happening(&mut self) -> Happening {
+        match self.byte() % 20 {
+            0..12 => Happening::Acks(self.acks()),
+            12..15 => Happening::Loss,
+            15 => Happening::Timeout,
+            16 => Happening::Undo,
+            17 => Happening::TxStart,
+            18 => Happening::CwndRestart,
+            _ => Happening::Window(self.magnitude(LARGEST)),
+        }
+    }
+}
+
+impl Stream {
+    pub fn new(bytes: &[u8]) -> Stream {
+        let mut bytes = Bytes(bytes.iter());
+        let mut stream = Stream {
+            cwnd: bytes.magnitude(LARGEST),
+            ssthresh: bytes.magnitude(LARGEST - 1).max(2),
+            delivered: if bytes.one_in(2) { 1_000_000_000_000 } else { 0 },
+            params: (0..PARAMS_MAX).map(|_| bytes.one_in(2).then(|| bytes.part())).collect(),
+            happenings: Vec::new(),
+        };
+        while bytes.0.len() > 0 && stream.happenings.len() < HAPPENINGS_MAX {
+            stream.happenings.push(bytes.happening());
+        }
+        stream
+    }
+}
+
+/// Ends the function unless something holds.
+macro_rules! hold {
+    ($holds:expr, $($text:tt)+) => {
+        if !$holds {
+            return Err(format!($($text)+));
+        }
+    };
+}
+
+/// How an algorithm may grow on an ACK.
+#[derive(Clone, Copy)]
+enum Growth {
+    /// As in slow start, by what the ACK acknowledges.
+    SlowStart,
+    /// And one segment more.
+    SlowStartAndCredit,
+    /// By what slow start would have grown by since the stack last set the window.
+    Rtt,
+    /// To a window that it had, or to this one.
+    BackTo(u32),
+    Any,
+}
+
+/// What ssthresh may be after a loss.
+#[derive(Clone, Copy)]
+enum Ssthresh {
+    /// No more than cwnd before it.
+    Cwnd,
+    /// Or what it was.
+    Kept,
+    Any,
+}
+
+/// The exceptions.
+fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
+    let paper = algorithm.show(params).contains(&("arithmetic", "paper".to_owned()));
+    match algorithm.name.as_str() {
+        // It goes on from an earlier window after a repair and after PROBE_RTT, from min_cwnd (at most 100) at
+        // least; it does not use ssthresh.
+        "bbr" => (Growth::BackTo(100), Ssthresh::Kept),
+        // As in Linux, a credit gathered under a larger count is one more segment at once.
+        "bic" => (Growth::SlowStartAndCredit, Ssthresh::Cwnd),
+        // It grows once per RTT; as ns-2 has it, in slow start too.
+        "compound" => (Growth::Rtt, Ssthresh::Cwnd),
+        // One that fails goes back to the ssthresh before it.
+        "fast-start" => (Growth::SlowStart, Ssthresh::Kept),
+        // 2^rho - 1 segments per segment acknowledged is its law: rho times faster in time.
+        "hybla" => (Growth::Any, Ssthresh::Cwnd),
+        // The kernel's spends all the segments counted so far when alpha rises or the window falls.
+        "illinois" if !paper => (Growth::Any, Ssthresh::Cwnd),
+        // The kernel's takes the estimated window even where it is above cwnd.
+        "westwood" if !paper => (Growth::SlowStart, Ssthresh::Any),
+        _ => (Growth::SlowStart, Ssthresh::Cwnd),
+    }
+}
+
+/// The windows after each happening, or what did not hold.
+pub fn run(algorithm: &Algorithm, stream: &Stream) -> Result<Vec<u32>, String> {
+    let name = &algorithm.name;
+    let params = params(algorithm, &stream.params);
+    let mut sender = Sender::new(algorithm.build(&params), stream.cwnd, stream.ssthresh, stream.delivered);
+    sender.w.cwnd_clamp = LARGEST;
+    let bounds = bounds(algorithm, &params);
+    let mut history = History { largest: sender.w.cwnd, slow_start: 2 * u64::from(sender.w.cwnd) };
+    let mut windows = Vec::new();
+    for happening in &stream.happenings {
+        let (before, ssthresh) = (sender.w.cwnd, sender.w.ssthresh);
+        match happening {
+            Happening::Acks(acks) => acknowledge(name, bounds.0, &mut sender, acks, &mut history)?,
+            Happening::Loss => sender.lose(),
+            Happening::Timeout => sender.time_out(),
+            Happening::Undo => sender.undo(),
+            Happening::TxStart => sender.event(Event::TxStart),
+            Happening::CwndRestart => sender.event(Event::CwndRestart),
+            Happening::Window(cwnd) => sender.w.cwnd = *cwnd,
+        }
+        if matches!(happening, Happening::Loss | Happening::Timeout) {
+            let most = match bounds.1 {
+                Ssthresh::Cwnd => before.max(2),
+                Ssthresh::Kept => before.max(ssthresh),
+                Ssthresh::Any => LARGEST,
+            };
+            let set = sender.w.ssthresh;
+            hold!((2..=most).contains(&set), "{name}: ssthresh {set} after a loss at cwnd {before}");
+        }
+        if matches!(happening, Happening::Timeout) {
+            hold!(sender.w.cwnd == 1, "{name}: cwnd {} after a timeout", sender.w.cwnd);
+        }
+        let cwnd = sender.w.cwnd;
+        hold!((1..=LARGEST).contains(&cwnd), "{name}: cwnd {cwnd} after {happening:?}");
+        if !matches!(happening, Happening::Acks(_)) {
+            history.slow_start = history.slow_start.max(2 * u64::from(cwnd));
+        }
+        history.largest = history.largest.max(cwnd);
+        windows.push(cwnd);
+    }
+    Ok(windows)
+}
+
+struct History {
+    largest: u32,
+    /// What slow start could have come to.
+    slow_start: u64,
+}
+
+fn acknowledge(
+    name: &str,
+    growth: Growth,
+    sender: &mut Sender,
+    acks: &Acks,
+    history: &mut History,
+) -> Result<(), String> {
+    let &Acks { count, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, .. } = acks;
+    for _ in 0..count {
+        let before = sender.w.cwnd;
+        let acked = acks.acked.clamp(1, before);
+        let gap_us = u64::from(gap_us);
+        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost });
+        let after = sender.w.cwnd;
+        hold!((1..=LARGEST).contains(&after), "{name}: cwnd {after}");
+        history.slow_start += 2 * u64::from(acked);
+        let slow_start = u64::from(before) + u64::from(acked);
+        let most = match growth {
+            Growth::SlowStart => slow_start,
+            Growth::SlowStartAndCredit => slow_start + 1,
+            Growth::Rtt => history.slow_start,
+            Growth::BackTo(least) => {
+                slow_start.max(u64::from(history.largest) + u64::from(acked)).max(least.into())
+            }
+            Growth::Any => LARGEST.into(),
+        };
+        hold!(u64::from(after) <= most, "{name}: {before} -> {after}, {acked} acked, at most {most}");
+        history.largest = history.largest.max(after);
+    }
+    Ok(())
+}
+
+fn params(algorithm: &Algorithm, places: &[Option<f64>]) -> Params {
+    let mut params = algorithm.defaults();
+    assert!(algorithm.params.len() <= places.len(), "{} has more parameters", algorithm.name);
+    for (p, place) in algorithm.params.iter().zip(places) {
+        let Some(place) = place else { continue };
+        let stored = p.min + (f64::from(p.max - p.min) * place).round() as u32;
+        algorithm.set(&mut params, p.name, &p.show(stored)).expect("it is between the bounds");
+    }
+    params
+}
