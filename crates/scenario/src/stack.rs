@@ -144,7 +144,7 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Linux, "yeah", "arithmetic", "linux"),
     (Profile::Ns2, "yeah", "arithmetic", "ns2"),
     (Profile::Linux, "hybla", "arithmetic", "linux"),
-    (Profile::Ns2, "hybla", "arithmetic", "linux"),
+    (Profile::Ns2, "hybla", "arithmetic", "ns2"),
     (Profile::Linux, "westwood", "arithmetic", "linux"),
     (Profile::Ns2, "westwood", "arithmetic", "ns2"),
 ];

@@ -88,6 +88,27 @@ class HyblaLinux(Hybla):
         return max(s.cwnd // 2, 2)
 
 
+class HyblaNs2(HyblaLinux):
+    """Starts with the first ACK: a window of rho, which that ACK does not grow."""
+
+    def start(self, s):
+        Hybla.start(self, s)
+
+    def ack(self, s):
+        first = s.rtt and self.srtt == math.inf
+        super().ack(s)
+        if first:
+            s.cwnd, self.odd, self.count = self.eighths // 8, 0, 0
+
+    def reno(self, s):
+        if s.cwnd <= s.ssthresh:
+            s.cwnd += 1
+            return
+        self.count += 1
+        if self.count >= s.cwnd:
+            s.cwnd, self.count = s.cwnd + 1, 0
+
+
 CASES = [
     case("RTT0: Reno", Hybla, at(2, 100), *[acks(60, rtt_ms=25)] * 10, tolerance=1),
     case("below RTT0: Reno", Hybla, at(2, 100), *[acks(60, rtt_ms=5)] * 6, LOST, acks(60), tolerance=1),
@@ -152,6 +173,14 @@ CASES = [
             ("smaller RTTs count", at(1, 60), [acks(30, rtt_ms=n) for n in (200, 210, 150, 90, 99, 10)], {}),
             ("not limited", at(1, 60), [acks(30, limited=False, rtt_ms=50), acks(30)], {}),
             ("RTT0", at(1, 60), [acks(90), acks(90)], {"rtt0_ms": "60"}),
+        )
+    ],
+    *[
+        case(f"ns2: {what}", HyblaNs2, start, *steps, arithmetic="ns2")
+        for what, start, steps in (
+            ("slow start", at(2, 1000), [acks(1, rtt_ms=204)] * 5 + [acks(300, rtt_ms=204)]),
+            ("a loss", at(2, 60), [acks(1, rtt_ms=204), *[acks(90)] * 4, LOST, *[acks(50)] * 4]),
+            ("a timeout", at(2, 60), [acks(1), *[acks(90)] * 4, TIMEOUT, acks(40), acks(100, acked=2)]),
         )
     ],
 ]
