@@ -30,7 +30,8 @@
  *
  * arithmetic = ns2 is that of Linux 2.6.22 in ns-2.35. Different from linux: it starts with the
  * first ACK, whose sample it has: the window is rho segments from there on, and that ACK adds to
- * no larger one. Reno counts ACKs, and its slow start includes cwnd == ssthresh.
+ * no larger one. Where an ACK would add less than 1/128 the window stands. Reno counts ACKs, and
+ * its slow start includes cwnd == ssthresh.
  */
 #ifndef HYBLA_H
 #define HYBLA_H
@@ -146,7 +147,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	}
-	if (!growth && w->cwnd_cnt >= w->cwnd) {
+	if (!growth && p->arithmetic == HYBLA_LINUX && w->cwnd_cnt >= w->cwnd) {
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	}
