@@ -27,6 +27,11 @@
  *  - Outside the open state it is Reno.
  *  - rho^2 does not overflow here, as it does in the kernel at RTTs above 145 s. A connection
  *    that starts without a sample has rho from the first one, where the kernel stays at 1.
+ *
+ * arithmetic = ns2 is that of Linux 2.6.22 in ns-2.35. Different from linux: it starts with the
+ * first ACK, whose sample it has: the window is rho segments from there on, and that ACK adds to
+ * no larger one. Where an ACK would add less than 1/128 the window stands. Reno counts ACKs, and
+ * its slow start includes cwnd == ssthresh.
  */
 #ifndef HYBLA_H
 #define HYBLA_H
@@ -36,11 +41,11 @@
 #define hybla_PARAMS(P)                                                                \
 	P(rtt0_ms, 25, 1, 1, 10000, "",                                                \
 	  "RTT0, the RTT of the connection to be equal to; the paper")                 \
-	P(arithmetic, 0, 1, 0, 1, "paper|linux",                                       \
-	  "linux: that of the kernel; Linux 6.1")
+	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
+	  "linux: that of the kernel; ns2: that of Agent/TCP/Linux; Linux 6.1 and ns-2.35")
 #define hybla_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum hybla_arithmetic { HYBLA_PAPER, HYBLA_LINUX };
+enum hybla_arithmetic { HYBLA_PAPER, HYBLA_LINUX, HYBLA_NS2 };
 
 #define HYBLA_LINUX_CLAMP 65535U
 
@@ -96,18 +101,34 @@ static inline void hybla_linux_rho(struct hybla *ca, const struct hybla_params *
 	ca->srtt_min_us = srtt_us;
 }
 
+static inline void hybla_ns2_reno(struct cc_window *w)
+{
+	if (w->cwnd <= w->ssthresh) {
+		cc_grow(w, 1);
+	} else if (++w->cwnd_cnt >= w->cwnd) {
+		w->cwnd_cnt = 0;
+		cc_grow(w, 1);
+	}
+}
+
 static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_params *p,
 					  struct cc_window *w, const struct cc_ack *a)
 {
 	u32 slow_start = cc_in_slow_start(w);
+	u32 first = p->arithmetic == HYBLA_NS2 && a->srtt_us && !ca->srtt_min_us;
 	u64 growth;
 
 	if (a->srtt_us && (!ca->srtt_min_us || a->srtt_us < ca->srtt_min_us))
 		hybla_linux_rho(ca, p, a->srtt_us);
-	if (!cc_cwnd_limited(a))
+	if (first)
+		w->cwnd = ca->rho >> 3;
+	if (!cc_cwnd_limited(a) || (first && a->prior_in_flight < w->cwnd))
 		return;
 	if (ca->reno) {
-		cc_reno_growth(w, a->acked);
+		if (p->arithmetic == HYBLA_NS2)
+			hybla_ns2_reno(w);
+		else
+			cc_reno_growth(w, a->acked);
 		w->cwnd = cc_min(w->cwnd, HYBLA_LINUX_CLAMP);
 		return;
 	}
@@ -126,7 +147,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	}
-	if (!growth && w->cwnd_cnt >= w->cwnd) {
+	if (!growth && p->arithmetic == HYBLA_LINUX && w->cwnd_cnt >= w->cwnd) {
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	}
@@ -147,7 +168,7 @@ static inline void hybla_init(struct hybla *ca, const struct hybla_params *p, st
 static inline void hybla_cong_avoid(struct hybla *ca, const struct hybla_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == HYBLA_LINUX)
+	if (p->arithmetic != HYBLA_PAPER)
 		hybla_linux_cong_avoid(ca, p, w, a);
 	else if (cc_cwnd_limited(a))
 		hybla_paper_cong_avoid(ca, p, w, a);

@@ -28,9 +28,10 @@
  *  - A loss halves the window; when the repair is done, cwnd = ssthresh = BWE RTTmin, which may
  *    be more than cwnd. A timeout sets ssthresh to it, and RTTmin to the last RTT.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 in ns-2.35. Different from linux: RTTs are smoothed
- * ones. A loss sets cwnd and ssthresh to BWE RTTmin at once, too, a timeout keeps RTTmin. Slow
- * start and avoidance count ACKs; slow start includes cwnd == ssthresh.
+ * arithmetic = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which does not tell the module of
+ * the end of a repair or of a timeout: every loss leaves half, and BWE only sets the window that
+ * a repair must not go below, which here is the stack's. Slow start and avoidance count ACKs;
+ * slow start includes cwnd == ssthresh.
  */
 #ifndef WESTWOOD_H
 #define WESTWOOD_H
@@ -179,10 +180,7 @@ static inline void westwood_pkts_acked(struct westwood *ca, const struct westwoo
 {
 	(void)w;
 	westwood_sample(ca, p, a);
-	if (p->arithmetic == WESTWOOD_NS2)
-		ca->rtt_ms = a->srtt_us / 1000;
-	else
-		ca->rtt_ms = (u32)(((u64)a->rtt_us + 999) / 1000);
+	ca->rtt_ms = (u32)(((u64)a->rtt_us + 999) / 1000);
 }
 
 static inline void westwood_cong_avoid(struct westwood *ca, const struct westwood_params *p,
@@ -206,9 +204,7 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 {
 	u64 window;
 
-	if (p->arithmetic == WESTWOOD_NS2)
-		return westwood_linux_window(ca, w, a);
-	if (p->arithmetic == WESTWOOD_LINUX || !ca->bwe)
+	if (p->arithmetic != WESTWOOD_PAPER || !ca->bwe)
 		return cc_max(w->cwnd / 2, 2);
 	window = westwood_scale(ca->bwe, a->min_rtt_us);
 	return cc_max((u32)(window < w->cwnd ? window : w->cwnd), 2);
@@ -217,12 +213,12 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 static inline void westwood_cwnd_event(struct westwood *ca, const struct westwood_params *p,
 				       struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	if (p->arithmetic == WESTWOOD_PAPER)
+	if (p->arithmetic != WESTWOOD_LINUX)
 		return;
 	if (event == CC_COMPLETE_CWR) {
 		w->ssthresh = westwood_linux_window(ca, w, a);
 		w->cwnd = w->ssthresh;
-	} else if (event == CC_RTO && p->arithmetic == WESTWOOD_LINUX) {
+	} else if (event == CC_RTO) {
 		w->ssthresh = westwood_linux_window(ca, w, a);
 		ca->forget = 1;
 	}

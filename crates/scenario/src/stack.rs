@@ -145,15 +145,15 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Linux, "yeah", "arithmetic", "linux"),
     (Profile::Ns2, "yeah", "arithmetic", "ns2"),
     (Profile::Linux, "hybla", "arithmetic", "linux"),
-    (Profile::Ns2, "hybla", "arithmetic", "linux"),
+    (Profile::Ns2, "hybla", "arithmetic", "ns2"),
     (Profile::Linux, "westwood", "arithmetic", "linux"),
     (Profile::Ns2, "westwood", "arithmetic", "ns2"),
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
-/// retransmit. BIC, CUBIC, H-TCP and Veno had none; Westwood had its own.
-const MIN_CWND: [&str; 9] =
-    ["reno", "highspeed", "scalable", "hybla", "illinois", "compound", "yeah", "vegas", "lp"];
+/// retransmit, and Westwood, whose own was less still. BIC, CUBIC, H-TCP and Veno had none.
+const MIN_CWND: [&str; 10] =
+    ["reno", "highspeed", "scalable", "hybla", "illinois", "compound", "yeah", "vegas", "westwood", "lp"];
 
 impl Profile {
     fn name(self) -> &'static str {

@@ -40,7 +40,7 @@ class Hybla(Model):
 class HyblaLinux(Hybla):
     """As hybla.h describes the kernel."""
 
-    eighths, srtt, odd, count, open = 8, math.inf, 0, 0, True
+    eighths, srtt, odd, count, open, creeps = 8, math.inf, 0, 0, True, True
 
     def start(self, s):
         super().start(s)
@@ -65,7 +65,7 @@ class HyblaLinux(Hybla):
         if self.odd >= 128:
             self.odd, self.count = self.odd - 128, 0
             s.cwnd += 1
-        if step == 0 and self.count >= s.cwnd:
+        if self.creeps and step == 0 and self.count >= s.cwnd:
             self.count = 0
             s.cwnd += 1
         s.cwnd = min(s.cwnd, s.ssthresh if slow_start else s.cwnd, 65535)
@@ -86,6 +86,29 @@ class HyblaLinux(Hybla):
     def loss(self, s, timeout):
         self.count, self.open = 0, not timeout
         return max(s.cwnd // 2, 2)
+
+
+class HyblaNs2(HyblaLinux):
+    """Starts with the first ACK: a window of rho, which that ACK does not grow."""
+
+    creeps = False
+
+    def start(self, s):
+        Hybla.start(self, s)
+
+    def ack(self, s):
+        first = s.rtt and self.srtt == math.inf
+        super().ack(s)
+        if first:
+            s.cwnd, self.odd, self.count = self.eighths // 8, 0, 0
+
+    def reno(self, s):
+        if s.cwnd <= s.ssthresh:
+            s.cwnd += 1
+            return
+        self.count += 1
+        if self.count >= s.cwnd:
+            s.cwnd, self.count = s.cwnd + 1, 0
 
 
 CASES = [
@@ -152,6 +175,15 @@ CASES = [
             ("smaller RTTs count", at(1, 60), [acks(30, rtt_ms=n) for n in (200, 210, 150, 90, 99, 10)], {}),
             ("not limited", at(1, 60), [acks(30, limited=False, rtt_ms=50), acks(30)], {}),
             ("RTT0", at(1, 60), [acks(90), acks(90)], {"rtt0_ms": "60"}),
+        )
+    ],
+    *[
+        case(f"ns2: {what}", HyblaNs2, start, *steps, arithmetic="ns2")
+        for what, start, steps in (
+            ("slow start", at(2, 1000), [acks(1, rtt_ms=204)] * 5 + [acks(300, rtt_ms=204)]),
+            ("a loss", at(2, 60), [acks(1, rtt_ms=204), *[acks(90)] * 4, LOST, *[acks(50)] * 4]),
+            ("growth below 1/128", at(2, 300), [acks(1, rtt_ms=20), acks(1200, rtt_ms=20)]),
+            ("a timeout", at(2, 60), [acks(1), *[acks(90)] * 4, TIMEOUT, acks(40), acks(100, acked=2)]),
         )
     ],
 ]

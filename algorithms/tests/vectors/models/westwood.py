@@ -65,10 +65,7 @@ class WestwoodLinux(Westwood):
 
     def sample(self, s):
         self.estimate(s)
-        self.rtt = self.ms(s)
-
-    def ms(self, s):
-        return math.ceil(Fraction(s.rtt, 1000))
+        self.rtt = math.ceil(Fraction(s.rtt, 1000))
 
     def estimate(self, s):
         if self.seen == s.now:
@@ -102,12 +99,10 @@ class WestwoodLinux(Westwood):
         s.cwnd = s.ssthresh = self.window()
 
 
-class WestwoodNs2(WestwoodLinux):
-    def ms(self, s):
-        return s.rtt // 1000
+class WestwoodNs2(Westwood):
+    """Reno by ACKs: the estimate decides nothing."""
 
     def ack(self, s):
-        self.estimate(s)
         if s.limited and s.cwnd <= s.ssthresh:
             s.cwnd += 1
         elif s.limited:
@@ -117,7 +112,7 @@ class WestwoodNs2(WestwoodLinux):
 
     def loss(self, s, timeout):
         self.credit = 0
-        return self.window()
+        return max(s.cwnd // 2, 2)
 
 
 def courses(model, **params):
