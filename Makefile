@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo test lint bench format clean
+.PHONY: demo test lint bench docs format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; figures in demo/.
 demo: .venv/package
@@ -18,18 +18,22 @@ test: .venv/dev
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python papers
-	$(BIN)/ruff format --check python tests/python papers
+	$(BIN)/ruff check python tests/python papers docs/algorithms/generate.py
+	$(BIN)/ruff format --check python tests/python papers docs/algorithms/generate.py
 	$(BIN)/mypy
 
 # What a packet costs: packets/s, ns/packet, peak memory.
 bench:
 	cargo run --quiet --release -p cwnd-bench
 
+# The pages of the algorithms, from their headers.
+docs: .venv/package
+	$(BIN)/python docs/algorithms/generate.py
+
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python papers
-	$(BIN)/ruff format python tests/python papers
+	$(BIN)/ruff check --fix python tests/python papers docs/algorithms/generate.py
+	$(BIN)/ruff format python tests/python papers docs/algorithms/generate.py
 
 clean:
 	rm -rf target .venv demo
