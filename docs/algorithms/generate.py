@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROFILES = ("linux", "ns2")
 #: What else a page has: a file of the repository.
-MORE: dict[str, str] = {}
+MORE = {"agile": "papers/agile/combine.md"}
 
 
 def main() -> None:
