@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures test fuzz lint bench format clean
+.PHONY: demo figures docs test fuzz lint bench format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; figures in demo/.
 demo: .venv/package
@@ -22,8 +22,8 @@ test: .venv/dev
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python papers docs/figures
-	$(BIN)/ruff format --check python tests/python papers docs/figures
+	$(BIN)/ruff check python tests/python papers docs
+	$(BIN)/ruff format --check python tests/python papers docs
 	$(BIN)/mypy
 
 # Looks for bytes that break an algorithm, and texts that break the reader or the engine: a minute each.
@@ -40,10 +40,14 @@ fuzz:
 bench:
 	cargo run --quiet --release -p cwnd-bench
 
+# The pages of the algorithms, from their headers.
+docs: .venv/package
+	$(BIN)/python docs/algorithms/generate.py
+
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python papers docs/figures
-	$(BIN)/ruff format python tests/python papers docs/figures
+	$(BIN)/ruff check --fix python tests/python papers docs
+	$(BIN)/ruff format python tests/python papers docs
 
 clean:
 	rm -rf target .venv demo

@@ -232,6 +232,19 @@ impl Algorithm {
         [TEXTS[self.index]].into_iter().chain(SHARED_TEXTS)
     }
 
+    /// What the header says of the algorithm: its first comment after the licence, as text. Equations are
+    /// indented.
+    pub fn essay(&self) -> String {
+        let header = TEXTS[self.index];
+        let comment = header.split_once("\n/*\n").and_then(|(_, rest)| rest.split_once("\n */"));
+        let (comment, _) = comment.expect("a header begins with its licence and an essay");
+        let lines: Vec<&str> = comment
+            .lines()
+            .map(|line| line.strip_prefix(" * ").unwrap_or_else(|| line.trim_start_matches(" *")))
+            .collect();
+        lines.join("\n")
+    }
+
     pub fn defaults(&self) -> Params {
         Params(self.params.iter().map(|p| p.default).collect())
     }
@@ -276,6 +289,11 @@ impl Param {
         } else {
             Err(refuse())
         }
+    }
+
+    /// What it is, and where its default comes from.
+    pub fn meaning_and_source(&self) -> (&'static str, &'static str) {
+        self.doc.rsplit_once("; ").unwrap_or((self.doc, ""))
     }
 
     /// A stored value as a person would write it.

@@ -10,7 +10,7 @@ from cwnd._custom import CongestionControl
 from cwnd._cwnd import Error, __version__
 from cwnd._results import Results
 from cwnd._run import run
-from cwnd._scenario import Scenario, algorithms, dumbbell
+from cwnd._scenario import Scenario, algorithms, dumbbell, presets
 from cwnd._sweep import Progress, sweep
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "dumbbell",
+    "presets",
     "run",
     "sweep",
 ]

@@ -40,9 +40,18 @@ class CongestionControl(ABC):
     def pkts_acked(self, window: Window, ack: Ack) -> None:
         """An ACK carries an RTT sample: `ack.rtt_us` > 0."""
 
-    @abstractmethod
     def cong_avoid(self, window: Window, ack: Ack) -> None:
-        """`ack.acked` segments were acknowledged: grow `window.cwnd`."""
+        """An ACK moves the left edge, and `ack.acked` segments arrived: grow `window.cwnd`.
+
+        Not called during CWR and RECOVERY. A class has this hook or `cong_control`.
+        """
+
+    def cong_control(self, window: Window, ack: Ack) -> None:
+        """Every ACK, in every state: set `window.cwnd` and `window.pacing_rate`.
+
+        With this hook the stack does not call `cong_avoid`, and sets cwnd itself only at a timeout; ACKs have
+        samples of the delivery rate: `ack.rate_delivered` segments arrived in `ack.rate_interval_us`.
+        """
 
     @abstractmethod
     def ssthresh(self, window: Window, ack: Ack) -> int:

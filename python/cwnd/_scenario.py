@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import operator
 import os
@@ -26,18 +25,27 @@ _BYTES_MAX = 16 << 20
 
 
 class Param(TypedDict):
-    """A parameter of an algorithm. `accepted` is in words, `doc` its meaning with the source."""
+    """A parameter of an algorithm. `accepted` is in words, `source` where the default comes from."""
 
     name: str
     default: float | str
     accepted: str
-    doc: str
+    meaning: str
+    source: str
+
+
+class Setting(TypedDict):
+    """What a stack profile sets for one algorithm: parameters, and where its stack differs from its usual."""
+
+    params: dict[str, float | str]
+    stack: dict[str, Any]
 
 
 class Algorithm(TypedDict):
     """One algorithm of the registry.
 
-    `kind` is loss, delay, hybrid or model; `status` is published, rfc or reconstruction.
+    `kind` is loss, delay, hybrid or model; `status` is published, rfc or reconstruction. `essay` is what its
+    header says: idea, equations, differences from the paper. `profiles` has linux and ns2.
     """
 
     name: str
@@ -46,8 +54,20 @@ class Algorithm(TypedDict):
     paper: str
     kind: str
     status: str
+    essay: str
     state_bytes: int
     params: list[Param]
+    profiles: dict[str, Setting]
+
+
+class Preset(TypedDict):
+    """A name for an algorithm, `law`, together with a `recovery`. None: the stack's own."""
+
+    name: str
+    law: str
+    recovery: str | None
+    about: str
+    profiles: dict[str, Setting]
 
 
 def algorithms() -> list[Algorithm]:
@@ -56,9 +76,15 @@ def algorithms() -> list[Algorithm]:
     return listed
 
 
-def algorithm(name: str) -> Algorithm:
-    """The algorithm called `name`. The `Error` for an unknown one suggests the nearest."""
-    found: Algorithm = json.loads(_cwnd.algorithm(one_line(name)))
+def presets() -> list[Preset]:
+    """The names that papers use for an algorithm together with a recovery: tahoe, newreno and so on."""
+    listed: list[Preset] = json.loads(_cwnd.presets())
+    return listed
+
+
+def algorithm(name: str) -> Algorithm | Preset:
+    """The algorithm or preset called `name`. The `Error` for an unknown one suggests the nearest."""
+    found: Algorithm | Preset = json.loads(_cwnd.algorithm(one_line(name)))
     return found
 
 
@@ -171,6 +197,7 @@ def dumbbell(
     delay: Quantity = "100 ms",
     buffer: Quantity = "1 BDP",
     per: float | None = None,
+    ecn_threshold: Quantity | None = None,
     packet: Quantity | None = None,
     duration: Quantity | None = None,
     seed: int | None = None,
@@ -179,6 +206,9 @@ def dumbbell(
     stagger: Quantity | None = None,
     stop: Quantity | None = None,
     stop_stagger: Quantity | None = None,
+    app_rate: Quantity | None = None,
+    on: Quantity | None = None,
+    off: Quantity | None = None,
     access_rate: Quantity | None = None,
     access_delay: Quantity | None = None,
     access_buffer: Quantity | None = None,
@@ -197,15 +227,20 @@ def dumbbell(
         flows: Flows of each algorithm: one number, or one for each algorithm.
         rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200 or "2 BDP"
             or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
+        ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
+            unless `stack` says otherwise. Never, when left out.
         packet: Payload in bytes; 1448 with the linux stack, 1000 with ns2.
         duration: "100 s" when left out.
         seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
         start, stop: Of the first flow; the others of its algorithm start `stagger` later each and stop
             `stop_stagger` earlier each.
+        app_rate, on, off: The application writes at this rate, and by turns for `on` and not for `off`; when
+            left out, all there is at once and without pauses.
         access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
             the bottleneck's rate, no delay and no limit when left out.
         stack: "linux" or "ns2", or a table as in a scenario file.
-        recovery: "sack", "prr" or "rate-halving" instead of the stack's own.
+        recovery: "tahoe", "reno", "newreno", "sack", "fack", "prr" or "rate-halving" instead of the
+            stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
         name: What results call it; the algorithms' names when left out.
@@ -230,12 +265,13 @@ def dumbbell(
         "seed": seed,
         "repeat": repeat,
         "samples": samples,
-        "stack": stack if recovery is None else {**_table(stack), "recovery": recovery},
+        "stack": _stack(stack, recovery=recovery, ecn=ecn_threshold is not None),
         "dumbbell": {
             "rate": rate,
             "delay": delay,
             "buffer": buffer,
             "per": per,
+            "ecn_threshold": ecn_threshold,
             "access": {"rate": access_rate, "delay": access_delay, "buffer": access_buffer},
         },
         "flows": [
@@ -247,6 +283,9 @@ def dumbbell(
                 "stop": stop,
                 "stop_stagger": stop_stagger,
                 "packet": packet,
+                "app_rate": app_rate,
+                "on": on,
+                "off": off,
             }
             for named, count in zip(names, counts, strict=True)
         ],
@@ -278,8 +317,16 @@ def _param(key: str) -> str:
     return f"params[{key!r}]"
 
 
-def _table(stack: str | Mapping[str, Any]) -> dict[str, Any]:
-    return {"profile": stack} if isinstance(stack, str) else dict(stack)
+def _stack(stack: str | Mapping[str, Any], *, recovery: str | None, ecn: bool) -> str | dict[str, Any]:
+    """`stack` with these in it."""
+    if recovery is None and not ecn:
+        return stack if isinstance(stack, str) else dict(stack)
+    table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(stack)
+    if ecn:
+        table.setdefault("ecn", True)
+    if recovery is not None:
+        table["recovery"] = recovery
+    return table
 
 
 def _argument(key: str) -> str:
@@ -294,9 +341,13 @@ def _argument(key: str) -> str:
 def _usable(cca: type[CongestionControl]) -> type[CongestionControl]:
     if not (isinstance(cca, type) and issubclass(cca, CongestionControl)):
         raise TypeError(f"an algorithm is a name or a subclass of cwnd.CongestionControl, not {cca!r}")
-    if inspect.isabstract(cca):
-        missing = ", ".join(sorted(cca.__abstractmethods__))
-        raise error(cca.__name__, f"without {missing}; cong_avoid and ssthresh are needed")
+    missing = sorted(cca.__abstractmethods__)
+    base = CongestionControl
+    if cca.cong_avoid is base.cong_avoid and cca.cong_control is base.cong_control:
+        missing.insert(0, "cong_avoid")
+    if missing:
+        needed = "ssthresh and one of cong_avoid and cong_control are needed"
+        raise error(cca.__name__, f"without {' and '.join(missing)}; {needed}")
     return cca
 
 

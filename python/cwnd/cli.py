@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from cwnd import CongestionControl, Error, Results, Scenario, __version__, _sweep, algorithms, dumbbell, run
+from cwnd import (
+    CongestionControl,
+    Error,
+    Results,
+    Scenario,
+    __version__,
+    _sweep,
+    algorithms,
+    dumbbell,
+    presets,
+    run,
+)
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import digits, estimate, exponent, rate, shared_facts
 from cwnd._results import check_target, read_manifest, write_figure
@@ -37,6 +48,7 @@ _SCENARIO_FLAGS = {
     "delay": ("TIME", "Of the bottleneck, one way, such as 10ms.  [100ms]"),
     "buffer": ("SIZE", "Of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
     "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
+    "ecn_threshold": ("PACKETS", "Queue of the bottleneck above which it marks; ECN on.  [never]"),
     "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
     "duration": ("TIME", "Simulated time.  [100s]"),
     "seed": ("N", "Of the first repetition; the others count up.  [1]"),
@@ -48,20 +60,25 @@ _SCENARIO_FLAGS = {
     "stagger": ("TIME", "Each flow starts that much after the one before.  [0s]"),
     "stop": ("TIME", "When the first flow stops.  [the end]"),
     "stop_stagger": ("TIME", "Each flow stops that much before the one before.  [0s]"),
+    "app_rate": ("RATE", "Of payload that each application writes.  [all at once]"),
+    "on": ("TIME", "Each application writes for so long,"),
+    "off": ("TIME", "pauses for so long, and so on.  [no pauses]"),
     "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
-    "recovery": ("NAME", "sack, prr or rate-halving.  [the stack's]"),
+    "recovery": ("NAME", "tahoe, reno, newreno, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
 }
 
 #: Flags whose value is a number to TOML.
-_NUMBERS = {"flows", "per", "seed", "repeat", "samples"}
+_NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not say a scenario.
 _OTHER_FLAGS = {"cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin"}
 
 
 def _flag(name: str) -> str:
-    return {"ccas": "--cca", "params": "--param"}.get(name, "--" + name.replace("_", "-"))
+    # --on is where to run.
+    special = {"ccas": "--cca", "params": "--param", "on": "--app-on", "off": "--app-off"}
+    return special.get(name, "--" + name.replace("_", "-"))
 
 
 def _scenario_flags(command: _Command) -> _Command:
@@ -298,31 +315,68 @@ def _gate_command(baseline: str, candidate: str, metric: str, margin: str) -> No
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _algorithms(name: str | None, as_json: bool) -> None:
-    """List the algorithms, or tell one in full: its parameters, defaults and sources."""
-    told = algorithms() if name is None else algorithm(name)
+    """List the algorithms and presets, or tell one in full: the idea, its parameters and their sources."""
+    if name is None:
+        if as_json:
+            click.echo(json.dumps({"algorithms": algorithms(), "presets": presets()}, indent=2))
+            return
+        _print_algorithms()
+        return
+    told: dict[str, Any] = {**algorithm(name)}
     if as_json:
         click.echo(json.dumps(told, indent=2))
         return
     console = _console()
-    if name is None:
-        table = _table("name", "title", ">year", "kind", "status", "paper")
-        for each in algorithms():
-            table.add_row(
-                each["name"], each["title"], str(each["year"]), each["kind"], each["status"], each["paper"]
-            )
-        console.print(table)
-        return
-    one = algorithm(name)
-    console.print(
-        f"[bold]{one['name']}[/]: {one['title']} ({one['year']}), {one['kind']}, {one['status']}",
-        highlight=False,
-    )
-    console.print(one["paper"], highlight=False, markup=False)
-    if one["params"]:
-        table = _table("parameter", ">default", "accepted", "meaning")
-        for param in one["params"]:
-            table.add_row(param["name"], str(param["default"]), param["accepted"], param["doc"])
-        console.print(table)
+    if "law" in told:
+        recovery = told["recovery"] or "the stack's"
+        console.print(f"[bold]{told['name']}[/]: {told['about']}", highlight=False)
+        console.print(f"law {told['law']}, recovery {recovery}", highlight=False, markup=False)
+    else:
+        console.print(
+            f"[bold]{told['name']}[/]: {told['title']} ({told['year']}), {told['kind']}, "
+            f"{_status(told['status'])}",
+            highlight=False,
+        )
+        console.print(f"{told['paper']}; {told['state_bytes']} bytes of state", highlight=False, markup=False)
+        click.echo(f"\n{told['essay']}\n")
+    if told.get("params"):
+        table = _table("parameter", ">default", "accepted", "meaning", "source")
+        for param in told["params"]:
+            table.add_row(*(str(param[key]) for key in ("name", "default", "accepted", "meaning", "source")))
+        console.print(table, markup=False)
+    for profile, setting in told["profiles"].items():
+        listed = [f"{key} = {value}" for key, value in setting["params"].items()]
+        listed += [_stack_key(key, value) for key, value in setting["stack"].items()]
+        console.print(f"stack {profile} sets {', '.join(listed) or 'nothing'}", highlight=False, markup=False)
+
+
+def _print_algorithms() -> None:
+    table = _table("name", ">year", "title", "kind", "status", "paper")
+    for each in algorithms():
+        status = _status(each["status"])
+        table.add_row(each["name"], str(each["year"]), each["title"], each["kind"], status, each["paper"])
+    named = _table("preset", "law", "recovery", "what it is")
+    for preset in presets():
+        recovery = preset["recovery"] or "the stack's"
+        named.add_row(preset["name"], preset["law"], recovery, preset["about"])
+    console = _console()
+    console.print(table)
+    console.print(named)
+
+
+def _status(status: str) -> str:
+    """With the mark of those whose paper leaves something out that is ours."""
+    return f"[yellow]{status}[/]" if status == "reconstruction" else status
+
+
+def _stack_key(field: str, value: Any) -> str:
+    """A field of a stack as a scenario would say it."""
+    key, _, unit = field.rpartition("_")
+    if unit == "ns":
+        return f"{key} = {digits(value / 1e9)} s"
+    if unit in ("pkts", "bytes"):
+        return f"{key} = {'unlimited' if value is None else value}"
+    return f"{field} = {str(value).lower()}"
 
 
 def main() -> NoReturn:
@@ -662,6 +716,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
         ">buffer BDP",
         ">buffer ms",
         ">PER",
+        ">ECN above",
         title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}",
     )
     for link in told["links"]:
@@ -674,24 +729,35 @@ def _print_scenario(told: dict[str, Any]) -> None:
             digits(link["buffer_bdp"]),
             digits(link["buffer_ms"]),
             exponent(link["per"]),
+            "" if link["ecn_threshold_pkts"] is None else str(link["ecn_threshold_pkts"]),
         )
     console.print(links)
     flows = _table(
-        ">flow", "cca", "start s", "stop s", ">packet bytes", ">RTT ms", ">BDP packets", "bottleneck", "stack"
+        ">flow",
+        "cca",
+        "start s",
+        "stop s",
+        ">packet bytes",
+        ">RTT ms",
+        ">BDP packets",
+        "bottleneck",
+        "application",
+        "stack",
     )
     for group in told["flows"]:
         first, last = group["first"], group["first"] + group["count"] - 1
         stack = group["stack"]
         flows.add_row(
             str(first) if first == last else f"{first}..{last}",
-            group["cca"]["name"],
+            _named(group["cca"]),
             _span(group["start_s"]),
             _span(group["stop_s"]),
             f"{group['payload_bytes']} + {group['packet_bytes'] - group['payload_bytes']}",
             digits(group["rtt_ms"]),
             digits(group["bdp_pkts"]),
             group["bottleneck"],
-            f"{stack['profile']}, {stack['recovery']}",
+            _application(group),
+            f"{stack['profile']}, {stack['recovery']}" + ", ECN" * stack["ecn"],
         )
     console.print(flows)
     for group in {json.dumps(group["cca"]): group["cca"] for group in told["flows"]}.values():
@@ -699,6 +765,21 @@ def _print_scenario(told: dict[str, Any]) -> None:
         if params:
             listed = ", ".join(f"{name} = {value}" for name, value in params)
             console.print(f"{group['name']}: {listed}", highlight=False, markup=False)
+
+
+def _named(cca: dict[str, Any]) -> str:
+    """The algorithm, and its law if the name is a preset's."""
+    name: str = cca["name"]
+    return name if name == cca["law"] else f"{name} ({cca['law']})"
+
+
+def _application(group: dict[str, Any]) -> str:
+    """What the application of a flow writes."""
+    told = [] if group["app_rate_bps"] is None else [rate(group["app_rate_bps"])]
+    if group["on_off_s"] is not None:
+        on, off = map(digits, group["on_off_s"])
+        told.append(f"{on} s on, {off} s off")
+    return ", ".join(told) or "unlimited"
 
 
 def _span(ends: list[float]) -> str:

@@ -15,6 +15,7 @@ import pytest
 import cwnd
 from conftest import FILE, SMALL
 
+HEADERS = Path(__file__).parents[2] / "algorithms"
 RESULT_KEYS = ["scenario", "runs", "summary", "engine"]
 FLOW_KEYS = [
     "flow",
@@ -215,7 +216,53 @@ def test_algorithms_lists_the_registry_with_parameters() -> None:
     assert {"reno", "cubic", "elastic"} <= set(listed)
     beta = next(param for param in listed["cubic"]["params"] if param["name"] == "beta")
     assert isinstance(beta["default"], float)
-    assert beta["accepted"] and beta["doc"]
+    assert beta["accepted"] == "0.5 to 0.9893"
+    assert beta["meaning"] and beta["source"] == "RFC 9438, 4.6"
+    assert listed["cubic"]["profiles"]["ns2"] == {
+        "params": {"arithmetic": "ns2", "beta": 0.7998},
+        "stack": {},
+    }
+    assert listed["reno"]["profiles"]["ns2"]["stack"] == {"restart_at_half_ssthresh": True}
+
+
+def test_an_essay_is_the_text_of_the_header() -> None:
+    for algorithm in cwnd.algorithms():
+        header = (HEADERS / f"{algorithm['name'].replace('-', '_')}.h").read_text().splitlines()
+        first = next(line for line in header[1:] if line not in ("/*", " *"))
+        essay = algorithm["essay"].splitlines()
+        assert first == f" * {essay[0]}"
+        assert not any(line.startswith((" *", "/*", "#")) for line in essay)
+        assert all(f" * {line}" in header for line in essay if line)
+
+
+def test_presets_name_a_law_of_the_registry_and_a_recovery() -> None:
+    listed = {preset["name"]: preset for preset in cwnd.presets()}
+    assert set(listed) == {"tahoe", "newreno", "sack", "fack", "linux"}
+    assert (listed["newreno"]["law"], listed["newreno"]["recovery"]) == ("reno", "newreno")
+    assert listed["linux"]["recovery"] is None
+
+
+@pytest.mark.parametrize("recovery", ["tahoe", "reno", "newreno", "sack", "fack", "prr", "rate-halving"])
+def test_every_recovery_is_an_argument(recovery: str) -> None:
+    assert cwnd.dumbbell("reno", recovery=recovery).to_dict()["flows"][0]["stack"]["recovery"] == recovery
+
+
+def test_an_application_that_writes_and_pauses_sends_no_more_than_it_writes() -> None:
+    # 4 Mbps for half of the time, on a path of 10 Mbps.
+    scenario = cwnd.dumbbell("reno", **{**SMALL, "duration": "20 s"}, app_rate="4 Mbps", on="1 s", off="1 s")
+    assert cwnd.run(scenario).flows["goodput_mbps"][0] == pytest.approx(2, rel=0.05)
+
+
+def test_a_threshold_marks_instead_of_a_full_queue_that_drops() -> None:
+    question = {**SMALL, "duration": "20 s", "buffer": 200}
+    dropping, marking = (
+        cwnd.run(cwnd.dumbbell("reno", **question, ecn_threshold=threshold)) for threshold in (None, 20)
+    )
+    assert dropping.links["dropped_pkts"].sum() > 0
+    late = cwnd.dumbbell("reno", **SMALL, ecn_threshold=20, stack={"ecn": False})
+    assert late.to_dict()["flows"][0]["stack"]["ecn"] is False
+    assert marking.links["dropped_pkts"].sum() == 0
+    assert marking.links["mean_queue_pkts"].max() < 20 < dropping.links["mean_queue_pkts"].max()
 
 
 def test_progress_grows_to_one() -> None:

@@ -124,10 +124,36 @@ def test_show_tells_rtt_and_bdp(cwnd_command: Command) -> None:
 def test_algorithms_are_listed_and_told_in_full(cwnd_command: Command) -> None:
     listed = cwnd_command("algorithms").stdout
     assert all(algorithm["name"] in listed for algorithm in cwnd.algorithms())
-    assert json.loads(cwnd_command("algorithms", "--json").stdout) == cwnd.algorithms()
+    assert all(preset["name"] in listed for preset in cwnd.presets())
+    for algorithm in cwnd.algorithms():
+        (line,) = (line for line in listed.splitlines() if line.split()[:1] == [algorithm["name"]])
+        assert ("reconstruction" in line) == (algorithm["status"] == "reconstruction")
+    both = {"algorithms": cwnd.algorithms(), "presets": cwnd.presets()}
+    assert json.loads(cwnd_command("algorithms", "--json").stdout) == both
     told = cwnd_command("algorithms", "cubic").stdout
-    assert "beta" in told and "RFC 9438" in told
+    assert "beta" in told and "RFC 9438, 4.6" in told
+    assert "  W(t)   = C (t - K)^3 + Wmax" in told
+    assert "stack ns2 sets arithmetic = ns2, beta = 0.7998" in told
     assert json.loads(cwnd_command("algorithms", "cubic", "--json").stdout)["name"] == "cubic"
+
+
+def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: Command) -> None:
+    told = cwnd_command("algorithms", "fack").stdout
+    assert "law reno, recovery fack" in told
+    # The base agents of ns-2 have a window_ of 20 and a maxrto_ of 60 s.
+    assert "receive_window = 20" in told and "max_rto = 60 s" in told and "restart_at_one = true" in told
+    assert json.loads(cwnd_command("algorithms", "fack", "--json").stdout)["law"] == "reno"
+
+
+def test_show_tells_the_application_the_marks_and_the_preset(cwnd_command: Command) -> None:
+    flags = ("--app-rate", "10Mbps", "--app-on", "1s", "--app-off", "500ms", "--ecn-threshold", "20")
+    done = cwnd_command("show", "--cca", "newreno", "--stack", "ns2", *flags)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "10 Mbps, 1 s on, 0.5 s off" in done.stdout
+    assert "newreno (reno)" in done.stdout
+    assert "ns2, newreno, ECN" in done.stdout
+    (bottleneck,) = (line for line in done.stdout.splitlines() if "bottleneck " in line and " 20 " in line)
+    assert bottleneck.split()[-1] == "20"
 
 
 def test_version_and_help_are_told(cwnd_command: Command) -> None:

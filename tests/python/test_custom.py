@@ -44,7 +44,10 @@ def test_the_same_law_in_python_and_in_c_has_the_same_windows(stack: str) -> Non
     question["stack"] = {"profile": stack, "restart_at_half_ssthresh": False}
     python, c = (cwnd.run(cwnd.dumbbell(cca, name="x", **question)) for cca in (Reno, "reno"))
     python_json, c_json = (json.loads(r.to_json().replace('"Reno"', '"reno"')) for r in (python, c))
-    python_json.pop("engine"), c_json.pop("engine")
+    for told in (python_json, c_json):
+        told.pop("engine")
+        for flow in told["scenario"]["flows"]:
+            flow["cca"].pop("params")  # the registry's reno has one
     assert python_json == c_json
     assert python.samples.drop("cca").equals(c.samples.drop("cca"))
     assert c.samples.height > 300
@@ -89,6 +92,51 @@ def test_every_hook_is_called_with_the_window_and_the_ack() -> None:
     assert "acked=" in repr(ack)
     with pytest.raises(AttributeError):
         ack.acked = 5
+
+
+def test_cong_control_sets_window_and_rate_at_every_ack() -> None:
+    seen: dict[str, Any] = {"states": set(), "rates": [], "limited": set()}
+
+    class Paced(cwnd.CongestionControl):
+        """A fixed rate of 5 Mbit/s of payload; the headers of a packet are 66 bytes."""
+
+        def cong_control(self, window: Any, ack: Any) -> None:
+            window.cwnd, window.pacing_rate = 100, 666_250
+            seen["states"].add(ack.state)
+            seen["limited"].add(ack.rate_app_limited)
+            if ack.rate_interval_us:
+                assert ack.rate_prior_delivered + ack.rate_delivered == ack.delivered
+                seen["rates"].append(8 * ack.mss * ack.rate_delivered / ack.rate_interval_us)
+
+        def cong_avoid(self, window: Any, ack: Any) -> None:
+            raise AssertionError("cong_control takes its place")
+
+        def ssthresh(self, window: Any, ack: Any) -> int:
+            return 2
+
+    results = run_small(Paced, per=1e-2, packet=1000, duration="10 s")
+    # What is lost is sent once more.
+    assert results.flows["goodput_mbps"][0] == pytest.approx(5 * 0.99, rel=0.02)
+    assert {Paced.OPEN, Paced.RECOVERY} <= seen["states"]
+    rates = sorted(seen["rates"])
+    assert rates[len(rates) // 2] == pytest.approx(5, rel=0.02)
+    assert seen["limited"] == {False}
+
+
+def test_the_application_s_limit_shows_in_the_rate_samples() -> None:
+    limited = set()
+
+    class Watching(cwnd.CongestionControl):
+        def cong_control(self, window: Any, ack: Any) -> None:
+            window.cwnd = 100
+            limited.add(ack.rate_app_limited)
+            assert "rate_delivered=" in repr(ack)
+
+        def ssthresh(self, window: Any, ack: Any) -> int:
+            return 2
+
+    run_small(Watching, app_rate="1 Mbps")
+    assert True in limited
 
 
 def test_an_exception_in_a_hook_stops_the_run_with_its_own_traceback() -> None:
@@ -160,8 +208,14 @@ def test_a_class_without_a_needed_hook_is_refused_before_it_runs() -> None:
     class Half(cwnd.CongestionControl):
         def cong_avoid(self, window: Any, ack: Any) -> None: ...
 
+    class Other(cwnd.CongestionControl):
+        def ssthresh(self, window: Any, ack: Any) -> int:
+            return 2
+
     with pytest.raises(cwnd.Error, match="Half: without ssthresh"):
         cwnd.dumbbell(Half)  # type: ignore[type-abstract]
+    with pytest.raises(cwnd.Error, match=r"Other: without cong_avoid; .* one of cong_avoid and cong_control"):
+        cwnd.dumbbell(Other)
 
 
 def test_a_class_of_another_kind_is_refused() -> None:

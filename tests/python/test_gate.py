@@ -92,9 +92,10 @@ def test_of_loss_and_rtt_less_is_better(baseline: cwnd.Results) -> None:
     longer, shorter = table(delay="24 ms"), table(delay="16 ms")
     assert not any(verdict.ok for verdict in gate(baseline, longer, "rtt"))
     assert all(verdict.ok for verdict in gate(baseline, shorter, "rtt"))
-    reno = table(ccas="reno")  # backs off further: fewer losses
-    assert all(verdict.ok for verdict in gate(baseline, reno, "loss"))
-    assert not any(verdict.ok for verdict in gate(reno, baseline, "loss"))
+    # Reno backs off further: fewer losses. HyStart would leave slow start before its one great loss.
+    cubic, reno = table(params={"hystart": "off"}), table(ccas="reno")
+    assert all(verdict.ok for verdict in gate(cubic, reno, "loss"))
+    assert not any(verdict.ok for verdict in gate(reno, cubic, "loss"))
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.3])
@@ -192,7 +193,8 @@ def test_holms_correction_keeps_noise_among_many_points_from_being_called_worse(
 
 def test_what_one_seed_shows_is_undecided_unless_nothing_changed() -> None:
     verdicts = gate(table(repeat=1), table(repeat=1, ccas="reno"))
-    assert [verdict.ok for verdict in verdicts] == [False, False, True, False]
+    # With a buffer of 50 both fill the link.
+    assert [verdict.ok for verdict in verdicts] == [False, False, True, True]
     assert verdicts[0].line.endswith("; needs more than one seed")
 
 
@@ -222,7 +224,7 @@ def test_there_is_a_line_per_point_in_columns(baseline: cwnd.Results) -> None:
     )
     assert len({line.index("throughput") for line in lines}) == 1
     noisy = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.5 Mbps"))
-    assert noisy[1].line.startswith("undecided buffer 50, PER 0.01: throughput  -2.5 % [-4.2, -0.7] of ")
+    assert noisy[1].line.startswith("undecided buffer 50, PER 0.01: throughput  -0.4 % [-2.8, +2.1] of ")
     assert " margin 2 %; needs about " in noisy[1].line
     assert noisy[1].line.endswith(" more seeds")
     assert not any("\n" in line for line in lines)

@@ -269,14 +269,14 @@ def test_a_shard_waits_for_the_others(file: Path, tmp_path: Path, cwnd_command: 
 def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:
     base = SWEEP[: SWEEP.index("[sweep]")].replace("2 s", "5 s").replace("repeat = 3", "")
     grid: Any = {"dumbbell.per": [0, 1e-2]}
-    swept = cwnd.sweep(base, grid=grid, until="ci=0.5%", out=tmp_path / "out")
+    swept = cwnd.sweep(base, grid=grid, until="ci=1%", out=tmp_path / "out")
     quiet, lossy = (
         swept.summary.filter(scenario=one["name"], metric="throughput_mbps").row(0, named=True)
         for one in swept.scenarios
     )
     assert quiet["n"] == 4  # without loss all runs are the same
     assert 4 < lossy["n"] < 100
-    assert lossy["ci95_high"] - lossy["mean"] < 0.005 * lossy["mean"]
+    assert lossy["ci95_high"] - lossy["mean"] < 0.01 * lossy["mean"]
     few = cwnd.sweep(base, grid=grid, until=0.0001, max_seeds=6)
     assert [few.flows.filter(scenario=one["name"])["seed"].n_unique() for one in few.scenarios] == [4, 6]
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{answer_scenario, read};
 use cwnd_engine::results::{FlowResult, Run};
-use cwnd_scenario::{Handshake, Flow, Link, Samples, Scenario};
+use cwnd_scenario::{Flow, Handshake, Link, Samples, Scenario};
 use proptest::prelude::*;
 use rayon::prelude::*;
 

@@ -1,9 +1,10 @@
-//! The registry as JSON.
+//! The registry and the presets as JSON.
 
 use crate::Error;
 use cwnd_algorithms::{Algorithm, Param};
+use cwnd_scenario::{Named, PRESETS, Preset, Setting};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The registry in its order, as a JSON list.
 #[pyfunction]
@@ -11,12 +12,19 @@ pub fn algorithms() -> String {
     cwnd_algorithms::all().iter().map(describe).collect::<Value>().to_string()
 }
 
-/// One algorithm of the registry, as a JSON object. The error suggests the nearest name.
+/// The presets, as a JSON list.
+#[pyfunction]
+pub fn presets() -> String {
+    PRESETS.iter().map(describe_preset).collect::<Value>().to_string()
+}
+
+/// One algorithm of the registry or one preset, as a JSON object. The error suggests the nearest name.
 #[pyfunction]
 pub fn algorithm(name: &str) -> PyResult<String> {
-    match cwnd_algorithms::find(name) {
-        Ok(found) => Ok(describe(&found).to_string()),
-        Err(unknown) => Err(Error::new_err(unknown.to_string())),
+    match cwnd_scenario::named(name) {
+        Ok(Named::Algorithm(found)) => Ok(describe(&found).to_string()),
+        Ok(Named::Preset(found)) => Ok(describe_preset(found).to_string()),
+        Err(unknown) => Err(Error::new_err(unknown)),
     }
 }
 
@@ -28,22 +36,63 @@ fn describe(algorithm: &Algorithm) -> Value {
         "paper": algorithm.paper,
         "kind": algorithm.kind,
         "status": algorithm.status,
+        "essay": algorithm.essay(),
         "state_bytes": algorithm.state_bytes,
         "params": algorithm.params.iter().map(describe_param).collect::<Value>(),
+        "profiles": profiles(&algorithm.name, algorithm),
+    })
+}
+
+fn describe_preset(preset: &Preset) -> Value {
+    let law = cwnd_algorithms::find(preset.law).expect("a preset's law is in the registry");
+    json!({
+        "name": preset.name,
+        "law": preset.law,
+        "recovery": preset.recovery,
+        "about": preset.about,
+        "profiles": profiles(preset.name, &law),
     })
 }
 
 fn describe_param(param: &Param) -> Value {
+    let (meaning, source) = param.meaning_and_source();
     json!({
         "name": param.name,
         "default": written(param, param.default),
         "accepted": param.accepted(),
-        "doc": param.doc,
+        "meaning": meaning,
+        "source": source,
     })
+}
+
+/// What each profile sets: parameters, and where its stack differs from its usual one.
+fn profiles(name: &str, law: &Algorithm) -> Value {
+    let told = |setting: Setting| {
+        let mut values = law.defaults();
+        for (param, value) in &setting.params {
+            law.set(&mut values, param, value).expect("a profile's parameters are the algorithm's");
+        }
+        let set = |param: &str| setting.params.iter().any(|(name, _)| *name == param);
+        let shown = law.show(&values).into_iter().zip(&law.params).filter(|((name, _), _)| set(name));
+        let params: Map<String, Value> =
+            shown.map(|((name, text), param)| (name.to_owned(), number_or_text(param, text))).collect();
+        let fields = |stack| match serde_json::to_value(stack) {
+            Ok(Value::Object(fields)) => fields,
+            _ => unreachable!("a stack is an object without odd keys"),
+        };
+        let usual = fields(&setting.usual);
+        let stack: Map<String, Value> =
+            fields(&setting.stack).into_iter().filter(|(key, value)| usual[key] != *value).collect();
+        (setting.profile.to_owned(), json!({"params": params, "stack": stack}))
+    };
+    cwnd_scenario::settings(name).into_iter().map(told).collect::<Map<_, _>>().into()
 }
 
 /// A stored value as JSON: a number, or the name of a choice.
 fn written(param: &Param, stored: u32) -> Value {
-    let text = param.show(stored);
+    number_or_text(param, param.show(stored))
+}
+
+fn number_or_text(param: &Param, text: String) -> Value {
     if param.choices.is_empty() { text.parse().unwrap_or(Value::String(text)) } else { Value::String(text) }
 }

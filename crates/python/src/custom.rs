@@ -1,6 +1,6 @@
 //! A Python class as a congestion control algorithm.
 
-use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, State};
+use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, State};
 use cwnd_engine::Control;
 use cwnd_scenario::Cca;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -41,6 +41,7 @@ struct Hooks {
     init: Option<Py<PyAny>>,
     pkts_acked: Option<Py<PyAny>>,
     cong_avoid: Option<Py<PyAny>>,
+    cong_control: Option<Py<PyAny>>,
     ssthresh: Option<Py<PyAny>>,
     set_state: Option<Py<PyAny>>,
     cwnd_event: Option<Py<PyAny>>,
@@ -109,7 +110,7 @@ impl Window {
         Ok(())
     }
 
-    /// Bytes per second; 0: not paced.
+    /// Bytes per second on the wire; 0: not paced.
     #[getter]
     fn pacing_rate(&self) -> u64 {
         self.0.pacing_rate
@@ -144,6 +145,25 @@ impl Ack {
         self.0.delivered
     }
 
+    /// `delivered` when the newest segment that this ACK acknowledges was sent. The delivery rate sample is only
+    /// for algorithms with `cong_control`.
+    #[getter]
+    fn rate_prior_delivered(&self) -> u64 {
+        self.0.rate_prior_delivered
+    }
+
+    /// Segments that arrived in `rate_interval_us`.
+    #[getter]
+    fn rate_delivered(&self) -> u32 {
+        self.0.rate_delivered
+    }
+
+    /// Time that the delivery rate sample covers; 0: no sample.
+    #[getter]
+    fn rate_interval_us(&self) -> u32 {
+        self.0.rate_interval_us
+    }
+
     /// This ACK's RTT sample; 0: none.
     #[getter]
     fn rtt_us(&self) -> u32 {
@@ -162,7 +182,7 @@ impl Ack {
         self.0.min_rtt_us
     }
 
-    /// Segments newly acknowledged in order.
+    /// Segments that it newly tells to have arrived, in order or SACKed.
     #[getter]
     fn acked(&self) -> u32 {
         self.0.acked
@@ -192,6 +212,12 @@ impl Ack {
         self.0.snd_wnd
     }
 
+    /// Bytes of payload in a segment.
+    #[getter]
+    fn mss(&self) -> u32 {
+        self.0.mss
+    }
+
     /// OPEN, DISORDER, CWR, RECOVERY or LOSS.
     #[getter]
     fn state(&self) -> u8 {
@@ -216,13 +242,23 @@ impl Ack {
         self.0.flags & ECE != 0
     }
 
+    /// The application limited the sender while the delivery rate was sampled.
+    #[getter]
+    fn rate_app_limited(&self) -> bool {
+        self.0.flags & RATE_APP_LIMITED != 0
+    }
+
     fn __repr__(&self) -> String {
         let a = &self.0;
         format!(
-            "Ack(now_us={}, delivered={}, rtt_us={}, srtt_us={}, min_rtt_us={}, acked={}, lost={}, \
-             prior_in_flight={}, in_flight={}, snd_wnd={}, state={}, flags={})",
+            "Ack(now_us={}, delivered={}, rate_prior_delivered={}, rate_delivered={}, rate_interval_us={}, \
+             rtt_us={}, srtt_us={}, min_rtt_us={}, acked={}, lost={}, prior_in_flight={}, in_flight={}, \
+             snd_wnd={}, mss={}, state={}, flags={})",
             a.now_us,
             a.delivered,
+            a.rate_prior_delivered,
+            a.rate_delivered,
+            a.rate_interval_us,
             a.rtt_us,
             a.srtt_us,
             a.min_rtt_us,
@@ -231,6 +267,7 @@ impl Ack {
             a.prior_in_flight,
             a.in_flight,
             a.snd_wnd,
+            a.mss,
             a.state,
             a.flags
         )
@@ -350,6 +387,14 @@ impl CongestionControl for PythonControl {
         self.call("cong_avoid", &self.hooks.cong_avoid, (w, a), None, |_| Ok(()));
     }
 
+    fn has_cong_control(&self) -> bool {
+        self.hooks.cong_control.is_some()
+    }
+
+    fn cong_control(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
+        self.call("cong_control", &self.hooks.cong_control, (w, a), None, |_| Ok(()));
+    }
+
     fn ssthresh(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) -> u32 {
         let read = self.returned("ssthresh");
         self.call("ssthresh", &self.hooks.ssthresh, (w, a), None, read).unwrap_or((w.cwnd / 2).max(2))
@@ -386,6 +431,7 @@ fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<Window>)> {
         init: hook("init")?,
         pkts_acked: hook("pkts_acked")?,
         cong_avoid: hook("cong_avoid")?,
+        cong_control: hook("cong_control")?,
         ssthresh: hook("ssthresh")?,
         set_state: hook("set_state")?,
         cwnd_event: hook("cwnd_event")?,

@@ -20,7 +20,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::Error;
     #[pymodule_export]
-    use super::algorithms::{algorithm, algorithms};
+    use super::algorithms::{algorithm, algorithms, presets};
     #[pymodule_export]
     use super::custom::{Ack, Window};
     #[pymodule_export]

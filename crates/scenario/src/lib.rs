@@ -12,7 +12,7 @@ mod understood;
 mod units;
 
 pub use error::Error;
-pub use stack::{PRESETS, Preset};
+pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
 

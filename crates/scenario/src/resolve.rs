@@ -325,10 +325,9 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>
             .as_str()
             .ok_or_else(|| Refusal::new(format!("{} is not an algorithm", show(value)), CCA_EXAMPLE))?;
         let known = cwnd_algorithms::all();
-        let presets = stack::PRESETS.iter().map(|preset| preset.name);
         let names = || {
             let laws = known.iter().map(|a| a.name.as_str());
-            custom.iter().copied().chain(laws).chain(presets.clone())
+            custom.iter().copied().chain(laws).chain(stack::presets())
         };
         if names().any(|known| known == name) {
             Ok(name.to_owned())

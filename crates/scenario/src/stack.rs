@@ -1,9 +1,10 @@
 //! Profiles: what a TCP stack does unless the scenario says otherwise.
 
-use crate::error::{Error, Refusal, suggest};
+use crate::error::{Error, Refusal, quote, suggest};
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
 use crate::{Handshake, Recovery, Stack};
+use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
 const KEYS: [&str; 21] = [
@@ -95,6 +96,56 @@ pub const PRESETS: [Preset; 5] = [
 
 /// Algorithms that in ns-2.35 are agents of their own, and the recovery of those.
 const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-start", Recovery::Tahoe)];
+
+/// What a name of a scenario's `cca` means.
+pub enum Named {
+    Algorithm(Algorithm),
+    Preset(&'static Preset),
+}
+
+/// What a profile sets for an algorithm, or for a preset.
+pub struct Setting {
+    /// `linux` or `ns2`.
+    pub profile: &'static str,
+    /// Parameters other than their defaults.
+    pub params: Vec<(&'static str, &'static str)>,
+    pub stack: Stack,
+    /// The profile's stack for an algorithm for which it does nothing special.
+    pub usual: Stack,
+}
+
+/// The algorithm or the preset of this name. The error is one line that suggests the nearest.
+pub fn named(name: &str) -> Result<Named, String> {
+    if let Some(preset) = preset(name) {
+        return Ok(Named::Preset(preset));
+    }
+    let known = cwnd_algorithms::all();
+    match known.iter().find(|algorithm| algorithm.name == name) {
+        Some(found) => Ok(Named::Algorithm(found.clone())),
+        None => {
+            let names = known.iter().map(|algorithm| algorithm.name.as_str()).chain(presets());
+            Err(format!("unknown algorithm {}; {}", quote(name), suggest(name, names)))
+        }
+    }
+}
+
+/// What each profile sets for the algorithm or preset of this name.
+pub fn settings(name: &str) -> Vec<Setting> {
+    PROFILES
+        .iter()
+        .map(|profile| Setting {
+            profile: profile.name(),
+            params: profile.params(name).collect(),
+            stack: profile.stack(true, name),
+            usual: profile.stack(true, ""),
+        })
+        .collect()
+}
+
+/// The names of the presets.
+pub fn presets<'a>() -> impl Iterator<Item = &'a str> {
+    PRESETS.iter().map(|preset| preset.name)
+}
 
 fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)

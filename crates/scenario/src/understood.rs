@@ -32,6 +32,8 @@ pub struct LinkGroup {
     pub buffer_ms: Option<f64>,
     /// Probability that a packet is lost on the wire.
     pub per: f64,
+    /// Queue above which packets of flows with ECN are marked. None: never.
+    pub ecn_threshold_pkts: Option<u32>,
 }
 
 /// Flows in a row that differ in start and stop only.
@@ -48,6 +50,10 @@ pub struct FlowGroup {
     pub payload_bytes: u32,
     /// On the wire.
     pub packet_bytes: u32,
+    /// Of payload that the application writes. None: all there is at once.
+    pub app_rate_bps: Option<u64>,
+    /// The application writes for the first of these, pauses for the second, and so on. None: no pauses.
+    pub on_off_s: Option<[f64; 2]>,
     /// [`Scenario::rtt_ns`] in milliseconds.
     pub rtt_ms: f64,
     /// The slowest link of the path.
@@ -153,6 +159,7 @@ impl Scenario {
             buffer_bdp: of(link.buffer_pkts, &bdp_pkts),
             buffer_ms: of(link.buffer_pkts, &pkts_per_ms),
             per: link.per,
+            ecn_threshold_pkts: link.ecn_threshold_pkts,
         }
     }
 
@@ -164,6 +171,8 @@ impl Scenario {
             a.cca == b.cca
                 && a.stack == b.stack
                 && a.payload_bytes == b.payload_bytes
+                && a.app_rate_bps == b.app_rate_bps
+                && a.on_off_ns == b.on_off_ns
                 && a.return_delay_ns == b.return_delay_ns
                 && shape(a).eq(shape(b))
         };
@@ -181,6 +190,8 @@ impl Scenario {
             stop_s: [seconds(flow.stop_ns), seconds(end.stop_ns)],
             payload_bytes: flow.payload_bytes,
             packet_bytes: flow.packet_bytes(),
+            app_rate_bps: flow.app_rate_bps,
+            on_off_s: flow.on_off_ns.map(|(on, off)| [seconds(on), seconds(off)]),
             rtt_ms: self.rtt_ns(first) as f64 / 1e6,
             bottleneck: bottleneck.name.clone(),
             bdp_pkts: self.bdp_pkts(first),

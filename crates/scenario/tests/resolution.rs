@@ -364,6 +364,17 @@ fn a_description_tells_equal_flows_and_links_together() {
 }
 
 #[test]
+fn a_description_tells_applications_and_marks_apart() {
+    let flows = "[[flows]]\ncca = 'tahoe'\n[[flows]]\ncca = 'tahoe'\napp_rate = '10 Mbps'\non = '1 s'\noff = '500 ms'";
+    let d = read(&format!("{LINKS}ecn_threshold = 20\n{flows}")).describe();
+    let told: Vec<_> = d.flows.iter().map(|f| (f.first, f.count, f.app_rate_bps, f.on_off_s)).collect();
+    assert_eq!(told, [(0, 1, None, None), (1, 1, Some(10_000_000), Some([1.0, 0.5]))]);
+    assert_eq!((d.flows[0].cca.name.as_str(), d.flows[0].cca.law.as_str()), ("tahoe", "reno"));
+    let marks: Vec<_> = d.links.iter().map(|l| (l.name.as_str(), l.ecn_threshold_pkts)).collect();
+    assert_eq!(marks, [("access-0..1", None), ("bottleneck", Some(20)), ("exit-0..1", None)]);
+}
+
+#[test]
 fn without_delay_or_limit_a_buffer_has_no_bdps() {
     let d = read(&format!("{}[[flows]]\ncca = 'reno'", LINKS.replace("100 ms", "0 s"))).describe();
     assert_eq!((d.links[0].buffer_bdp, d.links[0].buffer_ms), (None, None));

@@ -1,0 +1,140 @@
+"""Writes the pages of the algorithms from their headers and the registry: `make docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cwnd
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PROFILES = ("linux", "ns2")
+#: What else a page has: a file of the repository.
+MORE = {"agile": "papers/agile/combine.md"}
+
+
+def main() -> None:
+    written = pages()
+    for path in HERE.glob("*.md"):
+        if path.name not in written:
+            path.unlink()
+    for name, text in written.items():
+        (HERE / name).write_text(text)
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its file name."""
+    found = {f"{each['name']}.md": page(each) for each in cwnd.algorithms()}
+    return {**found, "README.md": index()}
+
+
+def page(one: dict[str, Any]) -> str:
+    header = f"{one['name'].replace('-', '_')}.h"
+    facts = [
+        ["paper", one["paper"]],
+        ["year", one["year"]],
+        ["kind", one["kind"]],
+        ["status", one["status"]],
+        ["state", f"{one['state_bytes']} bytes"],
+        ["header", f"[algorithms/{header}](../../algorithms/{header})"],
+    ]
+    blocks = [f"# {one['title']}", table(["`" + one["name"] + "`", ""], facts), *essay(one["essay"])]
+    if one["params"]:
+        rows = [
+            [f"`{each['name']}`", each["default"], each["accepted"], each["meaning"], each["source"]]
+            for each in one["params"]
+        ]
+        blocks += ["## Parameters", table(["", "default", "accepted", "meaning", "source"], rows)]
+    blocks += ["## What the stack profiles set", profiles(one["profiles"])]
+    if one["name"] in MORE:
+        blocks.append((ROOT / MORE[one["name"]]).read_text().strip())
+    return "\n\n".join(blocks) + "\n"
+
+
+def index() -> str:
+    rows = [
+        [
+            f"[{one['name']}]({one['name']}.md)",
+            *(one[key] for key in ("year", "title", "kind", "status", "paper")),
+        ]
+        for one in cwnd.algorithms()
+    ]
+    presets = [
+        [
+            f"`{one['name']}`",
+            f"[{one['law']}]({one['law']}.md)",
+            one["recovery"] or "the stack's",
+            one["about"],
+        ]
+        for one in cwnd.presets()
+    ]
+    blocks = [
+        "# Algorithms",
+        "Each is one C header; its page is made of that header and of the registry (`make docs`). "
+        "`cwnd algorithms NAME` tells the same.",
+        table(["name", "year", "", "kind", "status", "paper"], rows),
+        "Kind says what it listens to: losses, delays, both (hybrid), or a model of the path. Status: as its "
+        "paper has it (published), as its RFC has it (rfc), or with something that its paper leaves out and "
+        "that is ours (reconstruction); the page says what.",
+        "## Presets",
+        "Names that papers use for an algorithm together with a recovery.",
+        table(["name", "algorithm", "recovery", ""], presets),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def profiles(settings: dict[str, dict[str, Any]]) -> str:
+    """What each profile sets, a row per key."""
+    told = {profile: {**settings[profile]["params"], **settings[profile]["stack"]} for profile in PROFILES}
+    keys = list(dict.fromkeys(key for profile in PROFILES for key in told[profile]))
+    if not keys:
+        return "Nothing: parameters and stack are the usual ones."
+    rows = [[f"`{key}`", *(told[profile].get(key, "") for profile in PROFILES)] for key in keys]
+    return table(["", *(f"`{profile}`" for profile in PROFILES)], rows)
+
+
+def essay(text: str) -> Iterator[str]:
+    """Blocks of Markdown: what is indented is an equation, unless it goes on with a list."""
+    for block in text.split("\n\n"):
+        kind, lines = "", []
+        for line in block.splitlines():
+            is_item = line.lstrip().startswith("- ")
+            if is_item or (kind == "list" and line.startswith(" ")):
+                new = "list"
+            else:
+                new = "code" if line.startswith("  ") else "text"
+            if lines and new != kind:
+                yield markdown(kind, lines)
+                lines = []
+            kind = new
+            lines.append(line)
+        if lines:
+            yield markdown(kind, lines)
+
+
+def markdown(kind: str, lines: list[str]) -> str:
+    if kind == "code":
+        return "\n".join(["```", *(line[2:] for line in lines), "```"])
+    lines = [line.translate({ord(c): f"\\{c}" for c in "*<"}) for line in lines]
+    if kind == "list":
+        lines = [line.lstrip() if line.lstrip().startswith("- ") else f"  {line.lstrip()}" for line in lines]
+    return "\n".join(lines)
+
+
+def table(heads: list[str], rows: Iterable[list[Any]]) -> str:
+    def line(cells: Iterable[Any]) -> str:
+        return "| " + " | ".join(cell(value) for value in cells) + " |"
+
+    return "\n".join([line(heads), "|" + "---|" * len(heads), *(line(row) for row in rows)])
+
+
+def cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()
