@@ -40,7 +40,8 @@ def main() -> None:
                 linewidth=0.8,
             )
             axes.set(title=cca, ylim=(0, 600), xlim=(0, 30))
-        figure.supxlabel("time in s", fontsize=9)
+        for axes in figure.axes[-2:]:
+            axes.set_xlabel("time in s")
         figure.supylabel("cwnd in packets", fontsize=9)
         thick, thin = (figure.axes[0].lines[i] for i in (0, 1))
         legend(figure, {"Linux 6.12": thick, "cwnd, profile linux": thin})
