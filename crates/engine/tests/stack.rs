@@ -240,6 +240,60 @@ fn one_or_two_sacked_segments_and_no_more_are_enough_for_a_retransmission() {
     }
 }
 
+/// RFC 9937, 20 of a burst of 40 lost: the third duplicate leaves fewer in flight than ssthresh, 40. While the left edge
+/// stands, as much is sent as arrives; when it moves, one more.
+#[test]
+fn below_ssthresh_prr_sends_what_arrives_and_one_more_when_the_left_edge_moves() {
+    let setup = Setup::new("{ name = 'overshoot', window = 40, after_loss = 40 }", "20", "recovery = 'prr'");
+    let before = setup.sent(DUP_3_US - 1).0;
+    assert_eq!(before, 62);
+    for ack in 0..18 {
+        assert_eq!(setup.sent(DUP_3_US + 1000 * ack).0, before + 1 + ack, "ACK {ack}");
+    }
+    let [stood, moved] = [REPAIRED_US - 1, REPAIRED_US].map(|at_us| setup.sent(at_us).0);
+    assert_eq!((stood, moved), (before + 20, before + 22));
+}
+
+/// Linux knows when it sent each segment.
+#[test]
+fn a_sack_gives_an_rtt_sample_to_prr_and_to_no_other() {
+    let samples = |recovery: &str| {
+        let (_, seen) = watch(&then_reno(21, "20", recovery).toml(REPAIRED_US - 1));
+        times_us(&seen, Hook::Acked).into_iter().filter(|at_us| *at_us > 41_066).collect::<Vec<_>>()
+    };
+    let duplicates = (1..=20).map(|j| 41_132 + 1000 * j).chain([63_198, 64_198]);
+    assert_eq!(samples("prr"), duplicates.collect::<Vec<_>>());
+    assert!(samples("sack").is_empty());
+}
+
+/// Segments leave 5 ms apart, from 5 ms on.
+#[test]
+fn a_delayed_ack_tells_the_timer_the_first_rtt_and_the_algorithm_the_last() {
+    let mut setup = Setup::new("'reno'", "'unlimited'", "quick_acks = 10");
+    setup.flow = APP_RATE.to_owned();
+    let (_, seen) = watch(&setup.toml(1_000_000).replace("ack_every = 1", "ack_every = 2"));
+    let acked: Vec<_> = seen.iter().filter(|seen| seen.hook == Hook::Acked).collect();
+    // Ten ACKs of one segment each, then every other segment has one.
+    let newest = (0..10).chain((11..).step_by(2));
+    let expected = newest.take(acked.len()).map(|k| 5000 * (k + 1) + RTT_US);
+    assert_eq!(times_us(&seen, Hook::Acked), expected.collect::<Vec<_>>());
+    assert!(rtts_are(&seen, RTT_US));
+    assert_eq!(u64::from(acked[9].ack.srtt_us), RTT_US);
+    assert_eq!(u64::from(acked[10].ack.srtt_us), RTT_US + 5000 / 8);
+    assert!(u64::from(acked[90].ack.srtt_us).abs_diff(RTT_US + 5000) < 2);
+}
+
+#[test]
+fn the_initial_window_opens_when_the_syn_is_acknowledged_at_once() {
+    let setup = then_reno(8, "20", "prr");
+    let toml = |at_us: u64| {
+        let stack = "ack_every = 2, quick_acks = 0, handshake = true";
+        setup.toml(at_us + 1).replace("ack_every = 1", stack)
+    };
+    let sent = [0, RTT_US - 1, RTT_US].map(|at_us| answer(&toml(at_us)).flows[0].sent_pkts);
+    assert_eq!(sent, [1, 1, 9]);
+}
+
 /// `window` segments at once, of which 2 arrive, and no more from the application.
 fn tail(window: u64, stack: &str) -> Setup {
     let mut setup = then_reno(window, "2", "prr");
