@@ -170,6 +170,10 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         "hybla" => (Growth::Any, Ssthresh::Cwnd),
         // The kernel's spends all the segments counted so far when alpha rises or the window falls.
         "illinois" if !paper => (Growth::Any, Ssthresh::Cwnd),
+        // That of ns-2's own agent begins at 1 and is the initial window an ACK later.
+        "vegas" if algorithm.show(params).contains(&("arithmetic", "agent".to_owned())) => {
+            (Growth::Any, Ssthresh::Cwnd)
+        }
         // The kernel's takes the estimated window even where it is above cwnd.
         "westwood" if !paper => (Growth::SlowStart, Ssthresh::Any),
         _ => (Growth::SlowStart, Ssthresh::Cwnd),

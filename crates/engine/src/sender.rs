@@ -37,6 +37,8 @@ pub struct Sender<C> {
     /// What few senders have, and the path of the others need not look for: `cong_control`, an application with
     /// limits, ECN, a handshake, no SACK.
     special: bool,
+    /// None of these but a handshake.
+    ordinary: bool,
     pub(crate) window: Window,
     pub(crate) ack: cwnd_algorithms::Ack,
     pub(crate) state: State,
@@ -52,6 +54,8 @@ pub struct Sender<C> {
     pub(crate) recovery_end: u64,
     /// The SYN has yet to be acknowledged.
     handshake: bool,
+    /// Data went with the SYN, which has yet to be acknowledged: its RTT is not that of a segment.
+    overlapped: bool,
     /// What may be in flight now; `window.cwnd` but in recovery.
     pub(crate) allowance: u64,
     reduction: Reduction,
@@ -138,15 +142,16 @@ impl<C: CongestionControl> Sender<C> {
             ..Default::default()
         };
         let controls = cc.has_cong_control();
+        let ordinary = !controls
+            && flow.app_rate_bps.is_none()
+            && flow.on_off_ns.is_none()
+            && !stack.ecn
+            && stack.recovery.uses_sack();
         let mut sender = Sender {
             cc,
             controls,
-            special: controls
-                || flow.app_rate_bps.is_some()
-                || flow.on_off_ns.is_some()
-                || stack.ecn
-                || stack.handshake == Handshake::First
-                || !stack.recovery.uses_sack(),
+            special: !ordinary || stack.handshake != Handshake::Off,
+            ordinary,
             window,
             ack,
             state: State::Open,
@@ -158,6 +163,7 @@ impl<C: CongestionControl> Sender<C> {
             board: Scoreboard::new(stack.detect_lost_retransmissions),
             recovery_end: 0,
             handshake: stack.handshake == Handshake::First,
+            overlapped: stack.handshake == Handshake::Overlapped,
             allowance: u64::from(stack.initial_window_pkts),
             reduction: Reduction::default(),
             plain: Default::default(),
@@ -415,6 +421,9 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             self.on_plain_ack(now, ack);
         }
+        // Once the connection stands, its handshake is nothing special.
+        self.overlapped = false;
+        self.special = !self.ordinary;
     }
 
     #[inline(always)]
@@ -461,6 +470,9 @@ impl<C: CongestionControl> Sender<C> {
                 self.ack.rtt_us = to_us(now - ack.sent_ns);
                 self.ack.min_rtt_us = self.ack.min_rtt_us.min(self.ack.rtt_us);
                 self.cc.pkts_acked(&mut self.window, &self.ack);
+            } else if SPECIAL && self.overlapped {
+                self.rto.sample(now - ack.echo_ns);
+                self.rtts.add(now - ack.echo_ns);
             } else if acked > 0 {
                 self.sample_rtt(now - ack.echo_ns);
             }

@@ -389,8 +389,10 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         for flow in &self.flows {
             for (hop, line) in flow.hops.iter().zip(&flow.lines) {
                 let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
-                let departed = |p: &&Packet| p.at - hop.onward_ns <= end;
-                let there = |p: &&Packet| p.at - hop.onward_ns + onward_ns <= end;
+                let departure =
+                    |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
+                let departed = |p: &&Packet| departure(p) <= end;
+                let there = |p: &&Packet| departure(p) + onward_ns <= end;
                 delivered[hop.link as usize] -=
                     line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
             }

@@ -1,6 +1,7 @@
 """TCP Vegas."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
@@ -233,6 +234,65 @@ def courses(model, **params):
     ]
 
 
+class VegasAgent(Model):
+    """Agent/TCP/Vegas of ns-2.35, as vegas.h describes it, with a real cwnd."""
+
+    base = math.inf
+    rest = Decimal(0)
+    step = None  # growth per ACK; None: does not grow
+
+    def start(self, s):
+        self.initial, s.cwnd = s.cwnd, 1
+        self.begin, self.rtts, self.doubles = 1, [], False
+        self.alpha, self.beta, self.gamma = (
+            int(self.p.get(name, value)) for name, value in (("alpha", 1), ("beta", 3), ("gamma", 1))
+        )
+
+    def round(self, s):
+        following = s.delivered + s.in_flight
+        sent, self.begin = max(following - self.begin, 0), following
+        slow_start = s.cwnd < s.ssthresh
+        self.doubles = slow_start and not self.doubles
+        self.step = Decimal(1) if self.doubles else None
+        if not self.rtts:
+            return
+        rtt, self.rtts = sum(self.rtts) // len(self.rtts), []
+        if sent <= 1:
+            self.base = rtt
+        self.base = min(self.base, rtt)
+        diff = math.floor(s.in_flight + 1 - Fraction(sent * self.base, rtt) + Fraction(1, 2))
+        if slow_start:
+            if diff > self.gamma:
+                real = Decimal(s.cwnd) * 7 / 8
+                s.cwnd, self.rest = max(math.floor(real), 2), real % 1
+                s.ssthresh, self.step, self.doubles = 2, None, False
+        elif diff > self.beta:
+            s.cwnd = max(s.cwnd - 1, 2)
+        elif diff < self.alpha:
+            self.step, self.doubles = 1 / (s.cwnd + self.rest), True
+
+    def ack(self, s):
+        if self.initial:
+            s.cwnd, self.initial = self.initial, None
+        if s.delivered > self.begin:
+            self.round(s)
+        if self.step and s.cwnd - s.in_flight <= 3:
+            real = s.cwnd + self.rest + self.step
+            s.cwnd, self.rest = math.floor(real), real % 1
+        if s.rtt:
+            self.rtts.append(s.rtt)
+            self.base = min(self.base, s.rtt)
+
+    def loss(self, s, timeout):
+        real = min(s.cwnd + self.rest, Decimal(s.snd_wnd)) * 3 / 4
+        left = max(math.floor(real), 2)
+        self.rest = Decimal(0) if timeout else real % 1
+        return max(left // 3 * 2, 2) if timeout else left
+
+    def repaired(self, s):
+        s.ssthresh = 2
+
+
 MORE = {"alpha": "2", "beta": "4", "gamma": "3"}
 
 CASES = [
@@ -253,6 +313,29 @@ CASES = [
             (Vegas, {}),
             (VegasLinux, {"arithmetic": "linux"}),
             (VegasNs2, {"arithmetic": "ns2"}),
+        )
+    ],
+    *[
+        case(f"agent: {what}", VegasAgent, start, *steps, tolerance=tolerance, arithmetic="agent", **params)
+        for what, start, steps, tolerance, params in (
+            ("slow start, its end, growth", at(2), [acks(n) for n in (1, 3, 6, 12, 24, 48)], 0, {}),
+            (
+                "a queue ends slow start, and what follows waits",
+                at(2),
+                [*[acks(n) for n in (1, 3, 6, 12)], *[acks(12, rtt_ms=100 + n) for n in range(0, 40, 4)]],
+                1,
+                {},
+            ),
+            ("a loss", avoiding(40), [acks(90), LOST, acks(90), LOST, *[acks(40)] * 4], 1, {}),
+            ("a timeout", avoiding(40), [acks(90), TIMEOUT, acks(12), acks(90)], 1, {}),
+            ("cwnd outgrows the receive window", at(48, 50), [acks(300, snd_wnd=50), LOST, acks(60)], 1, {}),
+            (
+                "parameters",
+                at(2, 45),
+                [acks(60), *[acks(40, rtt_ms=100 + n) for n in (0, 5, 8, 9, 10, 12, 14, 2, 0)]],
+                1,
+                MORE,
+            ),
         )
     ],
 ]
