@@ -98,10 +98,10 @@ def test_cong_control_sets_window_and_rate_at_every_ack() -> None:
     seen: dict[str, Any] = {"states": set(), "rates": [], "limited": set()}
 
     class Paced(cwnd.CongestionControl):
-        """A fixed rate of 5 Mbit/s of payload; the headers of a packet are 66 bytes."""
+        """A fixed rate of 5 Mbit/s of payload."""
 
         def cong_control(self, window: Any, ack: Any) -> None:
-            window.cwnd, window.pacing_rate = 100, 666_250
+            window.cwnd, window.pacing_rate = 100, 625_000
             seen["states"].add(ack.state)
             seen["limited"].add(ack.rate_app_limited)
             if ack.rate_interval_us:
