@@ -1,9 +1,9 @@
 """The gate: what passes, what does not, how often it errs."""
 
-from __future__ import re
-
+from __future__ import annotations
 import math
 import random
+import re
 from typing import Any
 
 import pytest
