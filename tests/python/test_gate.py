@@ -1,6 +1,7 @@
 """The gate: what passes, what does not, how often it errs."""
 
 from __future__ import annotations
+
 import math
 import random
 import re
