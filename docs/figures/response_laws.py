@@ -24,7 +24,7 @@ from cwnd._looks import STYLE, looks, new_figure
 RTT_S = 0.1
 SEEDS = 2
 #: Losses of a point; of the rarest fewer, for their sake the script takes minutes.
-LOSSES = {1e-2: 2000, 1e-3: 2000, 1e-4: 800, 1e-5: 400, 1e-6: 100}
+LOSSES = {1e-2: 2000, 1e-3: 2000, 1e-4: 800, 1e-5: 400, 1e-6: 100, 1e-7: 40}
 
 
 class Law(NamedTuple):
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/img"), help="directory for the figure")
     out = parser.parse_args().out
     measured = measure()
-    print("| law | " + " | ".join(f"10⁻{'⁰¹²³⁴⁵⁶'[round(-math.log10(p))]}" for p in LOSSES) + " |")
+    print("| law | " + " | ".join(f"10⁻{'⁰¹²³⁴⁵⁶⁷'[round(-math.log10(p))]}" for p in LOSSES) + " |")
     print("|---" * (len(LOSSES) + 1) + "|")
     for name, law in LAWS.items():
         cells = [
@@ -134,7 +134,7 @@ def draw(measured: dict[str, dict[float, float]]) -> Figure:
     with mpl.rc_context(STYLE):
         figure = new_figure(7.2, 4.6)
         axes = figure.subplots()
-        rates = [10 ** (-2 - 4.2 * step / 60) for step in range(61)]
+        rates = [10 ** (-2 - 5.2 * step / 60) for step in range(61)]
         entries = []
         for name, law in LAWS.items():
             colour, line, marker = look[name]

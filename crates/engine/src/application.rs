@@ -29,12 +29,13 @@ impl Application {
     pub fn ready_at(&self, seq: u64, now: u64) -> u64 {
         let writing_ns = ((seq + 1) as f64 * self.segment_ns).ceil() as u64;
         let Some((on, off)) = self.on_off_ns else {
-            return now.max(self.start_ns + writing_ns);
+            return now.max(self.start_ns.saturating_add(writing_ns));
         };
         if self.segment_ns > 0.0 {
             // The last of a period's writing falls at its end, not at the beginning of the next.
             let periods = (writing_ns - 1) / on;
-            return now.max(self.start_ns + periods * (on + off) + writing_ns - periods * on);
+            let pauses_ns = periods.saturating_mul(off);
+            return now.max(self.start_ns.saturating_add(pauses_ns).saturating_add(writing_ns));
         }
         let since = now - self.start_ns;
         let phase = since % (on + off);
@@ -60,6 +61,7 @@ mod tests {
     #[test]
     fn nothing_is_written_during_a_pause() {
         let paused = application(10.0, Some((20, 80)));
+        assert_eq!(application(5.2e14, Some((1000, 86_400_000_000_000))).ready_at(1 << 40, 0), u64::MAX);
         assert_eq!([0, 1, 2, 3, 4].map(|seq| paused.ready_at(seq, 0)), [1010, 1020, 1110, 1120, 1210]);
         let bursts = application(0.0, Some((20, 80)));
         assert_eq!([1000, 1019, 1020, 1099].map(|now| bursts.ready_at(7, now)), [1000, 1019, 1100, 1100]);

@@ -287,7 +287,7 @@ fn a_delayed_ack_tells_the_timer_the_first_rtt_and_the_algorithm_the_last() {
 fn the_initial_window_opens_when_the_syn_is_acknowledged_at_once() {
     let setup = then_reno(8, "20", "prr");
     let toml = |at_us: u64| {
-        let stack = "ack_every = 2, quick_acks = 0, handshake = true";
+        let stack = "ack_every = 2, quick_acks = 0, handshake = 'first'";
         setup.toml(at_us + 1).replace("ack_every = 1", stack)
     };
     let sent = [0, RTT_US - 1, RTT_US].map(|at_us| answer(&toml(at_us)).flows[0].sent_pkts);
