@@ -565,11 +565,30 @@ impl<C: CongestionControl> Flow<C> {
 
     /// `packet` arrives at hop `hop` at `packet.at`.
     #[inline]
-    fn forward(&mut self, hop: usize, mut packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn forward(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
+        if packet.is_syn() {
+            self.forward_syn(hop, packet, links, scheduler);
+        } else {
+            self.forward_as::<false>(hop, packet, links, scheduler);
+        }
+    }
+
+    #[cold]
+    fn forward_syn(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
+        self.forward_as::<true>(hop, packet, links, scheduler);
+    }
+
+    #[inline(always)]
+    fn forward_as<const IS_SYN: bool>(
+        &mut self,
+        hop: usize,
+        mut packet: Packet,
+        links: &mut [Link],
+        scheduler: &mut Scheduler,
+    ) {
         let to = &mut self.hops[hop];
-        let is_syn = packet.is_syn();
         let (tx_ns, onward_ns) =
-            if is_syn { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
+            if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
         match links[to.link as usize].accept(packet.at, tx_ns) {
             Fate::Departs { departure, busy_since, marked } => {
                 packet.busy_since = busy_since;
@@ -577,7 +596,7 @@ impl<C: CongestionControl> Flow<C> {
                     packet.tag |= u64::from(CONGESTION);
                 }
                 to.passed += 1;
-                to.syn_passed |= is_syn;
+                to.syn_passed |= IS_SYN;
                 packet.at = departure + onward_ns;
                 let line = &mut self.lines[hop];
                 line.push_back(packet);
