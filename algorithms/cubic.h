@@ -295,11 +295,31 @@ static inline void cubic_ns2_pkts_acked(struct cubic_ns2 *ca, const struct cc_ac
 		ca->delay_min = a->rtt_us;
 }
 
+/* West takes up acks; below it cnt is what reaches West. Of the kernel's and ns-2's arithmetic. */
+static inline u64 cubic_kernel_friendly(u32 *acks, u32 *west, u32 beta, u32 cwnd, u64 cnt)
+{
+	/* acks per segment of West, cwnd / alpha */
+	u64 per = (u64)cwnd * (8 * (1024 + beta) / 3 / (1024 - beta)) >> 3, limit;
+
+	per = per ? per : 1;
+	/* Strictly more than per make a segment. */
+	if (*acks) {
+		u64 grow = (*acks - 1) / per;
+
+		*acks -= (u32)(grow * per);
+		*west += (u32)grow;
+	}
+	if (*west <= cwnd)
+		return cnt;
+	limit = cwnd / (*west - cwnd);
+	return cnt > limit ? limit : cnt;
+}
+
 /* The ACKs that a segment of growth takes. */
 static inline void cubic_ns2_update(struct cubic_ns2 *ca, const struct cubic_params *p, u32 cwnd,
 				    u64 now_us)
 {
-	u64 t, target, cnt, limit, per;
+	u64 t, target, cnt, limit;
 
 	ca->acks++;
 	if (ca->cnt_cwnd == cwnd && now_us - ca->cnt_us <= 31250)
@@ -322,22 +342,8 @@ static inline void cubic_ns2_update(struct cubic_ns2 *ca, const struct cubic_par
 	}
 	if (ca->lossless)
 		cnt = 50;
-	if (p->reno_friendly) {
-		/* ACKs per segment of West, cwnd / alpha. */
-		per = (u64)cwnd * (8 * (1024 + p->beta) / 3 / (1024 - p->beta)) >> 3;
-		per = per ? per : 1;
-		/* Strictly more than per ACKs make a segment. */
-		if (ca->acks) {
-			u64 grow = (ca->acks - 1) / per;
-
-			ca->acks -= (u32)(grow * per);
-			ca->west += (u32)grow;
-		}
-		if (ca->west > cwnd) {
-			limit = cwnd / (ca->west - cwnd);
-			cnt = cnt > limit ? limit : cnt;
-		}
-	}
+	if (p->reno_friendly)
+		cnt = cubic_kernel_friendly(&ca->acks, &ca->west, p->beta, cwnd, cnt);
 	cnt = (cnt << 4) / ca->delayed;
 	cnt = cnt > 0xffffffff ? 0xffffffff : cnt;
 	ca->cnt = cc_max((u32)cnt, 1);
@@ -428,7 +434,7 @@ static inline void cubic_linux_start(struct cubic_linux *ca, u32 c, u32 cwnd, u3
 static inline void cubic_linux_update(struct cubic_linux *ca, const struct cubic_params *p, u32 cwnd,
 				      u32 acked, u32 now)
 {
-	u64 cnt = ca->cnt, t, per;
+	u64 cnt = ca->cnt, t;
 
 	ca->acks += acked;
 	if (ca->cnt_cwnd == cwnd && now - ca->cnt_ms <= 31)
@@ -452,21 +458,8 @@ static inline void cubic_linux_update(struct cubic_linux *ca, const struct cubic
 		if (!ca->wmax && cnt > 20)
 			cnt = 20;
 	}
-	if (p->reno_friendly) {
-		per = (u64)cwnd * (8 * (1024 + p->beta) / 3 / (1024 - p->beta)) >> 3;
-		per = per ? per : 1;
-		/* Strictly more than per make a segment. */
-		if (ca->acks) {
-			u64 grow = (ca->acks - 1) / per;
-
-			ca->acks -= (u32)(grow * per);
-			ca->west += (u32)grow;
-		}
-		if (ca->west > cwnd) {
-			per = cwnd / (ca->west - cwnd);
-			cnt = cnt > per ? per : cnt;
-		}
-	}
+	if (p->reno_friendly)
+		cnt = cubic_kernel_friendly(&ca->acks, &ca->west, p->beta, cwnd, cnt);
 	cnt = cnt > 0xffffffff ? 0xffffffff : cnt;
 	ca->cnt = cc_max((u32)cnt, 2);
 }

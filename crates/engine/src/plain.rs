@@ -74,7 +74,7 @@ impl<C: CongestionControl> Sender<C> {
         let inflation = if partial { (self.board.sacked_out + 1).saturating_sub(acked) } else { 0 };
         self.board.sacked_out = inflation.min(self.nxt - self.una);
         self.describe(now, delivered, prior_in_flight);
-        if !ack.retransmission || self.has_timestamps() {
+        if !ack.retransmission || self.timestamps {
             self.sample_rtt(now - ack.echo_ns);
         }
         if self.first_unsent == self.una {

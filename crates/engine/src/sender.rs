@@ -89,7 +89,7 @@ pub struct Sender<C> {
     detect_lost_retransmissions: bool,
     undo_spurious_rto: bool,
     idle_restart: bool,
-    timestamps: bool,
+    pub(crate) timestamps: bool,
 
     cwnd_time: CwndTime,
     pub rtts: Distribution,
@@ -218,10 +218,6 @@ impl<C: CongestionControl> Sender<C> {
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.nxt - self.una - self.board.sacked_out - self.board.lost_out + self.board.retrans_out
-    }
-
-    pub(crate) fn has_timestamps(&self) -> bool {
-        self.timestamps
     }
 
     /// When the sender must act without an ACK, or NEVER.
@@ -581,9 +577,9 @@ impl<C: CongestionControl> Sender<C> {
         let edge = match self.recovery {
             // RFC 6675, IsLost: three segments above it have arrived.
             Recovery::Sack => self.board.third_highest_sacked(),
-            // Forward acknowledgement: the highest is three above it.
+            // Forward acknowledgement: the highest is more than three above it.
             Recovery::RateHalving => self.board.highest_sacked().saturating_sub(DUP_THRESH),
-            // It is more than three above the first missing; then all below it has left the network.
+            // It is three above the first missing; then all below it has left the network.
             Recovery::Fack => match self.board.highest_sacked() {
                 fack if self.state == State::Recovery || fack >= self.una + DUP_THRESH => fack,
                 _ => 0,
