@@ -204,6 +204,7 @@ def dumbbell(
     repeat: int | None = None,
     start: Quantity | None = None,
     stagger: Quantity | None = None,
+    start_jitter: Quantity | None = None,
     stop: Quantity | None = None,
     stop_stagger: Quantity | None = None,
     app_rate: Quantity | None = None,
@@ -234,6 +235,7 @@ def dumbbell(
         seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
         start, stop: Of the first flow; the others of its algorithm start `stagger` later each and stop
             `stop_stagger` earlier each.
+        start_jitter: Each flow starts later by a random time below it; none, when left out.
         app_rate, on, off: The application writes at this rate, and by turns for `on` and not for `off`; when
             left out, all there is at once and without pauses.
         access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
@@ -280,6 +282,7 @@ def dumbbell(
                 "count": count,
                 "start": start,
                 "stagger": stagger,
+                "start_jitter": start_jitter,
                 "stop": stop,
                 "stop_stagger": stop_stagger,
                 "packet": packet,

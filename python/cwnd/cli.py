@@ -58,6 +58,7 @@ _SCENARIO_FLAGS = {
     "access_buffer": ("SIZE", "Of the links of each host.  [unlimited]"),
     "start": ("TIME", "When the first flow starts.  [0s]"),
     "stagger": ("TIME", "Each flow starts that much after the one before.  [0s]"),
+    "start_jitter": ("TIME", "Each flow starts later by a random time below it.  [0s]"),
     "stop": ("TIME", "When the first flow stops.  [the end]"),
     "stop_stagger": ("TIME", "Each flow stops that much before the one before.  [0s]"),
     "app_rate": ("RATE", "Of payload that each application writes.  [all at once]"),
@@ -750,7 +751,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
         flows.add_row(
             str(first) if first == last else f"{first}..{last}",
             _named(group["cca"]),
-            _span(group["start_s"]),
+            _span(group["start_s"]) + _jitter(group["start_jitter_s"]),
             _span(group["stop_s"]),
             f"{group['payload_bytes']} + {group['packet_bytes'] - group['payload_bytes']}",
             digits(group["rtt_ms"]),
@@ -780,6 +781,10 @@ def _application(group: dict[str, Any]) -> str:
         on, off = map(digits, group["on_off_s"])
         told.append(f"{on} s on, {off} s off")
     return ", ".join(told) or "unlimited"
+
+
+def _jitter(below_s: float) -> str:
+    return f" + 0..{digits(below_s)}" if below_s else ""
 
 
 def _span(ends: list[float]) -> str:

@@ -13,13 +13,13 @@ pub struct Application {
 
 impl Application {
     /// None: an unlimited amount of data from the start.
-    pub fn new(flow: &Flow) -> Option<Application> {
+    pub fn new(flow: &Flow, start_ns: u64) -> Option<Application> {
         if flow.app_rate_bps.is_none() && flow.on_off_ns.is_none() {
             return None;
         }
         let bits = 8.0 * f64::from(flow.payload_bytes);
         Some(Application {
-            start_ns: flow.start_ns,
+            start_ns,
             segment_ns: flow.app_rate_bps.map_or(0.0, |rate| bits * 1e9 / rate as f64),
             on_off_ns: flow.on_off_ns,
         })

@@ -44,8 +44,8 @@ struct Wire {
     rng: ChaCha8Rng,
 }
 
-/// The random stream of the link called `name`: another link more or less changes none of its draws.
-fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
+/// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
+pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     let mut rng = ChaCha8Rng::from_seed(key);

@@ -174,7 +174,7 @@ impl<C: CongestionControl> Sender<C> {
             reorder_at: NEVER,
             undo: None,
             rate: controls.then(|| Box::new(RateSampler::new())),
-            application: Application::new(flow).map(Box::new),
+            application: Application::new(flow, now).map(Box::new),
             last_sent_ns: now,
             paced_until_ns: 0,
             wake_at: NEVER,

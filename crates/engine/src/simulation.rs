@@ -1,6 +1,6 @@
 //! Flows, links and the order of events.
 
-use crate::link::{Fate, Link, Totals};
+use crate::link::{Fate, Link, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, Segment};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
@@ -8,6 +8,7 @@ use crate::rtt::Distribution;
 use crate::scheduler::{NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
 use crate::{Control, Stopped};
+use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Handshake, Samples, Scenario};
 use std::cmp::Reverse;
@@ -148,6 +149,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in scenario.flows.iter().zip(ccs).enumerate() {
             let id = id as u32;
+            let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let hops = hops(scenario, flow, id, &users, &mut passed_through);
             let first = sources.len() as u32;
             sources.push(Source::Timers { flow: id });
@@ -174,15 +176,15 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                 ecn: flow.stack.ecn,
                 syn: flow.stack.handshake != Handshake::Off,
                 source: first,
-                start_ns: flow.start_ns,
+                start_ns,
                 stop_ns: flow.stop_ns,
                 lost: 0,
                 at_stop: None,
                 sampled_arrivals: 0,
-                sampled_ns: flow.start_ns,
+                sampled_ns: start_ns,
                 recorded: (0, 0),
                 recorded_stop: false,
-                timers_at: flow.start_ns,
+                timers_at: start_ns,
             });
         }
         sources.push(Source::Sampler);
@@ -464,6 +466,15 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             packets,
         }
     }
+}
+
+/// How much later than said the flow starts.
+fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
+    if flow.start_jitter_ns == 0 {
+        return 0;
+    }
+    let draw = random_stream(seed, &format!("start-{id}")).next_u64();
+    (u128::from(draw) * u128::from(flow.start_jitter_ns) >> 64) as u64
 }
 
 /// The links of the flow's path where its packets may wait. The others go to `passed_through`.

@@ -592,3 +592,21 @@ fn bbr_leaves_probe_rtt_where_the_smallest_rtt_was_rounded_up() {
     assert!(samples.cwnd_pkts.contains(&4), "no PROBE_RTT in {:?}", samples.cwnd_pkts);
     assert!(samples.cwnd_pkts[last] > 4000, "{:?}", samples.cwnd_pkts);
 }
+
+#[test]
+fn jittered_flows_start_within_the_jitter_and_another_flow_changes_no_start() {
+    let starts = |count: u32, seed: u64| -> Vec<f64> {
+        let text = format!(
+            "duration = '1 s'\nsamples = 'off'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '10 ms'\nbuffer = 50\n\
+             [[flows]]\ncca = 'reno'\ncount = {count}\nstart = '100 ms'\nstart_jitter = '20 ms'\n"
+        );
+        answer(&format!("seed = {seed}\n{text}")).flows.iter().map(|flow| flow.start_s).collect()
+    };
+    let many = starts(200, 7);
+    assert!(many.iter().all(|start| (0.1..0.12).contains(start)), "{many:?}");
+    // Uniform over 20 ms: the mean of 200 has a standard deviation of 0.41 ms.
+    let mean = many.iter().sum::<f64>() / 200.0;
+    assert!((mean - 0.11).abs() < 5.0 * 0.00041, "{mean}");
+    assert_eq!(starts(3, 7), many[..3]);
+    assert_ne!(starts(3, 8), many[..3]);
+}

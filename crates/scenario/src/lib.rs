@@ -79,6 +79,8 @@ pub struct Flow {
     pub return_delay_ns: u64,
     /// Default: 0.
     pub start_ns: u64,
+    /// It starts later by a random time below this. Default: 0.
+    pub start_jitter_ns: u64,
     /// The sender falls silent here. At most the duration, which is the default.
     pub stop_ns: u64,
     /// Default: 1448 for the profile `linux`, 1000 for `ns2`.
@@ -212,7 +214,9 @@ impl Scenario {
             if flow.path.is_empty() || !flow.path.iter().all(within) {
                 return Err(format!("flow {i} has no path over the scenario's links"));
             }
-            if flow.start_ns >= flow.stop_ns || flow.stop_ns > self.duration_ns {
+            if flow.start_ns.saturating_add(flow.start_jitter_ns) >= flow.stop_ns
+                || flow.stop_ns > self.duration_ns
+            {
                 return Err(format!("flow {i} does not start before it stops, within the duration"));
             }
         }

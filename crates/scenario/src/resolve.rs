@@ -15,11 +15,12 @@ const KEYS: [&str; 9] =
 const DUMBBELL_KEYS: [&str; 7] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access", "exit"];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
 const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
-const FLOW_KEYS: [&str; 12] = [
+const FLOW_KEYS: [&str; 13] = [
     "cca",
     "count",
     "start",
     "stagger",
+    "start_jitter",
     "stop",
     "stop_stagger",
     "packet",
@@ -69,6 +70,8 @@ enum Topology<'a> {
 /// The flows of one `[[flows]]`.
 struct Group {
     cca: Cca,
+    start_jitter_ns: u64,
+    /// Without the jitter.
     start_stop_ns: Vec<(u64, u64)>,
     access_delay_ns: Option<u64>,
     payload_bytes: u32,
@@ -109,6 +112,7 @@ impl Scenario {
     /// count = 1
     /// start = "0 s"
     /// stagger = "0 s"           # flow k, from 0, starts at start + k * stagger
+    /// start_jitter = "0 s"      # each flow starts later by a random time below it
     /// stop = "100 s"            # the duration
     /// stop_stagger = "0 s"      # flow k stops at stop - k * stop_stagger
     /// packet = "1448 bytes"     # payload; 1000 for ns2
@@ -250,8 +254,10 @@ fn group(
     if let (Topology::Chain(_), Some(node)) = (topology, table.get("access_delay")) {
         return Err(node.error("a [[chain]] has no access links", "use a [dumbbell], or leave it out"));
     }
+    let (start_jitter_ns, start_stop_ns) = times(table, count, duration_ns)?;
     Ok(Group {
-        start_stop_ns: times(table, count, duration_ns)?,
+        start_jitter_ns,
+        start_stop_ns,
         access_delay_ns,
         payload_bytes: table
             .read("packet", |v| units::bytes(v, 1..=65_000))?
@@ -281,8 +287,8 @@ fn on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
     }
 }
 
-/// When each flow of a group starts and stops.
-fn times(table: &Table, count: u64, duration_ns: u64) -> Result<Vec<(u64, u64)>, Error> {
+/// The jitter of a group's starts, and when each of its flows starts, without it, and stops.
+fn times(table: &Table, count: u64, duration_ns: u64) -> Result<(u64, Vec<(u64, u64)>), Error> {
     let limits = format!("'0 s' to the duration, '{}'", units::show_time(duration_ns));
     let within: RangeInclusive<u64> = 0..=duration_ns;
     let read = |key, default| {
@@ -290,6 +296,7 @@ fn times(table: &Table, count: u64, duration_ns: u64) -> Result<Vec<(u64, u64)>,
     };
     let start_ns = read("start", 0)?;
     let stagger_ns = read("stagger", 0)?;
+    let jitter_ns = read("start_jitter", 0)?;
     let stop_ns = read("stop", duration_ns)?;
     let stop_stagger_ns = read("stop_stagger", 0)?;
     let times = |k: u64| {
@@ -299,11 +306,14 @@ fn times(table: &Table, count: u64, duration_ns: u64) -> Result<Vec<(u64, u64)>,
     };
     // The last flow starts last and stops first.
     let (start, stop) = times(count - 1);
+    let start = start.saturating_add(jitter_ns);
     if start < stop {
-        return Ok((0..count).map(times).collect());
+        return Ok((jitter_ns, (0..count).map(times).collect()));
     }
     let which = if count == 1 { String::new() } else { format!("flow {count} of {count} ") };
-    let node = ["stagger", "stop_stagger", "stop", "start"].into_iter().find_map(|key| table.get(key));
+    let node = ["stagger", "start_jitter", "stop_stagger", "stop", "start"]
+        .into_iter()
+        .find_map(|key| table.get(key));
     Err(node.as_ref().unwrap_or(table.node()).error(
         format!("{which}would start at {} and stop at {}", units::show_time(start), units::show_time(stop)),
         "each flow starts before it stops",
@@ -477,6 +487,7 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
                 return_delay_ns: path.iter().map(|i| back(&links[*i as usize])).sum(),
                 path,
                 start_ns,
+                start_jitter_ns: group.start_jitter_ns,
                 stop_ns,
                 payload_bytes: group.payload_bytes,
                 app_rate_bps: group.app_rate_bps,

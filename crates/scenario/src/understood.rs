@@ -45,6 +45,8 @@ pub struct FlowGroup {
     pub cca: Cca,
     /// Of the first and of the last flow.
     pub start_s: [f64; 2],
+    /// Each starts later by a random time below this.
+    pub start_jitter_s: f64,
     /// Of the first and of the last flow.
     pub stop_s: [f64; 2],
     pub payload_bytes: u32,
@@ -171,6 +173,7 @@ impl Scenario {
             a.cca == b.cca
                 && a.stack == b.stack
                 && a.payload_bytes == b.payload_bytes
+                && a.start_jitter_ns == b.start_jitter_ns
                 && a.app_rate_bps == b.app_rate_bps
                 && a.on_off_ns == b.on_off_ns
                 && a.return_delay_ns == b.return_delay_ns
@@ -187,6 +190,7 @@ impl Scenario {
             count: (last - first + 1) as u32,
             cca: flow.cca.clone(),
             start_s: [seconds(flow.start_ns), seconds(end.start_ns)],
+            start_jitter_s: seconds(flow.start_jitter_ns),
             stop_s: [seconds(flow.stop_ns), seconds(end.stop_ns)],
             payload_bytes: flow.payload_bytes,
             packet_bytes: flow.packet_bytes(),

@@ -101,6 +101,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (COUNT, "start = \"5 s\"\nstop = \"5 s\"", "11: flows[0].stop: would start at 5 s and stop at 5 s; each flow starts before it stops"),
     (COUNT, "count = 3\nstagger = \"50 s\"", "11: flows[0].stagger: flow 3 of 3 would start at 100 s and stop at 100 s; each flow starts before it stops"),
     (COUNT, "count = 11\nstagger = \"5 s\"\nstop_stagger = \"5 s\"", "11: flows[0].stagger: flow 11 of 11 would start at 50 s and stop at 50 s; each flow starts before it stops"),
+    (COUNT, "start = \"60 s\"\nstart_jitter = \"50 s\"", "11: flows[0].start_jitter: would start at 110 s and stop at 100 s; each flow starts before it stops"),
     (COUNT, "count = 100000\nstagger = \"100 s\"", "11: flows[0].stagger: flow 100000 of 100000 would start at 9999900 s and stop at 100 s; each flow starts before it stops"),
     (COUNT, "start = 5", "10: flows[0].start: 5 has no unit; write it like '100 ms' (ns, us, ms, s, min)"),
     ("[dumbbell]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n\n[[flows]]\ncca = \"reno\"\ncount = 4\n", "[[chain]]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n\n[[flows]]\ncca = \"reno\"\ncount = 4\naccess_delay = \"1 ms\"\n", "11: flows[0].access_delay: a [[chain]] has no access links; use a [dumbbell], or leave it out"),
