@@ -8,21 +8,25 @@
 
 from cwnd._custom import CongestionControl
 from cwnd._cwnd import Error, __version__
+from cwnd._reproduce import reproduce
 from cwnd._results import Results
 from cwnd._run import run
 from cwnd._scenario import Scenario, algorithms, dumbbell, presets
 from cwnd._sweep import Progress, sweep
+from cwnd._verdicts import Reproduction
 
 __all__ = [
     "CongestionControl",
     "Error",
     "Progress",
+    "Reproduction",
     "Results",
     "Scenario",
     "__version__",
     "algorithms",
     "dumbbell",
     "presets",
+    "reproduce",
     "run",
     "sweep",
 ]

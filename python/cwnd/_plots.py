@@ -227,7 +227,7 @@ def _draw_flows(panel: Panel, column: str) -> None:
         axes.plot(
             rows["time_s"].to_numpy(),
             rows[column].to_numpy(),
-            color=_shade(look[cca].colour, alike.index(int(str(flow))), len(alike)),
+            color=shade(look[cca].colour, alike.index(int(str(flow))), len(alike)),
             linestyle=look[cca].line if len(distinct) > 1 else "-",
             linewidth=1.1 if len(ccas) <= 4 else 0.7,
             drawstyle="steps-post" if by_change else "default",
@@ -271,9 +271,9 @@ def _draw_queue(panel: Panel) -> None:
     for index, (name, told) in enumerate(links.items()):
         rows = samples.filter(link=name)
         time, queue = rows["time_s"].to_numpy(), rows["queue_pkts"].to_numpy()
-        shade = _shade(colour, index, len(links))
-        axes.plot(time, queue, color=shade, linewidth=1)
-        axes.fill_between(time, queue, color=shade, alpha=0.15, linewidth=0)
+        own = shade(colour, index, len(links))
+        axes.plot(time, queue, color=own, linewidth=1)
+        axes.fill_between(time, queue, color=own, alpha=0.15, linewidth=0)
         if told["buffer_pkts"] is not None:
             mark(axes, told["buffer_pkts"], "buffer")
 
@@ -292,7 +292,7 @@ def _flows_label(scenario: dict[str, Any], cca: str) -> str:
     return cca if count == 1 else f"{cca} ({count} flows)"
 
 
-def _shade(colour: str, index: int, count: int) -> tuple[float, float, float]:
+def shade(colour: str, index: int, count: int) -> tuple[float, float, float]:
     """The colour, lighter for the later of several."""
     white = 0.6 * index / count
     red, green, blue = (part + (1 - part) * white for part in to_rgb(colour))

@@ -64,7 +64,7 @@ def throughput_buffer(results: Results, scenarios: list[dict[str, Any]]) -> Figu
     grid = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, (per, values) in zip(grid, sorted(panels.items()), strict=True):
         _draw_lines(axes, values, look)
-        _ticks(axes, sorted({value.x for value in values}), "factors2")
+        tick_at(axes, sorted({value.x for value in values}), "factors2")
         axes.set_xlabel("buffer (packets)")
         if len(panels) > 1:
             axes.set_title(_PER.tell(per))
@@ -108,7 +108,7 @@ def lines(
     steps = sorted({point.numbers[x.key] for point in points})
     shown = list(grid.flat)[: len(rows) * len(columns)]
     for index, panel in enumerate(shown):
-        _ticks(panel, steps, _scale(steps))
+        tick_at(panel, steps, scale_of(steps))
         if index + across >= len(shown):
             panel.set_xlabel(x.label)
             panel.tick_params(labelbottom=True)
@@ -465,7 +465,7 @@ def _draw_lines(axes: Axes, values: list[_Value], look: dict[str, Look]) -> list
     return drawn
 
 
-def _scale(steps: list[float]) -> str:
+def scale_of(steps: list[float]) -> str:
     """How far apart the steps are drawn: "linear", "factors" when each is a multiple of the one before."""
     positive = [step for step in steps if step > 0]
     if len(positive) < len(steps) - (0.0 in steps) or len(positive) < 2 or positive[-1] < 4 * positive[0]:
@@ -481,7 +481,7 @@ def _scale(steps: list[float]) -> str:
     return "factors2" if twos else "factors"
 
 
-def _ticks(axes: Axes, steps: list[float], scale: str) -> None:
+def tick_at(axes: Axes, steps: list[float], scale: str) -> None:
     """The scale of the x axis, with a tick at each step if they are few."""
     if scale.startswith("factors"):
         if scale == "factors and 0":

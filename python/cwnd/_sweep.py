@@ -207,6 +207,8 @@ def work(
         nonlocal ran, found
         done = store.done()
         missing = [job for job in mine if job.key not in done and job.key not in broken]
+        # In the order of their hashes: what is done so far is a fair sample of what is left to do.
+        missing = sorted({job.key: job for job in missing}.values(), key=lambda job: job.key)
         if not ran:
             found = sum(job.key in done for job in mine)
         if not missing:

@@ -18,13 +18,17 @@ import click
 from cwnd import (
     CongestionControl,
     Error,
+    Reproduction,
     Results,
     Scenario,
     __version__,
+    _papers,
     _sweep,
+    _verdicts,
     algorithms,
     dumbbell,
     presets,
+    reproduce,
     run,
 )
 from cwnd._errors import error, one_line, os_error
@@ -73,7 +77,7 @@ _SCENARIO_FLAGS = {
 _NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not say a scenario.
-_OTHER_FLAGS = {"cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin"}
+_OTHER_FLAGS = {"cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"}
 
 
 def _flag(name: str) -> str:
@@ -312,6 +316,121 @@ def _gate_command(baseline: str, candidate: str, metric: str, margin: str) -> No
         raise click.exceptions.Exit(1)
 
 
+@cli.command("papers", short_help="The papers that can be re-run.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def _papers_command(as_json: bool) -> None:
+    """List the papers: what each is about, its figures and tables."""
+    known = _papers.papers()
+    if as_json:
+        told = [
+            {
+                "name": paper.name,
+                "title": paper.title,
+                "citation": paper.citation,
+                "about": paper.about,
+                "items": [*paper.items, *paper.traces],
+                "numbers": len(paper.published),
+                "claims": len(paper.claims),
+            }
+            for paper in known
+        ]
+        click.echo(json.dumps({"papers": told}, indent=2))
+        return
+    table = _table("paper", "about", "figures and tables", ">numbers", ">claims")
+    for paper in known:
+        items = " ".join([*paper.items, *paper.traces])
+        table.add_row(paper.name, paper.about, items, str(len(paper.published)), str(len(paper.claims)))
+    _console().print(table, markup=False)
+
+
+@cli.command("reproduce", short_help="Re-run papers: published numbers beside ours, with verdicts.")
+@click.argument("names", nargs=-1, metavar="[PAPER]...")
+@click.option("--all", "all_of_them", is_flag=True, help="Every paper.")
+@click.option("--only", metavar="ITEMS", help="Only these figures and tables, such as fig10,table4.")
+@click.option("--quick", is_flag=True, help="A few points of each, with few seeds.")
+@click.option("--seeds", metavar="N", help="Where randomness plays a part.  [30; quick: 3]")
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option(
+    "--out", metavar="DIR", default="reproduced", help="Keeps runs, tables and figures.  [reproduced]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as one JSON object.")
+def _reproduce_command(
+    names: tuple[str, ...],
+    all_of_them: bool,
+    only: str | None,
+    quick: bool,
+    seeds: str | None,
+    jobs: str,
+    out: str,
+    as_json: bool,
+) -> None:
+    """Run the experiments of PAPERs again. The same command goes on where it stopped.
+
+    \b
+    cwnd reproduce elastic-tcp --only fig10,table4
+    cwnd reproduce --all --quick
+    """
+    if bool(names) == all_of_them:
+        raise error("", "name papers, or say --all; 'cwnd papers' lists them")
+    chosen = [paper.name for paper in _papers.papers()] if all_of_them else list(dict.fromkeys(names))
+    items = [] if only is None else [part.strip() for part in only.split(",") if part.strip()]
+    reproductions = []
+    for name in chosen:
+        last = _sweep.Progress(0, 0, 0, 0)
+
+        def seen(progress: _sweep.Progress) -> None:
+            nonlocal last
+            last = progress
+            if show is not None:
+                show(progress)
+
+        try:
+            with _flag_errors(), _sweep_bar(name) as show:
+                reproductions.append(
+                    reproduce(
+                        name,
+                        only=items,
+                        quick=quick,
+                        seeds=None if seeds is None else _number(seeds),
+                        jobs=_number(jobs),
+                        out=out,
+                        progress=seen,
+                        command=["cwnd", *sys.argv[1:]],
+                    )
+                )
+        except KeyboardInterrupt:
+            kept = f"{last.done - last.failed:,} of {last.total:,} runs of {name} are kept in {one_line(out)}"
+            print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
+            raise click.exceptions.Exit(130) from None
+        if not as_json:
+            _print_reproduction(reproductions[-1])
+    if as_json:
+        click.echo(_verdicts.to_json(reproductions))
+        return
+    click.echo(f"Tables and figures in {one_line(out)}")
+    click.echo(str(_verdicts.total(reproductions)))
+
+
+def _print_reproduction(reproduction: Reproduction) -> None:
+    """A row per item, a row per claim."""
+    console = _console()
+    table = _table(
+        "item", "", ">numbers", ">agree", ">differ", ">explained", title=f"{reproduction.paper.name}:"
+    )
+    for item, told in reproduction.items():
+        if told.numbers:
+            counts = (told.numbers, told.agree, told.differ, told.explained)
+            table.add_row(item.name, item.title, *map(str, counts))
+    if table.row_count:
+        console.print(table, markup=False)
+    claims = _table("where", "claim", "verdict", "measured")
+    for one in reproduction.claims:
+        if one.verdict != "not run":
+            claims.add_row(one.claim.where, one.claim.text, one.verdict, one.measured)
+    if claims.row_count:
+        console.print(claims, markup=False)
+
+
 @cli.command("algorithms", short_help="The algorithms, or one of them in full.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -516,7 +635,7 @@ def _progress_bar() -> Iterator[Callable[[float], None] | None]:
 
 
 @contextlib.contextmanager
-def _sweep_bar() -> Iterator[Callable[[_sweep.Progress], None] | None]:
+def _sweep_bar(what: str = "sweeping") -> Iterator[Callable[[_sweep.Progress], None] | None]:
     """A bar on a terminal with rate, time left and failures; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None
@@ -525,7 +644,7 @@ def _sweep_bar() -> Iterator[Callable[[_sweep.Progress], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("sweeping"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
