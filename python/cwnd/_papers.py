@@ -10,7 +10,7 @@ import csv
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ import tomli_w
 
 from cwnd import _cwnd, _sweep
 from cwnd._claims import Claim, Estimate, MissingError, Quantity, Series, best
-from cwnd._errors import error, one_line
+from cwnd._errors import error, one_line, os_error
 from cwnd._results import Results, runs_of
 from cwnd._store import Point
 
@@ -158,24 +158,35 @@ def papers() -> list[Paper]:
     return [load(path.parent.name) for path in sorted(_FOLDER.glob("*/paper.toml"))]
 
 
+#: The keys of paper.toml's tables: those that are needed, and the others.
+_KEYS = {
+    "experiment": (("scenario",), ("variants", "quick")),
+    "item": (("title", "experiment"), ("published", "at", "metrics")),
+    "trace": (("title", "scenario"), ("variants", "change", "total")),
+    "figure": (("title", "items"), ()),
+    "reading": (("about", "items", "change"), ("variants",)),
+    "cause": (("text",), ("of", "reading", "within", "tested")),
+}
+
+
 def load(name: str) -> Paper:
     """Reads `papers/NAME`.
 
-    Raises `Error` if there is no such paper.
+    Raises `Error` if there is no such paper, or its paper.toml is wrong.
     """
     folder = _FOLDER / name
     if not (folder / "paper.toml").is_file():
         there = ", ".join(path.parent.name for path in sorted(_FOLDER.glob("*/paper.toml")))
         raise error("", f"'{one_line(name)}' is not a paper; there are {there}")
-    told = tomllib.loads((folder / "paper.toml").read_text(encoding="utf-8"))
-
-    def scenario(file: str) -> dict[str, Any]:
-        return tomllib.loads((folder / file).read_text(encoding="utf-8"))
-
+    told = _toml(folder / "paper.toml")
+    for key in ("title", "citation", "about"):
+        if not isinstance(told.get(key), str):
+            raise error(f"{name}/paper.toml: {key}", "is needed, a text")
     variants = {key: Variant(key, one.pop("label", key), one) for key, one in told.get("variant", {}).items()}
     every = list(variants)
     metrics = told.get("metrics", {})
-    return Paper(
+    tables = {kind: _tables(name, kind, told.get(kind, {})) for kind in _KEYS}
+    paper = Paper(
         name,
         folder,
         told["title"],
@@ -183,8 +194,10 @@ def load(name: str) -> Paper:
         told["about"],
         variants,
         {
-            key: Experiment(key, scenario(one["scenario"]), one.get("variants", every), one.get("quick", {}))
-            for key, one in told.get("experiment", {}).items()
+            key: Experiment(
+                key, _toml(folder / one["scenario"]), one.get("variants", every), one.get("quick", {})
+            )
+            for key, one in tables["experiment"]
         },
         {
             key: Item(
@@ -195,23 +208,23 @@ def load(name: str) -> Paper:
                 one.get("at", {}),
                 one.get("metrics", metrics),
             )
-            for key, one in told.get("item", {}).items()
+            for key, one in tables["item"]
         },
         {
             key: Trace(
                 key,
                 one["title"],
-                scenario(one["scenario"]),
+                _toml(folder / one["scenario"]),
                 one.get("variants", every),
                 one.get("change", {}),
                 one.get("total", False),
             )
-            for key, one in told.get("trace", {}).items()
+            for key, one in tables["trace"]
         },
-        {key: Figure(key, one["title"], one["items"]) for key, one in told.get("figure", {}).items()},
+        {key: Figure(key, one["title"], one["items"]) for key, one in tables["figure"]},
         {
             key: Reading(key, one["about"], one["items"], one.get("variants", every), one["change"])
-            for key, one in told.get("reading", {}).items()
+            for key, one in tables["reading"]
         },
         [
             Cause(
@@ -221,11 +234,62 @@ def load(name: str) -> Paper:
                 one.get("within"),
                 one.get("tested"),
             )
-            for one in told.get("cause", [])
+            for _, one in tables["cause"]
         ],
         _published(folder / "published.csv"),
         _claims(folder / "claims.py"),
     )
+    _check(paper)
+    return paper
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    shown = f"{path.parent.name}/{path.name}"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as failed:
+        raise os_error(shown, failed) from None
+    except ValueError as failed:
+        raise error(shown, one_line(str(failed))) from None
+
+
+def _tables(paper: str, kind: str, told: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a kind by name, or by number; an `Error` for a key that is missing or unknown."""
+    named = list(told.items()) if isinstance(told, dict) else list(enumerate(told, 1))
+    needed, others = _KEYS[kind]
+    for key, one in named:
+        where = f"{paper}/paper.toml: {kind} {key}"
+        for missing in needed:
+            if missing not in one:
+                raise error(where, f"{missing} is needed")
+        for unknown in one.keys() - {*needed, *others}:
+            raise error(where, f"{one_line(unknown)} is not a key; there are {', '.join((*needed, *others))}")
+    return [(str(key), one) for key, one in named]
+
+
+def _check(paper: Paper) -> None:
+    """Raises an `Error` for a name that is nobody's."""
+
+    def known(where: str, names: Iterable[str], there: Iterable[str]) -> None:
+        for name in names:
+            if name not in there:
+                reason = f"'{one_line(name)}' is not one of {', '.join(there)}"
+                raise error(f"{paper.name}/paper.toml: {where}", reason)
+
+    for experiment in paper.experiments.values():
+        known(f"variants of {experiment.name}", experiment.variants, paper.variants)
+    for item in paper.items.values():
+        known(f"experiment of {item.name}", [item.experiment], paper.experiments)
+    for trace in paper.traces.values():
+        known(f"variants of {trace.name}", trace.variants, paper.variants)
+    for figure in paper.figures.values():
+        known(f"items of {figure.name}", figure.items, paper.items)
+    for reading in paper.readings.values():
+        known(f"items of {reading.name}", reading.items, paper.items)
+        known(f"variants of {reading.name}", reading.variants, paper.variants)
+    for number, cause in enumerate(paper.causes, 1):
+        known(f"reading of cause {number}", [cause.reading] if cause.reading else [], paper.readings)
+        known(f"within of cause {number}", [cause.within] if cause.within else [], ["runs"])
 
 
 def _published(path: Path) -> list[dict[str, str]]:
