@@ -63,10 +63,12 @@ class Quantity:
     `fixed`: randomness plays no part, the one value is that of every seed. `of`: the swept values here.
     """
 
-    def __init__(self, by_seed: Mapping[int, float], *, fixed: bool, of: Mapping[str, Any]) -> None:
+    def __init__(
+        self, by_seed: Mapping[int, float], *, fixed: bool, of: Mapping[str, Any] | None = None
+    ) -> None:
         self.by_seed = dict(by_seed)
         self.fixed = fixed
-        self.of = dict(of)
+        self.of = dict(of or {})
 
     @property
     def estimate(self) -> Estimate:
