@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures docs test fuzz lint bench format clean
+.PHONY: demo figures papers docs test fuzz lint bench format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; figures in demo/.
 demo: .venv/package
@@ -39,6 +39,16 @@ fuzz:
 # What a packet costs: packets/s, ns/packet, peak memory.
 bench:
 	cargo run --quiet --release -p cwnd-bench
+
+# Every paper, with its verdicts and figures for the docs; up to an hour and a half.
+papers: .venv/package
+	$(BIN)/cwnd reproduce --all
+	for paper in papers/*/paper.toml; do \
+		paper=$$(basename $$(dirname $$paper)); \
+		cp reproduced/$$paper/verdicts.md papers/$$paper/ || exit 1; \
+		mkdir -p papers/$$paper/figures; \
+		cp reproduced/$$paper/figures/*.svg papers/$$paper/figures/ || exit 1; \
+	done
 
 # The pages of the algorithms, from their headers.
 docs: .venv/package

@@ -1,6 +1,6 @@
 """Papers: their experiments, what they published, and the verdict on each number and claim.
 
-`papers/NAME/paper.toml` says what is run; `docs/papers.md` describes its keys. All runs of a paper are
+`papers/NAME/paper.toml` says what is run; CONTRIBUTING.md describes its keys. All runs of a paper are
 one sweep, so that it goes on where it stopped.
 """
 
