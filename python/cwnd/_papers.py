@@ -596,7 +596,7 @@ def _cause(
     measured: Measured, item: Item, row: Mapping[str, str], value: float, ours: Estimate | None
 ) -> str | None:
     for cause in measured.paper.causes:
-        if any(row.get(column, item.name) not in values for column, values in cause.of.items()):
+        if any(row.get(column) not in values for column, values in cause.of.items()):
             continue
         if cause.tested is not None:
             return cause.text

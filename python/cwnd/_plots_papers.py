@@ -25,6 +25,7 @@ _PANEL_HEIGHT = 2.7
 #: From so many points a figure has lines, with fewer it has bars.
 _LINE_POINTS = 4
 
+_SHORT = {"per": "PER", "buffer": "buffer", "delay": "delay"}
 _AXES = {"buffer": "buffer (packets)", "per": "packet error rate", "delay": "one-way delay"}
 
 
@@ -53,7 +54,7 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
                 entries |= _lines(axes, measured, item, metric, own)
             else:
                 _bars(axes, measured, item, metric, own, part)
-            axes.set_title(_panel_title(item, metric, part, alone=len(item.metrics) == 1))
+            axes.set_title(_panel_title(measured, item, metric, part))
         if any(one.item in figure.items for one in judged):
             entries["published"] = Line2D(
                 [], [], color=GREY, linestyle="none", marker="o", markerfacecolor="none"
@@ -202,12 +203,17 @@ def _bars(
     axes.set_ylabel(measured.unit(item, metric))
 
 
-def _panel_title(item: Item, metric: str, part: Any, *, alone: bool) -> str:
-    title = item.title if alone else f"{item.title}: {metric.replace('_', ' ')}"
-    if part is None or part == ():
+def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
+    title = item.title if len(item.metrics) == 1 else f"{item.title}: {metric.replace('_', ' ')}"
+    if part is None:
         return plain(title)
-    shown = number(part) if isinstance(part, int | float) else str(part)
-    return plain(f"{title}, {shown}")
+    of = next(series.at(part).of for _, series in _series(measured, item, metric) if part in series.points)
+    shown = [f"{_SHORT.get(key.rpartition('.')[2], key)} {_value(value)}" for key, value in of.items()]
+    return plain(", ".join([title, *shown]))
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, int | float) else str(value)
 
 
 def _algorithm(change: dict[str, Any]) -> str:
