@@ -105,8 +105,8 @@ struct Reduction {
     recover_fs: u64,
     delivered: u64,
     out: u64,
-    /// Rate halving: every other ACK takes one segment off.
-    odd: bool,
+    /// Rate halving: in flight after the last ACK, before it let anything go.
+    in_flight: u64,
 }
 
 /// The time integral of cwnd.
@@ -717,7 +717,11 @@ impl<C: CongestionControl> Sender<C> {
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
         self.enter(state);
-        self.reduction = Reduction { recover_fs: recover_fs.max(1), ..Reduction::default() };
+        self.reduction = Reduction {
+            recover_fs: recover_fs.max(1),
+            in_flight: u64::from(self.window.prior_cwnd),
+            ..Reduction::default()
+        };
         if self.controls {
             return;
         }
@@ -770,10 +774,10 @@ impl<C: CongestionControl> Sender<C> {
                 self.window.cwnd = self.allowance.max(1) as u32;
             }
             Recovery::RateHalving => {
-                self.reduction.odd = !self.reduction.odd;
-                let fall = if self.reduction.odd { 0 } else { 1 };
+                // Once each ACK takes one segment out, every other one lets one go.
                 let target = u64::from(self.window.cwnd);
-                self.allowance = (self.allowance - fall).min(in_flight + 1).max(target);
+                self.allowance = self.reduction.in_flight.min(in_flight + 1).max(target);
+                self.reduction.in_flight = in_flight;
             }
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {}
         }
