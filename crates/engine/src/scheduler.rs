@@ -4,52 +4,53 @@
 pub const NEVER: u64 = u64::MAX;
 
 /// Holds one time per source and finds the earliest; among equals, the lowest source.
-///
-/// Each inner node keeps its winner's time and source, so an update touches one cache line per level.
 pub struct Scheduler {
-    /// Node 1 is the root, node `n` has children `2n` and `2n + 1`; the leaves begin at `leaves`.
-    nodes: Vec<(u64, u32)>,
-    leaves: usize,
+    /// Node 1 is the root, node `n` has children `2n` and `2n + 1`; the leaves begin at half the length, a power
+    /// of two. Each inner node has the earlier time of its children.
+    times: Box<[u64]>,
 }
 
 impl Scheduler {
     pub fn new(sources: usize) -> Scheduler {
-        let leaves = sources.next_power_of_two();
-        let mut nodes = vec![(NEVER, 0); 2 * leaves];
-        for (source, leaf) in nodes[leaves..].iter_mut().enumerate() {
-            leaf.1 = source as u32;
-        }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node];
-        }
-        Scheduler { nodes, leaves }
+        Scheduler { times: vec![NEVER; 2 * sources.next_power_of_two()].into() }
     }
 
-    /// The earliest time and its source.
+    /// The earliest time.
     #[inline]
-    pub fn next(&self) -> (u64, u32) {
-        self.nodes[1]
+    pub fn next(&self) -> u64 {
+        self.times[1]
+    }
+
+    /// The source that is due then.
+    #[inline]
+    pub fn next_source(&self) -> u32 {
+        let (mut node, leaves) = (1, self.times.len() / 2);
+        let time = self.times[1];
+        while node < leaves {
+            // SAFETY: the children of an inner node are below the length.
+            let left = unsafe { *self.times.get_unchecked(2 * node) };
+            node = 2 * node + usize::from(left != time);
+        }
+        (node - leaves) as u32
     }
 
     /// Source `source` is next due at `time`.
     #[inline]
     pub fn set(&mut self, source: u32, time: u64) {
-        let mut node = self.leaves + source as usize;
-        assert!(node < self.nodes.len());
-        self.nodes[node].0 = time;
+        let mut node = self.times.len() / 2 + source as usize;
+        self.times[node] = time;
+        let mut earliest = time;
         while node > 1 {
             // SAFETY: node is below the length, which is even, and only falls.
-            let (left, right) =
-                unsafe { (*self.nodes.get_unchecked(node & !1), *self.nodes.get_unchecked(node | 1)) };
-            let winner = if right.0 < left.0 { right } else { left };
+            earliest = earliest.min(unsafe { *self.times.get_unchecked(node ^ 1) });
             node >>= 1;
             // SAFETY: as above.
-            let parent = unsafe { self.nodes.get_unchecked_mut(node) };
-            if *parent == winner {
-                // Nothing above can change: it saw this winner already.
+            let parent = unsafe { self.times.get_unchecked_mut(node) };
+            if *parent == earliest {
+                // Nothing above can change.
                 return;
             }
-            *parent = winner;
+            *parent = earliest;
         }
     }
 }
@@ -72,7 +73,7 @@ mod tests {
                 times[source] = time;
                 scheduler.set(source as u32, time);
                 let expected = times.iter().enumerate().min_by_key(|(i, t)| (**t, *i)).unwrap();
-                prop_assert_eq!(scheduler.next(), (*expected.1, expected.0 as u32));
+                prop_assert_eq!((scheduler.next(), scheduler.next_source()), (*expected.1, expected.0 as u32));
             }
         }
     }

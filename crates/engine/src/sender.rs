@@ -239,7 +239,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The next segment that may be sent at `now`, if any.
-    #[inline]
+    #[inline(always)]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
         if self.special { self.next_special(now) } else { self.next::<false>(now) }
     }
@@ -381,7 +381,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// An ACK arrives at `now`. What may be sent then, [`Sender::next_segment`] tells.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, now: u64, ack: Ack) {
         self.wake_at = NEVER;
         if self.special {
@@ -525,7 +525,7 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
@@ -573,6 +573,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Marks as lost what the SACKs show to be so; says how many.
+    #[inline(never)]
     fn detect_losses(&mut self, now: u64, ack: Ack) -> u64 {
         let edge = match self.recovery {
             // RFC 6675, IsLost: three segments above it have arrived.
@@ -647,6 +648,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// An ACK while something is missing, or the first after that, or one that echoes congestion.
+    #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.

@@ -57,6 +57,8 @@ enum Source {
 
 /// One link of a flow's path where packets may wait.
 struct Hop {
+    /// Packets that left it, in order.
+    line: Ring<Packet>,
     link: u32,
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
@@ -112,8 +114,6 @@ struct Flow<C> {
     cc: Option<C>,
     receiver: Receiver,
     hops: Vec<Hop>,
-    /// `lines[k]`: packets that left hop k, in order.
-    lines: Vec<Ring<Packet>>,
     acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
     every_segment_acked: bool,
@@ -166,7 +166,6 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                         .max(u64::from(flow.stack.handshake == Handshake::First)),
                     flow.stack.ack_delay_ns,
                 ),
-                lines: hops.iter().map(|_| Ring::new()).collect(),
                 hops,
                 acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
@@ -214,13 +213,23 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let mut reported_ns = 0;
         'run: loop {
             for _ in 0..EVENTS_PER_LOOK {
-                let (now, source) = self.scheduler.next();
+                let now = self.scheduler.next();
                 if now > end {
                     break 'run;
                 }
+                let source = self.scheduler.next_source();
                 match self.sources[source as usize] {
                     Source::Hop { flow, line } => self.on_hop(flow as usize, line as usize, source),
-                    Source::Receiver { flow } => self.on_arrival(flow as usize, source),
+                    Source::Receiver { flow } => {
+                        let flow = &mut self.flows[flow as usize];
+                        if flow.every_segment_acked {
+                            let ack = flow.receive(source, &mut self.scheduler);
+                            let ack = ack.expect("every segment is acknowledged");
+                            flow.deliver(now, ack, &mut self.links, &mut self.scheduler);
+                        } else {
+                            flow.on_arrival(now, source, &mut self.scheduler);
+                        }
+                    }
                     Source::Sender { flow } => self.on_ack(flow as usize, source),
                     Source::Timers { flow } => self.on_timers(now, flow as usize),
                     Source::Sampler => self.sample(now, source),
@@ -232,7 +241,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             if control.stop.load(Relaxed) {
                 return Err(Stopped);
             }
-            let now = self.scheduler.next().0.min(end);
+            let now = self.scheduler.next().min(end);
             control.simulated_ns.fetch_add(now - reported_ns, Relaxed);
             reported_ns = now;
         }
@@ -244,11 +253,12 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     }
 
     /// The head of `line` arrives at the next hop.
-    #[inline]
+    #[inline(always)]
     fn on_hop(&mut self, id: usize, line: usize, source: u32) {
-        let packet = self.take_head(id, line, source);
-        if self.scheduler.next().0 > packet.at {
-            self.flows[id].forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        let flow = &mut self.flows[id];
+        let packet = flow.take_head(line, source, &mut self.scheduler);
+        if self.scheduler.next() > packet.at {
+            flow.forward(line + 1, packet, &mut self.links, &mut self.scheduler);
         } else {
             self.on_simultaneous_hops(id, line, packet);
         }
@@ -257,15 +267,16 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
     /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
     /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
+    #[inline(never)]
     fn on_simultaneous_hops(&mut self, id: usize, line: usize, packet: Packet) {
         let mut tied = std::mem::take(&mut self.tied);
         tied.push((packet, id, line));
-        while let (at, source) = self.scheduler.next()
-            && at == packet.at
+        while self.scheduler.next() == packet.at
+            && let source = self.scheduler.next_source()
             && let Source::Hop { flow, line } = self.sources[source as usize]
         {
             let (id, line) = (flow as usize, line as usize);
-            tied.push((self.take_head(id, line, source), id, line));
+            tied.push((self.flows[id].take_head(line, source, &mut self.scheduler), id, line));
         }
         tied.sort_by_key(|(packet, ..)| Reverse(packet.busy_since));
         for (packet, id, line) in tied.drain(..) {
@@ -274,34 +285,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         self.tied = tied;
     }
 
-    #[inline]
-    fn take_head(&mut self, id: usize, line: usize, source: u32) -> Packet {
-        let line = &mut self.flows[id].lines[line];
-        let packet = line.pop_front().expect("a line that is due is not empty");
-        self.scheduler.set(source, line.front().map_or(NEVER, |next| next.at));
-        packet
-    }
-
-    /// The head of the last line arrives at the receiver, or its ACK at the sender.
-    #[inline]
-    fn on_arrival(&mut self, id: usize, source: u32) {
-        let flow = &mut self.flows[id];
-        let last = flow.lines.len() - 1;
-        let packet = flow.lines[last].pop_front().expect("a line that is due is not empty");
-        let ack = flow.receiver.receive(packet.at, packet.segment());
-        if flow.every_segment_acked {
-            let ack = ack.expect("every segment is acknowledged");
-            flow.deliver(packet.at + flow.return_delay_ns, ack, &mut self.links, &mut self.scheduler);
-        } else {
-            if let Some(ack) = ack {
-                flow.send_ack(packet.at, ack, &mut self.scheduler);
-            }
-            flow.set_timers(&mut self.scheduler);
-        }
-        self.scheduler
-            .set(source, flow.lines[last].front().map_or(NEVER, |next| next.at + flow.ack_after_ns()));
-    }
-
+    #[inline(never)]
     fn on_ack(&mut self, id: usize, source: u32) {
         let flow = &mut self.flows[id];
         let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
@@ -309,6 +293,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         flow.deliver(at, ack, &mut self.links, &mut self.scheduler);
     }
 
+    #[inline(never)]
     fn on_timers(&mut self, now: u64, id: usize) {
         let flow = &mut self.flows[id];
         if let Some(cc) = flow.cc.take() {
@@ -333,6 +318,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         flow.set_timers(&mut self.scheduler);
     }
 
+    #[inline(never)]
     fn sample(&mut self, now: u64, source: u32) {
         let Samples::Interval { interval_ns } = self.scenario.samples else { return };
         self.scheduler.set(source, now + interval_ns);
@@ -359,7 +345,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
             let sent_at = |packet: &Packet| packet.at - delay_ns - passed.times(packet).1;
-            let line = &self.flows[passed.flow as usize].lines[passed.line as usize];
+            let line = &self.flows[passed.flow as usize].hops[passed.line as usize].line;
             let next = line.get(line.partition_point(|packet| sent_at(packet) <= now));
             let sending = next.is_some_and(|packet| sent_at(packet) - passed.times(packet).0 <= now);
             self.link_samples.queue_pkts[first + passed.link as usize] = u32::from(sending);
@@ -367,6 +353,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     }
 
     /// Records the flow that the event concerned, if its window changed.
+    #[inline(never)]
     fn sample_change(&mut self, now: u64, source: u32) {
         let id = match self.sources[source as usize] {
             Source::Timers { flow } | Source::Receiver { flow } | Source::Sender { flow } => flow,
@@ -387,14 +374,14 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         // Packets that a link has sent, less those still on the way to its far end.
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
         for flow in &self.flows {
-            for (hop, line) in flow.hops.iter().zip(&flow.lines) {
+            for hop in &flow.hops {
                 let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
                 let departure =
                     |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
                 let departed = |p: &&Packet| departure(p) <= end;
                 let there = |p: &&Packet| departure(p) + onward_ns <= end;
                 delivered[hop.link as usize] -=
-                    line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
+                    hop.line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
             }
         }
         for passed in &self.passed_through {
@@ -405,7 +392,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             let (mut left, mut sent) = (entered, entered);
             let mut syn_sent = flow.hops[passed.line as usize].syn_passed;
             let mut under_way_ns = 0;
-            for packet in flow.lines[passed.line as usize].iter() {
+            for packet in flow.hops[passed.line as usize].line.iter() {
                 let (tx_ns, rest_ns) = passed.times(packet);
                 let out = packet.at - rest_ns;
                 left -= u64::from(out > end);
@@ -506,6 +493,7 @@ fn hops(
             });
         } else {
             hops.push(Hop {
+                line: Ring::new(),
                 link: index,
                 tx_ns,
                 onward_ns: link.delay_ns,
@@ -534,8 +522,34 @@ impl Packet {
 }
 
 impl<C: CongestionControl> Flow<C> {
+    #[inline(always)]
+    fn take_head(&mut self, line: usize, source: u32, scheduler: &mut Scheduler) -> Packet {
+        let line = &mut self.hops[line].line;
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        scheduler.set(source, line.front().map_or(NEVER, |next| next.at));
+        packet
+    }
+
+    /// The head of the last line arrives at the receiver; what that sends at once, if anything.
+    #[inline(always)]
+    fn receive(&mut self, source: u32, scheduler: &mut Scheduler) -> Option<Ack> {
+        let after_ns = self.ack_after_ns();
+        let line = &mut self.hops.last_mut().expect("a path has a hop").line;
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        scheduler.set(source, line.front().map_or(NEVER, |next| next.at + after_ns));
+        self.receiver.receive(packet.at, packet.segment())
+    }
+
+    #[inline(never)]
+    fn on_arrival(&mut self, now: u64, source: u32, scheduler: &mut Scheduler) {
+        if let Some(ack) = self.receive(source, scheduler) {
+            self.send_ack(now, ack, scheduler);
+        }
+        self.set_timers(scheduler);
+    }
+
     /// An ACK arrives at the sender.
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_ack(now, ack);
@@ -543,7 +557,7 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// Sends what the window allows.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
         while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
             self.send(now, segment, links, scheduler);
@@ -554,7 +568,7 @@ impl<C: CongestionControl> Flow<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, now: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
         let mut tag = segment.seq << FLAG_BITS | u64::from(segment.flags);
         if tag == 0 && self.syn {
@@ -564,7 +578,7 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// `packet` arrives at hop `hop` at `packet.at`.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
         if packet.is_syn() {
             self.forward_syn(hop, packet, links, scheduler);
@@ -598,15 +612,20 @@ impl<C: CongestionControl> Flow<C> {
                 to.passed += 1;
                 to.syn_passed |= IS_SYN;
                 packet.at = departure + onward_ns;
-                let line = &mut self.lines[hop];
-                line.push_back(packet);
-                if line.len() == 1 {
-                    let after = if hop + 1 == self.hops.len() { self.ack_after_ns() } else { 0 };
-                    scheduler.set(self.source + 1 + hop as u32, packet.at + after);
+                to.line.push_back(packet);
+                if to.line.len() == 1 {
+                    self.on_line(hop, packet.at, scheduler);
                 }
             }
             Fate::Dropped | Fate::Corrupted => self.lost += 1,
         }
+    }
+
+    /// A packet comes into the empty line behind hop `hop`, to be at its end at `at`.
+    #[cold]
+    fn on_line(&mut self, hop: usize, at: u64, scheduler: &mut Scheduler) {
+        let after_ns = if hop + 1 == self.hops.len() { self.ack_after_ns() } else { 0 };
+        scheduler.set(self.source + 1 + hop as u32, at + after_ns);
     }
 
     /// How long after an arrival at the receiver its event is: the ACK's way back, if every segment has one.
@@ -624,6 +643,7 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// The earliest of the flow's timers.
+    #[inline(never)]
     fn set_timers(&mut self, scheduler: &mut Scheduler) {
         let stop = if self.at_stop.is_some() { NEVER } else { self.stop_ns };
         let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
@@ -634,14 +654,14 @@ impl<C: CongestionControl> Flow<C> {
 
     /// Packets that have arrived by `now` in the last line, whose ACKs have not.
     fn arrived_unprocessed(&self, now: u64) -> u64 {
-        self.lines.last().map_or(0, |line| line.partition_point(|packet| packet.at <= now)) as u64
+        self.hops.last().map_or(0, |hop| hop.line.partition_point(|packet| packet.at <= now)) as u64
     }
 
     /// Packets that arrived by `now`, and segments in order.
     fn received_by(&self, now: u64) -> (u64, u64) {
         let mut receiver = self.receiver.clone();
-        for packet in self.lines.last().into_iter().flat_map(Ring::iter).take_while(|packet| packet.at <= now)
-        {
+        let arrivals = self.hops.last().into_iter().flat_map(|hop| hop.line.iter());
+        for packet in arrivals.take_while(|packet| packet.at <= now) {
             receiver.receive(packet.at, packet.segment());
         }
         (receiver.arrived(), receiver.in_order())
