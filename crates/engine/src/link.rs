@@ -5,17 +5,6 @@ use crate::scheduler::NEVER;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
-/// What became of a packet that arrived at a link.
-pub enum Fate {
-    /// It leaves the sending end at `departure`; the link has been sending without a pause since `busy_since`.
-    /// `marked`: the queue stood at its ECN threshold, as a sender that understands it learns.
-    Departs { departure: u64, busy_since: u64, marked: bool },
-    /// The queue was full.
-    Dropped,
-    /// It was sent, and lost on the wire.
-    Corrupted,
-}
-
 /// Because the link is FIFO, a packet's departure is known when it arrives. Packets that take equally long to send
 /// leave at equal distances: as long as it holds no others, what it holds follows from when it will be free.
 pub struct Link {
@@ -38,7 +27,7 @@ pub struct Link {
     busy_ns: u64,
     /// Sum over the packets of the time each is held: the time integral of the queue.
     held_ns: u128,
-    wire: Option<Wire>,
+    wire: Option<Box<Wire>>,
     /// The packets held, if they are not all alike.
     mixed: Ring<Run>,
     mixed_pkts: u64,
@@ -91,9 +80,11 @@ pub struct Totals {
 
 impl Link {
     pub fn new(link: &cwnd_scenario::Link, seed: u64) -> Link {
-        let wire = (link.per > 0.0).then(|| Wire {
-            threshold: (link.per * 2f64.powi(64)) as u64,
-            rng: random_stream(seed, &link.name),
+        let wire = (link.per > 0.0).then(|| {
+            Box::new(Wire {
+                threshold: (link.per * 2f64.powi(64)) as u64,
+                rng: random_stream(seed, &link.name),
+            })
         });
         Link {
             free_at: 0,
@@ -118,9 +109,10 @@ impl Link {
         }
     }
 
-    /// A packet that takes `tx_ns` to send arrives at `now`; arrivals come in the order of time.
+    /// A packet that takes `tx_ns` to send arrives at `now`; arrivals come in the order of time. When it leaves; None:
+    /// the queue is full, or it is lost on the wire.
     #[inline(always)]
-    pub fn accept(&mut self, now: u64, tx_ns: u64) -> Fate {
+    pub fn accept(&mut self, now: u64, tx_ns: u64) -> Option<u64> {
         if self.free_at < now {
             (self.free_at, self.busy_since, self.run) = (now, now, 0);
         }
@@ -132,11 +124,11 @@ impl Link {
 
     /// A packet arrives that takes as long as each one held.
     #[inline(always)]
-    fn accept_alike(&mut self, now: u64, tx_ns: u64) -> Fate {
+    fn accept_alike(&mut self, now: u64, tx_ns: u64) -> Option<u64> {
         // An arrival at the instant of a departure finds that packet still there.
         if self.free_at - now >= self.full_ns && self.run >= self.limit {
             self.dropped += 1;
-            return Fate::Dropped;
+            return None;
         }
         self.run += 1;
         let work_ns = self.free_at + tx_ns - now;
@@ -144,13 +136,12 @@ impl Link {
             self.max_queue += 1;
             self.most_ns += tx_ns;
         }
-        let marked = work_ns >= self.mark_ns && self.run > self.ecn_threshold;
-        self.send(now, tx_ns, marked)
+        self.send(now, tx_ns)
     }
 
     /// A packet arrives that takes longer or shorter than another that is held.
     #[cold]
-    fn accept_other(&mut self, now: u64, tx_ns: u64) -> Fate {
+    fn accept_other(&mut self, now: u64, tx_ns: u64) -> Option<u64> {
         if self.mixed.len() == 0 && self.run > 0 {
             let pkts = self.run.min((self.free_at - now) / self.tx_ns + 1);
             let departure = self.free_at - (pkts - 1) * self.tx_ns;
@@ -170,7 +161,7 @@ impl Link {
         }
         if self.mixed_pkts >= self.limit {
             self.dropped += 1;
-            return Fate::Dropped;
+            return None;
         }
         match self.mixed.back_mut() {
             Some(run) if run.tx_ns == tx_ns => run.pkts += 1,
@@ -179,7 +170,7 @@ impl Link {
         self.mixed_pkts += 1;
         let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
         self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
-        self.send(now, tx_ns, self.mixed_pkts > self.ecn_threshold)
+        self.send(now, tx_ns)
     }
 
     /// Forgets those of `mixed` that leave before `time`.
@@ -201,7 +192,7 @@ impl Link {
 
     /// A packet that arrived at `now` is sent when all before it are.
     #[inline(always)]
-    fn send(&mut self, now: u64, tx_ns: u64, marked: bool) -> Fate {
+    fn send(&mut self, now: u64, tx_ns: u64) -> Option<u64> {
         let departure = self.free_at + tx_ns;
         self.free_at = departure;
         self.accepted += 1;
@@ -215,9 +206,23 @@ impl Link {
                 self.corrupted_departures.pop_front();
             }
             self.corrupted_departures.push_back(departure);
-            return Fate::Corrupted;
+            return None;
         }
-        Fate::Departs { departure, busy_since: self.busy_since, marked }
+        Some(departure)
+    }
+
+    /// Since when the link has been sending without a pause, when it has sent the packet that arrived last.
+    #[inline]
+    pub fn busy_since(&self) -> u64 {
+        self.busy_since
+    }
+
+    /// Whether the packet that arrived last, at `now`, found the queue at its ECN threshold.
+    pub fn marks(&self, now: u64) -> bool {
+        if self.mixed.len() > 0 {
+            return self.mixed_pkts > self.ecn_threshold;
+        }
+        self.free_at - now >= self.mark_ns && self.run > self.ecn_threshold
     }
 
     /// Packets held at `now`, the one being sent included; none arrive at `now` any more.
@@ -285,14 +290,13 @@ mod tests {
                 departures.retain(|&departure| departure >= now);
                 let fate = link.accept(now, tx_ns);
                 if buffer.is_some_and(|buffer| departures.len() >= buffer as usize) {
-                    prop_assert!(matches!(fate, Fate::Dropped));
+                    prop_assert_eq!(fate, None);
                     continue;
                 }
                 free_at = now.max(free_at) + tx_ns;
                 departures.push(free_at);
-                let Fate::Departs { departure, marked, .. } = fate else { panic!("there was room") };
-                prop_assert_eq!(departure, free_at);
-                prop_assert_eq!(marked, threshold.is_some_and(|threshold| departures.len() > threshold as usize));
+                prop_assert_eq!(fate, Some(free_at));
+                prop_assert_eq!(link.marks(now), threshold.is_some_and(|threshold| departures.len() > threshold as usize));
                 most = most.max(departures.len() - usize::from(departures[0] == now));
                 prop_assert_eq!(link.max_queue, most as u64);
             }

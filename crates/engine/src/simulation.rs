@@ -1,7 +1,7 @@
 //! Flows, links and the order of events.
 
-use crate::link::{Fate, Link, Totals};
-use crate::receiver::{CONGESTION, Receiver, Segment};
+use crate::link::{Link, Totals};
+use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
 use crate::rtt::Distribution;
@@ -98,16 +98,10 @@ impl Passed {
 #[derive(Clone, Copy, Default)]
 struct Packet {
     at: u64,
-    sent_ns: u64,
-    /// Sequence number and, in the lowest bits, the segment's flags.
-    tag: u64,
+    segment: Segment,
     /// Since when the link that sent it last had been sending without a pause.
     busy_since: u64,
 }
-
-/// The lowest bits of [`Packet::tag`] are the segment's flags, and this one.
-const SYN: u64 = 8;
-const FLAG_BITS: u32 = 4;
 
 struct Flow<C> {
     sender: Option<Sender<C>>,
@@ -219,16 +213,10 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                 }
                 let source = self.scheduler.next_source();
                 match self.sources[source as usize] {
-                    Source::Hop { flow, line } => self.on_hop(flow as usize, line as usize, source),
+                    Source::Hop { flow, line } => self.on_hop(now, flow as usize, line as usize, source),
                     Source::Receiver { flow } => {
                         let flow = &mut self.flows[flow as usize];
-                        if flow.every_segment_acked {
-                            let ack = flow.receive(source, &mut self.scheduler);
-                            let ack = ack.expect("every segment is acknowledged");
-                            flow.deliver(now, ack, &mut self.links, &mut self.scheduler);
-                        } else {
-                            flow.on_arrival(now, source, &mut self.scheduler);
-                        }
+                        flow.on_arrival(now, source, &mut self.links, &mut self.scheduler);
                     }
                     Source::Sender { flow } => self.on_ack(flow as usize, source),
                     Source::Timers { flow } => self.on_timers(now, flow as usize),
@@ -254,29 +242,32 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
 
     /// The head of `line` arrives at the next hop.
     #[inline(always)]
-    fn on_hop(&mut self, id: usize, line: usize, source: u32) {
+    fn on_hop(&mut self, now: u64, id: usize, line: usize, source: u32) {
         let flow = &mut self.flows[id];
-        let packet = flow.take_head(line, source, &mut self.scheduler);
-        if self.scheduler.next() > packet.at {
-            flow.forward(line + 1, packet, &mut self.links, &mut self.scheduler);
-        } else {
-            self.on_simultaneous_hops(id, line, packet);
+        let packets = &mut flow.hops[line].line;
+        self.scheduler.set(source, packets.second().map_or(NEVER, |next| next.at));
+        if self.scheduler.next() == now {
+            return self.on_simultaneous_hops(now, id, line);
         }
+        let packet = packets.pop_front().expect("a line that is due is not empty");
+        flow.forward(line + 1, packet, &mut self.links, &mut self.scheduler);
     }
 
     /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
     /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
     /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
     #[inline(never)]
-    fn on_simultaneous_hops(&mut self, id: usize, line: usize, packet: Packet) {
+    fn on_simultaneous_hops(&mut self, now: u64, id: usize, line: usize) {
         let mut tied = std::mem::take(&mut self.tied);
-        tied.push((packet, id, line));
-        while self.scheduler.next() == packet.at
+        tied.push((self.flows[id].take_head(line), id, line));
+        while self.scheduler.next() == now
             && let source = self.scheduler.next_source()
             && let Source::Hop { flow, line } = self.sources[source as usize]
         {
             let (id, line) = (flow as usize, line as usize);
-            tied.push((self.flows[id].take_head(line, source, &mut self.scheduler), id, line));
+            tied.push((self.flows[id].take_head(line), id, line));
+            let next = self.flows[id].hops[line].line.front();
+            self.scheduler.set(source, next.map_or(NEVER, |next| next.at));
         }
         tied.sort_by_key(|(packet, ..)| Reverse(packet.busy_since));
         for (packet, id, line) in tied.drain(..) {
@@ -290,7 +281,12 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let flow = &mut self.flows[id];
         let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
         self.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
-        flow.deliver(at, ack, &mut self.links, &mut self.scheduler);
+        let sender = flow.sender.as_mut().expect("an ACK answers a started flow");
+        if sender.is_usual(&ack) {
+            flow.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, &mut self.links, &mut self.scheduler);
+        } else {
+            flow.deliver(at, ack, &mut self.links, &mut self.scheduler);
+        }
     }
 
     #[inline(never)]
@@ -509,47 +505,68 @@ fn hops(
 }
 
 impl Packet {
-    /// The first segment of a connection with a handshake; sent again, it is an ordinary one.
     #[inline]
     fn is_syn(&self) -> bool {
-        self.tag & SYN != 0
-    }
-
-    #[inline]
-    fn segment(&self) -> Segment {
-        Segment { seq: self.tag >> FLAG_BITS, sent_ns: self.sent_ns, flags: self.tag as u8 & (SYN as u8 - 1) }
+        self.segment.tag.has(SYN)
     }
 }
 
 impl<C: CongestionControl> Flow<C> {
-    #[inline(always)]
-    fn take_head(&mut self, line: usize, source: u32, scheduler: &mut Scheduler) -> Packet {
-        let line = &mut self.hops[line].line;
-        let packet = line.pop_front().expect("a line that is due is not empty");
-        scheduler.set(source, line.front().map_or(NEVER, |next| next.at));
-        packet
+    fn take_head(&mut self, line: usize) -> Packet {
+        self.hops[line].line.pop_front().expect("a line that is due is not empty")
     }
 
-    /// The head of the last line arrives at the receiver; what that sends at once, if anything.
+    /// The head of the last line arrives at the receiver, or its ACK at the sender.
     #[inline(always)]
-    fn receive(&mut self, source: u32, scheduler: &mut Scheduler) -> Option<Ack> {
+    fn on_arrival(&mut self, now: u64, source: u32, links: &mut [Link], scheduler: &mut Scheduler) {
         let after_ns = self.ack_after_ns();
         let line = &mut self.hops.last_mut().expect("a path has a hop").line;
-        let packet = line.pop_front().expect("a line that is due is not empty");
+        let Packet { at, segment, .. } = line.pop_front().expect("a line that is due is not empty");
         scheduler.set(source, line.front().map_or(NEVER, |next| next.at + after_ns));
-        self.receiver.receive(packet.at, packet.segment())
+        let sender = self.sender.as_ref().expect("a packet comes from a started flow");
+        if sender.expects_usual_ack()
+            && let Some(next) = self.receiver.receive_next(segment)
+        {
+            self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, links, scheduler);
+        } else {
+            self.on_other_arrival(at, segment, links, scheduler);
+        }
     }
 
     #[inline(never)]
-    fn on_arrival(&mut self, now: u64, source: u32, scheduler: &mut Scheduler) {
-        if let Some(ack) = self.receive(source, scheduler) {
-            self.send_ack(now, ack, scheduler);
+    fn on_other_arrival(&mut self, at: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
+        let ack = self.receiver.receive(at, segment);
+        if self.every_segment_acked {
+            let ack = ack.expect("every segment is acknowledged");
+            self.deliver(at + self.return_delay_ns, ack, links, scheduler);
+        } else {
+            if let Some(ack) = ack {
+                self.send_ack(at, ack, scheduler);
+            }
+            self.set_timers(scheduler);
         }
-        self.set_timers(scheduler);
+    }
+
+    /// An ACK arrives at the sender, and it is one as expected.
+    #[inline(always)]
+    fn deliver_usual(
+        &mut self,
+        now: u64,
+        next: u64,
+        sent_ns: u64,
+        echo_ns: u64,
+        links: &mut [Link],
+        scheduler: &mut Scheduler,
+    ) {
+        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
+        sender.on_usual_ack(now, next, sent_ns, echo_ns);
+        while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_usual_segment(now)) {
+            self.enter::<false>(0, now, Segment { tag, sent_ns: now }, links, scheduler);
+        }
+        self.hasten_timers(scheduler);
     }
 
     /// An ACK arrives at the sender.
-    #[inline(always)]
     fn deliver(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_ack(now, ack);
@@ -557,67 +574,75 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// Sends what the window allows.
-    #[inline(always)]
+    #[inline(never)]
     fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
-        while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
-            self.send(now, segment, links, scheduler);
+        while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
+            self.send(now, tag, links, scheduler);
         }
-        // The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
+        self.hasten_timers(scheduler);
+    }
+
+    /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
+    #[inline(always)]
+    fn hasten_timers(&mut self, scheduler: &mut Scheduler) {
         if self.sender.as_ref().is_some_and(|sender| sender.timer_at() < self.timers_at) {
             self.set_timers(scheduler);
         }
     }
 
-    #[inline(always)]
-    fn send(&mut self, now: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
-        let mut tag = segment.seq << FLAG_BITS | u64::from(segment.flags);
-        if tag == 0 && self.syn {
-            tag = SYN;
+    #[inline]
+    fn send(&mut self, now: u64, tag: Tag, links: &mut [Link], scheduler: &mut Scheduler) {
+        let syn = self.syn && tag == Tag::new(0, 0);
+        let segment = Segment { tag: if syn { tag.with(SYN) } else { tag }, sent_ns: now };
+        if syn {
+            self.enter::<true>(0, now, segment, links, scheduler);
+        } else {
+            self.enter::<false>(0, now, segment, links, scheduler);
         }
-        self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
     }
 
-    /// `packet` arrives at hop `hop` at `packet.at`.
+    /// `packet` arrives at hop `hop`.
     #[inline(always)]
     fn forward(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
         if packet.is_syn() {
             self.forward_syn(hop, packet, links, scheduler);
         } else {
-            self.forward_as::<false>(hop, packet, links, scheduler);
+            self.enter::<false>(hop, packet.at, packet.segment, links, scheduler);
         }
     }
 
     #[cold]
     fn forward_syn(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
-        self.forward_as::<true>(hop, packet, links, scheduler);
+        self.enter::<true>(hop, packet.at, packet.segment, links, scheduler);
     }
 
+    /// `segment` arrives at hop `hop` at `now`.
     #[inline(always)]
-    fn forward_as<const IS_SYN: bool>(
+    fn enter<const IS_SYN: bool>(
         &mut self,
         hop: usize,
-        mut packet: Packet,
+        now: u64,
+        mut segment: Segment,
         links: &mut [Link],
         scheduler: &mut Scheduler,
     ) {
         let to = &mut self.hops[hop];
         let (tx_ns, onward_ns) =
             if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
-        match links[to.link as usize].accept(packet.at, tx_ns) {
-            Fate::Departs { departure, busy_since, marked } => {
-                packet.busy_since = busy_since;
-                if marked && self.ecn {
-                    packet.tag |= u64::from(CONGESTION);
-                }
-                to.passed += 1;
-                to.syn_passed |= IS_SYN;
-                packet.at = departure + onward_ns;
-                to.line.push_back(packet);
-                if to.line.len() == 1 {
-                    self.on_line(hop, packet.at, scheduler);
-                }
-            }
-            Fate::Dropped | Fate::Corrupted => self.lost += 1,
+        let link = &mut links[to.link as usize];
+        let Some(departure) = link.accept(now, tx_ns) else {
+            self.lost += 1;
+            return;
+        };
+        if self.ecn && link.marks(now) {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        to.passed += 1;
+        to.syn_passed |= IS_SYN;
+        let at = departure + onward_ns;
+        to.line.push_back(Packet { at, segment, busy_since: link.busy_since() });
+        if to.line.len() == 1 {
+            self.on_line(hop, at, scheduler);
         }
     }
 
@@ -662,7 +687,7 @@ impl<C: CongestionControl> Flow<C> {
         let mut receiver = self.receiver.clone();
         let arrivals = self.hops.last().into_iter().flat_map(|hop| hop.line.iter());
         for packet in arrivals.take_while(|packet| packet.at <= now) {
-            receiver.receive(packet.at, packet.segment());
+            receiver.receive(packet.at, packet.segment);
         }
         (receiver.arrived(), receiver.in_order())
     }
