@@ -5,7 +5,7 @@ use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
 use crate::rtt::Distribution;
-use crate::scheduler::{NEVER, Scheduler};
+use crate::scheduler::{Key, NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
 use crate::{Control, Stopped};
 use cwnd_algorithms::CongestionControl;
@@ -16,10 +16,10 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The control is looked at once in so many events.
 const EVENTS_PER_LOOK: u32 = 1 << 14;
 
-pub struct Simulation<'a, C> {
+pub struct Simulation<'a, C, K> {
     scenario: &'a Scenario,
     seed: u64,
-    scheduler: Scheduler,
+    scheduler: Scheduler<K>,
     /// What each source of the scheduler stands for.
     sources: Vec<Source>,
     flows: Vec<Flow<C>>,
@@ -131,8 +131,8 @@ struct Flow<C> {
     timers_at: u64,
 }
 
-impl<'a, C: CongestionControl> Simulation<'a, C> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C> {
+impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
+    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C, K> {
         let mut users = vec![0u32; scenario.links.len()];
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
@@ -207,11 +207,10 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let mut reported_ns = 0;
         'run: loop {
             for _ in 0..EVENTS_PER_LOOK {
-                let now = self.scheduler.next();
+                let (now, source) = self.scheduler.next();
                 if now > end {
                     break 'run;
                 }
-                let source = self.scheduler.next_source();
                 match self.sources[source as usize] {
                     Source::Hop { flow, line } => self.on_hop(now, flow as usize, line as usize, source),
                     Source::Receiver { flow } => {
@@ -229,7 +228,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             if control.stop.load(Relaxed) {
                 return Err(Stopped);
             }
-            let now = self.scheduler.next().min(end);
+            let now = self.scheduler.next().0.min(end);
             control.simulated_ns.fetch_add(now - reported_ns, Relaxed);
             reported_ns = now;
         }
@@ -246,7 +245,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let flow = &mut self.flows[id];
         let packets = &mut flow.hops[line].line;
         self.scheduler.set(source, packets.second().map_or(NEVER, |next| next.at));
-        if self.scheduler.next() == now {
+        if self.scheduler.next().0 == now {
             return self.on_simultaneous_hops(now, id, line);
         }
         let packet = packets.pop_front().expect("a line that is due is not empty");
@@ -260,8 +259,8 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     fn on_simultaneous_hops(&mut self, now: u64, id: usize, line: usize) {
         let mut tied = std::mem::take(&mut self.tied);
         tied.push((self.flows[id].take_head(line), id, line));
-        while self.scheduler.next() == now
-            && let source = self.scheduler.next_source()
+        while let (at, source) = self.scheduler.next()
+            && at == now
             && let Source::Hop { flow, line } = self.sources[source as usize]
         {
             let (id, line) = (flow as usize, line as usize);
@@ -449,6 +448,11 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     }
 }
 
+/// No run of `scenario` has more sources.
+pub fn sources(scenario: &Scenario) -> usize {
+    scenario.flows.iter().map(|flow| flow.path.len() + 2).sum::<usize>() + 1
+}
+
 /// The links of the flow's path where its packets may wait. The others go to `passed_through`.
 fn hops(
     scenario: &Scenario,
@@ -518,7 +522,13 @@ impl<C: CongestionControl> Flow<C> {
 
     /// The head of the last line arrives at the receiver, or its ACK at the sender.
     #[inline(always)]
-    fn on_arrival(&mut self, now: u64, source: u32, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn on_arrival<K: Key>(
+        &mut self,
+        now: u64,
+        source: u32,
+        links: &mut [Link],
+        scheduler: &mut Scheduler<K>,
+    ) {
         let after_ns = self.ack_after_ns();
         let line = &mut self.hops.last_mut().expect("a path has a hop").line;
         let Packet { at, segment, .. } = line.pop_front().expect("a line that is due is not empty");
@@ -534,7 +544,13 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     #[inline(never)]
-    fn on_other_arrival(&mut self, at: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn on_other_arrival<K: Key>(
+        &mut self,
+        at: u64,
+        segment: Segment,
+        links: &mut [Link],
+        scheduler: &mut Scheduler<K>,
+    ) {
         let ack = self.receiver.receive(at, segment);
         if self.every_segment_acked {
             let ack = ack.expect("every segment is acknowledged");
@@ -549,25 +565,25 @@ impl<C: CongestionControl> Flow<C> {
 
     /// An ACK arrives at the sender, and it is one as expected.
     #[inline(always)]
-    fn deliver_usual(
+    fn deliver_usual<K: Key>(
         &mut self,
         now: u64,
         next: u64,
         sent_ns: u64,
         echo_ns: u64,
         links: &mut [Link],
-        scheduler: &mut Scheduler,
+        scheduler: &mut Scheduler<K>,
     ) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_usual_ack(now, next, sent_ns, echo_ns);
         while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_usual_segment(now)) {
-            self.enter::<false>(0, now, Segment { tag, sent_ns: now }, links, scheduler);
+            self.enter::<false, K>(0, now, Segment { tag, sent_ns: now }, links, scheduler);
         }
         self.hasten_timers(scheduler);
     }
 
     /// An ACK arrives at the sender.
-    fn deliver(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn deliver<K: Key>(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler<K>) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_ack(now, ack);
         self.transmit(now, links, scheduler);
@@ -575,7 +591,7 @@ impl<C: CongestionControl> Flow<C> {
 
     /// Sends what the window allows.
     #[inline(never)]
-    fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn transmit<K: Key>(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler<K>) {
         while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
             self.send(now, tag, links, scheduler);
         }
@@ -584,47 +600,59 @@ impl<C: CongestionControl> Flow<C> {
 
     /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
     #[inline(always)]
-    fn hasten_timers(&mut self, scheduler: &mut Scheduler) {
+    fn hasten_timers<K: Key>(&mut self, scheduler: &mut Scheduler<K>) {
         if self.sender.as_ref().is_some_and(|sender| sender.timer_at() < self.timers_at) {
             self.set_timers(scheduler);
         }
     }
 
     #[inline]
-    fn send(&mut self, now: u64, tag: Tag, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn send<K: Key>(&mut self, now: u64, tag: Tag, links: &mut [Link], scheduler: &mut Scheduler<K>) {
         let syn = self.syn && tag == Tag::new(0, 0);
         let segment = Segment { tag: if syn { tag.with(SYN) } else { tag }, sent_ns: now };
         if syn {
-            self.enter::<true>(0, now, segment, links, scheduler);
+            self.enter::<true, K>(0, now, segment, links, scheduler);
         } else {
-            self.enter::<false>(0, now, segment, links, scheduler);
+            self.enter::<false, K>(0, now, segment, links, scheduler);
         }
     }
 
     /// `packet` arrives at hop `hop`.
     #[inline(always)]
-    fn forward(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn forward<K: Key>(
+        &mut self,
+        hop: usize,
+        packet: Packet,
+        links: &mut [Link],
+        scheduler: &mut Scheduler<K>,
+    ) {
         if packet.is_syn() {
             self.forward_syn(hop, packet, links, scheduler);
         } else {
-            self.enter::<false>(hop, packet.at, packet.segment, links, scheduler);
+            self.enter::<false, K>(hop, packet.at, packet.segment, links, scheduler);
         }
     }
 
     #[cold]
-    fn forward_syn(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
-        self.enter::<true>(hop, packet.at, packet.segment, links, scheduler);
+    fn forward_syn<K: Key>(
+        &mut self,
+        hop: usize,
+        packet: Packet,
+        links: &mut [Link],
+        scheduler: &mut Scheduler<K>,
+    ) {
+        self.enter::<true, K>(hop, packet.at, packet.segment, links, scheduler);
     }
 
     /// `segment` arrives at hop `hop` at `now`.
     #[inline(always)]
-    fn enter<const IS_SYN: bool>(
+    fn enter<const IS_SYN: bool, K: Key>(
         &mut self,
         hop: usize,
         now: u64,
         mut segment: Segment,
         links: &mut [Link],
-        scheduler: &mut Scheduler,
+        scheduler: &mut Scheduler<K>,
     ) {
         let to = &mut self.hops[hop];
         let (tx_ns, onward_ns) =
@@ -648,7 +676,7 @@ impl<C: CongestionControl> Flow<C> {
 
     /// A packet comes into the empty line behind hop `hop`, to be at its end at `at`.
     #[cold]
-    fn on_line(&mut self, hop: usize, at: u64, scheduler: &mut Scheduler) {
+    fn on_line<K: Key>(&mut self, hop: usize, at: u64, scheduler: &mut Scheduler<K>) {
         let after_ns = if hop + 1 == self.hops.len() { self.ack_after_ns() } else { 0 };
         scheduler.set(self.source + 1 + hop as u32, at + after_ns);
     }
@@ -659,7 +687,7 @@ impl<C: CongestionControl> Flow<C> {
         if self.every_segment_acked { self.return_delay_ns } else { 0 }
     }
 
-    fn send_ack(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler) {
+    fn send_ack<K: Key>(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler<K>) {
         let at = now + self.return_delay_ns;
         self.acks.push_back((at, ack));
         if self.acks.len() == 1 {
@@ -669,7 +697,7 @@ impl<C: CongestionControl> Flow<C> {
 
     /// The earliest of the flow's timers.
     #[inline(never)]
-    fn set_timers(&mut self, scheduler: &mut Scheduler) {
+    fn set_timers<K: Key>(&mut self, scheduler: &mut Scheduler<K>) {
         let stop = if self.at_stop.is_some() { NEVER } else { self.stop_ns };
         let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
         let ack = self.receiver.ack_due_ns().unwrap_or(NEVER);
