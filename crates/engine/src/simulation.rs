@@ -19,17 +19,16 @@ const EVENTS_PER_LOOK: u32 = 1 << 14;
 pub struct Simulation<'a, C, K> {
     scenario: &'a Scenario,
     seed: u64,
-    scheduler: Scheduler<K>,
+    network: Network<K>,
     /// What each source of the scheduler stands for.
     sources: Vec<Source>,
     flows: Vec<Flow<C>>,
-    links: Vec<Link>,
     /// Links that are no event: a packet never waits there.
     passed_through: Vec<Passed>,
     flow_samples: FlowSamples,
     link_samples: LinkSamples,
     /// Packets that arrive at the same instant; empty between events.
-    tied: Vec<(Packet, usize, usize)>,
+    tied: Vec<(Packet, usize)>,
 }
 
 #[derive(Clone, Copy)]
@@ -38,12 +37,11 @@ enum Source {
     Timers {
         flow: u32,
     },
-    /// The head of a line arrives at the flow's next queue.
+    /// The head of a hop's line arrives at the flow's next hop, which has the next index.
     Hop {
-        flow: u32,
-        line: u32,
+        hop: u32,
     },
-    /// The head of the last line arrives at the receiver; if every segment is acknowledged, that ACK at the
+    /// The head of the last hop's line arrives at the receiver; if every segment is acknowledged, that ACK at the
     /// sender.
     Receiver {
         flow: u32,
@@ -55,14 +53,29 @@ enum Source {
     Sampler,
 }
 
+/// Where the packets are, and what comes next.
+struct Network<K> {
+    scheduler: Scheduler<K>,
+    links: Vec<Link>,
+    /// Flow by flow, in the order of the path.
+    hops: Vec<Hop>,
+}
+
 /// One link of a flow's path where packets may wait.
 struct Hop {
     /// Packets that left it, in order.
     line: Ring<Packet>,
     link: u32,
+    /// Of the scheduler, for the head of the line.
+    source: u32,
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
+    /// From then to the event: the ACK's way back, if every segment has one.
+    after_ns: u64,
+    /// Dropped by the link or lost on its wire.
+    lost: u64,
+    ecn: bool,
     /// Both for a SYN, which has no payload.
     syn_tx_ns: u64,
     syn_onward_ns: u64,
@@ -76,9 +89,8 @@ struct Hop {
 /// takes to send them, so none ever waits or is dropped, and the link is a fixed delay.
 struct Passed {
     link: u32,
-    flow: u32,
-    /// The line in which packets cross it.
-    line: u32,
+    /// The hop in whose line packets cross it.
+    hop: u32,
     tx_ns: u64,
     /// From its far end to the end of the line.
     rest_ns: u64,
@@ -107,18 +119,17 @@ struct Flow<C> {
     sender: Option<Sender<C>>,
     cc: Option<C>,
     receiver: Receiver,
-    hops: Vec<Hop>,
+    first_hop: usize,
+    last_hop: usize,
     acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
     every_segment_acked: bool,
-    ecn: bool,
     /// The first segment is a SYN.
     syn: bool,
     /// Its first source; the others follow.
     source: u32,
     start_ns: u64,
     stop_ns: u64,
-    lost: u64,
     /// Filled in when the flow stops: arrived and in order by then.
     at_stop: Option<(u64, u64)>,
     /// Arrived by the last sample.
@@ -138,15 +149,25 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
             users[link as usize] += 1;
         }
         let mut sources = Vec::new();
+        let mut hops = Vec::new();
         let mut flows = Vec::new();
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in scenario.flows.iter().zip(ccs).enumerate() {
             let id = id as u32;
-            let hops = hops(scenario, flow, id, &users, &mut passed_through);
+            let first_hop = hops.len();
+            add_hops(scenario, flow, &users, &mut hops, &mut passed_through);
+            let last_hop = hops.len() - 1;
             let first = sources.len() as u32;
             sources.push(Source::Timers { flow: id });
-            sources.extend((0..hops.len() as u32 - 1).map(|line| Source::Hop { flow: id, line }));
-            sources.push(Source::Receiver { flow: id });
+            for (index, hop) in hops.iter_mut().enumerate().skip(first_hop) {
+                hop.source = sources.len() as u32;
+                let last = index == last_hop;
+                sources.push(if last {
+                    Source::Receiver { flow: id }
+                } else {
+                    Source::Hop { hop: index as u32 }
+                });
+            }
             if flow.stack.ack_every_pkts > 1 {
                 sources.push(Source::Sender { flow: id });
             }
@@ -160,16 +181,15 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
                         .max(u64::from(flow.stack.handshake == Handshake::First)),
                     flow.stack.ack_delay_ns,
                 ),
-                hops,
+                first_hop,
+                last_hop,
                 acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
                 every_segment_acked: flow.stack.ack_every_pkts == 1,
-                ecn: flow.stack.ecn,
                 syn: flow.stack.handshake != Handshake::Off,
                 source: first,
                 start_ns: flow.start_ns,
                 stop_ns: flow.stop_ns,
-                lost: 0,
                 at_stop: None,
                 sampled_arrivals: 0,
                 sampled_ns: flow.start_ns,
@@ -190,10 +210,9 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         Simulation {
             scenario,
             seed,
-            scheduler,
+            network: Network { scheduler, links, hops },
             sources,
             flows,
-            links,
             passed_through,
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
@@ -207,16 +226,13 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         let mut reported_ns = 0;
         'run: loop {
             for _ in 0..EVENTS_PER_LOOK {
-                let (now, source) = self.scheduler.next();
+                let (now, source) = self.network.scheduler.next();
                 if now > end {
                     break 'run;
                 }
                 match self.sources[source as usize] {
-                    Source::Hop { flow, line } => self.on_hop(now, flow as usize, line as usize, source),
-                    Source::Receiver { flow } => {
-                        let flow = &mut self.flows[flow as usize];
-                        flow.on_arrival(now, source, &mut self.links, &mut self.scheduler);
-                    }
+                    Source::Hop { hop } => self.on_hop(now, hop as usize),
+                    Source::Receiver { flow } => self.flows[flow as usize].on_arrival(now, &mut self.network),
                     Source::Sender { flow } => self.on_ack(flow as usize, source),
                     Source::Timers { flow } => self.on_timers(now, flow as usize),
                     Source::Sampler => self.sample(now, source),
@@ -228,7 +244,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
             if control.stop.load(Relaxed) {
                 return Err(Stopped);
             }
-            let now = self.scheduler.next().0.min(end);
+            let now = self.network.scheduler.next().0.min(end);
             control.simulated_ns.fetch_add(now - reported_ns, Relaxed);
             reported_ns = now;
         }
@@ -239,38 +255,36 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         Ok(self.finish(end))
     }
 
-    /// The head of `line` arrives at the next hop.
+    /// The head of the line behind `hop` arrives at the next hop.
     #[inline(always)]
-    fn on_hop(&mut self, now: u64, id: usize, line: usize, source: u32) {
-        let flow = &mut self.flows[id];
-        let packets = &mut flow.hops[line].line;
-        self.scheduler.set(source, packets.second().map_or(NEVER, |next| next.at));
-        if self.scheduler.next().0 == now {
-            return self.on_simultaneous_hops(now, id, line);
+    fn on_hop(&mut self, now: u64, hop: usize) {
+        let network = &mut self.network;
+        let Hop { line, source, .. } = &mut network.hops[hop];
+        network.scheduler.set(*source, line.second().map_or(NEVER, |next| next.at));
+        if network.scheduler.next().0 == now {
+            return self.on_simultaneous_hops(now, hop);
         }
-        let packet = packets.pop_front().expect("a line that is due is not empty");
-        flow.forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        network.forward(hop + 1, packet);
     }
 
     /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
     /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
     /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
     #[inline(never)]
-    fn on_simultaneous_hops(&mut self, now: u64, id: usize, line: usize) {
+    fn on_simultaneous_hops(&mut self, now: u64, hop: usize) {
+        let network = &mut self.network;
         let mut tied = std::mem::take(&mut self.tied);
-        tied.push((self.flows[id].take_head(line), id, line));
-        while let (at, source) = self.scheduler.next()
+        tied.push((network.take_head(hop), hop));
+        while let (at, source) = network.scheduler.next()
             && at == now
-            && let Source::Hop { flow, line } = self.sources[source as usize]
+            && let Source::Hop { hop } = self.sources[source as usize]
         {
-            let (id, line) = (flow as usize, line as usize);
-            tied.push((self.flows[id].take_head(line), id, line));
-            let next = self.flows[id].hops[line].line.front();
-            self.scheduler.set(source, next.map_or(NEVER, |next| next.at));
+            tied.push((network.take_head(hop as usize), hop as usize));
         }
         tied.sort_by_key(|(packet, ..)| Reverse(packet.busy_since));
-        for (packet, id, line) in tied.drain(..) {
-            self.flows[id].forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        for (packet, hop) in tied.drain(..) {
+            network.forward(hop + 1, packet);
         }
         self.tied = tied;
     }
@@ -279,12 +293,12 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
     fn on_ack(&mut self, id: usize, source: u32) {
         let flow = &mut self.flows[id];
         let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
-        self.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
+        self.network.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
         let sender = flow.sender.as_mut().expect("an ACK answers a started flow");
         if sender.is_usual(&ack) {
-            flow.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, &mut self.links, &mut self.scheduler);
+            flow.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, &mut self.network);
         } else {
-            flow.deliver(at, ack, &mut self.links, &mut self.scheduler);
+            flow.deliver(at, ack, &mut self.network);
         }
     }
 
@@ -293,37 +307,37 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         let flow = &mut self.flows[id];
         if let Some(cc) = flow.cc.take() {
             flow.sender = Some(Sender::new(cc, &self.scenario.flows[id], now));
-            flow.transmit(now, &mut self.links, &mut self.scheduler);
+            flow.transmit(now, &mut self.network);
         }
         let sender = flow.sender.as_mut().expect("a started flow has a sender");
         if flow.stop_ns <= now && flow.at_stop.is_none() {
             sender.close();
-            flow.at_stop = Some(flow.received_by(now));
+            flow.at_stop = Some(flow.received_by(now, &self.network.hops));
         } else if sender.timer_at() <= now {
             if let Some(segment) = sender.on_timer(now) {
-                flow.send(now, segment, &mut self.links, &mut self.scheduler);
+                flow.send(now, segment, &mut self.network);
             }
-            flow.transmit(now, &mut self.links, &mut self.scheduler);
+            flow.transmit(now, &mut self.network);
         }
         if flow.receiver.ack_due_ns().is_some_and(|due| due <= now)
             && let Some(ack) = flow.receiver.acknowledge_waiting()
         {
-            flow.send_ack(now, ack, &mut self.scheduler);
+            flow.send_ack(now, ack, &mut self.network.scheduler);
         }
-        flow.set_timers(&mut self.scheduler);
+        flow.set_timers(&mut self.network.scheduler);
     }
 
     #[inline(never)]
     fn sample(&mut self, now: u64, source: u32) {
         let Samples::Interval { interval_ns } = self.scenario.samples else { return };
-        self.scheduler.set(source, now + interval_ns);
+        self.network.scheduler.set(source, now + interval_ns);
         let time_s = now as f64 / 1e9;
         for (id, flow) in self.flows.iter_mut().enumerate() {
             let Some(sender) = &flow.sender else { continue };
             if now > flow.stop_ns {
                 continue;
             }
-            let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now);
+            let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now, &self.network.hops);
             let bits =
                 (arrivals - flow.sampled_arrivals) * 8 * u64::from(self.scenario.flows[id].packet_bytes());
             let span_ns = now - flow.sampled_ns;
@@ -332,7 +346,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
             flow.sampled_ns = now;
         }
         let first = self.link_samples.queue_pkts.len();
-        for (id, link) in self.links.iter_mut().enumerate() {
+        for (id, link) in self.network.links.iter_mut().enumerate() {
             self.link_samples.time_s.push(time_s);
             self.link_samples.link.push(id as u32);
             self.link_samples.queue_pkts.push(link.queue(now) as u32);
@@ -340,7 +354,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
             let sent_at = |packet: &Packet| packet.at - delay_ns - passed.times(packet).1;
-            let line = &self.flows[passed.flow as usize].hops[passed.line as usize].line;
+            let line = &self.network.hops[passed.hop as usize].line;
             let next = line.get(line.partition_point(|packet| sent_at(packet) <= now));
             let sending = next.is_some_and(|packet| sent_at(packet) - passed.times(packet).0 <= now);
             self.link_samples.queue_pkts[first + passed.link as usize] = u32::from(sending);
@@ -365,29 +379,26 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
     }
 
     fn finish(mut self, end: u64) -> Run {
-        let mut totals: Vec<Totals> = self.links.iter_mut().map(|link| link.totals(end)).collect();
+        let mut totals: Vec<Totals> = self.network.links.iter_mut().map(|link| link.totals(end)).collect();
         // Packets that a link has sent, less those still on the way to its far end.
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
-        for flow in &self.flows {
-            for hop in &flow.hops {
-                let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
-                let departure =
-                    |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
-                let departed = |p: &&Packet| departure(p) <= end;
-                let there = |p: &&Packet| departure(p) + onward_ns <= end;
-                delivered[hop.link as usize] -=
-                    hop.line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
-            }
+        for hop in &self.network.hops {
+            let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
+            let departure = |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
+            let departed = |p: &&Packet| departure(p) <= end;
+            let there = |p: &&Packet| departure(p) + onward_ns <= end;
+            delivered[hop.link as usize] -=
+                hop.line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
         }
         for passed in &self.passed_through {
-            let flow = &self.flows[passed.flow as usize];
+            let hop = &self.network.hops[passed.hop as usize];
             let link = passed.link as usize;
             let delay_ns = self.scenario.links[link].delay_ns;
-            let mut entered = flow.hops[passed.line as usize].passed;
+            let mut entered = hop.passed;
             let (mut left, mut sent) = (entered, entered);
-            let mut syn_sent = flow.hops[passed.line as usize].syn_passed;
+            let mut syn_sent = hop.syn_passed;
             let mut under_way_ns = 0;
-            for packet in flow.hops[passed.line as usize].line.iter() {
+            for packet in hop.line.iter() {
                 let (tx_ns, rest_ns) = passed.times(packet);
                 let out = packet.at - rest_ns;
                 left -= u64::from(out > end);
@@ -432,7 +443,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
             .iter_mut()
             .enumerate()
             .map(|(id, flow)| {
-                let result = flow.result(id as u32, self.scenario, end);
+                let result = flow.result(id as u32, self.scenario, &self.network.hops, end);
                 packets += result.sent_pkts;
                 result
             })
@@ -453,16 +464,15 @@ pub fn sources(scenario: &Scenario) -> usize {
     scenario.flows.iter().map(|flow| flow.path.len() + 2).sum::<usize>() + 1
 }
 
-/// The links of the flow's path where its packets may wait. The others go to `passed_through`.
-fn hops(
+/// The links of the flow's path where its packets may wait go to `hops`, the others to `passed_through`.
+fn add_hops(
     scenario: &Scenario,
     flow: &cwnd_scenario::Flow,
-    id: u32,
     users: &[u32],
+    hops: &mut Vec<Hop>,
     passed_through: &mut Vec<Passed>,
-) -> Vec<Hop> {
-    let mut hops: Vec<Hop> = Vec::new();
-    let first_passed = passed_through.len();
+) {
+    let (first_hop, first_passed) = (hops.len(), passed_through.len());
     let mut slowest_tx_ns = 0;
     for &index in &flow.path {
         let link = &scenario.links[index as usize];
@@ -472,31 +482,27 @@ fn hops(
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let passes = users[index as usize] == 1 && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
-        if let Some(hop) = hops.last_mut()
+        if let Some(hop) = hops[first_hop..].last_mut()
             && passes
         {
             hop.onward_ns += tx_ns + link.delay_ns;
             hop.syn_onward_ns += syn_tx_ns + link.delay_ns;
-            let line = hops.len() as u32 - 1;
-            for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.line == line) {
+            let hop = hops.len() as u32 - 1;
+            for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.hop == hop) {
                 earlier.rest_ns += tx_ns + link.delay_ns;
                 earlier.syn_rest_ns += syn_tx_ns + link.delay_ns;
             }
-            passed_through.push(Passed {
-                link: index,
-                flow: id,
-                line,
-                tx_ns,
-                rest_ns: 0,
-                syn_tx_ns,
-                syn_rest_ns: 0,
-            });
+            passed_through.push(Passed { link: index, hop, tx_ns, rest_ns: 0, syn_tx_ns, syn_rest_ns: 0 });
         } else {
             hops.push(Hop {
                 line: Ring::new(),
                 link: index,
+                source: 0,
                 tx_ns,
                 onward_ns: link.delay_ns,
+                after_ns: 0,
+                lost: 0,
+                ecn: flow.stack.ecn,
                 syn_tx_ns,
                 syn_onward_ns: link.delay_ns,
                 syn_passed: false,
@@ -505,7 +511,11 @@ fn hops(
             slowest_tx_ns = tx_ns;
         }
     }
-    hops
+    if let Some(last) = hops.last_mut()
+        && flow.stack.ack_every_pkts == 1
+    {
+        last.after_ns = flow.return_delay_ns;
+    }
 }
 
 impl Packet {
@@ -515,51 +525,86 @@ impl Packet {
     }
 }
 
-impl<C: CongestionControl> Flow<C> {
-    fn take_head(&mut self, line: usize) -> Packet {
-        self.hops[line].line.pop_front().expect("a line that is due is not empty")
+impl<K: Key> Network<K> {
+    /// The head of the line behind `hop` leaves it; the one behind is next.
+    #[inline(always)]
+    fn take_head(&mut self, hop: usize) -> Packet {
+        let Hop { line, source, after_ns, .. } = &mut self.hops[hop];
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        self.scheduler.set(*source, line.front().map_or(NEVER, |next| next.at + *after_ns));
+        packet
     }
 
+    /// `packet` arrives at hop `hop`.
+    #[inline(always)]
+    fn forward(&mut self, hop: usize, packet: Packet) {
+        if packet.is_syn() {
+            self.enter_syn(hop, packet.at, packet.segment);
+        } else {
+            self.enter(hop, packet.at, packet.segment);
+        }
+    }
+
+    /// `segment`, which is no SYN, arrives at hop `hop` at `now`.
+    #[inline(always)]
+    fn enter(&mut self, hop: usize, now: u64, segment: Segment) {
+        self.enter_as::<false>(hop, now, segment);
+    }
+
+    #[cold]
+    fn enter_syn(&mut self, hop: usize, now: u64, segment: Segment) {
+        self.enter_as::<true>(hop, now, segment);
+    }
+
+    #[inline(always)]
+    fn enter_as<const IS_SYN: bool>(&mut self, hop: usize, now: u64, mut segment: Segment) {
+        let to = &mut self.hops[hop];
+        let (tx_ns, onward_ns) =
+            if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
+        let link = &mut self.links[to.link as usize];
+        let Some(departure) = link.accept(now, tx_ns) else {
+            to.lost += 1;
+            return;
+        };
+        if to.ecn && link.marks(now) {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        to.passed += 1;
+        to.syn_passed |= IS_SYN;
+        let at = departure + onward_ns;
+        to.line.push_back(Packet { at, segment, busy_since: link.busy_since() });
+        if to.line.len() == 1 {
+            self.scheduler.set(to.source, at + to.after_ns);
+        }
+    }
+}
+
+impl<C: CongestionControl> Flow<C> {
     /// The head of the last line arrives at the receiver, or its ACK at the sender.
     #[inline(always)]
-    fn on_arrival<K: Key>(
-        &mut self,
-        now: u64,
-        source: u32,
-        links: &mut [Link],
-        scheduler: &mut Scheduler<K>,
-    ) {
-        let after_ns = self.ack_after_ns();
-        let line = &mut self.hops.last_mut().expect("a path has a hop").line;
-        let Packet { at, segment, .. } = line.pop_front().expect("a line that is due is not empty");
-        scheduler.set(source, line.front().map_or(NEVER, |next| next.at + after_ns));
+    fn on_arrival<K: Key>(&mut self, now: u64, network: &mut Network<K>) {
+        let Packet { at, segment, .. } = network.take_head(self.last_hop);
         let sender = self.sender.as_ref().expect("a packet comes from a started flow");
         if sender.expects_usual_ack()
             && let Some(next) = self.receiver.receive_next(segment)
         {
-            self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, links, scheduler);
+            self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, network);
         } else {
-            self.on_other_arrival(at, segment, links, scheduler);
+            self.on_other_arrival(at, segment, network);
         }
     }
 
     #[inline(never)]
-    fn on_other_arrival<K: Key>(
-        &mut self,
-        at: u64,
-        segment: Segment,
-        links: &mut [Link],
-        scheduler: &mut Scheduler<K>,
-    ) {
+    fn on_other_arrival<K: Key>(&mut self, at: u64, segment: Segment, network: &mut Network<K>) {
         let ack = self.receiver.receive(at, segment);
         if self.every_segment_acked {
             let ack = ack.expect("every segment is acknowledged");
-            self.deliver(at + self.return_delay_ns, ack, links, scheduler);
+            self.deliver(at + self.return_delay_ns, ack, network);
         } else {
             if let Some(ack) = ack {
-                self.send_ack(at, ack, scheduler);
+                self.send_ack(at, ack, &mut network.scheduler);
             }
-            self.set_timers(scheduler);
+            self.set_timers(&mut network.scheduler);
         }
     }
 
@@ -571,31 +616,30 @@ impl<C: CongestionControl> Flow<C> {
         next: u64,
         sent_ns: u64,
         echo_ns: u64,
-        links: &mut [Link],
-        scheduler: &mut Scheduler<K>,
+        network: &mut Network<K>,
     ) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_usual_segment(now)) {
-            self.enter::<false, K>(0, now, Segment { tag, sent_ns: now }, links, scheduler);
+        while let Some(tag) = sender.next_usual_segment(now) {
+            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
         }
-        self.hasten_timers(scheduler);
+        self.hasten_timers(&mut network.scheduler);
     }
 
     /// An ACK arrives at the sender.
-    fn deliver<K: Key>(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler<K>) {
+    fn deliver<K: Key>(&mut self, now: u64, ack: Ack, network: &mut Network<K>) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_ack(now, ack);
-        self.transmit(now, links, scheduler);
+        self.transmit(now, network);
     }
 
     /// Sends what the window allows.
     #[inline(never)]
-    fn transmit<K: Key>(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler<K>) {
+    fn transmit<K: Key>(&mut self, now: u64, network: &mut Network<K>) {
         while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
-            self.send(now, tag, links, scheduler);
+            self.send(now, tag, network);
         }
-        self.hasten_timers(scheduler);
+        self.hasten_timers(&mut network.scheduler);
     }
 
     /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
@@ -607,91 +651,21 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     #[inline]
-    fn send<K: Key>(&mut self, now: u64, tag: Tag, links: &mut [Link], scheduler: &mut Scheduler<K>) {
-        let syn = self.syn && tag == Tag::new(0, 0);
-        let segment = Segment { tag: if syn { tag.with(SYN) } else { tag }, sent_ns: now };
-        if syn {
-            self.enter::<true, K>(0, now, segment, links, scheduler);
+    fn send<K: Key>(&mut self, now: u64, tag: Tag, network: &mut Network<K>) {
+        if self.syn && tag == Tag::new(0, 0) {
+            network.enter_syn(self.first_hop, now, Segment { tag: tag.with(SYN), sent_ns: now });
         } else {
-            self.enter::<false, K>(0, now, segment, links, scheduler);
+            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
         }
-    }
-
-    /// `packet` arrives at hop `hop`.
-    #[inline(always)]
-    fn forward<K: Key>(
-        &mut self,
-        hop: usize,
-        packet: Packet,
-        links: &mut [Link],
-        scheduler: &mut Scheduler<K>,
-    ) {
-        if packet.is_syn() {
-            self.forward_syn(hop, packet, links, scheduler);
-        } else {
-            self.enter::<false, K>(hop, packet.at, packet.segment, links, scheduler);
-        }
-    }
-
-    #[cold]
-    fn forward_syn<K: Key>(
-        &mut self,
-        hop: usize,
-        packet: Packet,
-        links: &mut [Link],
-        scheduler: &mut Scheduler<K>,
-    ) {
-        self.enter::<true, K>(hop, packet.at, packet.segment, links, scheduler);
-    }
-
-    /// `segment` arrives at hop `hop` at `now`.
-    #[inline(always)]
-    fn enter<const IS_SYN: bool, K: Key>(
-        &mut self,
-        hop: usize,
-        now: u64,
-        mut segment: Segment,
-        links: &mut [Link],
-        scheduler: &mut Scheduler<K>,
-    ) {
-        let to = &mut self.hops[hop];
-        let (tx_ns, onward_ns) =
-            if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
-        let link = &mut links[to.link as usize];
-        let Some(departure) = link.accept(now, tx_ns) else {
-            self.lost += 1;
-            return;
-        };
-        if self.ecn && link.marks(now) {
-            segment.tag = segment.tag.with(CONGESTION);
-        }
-        to.passed += 1;
-        to.syn_passed |= IS_SYN;
-        let at = departure + onward_ns;
-        to.line.push_back(Packet { at, segment, busy_since: link.busy_since() });
-        if to.line.len() == 1 {
-            self.on_line(hop, at, scheduler);
-        }
-    }
-
-    /// A packet comes into the empty line behind hop `hop`, to be at its end at `at`.
-    #[cold]
-    fn on_line<K: Key>(&mut self, hop: usize, at: u64, scheduler: &mut Scheduler<K>) {
-        let after_ns = if hop + 1 == self.hops.len() { self.ack_after_ns() } else { 0 };
-        scheduler.set(self.source + 1 + hop as u32, at + after_ns);
-    }
-
-    /// How long after an arrival at the receiver its event is: the ACK's way back, if every segment has one.
-    #[inline]
-    fn ack_after_ns(&self) -> u64 {
-        if self.every_segment_acked { self.return_delay_ns } else { 0 }
     }
 
     fn send_ack<K: Key>(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler<K>) {
         let at = now + self.return_delay_ns;
         self.acks.push_back((at, ack));
         if self.acks.len() == 1 {
-            scheduler.set(self.source + 1 + self.hops.len() as u32, at);
+            // The source behind those of the timers and the hops.
+            let hops = self.last_hop - self.first_hop + 1;
+            scheduler.set(self.source + 1 + hops as u32, at);
         }
     }
 
@@ -706,24 +680,24 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// Packets that have arrived by `now` in the last line, whose ACKs have not.
-    fn arrived_unprocessed(&self, now: u64) -> u64 {
-        self.hops.last().map_or(0, |hop| hop.line.partition_point(|packet| packet.at <= now)) as u64
+    fn arrived_unprocessed(&self, now: u64, hops: &[Hop]) -> u64 {
+        hops[self.last_hop].line.partition_point(|packet| packet.at <= now) as u64
     }
 
     /// Packets that arrived by `now`, and segments in order.
-    fn received_by(&self, now: u64) -> (u64, u64) {
+    fn received_by(&self, now: u64, hops: &[Hop]) -> (u64, u64) {
         let mut receiver = self.receiver.clone();
-        let arrivals = self.hops.last().into_iter().flat_map(|hop| hop.line.iter());
-        for packet in arrivals.take_while(|packet| packet.at <= now) {
+        for packet in hops[self.last_hop].line.iter().take_while(|packet| packet.at <= now) {
             receiver.receive(packet.at, packet.segment);
         }
         (receiver.arrived(), receiver.in_order())
     }
 
-    fn result(&mut self, id: u32, scenario: &Scenario, end: u64) -> FlowResult {
+    fn result(&mut self, id: u32, scenario: &Scenario, hops: &[Hop], end: u64) -> FlowResult {
         let flow = &scenario.flows[id as usize];
-        let (delivered, _) = self.received_by(end);
-        let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end));
+        let (delivered, _) = self.received_by(end, hops);
+        let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end, hops));
+        let lost: u64 = hops[self.first_hop..=self.last_hop].iter().map(|hop| hop.lost).sum();
         let span_ns = self.stop_ns.min(end) - self.start_ns;
         let (sent, retransmitted, timeouts, mean_cwnd) = self.sender.as_ref().map_or((0, 0, 0, 0.0), |s| {
             (s.sent, s.retransmissions, s.timeouts, s.mean_cwnd(self.start_ns, self.stop_ns.min(end)))
@@ -737,11 +711,11 @@ impl<C: CongestionControl> Flow<C> {
             sent_pkts: sent,
             retransmitted_pkts: retransmitted,
             delivered_pkts: delivered,
-            lost_pkts: self.lost,
+            lost_pkts: lost,
             timeouts,
             throughput_mbps: mbps(arrived * 8 * u64::from(flow.packet_bytes()), span_ns),
             goodput_mbps: mbps(in_order * 8 * u64::from(flow.payload_bytes), span_ns),
-            loss_ratio: if sent > 0 { self.lost as f64 / sent as f64 } else { 0.0 },
+            loss_ratio: if sent > 0 { lost as f64 / sent as f64 } else { 0.0 },
             mean_rtt_ms: rtts.and_then(Distribution::mean).map(|ns| ns * 1e-6),
             p95_rtt_ms: rtts.and_then(|rtts| rtts.quantile(0.95)).map(|ns| ns * 1e-6),
             mean_cwnd_pkts: mean_cwnd,
