@@ -90,6 +90,8 @@ class Figure(NamedTuple):
     name: str
     title: str
     items: list[str]
+    #: Drawn is by how many percent this variant exceeds each of the others, not their values.
+    gain_of: str | None
 
 
 class Reading(NamedTuple):
@@ -208,7 +210,10 @@ def load(name: str) -> Paper:
             )
             for key, one in told.get("trace", {}).items()
         },
-        {key: Figure(key, one["title"], one["items"]) for key, one in told.get("figure", {}).items()},
+        {
+            key: Figure(key, one["title"], one["items"], one.get("gain_of"))
+            for key, one in told.get("figure", {}).items()
+        },
         {
             key: Reading(key, one["about"], one["items"], one.get("variants", every), one["change"])
             for key, one in told.get("reading", {}).items()

@@ -52,7 +52,7 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
             if part is None:
                 entries |= _lines(axes, measured, item, metric, own)
             else:
-                _bars(axes, measured, item, metric, own, part)
+                _bars(axes, measured, item, metric, own, part, figure.gain_of)
             axes.set_title(_panel_title(item, metric, part, alone=len(item.metrics) == 1))
         if any(one.item in figure.items for one in judged):
             entries["published"] = Line2D(
@@ -167,28 +167,38 @@ def _lines(
 
 
 def _bars(
-    axes: Axes, measured: Measured, item: Item, metric: str, judged: Sequence[Number], part: Any
+    axes: Axes,
+    measured: Measured,
+    item: Item,
+    metric: str,
+    judged: Sequence[Number],
+    part: Any,
+    gain_of: str | None,
 ) -> None:
     """A bar for each variant, a dot for each seed, a hollow circle for the published value."""
-    labels = []
-    for place, (variant, series) in enumerate(
-        (variant, series) for variant, series in _series(measured, item, metric) if part in series.points
-    ):
-        value = series.at(part)
+    there = {name: series.at(part) for name, series in _series(measured, item, metric) if part in series.points}
+    published = {
+        name: [float(one.row["value"]) for one in judged if one.row["cca"] == name and one.ours == value.estimate]
+        for name, value in there.items()
+    }
+    if gain_of is not None:
+        if gain_of not in there:
+            raise MissingError
+        best, most = there.pop(gain_of), published.pop(gain_of)
+        there = {name: (best / value - 1) * 100 for name, value in there.items()}
+        published = {
+            name: [(one / other - 1) * 100 for one in most[:1] for other in published[name][:1]] for name in there
+        }
+    for place, (variant, value) in enumerate(there.items()):
         look = _look(measured.paper.variants[variant].change)
         axes.bar(place, value.mean, width=0.7, color=look.colour, alpha=0.55)
         seeds = list(value.by_seed.values())
         spread = [place + 0.5 * (index / max(len(seeds) - 1, 1) - 0.5) for index in range(len(seeds))]
         if len(seeds) > 1:
             axes.plot(spread, seeds, linestyle="none", marker=".", markersize=2.5, color=look.colour)
-        own = [
-            one
-            for one in judged
-            if one.row["cca"] == variant and one.ours is not None and one.ours == value.estimate
-        ]
         axes.plot(
-            [place] * len(own),
-            [float(one.row["value"]) for one in own],
+            [place] * len(published[variant]),
+            published[variant],
             linestyle="none",
             marker="o",
             markersize=6,
@@ -196,10 +206,13 @@ def _bars(
             color="black",
             zorder=4,
         )
-        labels.append(plain(measured.paper.variants[variant].label))
+    labels = [plain(measured.paper.variants[variant].label) for variant in there]
     axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
     axes.grid(False, axis="x")
-    axes.set_ylabel(measured.unit(item, metric))
+    if gain_of is None:
+        axes.set_ylabel(measured.unit(item, metric))
+    else:
+        axes.set_ylabel(plain(f"gain of {measured.paper.variants[gain_of].label} (%)"))
 
 
 def _panel_title(item: Item, metric: str, part: Any, *, alone: bool) -> str:
