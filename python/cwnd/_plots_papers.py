@@ -126,7 +126,7 @@ def _lines(
     for variant, series in _series(measured, item, metric):
         its = measured.paper.variants[variant]
         look = _look(its.change)
-        xs = [float(x) for x in series]
+        xs = [_place(x) for x in series]
         steps += [x for x in xs if x not in steps]
         estimates = [value.estimate for value in series.points.values()]
         axes.plot(
@@ -146,7 +146,7 @@ def _lines(
             linewidth=0,
         )
         key = next(iter(next(iter(series.points.values())).of)).rpartition(".")[2]
-        axes.set_xlabel(_AXES.get(key, key.replace("_", " ")))
+        axes.set_xlabel(_AXES.get(key, key.replace("_", " ")) + _unit(next(iter(series))))
         own = [one for one in judged if one.row["cca"] == variant and one.ours is not None]
         column = "per" if key == "per" else "buffer_pkts"
         axes.plot(
@@ -164,6 +164,16 @@ def _lines(
     axes.set_ylabel(measured.unit(item, metric))
     axes.set_ylim(bottom=0)
     return entries
+
+
+def _place(x: Any) -> float:
+    """A swept value as a number: "4 ms" is 4."""
+    return float(x.partition(" ")[0]) if isinstance(x, str) else float(x)
+
+
+def _unit(x: Any) -> str:
+    unit = x.partition(" ")[2] if isinstance(x, str) else ""
+    return f" ({unit})" if unit else ""
 
 
 def _bars(
