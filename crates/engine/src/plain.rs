@@ -122,6 +122,9 @@ impl<C: CongestionControl> Sender<C> {
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
+        if self.recovery == Recovery::Tahoe && state == State::Recovery && !self.controls {
+            self.window.cwnd = 1; // before the algorithm hears of the recovery: it keeps no fraction of one
+        }
         self.enter(state);
     }
 
@@ -159,9 +162,8 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             self.lower_ssthresh(State::Recovery);
         }
-        if !self.controls {
-            let tahoe = self.recovery == Recovery::Tahoe;
-            self.window.cwnd = if tahoe { 1 } else { self.window.ssthresh.max(1) };
+        if !self.controls && self.recovery != Recovery::Tahoe {
+            self.window.cwnd = self.window.ssthresh.max(1);
         }
         if self.recovery == Recovery::Tahoe {
             self.go_back();

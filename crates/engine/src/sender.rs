@@ -716,19 +716,20 @@ impl<C: CongestionControl> Sender<C> {
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
+        let at_one = self.restart_at_one && state == State::Recovery && !self.controls;
+        if at_one {
+            self.window.cwnd = 1; // before the algorithm hears of the recovery: it keeps no fraction of one
+        }
         self.enter(state);
         self.reduction = Reduction { recover_fs: recover_fs.max(1), ..Reduction::default() };
         if self.controls {
             return;
         }
-        if self.recovery != Recovery::Prr {
+        if self.recovery != Recovery::Prr && !at_one {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
-        if self.restart_at_half_ssthresh {
+        if self.restart_at_half_ssthresh && !at_one {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
-        }
-        if self.restart_at_one && state == State::Recovery {
-            self.window.cwnd = 1;
         }
         self.allowance = u64::from(self.window.prior_cwnd);
     }
@@ -742,7 +743,8 @@ impl<C: CongestionControl> Sender<C> {
         let in_flight = self.in_flight();
         match self.recovery {
             Recovery::Sack | Recovery::Fack => {
-                if self.restart_at_one && self.state == State::Recovery {
+                // Not on the ACK that began it.
+                if self.restart_at_one && self.state == State::Recovery && self.reduction.out > 0 {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
