@@ -82,6 +82,8 @@ class Trace(NamedTuple):
     change: dict[str, Any]
     #: The sum over the flows instead of each flow.
     total: bool
+    #: A quick look draws it.
+    quick: bool
 
 
 class Figure(NamedTuple):
@@ -207,6 +209,7 @@ def load(name: str) -> Paper:
                 one.get("variants", every),
                 one.get("change", {}),
                 one.get("total", False),
+                one.get("quick", True),
             )
             for key, one in told.get("trace", {}).items()
         },
@@ -278,7 +281,7 @@ def select(
     return Selection(
         paper,
         [item for item in paper.items.values() if chosen(item.name)],
-        [trace for trace in paper.traces.values() if chosen(trace.name)],
+        [trace for trace in paper.traces.values() if chosen(trace.name) and (trace.quick or not quick)],
         quick,
         (QUICK_SEEDS if quick else SEEDS) if seeds is None else seeds,
     )

@@ -186,9 +186,13 @@ def _bars(
     gain_of: str | None,
 ) -> None:
     """A bar for each variant, a dot for each seed, a hollow circle for the published value."""
-    there = {name: series.at(part) for name, series in _series(measured, item, metric) if part in series.points}
+    there = {
+        name: series.at(part) for name, series in _series(measured, item, metric) if part in series.points
+    }
     published = {
-        name: [float(one.row["value"]) for one in judged if one.row["cca"] == name and one.ours == value.estimate]
+        name: [
+            float(one.row["value"]) for one in judged if one.row["cca"] == name and one.ours == value.estimate
+        ]
         for name, value in there.items()
     }
     if gain_of is not None:
@@ -197,7 +201,8 @@ def _bars(
         best, most = there.pop(gain_of), published.pop(gain_of)
         there = {name: (best / value - 1) * 100 for name, value in there.items()}
         published = {
-            name: [(one / other - 1) * 100 for one in most[:1] for other in published[name][:1]] for name in there
+            name: [(one / other - 1) * 100 for one in most[:1] for other in published[name][:1]]
+            for name in there
         }
     for place, (variant, value) in enumerate(there.items()):
         look = _look(measured.paper.variants[variant].change)
