@@ -1,12 +1,6 @@
-"""What the paper says of its results, as comparisons. A gain is taken seed by seed: equal seeds lose the same packets."""
+"""What the paper says of its results, as comparisons. A gain is taken seed by seed."""
 
 from cwnd._claims import Outcome, Series, claim, every
-
-#: Why gains and falls differ that are one run's in the paper.
-ONE_RUN = (
-    "The paper's figure is one run's. ns-2.35 over 30 seeds has our means (README); single runs of ours go from "
-    "{} to {}."
-)
 
 
 def gain(m, item, over, per):
@@ -46,7 +40,9 @@ def linux_six_times(m):
 
 @claim("5.1 (i)", "All variants but Linux TCP never have more than 50 packets in flight.")
 def fifty_in_flight(m):
-    most = {variant: m.trace("cwnd", variant)["in_flight_pkts"].max() for variant in m.others("table2", "linux")}
+    most = {
+        variant: m.trace("cwnd", variant)["in_flight_pkts"].max() for variant in m.others("table2", "linux")
+    }
     return Outcome(max(most.values()) <= 50, f"{max(most.values())} at most")
 
 
@@ -58,8 +54,8 @@ def linux_reaches_543(m):
 
 @claim(
     "5.1 (i)",
-    "With a larger maximum window the others perform as Linux TCP does (first ssthresh 50 or that window, whichever "
-    "comes nearer).",
+    "With a larger maximum window the others perform as Linux TCP does (first ssthresh 50 or that window, "
+    "the nearer).",
 )
 def wide_as_linux(m):
     out = []
@@ -182,7 +178,10 @@ def both_over_fs_severe(m):
     return gain(m, "table4", "fs", 0.01).about(92)
 
 
-@claim("5.3, Fig. 6", "Congestion and errors: Discrete TCP gains more over each of the others at 0.01 than at 0.001.")
+@claim(
+    "5.3, Fig. 6",
+    "Congestion and errors: Discrete TCP gains more over each other at 0.01 than at 0.001.",
+)
 def gains_grow_with_errors(m):
     others = m.others("table4", "dtcp")
     more = {other: gain(m, "table4", other, 0.01) - gain(m, "table4", other, 0.001) for other in others}

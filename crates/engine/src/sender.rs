@@ -311,6 +311,9 @@ impl<C: CongestionControl> Sender<C> {
             let gap_ns = u128::from(self.ack.mss) * 1_000_000_000 / u128::from(self.window.pacing_rate);
             self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
+        if SPECIAL && self.recovery == Recovery::Vegas {
+            self.plain.note_sent(now, seq, self.una);
+        }
         self.sent += 1;
         self.reduction.out += 1;
         self.last_sent_ns = now;
@@ -585,7 +588,7 @@ impl<C: CongestionControl> Sender<C> {
                 _ => 0,
             },
             Recovery::Prr => self.rack_edge(now, ack),
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => 0,
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => 0,
         };
         let mut lost = self.board.mark_lost(self.una, edge);
         if self.detect_lost_retransmissions {
@@ -777,7 +780,7 @@ impl<C: CongestionControl> Sender<C> {
                 let target = u64::from(self.window.cwnd);
                 self.allowance = (self.allowance - fall).min(in_flight + 1).max(target);
             }
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {}
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => {}
         }
     }
 
