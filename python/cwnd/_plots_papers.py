@@ -53,7 +53,7 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
                 entries |= _lines(axes, measured, item, metric, own)
             else:
                 _bars(axes, measured, item, metric, own, part, figure.gain_of)
-            axes.set_title(_panel_title(item, metric, part, alone=len(item.metrics) == 1))
+            axes.set_title(_panel_title(measured, item, metric, part))
         if any(one.item in figure.items for one in judged):
             entries["published"] = Line2D(
                 [], [], color=GREY, linestyle="none", marker="o", markerfacecolor="none"
@@ -230,12 +230,17 @@ def _bars(
         axes.set_ylabel(plain(f"gain of {measured.paper.variants[gain_of].label} (%)"))
 
 
-def _panel_title(item: Item, metric: str, part: Any, *, alone: bool) -> str:
-    title = item.title if alone else f"{item.title}: {metric.replace('_', ' ')}"
+def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
+    title = item.title if len(item.metrics) == 1 else f"{item.title}: {metric.replace('_', ' ')}"
     if part is None or part == ():
         return plain(title)
-    shown = number(part) if isinstance(part, int | float) else str(part)
-    return plain(f"{title}, {shown}")
+    of = next(series.at(part).of for _, series in _series(measured, item, metric) if part in series.points)
+    names = {key: key.rpartition(".")[2].replace("_", " ") for key in of}
+    told = [
+        f"{'PER' if names[key] == 'per' else names[key]} {number(x) if isinstance(x, int | float) else x}"
+        for key, x in of.items()
+    ]
+    return plain(f"{title}, {', '.join(told)}")
 
 
 def _algorithm(change: dict[str, Any]) -> str:
