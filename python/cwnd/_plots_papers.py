@@ -89,11 +89,12 @@ def draw_trace(measured: Measured, trace: Trace) -> Drawing:
                         own["time_s"], own["cwnd_pkts"], color=shade(colour, flows.index(flow), len(flows))
                     )
             axes.set_title(plain(variant.label))
-            axes.set_ylim(bottom=0)
             if index % columns == 0:
                 axes.set_ylabel("sum of cwnd (packets)" if trace.total else "cwnd (packets)")
             if index >= many - columns:
                 axes.set_xlabel("time (s)")
+        if first is not None:
+            first.set_ylim(bottom=0)  # of all, after the last: it ends the scaling to what is drawn
         drawing.suptitle(plain(trace.title))
         return drawing
 
