@@ -90,8 +90,8 @@ def af_small_buffers(m):
     "abstract, 4.13",
     "Agile-SD loses less than CUBIC and C-TCP on short paths.",
     why=(
-        "With the 0.9 of the authors' code for beta, cuts by a tenth are slow to end what the first slow start "
-        "overshoots: four flows without errors lose 3.5 % in 2 s, CUBIC 1.0 and C-TCP 0.3; with beta 0.7 they "
+        "With the 0.9 of the authors' code for beta, cuts by a tenth are slow to end what slow start "
+        "overshoots: 4 flows without errors lose 3.5 % in 2 s, CUBIC 1.0 and C-TCP 0.3; with beta 0.7 they "
         "lose 0.3, with 0.5 0.2. One flow at 500 packets loses 46519 packets in 2 s and 15 more in 10 s."
     ),
 )
