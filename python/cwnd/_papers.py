@@ -82,6 +82,8 @@ class Trace(NamedTuple):
     change: dict[str, Any]
     #: The sum over the flows instead of each flow.
     total: bool
+    #: A quick look draws it.
+    quick: bool
 
 
 class Figure(NamedTuple):
@@ -90,6 +92,8 @@ class Figure(NamedTuple):
     name: str
     title: str
     items: list[str]
+    #: Drawn is by how many percent this variant exceeds each of the others, not their values.
+    gain_of: str | None
 
 
 class Reading(NamedTuple):
@@ -162,8 +166,8 @@ def papers() -> list[Paper]:
 _KEYS = {
     "experiment": (("scenario",), ("variants", "quick")),
     "item": (("title", "experiment"), ("published", "at", "metrics")),
-    "trace": (("title", "scenario"), ("variants", "change", "total")),
-    "figure": (("title", "items"), ()),
+    "trace": (("title", "scenario"), ("variants", "change", "total", "quick")),
+    "figure": (("title", "items"), ("gain_of",)),
     "reading": (("about", "items", "change"), ("variants",)),
     "cause": (("text",), ("of", "reading", "within", "tested")),
 }
@@ -218,10 +222,11 @@ def load(name: str) -> Paper:
                 one.get("variants", every),
                 one.get("change", {}),
                 one.get("total", False),
+                one.get("quick", True),
             )
             for key, one in tables["trace"]
         },
-        {key: Figure(key, one["title"], one["items"]) for key, one in tables["figure"]},
+        {key: Figure(key, one["title"], one["items"], one.get("gain_of")) for key, one in tables["figure"]},
         {
             key: Reading(key, one["about"], one["items"], one.get("variants", every), one["change"])
             for key, one in tables["reading"]
@@ -337,7 +342,7 @@ def select(
     return Selection(
         paper,
         [item for item in paper.items.values() if chosen(item.name)],
-        [trace for trace in paper.traces.values() if chosen(trace.name)],
+        [trace for trace in paper.traces.values() if chosen(trace.name) and (trace.quick or not quick)],
         quick,
         (QUICK_SEEDS if quick else SEEDS) if seeds is None else seeds,
     )

@@ -51,6 +51,11 @@ impl Rto {
         known.then(|| 2 * self.srtt_ns + if alone { self.min_ns } else { 2_000_000 })
     }
 
+    /// The finer timeout of Agent/TCP/Vegas of ns-2.35.
+    pub fn fine_ns(&self) -> u64 {
+        (self.srtt_ns + 2 * self.rttvar_ns) * 17 / 16
+    }
+
     pub fn srtt_ns(&self) -> u64 {
         self.srtt_ns
     }

@@ -312,6 +312,9 @@ impl<C: CongestionControl> Sender<C> {
             let gap_ns = u128::from(self.ack.mss) * 1_000_000_000 / u128::from(self.window.pacing_rate);
             self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
+        if SPECIAL && self.recovery == Recovery::Vegas {
+            self.plain.note_sent(now, seq, self.una);
+        }
         self.sent += 1;
         self.reduction.out += 1;
         self.last_sent_ns = now;
@@ -633,7 +636,7 @@ impl<C: CongestionControl> Sender<C> {
                 _ => 0,
             },
             Recovery::Prr => self.rack_edge(now, ack),
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => 0,
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => 0,
         };
         let mut lost = self.board.mark_lost(self.una, edge);
         if self.detect_lost_retransmissions {
@@ -765,6 +768,10 @@ impl<C: CongestionControl> Sender<C> {
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
+        let at_one = self.restart_at_one && state == State::Recovery && !self.controls;
+        if at_one {
+            self.window.cwnd = 1; // before the algorithm hears of the recovery: it keeps no fraction of one
+        }
         self.enter(state);
         self.reduction = Reduction {
             recover_fs: recover_fs.max(1),
@@ -774,14 +781,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.controls {
             return;
         }
-        if self.recovery != Recovery::Prr {
+        if self.recovery != Recovery::Prr && !at_one {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
-        if self.restart_at_half_ssthresh {
+        if self.restart_at_half_ssthresh && !at_one {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
-        }
-        if self.restart_at_one && state == State::Recovery {
-            self.window.cwnd = 1;
         }
         self.allowance = u64::from(self.window.prior_cwnd);
     }
@@ -795,7 +799,8 @@ impl<C: CongestionControl> Sender<C> {
         let in_flight = self.in_flight();
         match self.recovery {
             Recovery::Sack | Recovery::Fack => {
-                if self.restart_at_one && self.state == State::Recovery {
+                // Not on the ACK that began it.
+                if self.restart_at_one && self.state == State::Recovery && self.reduction.out > 0 {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
@@ -828,7 +833,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.allowance = self.reduction.in_flight.min(in_flight + 1).max(target);
                 self.reduction.in_flight = in_flight;
             }
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {}
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => {}
         }
     }
 
