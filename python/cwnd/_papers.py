@@ -461,6 +461,11 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     "highest_sent": lambda flows: (
         _total(flows, "sent_pkts") - _total(flows, "retransmitted_pkts") - len(flows)
     ),
+    # Jain's index of the flows' mean RTTs.
+    "rtt_jain": lambda flows: (
+        _total(flows, "mean_rtt_ms") ** 2
+        / (len(flows) * sum(float(flow["mean_rtt_ms"]) ** 2 for flow in flows))
+    ),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
 
