@@ -104,6 +104,8 @@ class Reading(NamedTuple):
     items: list[str]
     variants: list[str]
     change: dict[str, Any]
+    #: Keys of the sweep and those of their values that it takes.
+    only: dict[str, list[Any]]
 
 
 class Cause(NamedTuple):
@@ -114,7 +116,8 @@ class Cause(NamedTuple):
     of: dict[str, list[str]]
     #: Explains those with which this reading agrees.
     reading: str | None
-    #: "runs": explains those between the least and the most of the runs, of the reading's if it is said.
+    #: "runs": explains those between the least and the most of the runs, of the reading's if it is said;
+    #: "rounding": those that the mean gives with as many decimals as were printed.
     within: str | None
     #: What was changed, and what came of it.
     tested: str | None
@@ -168,7 +171,7 @@ _KEYS = {
     "item": (("title", "experiment"), ("published", "at", "metrics")),
     "trace": (("title", "scenario"), ("variants", "change", "total", "quick")),
     "figure": (("title", "items"), ("gain_of",)),
-    "reading": (("about", "items", "change"), ("variants",)),
+    "reading": (("about", "items", "change"), ("variants", "only")),
     "cause": (("text",), ("of", "reading", "within", "tested")),
 }
 
@@ -228,7 +231,14 @@ def load(name: str) -> Paper:
         },
         {key: Figure(key, one["title"], one["items"], one.get("gain_of")) for key, one in tables["figure"]},
         {
-            key: Reading(key, one["about"], one["items"], one.get("variants", every), one["change"])
+            key: Reading(
+                key,
+                one["about"],
+                one["items"],
+                one.get("variants", every),
+                one["change"],
+                one.get("only", {}),
+            )
             for key, one in tables["reading"]
         },
         [
@@ -294,7 +304,7 @@ def _check(paper: Paper) -> None:
         known(f"variants of {reading.name}", reading.variants, paper.variants)
     for number, cause in enumerate(paper.causes, 1):
         known(f"reading of cause {number}", [cause.reading] if cause.reading else [], paper.readings)
-        known(f"within of cause {number}", [cause.within] if cause.within else [], ["runs"])
+        known(f"within of cause {number}", [cause.within] if cause.within else [], ["runs", "rounding"])
 
 
 def _published(path: Path) -> list[dict[str, str]]:
@@ -386,7 +396,8 @@ def _points(
     for point in _sweep.read(text).points:
         needed = any(_is_at(point.values, item.at) for item in items)
         quick = all(point.values.get(key) in values for key, values in experiment.quick.items())
-        if needed and (quick or not selection.quick):
+        read = reading is None or all(point.values.get(key) in own for key, own in reading.only.items())
+        if needed and read and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
             told = {**point.told, "name": ", ".join([name, *rest])}
             inner = _cwnd.Scenario.from_json(json.dumps(told))
@@ -530,6 +541,15 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     "highest_sent": lambda flows: (
         _total(flows, "sent_pkts") - _total(flows, "retransmitted_pkts") - len(flows)
     ),
+    # Packets sent that have not arrived by the end, those in flight among them.
+    "missing_percent": lambda flows: (
+        100 * (1 - _total(flows, "delivered_pkts") / max(_total(flows, "sent_pkts"), 1))
+    ),
+    # Jain's index of the flows' mean RTTs.
+    "rtt_jain": lambda flows: (
+        _total(flows, "mean_rtt_ms") ** 2
+        / (len(flows) * sum(float(flow["mean_rtt_ms"]) ** 2 for flow in flows))
+    ),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
 
@@ -609,6 +629,9 @@ def _cause(
         if of is None:
             continue
         if cause.within == "runs" and of.least <= value <= of.most:
+            return cause.text
+        decimals = len(row["value"].partition(".")[2])
+        if cause.within == "rounding" and round(of.mean, decimals) == value:
             return cause.text
         if cause.within is None and of.agrees(value):
             return cause.text
