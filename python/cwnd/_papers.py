@@ -100,6 +100,8 @@ class Reading(NamedTuple):
     items: list[str]
     variants: list[str]
     change: dict[str, Any]
+    #: Keys of the sweep and those of their values that it is run at.
+    at: dict[str, list[Any]]
 
 
 class Cause(NamedTuple):
@@ -210,7 +212,9 @@ def load(name: str) -> Paper:
         },
         {key: Figure(key, one["title"], one["items"]) for key, one in told.get("figure", {}).items()},
         {
-            key: Reading(key, one["about"], one["items"], one.get("variants", every), one["change"])
+            key: Reading(
+                key, one["about"], one["items"], one.get("variants", every), one["change"], one.get("at", {})
+            )
             for key, one in told.get("reading", {}).items()
         },
         [
@@ -316,8 +320,9 @@ def _points(
     points = []
     for point in _sweep.read(text).points:
         needed = any(_is_at(point.values, item.at) for item in items)
-        quick = all(point.values.get(key) in values for key, values in experiment.quick.items())
-        if needed and (quick or not selection.quick):
+        quick = _is_among(point.values, experiment.quick)
+        wanted = reading is None or _is_among(point.values, reading.at)
+        if needed and wanted and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
             told = {**point.told, "name": ", ".join([name, *rest])}
             inner = _cwnd.Scenario.from_json(json.dumps(told))
@@ -328,11 +333,18 @@ def _points(
 def _text(scenario: dict[str, Any], name: str, change: Mapping[str, Any]) -> str:
     """The scenario as TOML, with `change` in its sweep, over what it sweeps itself."""
     swept = {**scenario.get("sweep", {}), **{key: [value] for key, value in change.items()}}
+    if "zip" in swept:
+        left = [{key: value for key, value in one.items() if key not in change} for one in swept["zip"]]
+        swept["zip"] = [one for one in left if one]
     return tomli_w.dumps({**scenario, "name": name, "sweep": swept})
 
 
 def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
     return all(values.get(key) == value for key, value in at.items())
+
+
+def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> bool:
+    return all(values.get(key) in some for key, some in among.items())
 
 
 class Measured:
@@ -379,6 +391,9 @@ class Measured:
         ours = its.metrics[metric] if metric is not None else next(iter(its.metrics.values()))
         tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
         fixed = {**its.at, **(at or {})}
+        # Keys that are swept together are one axis: the first.
+        zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
+        others = {key for one in zipped for key in list(one)[1:]}
         change = self.paper.variants[variant].change
         again = {} if reading is None else self.paper.readings[reading].change
         series = {}
@@ -386,7 +401,9 @@ class Measured:
             if not _is_at(values, {**tags, **fixed}) or not runs:
                 continue
             rest = {
-                key: value for key, value in values.items() if key not in {**tags, **fixed, **change, **again}
+                key: value
+                for key, value in values.items()
+                if key not in others and key not in {**tags, **fixed, **change, **again}
             }
             x = next(iter(rest.values())) if len(rest) == 1 else tuple(rest.values())
             by_seed = {seed: self._value(scenario, told, ours) for seed, told in sorted(runs.items())}
