@@ -319,7 +319,7 @@ def _points(
     tags = {"experiment": experiment.name, "reading": reading and reading.name, "variant": variant}
     points = []
     for point in _sweep.read(text).points:
-        needed = any(_is_at(point.values, item.at) for item in items)
+        needed = any(_is_at(point.values, _left(item.at, change)) for item in items)
         quick = _is_among(point.values, experiment.quick)
         wanted = reading is None or _is_among(point.values, reading.at)
         if needed and wanted and (quick or not selection.quick):
@@ -341,6 +341,11 @@ def _text(scenario: dict[str, Any], name: str, change: Mapping[str, Any]) -> str
 
 def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
     return all(values.get(key) == value for key, value in at.items())
+
+
+def _left(at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that are not changed."""
+    return {key: value for key, value in at.items() if key not in change}
 
 
 def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> bool:
@@ -390,12 +395,12 @@ class Measured:
         its = self.items[item]
         ours = its.metrics[metric] if metric is not None else next(iter(its.metrics.values()))
         tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
-        fixed = {**its.at, **(at or {})}
+        change = self.paper.variants[variant].change
+        again = {} if reading is None else self.paper.readings[reading].change
+        fixed = _left({**its.at, **(at or {})}, again)
         # Keys that are swept together are one axis: the first.
         zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
         others = {key for one in zipped for key in list(one)[1:]}
-        change = self.paper.variants[variant].change
-        again = {} if reading is None else self.paper.readings[reading].change
         series = {}
         for values, scenario, runs in self._points:
             if not _is_at(values, {**tags, **fixed}) or not runs:
@@ -477,6 +482,12 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     # The highest sequence number sent, from 0: `maxseq_` of ns-2.
     "highest_sent": lambda flows: (
         _total(flows, "sent_pkts") - _total(flows, "retransmitted_pkts") - len(flows)
+    ),
+    # The sum of the flows' mean windows.
+    "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
+    # Jain's index of the flows' mean RTTs.
+    "delay_fairness": lambda flows: (
+        _total(flows, "mean_rtt_ms") ** 2 / (len(flows) * sum(flow["mean_rtt_ms"] ** 2 for flow in flows))
     ),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
