@@ -127,7 +127,7 @@ def agile_sd_freezes(m):
 @claim(
     "IV.B.1",
     "Elastic-TCP's maximum is 1,000 packets above CUBIC's.",
-    why="The peaks in the paper's own figures are 30,846 and 30,746; its text has the difference of round numbers.",
+    why="The peaks in the paper's own figures are 30,846 and 30,746; the text rounds them.",
 )
 def elastic_above_cubic(m):
     return only(largest(m, "elastic") - largest(m, "cubic", after=10)).about(1_000)
