@@ -284,14 +284,19 @@ def select(
 
 
 def plan(selection: Selection) -> _sweep.Plan:
-    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`."""
+    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
+
+    A quick look takes only those readings that explain something.
+    """
     paper = selection.paper
+    explaining = {cause.reading for cause in paper.causes}
+    readings = [one for one in paper.readings.values() if not selection.quick or one.name in explaining]
     points = []
     for experiment in paper.experiments.values():
         items = [item for item in selection.items if item.experiment == experiment.name]
         for variant in experiment.variants if items else []:
             points += _points(selection, experiment, variant, items, None)
-        for reading in paper.readings.values():
+        for reading in readings:
             mine = [item for item in items if item.name in reading.items]
             for variant in reading.variants if mine else []:
                 if variant in experiment.variants:
@@ -574,13 +579,14 @@ def _cause(
     return None
 
 
-def agreeing(measured: Measured, about: Sequence[Number], reading: str) -> int:
-    """How many of the numbers agree with a reading."""
-    count = 0
+def read_so(measured: Measured, about: Sequence[Number], reading: str) -> list[tuple[Number, bool]]:
+    """Those of the numbers that a reading was run for, and whether they agree with it."""
+    told = []
     for one in about:
         so = _ours(measured, measured.items[one.item], one.row, reading)
-        count += so is not None and so.agrees(float(one.row["value"]))
-    return count
+        if so is not None:
+            told.append((one, so.agrees(float(one.row["value"]))))
+    return told
 
 
 def judge(measured: Measured) -> list[Judged]:
