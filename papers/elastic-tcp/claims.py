@@ -163,9 +163,11 @@ def jain_over_time(m, cca: str) -> pl.DataFrame:
 
 
 def convergence(m, cca: str) -> float:
-    """When the four windows are as even as Elastic-TCP's at 33 s in the paper's figure; 85 if never."""
-    even = jain_over_time(m, cca).filter(pl.col("jain") >= CONVERGED)
-    return even["time_s"].min() if len(even) else 85.0
+    """Since when the four windows are, for 10 s at least, as even as the paper's; 85 if never."""
+    over_time = jain_over_time(m, cca)
+    times, even = over_time["time_s"].to_list(), (over_time["jain"] >= CONVERGED).to_list()
+    # A sample each 100 ms.
+    return next((time for i, time in enumerate(times[:-100]) if all(even[i : i + 100])), 85.0)
 
 
 @claim("IV.B.1, Fig. 8a", "Elastic-TCP's flows converge in around 35 s.")
@@ -173,17 +175,29 @@ def elastic_converges(m):
     return only(convergence(m, "elastic")).about(35)
 
 
-@claim("IV.B.1, Fig. 8b", "CUBIC's flows converge in 50 s.")
+@claim(
+    "IV.B.1, Fig. 8b",
+    "CUBIC's flows converge in 50 s.",
+    why="Unexplained. What counts as converged is not said; here it is Fig. 8a's evenness at 33 s.",
+)
 def cubic_converges(m):
     return only(convergence(m, "cubic")).about(50)
 
 
-@claim("IV.B.1, Fig. 8c", "C-TCP's flows converge in about 40 s.")
+@claim(
+    "IV.B.1, Fig. 8c",
+    "C-TCP's flows converge in about 40 s.",
+    why="Unexplained. What counts as converged is not said; here it is Fig. 8a's evenness at 33 s.",
+)
 def compound_converges(m):
     return only(convergence(m, "compound")).about(40)
 
 
-@claim("IV.B.1, Fig. 8", "Elastic-TCP has the highest intra-fairness, then C-TCP, CUBIC, Agile-SD.")
+@claim(
+    "IV.B.1, Fig. 8",
+    "Elastic-TCP has the highest intra-fairness, then C-TCP, CUBIC, Agile-SD.",
+    why="Unexplained: Agile-SD's windows are small but even here.",
+)
 def convergence_order(m):
     means = [jain_over_time(m, cca)["jain"].mean() for cca in ("elastic", "compound", "cubic", "agile-sd")]
     ordered = all(a > b for a, b in itertools.pairwise(means))
@@ -233,7 +247,11 @@ def elastic_together(m):
     return every([only(late.min()).about(25_027), only(late.max()).about(27_798)])
 
 
-@claim("Fig. 9a", "CUBIC's windows together are cut from 27,740 to 22,180 for the first time at about 48 s.")
+@claim(
+    "Fig. 9a",
+    "CUBIC's windows together are cut from 27,740 to 22,180 for the first time at about 48 s.",
+    why="Unexplained. Throughput with this buffer agrees within 10 %.",
+)
 def cubic_together(m):
     late = total(m, "fig9a", "cubic").filter(pl.col("time_s") > 5)
     sums, times = late["cwnd_pkts"].to_list(), late["time_s"].to_list()
@@ -269,12 +287,20 @@ def elastic_keeps_its_windows(m):
     return kept(m, "elastic").above(0.9)
 
 
-@claim("IV.B.2, VI", "One flow: Elastic-TCP adds up to 22 % of the link to the best of the others.")
+@claim(
+    "IV.B.2, VI",
+    "One flow: Elastic-TCP adds up to 22 % of the link to the best of the others.",
+    why="The published gain is of one run, ours a mean; the runs are far apart.",
+)
 def single_gain(m):
-    return gain(m, "fig10b", "fig10c").about(22)
+    return gain(m, "fig10a", "fig10b", "fig10c").about(22)
 
 
-@claim("IV.B.2, VI", "Sequential flows: up to 40 % of the link.")
+@claim(
+    "IV.B.2, VI",
+    "Sequential flows: up to 40 % of the link.",
+    why="The published gain is of one run, ours a mean; the runs are far apart.",
+)
 def sequential_gain(m):
     return gain(m, "fig11a", "fig11b", "fig11c").about(40)
 
@@ -284,7 +310,11 @@ def synchronous_gain(m):
     return gain(m, "fig12a", "fig12b", "fig12c").about(50)
 
 
-@claim("IV.B.2, Fig. 10a", "One flow without errors: a slight gain over the others.")
+@claim(
+    "IV.B.2, Fig. 10a",
+    "One flow without errors: a slight gain over the others.",
+    why="With 100 packets CUBIC is ahead, with 6400 Agile-SD is level, in the paper's own Fig. 10a too.",
+)
 def single_slight_gain(m):
     return (m("fig10a", "elastic") - m.best("fig10a", besides="elastic")).above(0)
 
@@ -345,13 +375,21 @@ def small_buffers_others(m):
     )
 
 
-@claim("IV.B.3", "In all scenarios not more than 0.5 % of the packets are lost.")
+@claim(
+    "IV.B.3",
+    "In all scenarios not more than 0.5 % of the packets are lost.",
+    why="Only at PER 10⁻⁴ and long buffers, where the runs are far apart.",
+)
 def few_losses(m):
     items = ("losses-single", "losses-sequential", "losses-synchronous")
     return every(m.best(item, besides=()).below(0.5) for item in items)
 
 
-@claim("IV.B.4, Fig. 13a", "All have similar intra-fairness: within 0.15 of each other.")
+@claim(
+    "IV.B.4, Fig. 13a",
+    "All have similar intra-fairness: within 0.15 of each other.",
+    why="With 50 packets, by a wide interval.",
+)
 def similar_fairness(m):
     everyone = ("elastic", *OTHERS)
     worst = (m.best("fig13a", besides=()) - m("fig13a", cca) for cca in everyone)
@@ -519,7 +557,9 @@ def testbed_fairness(m):
 
 
 @claim(
-    "abstract", "Elastic-TCP is less sensitive to errors: at PER 10⁻⁵ one flow keeps more than the others."
+    "abstract",
+    "Elastic-TCP is less sensitive to errors: at PER 10⁻⁵ one flow keeps more than the others.",
+    why="Agile-SD is slow without errors too: 17.7 and 16.7 Mbps with 100 packets in Figs. 10a and 10b.",
 )
 def least_sensitive_to_errors(m):
     kept_of = {cca: m("fig10b", cca) / m("fig10a", cca) for cca in ("elastic", *OTHERS)}
@@ -529,6 +569,7 @@ def least_sensitive_to_errors(m):
 @claim(
     "abstract",
     "Elastic-TCP is less sensitive to the buffer: sequential flows keep more of their best throughput.",
+    why="Agile-SD keeps more without errors, in the paper's own Fig. 11a too (57 % against 49 %).",
 )
 def least_sensitive_to_the_buffer(m):
     outcomes = []
