@@ -359,14 +359,19 @@ def select(
 
 
 def plan(selection: Selection) -> _sweep.Plan:
-    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`."""
+    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
+
+    A quick look takes only those readings that explain something.
+    """
     paper = selection.paper
+    explaining = {cause.reading for cause in paper.causes}
+    readings = [one for one in paper.readings.values() if not selection.quick or one.name in explaining]
     points = []
     for experiment in paper.experiments.values():
         items = [item for item in selection.items if item.experiment == experiment.name]
         for variant in experiment.variants if items else []:
             points += _points(selection, experiment, variant, items, None)
-        for reading in paper.readings.values():
+        for reading in readings:
             mine = [item for item in items if item.name in reading.items]
             for variant in reading.variants if mine else []:
                 if variant in experiment.variants:
@@ -394,10 +399,10 @@ def _points(
     tags = {"experiment": experiment.name, "reading": reading and reading.name, "variant": variant}
     points = []
     for point in _sweep.read(text).points:
-        needed = any(_is_at(point.values, item.at) for item in items)
-        quick = all(point.values.get(key) in values for key, values in experiment.quick.items())
-        read = reading is None or all(point.values.get(key) in own for key, own in reading.only.items())
-        if needed and read and (quick or not selection.quick):
+        needed = any(_is_at(point.values, _left(item.at, change)) for item in items)
+        quick = _is_among(point.values, experiment.quick)
+        wanted = reading is None or _is_among(point.values, reading.only)
+        if needed and wanted and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
             told = {**point.told, "name": ", ".join([name, *rest])}
             inner = _cwnd.Scenario.from_json(json.dumps(told))
@@ -408,11 +413,23 @@ def _points(
 def _text(scenario: dict[str, Any], name: str, change: Mapping[str, Any]) -> str:
     """The scenario as TOML, with `change` in its sweep, over what it sweeps itself."""
     swept = {**scenario.get("sweep", {}), **{key: [value] for key, value in change.items()}}
+    if "zip" in swept:
+        left = [{key: value for key, value in one.items() if key not in change} for one in swept["zip"]]
+        swept["zip"] = [one for one in left if one]
     return tomli_w.dumps({**scenario, "name": name, "sweep": swept})
 
 
 def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
     return all(values.get(key) == value for key, value in at.items())
+
+
+def _left(at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that are not changed."""
+    return {key: value for key, value in at.items() if key not in change}
+
+
+def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> bool:
+    return all(values.get(key) in some for key, some in among.items())
 
 
 class Measured:
@@ -458,15 +475,20 @@ class Measured:
         its = self.items[item]
         ours = its.metrics[metric] if metric is not None else next(iter(its.metrics.values()))
         tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
-        fixed = {**its.at, **(at or {})}
         change = self.paper.variants[variant].change
         again = {} if reading is None else self.paper.readings[reading].change
+        fixed = _left({**its.at, **(at or {})}, again)
+        # Keys that are swept together are one axis: the first.
+        zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
+        others = {key for one in zipped for key in list(one)[1:]}
         series = {}
         for values, scenario, runs in self._points:
             if not _is_at(values, {**tags, **fixed}) or not runs:
                 continue
             rest = {
-                key: value for key, value in values.items() if key not in {**tags, **fixed, **change, **again}
+                key: value
+                for key, value in values.items()
+                if key not in others and key not in {**tags, **fixed, **change, **again}
             }
             x = next(iter(rest.values())) if len(rest) == 1 else tuple(rest.values())
             by_seed = {seed: self._value(scenario, told, ours) for seed, told in sorted(runs.items())}
@@ -545,6 +567,8 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     "missing_percent": lambda flows: (
         100 * (1 - _total(flows, "delivered_pkts") / max(_total(flows, "sent_pkts"), 1))
     ),
+    # The sum of the flows' mean windows.
+    "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
     # Jain's index of the flows' mean RTTs.
     "rtt_jain": lambda flows: (
         _total(flows, "mean_rtt_ms") ** 2
@@ -638,13 +662,14 @@ def _cause(
     return None
 
 
-def agreeing(measured: Measured, about: Sequence[Number], reading: str) -> int:
-    """How many of the numbers agree with a reading."""
-    count = 0
+def read_so(measured: Measured, about: Sequence[Number], reading: str) -> list[tuple[Number, bool]]:
+    """Those of the numbers that a reading was run for, and whether they agree with it."""
+    told = []
     for one in about:
         so = _ours(measured, measured.items[one.item], one.row, reading)
-        count += so is not None and so.agrees(float(one.row["value"]))
-    return count
+        if so is not None:
+            told.append((one, so.agrees(float(one.row["value"]))))
+    return told
 
 
 def judge(measured: Measured) -> list[Judged]:
