@@ -72,14 +72,15 @@ struct Hop {
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
-    /// From then to the event: the ACK's way back, if every segment has one.
-    after_ns: u64,
-    /// Dropped by the link or lost on its wire.
-    lost: u64,
-    ecn: bool,
-    /// Both for a SYN, which has no payload.
+    /// `tx_ns` and `onward_ns` of a SYN, which has no payload.
     syn_tx_ns: u64,
     syn_onward_ns: u64,
+    /// From the arrival at the receiver to the event: the ACK's way back, if every segment has one.
+    after_ns: u64,
+    /// The flow understands congestion marks.
+    ecn: bool,
+    /// Dropped by the link or lost on its wire.
+    lost: u64,
     /// A SYN is among those that passed.
     syn_passed: bool,
     /// Packets that the link took and will deliver.
