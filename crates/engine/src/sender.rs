@@ -440,10 +440,10 @@ impl<C: CongestionControl> Sender<C> {
     #[cold]
     fn on_handshake(&mut self, now: u64, ack: Ack) {
         self.note_rate(ack);
+        self.board.mark_none_lost(self.una, self.nxt);
         (self.handshake, self.una, self.rto_at) = (false, ack.next, NEVER);
         self.ack.delivered += ack.next;
         self.describe(now, ack.next, 1);
-        self.board.mark_none_lost(ack.next, self.nxt.max(ack.next));
         self.nxt = self.nxt.max(ack.next);
         if self.timestamps || !ack.retransmission {
             self.note_rtt(now - ack.echo_ns);

@@ -588,3 +588,21 @@ fn a_long_flow_is_marked_instead_of_dropped_and_answers_once_in_an_rtt() {
         assert!(link.utilization > 0.97, "{recovery}: {}", link.utilization);
     }
 }
+
+/// What the scoreboard knew of the SYN would count for a later segment at the same place in its ring.
+#[test]
+fn a_lost_syn_leaves_nothing_on_the_scoreboard() {
+    for recovery in ["sack", "fack", "prr", "rate-halving"] {
+        for seed in 1..=40 {
+            let text = format!(
+                "duration = '20 s'\nseed = {seed}\nsamples = 'change'\n\
+                 stack = {{ recovery = '{recovery}', handshake = 'first' }}\n\
+                 [[chain]]\nrate = '10 Mbps'\ndelay = '5 ms'\nbuffer = 20\nper = 0.3\n[[flows]]\ncca = 'reno'\n"
+            );
+            let run = answer(&text);
+            let most = run.flow_samples.in_flight_pkts.iter().max();
+            // More than twice the path and the queue cannot be in flight.
+            assert!(most.is_none_or(|&most| most < 60), "{recovery}, seed {seed}: {most:?}");
+        }
+    }
+}
