@@ -507,7 +507,7 @@ def _kernel() -> None:
 
 @_kernel.command("load", short_help="Load an algorithm, for every socket to choose.")
 @click.argument("name", metavar="NAME")
-@click.option("--as", "as_name", metavar="NAME", help="What the kernel calls it.  [NAME]")
+@click.option("--as", "as_name", metavar="NAME", help="What the kernel calls it.  [NAME, '_' for '-']")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
 @click.option("--default", is_flag=True, help="Sockets that do not choose get it.")
 def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool) -> None:
@@ -515,7 +515,7 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
 
     \b
     cwnd kernel load elastic
-    cwnd kernel load cubic --as gentle-cubic --param beta=0.85
+    cwnd kernel load cubic --as gentle_cubic --param beta=0.85
     """
     written = _params([name], params)[name]
     loaded = kernel.load(name, as_name, params=written, default=default)

@@ -54,13 +54,11 @@ const char _license[] SEC("license") = "Dual MIT/GPL";
 		return 0;                            \
 	}
 
-/* (sk, ack, flag, rs) from kernel 6.10 on, (sk, rs) before. */
 #define DEFINE_cong_control(A)                                                           \
 	PROGRAM(cong_control)                                                            \
 	{                                                                                \
-		const struct rate_sample *rs;                                            \
+		const struct rate_sample *rs = rate_sample(ctx);                         \
 		BEGIN;                                                                   \
-		rs = (const struct rate_sample *)(cong_control_args == 4 ? ctx[3] : ctx[1]); \
 		a.acked = rs->acked_sacked;                                              \
 		a.lost = rs->losses > 0 ? (u32)rs->losses : 0;                           \
 		a.rtt_us = rs->rtt_us > 0 ? (u32)rs->rtt_us : 0;                         \

@@ -18,6 +18,7 @@
 
 /* A call is a program of its own to the verifier, and may have no struct on the caller's stack. */
 #define inline inline __attribute__((always_inline))
+#define CC_FORGET() asm volatile("" : : : "memory")
 #include HEADER
 
 #define SEC(name) __attribute__((section(name), used))
@@ -208,6 +209,21 @@ static inline void change(struct sock *sk, const struct cc_window *before, const
 		tp->snd_ssthresh = w->ssthresh;
 	if (w->pacing_rate != before->pacing_rate)
 		set_pacing_rate(sk, w->pacing_rate);
+}
+
+/*
+ * cong_control's arguments are (sk, ack, flag, rs) from kernel 6.10 on, (sk, rs) before. Loads that
+ * the compiler cannot make one of: the verifier takes no computed place in the arguments.
+ */
+static inline const struct rate_sample *rate_sample(const u64 *ctx)
+{
+	const struct rate_sample *rs;
+
+	if (cong_control_args == 4)
+		asm volatile("%0 = *(u64 *)(%1 + 24)" : "=r"(rs) : "r"(ctx));
+	else
+		asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(rs) : "r"(ctx));
+	return rs;
 }
 
 #endif /* SHIM_H */

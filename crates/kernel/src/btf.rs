@@ -64,8 +64,7 @@ impl<'a> Btf<'a> {
 
     fn find(&self, kind: u32, name: &str) -> Option<u32> {
         (1..self.types.len() as u32).find(|&id| {
-            self.kind(id) == kind
-                && self.name(word(self.bytes, self.types[id as usize])) == name.as_bytes()
+            self.kind(id) == kind && self.name(word(self.bytes, self.types[id as usize])) == name.as_bytes()
         })
     }
 
@@ -98,6 +97,7 @@ impl<'a> Btf<'a> {
     pub fn arguments(&self, pointer: u32) -> Option<usize> {
         let to = |id: u32| word(self.bytes, self.types[id as usize] + 8) as u32;
         let function = (self.kind(pointer) == KIND_PTR).then(|| to(pointer))?;
-        (self.kind(function) == KIND_FUNC_PROTO).then(|| word(self.bytes, self.types[function as usize] + 4) & 0xffff)
+        (self.kind(function) == KIND_FUNC_PROTO)
+            .then(|| word(self.bytes, self.types[function as usize] + 4) & 0xffff)
     }
 }

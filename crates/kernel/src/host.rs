@@ -120,7 +120,7 @@ impl Host {
         let has = |bit: u32| self.capabilities >> bit & 1 == 1;
         let missing: Vec<&str> = CAPABILITIES
             .iter()
-            .filter(|(_, bit)| !has(*bit) && !(has(CAP_SYS_ADMIN) && *bit != 12))
+            .filter(|(_, bit)| !(has(*bit) || has(CAP_SYS_ADMIN) && *bit != 12))
             .map(|(name, _)| *name)
             .collect();
         check(

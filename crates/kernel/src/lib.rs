@@ -100,7 +100,8 @@ pub fn load(
     }
     let types = fs::read(&host.btf).map_err(|error| refuse(format!("{}: {error}", host.btf.display())))?;
     let ops = Btf::parse(&types).and_then(|btf| Ops::find(&btf)).expect("checked with the host");
-    let (_, elf) = OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
+    let (_, elf) =
+        OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
     let programs = loader::programs(elf, &algorithm.name, params.stored(), &ops)?;
     let registered =
         loader::register(&programs, name, &ops, host.links).map_err(|error| match error.raw_os_error() {
@@ -109,9 +110,9 @@ pub fn load(
         })?;
     let former = host.default();
     let kept = keep(&folder, &registered, programs.map(".rodata.params"), default.then_some(&former));
-    let outcome = kept.map_err(|error| refuse(format!("{}: {error}", folder.display()))).and_then(|()| {
-        if default { host.set_default(name) } else { Ok(()) }
-    });
+    let outcome = kept
+        .map_err(|error| refuse(format!("{}: {error}", folder.display())))
+        .and_then(|()| if default { host.set_default(name) } else { Ok(()) });
     if outcome.is_err() {
         if let Registered::Map(map) = &registered {
             // What failed first is told.
@@ -123,15 +124,15 @@ pub fn load(
 }
 
 fn taken(name: &str) -> Error {
-    refuse(format!("the kernel has a '{name}' already; choose another name with --as, such as my-{name}"))
+    refuse(format!("the kernel has a '{name}' already; choose another name with --as, such as my_{name}"))
 }
 
 fn check_name(name: &str) -> Result<(), Error> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.chars().all(plain) {
         let shown: String = name.chars().flat_map(char::escape_default).take(40).collect();
         return Err(refuse(format!(
-            "'{shown}' is no name for the kernel; 1 to {NAME_BYTES_MAX} letters, digits, '-' and '_'"
+            "'{shown}' is no name for the kernel; 1 to {NAME_BYTES_MAX} letters, digits and '_'"
         )));
     }
     Ok(())
@@ -170,7 +171,7 @@ fn keep(folder: &Path, registered: &Registered, params: &OwnedFd, former: Option
         name: FORMER,
         value_bytes: text.len(),
         flags: 0,
-        value_type: 0,
+        types: None,
     })?;
     sys::update(&map, &text)?;
     sys::pin(&map, &folder.join(FORMER))
@@ -248,9 +249,9 @@ pub fn status(host: &Host) -> Result<Vec<Status>, Error> {
 }
 
 fn status_of(folder: &Path, name: String, ops: &Ops, default: &str) -> io::Result<Status> {
-    let (map, linked) = match sys::pinned(&folder.join(LINK)) {
-        Ok(link) => (sys::map_by_id(sys::link_map(&link)?)?, true),
-        Err(_) => (sys::pinned(&folder.join(MAP))?, false),
+    let map = match sys::pinned(&folder.join(LINK)) {
+        Ok(link) => sys::map_by_id(sys::link_map(&link)?)?,
+        Err(_) => sys::pinned(&folder.join(MAP))?,
     };
     let value = sys::lookup(&map)?;
     let users = object::word(&value, 0) as u32;
@@ -286,8 +287,8 @@ fn status_of(folder: &Path, name: String, ops: &Ops, default: &str) -> io::Resul
         name,
         algorithm,
         params: shown.unwrap_or_default(),
-        // The link is one.
-        users: users.saturating_sub(u32::from(linked)),
+        // The registration is one.
+        users: users.saturating_sub(1),
         former_default: former_default(folder),
         hooks,
     })

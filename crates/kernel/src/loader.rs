@@ -55,6 +55,7 @@ impl Ops {
 pub struct Programs {
     pub programs: Vec<(String, OwnedFd)>,
     pub maps: Vec<(String, OwnedFd)>,
+    btf: OwnedFd,
 }
 
 impl Programs {
@@ -93,7 +94,7 @@ pub fn programs(elf: &[u8], map_name: &str, params: &[u32], ops: &Ops) -> Result
         let fd = load(program, map_name, &maps, &btf, ops)?;
         programs.push((program.hook.clone(), fd));
     }
-    Ok(Programs { programs, maps })
+    Ok(Programs { programs, maps, btf })
 }
 
 /// All but the defaults of hooks that the object has.
@@ -114,7 +115,7 @@ fn data_map(data: &object::Data, name: &str) -> io::Result<OwnedFd> {
         name,
         value_bytes: bytes.len(),
         flags,
-        value_type: 0,
+        types: None,
     })?;
     sys::update(&map, &bytes)?;
     if data.read_only() {
@@ -182,7 +183,7 @@ pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool) -> io::
         name,
         value_bytes: ops.value_bytes,
         flags,
-        value_type: ops.value_type,
+        types: Some((&programs.btf, ops.value_type)),
     };
     if links {
         match sys::create_map(&spec(sys::F_LINK)) {

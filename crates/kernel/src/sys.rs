@@ -96,20 +96,23 @@ pub struct MapSpec<'a> {
     pub name: &'a str,
     pub value_bytes: usize,
     pub flags: u32,
-    /// The type of a struct_ops map's value in the kernel.
-    pub value_type: u32,
+    /// For a struct_ops map: any types of a program, and the number of its value's in the kernel.
+    pub types: Option<(&'a OwnedFd, u32)>,
 }
 
 pub fn create_map(spec: &MapSpec) -> io::Result<OwnedFd> {
-    Attr::new()
+    let attr = Attr::new()
         .u32(0, spec.kind)
         .u32(4, 4)
         .u32(8, spec.value_bytes as u32)
         .u32(12, 1)
         .u32(16, spec.flags)
-        .name(28, spec.name)
-        .u32(60, spec.value_type)
-        .open(MAP_CREATE, 72)
+        .name(28, spec.name);
+    let mut attr = match spec.types {
+        Some((btf, value_type)) => attr.fd(48, btf).u32(60, value_type),
+        None => attr,
+    };
+    attr.open(MAP_CREATE, 72)
 }
 
 /// Sets the one element.
@@ -328,9 +331,7 @@ pub fn is_bpffs(path: &Path) -> bool {
 pub fn mount_bpffs(path: &Path) -> io::Result<()> {
     let path = c_path(path)?;
     // SAFETY: C strings; bpffs takes no data.
-    let result = unsafe {
-        libc::mount(c"bpf".as_ptr(), path.as_ptr(), c"bpf".as_ptr(), 0, std::ptr::null())
-    };
+    let result = unsafe { libc::mount(c"bpf".as_ptr(), path.as_ptr(), c"bpf".as_ptr(), 0, std::ptr::null()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 

@@ -17,9 +17,9 @@ pub fn kernel_load(
     for (param, value) in &params {
         algorithm.set(&mut values, param, value).map_err(refuse)?;
     }
-    let name = name.unwrap_or(&algorithm.name);
-    py.detach(|| linux::load(&algorithm, &values, name, default)).map_err(Error::new_err)?;
-    Ok(name.to_owned())
+    let name = name.map_or_else(|| algorithm.name.replace('-', "_"), str::to_owned);
+    py.detach(|| linux::load(&algorithm, &values, &name, default)).map_err(Error::new_err)?;
+    Ok(name)
 }
 
 /// Takes what was loaded under a name out again.
