@@ -19,8 +19,11 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let names: Vec<String> =
         cwnd_algorithms::all().into_iter().map(|algorithm| algorithm.name.replace('-', "_")).collect();
+    // What the kernel has itself, and what its cost can be compared with.
+    let native = ["cubic", "bbr"].map(str::to_owned).to_vec();
+    let kinds = [("ops", &names), ("events", &names), ("native", &native)];
     let jobs: Vec<(&str, &String)> =
-        ["ops", "events"].into_iter().flat_map(|kind| names.iter().map(move |name| (kind, name))).collect();
+        kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*kind, name))).collect();
     let compiler = compiler(&out);
     if compiler.is_none() {
         println!(
@@ -39,7 +42,7 @@ fn main() {
             }
         });
     }
-    for kind in ["ops", "events"] {
+    for (kind, names) in kinds {
         let objects: String = names
             .iter()
             .filter(|_| compiler.is_some())
@@ -59,6 +62,7 @@ fn compile(compiler: &[String], headers: &Path, kind: &str, name: &str, out: &Pa
         .args(["-mcpu=v3", "-std=gnu11", "-O2", "-g", "-c", "-Wall", "-Wextra", "-Werror"])
         .arg(format!("-DHEADER=\"{name}.h\""))
         .arg(format!("-DNAME={name}"))
+        .arg(format!("-DFORWARD_{name}"))
         .arg("-I")
         .arg(headers)
         .arg(format!("bpf/{kind}.c"))

@@ -519,7 +519,11 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
     """
     written = _params([name], params)[name]
     loaded = kernel.load(name, as_name, params=written, default=default)
-    use = "sockets that do not choose get it" if default else f"sockets can choose it, as 'iperf3 -C {loaded.name}'"
+    use = (
+        "sockets that do not choose get it"
+        if default
+        else f"sockets can choose it, as 'iperf3 -C {loaded.name}'"
+    )
     click.echo(f"{loaded.name} is loaded: {use}; 'cwnd kernel unload {loaded.name}' takes it out")
 
 

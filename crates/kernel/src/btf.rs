@@ -19,6 +19,7 @@ pub struct Member {
 const KIND_PTR: u32 = 2;
 const KIND_STRUCT: u32 = 4;
 const KIND_UNION: u32 = 5;
+const KIND_FUNC: u32 = 12;
 const KIND_FUNC_PROTO: u32 = 13;
 
 /// Bytes that tell a type of this kind with `count` members.
@@ -70,6 +71,10 @@ impl<'a> Btf<'a> {
 
     pub fn structure(&self, name: &str) -> Option<u32> {
         self.find(KIND_STRUCT, name)
+    }
+
+    pub fn function(&self, name: &str) -> Option<u32> {
+        self.find(KIND_FUNC, name)
     }
 
     /// Bytes of a struct.

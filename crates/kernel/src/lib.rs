@@ -84,6 +84,19 @@ pub fn load(
 ) -> Result<(), Error> {
     check_name(name)?;
     host.check()?;
+    let (_, elf) =
+        OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
+    take_in(host, elf, &algorithm.name, params.stored(), name, default)
+}
+
+fn take_in(
+    host: &Host,
+    elf: &[u8],
+    algorithm: &str,
+    params: &[u32],
+    name: &str,
+    default: bool,
+) -> Result<(), Error> {
     if !sys::is_bpffs(&host.bpffs) {
         sys::mount_bpffs(&host.bpffs)
             .map_err(|error| refuse(format!("{} cannot be mounted: {error}", host.bpffs.display())))?;
@@ -99,10 +112,9 @@ pub fn load(
         return Err(taken(name));
     }
     let types = fs::read(&host.btf).map_err(|error| refuse(format!("{}: {error}", host.btf.display())))?;
-    let ops = Btf::parse(&types).and_then(|btf| Ops::find(&btf)).expect("checked with the host");
-    let (_, elf) =
-        OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
-    let programs = loader::programs(elf, &algorithm.name, params.stored(), &ops)?;
+    let types = Btf::parse(&types).expect("checked with the host");
+    let ops = Ops::find(&types).expect("checked with the host");
+    let programs = loader::programs(elf, algorithm, params, &types, &ops)?;
     let registered =
         loader::register(&programs, name, &ops, host.links).map_err(|error| match error.raw_os_error() {
             Some(libc::EEXIST) => taken(name),

@@ -66,7 +66,13 @@ impl Programs {
 }
 
 /// Loads the programs of an object whose parameters are `params`. `map_name` is what bpftool shows.
-pub fn programs(elf: &[u8], map_name: &str, params: &[u32], ops: &Ops) -> Result<Programs, Error> {
+pub fn programs(
+    elf: &[u8],
+    map_name: &str,
+    params: &[u32],
+    types: &Btf,
+    ops: &Ops,
+) -> Result<Programs, Error> {
     let mut object = object::read(elf);
     for data in &mut object.data {
         match data.section.as_str() {
@@ -91,7 +97,7 @@ pub fn programs(elf: &[u8], map_name: &str, params: &[u32], ops: &Ops) -> Result
     let chosen: Vec<&Program> = chosen(&object).collect();
     let mut programs = Vec::new();
     for program in chosen {
-        let fd = load(program, map_name, &maps, &btf, ops)?;
+        let fd = load(program, map_name, &maps, &btf, types, ops)?;
         programs.push((program.hook.clone(), fd));
     }
     Ok(Programs { programs, maps, btf })
@@ -130,16 +136,27 @@ fn load(
     name: &str,
     maps: &[(String, OwnedFd)],
     btf: &OwnedFd,
+    types: &Btf,
     ops: &Ops,
 ) -> Result<OwnedFd, Error> {
     /// The source register of an instruction that loads an address within a map's value.
     const MAP_VALUE: u8 = 2;
+    /// And of one that calls a function of the kernel.
+    const KERNEL_CALL: u8 = 2;
     let mut insns = program.insns.clone();
     for address in &program.addresses {
         let at = address.insn * object::INSN;
         insns[at + 1] = insns[at + 1] & 0x0f | MAP_VALUE << 4;
         insns[at + 4..at + 8].copy_from_slice(&maps[address.data].1.as_raw_fd().to_le_bytes());
         insns[at + 12..at + 16].copy_from_slice(&address.offset.to_le_bytes());
+    }
+    for (insn, function) in &program.calls {
+        let at = insn * object::INSN;
+        let id = types
+            .function(function)
+            .ok_or_else(|| refuse(format!("this kernel has no {function} that programs can call")))?;
+        insns[at + 1] = insns[at + 1] & 0x0f | KERNEL_CALL << 4;
+        insns[at + 4..at + 8].copy_from_slice(&id.to_le_bytes());
     }
     let in_struct = program.kind != "syscall";
     let spec = ProgramSpec {

@@ -20,6 +20,8 @@ pub struct Program {
     pub insns: Vec<u8>,
     /// Instructions that load an address: where, and which data.
     pub addresses: Vec<Address>,
+    /// Instructions that call a function of the kernel: where, and its name.
+    pub calls: Vec<(usize, String)>,
     /// `struct bpf_func_info`, of the one function.
     pub func_info: [u32; 2],
     /// `struct bpf_core_relo`, four words each: the kernel relocates.
@@ -74,12 +76,17 @@ fn parse(elf: &[u8]) -> Result<Object, object::Error> {
         };
         let mut insns = section.data()?.to_vec();
         let mut addresses = Vec::new();
+        let mut calls = Vec::new();
         for (offset, relocation) in section.relocations() {
             let RelocationTarget::Symbol(symbol) = relocation.target() else { continue };
             let symbol = file.symbol_by_index(symbol)?;
+            let at = offset as usize;
+            if symbol.is_undefined() {
+                calls.push((at / INSN, symbol.name()?.to_owned()));
+                continue;
+            }
             let index = data_sections.iter().position(|&index| symbol.section_index() == Some(index));
             let index = index.unwrap_or_else(|| panic!("{name} refers to {:?}", symbol.name()));
-            let at = offset as usize;
             // The place within a section is in the instruction.
             let within = u32::from_le_bytes(insns[at + 4..at + 8].try_into().expect("four bytes"));
             insns[at + 4..at + 8].fill(0);
@@ -98,6 +105,7 @@ fn parse(elf: &[u8]) -> Result<Object, object::Error> {
             hook: hook.to_owned(),
             insns,
             addresses,
+            calls,
             func_info: [func_info[0], func_info[1]],
             core_relos: of_section(&core_relos).iter().map(|w| [w[0], w[1], w[2], w[3]]).collect(),
         });
@@ -130,37 +138,40 @@ fn ext_records(btf: &[u8], ext: &[u8], at: usize) -> Vec<(String, Vec<u32>)> {
 
 const KIND_INT: u32 = 1;
 const KIND_STRUCT: u32 = 4;
+const KIND_FWD: u32 = 7;
+const KIND_FUNC: u32 = 12;
 const KIND_VAR: u32 = 14;
 const KIND_DATASEC: u32 = 15;
+/// Of a function: defined elsewhere.
+const EXTERN: usize = 2;
 
-/// Variables and their sections, which the kernel would check and nothing here uses, become numbers and
-/// structs of the same length.
-fn acceptable(btf: &[u8]) -> Vec<u8> {
-    let mut btf = btf.to_vec();
-    let header = word(&btf, 4);
-    let (start, end) = (header + word(&btf, 8), header + word(&btf, 8) + word(&btf, 12));
-    let mut at = start;
+/// Variables, functions of the kernel and sections, which the kernel would check and nothing here uses, become
+/// other types of the same length.
+fn acceptable(original: &[u8]) -> Vec<u8> {
+    let mut btf = original.to_vec();
+    let start = word(original, 4) + word(original, 8);
+    let end = start + word(original, 12);
+    let mut set = |at: usize, values: &[u32]| {
+        for (i, value) in values.iter().enumerate() {
+            btf[at + 4 * i..at + 4 * i + 4].copy_from_slice(&value.to_le_bytes());
+        }
+    };
+    let (mut at, mut id, mut number) = (start, 1, 0);
     while at < end {
-        let info = word(&btf, at + 4) as u32;
+        let info = word(original, at + 4) as u32;
         let (kind, count) = (info >> 24 & 31, info as usize & 0xffff);
-        let mut set = |at: usize, value: u32| btf[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        if kind == KIND_VAR {
-            set(at, 0);
-            set(at + 4, KIND_INT << 24);
-            set(at + 8, 4);
-            set(at + 12, 32);
-        } else if kind == KIND_DATASEC {
-            set(at, 0);
-            set(at + 4, KIND_STRUCT << 24 | count as u32);
-            set(at + 8, 4);
-            for member in (0..count).map(|i| at + 12 + 12 * i) {
-                let variable = word(&btf, member) as u32;
-                btf[member..member + 4].fill(0);
-                btf[member + 4..member + 8].copy_from_slice(&variable.to_le_bytes());
-                btf[member + 8..member + 12].fill(0);
+        match kind {
+            KIND_INT if number == 0 => number = id,
+            KIND_VAR => set(at, &[0, KIND_INT << 24, 4, 32]),
+            KIND_FUNC if count == EXTERN => set(at + 4, &[KIND_FWD << 24, 0]),
+            KIND_DATASEC => {
+                set(at, &[0, KIND_STRUCT << 24 | count as u32, 8]);
+                (0..count).for_each(|i| set(at + 12 + 12 * i, &[0, number, 0]));
             }
+            _ => {}
         }
         at += crate::btf::length(kind, count);
+        id += 1;
     }
     btf
 }

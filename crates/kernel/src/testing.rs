@@ -1,4 +1,5 @@
-//! The hooks of an algorithm as eBPF on memory, one run of a program per call.
+//! For tests: the hooks of an algorithm as eBPF on memory, one run of a program per call; the kernel's own
+//! algorithms behind programs.
 
 use crate::btf::Btf;
 use crate::loader::{self, Ops, Programs};
@@ -17,6 +18,14 @@ const WINDOW: usize = 8;
 const ACK: usize = WINDOW + size_of::<Window>();
 const STATE: usize = ACK + size_of::<Ack>();
 
+const NATIVE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
+
+/// Loads as `name` programs that call the kernel's own `cubic` or `bbr`, for a comparison of their cost.
+pub fn load_native(host: &Host, which: &str, name: &str) -> Result<(), Error> {
+    let (_, elf) = NATIVE.iter().find(|(known, _)| *known == which).expect("cubic or bbr");
+    crate::take_in(host, elf, which, &[0], name, false)
+}
+
 /// An algorithm whose hooks run in the kernel.
 pub struct InKernel {
     programs: Programs,
@@ -28,10 +37,11 @@ impl InKernel {
     pub fn new(host: &Host, algorithm: &Algorithm, params: &Params) -> Result<InKernel, Error> {
         host.check()?;
         let types = fs::read(&host.btf).expect("checked with the host");
-        let ops = Btf::parse(&types).and_then(|btf| Ops::find(&btf)).expect("checked with the host");
+        let types = Btf::parse(&types).expect("checked with the host");
+        let ops = Ops::find(&types).expect("checked with the host");
         let (_, elf) =
             OBJECTS.iter().find(|(name, _)| *name == algorithm.name).expect("one for each algorithm");
-        let programs = loader::programs(elf, &algorithm.name, params.stored(), &ops)?;
+        let programs = loader::programs(elf, &algorithm.name, params.stored(), &types, &ops)?;
         let memory = Memory::of(programs.map(".data.event")).expect("the kernel maps it");
         let cong_control = programs.programs.iter().any(|(hook, _)| hook == "cong_control");
         Ok(InKernel { programs, memory, cong_control })
