@@ -21,7 +21,7 @@ test: .venv/dev
 
 # Every algorithm in this machine's kernel: a million events against the host build, a transfer each. Needs root, iperf3.
 kernel-test: .venv/dev
-	CWND_EVENTS=1000000 cargo test --release -p cwnd-kernel -- --nocapture
+	CWND_EVENTS=1000000 cargo test -p cwnd-kernel -- --nocapture
 	$(BIN)/python tests/kernel/transfers.py
 
 lint: .venv/dev

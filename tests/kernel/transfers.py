@@ -1,9 +1,9 @@
 """A real transfer with every algorithm: `make kernel-test`.
 
 Three network namespaces: sender, router, receiver. The bottleneck is the router's way to the receiver. For
-each algorithm, and for the kernel's own cubic and bbr behind programs that call them: iperf3 uses it, ss names
-it, its window is followed, the kernel counts what its hooks cost. Prints the table of docs/kernel.md; --trace
-writes the windows to a CSV file. Needs root, iperf3, ss and tc.
+each algorithm, and for the kernel's own cubic and bbr behind programs that call them: iperf3 uses it, ss
+names it, its window is followed, the kernel counts what its hooks cost. Prints the table of docs/kernel.md;
+--trace writes the windows to a CSV file. Needs root, iperf3, ss and tc.
 """
 
 from __future__ import annotations
@@ -111,9 +111,8 @@ def main() -> None:
     try:
         build()
         STATS.write_text("1")
-        print(
-            "| algorithm | instructions | verified | cong_avoid, cong_control | pkts_acked | Mbit/s | cwnd | RTT, ms |"
-        )
+        headings = "algorithm | instructions | verified | cong_avoid, cong_control | pkts_acked"
+        print(f"| {headings} | Mbit/s | cwnd | RTT, ms |")
         print("|---|--:|--:|--:|--:|--:|--:|--:|")
         names = [f"the kernel's {native}" for native in NATIVE]
         names += [algorithm["name"] for algorithm in cwnd.algorithms()]

@@ -98,7 +98,8 @@ def test_the_default_changes_and_comes_back(cwnd_command: Command, clean: None) 
     try:
         assert cwnd_command("kernel", "load", "reno", "--as", "cwndtest", "--default").returncode == 0
         assert default() == "cwndtest"
-        assert cwnd.kernel.status()[-1]["former_default"] == before
+        (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
+        assert told["default"] and told["former_default"] == before
     finally:
         cwnd_command("kernel", "unload", "cwndtest")
     assert default() == before

@@ -12,7 +12,7 @@ use cwnd_kernel::{Host, testing::InKernel};
 use stream::Stream;
 
 /// Events of each algorithm; `CWND_EVENTS` is another number.
-const EVENTS: u64 = 20_000;
+const EVENTS: u64 = 100_000;
 
 /// Streams with the same parameters: others need their programs loaded anew.
 const STREAMS: usize = 10;
