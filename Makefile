@@ -7,9 +7,9 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 
 .PHONY: demo figures papers docs test kernel-test fuzz lint bench format clean
 
-# Re-runs the single-flow experiment of the Elastic-TCP paper; figures in demo/.
+# Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
-	$(BIN)/python papers/elastic-tcp/single_flow.py --out demo
+	$(BIN)/cwnd reproduce elastic-tcp --only fig7,fig10,table4 --seeds 5 --out demo
 
 # The figures of the docs; some minutes.
 figures: .venv/package

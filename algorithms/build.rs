@@ -30,6 +30,7 @@ fn main() {
         .include(&out)
         .std("gnu11")
         .opt_level(2)
+        .force_frame_pointer(false)
         .flags(["-Wall", "-Wextra", "-Wconversion", "-Werror"])
         .compile("cwnd_algorithms");
 }

@@ -82,6 +82,8 @@ class Trace(NamedTuple):
     change: dict[str, Any]
     #: The sum over the flows instead of each flow.
     total: bool
+    #: A quick look draws it.
+    quick: bool
 
 
 class Figure(NamedTuple):
@@ -90,6 +92,8 @@ class Figure(NamedTuple):
     name: str
     title: str
     items: list[str]
+    #: Drawn is by how many percent this variant exceeds each of the others, not their values.
+    gain_of: str | None
 
 
 class Reading(NamedTuple):
@@ -100,6 +104,8 @@ class Reading(NamedTuple):
     items: list[str]
     variants: list[str]
     change: dict[str, Any]
+    #: Keys of the sweep and those of their values that it takes.
+    only: dict[str, list[Any]]
 
 
 class Cause(NamedTuple):
@@ -110,7 +116,8 @@ class Cause(NamedTuple):
     of: dict[str, list[str]]
     #: Explains those with which this reading agrees.
     reading: str | None
-    #: "runs": explains those between the least and the most of the runs, of the reading's if it is said.
+    #: "runs": explains those between the least and the most of the runs, of the reading's if it is said;
+    #: "rounding": those that the mean gives with as many decimals as were printed.
     within: str | None
     #: What was changed, and what came of it.
     tested: str | None
@@ -162,9 +169,9 @@ def papers() -> list[Paper]:
 _KEYS = {
     "experiment": (("scenario",), ("variants", "quick")),
     "item": (("title", "experiment"), ("published", "at", "metrics")),
-    "trace": (("title", "scenario"), ("variants", "change", "total")),
-    "figure": (("title", "items"), ()),
-    "reading": (("about", "items", "change"), ("variants",)),
+    "trace": (("title", "scenario"), ("variants", "change", "total", "quick")),
+    "figure": (("title", "items"), ("gain_of",)),
+    "reading": (("about", "items", "change"), ("variants", "only")),
     "cause": (("text",), ("of", "reading", "within", "tested")),
 }
 
@@ -218,12 +225,20 @@ def load(name: str) -> Paper:
                 one.get("variants", every),
                 one.get("change", {}),
                 one.get("total", False),
+                one.get("quick", True),
             )
             for key, one in tables["trace"]
         },
-        {key: Figure(key, one["title"], one["items"]) for key, one in tables["figure"]},
+        {key: Figure(key, one["title"], one["items"], one.get("gain_of")) for key, one in tables["figure"]},
         {
-            key: Reading(key, one["about"], one["items"], one.get("variants", every), one["change"])
+            key: Reading(
+                key,
+                one["about"],
+                one["items"],
+                one.get("variants", every),
+                one["change"],
+                one.get("only", {}),
+            )
             for key, one in tables["reading"]
         },
         [
@@ -289,7 +304,7 @@ def _check(paper: Paper) -> None:
         known(f"variants of {reading.name}", reading.variants, paper.variants)
     for number, cause in enumerate(paper.causes, 1):
         known(f"reading of cause {number}", [cause.reading] if cause.reading else [], paper.readings)
-        known(f"within of cause {number}", [cause.within] if cause.within else [], ["runs"])
+        known(f"within of cause {number}", [cause.within] if cause.within else [], ["runs", "rounding"])
 
 
 def _published(path: Path) -> list[dict[str, str]]:
@@ -337,21 +352,26 @@ def select(
     return Selection(
         paper,
         [item for item in paper.items.values() if chosen(item.name)],
-        [trace for trace in paper.traces.values() if chosen(trace.name)],
+        [trace for trace in paper.traces.values() if chosen(trace.name) and (trace.quick or not quick)],
         quick,
         (QUICK_SEEDS if quick else SEEDS) if seeds is None else seeds,
     )
 
 
 def plan(selection: Selection) -> _sweep.Plan:
-    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`."""
+    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
+
+    A quick look takes only those readings that explain something.
+    """
     paper = selection.paper
+    explaining = {cause.reading for cause in paper.causes}
+    readings = [one for one in paper.readings.values() if not selection.quick or one.name in explaining]
     points = []
     for experiment in paper.experiments.values():
         items = [item for item in selection.items if item.experiment == experiment.name]
         for variant in experiment.variants if items else []:
             points += _points(selection, experiment, variant, items, None)
-        for reading in paper.readings.values():
+        for reading in readings:
             mine = [item for item in items if item.name in reading.items]
             for variant in reading.variants if mine else []:
                 if variant in experiment.variants:
@@ -379,9 +399,10 @@ def _points(
     tags = {"experiment": experiment.name, "reading": reading and reading.name, "variant": variant}
     points = []
     for point in _sweep.read(text).points:
-        needed = any(_is_at(point.values, item.at) for item in items)
-        quick = all(point.values.get(key) in values for key, values in experiment.quick.items())
-        if needed and (quick or not selection.quick):
+        needed = any(_is_at(point.values, _left(item.at, change)) for item in items)
+        quick = _is_among(point.values, experiment.quick)
+        wanted = reading is None or _is_among(point.values, reading.only)
+        if needed and wanted and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
             told = {**point.told, "name": ", ".join([name, *rest])}
             inner = _cwnd.Scenario.from_json(json.dumps(told))
@@ -392,11 +413,23 @@ def _points(
 def _text(scenario: dict[str, Any], name: str, change: Mapping[str, Any]) -> str:
     """The scenario as TOML, with `change` in its sweep, over what it sweeps itself."""
     swept = {**scenario.get("sweep", {}), **{key: [value] for key, value in change.items()}}
+    if "zip" in swept:
+        left = [{key: value for key, value in one.items() if key not in change} for one in swept["zip"]]
+        swept["zip"] = [one for one in left if one]
     return tomli_w.dumps({**scenario, "name": name, "sweep": swept})
 
 
 def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
     return all(values.get(key) == value for key, value in at.items())
+
+
+def _left(at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that are not changed."""
+    return {key: value for key, value in at.items() if key not in change}
+
+
+def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> bool:
+    return all(values.get(key) in some for key, some in among.items())
 
 
 class Measured:
@@ -442,15 +475,20 @@ class Measured:
         its = self.items[item]
         ours = its.metrics[metric] if metric is not None else next(iter(its.metrics.values()))
         tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
-        fixed = {**its.at, **(at or {})}
         change = self.paper.variants[variant].change
         again = {} if reading is None else self.paper.readings[reading].change
+        fixed = _left({**its.at, **(at or {})}, again)
+        # Keys that are swept together are one axis: the first.
+        zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
+        others = {key for one in zipped for key in list(one)[1:]}
         series = {}
         for values, scenario, runs in self._points:
             if not _is_at(values, {**tags, **fixed}) or not runs:
                 continue
             rest = {
-                key: value for key, value in values.items() if key not in {**tags, **fixed, **change, **again}
+                key: value
+                for key, value in values.items()
+                if key not in others and key not in {**tags, **fixed, **change, **again}
             }
             x = next(iter(rest.values())) if len(rest) == 1 else tuple(rest.values())
             by_seed = {seed: self._value(scenario, told, ours) for seed, told in sorted(runs.items())}
@@ -524,6 +562,17 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     # The highest sequence number sent, from 0: `maxseq_` of ns-2.
     "highest_sent": lambda flows: (
         _total(flows, "sent_pkts") - _total(flows, "retransmitted_pkts") - len(flows)
+    ),
+    # Packets sent that have not arrived by the end, those in flight among them.
+    "missing_percent": lambda flows: (
+        100 * (1 - _total(flows, "delivered_pkts") / max(_total(flows, "sent_pkts"), 1))
+    ),
+    # The sum of the flows' mean windows.
+    "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
+    # Jain's index of the flows' mean RTTs.
+    "rtt_jain": lambda flows: (
+        _total(flows, "mean_rtt_ms") ** 2
+        / (len(flows) * sum(float(flow["mean_rtt_ms"]) ** 2 for flow in flows))
     ),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
@@ -605,18 +654,22 @@ def _cause(
             continue
         if cause.within == "runs" and of.least <= value <= of.most:
             return cause.text
+        decimals = len(row["value"].partition(".")[2])
+        if cause.within == "rounding" and round(of.mean, decimals) == value:
+            return cause.text
         if cause.within is None and of.agrees(value):
             return cause.text
     return None
 
 
-def agreeing(measured: Measured, about: Sequence[Number], reading: str) -> int:
-    """How many of the numbers agree with a reading."""
-    count = 0
+def read_so(measured: Measured, about: Sequence[Number], reading: str) -> list[tuple[Number, bool]]:
+    """Those of the numbers that a reading was run for, and whether they agree with it."""
+    told = []
     for one in about:
         so = _ours(measured, measured.items[one.item], one.row, reading)
-        count += so is not None and so.agrees(float(one.row["value"]))
-    return count
+        if so is not None:
+            told.append((one, so.agrees(float(one.row["value"]))))
+    return told
 
 
 def judge(measured: Measured) -> list[Judged]:

@@ -25,7 +25,6 @@ _PANEL_HEIGHT = 2.7
 #: From so many points a figure has lines, with fewer it has bars.
 _LINE_POINTS = 4
 
-_SHORT = {"per": "PER", "buffer": "buffer", "delay": "delay"}
 _AXES = {"buffer": "buffer (packets)", "per": "packet error rate", "delay": "one-way delay"}
 
 
@@ -53,7 +52,7 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
             if part is None:
                 entries |= _lines(axes, measured, item, metric, own)
             else:
-                _bars(axes, measured, item, metric, own, part)
+                _bars(axes, measured, item, metric, own, part, figure.gain_of)
             axes.set_title(_panel_title(measured, item, metric, part))
         if any(one.item in figure.items for one in judged):
             entries["published"] = Line2D(
@@ -90,11 +89,12 @@ def draw_trace(measured: Measured, trace: Trace) -> Drawing:
                         own["time_s"], own["cwnd_pkts"], color=shade(colour, flows.index(flow), len(flows))
                     )
             axes.set_title(plain(variant.label))
-            axes.set_ylim(bottom=0)
             if index % columns == 0:
                 axes.set_ylabel("sum of cwnd (packets)" if trace.total else "cwnd (packets)")
             if index >= many - columns:
                 axes.set_xlabel("time (s)")
+        if first is not None:
+            first.set_ylim(bottom=0)  # of all, after the last: it ends the scaling to what is drawn
         drawing.suptitle(plain(trace.title))
         return drawing
 
@@ -127,7 +127,7 @@ def _lines(
     for variant, series in _series(measured, item, metric):
         its = measured.paper.variants[variant]
         look = _look(its.change)
-        xs = [float(x) for x in series]
+        xs = [_place(x) for x in series]
         steps += [x for x in xs if x not in steps]
         estimates = [value.estimate for value in series.points.values()]
         axes.plot(
@@ -147,7 +147,7 @@ def _lines(
             linewidth=0,
         )
         key = next(iter(next(iter(series.points.values())).of)).rpartition(".")[2]
-        axes.set_xlabel(_AXES.get(key, key.replace("_", " ")))
+        axes.set_xlabel(_AXES.get(key, key.replace("_", " ")) + _unit(next(iter(series))))
         own = [one for one in judged if one.row["cca"] == variant and one.ours is not None]
         column = "per" if key == "per" else "buffer_pkts"
         axes.plot(
@@ -167,29 +167,54 @@ def _lines(
     return entries
 
 
+def _place(x: Any) -> float:
+    """A swept value as a number: "4 ms" is 4."""
+    return float(x.partition(" ")[0]) if isinstance(x, str) else float(x)
+
+
+def _unit(x: Any) -> str:
+    unit = x.partition(" ")[2] if isinstance(x, str) else ""
+    return f" ({unit})" if unit else ""
+
+
 def _bars(
-    axes: Axes, measured: Measured, item: Item, metric: str, judged: Sequence[Number], part: Any
+    axes: Axes,
+    measured: Measured,
+    item: Item,
+    metric: str,
+    judged: Sequence[Number],
+    part: Any,
+    gain_of: str | None,
 ) -> None:
     """A bar for each variant, a dot for each seed, a hollow circle for the published value."""
-    labels = []
-    for place, (variant, series) in enumerate(
-        (variant, series) for variant, series in _series(measured, item, metric) if part in series.points
-    ):
-        value = series.at(part)
+    there = {
+        name: series.at(part) for name, series in _series(measured, item, metric) if part in series.points
+    }
+    published = {
+        name: [
+            float(one.row["value"]) for one in judged if one.row["cca"] == name and one.ours == value.estimate
+        ]
+        for name, value in there.items()
+    }
+    if gain_of is not None:
+        if gain_of not in there:
+            raise MissingError
+        best, most = there.pop(gain_of), published.pop(gain_of)
+        there = {name: (best / value - 1) * 100 for name, value in there.items()}
+        published = {
+            name: [(one / other - 1) * 100 for one in most[:1] for other in published[name][:1]]
+            for name in there
+        }
+    for place, (variant, value) in enumerate(there.items()):
         look = _look(measured.paper.variants[variant].change)
         axes.bar(place, value.mean, width=0.7, color=look.colour, alpha=0.55)
         seeds = list(value.by_seed.values())
         spread = [place + 0.5 * (index / max(len(seeds) - 1, 1) - 0.5) for index in range(len(seeds))]
         if len(seeds) > 1:
             axes.plot(spread, seeds, linestyle="none", marker=".", markersize=2.5, color=look.colour)
-        own = [
-            one
-            for one in judged
-            if one.row["cca"] == variant and one.ours is not None and one.ours == value.estimate
-        ]
         axes.plot(
-            [place] * len(own),
-            [float(one.row["value"]) for one in own],
+            [place] * len(published[variant]),
+            published[variant],
             linestyle="none",
             marker="o",
             markersize=6,
@@ -197,23 +222,26 @@ def _bars(
             color="black",
             zorder=4,
         )
-        labels.append(plain(measured.paper.variants[variant].label))
+    labels = [plain(measured.paper.variants[variant].label) for variant in there]
     axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
     axes.grid(False, axis="x")
-    axes.set_ylabel(measured.unit(item, metric))
+    if gain_of is None:
+        axes.set_ylabel(measured.unit(item, metric))
+    else:
+        axes.set_ylabel(plain(f"gain of {measured.paper.variants[gain_of].label} (%)"))
 
 
 def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
     title = item.title if len(item.metrics) == 1 else f"{item.title}: {metric.replace('_', ' ')}"
-    if part is None:
+    if part is None or part == ():
         return plain(title)
     of = next(series.at(part).of for _, series in _series(measured, item, metric) if part in series.points)
-    shown = [f"{_SHORT.get(key.rpartition('.')[2], key)} {_value(value)}" for key, value in of.items()]
-    return plain(", ".join([title, *shown]))
-
-
-def _value(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) else str(value)
+    names = {key: key.rpartition(".")[2].replace("_", " ") for key in of}
+    told = [
+        f"{'PER' if names[key] == 'per' else names[key]} {number(x) if isinstance(x, int | float) else x}"
+        for key, x in of.items()
+    ]
+    return plain(f"{title}, {', '.join(told)}")
 
 
 def _algorithm(change: dict[str, Any]) -> str:

@@ -241,7 +241,7 @@ def dumbbell(
         access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
             the bottleneck's rate, no delay and no limit when left out.
         stack: "linux" or "ns2", or a table as in a scenario file.
-        recovery: "tahoe", "reno", "newreno", "sack", "fack", "prr" or "rate-halving" instead of the
+        recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".

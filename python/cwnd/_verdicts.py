@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from cwnd._claims import Estimate, MissingError
 from cwnd._errors import one_line, os_error
 from cwnd._facts import digits, exponent
-from cwnd._papers import Item, Judged, Measured, Number, Reading, agreeing, judge, numbers
+from cwnd._papers import Item, Judged, Measured, Number, Reading, judge, numbers, read_so
 
 
 class Summary(NamedTuple):
@@ -82,9 +82,10 @@ class Reproduction:
                 for one in self.numbers
                 if one.item in reading.items and one.row["cca"] in reading.variants and one.ours is not None
             ]
-            if about:
-                ours = sum(one.verdict == "agrees" for one in about)
-                told.append((reading, len(about), ours, agreeing(self.measured, about, reading.name)))
+            so = read_so(self.measured, about, reading.name)
+            if so:
+                ours = sum(one.verdict == "agrees" for one, _ in so)
+                told.append((reading, len(so), ours, sum(agrees for _, agrees in so)))
         return told
 
     def items(self) -> list[tuple[Item, Summary]]:

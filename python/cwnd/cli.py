@@ -70,7 +70,7 @@ _SCENARIO_FLAGS = {
     "on": ("TIME", "Each application writes for so long,"),
     "off": ("TIME", "pauses for so long, and so on.  [no pauses]"),
     "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
-    "recovery": ("NAME", "tahoe, reno, newreno, sack, fack, prr or rate-halving.  [the stack's]"),
+    "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
 }
 

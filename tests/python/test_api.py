@@ -242,7 +242,9 @@ def test_presets_name_a_law_of_the_registry_and_a_recovery() -> None:
     assert listed["linux"]["recovery"] is None
 
 
-@pytest.mark.parametrize("recovery", ["tahoe", "reno", "newreno", "sack", "fack", "prr", "rate-halving"])
+@pytest.mark.parametrize(
+    "recovery", ["tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"]
+)
 def test_every_recovery_is_an_argument(recovery: str) -> None:
     assert cwnd.dumbbell("reno", recovery=recovery).to_dict()["flows"][0]["stack"]["recovery"] == recovery
 

@@ -24,6 +24,7 @@ pub use summary::summarize;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Cca, Scenario};
 use results::Run;
+use scheduler::Key;
 use simulation::Simulation;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -53,12 +54,18 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
     // With registered algorithms alone, their calls need no dynamic dispatch.
     if customs.iter().all(Option::is_none) {
         let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
-        return Simulation::new(scenario, seed, ccs).run(control);
+        // So, mostly, do the keys of its events.
+        return if scenario.duration_ns < <u64 as Key>::LATER && simulation::sources(scenario) <= u64::SOURCES
+        {
+            Simulation::<_, u64>::new(scenario, seed, ccs).run(control)
+        } else {
+            Simulation::<_, u128>::new(scenario, seed, ccs).run(control)
+        };
     }
     let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
         custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
     });
-    Simulation::new(scenario, seed, ccs.collect()).run(control)
+    Simulation::<_, u128>::new(scenario, seed, ccs.collect()).run(control)
 }
 
 fn registered(cca: &Cca) -> cwnd_algorithms::Instance {

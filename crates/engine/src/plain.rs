@@ -1,10 +1,11 @@
-//! Loss recovery without SACK: Tahoe, Reno (RFC 5681) and NewReno (RFC 6582).
+//! Loss recovery without SACK: Tahoe, Reno (RFC 5681), NewReno (RFC 6582) and Vegas' (Brakmo, Peterson 1995).
 
 use crate::scheduler::NEVER;
 use crate::scoreboard::DUP_THRESH;
 use crate::sender::{Ack, Sender};
 use cwnd_algorithms::{CongestionControl, Event, State};
 use cwnd_scenario::Recovery;
+use std::collections::VecDeque;
 
 /// What such a sender keeps besides. The duplicate ACKs that inflate the window (RFC 5681, 3.2) and those that
 /// let a new segment out before the third (RFC 3042) are `Scoreboard::sacked_out`.
@@ -19,6 +20,39 @@ pub struct Plain {
     restarted_timer: bool,
     /// CWR lasts until more than this is acknowledged: then the receiver knows, and echoes no more.
     reduced_until: u64,
+    fine: Fine,
+}
+
+/// What Vegas' recovery knows besides.
+#[derive(Default)]
+struct Fine {
+    /// When each segment from `first` on was sent last.
+    sent_ns: VecDeque<u64>,
+    first: u64,
+    /// When the window was cut last: what was sent before cuts it no more.
+    cut_ns: u64,
+    /// New ACKs after a retransmission that still look at the first missing segment.
+    looks: u8,
+}
+
+impl Plain {
+    pub fn note_sent(&mut self, now: u64, seq: u64, una: u64) {
+        let fine = &mut self.fine;
+        while fine.first < una {
+            fine.sent_ns.pop_front();
+            fine.first += 1;
+        }
+        let at = (seq - fine.first) as usize;
+        if at >= fine.sent_ns.len() {
+            fine.sent_ns.resize(at + 1, now);
+        }
+        fine.sent_ns[at] = now;
+    }
+
+    fn sent_ns(&self, seq: u64) -> u64 {
+        let at = seq.checked_sub(self.fine.first).map(|at| at as usize);
+        at.and_then(|at| self.fine.sent_ns.get(at).copied()).unwrap_or(u64::MAX)
+    }
 }
 
 impl<C: CongestionControl> Sender<C> {
@@ -50,7 +84,7 @@ impl<C: CongestionControl> Sender<C> {
             }
             // Only what is in flight can be missing.
             if self.first_unsent > self.una {
-                self.on_dup_ack();
+                self.on_dup_ack(now);
             }
         } else {
             self.on_new_ack(now, ack, [acked, delivered], prior_in_flight);
@@ -101,6 +135,39 @@ impl<C: CongestionControl> Sender<C> {
             self.cc.cong_avoid(&mut self.window, &self.ack);
         }
         self.allowance = u64::from(self.window.cwnd);
+        if self.recovery == Recovery::Vegas && self.plain.fine.looks > 0 {
+            self.plain.fine.looks -= 1;
+            if self.state == State::Open && self.first_unsent > self.una && self.is_late(now) {
+                self.retransmit_early(now);
+                self.plain.dup_acks = 0;
+                self.board.sacked_out = 0;
+            }
+        }
+    }
+
+    /// The first missing segment was sent longer ago than the finer timeout.
+    fn is_late(&self, now: u64) -> bool {
+        now.saturating_sub(self.plain.sent_ns(self.una)) > self.rto.fine_ns()
+    }
+
+    /// Vegas' retransmission of the first missing segment.
+    fn retransmit_early(&mut self, now: u64) {
+        self.recovery_end = self.first_unsent;
+        self.ack.lost = 1;
+        if self.plain.sent_ns(self.una) >= self.plain.fine.cut_ns {
+            self.lower_ssthresh(State::Recovery);
+            if !self.controls {
+                self.window.cwnd = self.window.ssthresh.max(1);
+            }
+            self.plain.fine.cut_ns = now;
+        } else {
+            self.enter(State::Recovery);
+        }
+        self.board.sacked_out = DUP_THRESH.min(self.nxt - self.una);
+        self.plain.repair = true;
+        self.plain.dup_acks = DUP_THRESH;
+        self.plain.fine.looks = 2;
+        self.allowance = u64::from(self.window.cwnd);
     }
 
     /// An ACK echoes congestion experienced: the window is reduced, once for a window of data (RFC 3168, 6.1.2).
@@ -122,11 +189,21 @@ impl<C: CongestionControl> Sender<C> {
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
+        if self.recovery == Recovery::Tahoe && state == State::Recovery && !self.controls {
+            self.window.cwnd = 1; // before the algorithm hears of the recovery: it keeps no fraction of one
+        }
         self.enter(state);
     }
 
-    fn on_dup_ack(&mut self) {
+    fn on_dup_ack(&mut self, now: u64) {
         self.plain.dup_acks += 1;
+        if self.recovery == Recovery::Vegas && self.state != State::Loss {
+            let third = self.plain.dup_acks == DUP_THRESH && self.state != State::Recovery;
+            if third || self.is_late(now) {
+                self.retransmit_early(now);
+                return;
+            }
+        }
         if self.state == State::Recovery {
             self.inflate();
             return;
@@ -159,9 +236,8 @@ impl<C: CongestionControl> Sender<C> {
         } else {
             self.lower_ssthresh(State::Recovery);
         }
-        if !self.controls {
-            let tahoe = self.recovery == Recovery::Tahoe;
-            self.window.cwnd = if tahoe { 1 } else { self.window.ssthresh.max(1) };
+        if !self.controls && self.recovery != Recovery::Tahoe {
+            self.window.cwnd = self.window.ssthresh.max(1);
         }
         if self.recovery == Recovery::Tahoe {
             self.go_back();

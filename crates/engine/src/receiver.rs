@@ -4,19 +4,45 @@ use crate::bits::BitRing;
 use crate::sender::Ack;
 
 /// A data packet as it arrives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
-    pub seq: u64,
+    pub tag: Tag,
     pub sent_ns: u64,
-    /// [`RETRANSMISSION`], [`CONGESTION`], [`CWR`].
-    pub flags: u8,
 }
+
+/// A sequence number, and flags in its lowest bits: [`RETRANSMISSION`], [`CONGESTION`], [`CWR`], [`SYN`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tag(u64);
 
 pub const RETRANSMISSION: u8 = 1;
 /// A queue marked it (RFC 3168, CE).
 pub const CONGESTION: u8 = 2;
 /// The sender has reduced its window (RFC 3168).
 pub const CWR: u8 = 4;
+/// The first segment of a connection with a handshake; sent again, it is an ordinary one.
+pub const SYN: u8 = 8;
+
+impl Tag {
+    #[inline]
+    pub fn new(seq: u64, flags: u8) -> Tag {
+        Tag(seq << 4 | u64::from(flags))
+    }
+
+    #[inline]
+    pub fn seq(self) -> u64 {
+        self.0 >> 4
+    }
+
+    /// Whether it has one of `flags`.
+    #[inline]
+    pub fn has(self, flags: u8) -> bool {
+        self.0 & u64::from(flags) != 0
+    }
+
+    pub fn with(self, flags: u8) -> Tag {
+        Tag(self.0 | u64::from(flags))
+    }
+}
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
 /// ACK is lost, so the sender learns what three SACK blocks would tell it.
@@ -76,14 +102,25 @@ impl Receiver {
         self.waiting.map(|waiting| waiting.due_ns)
     }
 
-    /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
+    /// The next segment expected arrives for the first time, none beyond it has, and each is acknowledged: what is
+    /// expected then. None: it is not so, and nothing was done.
     #[inline(always)]
+    pub fn receive_next(&mut self, segment: Segment) -> Option<u64> {
+        if segment.tag != Tag::new(self.next, 0) || self.early_count > 0 || self.ack_every > 1 {
+            return None;
+        }
+        self.arrived += 1;
+        self.next += 1;
+        Some(self.next)
+    }
+
+    /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<Ack> {
         self.arrived += 1;
-        if segment.flags & (CONGESTION | CWR) != 0 {
-            self.echo = segment.flags & CONGESTION != 0;
+        if segment.tag.has(CONGESTION | CWR) {
+            self.echo = segment.tag.has(CONGESTION);
         }
-        if segment.seq != self.next {
+        if segment.tag.seq() != self.next {
             return Some(self.receive_out_of_order(segment));
         }
         self.next += 1;
@@ -119,12 +156,12 @@ impl Receiver {
     fn receive_out_of_order(&mut self, segment: Segment) -> Ack {
         let waiting = self.waiting.take();
         let mut sacked = None;
-        if segment.seq > self.next {
-            self.early.reserve(self.next, segment.seq);
-            if !self.early.contains(segment.seq) {
-                self.early.insert(segment.seq);
+        if segment.tag.seq() > self.next {
+            self.early.reserve(self.next, segment.tag.seq());
+            if !self.early.contains(segment.tag.seq()) {
+                self.early.insert(segment.tag.seq());
                 self.early_count += 1;
-                sacked = Some(segment.seq);
+                sacked = Some(segment.tag.seq());
             }
         }
         self.ack(segment, waiting.map_or(segment.sent_ns, |waiting| waiting.first_sent_ns), sacked)
@@ -144,7 +181,7 @@ impl Receiver {
             sacked,
             sent_ns: cause.sent_ns,
             echo_ns,
-            retransmission: cause.flags & RETRANSMISSION != 0,
+            retransmission: cause.tag.has(RETRANSMISSION),
             ece: self.echo,
         }
     }
@@ -155,7 +192,7 @@ mod tests {
     use super::*;
 
     fn segment(seq: u64) -> Segment {
-        Segment { seq, sent_ns: 10 * seq, flags: 0 }
+        Segment { tag: Tag::new(seq, 0), sent_ns: 10 * seq }
     }
 
     #[test]

@@ -51,6 +51,11 @@ impl Rto {
         known.then(|| 2 * self.srtt_ns + if alone { self.min_ns } else { 2_000_000 })
     }
 
+    /// The finer timeout of Agent/TCP/Vegas of ns-2.35.
+    pub fn fine_ns(&self) -> u64 {
+        (self.srtt_ns + 2 * self.rttvar_ns) * 17 / 16
+    }
+
     pub fn srtt_ns(&self) -> u64 {
         self.srtt_ns
     }
@@ -62,9 +67,11 @@ impl Rto {
     }
 }
 
-/// Counts values in buckets of less than 1 % width: 128 to an octave, each octave made when it is needed.
+/// Counts values in buckets of less than 1 % width: 128 to an octave.
 pub struct Distribution {
-    octaves: Vec<Vec<u64>>,
+    /// From bucket `first` on, whole octaves.
+    counts: Vec<u64>,
+    first: usize,
     count: u64,
     sum: u128,
     least: u64,
@@ -73,28 +80,37 @@ pub struct Distribution {
 
 impl Distribution {
     pub fn new() -> Distribution {
-        Distribution { octaves: Vec::new(), count: 0, sum: 0, least: u64::MAX, most: 0 }
+        Distribution { counts: Vec::new(), first: 0, count: 0, sum: 0, least: u64::MAX, most: 0 }
     }
 
     #[inline]
     pub fn add(&mut self, value: u64) {
         let value = value.max(128);
-        let octave = value.ilog2() as usize - 7;
-        if self.octaves.get(octave).is_none_or(Vec::is_empty) {
-            self.make(octave);
+        let octave = value.ilog2() - 7;
+        let bucket = 128 * octave as usize + (value >> octave) as usize - 128;
+        match self.counts.get_mut(bucket.wrapping_sub(self.first)) {
+            Some(count) => *count += 1,
+            None => self.add_beyond(bucket),
         }
-        self.octaves[octave][(value >> octave) as usize & 127] += 1;
         self.count += 1;
         self.sum += u128::from(value);
         self.least = self.least.min(value);
         self.most = self.most.max(value);
     }
 
+    /// The first value in an octave outside those counted so far.
     #[cold]
-    fn make(&mut self, octave: usize) {
-        let octaves = self.octaves.len().max(octave + 1);
-        self.octaves.resize_with(octaves, Vec::new);
-        self.octaves[octave] = vec![0; 128];
+    fn add_beyond(&mut self, bucket: usize) {
+        let octave = bucket / 128 * 128;
+        if self.counts.is_empty() {
+            self.first = octave;
+        }
+        let first = self.first.min(octave);
+        let end = (self.first + self.counts.len()).max(octave + 128);
+        let mut counts = vec![0; end - first];
+        counts[self.first - first..][..self.counts.len()].copy_from_slice(&self.counts);
+        counts[bucket - first] += 1;
+        (self.counts, self.first) = (counts, first);
     }
 
     pub fn mean(&self) -> Option<f64> {
@@ -105,13 +121,11 @@ impl Distribution {
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let wanted = (q * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        for (octave, buckets) in self.octaves.iter().enumerate() {
-            for (bucket, n) in buckets.iter().enumerate() {
-                seen += n;
-                if seen >= wanted {
-                    let middle = (128.5 + bucket as f64) * 2f64.powi(octave as i32);
-                    return Some(middle.clamp(self.least as f64, self.most as f64));
-                }
+        for (bucket, n) in (self.first..).zip(&self.counts) {
+            seen += n;
+            if seen >= wanted {
+                let middle = (128.5 + (bucket % 128) as f64) * 2f64.powi((bucket / 128) as i32);
+                return Some(middle.clamp(self.least as f64, self.most as f64));
             }
         }
         None

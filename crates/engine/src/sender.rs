@@ -3,7 +3,7 @@
 
 use crate::application::Application;
 use crate::rate::RateSampler;
-use crate::receiver::{CWR, RETRANSMISSION, Segment};
+use crate::receiver::{CWR, RETRANSMISSION, Tag};
 use crate::rtt::{Distribution, Rto};
 use crate::scheduler::NEVER;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
@@ -239,18 +239,19 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// The next segment that may be sent at `now`, if any.
-    #[inline]
-    pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
-        if self.special { self.next_special(now) } else { self.next::<false>(now) }
+    #[inline(never)]
+    pub fn next_segment(&mut self, now: u64) -> Option<Tag> {
+        if self.special { self.next::<true>(now) } else { self.next::<false>(now) }
     }
 
-    #[inline(never)]
-    fn next_special(&mut self, now: u64) -> Option<Segment> {
-        self.next::<true>(now)
+    /// The same after [`Sender::on_usual_ack`].
+    #[inline(always)]
+    pub fn next_usual_segment(&mut self, now: u64) -> Option<Tag> {
+        self.next::<false>(now)
     }
 
     #[inline(always)]
-    fn next<const SPECIAL: bool>(&mut self, now: u64) -> Option<Segment> {
+    fn next<const SPECIAL: bool>(&mut self, now: u64) -> Option<Tag> {
         if self.closed || self.in_flight() >= self.allowance && !(SPECIAL && self.plain.repair) {
             if self.in_flight() >= u64::from(self.window.cwnd) {
                 self.ack.flags = self.ack.flags & !APP_LIMITED | CWND_LIMITED;
@@ -289,7 +290,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Segment `seq` is sent; a timer that runs already starts anew if it is to `restart`.
     #[inline(always)]
-    fn send<const SPECIAL: bool>(&mut self, now: u64, seq: u64, flags: u8, restart: bool) -> Segment {
+    fn send<const SPECIAL: bool>(&mut self, now: u64, seq: u64, flags: u8, restart: bool) -> Tag {
         let mut flags = flags;
         if flags & RETRANSMISSION != 0 {
             self.retransmissions += 1;
@@ -311,13 +312,16 @@ impl<C: CongestionControl> Sender<C> {
             let gap_ns = u128::from(self.ack.mss) * 1_000_000_000 / u128::from(self.window.pacing_rate);
             self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
+        if SPECIAL && self.recovery == Recovery::Vegas {
+            self.plain.note_sent(now, seq, self.una);
+        }
         self.sent += 1;
         self.reduction.out += 1;
         self.last_sent_ns = now;
         if self.rto_at == NEVER || restart {
             self.set_timer(now);
         }
-        Segment { seq, sent_ns: now, flags }
+        Tag::new(seq, flags)
     }
 
     /// Nothing is in flight. A window that was not used for longer than the RTO says nothing about the path:
@@ -380,8 +384,48 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
-    /// An ACK arrives at `now`. What may be sent then, [`Sender::next_segment`] tells.
+    /// Nothing is missing, as far as is known, and nothing is special: most ACKs come so.
+    #[inline(always)]
+    pub fn expects_usual_ack(&self) -> bool {
+        !self.special && self.state == State::Open && self.board.is_clear() && self.probed.is_none()
+    }
+
+    /// `ack` is such an ACK.
     #[inline]
+    pub fn is_usual(&self, ack: &Ack) -> bool {
+        self.expects_usual_ack() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
+    }
+
+    /// Such an ACK arrives at `now`, and moves the left edge to `next`; what caused it was sent once. For the rest see
+    /// [`Ack`].
+    #[inline(always)]
+    pub fn on_usual_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64) {
+        let acked = next - self.una;
+        self.wake_at = NEVER;
+        self.ack.now_us = now / 1000;
+        self.ack.prior_in_flight = (self.nxt - self.una) as u32;
+        self.ack.in_flight = (self.nxt - next) as u32;
+        self.ack.delivered += acked;
+        self.ack.acked = acked as u32;
+        self.ack.lost = 0;
+        self.una = next;
+        self.note_rtt(now - echo_ns);
+        if self.recovery == Recovery::Prr {
+            self.note_segment_rtt(now - sent_ns);
+        }
+        self.cc.pkts_acked(&mut self.window, &self.ack);
+        if self.nxt > next && !self.closed {
+            self.set_timer(now);
+        } else {
+            self.rto_at = NEVER;
+        }
+        self.cc.cong_avoid(&mut self.window, &self.ack);
+        self.allowance = u64::from(self.window.cwnd);
+        self.cwnd_may_have_changed(now);
+    }
+
+    /// An ACK arrives at `now`. What may be sent then, [`Sender::next_segment`] tells.
+    #[inline(never)]
     pub fn on_ack(&mut self, now: u64, ack: Ack) {
         self.wake_at = NEVER;
         if self.special {
@@ -463,8 +507,7 @@ impl<C: CongestionControl> Sender<C> {
         if !ack.retransmission || self.timestamps && acked > 0 {
             if self.recovery == Recovery::Prr {
                 self.note_rtt(now - ack.echo_ns);
-                self.ack.rtt_us = to_us(now - ack.sent_ns);
-                self.ack.min_rtt_us = self.ack.min_rtt_us.min(self.ack.rtt_us);
+                self.note_segment_rtt(now - ack.sent_ns);
                 self.cc.pkts_acked(&mut self.window, &self.ack);
             } else if SPECIAL && self.overlapped {
                 self.rto.sample(now - ack.echo_ns);
@@ -525,7 +568,7 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
@@ -535,6 +578,13 @@ impl<C: CongestionControl> Sender<C> {
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;
         }
+    }
+
+    /// The RTT of the segment that caused an ACK: the algorithm's, where the timer's is that of the first that waited.
+    #[inline]
+    fn note_segment_rtt(&mut self, rtt_ns: u64) {
+        self.ack.rtt_us = to_us(rtt_ns);
+        self.ack.min_rtt_us = self.ack.min_rtt_us.min(self.ack.rtt_us);
     }
 
     /// What an ACK says to have arrived, for the delivery rate.
@@ -573,6 +623,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Marks as lost what the SACKs show to be so; says how many.
+    #[inline(never)]
     fn detect_losses(&mut self, now: u64, ack: Ack) -> u64 {
         let edge = match self.recovery {
             // RFC 6675, IsLost: three segments above it have arrived.
@@ -585,7 +636,7 @@ impl<C: CongestionControl> Sender<C> {
                 _ => 0,
             },
             Recovery::Prr => self.rack_edge(now, ack),
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => 0,
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => 0,
         };
         let mut lost = self.board.mark_lost(self.una, edge);
         if self.detect_lost_retransmissions {
@@ -625,7 +676,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// Nothing was heard for two RTTs: one more segment makes the receiver tell what it has (RFC 8985, 7.3).
-    fn send_probe(&mut self, now: u64) -> Segment {
+    fn send_probe(&mut self, now: u64) -> Tag {
         let new =
             !self.closed && self.nxt - self.una < self.receive_window && !self.wait_for_application(now);
         let (seq, flags) = if new { (self.nxt, 0) } else { (self.nxt - 1, RETRANSMISSION) };
@@ -647,6 +698,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// An ACK while something is missing, or the first after that, or one that echoes congestion.
+    #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
@@ -716,6 +768,10 @@ impl<C: CongestionControl> Sender<C> {
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
+        let at_one = self.restart_at_one && state == State::Recovery && !self.controls;
+        if at_one {
+            self.window.cwnd = 1; // before the algorithm hears of the recovery: it keeps no fraction of one
+        }
         self.enter(state);
         self.reduction = Reduction {
             recover_fs: recover_fs.max(1),
@@ -725,14 +781,11 @@ impl<C: CongestionControl> Sender<C> {
         if self.controls {
             return;
         }
-        if self.recovery != Recovery::Prr {
+        if self.recovery != Recovery::Prr && !at_one {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
-        if self.restart_at_half_ssthresh {
+        if self.restart_at_half_ssthresh && !at_one {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
-        }
-        if self.restart_at_one && state == State::Recovery {
-            self.window.cwnd = 1;
         }
         self.allowance = u64::from(self.window.prior_cwnd);
     }
@@ -746,7 +799,8 @@ impl<C: CongestionControl> Sender<C> {
         let in_flight = self.in_flight();
         match self.recovery {
             Recovery::Sack | Recovery::Fack => {
-                if self.restart_at_one && self.state == State::Recovery {
+                // Not on the ACK that began it.
+                if self.restart_at_one && self.state == State::Recovery && self.reduction.out > 0 {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
@@ -779,7 +833,7 @@ impl<C: CongestionControl> Sender<C> {
                 self.allowance = self.reduction.in_flight.min(in_flight + 1).max(target);
                 self.reduction.in_flight = in_flight;
             }
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => {}
+            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => {}
         }
     }
 
@@ -802,7 +856,7 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     /// A timer fires; the segment to send at once, if any.
-    pub fn on_timer(&mut self, now: u64) -> Option<Segment> {
+    pub fn on_timer(&mut self, now: u64) -> Option<Tag> {
         self.wake_at = if self.wake_at <= now { NEVER } else { self.wake_at };
         if self.reorder_at <= now {
             self.on_reorder_timer(now);

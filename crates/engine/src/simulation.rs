@@ -1,11 +1,11 @@
 //! Flows, links and the order of events.
 
-use crate::link::{Fate, Link, Totals, random_stream};
-use crate::receiver::{CONGESTION, Receiver, Segment};
+use crate::link::{Link, Totals, random_stream};
+use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
 use crate::rtt::Distribution;
-use crate::scheduler::{NEVER, Scheduler};
+use crate::scheduler::{Key, NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
 use crate::{Control, Stopped};
 use chacha20::rand_core::Rng;
@@ -17,20 +17,19 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The control is looked at once in so many events.
 const EVENTS_PER_LOOK: u32 = 1 << 14;
 
-pub struct Simulation<'a, C> {
+pub struct Simulation<'a, C, K> {
     scenario: &'a Scenario,
     seed: u64,
-    scheduler: Scheduler,
+    network: Network<K>,
     /// What each source of the scheduler stands for.
     sources: Vec<Source>,
     flows: Vec<Flow<C>>,
-    links: Vec<Link>,
     /// Links that are no event: a packet never waits there.
     passed_through: Vec<Passed>,
     flow_samples: FlowSamples,
     link_samples: LinkSamples,
     /// Packets that arrive at the same instant; empty between events.
-    tied: Vec<(Packet, usize, usize)>,
+    tied: Vec<(Packet, usize)>,
 }
 
 #[derive(Clone, Copy)]
@@ -39,12 +38,11 @@ enum Source {
     Timers {
         flow: u32,
     },
-    /// The head of a line arrives at the flow's next queue.
+    /// The head of a hop's line arrives at the flow's next hop, which has the next index.
     Hop {
-        flow: u32,
-        line: u32,
+        hop: u32,
     },
-    /// The head of the last line arrives at the receiver; if every segment is acknowledged, that ACK at the
+    /// The head of the last hop's line arrives at the receiver; if every segment is acknowledged, that ACK at the
     /// sender.
     Receiver {
         flow: u32,
@@ -56,12 +54,29 @@ enum Source {
     Sampler,
 }
 
+/// Where the packets are, and what comes next.
+struct Network<K> {
+    scheduler: Scheduler<K>,
+    links: Vec<Link>,
+    /// Flow by flow, in the order of the path.
+    hops: Vec<Hop>,
+}
+
 /// One link of a flow's path where packets may wait.
 struct Hop {
+    /// Packets that left it, in order.
+    line: Ring<Packet>,
     link: u32,
+    /// Of the scheduler, for the head of the line.
+    source: u32,
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
+    /// From then to the event: the ACK's way back, if every segment has one.
+    after_ns: u64,
+    /// Dropped by the link or lost on its wire.
+    lost: u64,
+    ecn: bool,
     /// Both for a SYN, which has no payload.
     syn_tx_ns: u64,
     syn_onward_ns: u64,
@@ -75,9 +90,8 @@ struct Hop {
 /// takes to send them, so none ever waits or is dropped, and the link is a fixed delay.
 struct Passed {
     link: u32,
-    flow: u32,
-    /// The line in which packets cross it.
-    line: u32,
+    /// The hop in whose line packets cross it.
+    hop: u32,
     tx_ns: u64,
     /// From its far end to the end of the line.
     rest_ns: u64,
@@ -97,35 +111,26 @@ impl Passed {
 #[derive(Clone, Copy, Default)]
 struct Packet {
     at: u64,
-    sent_ns: u64,
-    /// Sequence number and, in the lowest bits, the segment's flags.
-    tag: u64,
+    segment: Segment,
     /// Since when the link that sent it last had been sending without a pause.
     busy_since: u64,
 }
-
-/// The lowest bits of [`Packet::tag`] are the segment's flags, and this one.
-const SYN: u64 = 8;
-const FLAG_BITS: u32 = 4;
 
 struct Flow<C> {
     sender: Option<Sender<C>>,
     cc: Option<C>,
     receiver: Receiver,
-    hops: Vec<Hop>,
-    /// `lines[k]`: packets that left hop k, in order.
-    lines: Vec<Ring<Packet>>,
+    first_hop: usize,
+    last_hop: usize,
     acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
     every_segment_acked: bool,
-    ecn: bool,
     /// The first segment is a SYN.
     syn: bool,
     /// Its first source; the others follow.
     source: u32,
     start_ns: u64,
     stop_ns: u64,
-    lost: u64,
     /// Filled in when the flow stops: arrived and in order by then.
     at_stop: Option<(u64, u64)>,
     /// Arrived by the last sample.
@@ -138,23 +143,33 @@ struct Flow<C> {
     timers_at: u64,
 }
 
-impl<'a, C: CongestionControl> Simulation<'a, C> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C> {
+impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
+    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C, K> {
         let mut users = vec![0u32; scenario.links.len()];
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
         }
         let mut sources = Vec::new();
+        let mut hops = Vec::new();
         let mut flows = Vec::new();
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in scenario.flows.iter().zip(ccs).enumerate() {
             let id = id as u32;
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let hops = hops(scenario, flow, id, &users, &mut passed_through);
+            let first_hop = hops.len();
+            add_hops(scenario, flow, &users, &mut hops, &mut passed_through);
+            let last_hop = hops.len() - 1;
             let first = sources.len() as u32;
             sources.push(Source::Timers { flow: id });
-            sources.extend((0..hops.len() as u32 - 1).map(|line| Source::Hop { flow: id, line }));
-            sources.push(Source::Receiver { flow: id });
+            for (index, hop) in hops.iter_mut().enumerate().skip(first_hop) {
+                hop.source = sources.len() as u32;
+                let last = index == last_hop;
+                sources.push(if last {
+                    Source::Receiver { flow: id }
+                } else {
+                    Source::Hop { hop: index as u32 }
+                });
+            }
             if flow.stack.ack_every_pkts > 1 {
                 sources.push(Source::Sender { flow: id });
             }
@@ -168,17 +183,15 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
                         .max(u64::from(flow.stack.handshake == Handshake::First)),
                     flow.stack.ack_delay_ns,
                 ),
-                lines: hops.iter().map(|_| Ring::new()).collect(),
-                hops,
+                first_hop,
+                last_hop,
                 acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
                 every_segment_acked: flow.stack.ack_every_pkts == 1,
-                ecn: flow.stack.ecn,
                 syn: flow.stack.handshake != Handshake::Off,
                 source: first,
                 start_ns,
                 stop_ns: flow.stop_ns,
-                lost: 0,
                 at_stop: None,
                 sampled_arrivals: 0,
                 sampled_ns: start_ns,
@@ -199,10 +212,9 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         Simulation {
             scenario,
             seed,
-            scheduler,
+            network: Network { scheduler, links, hops },
             sources,
             flows,
-            links,
             passed_through,
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
@@ -216,13 +228,13 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         let mut reported_ns = 0;
         'run: loop {
             for _ in 0..EVENTS_PER_LOOK {
-                let (now, source) = self.scheduler.next();
+                let (now, source) = self.network.scheduler.next();
                 if now > end {
                     break 'run;
                 }
                 match self.sources[source as usize] {
-                    Source::Hop { flow, line } => self.on_hop(flow as usize, line as usize, source),
-                    Source::Receiver { flow } => self.on_arrival(flow as usize, source),
+                    Source::Hop { hop } => self.on_hop(now, hop as usize),
+                    Source::Receiver { flow } => self.flows[flow as usize].on_arrival(now, &mut self.network),
                     Source::Sender { flow } => self.on_ack(flow as usize, source),
                     Source::Timers { flow } => self.on_timers(now, flow as usize),
                     Source::Sampler => self.sample(now, source),
@@ -234,7 +246,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             if control.stop.load(Relaxed) {
                 return Err(Stopped);
             }
-            let now = self.scheduler.next().0.min(end);
+            let now = self.network.scheduler.next().0.min(end);
             control.simulated_ns.fetch_add(now - reported_ns, Relaxed);
             reported_ns = now;
         }
@@ -245,106 +257,89 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         Ok(self.finish(end))
     }
 
-    /// The head of `line` arrives at the next hop.
-    #[inline]
-    fn on_hop(&mut self, id: usize, line: usize, source: u32) {
-        let packet = self.take_head(id, line, source);
-        if self.scheduler.next().0 > packet.at {
-            self.flows[id].forward(line + 1, packet, &mut self.links, &mut self.scheduler);
-        } else {
-            self.on_simultaneous_hops(id, line, packet);
+    /// The head of the line behind `hop` arrives at the next hop.
+    #[inline(always)]
+    fn on_hop(&mut self, now: u64, hop: usize) {
+        let network = &mut self.network;
+        let Hop { line, source, .. } = &mut network.hops[hop];
+        network.scheduler.set(*source, line.second().map_or(NEVER, |next| next.at));
+        if network.scheduler.next().0 == now {
+            return self.on_simultaneous_hops(now, hop);
         }
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        network.forward(hop + 1, packet);
     }
 
     /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
     /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
     /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
-    fn on_simultaneous_hops(&mut self, id: usize, line: usize, packet: Packet) {
+    #[inline(never)]
+    fn on_simultaneous_hops(&mut self, now: u64, hop: usize) {
+        let network = &mut self.network;
         let mut tied = std::mem::take(&mut self.tied);
-        tied.push((packet, id, line));
-        while let (at, source) = self.scheduler.next()
-            && at == packet.at
-            && let Source::Hop { flow, line } = self.sources[source as usize]
+        tied.push((network.take_head(hop), hop));
+        while let (at, source) = network.scheduler.next()
+            && at == now
+            && let Source::Hop { hop } = self.sources[source as usize]
         {
-            let (id, line) = (flow as usize, line as usize);
-            tied.push((self.take_head(id, line, source), id, line));
+            tied.push((network.take_head(hop as usize), hop as usize));
         }
         tied.sort_by_key(|(packet, ..)| Reverse(packet.busy_since));
-        for (packet, id, line) in tied.drain(..) {
-            self.flows[id].forward(line + 1, packet, &mut self.links, &mut self.scheduler);
+        for (packet, hop) in tied.drain(..) {
+            network.forward(hop + 1, packet);
         }
         self.tied = tied;
     }
 
-    #[inline]
-    fn take_head(&mut self, id: usize, line: usize, source: u32) -> Packet {
-        let line = &mut self.flows[id].lines[line];
-        let packet = line.pop_front().expect("a line that is due is not empty");
-        self.scheduler.set(source, line.front().map_or(NEVER, |next| next.at));
-        packet
-    }
-
-    /// The head of the last line arrives at the receiver, or its ACK at the sender.
-    #[inline]
-    fn on_arrival(&mut self, id: usize, source: u32) {
-        let flow = &mut self.flows[id];
-        let last = flow.lines.len() - 1;
-        let packet = flow.lines[last].pop_front().expect("a line that is due is not empty");
-        let ack = flow.receiver.receive(packet.at, packet.segment());
-        if flow.every_segment_acked {
-            let ack = ack.expect("every segment is acknowledged");
-            flow.deliver(packet.at + flow.return_delay_ns, ack, &mut self.links, &mut self.scheduler);
-        } else {
-            if let Some(ack) = ack {
-                flow.send_ack(packet.at, ack, &mut self.scheduler);
-            }
-            flow.set_timers(&mut self.scheduler);
-        }
-        self.scheduler
-            .set(source, flow.lines[last].front().map_or(NEVER, |next| next.at + flow.ack_after_ns()));
-    }
-
+    #[inline(never)]
     fn on_ack(&mut self, id: usize, source: u32) {
         let flow = &mut self.flows[id];
         let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
-        self.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
-        flow.deliver(at, ack, &mut self.links, &mut self.scheduler);
+        self.network.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
+        let sender = flow.sender.as_mut().expect("an ACK answers a started flow");
+        if sender.is_usual(&ack) {
+            flow.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, &mut self.network);
+        } else {
+            flow.deliver(at, ack, &mut self.network);
+        }
     }
 
+    #[inline(never)]
     fn on_timers(&mut self, now: u64, id: usize) {
         let flow = &mut self.flows[id];
         if let Some(cc) = flow.cc.take() {
             flow.sender = Some(Sender::new(cc, &self.scenario.flows[id], now));
-            flow.transmit(now, &mut self.links, &mut self.scheduler);
+            flow.transmit(now, &mut self.network);
         }
         let sender = flow.sender.as_mut().expect("a started flow has a sender");
         if flow.stop_ns <= now && flow.at_stop.is_none() {
             sender.close();
-            flow.at_stop = Some(flow.received_by(now));
+            flow.at_stop = Some(flow.received_by(now, &self.network.hops));
         } else if sender.timer_at() <= now {
             if let Some(segment) = sender.on_timer(now) {
-                flow.send(now, segment, &mut self.links, &mut self.scheduler);
+                flow.send(now, segment, &mut self.network);
             }
-            flow.transmit(now, &mut self.links, &mut self.scheduler);
+            flow.transmit(now, &mut self.network);
         }
         if flow.receiver.ack_due_ns().is_some_and(|due| due <= now)
             && let Some(ack) = flow.receiver.acknowledge_waiting()
         {
-            flow.send_ack(now, ack, &mut self.scheduler);
+            flow.send_ack(now, ack, &mut self.network.scheduler);
         }
-        flow.set_timers(&mut self.scheduler);
+        flow.set_timers(&mut self.network.scheduler);
     }
 
+    #[inline(never)]
     fn sample(&mut self, now: u64, source: u32) {
         let Samples::Interval { interval_ns } = self.scenario.samples else { return };
-        self.scheduler.set(source, now + interval_ns);
+        self.network.scheduler.set(source, now + interval_ns);
         let time_s = now as f64 / 1e9;
         for (id, flow) in self.flows.iter_mut().enumerate() {
             let Some(sender) = &flow.sender else { continue };
             if now > flow.stop_ns {
                 continue;
             }
-            let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now);
+            let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now, &self.network.hops);
             let bits =
                 (arrivals - flow.sampled_arrivals) * 8 * u64::from(self.scenario.flows[id].packet_bytes());
             let span_ns = now - flow.sampled_ns;
@@ -353,7 +348,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             flow.sampled_ns = now;
         }
         let first = self.link_samples.queue_pkts.len();
-        for (id, link) in self.links.iter_mut().enumerate() {
+        for (id, link) in self.network.links.iter_mut().enumerate() {
             self.link_samples.time_s.push(time_s);
             self.link_samples.link.push(id as u32);
             self.link_samples.queue_pkts.push(link.queue(now) as u32);
@@ -361,7 +356,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
             let sent_at = |packet: &Packet| packet.at - delay_ns - passed.times(packet).1;
-            let line = &self.flows[passed.flow as usize].lines[passed.line as usize];
+            let line = &self.network.hops[passed.hop as usize].line;
             let next = line.get(line.partition_point(|packet| sent_at(packet) <= now));
             let sending = next.is_some_and(|packet| sent_at(packet) - passed.times(packet).0 <= now);
             self.link_samples.queue_pkts[first + passed.link as usize] = u32::from(sending);
@@ -369,6 +364,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     }
 
     /// Records the flow that the event concerned, if its window changed.
+    #[inline(never)]
     fn sample_change(&mut self, now: u64, source: u32) {
         let id = match self.sources[source as usize] {
             Source::Timers { flow } | Source::Receiver { flow } | Source::Sender { flow } => flow,
@@ -385,29 +381,26 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
     }
 
     fn finish(mut self, end: u64) -> Run {
-        let mut totals: Vec<Totals> = self.links.iter_mut().map(|link| link.totals(end)).collect();
+        let mut totals: Vec<Totals> = self.network.links.iter_mut().map(|link| link.totals(end)).collect();
         // Packets that a link has sent, less those still on the way to its far end.
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
-        for flow in &self.flows {
-            for (hop, line) in flow.hops.iter().zip(&flow.lines) {
-                let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
-                let departure =
-                    |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
-                let departed = |p: &&Packet| departure(p) <= end;
-                let there = |p: &&Packet| departure(p) + onward_ns <= end;
-                delivered[hop.link as usize] -=
-                    line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
-            }
+        for hop in &self.network.hops {
+            let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
+            let departure = |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
+            let departed = |p: &&Packet| departure(p) <= end;
+            let there = |p: &&Packet| departure(p) + onward_ns <= end;
+            delivered[hop.link as usize] -=
+                hop.line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
         }
         for passed in &self.passed_through {
-            let flow = &self.flows[passed.flow as usize];
+            let hop = &self.network.hops[passed.hop as usize];
             let link = passed.link as usize;
             let delay_ns = self.scenario.links[link].delay_ns;
-            let mut entered = flow.hops[passed.line as usize].passed;
+            let mut entered = hop.passed;
             let (mut left, mut sent) = (entered, entered);
-            let mut syn_sent = flow.hops[passed.line as usize].syn_passed;
+            let mut syn_sent = hop.syn_passed;
             let mut under_way_ns = 0;
-            for packet in flow.lines[passed.line as usize].iter() {
+            for packet in hop.line.iter() {
                 let (tx_ns, rest_ns) = passed.times(packet);
                 let out = packet.at - rest_ns;
                 left -= u64::from(out > end);
@@ -452,7 +445,7 @@ impl<'a, C: CongestionControl> Simulation<'a, C> {
             .iter_mut()
             .enumerate()
             .map(|(id, flow)| {
-                let result = flow.result(id as u32, self.scenario, end);
+                let result = flow.result(id as u32, self.scenario, &self.network.hops, end);
                 packets += result.sent_pkts;
                 result
             })
@@ -477,16 +470,20 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
     (u128::from(draw) * u128::from(flow.start_jitter_ns) >> 64) as u64
 }
 
-/// The links of the flow's path where its packets may wait. The others go to `passed_through`.
-fn hops(
+/// No run of `scenario` has more sources.
+pub fn sources(scenario: &Scenario) -> usize {
+    scenario.flows.iter().map(|flow| flow.path.len() + 2).sum::<usize>() + 1
+}
+
+/// The links of the flow's path where its packets may wait go to `hops`, the others to `passed_through`.
+fn add_hops(
     scenario: &Scenario,
     flow: &cwnd_scenario::Flow,
-    id: u32,
     users: &[u32],
+    hops: &mut Vec<Hop>,
     passed_through: &mut Vec<Passed>,
-) -> Vec<Hop> {
-    let mut hops: Vec<Hop> = Vec::new();
-    let first_passed = passed_through.len();
+) {
+    let (first_hop, first_passed) = (hops.len(), passed_through.len());
     let mut slowest_tx_ns = 0;
     for &index in &flow.path {
         let link = &scenario.links[index as usize];
@@ -496,30 +493,27 @@ fn hops(
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let passes = users[index as usize] == 1 && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
-        if let Some(hop) = hops.last_mut()
+        if let Some(hop) = hops[first_hop..].last_mut()
             && passes
         {
             hop.onward_ns += tx_ns + link.delay_ns;
             hop.syn_onward_ns += syn_tx_ns + link.delay_ns;
-            let line = hops.len() as u32 - 1;
-            for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.line == line) {
+            let hop = hops.len() as u32 - 1;
+            for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.hop == hop) {
                 earlier.rest_ns += tx_ns + link.delay_ns;
                 earlier.syn_rest_ns += syn_tx_ns + link.delay_ns;
             }
-            passed_through.push(Passed {
-                link: index,
-                flow: id,
-                line,
-                tx_ns,
-                rest_ns: 0,
-                syn_tx_ns,
-                syn_rest_ns: 0,
-            });
+            passed_through.push(Passed { link: index, hop, tx_ns, rest_ns: 0, syn_tx_ns, syn_rest_ns: 0 });
         } else {
             hops.push(Hop {
+                line: Ring::new(),
                 link: index,
+                source: 0,
                 tx_ns,
                 onward_ns: link.delay_ns,
+                after_ns: 0,
+                lost: 0,
+                ecn: flow.stack.ecn,
                 syn_tx_ns,
                 syn_onward_ns: link.delay_ns,
                 syn_passed: false,
@@ -528,114 +522,167 @@ fn hops(
             slowest_tx_ns = tx_ns;
         }
     }
-    hops
+    if let Some(last) = hops.last_mut()
+        && flow.stack.ack_every_pkts == 1
+    {
+        last.after_ns = flow.return_delay_ns;
+    }
 }
 
 impl Packet {
-    /// The first segment of a connection with a handshake; sent again, it is an ordinary one.
     #[inline]
     fn is_syn(&self) -> bool {
-        self.tag & SYN != 0
+        self.segment.tag.has(SYN)
+    }
+}
+
+impl<K: Key> Network<K> {
+    /// The head of the line behind `hop` leaves it; the one behind is next.
+    #[inline(always)]
+    fn take_head(&mut self, hop: usize) -> Packet {
+        let Hop { line, source, after_ns, .. } = &mut self.hops[hop];
+        let packet = line.pop_front().expect("a line that is due is not empty");
+        self.scheduler.set(*source, line.front().map_or(NEVER, |next| next.at + *after_ns));
+        packet
     }
 
-    #[inline]
-    fn segment(&self) -> Segment {
-        Segment { seq: self.tag >> FLAG_BITS, sent_ns: self.sent_ns, flags: self.tag as u8 & (SYN as u8 - 1) }
+    /// `packet` arrives at hop `hop`.
+    #[inline(always)]
+    fn forward(&mut self, hop: usize, packet: Packet) {
+        if packet.is_syn() {
+            self.enter_syn(hop, packet.at, packet.segment);
+        } else {
+            self.enter(hop, packet.at, packet.segment);
+        }
+    }
+
+    /// `segment`, which is no SYN, arrives at hop `hop` at `now`.
+    #[inline(always)]
+    fn enter(&mut self, hop: usize, now: u64, segment: Segment) {
+        self.enter_as::<false>(hop, now, segment);
+    }
+
+    #[cold]
+    fn enter_syn(&mut self, hop: usize, now: u64, segment: Segment) {
+        self.enter_as::<true>(hop, now, segment);
+    }
+
+    #[inline(always)]
+    fn enter_as<const IS_SYN: bool>(&mut self, hop: usize, now: u64, mut segment: Segment) {
+        let to = &mut self.hops[hop];
+        let (tx_ns, onward_ns) =
+            if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
+        let link = &mut self.links[to.link as usize];
+        let Some(departure) = link.accept(now, tx_ns) else {
+            to.lost += 1;
+            return;
+        };
+        if to.ecn && link.marks(now) {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        to.passed += 1;
+        to.syn_passed |= IS_SYN;
+        let at = departure + onward_ns;
+        to.line.push_back(Packet { at, segment, busy_since: link.busy_since() });
+        if to.line.len() == 1 {
+            self.scheduler.set(to.source, at + to.after_ns);
+        }
     }
 }
 
 impl<C: CongestionControl> Flow<C> {
+    /// The head of the last line arrives at the receiver, or its ACK at the sender.
+    #[inline(always)]
+    fn on_arrival<K: Key>(&mut self, now: u64, network: &mut Network<K>) {
+        let Packet { at, segment, .. } = network.take_head(self.last_hop);
+        let sender = self.sender.as_ref().expect("a packet comes from a started flow");
+        if sender.expects_usual_ack()
+            && let Some(next) = self.receiver.receive_next(segment)
+        {
+            self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, network);
+        } else {
+            self.on_other_arrival(at, segment, network);
+        }
+    }
+
+    #[inline(never)]
+    fn on_other_arrival<K: Key>(&mut self, at: u64, segment: Segment, network: &mut Network<K>) {
+        let ack = self.receiver.receive(at, segment);
+        if self.every_segment_acked {
+            let ack = ack.expect("every segment is acknowledged");
+            self.deliver(at + self.return_delay_ns, ack, network);
+        } else {
+            if let Some(ack) = ack {
+                self.send_ack(at, ack, &mut network.scheduler);
+            }
+            self.set_timers(&mut network.scheduler);
+        }
+    }
+
+    /// An ACK arrives at the sender, and it is one as expected.
+    #[inline(always)]
+    fn deliver_usual<K: Key>(
+        &mut self,
+        now: u64,
+        next: u64,
+        sent_ns: u64,
+        echo_ns: u64,
+        network: &mut Network<K>,
+    ) {
+        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
+        sender.on_usual_ack(now, next, sent_ns, echo_ns);
+        while let Some(tag) = sender.next_usual_segment(now) {
+            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+        }
+        self.hasten_timers(&mut network.scheduler);
+    }
+
     /// An ACK arrives at the sender.
-    #[inline]
-    fn deliver(&mut self, now: u64, ack: Ack, links: &mut [Link], scheduler: &mut Scheduler) {
+    fn deliver<K: Key>(&mut self, now: u64, ack: Ack, network: &mut Network<K>) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_ack(now, ack);
-        self.transmit(now, links, scheduler);
+        self.transmit(now, network);
     }
 
     /// Sends what the window allows.
-    #[inline]
-    fn transmit(&mut self, now: u64, links: &mut [Link], scheduler: &mut Scheduler) {
-        while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
-            self.send(now, segment, links, scheduler);
+    #[inline(never)]
+    fn transmit<K: Key>(&mut self, now: u64, network: &mut Network<K>) {
+        while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
+            self.send(now, tag, network);
         }
-        // The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
+        self.hasten_timers(&mut network.scheduler);
+    }
+
+    /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
+    #[inline(always)]
+    fn hasten_timers<K: Key>(&mut self, scheduler: &mut Scheduler<K>) {
         if self.sender.as_ref().is_some_and(|sender| sender.timer_at() < self.timers_at) {
             self.set_timers(scheduler);
         }
     }
 
     #[inline]
-    fn send(&mut self, now: u64, segment: Segment, links: &mut [Link], scheduler: &mut Scheduler) {
-        let mut tag = segment.seq << FLAG_BITS | u64::from(segment.flags);
-        if tag == 0 && self.syn {
-            tag = SYN;
-        }
-        self.forward(0, Packet { at: now, sent_ns: now, tag, busy_since: 0 }, links, scheduler);
-    }
-
-    /// `packet` arrives at hop `hop` at `packet.at`.
-    #[inline]
-    fn forward(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
-        if packet.is_syn() {
-            self.forward_syn(hop, packet, links, scheduler);
+    fn send<K: Key>(&mut self, now: u64, tag: Tag, network: &mut Network<K>) {
+        if self.syn && tag == Tag::new(0, 0) {
+            network.enter_syn(self.first_hop, now, Segment { tag: tag.with(SYN), sent_ns: now });
         } else {
-            self.forward_as::<false>(hop, packet, links, scheduler);
+            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
         }
     }
 
-    #[cold]
-    fn forward_syn(&mut self, hop: usize, packet: Packet, links: &mut [Link], scheduler: &mut Scheduler) {
-        self.forward_as::<true>(hop, packet, links, scheduler);
-    }
-
-    #[inline(always)]
-    fn forward_as<const IS_SYN: bool>(
-        &mut self,
-        hop: usize,
-        mut packet: Packet,
-        links: &mut [Link],
-        scheduler: &mut Scheduler,
-    ) {
-        let to = &mut self.hops[hop];
-        let (tx_ns, onward_ns) =
-            if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
-        match links[to.link as usize].accept(packet.at, tx_ns) {
-            Fate::Departs { departure, busy_since, marked } => {
-                packet.busy_since = busy_since;
-                if marked && self.ecn {
-                    packet.tag |= u64::from(CONGESTION);
-                }
-                to.passed += 1;
-                to.syn_passed |= IS_SYN;
-                packet.at = departure + onward_ns;
-                let line = &mut self.lines[hop];
-                line.push_back(packet);
-                if line.len() == 1 {
-                    let after = if hop + 1 == self.hops.len() { self.ack_after_ns() } else { 0 };
-                    scheduler.set(self.source + 1 + hop as u32, packet.at + after);
-                }
-            }
-            Fate::Dropped | Fate::Corrupted => self.lost += 1,
-        }
-    }
-
-    /// How long after an arrival at the receiver its event is: the ACK's way back, if every segment has one.
-    #[inline]
-    fn ack_after_ns(&self) -> u64 {
-        if self.every_segment_acked { self.return_delay_ns } else { 0 }
-    }
-
-    fn send_ack(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler) {
+    fn send_ack<K: Key>(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler<K>) {
         let at = now + self.return_delay_ns;
         self.acks.push_back((at, ack));
         if self.acks.len() == 1 {
-            scheduler.set(self.source + 1 + self.hops.len() as u32, at);
+            // The source behind those of the timers and the hops.
+            let hops = self.last_hop - self.first_hop + 1;
+            scheduler.set(self.source + 1 + hops as u32, at);
         }
     }
 
     /// The earliest of the flow's timers.
-    fn set_timers(&mut self, scheduler: &mut Scheduler) {
+    #[inline(never)]
+    fn set_timers<K: Key>(&mut self, scheduler: &mut Scheduler<K>) {
         let stop = if self.at_stop.is_some() { NEVER } else { self.stop_ns };
         let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
         let ack = self.receiver.ack_due_ns().unwrap_or(NEVER);
@@ -644,24 +691,24 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// Packets that have arrived by `now` in the last line, whose ACKs have not.
-    fn arrived_unprocessed(&self, now: u64) -> u64 {
-        self.lines.last().map_or(0, |line| line.partition_point(|packet| packet.at <= now)) as u64
+    fn arrived_unprocessed(&self, now: u64, hops: &[Hop]) -> u64 {
+        hops[self.last_hop].line.partition_point(|packet| packet.at <= now) as u64
     }
 
     /// Packets that arrived by `now`, and segments in order.
-    fn received_by(&self, now: u64) -> (u64, u64) {
+    fn received_by(&self, now: u64, hops: &[Hop]) -> (u64, u64) {
         let mut receiver = self.receiver.clone();
-        for packet in self.lines.last().into_iter().flat_map(Ring::iter).take_while(|packet| packet.at <= now)
-        {
-            receiver.receive(packet.at, packet.segment());
+        for packet in hops[self.last_hop].line.iter().take_while(|packet| packet.at <= now) {
+            receiver.receive(packet.at, packet.segment);
         }
         (receiver.arrived(), receiver.in_order())
     }
 
-    fn result(&mut self, id: u32, scenario: &Scenario, end: u64) -> FlowResult {
+    fn result(&mut self, id: u32, scenario: &Scenario, hops: &[Hop], end: u64) -> FlowResult {
         let flow = &scenario.flows[id as usize];
-        let (delivered, _) = self.received_by(end);
-        let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end));
+        let (delivered, _) = self.received_by(end, hops);
+        let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end, hops));
+        let lost: u64 = hops[self.first_hop..=self.last_hop].iter().map(|hop| hop.lost).sum();
         let span_ns = self.stop_ns.min(end) - self.start_ns;
         let (sent, retransmitted, timeouts, mean_cwnd) = self.sender.as_ref().map_or((0, 0, 0, 0.0), |s| {
             (s.sent, s.retransmissions, s.timeouts, s.mean_cwnd(self.start_ns, self.stop_ns.min(end)))
@@ -675,11 +722,11 @@ impl<C: CongestionControl> Flow<C> {
             sent_pkts: sent,
             retransmitted_pkts: retransmitted,
             delivered_pkts: delivered,
-            lost_pkts: self.lost,
+            lost_pkts: lost,
             timeouts,
             throughput_mbps: mbps(arrived * 8 * u64::from(flow.packet_bytes()), span_ns),
             goodput_mbps: mbps(in_order * 8 * u64::from(flow.payload_bytes), span_ns),
-            loss_ratio: if sent > 0 { self.lost as f64 / sent as f64 } else { 0.0 },
+            loss_ratio: if sent > 0 { lost as f64 / sent as f64 } else { 0.0 },
             mean_rtt_ms: rtts.and_then(Distribution::mean).map(|ns| ns * 1e-6),
             p95_rtt_ms: rtts.and_then(|rtts| rtts.quantile(0.95)).map(|ns| ns * 1e-6),
             mean_cwnd_pkts: mean_cwnd,

@@ -70,7 +70,7 @@ fn any_cca() -> impl Strategy<Value = String> {
 }
 
 fn any_stack() -> impl Strategy<Value = String> {
-    let recoveries = ["tahoe", "reno", "newreno", "sack", "fack", "prr", "rate-halving"];
+    let recoveries = ["tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"];
     let ssthresh = prop_oneof![Just("'unlimited'".to_owned()), (2..60_u32).prop_map(|pkts| pkts.to_string())];
     let stack = (
         prop_oneof![Just("linux"), Just("ns2")],

@@ -10,7 +10,7 @@ const VARIANTS: [(&str, &str); 7] = [
     (
         "Vegas",
         "cca = { name = 'vegas', arithmetic = 'agent' }
-stack = { recovery = 'reno', handshake = 'first', restart_at_half_ssthresh = false }",
+stack = { recovery = 'vegas', handshake = 'first', restart_at_half_ssthresh = false }",
     ),
     ("Linux", "cca = 'linux'"),
     ("FACK", "cca = 'fack'"),

@@ -8,7 +8,7 @@ use common::{Hook, Seen, answer, times_us, watch};
 use cwnd_algorithms::{APP_LIMITED, ECE, Event, RATE_APP_LIMITED, State};
 
 const RTT_US: u64 = 21_066;
-const ALL: [&str; 7] = ["tahoe", "reno", "newreno", "sack", "fack", "prr", "rate-halving"];
+const ALL: [&str; 8] = ["tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"];
 const PLAIN: [&str; 3] = ["tahoe", "reno", "newreno"];
 
 /// One flow over one link: `link` are more keys of it, `flow` of the flow, `stack` of its stack.

@@ -177,6 +177,8 @@ pub enum Recovery {
     /// No SACK: fast recovery, one segment per RTT, until all that was in flight is acknowledged (RFC 6582).
     #[serde(rename = "newreno")]
     NewReno,
+    /// No SACK: as `Reno`, but a finer clock finds losses before three duplicate ACKs (Brakmo, Peterson 1995).
+    Vegas,
     /// RFC 6675: the window is cut at once.
     Sack,
     /// Forward acknowledgement: all below the highest SACKed segment has left the network (Mathis, Mahdavi 1996).
@@ -191,7 +193,7 @@ impl Recovery {
     /// Whether the receiver tells which segments have arrived (RFC 2018).
     #[inline]
     pub fn uses_sack(self) -> bool {
-        !matches!(self, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno)
+        !matches!(self, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas)
     }
 }
 

@@ -42,10 +42,11 @@ pub enum Profile {
 
 const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
 
-const RECOVERIES: [(&str, Recovery); 7] = [
+const RECOVERIES: [(&str, Recovery); 8] = [
     ("tahoe", Recovery::Tahoe),
     ("reno", Recovery::Reno),
     ("newreno", Recovery::NewReno),
+    ("vegas", Recovery::Vegas),
     ("sack", Recovery::Sack),
     ("fack", Recovery::Fack),
     ("prr", Recovery::Prr),

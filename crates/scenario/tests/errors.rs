@@ -118,7 +118,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (DURATION, r#"stack = "windows""#, "1: stack: 'windows' is not a stack profile; there are 'linux' and 'ns2'"),
     (DURATION, "stack = 5", "1: stack: 5 is not a stack; write a profile like 'ns2', or key = value pairs"),
     (DURATION, r#"stack = { profile = "freebsd" }"#, "1: stack.profile: 'freebsd' is not a stack profile; there are 'linux' and 'ns2'"),
-    (DURATION, r#"stack.recovery = "cubic""#, "1: stack.recovery: 'cubic' is not a recovery; there are tahoe, reno, newreno, sack, fack, prr, rate-halving"),
+    (DURATION, r#"stack.recovery = "cubic""#, "1: stack.recovery: 'cubic' is not a recovery; there are tahoe, reno, newreno, vegas, sack, fack, prr, rate-halving"),
     (DURATION, r#"stack.recovery = "srack""#, "1: stack.recovery: 'srack' is not a recovery; did you mean 'sack'?"),
     (DURATION, "stack.initial_window = 0", "1: stack.initial_window: 0 is out of range; 1 to 1000 packets"),
     (DURATION, r#"stack.initial_window = "2 bytes""#, "1: stack.initial_window: '2 bytes' is not a number of packets; write it like 10 or '10 packets'"),

@@ -1,0 +1,46 @@
+"""What makes a published value's difference explained, and which points a reading runs."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cwnd import _papers
+from cwnd._claims import Estimate
+
+
+def _cause_of(mean: float, printed: str, **says: Any) -> str | None:
+    cause = _papers.Cause("why", {}, says.get("reading"), says.get("within"), says.get("tested"))
+    measured: Any = SimpleNamespace(paper=SimpleNamespace(causes=[cause]))
+    item: Any = SimpleNamespace(name="table")
+    ours = Estimate(mean, mean, mean, mean, mean, 1)
+    return _papers._cause(measured, item, {"value": printed}, float(printed), ours)
+
+
+@pytest.mark.parametrize(
+    ("mean", "printed"), [(0.0033, "0.00"), (0.0132, "0.01"), (2.4, "2"), (0.055, "0.06")]
+)
+def test_a_value_that_the_mean_rounds_to_is_explained_by_rounding(mean: float, printed: str) -> None:
+    assert _cause_of(mean, printed, within="rounding") == "why"
+
+
+@pytest.mark.parametrize(("mean", "printed"), [(0.0151, "0.01"), (0.0033, "0.000"), (2.6, "2")])
+def test_a_value_that_the_mean_does_not_round_to_is_not(mean: float, printed: str) -> None:
+    assert _cause_of(mean, printed, within="rounding") is None
+
+
+def test_a_reading_runs_the_points_that_it_is_limited_to() -> None:
+    paper = _papers.load("high-speed-comparison")
+    points = _papers.plan(_papers.select(paper, seeds=1)).points
+    for name, reading in paper.readings.items():
+        for key, own in reading.only.items():
+            assert {point.values[key] for point in points if point.values["reading"] == name} == set(own)
+
+
+def test_packets_in_flight_at_the_end_are_missing() -> None:
+    flows = [
+        {"sent_pkts": 60, "delivered_pkts": 57, "mean_rtt_ms": 100.0},
+        {"sent_pkts": 40, "delivered_pkts": 38, "mean_rtt_ms": 100.0},
+    ]
+    assert _papers._OF_FLOWS["missing_percent"](flows) == pytest.approx(5)
+    assert _papers._OF_FLOWS["rtt_jain"](flows) == pytest.approx(1)
