@@ -17,7 +17,8 @@ use loader::{Ops, Registered};
 use serde::Serialize;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs, io};
+use std::time::{Duration, Instant};
+use std::{fmt, fs, io, thread};
 
 /// An object for each algorithm, by its name; none if there was no compiler for BPF.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/ops.rs"));
@@ -231,7 +232,13 @@ pub fn unload(host: &Host, name: &str) -> Result<(), Error> {
     if let Ok(map) = sys::pinned(&folder.join(MAP)) {
         sys::delete(&map).map_err(failed)?;
     }
-    forget(&folder).map_err(failed)
+    forget(&folder).map_err(failed)?;
+    // The kernel takes a link apart a moment after the last reference to it.
+    let end = Instant::now() + Duration::from_secs(2);
+    while host.available().iter().any(|known| known == name) && Instant::now() < end {
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
 }
 
 fn is_root(host: &Host) -> bool {
