@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test fuzz lint bench format clean
+.PHONY: demo figures papers docs test kernel-test fuzz lint bench format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -19,11 +19,16 @@ test: .venv/dev
 	cargo test --workspace --exclude cwnd-python
 	$(BIN)/python -m pytest
 
+# Every algorithm in this machine's kernel: a million events against the host build, a transfer each. Needs root, iperf3.
+kernel-test: .venv/dev
+	CWND_EVENTS=1000000 cargo test -p cwnd-kernel -- --nocapture
+	$(BIN)/python tests/kernel/transfers.py
+
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python papers docs
-	$(BIN)/ruff format --check python tests/python papers docs
+	$(BIN)/ruff check python tests/python tests/kernel papers docs
+	$(BIN)/ruff format --check python tests/python tests/kernel papers docs
 	$(BIN)/mypy
 
 # Looks for bytes that break an algorithm, and texts that break the reader or the engine: a minute each.
@@ -56,15 +61,15 @@ docs: .venv/package
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python papers docs
-	$(BIN)/ruff format python tests/python papers docs
+	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs
+	$(BIN)/ruff format python tests/python tests/kernel papers docs
 
 clean:
 	rm -rf target .venv demo
 
 $(BIN)/maturin:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' 'ziglang>=0.13,<1'
 
 .venv/package: $(BIN)/maturin $(SOURCES)
 	$(BIN)/maturin develop --quiet --release

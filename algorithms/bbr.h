@@ -115,8 +115,7 @@ struct bbr {
 	u32 probe_rtt_timed : 1; /* probe_rtt_ms is set */
 	u32 probe_rtt_round : 1; /* a round has passed since */
 	u32 probe_rtt_left : 2;  /* round ends till rate samples count again */
-	u32 extra_index : 1;
-	u32 extra_rounds : 3; /* rounds in extra_acked[extra_index] */
+	u32 extra_rounds : 3; /* rounds in extra_acked[0] */
 	u32 lt_sampling : 1; /* an interval has begun */
 	u32 lt_used : 1;     /* lt_rate is BtlBw */
 	u32 lt_rounds : 6;   /* rounds of the interval, or of using its rate */
@@ -376,8 +375,8 @@ static inline void bbr_update_extra_acked(struct bbr *ca, const struct cc_window
 		ca->extra_rounds = (ca->extra_rounds + 1) & 7;
 		if (ca->extra_rounds >= BBR_EXTRA_ROUNDS) {
 			ca->extra_rounds = 0;
-			ca->extra_index ^= 1;
-			ca->extra_acked[ca->extra_index] = 0;
+			ca->extra_acked[1] = ca->extra_acked[0];
+			ca->extra_acked[0] = 0;
 		}
 	}
 	us = us < 0xffffffff ? us : 0xffffffff;
@@ -391,7 +390,7 @@ static inline void bbr_update_extra_acked(struct bbr *ca, const struct cc_window
 	extra = extra < BBR_EPOCH_ACKED ? extra : BBR_EPOCH_ACKED;
 	ca->epoch_acked = (u32)extra & BBR_EPOCH_ACKED;
 	extra = extra - expected < w->cwnd ? extra - expected : w->cwnd;
-	ca->extra_acked[ca->extra_index] = cc_max(ca->extra_acked[ca->extra_index], (u32)extra);
+	ca->extra_acked[0] = cc_max(ca->extra_acked[0], (u32)extra);
 }
 
 static inline u32 bbr_phase_over(const struct bbr *ca, const struct cc_ack *a)
@@ -567,14 +566,22 @@ static inline void bbr_cong_control(struct bbr *ca, const struct bbr_params *p,
 
 	ca->lt_lost = lost < 0xffffffff ? (u32)lost : 0xffffffff;
 	bbr_update_rate(ca, p, a);
+	CC_FORGET();
 	bbr_update_extra_acked(ca, w, a);
+	CC_FORGET();
 	if (ca->mode == BBR_PROBE_BW && bbr_phase_over(ca, a))
 		bbr_next_phase(ca, a);
+	CC_FORGET();
 	bbr_update_full(ca, a);
+	CC_FORGET();
 	bbr_update_drain(ca, w, a);
+	CC_FORGET();
 	bbr_update_min_rtt(ca, p, w, a);
+	CC_FORGET();
 	bbr_update_pacing_gain(ca, p);
+	CC_FORGET();
 	bbr_set_pacing_rate(ca, p, w, a);
+	CC_FORGET();
 	bbr_set_cwnd(ca, p, w, a);
 }
 

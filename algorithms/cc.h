@@ -40,7 +40,7 @@
  * Rules, so that one text compiles for the host, for a module and for the BPF verifier:
  * u32, u64 and s64 only; no floating point; no loop or recursion whose branches depend on
  * data (write them with masks: fixed.h); no signed division; at most five arguments;
- * no pointer kept between calls. No compiler warning under -Wall -Wextra -Wconversion.
+ * no pointer kept between calls; the state's arrays indexed by constants. No compiler warning under -Wall -Wextra -Wconversion.
  */
 #ifndef CC_H
 #define CC_H
@@ -50,6 +50,14 @@ typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef signed long long s64;
+#endif
+
+/*
+ * Between the steps of a long hook: what the steps before wrote to the state is read anew. To the
+ * BPF verifier the paths through them then become one; to all others it is nothing.
+ */
+#ifndef CC_FORGET
+#define CC_FORGET() ((void)0)
 #endif
 
 #define CC_STATE_BYTES 104 /* icsk_ca_priv in struct inet_connection_sock */

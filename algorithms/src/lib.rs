@@ -192,6 +192,13 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params(Vec<u32>);
 
+impl Params {
+    /// The values as `struct NAME_params` has them.
+    pub fn stored(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 /// An algorithm of the registry at work on one connection.
 pub struct Instance {
     entry: &'static ffi::Entry,

@@ -6,6 +6,7 @@
 >>> results.plot("cwnd", "cwnd.png")
 """
 
+from cwnd import kernel
 from cwnd._custom import CongestionControl
 from cwnd._cwnd import Error, __version__
 from cwnd._reproduce import reproduce
@@ -25,6 +26,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "dumbbell",
+    "kernel",
     "presets",
     "reproduce",
     "run",

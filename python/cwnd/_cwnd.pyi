@@ -12,6 +12,10 @@ __all__ = [
     "algorithms",
     "job_key",
     "job_keys",
+    "kernel_doctor",
+    "kernel_load",
+    "kernel_status",
+    "kernel_unload",
     "presets",
     "run",
     "run_jobs",
@@ -38,6 +42,12 @@ def run(
 ) -> list[Report]: ...
 def job_key(scenario: Scenario, seed: int, extra: bytes = b"") -> str: ...
 def job_keys(scenario: Scenario, seeds: Sequence[int], extra: bytes = b"") -> list[str]: ...
+def kernel_load(
+    algorithm: str, name: str | None, params: Sequence[tuple[str, str]], default: bool
+) -> str: ...
+def kernel_unload(name: str) -> None: ...
+def kernel_status() -> str: ...
+def kernel_doctor() -> str: ...
 def run_jobs(
     jobs: Sequence[tuple[Scenario, int]],
     threads: int,

@@ -27,6 +27,7 @@ from cwnd import (
     _verdicts,
     algorithms,
     dumbbell,
+    kernel,
     presets,
     reproduce,
     run,
@@ -497,6 +498,88 @@ def _stack_key(field: str, value: Any) -> str:
     if unit in ("pkts", "bytes"):
         return f"{key} = {'unlimited' if value is None else value}"
     return f"{field} = {str(value).lower()}"
+
+
+@cli.group("kernel", short_help="The algorithms in this machine's kernel: load, unload, status, doctor.")
+def _kernel() -> None:
+    """Take algorithms into the running Linux kernel and out again, as eBPF. Needs root."""
+
+
+@_kernel.command("load", short_help="Load an algorithm, for every socket to choose.")
+@click.argument("name", metavar="NAME")
+@click.option("--as", "as_name", metavar="NAME", help="What the kernel calls it.  [NAME, '_' for '-']")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
+@click.option("--default", is_flag=True, help="Sockets that do not choose get it.")
+def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool) -> None:
+    """Load algorithm NAME. It stays until 'cwnd kernel unload' or the machine stops.
+
+    \b
+    cwnd kernel load elastic
+    cwnd kernel load cubic --as gentle_cubic --param beta=0.85
+    """
+    written = _params([name], params)[name]
+    loaded = kernel.load(name, as_name, params=written, default=default)
+    use = (
+        "sockets that do not choose get it"
+        if default
+        else f"sockets can choose it, as 'iperf3 -C {loaded.name}'"
+    )
+    click.echo(f"{loaded.name} is loaded: {use}; 'cwnd kernel unload {loaded.name}' takes it out")
+
+
+@_kernel.command("unload", short_help="Take an algorithm out.")
+@click.argument("name", required=False)
+@click.option("--all", "all_of_them", is_flag=True, help="Everything that was loaded.")
+def _kernel_unload(name: str | None, all_of_them: bool) -> None:
+    """Take out what was loaded as NAME. Connections that use it keep it until they close."""
+    if (name is not None) == all_of_them:
+        raise error("", "name one, or say --all; 'cwnd kernel status' lists them")
+    names = [each["name"] for each in kernel.status()] if name is None else [name]
+    for each in names:
+        kernel.unload(each)
+        click.echo(f"{each} is out")
+
+
+@_kernel.command("status", short_help="What is loaded, with which parameters, and who uses it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def _kernel_status(as_json: bool) -> None:
+    """List what is loaded.
+
+    Calls and their cost are counted while sysctl kernel.bpf_stats_enabled is 1.
+    """
+    told = kernel.status()
+    if as_json:
+        click.echo(json.dumps({"loaded": told}, indent=2))
+        return
+    if not told:
+        click.echo("nothing is loaded")
+        return
+    table = _table("name", "algorithm", "parameters", ">users", "default", ">calls", ">ns a call")
+    for each in told:
+        params = ", ".join(f"{name} = {value}" for name, value in each["params"].items())
+        calls = sum(hook["calls"] for hook in each["hooks"])
+        cost = f"{sum(hook['total_ns'] for hook in each['hooks']) / calls:.0f}" if calls else ""
+        default = "yes" if each["default"] else ""
+        table.add_row(
+            each["name"], each["algorithm"], params, str(each["users"]), default, f"{calls:,}", cost
+        )
+    _console().print(table, markup=False)
+
+
+@_kernel.command("doctor", short_help="What loading needs, and what to do if it is missing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def _kernel_doctor(as_json: bool) -> None:
+    """Tell what loading needs, whether it is there, and if not what to do; exit 1 if anything is missing."""
+    checks = kernel.doctor()
+    if as_json:
+        click.echo(json.dumps({"checks": checks}, indent=2))
+    else:
+        table = _table("what", "", "found")
+        for check in checks:
+            table.add_row(check["what"], "ok" if check["ok"] else "missing", check["found"])
+        _console().print(table, markup=False)
+    if not all(check["ok"] for check in checks):
+        raise click.exceptions.Exit(1)
 
 
 def main() -> NoReturn:

@@ -5,8 +5,8 @@ use cwnd_algorithms::{
     State, Window,
 };
 
-pub struct Sender {
-    pub algorithm: Instance,
+pub struct Sender<A = Instance> {
+    pub algorithm: A,
     pub w: Window,
     pub a: Ack,
 }
@@ -26,8 +26,8 @@ pub struct Arrival {
     pub lost: u32,
 }
 
-impl Sender {
-    pub fn new(algorithm: Instance, cwnd: u32, ssthresh: u32, delivered: u64) -> Self {
+impl<A: CongestionControl> Sender<A> {
+    pub fn new(algorithm: A, cwnd: u32, ssthresh: u32, delivered: u64) -> Self {
         let w = Window { cwnd, ssthresh, cwnd_clamp: u32::MAX, ..Window::default() };
         let a = Ack { now_us: 1_000_000, delivered, snd_wnd: SSTHRESH_INFINITE, mss: 1448, ..Ack::default() };
         let mut sender = Self { algorithm, w, a };

@@ -1,7 +1,7 @@
 //! Any bytes as a stream of events, and what must hold while an algorithm sees it.
 
 use super::sender::{Arrival, Sender};
-use cwnd_algorithms::{Algorithm, Event, Params, State};
+use cwnd_algorithms::{Algorithm, CongestionControl, Event, Params, State};
 
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -118,6 +118,17 @@ impl Stream {
         }
         stream
     }
+
+    pub fn params(&self, algorithm: &Algorithm) -> Params {
+        let mut params = algorithm.defaults();
+        assert!(algorithm.params.len() <= self.params.len(), "{} has more parameters", algorithm.name);
+        for (p, place) in algorithm.params.iter().zip(&self.params) {
+            let Some(place) = place else { continue };
+            let stored = p.min + (f64::from(p.max - p.min) * place).round() as u32;
+            algorithm.set(&mut params, p.name, &p.show(stored)).expect("it is between the bounds");
+        }
+        params
+    }
 }
 
 /// Ends the function unless something holds.
@@ -181,12 +192,23 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
 }
 
 /// The windows after each happening, or what did not hold.
+#[allow(dead_code, reason = "crates/kernel builds the algorithm in another way")]
 pub fn run(algorithm: &Algorithm, stream: &Stream) -> Result<Vec<u32>, String> {
+    let params = stream.params(algorithm);
+    run_on(algorithm, stream, &params, algorithm.build(&params))
+}
+
+/// The same of an algorithm that was built with these parameters, whoever built it.
+pub fn run_on<A: CongestionControl>(
+    algorithm: &Algorithm,
+    stream: &Stream,
+    params: &Params,
+    built: A,
+) -> Result<Vec<u32>, String> {
     let name = &algorithm.name;
-    let params = params(algorithm, &stream.params);
-    let mut sender = Sender::new(algorithm.build(&params), stream.cwnd, stream.ssthresh, stream.delivered);
+    let mut sender = Sender::new(built, stream.cwnd, stream.ssthresh, stream.delivered);
     sender.w.cwnd_clamp = LARGEST;
-    let bounds = bounds(algorithm, &params);
+    let bounds = bounds(algorithm, params);
     let mut history = History { largest: sender.w.cwnd, slow_start: 2 * u64::from(sender.w.cwnd) };
     let mut windows = Vec::new();
     for happening in &stream.happenings {
@@ -229,10 +251,10 @@ struct History {
     slow_start: u64,
 }
 
-fn acknowledge(
+fn acknowledge<A: CongestionControl>(
     name: &str,
     growth: Growth,
-    sender: &mut Sender,
+    sender: &mut Sender<A>,
     acks: &Acks,
     history: &mut History,
 ) -> Result<(), String> {
@@ -259,15 +281,4 @@ fn acknowledge(
         history.largest = history.largest.max(after);
     }
     Ok(())
-}
-
-fn params(algorithm: &Algorithm, places: &[Option<f64>]) -> Params {
-    let mut params = algorithm.defaults();
-    assert!(algorithm.params.len() <= places.len(), "{} has more parameters", algorithm.name);
-    for (p, place) in algorithm.params.iter().zip(places) {
-        let Some(place) = place else { continue };
-        let stored = p.min + (f64::from(p.max - p.min) * place).round() as u32;
-        algorithm.set(&mut params, p.name, &p.show(stored)).expect("it is between the bounds");
-    }
-    params
 }

@@ -4,6 +4,7 @@
 mod algorithms;
 mod custom;
 mod jobs;
+mod kernel;
 mod report;
 mod run;
 mod scenario;
@@ -25,6 +26,8 @@ mod _cwnd {
     use super::custom::{Ack, Window};
     #[pymodule_export]
     use super::jobs::{job_key, job_keys, run_jobs, summarize};
+    #[pymodule_export]
+    use super::kernel::{kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::report::Report;
     #[pymodule_export]

@@ -1,0 +1,218 @@
+//! Takes an object into the kernel.
+
+use crate::btf::Btf;
+use crate::object::{self, Object, Program};
+use crate::sys::{self, MapSpec, ProgramSpec};
+use crate::{Error, refuse};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The kernel's side of `struct tcp_congestion_ops`.
+pub struct Ops {
+    /// Its type, which programs attach to.
+    id: u32,
+    /// That of the value of a struct_ops map.
+    value_type: u32,
+    value_bytes: usize,
+    /// Where the struct begins in that value.
+    offset: usize,
+    /// Name, index and offset of its members, and the arguments of those that are functions.
+    members: Vec<(String, usize, Option<usize>)>,
+}
+
+/// `flags`: sockets without privileges may choose it, a namespace may make it its default.
+const NON_RESTRICTED: u32 = 1;
+
+impl Ops {
+    pub fn find(btf: &Btf) -> Option<Ops> {
+        let id = btf.structure("tcp_congestion_ops")?;
+        let value_type = btf.structure("bpf_struct_ops_tcp_congestion_ops")?;
+        let offset = btf.members(value_type).into_iter().find(|member| member.name == "data")?.offset;
+        let members = btf
+            .members(id)
+            .into_iter()
+            .map(|member| (member.name, member.offset, btf.arguments(member.type_id)))
+            .collect();
+        Some(Ops { id, value_type, value_bytes: btf.size(value_type), offset, members })
+    }
+
+    fn index(&self, member: &str) -> usize {
+        let found = self.members.iter().position(|(name, ..)| name == member);
+        found.unwrap_or_else(|| panic!("struct tcp_congestion_ops has no {member}"))
+    }
+
+    fn place(&self, member: &str) -> usize {
+        self.offset + self.members[self.index(member)].1
+    }
+
+    pub fn function_places(&self) -> impl Iterator<Item = (&str, usize)> {
+        let functions = self.members.iter().filter(|(.., arguments)| arguments.is_some());
+        functions.map(|(name, offset, _)| (name.as_str(), self.offset + offset))
+    }
+}
+
+/// What of an object is in the kernel.
+pub struct Programs {
+    pub programs: Vec<(String, OwnedFd)>,
+    pub maps: Vec<(String, OwnedFd)>,
+    btf: OwnedFd,
+}
+
+impl Programs {
+    pub fn map(&self, section: &str) -> &OwnedFd {
+        let found = self.maps.iter().find(|(name, _)| name == section);
+        &found.unwrap_or_else(|| panic!("the object has no {section}")).1
+    }
+}
+
+/// Loads the programs of an object whose parameters are `params`. `map_name` is what bpftool shows.
+pub fn programs(
+    elf: &[u8],
+    map_name: &str,
+    params: &[u32],
+    types: &Btf,
+    ops: &Ops,
+) -> Result<Programs, Error> {
+    let mut object = object::read(elf);
+    for data in &mut object.data {
+        match data.section.as_str() {
+            ".rodata.params" => {
+                data.bytes = params.iter().flat_map(|value| value.to_ne_bytes()).collect();
+            }
+            ".rodata.kernel" => {
+                let arguments = ops.members[ops.index("cong_control")].2.unwrap_or(4);
+                data.bytes = (arguments as u32).to_ne_bytes().to_vec();
+            }
+            _ => {}
+        }
+    }
+    let maps = object
+        .data
+        .iter()
+        .map(|data| Ok((data.section.clone(), data_map(data, map_name)?)))
+        .collect::<io::Result<Vec<_>>>()
+        .map_err(|error| refuse(format!("the kernel makes no map: {error}")))?;
+    let btf = sys::load_btf(&object.btf)
+        .map_err(|error| refuse(format!("the kernel refuses the types of the object: {error}")))?;
+    let chosen: Vec<&Program> = chosen(&object).collect();
+    let mut programs = Vec::new();
+    for program in chosen {
+        let fd = load(program, map_name, &maps, &btf, types, ops)?;
+        programs.push((program.hook.clone(), fd));
+    }
+    Ok(Programs { programs, maps, btf })
+}
+
+/// All but the defaults of hooks that the object has.
+fn chosen(object: &Object) -> impl Iterator<Item = &Program> {
+    object.programs.iter().filter(|program| {
+        program.kind != "default"
+            || !object.programs.iter().any(|other| other.kind != "default" && other.hook == program.hook)
+    })
+}
+
+fn data_map(data: &object::Data, name: &str) -> io::Result<OwnedFd> {
+    let flags = if data.read_only() { sys::F_RDONLY_PROG } else { sys::F_MMAPABLE };
+    // An algorithm without parameters has data of no length, which is no map.
+    let mut bytes = data.bytes.clone();
+    bytes.resize(bytes.len().max(4), 0);
+    let map = sys::create_map(&MapSpec {
+        kind: sys::MAP_ARRAY,
+        name,
+        value_bytes: bytes.len(),
+        flags,
+        types: None,
+    })?;
+    sys::update(&map, &bytes)?;
+    if data.read_only() {
+        // Its values are constants to the verifier.
+        sys::freeze(&map)?;
+    }
+    Ok(map)
+}
+
+fn load(
+    program: &Program,
+    name: &str,
+    maps: &[(String, OwnedFd)],
+    btf: &OwnedFd,
+    types: &Btf,
+    ops: &Ops,
+) -> Result<OwnedFd, Error> {
+    /// The source register of an instruction that loads an address within a map's value.
+    const MAP_VALUE: u8 = 2;
+    /// And of one that calls a function of the kernel.
+    const KERNEL_CALL: u8 = 2;
+    let mut insns = program.insns.clone();
+    for address in &program.addresses {
+        let at = address.insn * object::INSN;
+        insns[at + 1] = insns[at + 1] & 0x0f | MAP_VALUE << 4;
+        insns[at + 4..at + 8].copy_from_slice(&maps[address.data].1.as_raw_fd().to_le_bytes());
+        insns[at + 12..at + 16].copy_from_slice(&address.offset.to_le_bytes());
+    }
+    for (insn, function) in &program.calls {
+        let at = insn * object::INSN;
+        let id = types
+            .function(function)
+            .ok_or_else(|| refuse(format!("this kernel has no {function} that programs can call")))?;
+        insns[at + 1] = insns[at + 1] & 0x0f | KERNEL_CALL << 4;
+        insns[at + 4..at + 8].copy_from_slice(&id.to_le_bytes());
+    }
+    let in_struct = program.kind != "syscall";
+    let spec = ProgramSpec {
+        kind: if in_struct { sys::PROG_STRUCT_OPS } else { sys::PROG_SYSCALL },
+        name: if in_struct { &program.hook } else { name },
+        insns: &insns,
+        flags: if in_struct { 0 } else { sys::PROG_SLEEPABLE },
+        attach_type: if in_struct { ops.index(&program.hook) as u32 } else { 0 },
+        attach_btf_id: if in_struct { ops.id } else { 0 },
+        btf,
+        func_info: program.func_info,
+        core_relos: &program.core_relos,
+    };
+    sys::load_program(&spec).map_err(|(error, log)| {
+        let last = log.lines().rev().find(|line| !line.starts_with("processed ")).unwrap_or_default();
+        let mut refused = refuse(format!("the kernel refuses {} of {name}: {error}; {last}", program.hook));
+        refused.log = log;
+        refused
+    })
+}
+
+/// A registered algorithm: a link, or on kernels before 6.4 a map that stays until it is emptied.
+pub enum Registered {
+    Link(OwnedFd),
+    Map(OwnedFd),
+}
+
+/// Makes the programs known to the kernel's TCP under `name`.
+pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool) -> io::Result<Registered> {
+    let mut value = vec![0; ops.value_bytes];
+    let place = ops.place("name");
+    value[place..place + name.len()].copy_from_slice(name.as_bytes());
+    let place = ops.place("flags");
+    value[place..place + 4].copy_from_slice(&NON_RESTRICTED.to_ne_bytes());
+    for (hook, program) in &programs.programs {
+        let place = ops.place(hook);
+        value[place..place + 4].copy_from_slice(&program.as_raw_fd().to_ne_bytes());
+    }
+    let spec = |flags| MapSpec {
+        kind: sys::MAP_STRUCT_OPS,
+        name,
+        value_bytes: ops.value_bytes,
+        flags,
+        types: Some((&programs.btf, ops.value_type)),
+    };
+    if links {
+        match sys::create_map(&spec(sys::F_LINK)) {
+            Ok(map) => {
+                sys::update(&map, &value)?;
+                return sys::link(&map).map(Registered::Link);
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let map = sys::create_map(&spec(0))?;
+    sys::update(&map, &value)?;
+    Ok(Registered::Map(map))
+}
