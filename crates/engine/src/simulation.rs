@@ -468,7 +468,7 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
         return 0;
     }
     let draw = random_stream(seed, &format!("start-{id}")).next_u64();
-    (u128::from(draw) * u128::from(flow.start_jitter_ns) >> 64) as u64
+    ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
 }
 
 /// No run of `scenario` has more sources.
