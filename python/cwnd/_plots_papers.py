@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _PANEL_WIDTH = 3.6
 _PANEL_HEIGHT = 2.7
+#: A title and a row of the legend fit.
+_WIDTH_LEAST = 5.4
 #: From so many points a figure has lines, with fewer it has bars.
 _LINE_POINTS = 4
 
@@ -44,7 +46,7 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
     columns = min(len(shown), 3 if len(shown) != 4 else 2)
     rows = -(-len(shown) // columns)
     with mpl.rc_context(STYLE):
-        drawing = new_figure(_PANEL_WIDTH * columns, _PANEL_HEIGHT * rows + 0.7)
+        drawing = new_figure(max(_PANEL_WIDTH * columns, _WIDTH_LEAST), _PANEL_HEIGHT * rows + 0.7)
         entries: dict[str, Line2D] = {}
         for index, (item, metric, part) in enumerate(shown):
             axes = drawing.add_subplot(rows, columns, index + 1)
@@ -59,7 +61,7 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
                 [], [], color=GREY, linestyle="none", marker="o", markerfacecolor="none"
             )
         if entries:
-            legend(drawing, entries)
+            legend(drawing, entries, max(2 * columns, 3))
         drawing.suptitle(plain(figure.title))
         return drawing
 
