@@ -508,13 +508,13 @@ class Measured:
 
     def others(self, item: str, besides: str | Sequence[str]) -> list[str]:
         """The variants of an item but `besides`."""
-        if item not in self.items:
-            raise MissingError
         out = [besides] if isinstance(besides, str) else besides
         return [variant for variant in self.variants(item) if variant not in out]
 
     def variants(self, item: str) -> list[str]:
         """The variants of an item."""
+        if item not in self.items:
+            raise MissingError
         return self.paper.experiments[self.items[item].experiment].variants
 
     def unit(self, item: Item, metric: str) -> str:
