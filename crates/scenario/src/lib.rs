@@ -32,6 +32,9 @@ pub struct Scenario {
     pub repeat: u32,
     /// Default: 100 intervals.
     pub samples: Samples,
+    /// Default: nanoseconds.
+    #[serde(default, skip_serializing_if = "Clock::is_default")]
+    pub clock: Clock,
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
     pub flows: Vec<Flow>,
@@ -48,6 +51,24 @@ pub enum Samples {
     },
     /// One row per flow at its start, at every change of its cwnd or ssthresh, and at its stop.
     Change,
+}
+
+/// How time is kept where packets meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Exactly. Of packets that arrive in the same nanosecond, that one goes first whose last link has been sending
+    /// without a pause for the shorter time.
+    #[default]
+    Nanoseconds,
+    /// As ns-2 does, in doubles of seconds, added up link by link: their rounding tells who is first.
+    Ns2,
+}
+
+impl Clock {
+    fn is_default(&self) -> bool {
+        *self == Clock::default()
+    }
 }
 
 /// A FIFO link in one direction.
@@ -114,7 +135,7 @@ pub struct Stack {
     pub recovery: Recovery,
     /// On the wire, on top of the payload. 66; 50. Without timestamps 54; 40.
     pub header_bytes: u32,
-    /// A pure ACK on the wire. As the header.
+    /// A pure ACK or a SYN on the wire. As the header; 40.
     pub ack_bytes: u32,
     /// 10; 2.
     pub initial_window_pkts: u32,
