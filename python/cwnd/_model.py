@@ -42,9 +42,12 @@ _STACK = {"ack_every": 1}
 _EPOCHS = 60
 _PACKETS_MAX = 4_000_000
 #: Where the models hold; measured in docs/models.md.
-ROUNDS_MIN = 5.0
-WINDOW_MIN = 10.0
+LOSSES_MAX = 0.12  # random losses per window
+WINDOW_MIN = 5.0
 BUFFER_MIN = 4
+#: Growth in an RTT as a part of the window, above which a buffer below FAST_BUFFER_MIN overflows early.
+FAST_GROWTH = 0.5
+FAST_BUFFER_MIN = 10
 
 
 class Comparison(NamedTuple):
@@ -188,7 +191,7 @@ def compare(
         chain,
         warm_s,
         _simulated(results.samples, warm_s),
-        limits(chain, path, end_s - warm_s),
+        limits(law, chain, path, end_s - warm_s),
     )
 
 
@@ -218,17 +221,26 @@ def path_of(scenario: dict[str, Any]) -> models.Path:
     return models.Path(rate_bps * rtt_s / bits, buffer_pkts, per, rtt_s)
 
 
-def limits(chain: models.Chain, path: models.Path, simulated_s: float = math.inf) -> list[str]:
+def limits(
+    law: models.Law, chain: models.Chain, path: models.Path, simulated_s: float = math.inf
+) -> list[str]:
     """The assumptions of the chains that do not hold on a path, in words."""
     told = []
-    if chain.rounds_per_loss < ROUNDS_MIN:
-        told.append(f"a loss every {chain.rounds_per_loss:.2g} RTTs; repairs take as long as growth")
+    losses = path.per * chain.mean_window_pkts
+    if losses > LOSSES_MAX:
+        told.append(f"{losses:.2g} random losses per window; one at a time is assumed, up to {LOSSES_MAX}")
     if chain.mean_window_pkts < WINDOW_MIN:
         told.append(f"a mean window of {chain.mean_window_pkts:.2g} packets; timeouts are not modelled")
-    if path.buffer_pkts < BUFFER_MIN and chain.congestion_share > 0.01:
-        told.append(
-            f"a buffer of {path.buffer_pkts:g} packets; bursts overflow it before the window fills it"
-        )
+    if chain.congestion_share > 0.01:
+        top = float(path.window_pkts)
+        start = float(law.after(np.array(top)))
+        rtt_s = path.rtt_at_s([start])
+        growth = float(rtt_s[0] / law.step_s(np.array([start, start + 1]), top, rtt_s)[0] / start)
+        bursts = "bursts overflow it before the window fills it"
+        if path.buffer_pkts < BUFFER_MIN:
+            told.append(f"a buffer of {path.buffer_pkts:g} packets; {bursts}")
+        elif growth > FAST_GROWTH and path.buffer_pkts < FAST_BUFFER_MIN:
+            told.append(f"growth by {growth:.0%} an RTT, a buffer of {path.buffer_pkts:g} packets; {bursts}")
     if simulated_s < 10 * chain.epoch_s:
         told.append(f"only {simulated_s / chain.epoch_s:.2g} epochs are simulated; give --duration")
     return told
@@ -288,7 +300,7 @@ def draw(compared: Comparison) -> Figure:
             chains = [models.exact_chain(law, one) for one in paths]
             utilization = np.array([one.utilization for one in chains])
             axes.plot(xs, capacity * utilization, color=look.colour)
-            holds = np.array([not limits(*both) for both in zip(chains, paths, strict=True)])
+            holds = np.array([not limits(law, *both) for both in zip(chains, paths, strict=True)])
             axes.plot(
                 xs, np.where(holds, np.nan, capacity * utilization), color=look.colour, linewidth=3, alpha=0.3
             )

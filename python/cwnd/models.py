@@ -203,6 +203,7 @@ def epoch(law: Law, path: Path) -> Epoch:
     """The deterministic epoch between two congestion losses at W, `path.per` left aside.
 
     The window grows from `law.after(W)` to W; above the BDP the queue makes RTTs longer and the link is full.
+    An RTT passes at W until the loss is noticed, and one at `law.after(W)` until it is repaired.
     """
     top = path.window_pkts
     first = max(math.floor(float(law.after(np.array(float(top)))) + 1e-9), WINDOW_MIN)
@@ -210,10 +211,10 @@ def epoch(law: Law, path: Path) -> Epoch:
     windows = edges[:-1]
     rtt_s = path.rtt_at_s(windows)
     step_s = law.step_s(edges, float(top), rtt_s)
-    # One RTT at W until the drop is noticed.
-    time_s = float(step_s.sum() + path.rtt_at_s(top))
-    rounds = float((step_s / rtt_s).sum() + 1)
-    packets = float((windows * step_s / rtt_s).sum() + top)
+    # One RTT at W until the drop is noticed, one until it is repaired.
+    time_s = float(step_s.sum() + path.rtt_at_s(top) + path.rtt_at_s(first))
+    rounds = float((step_s / rtt_s).sum() + 2)
+    packets = float((windows * step_s / rtt_s).sum() + top + first)
     return Epoch(rounds, packets, time_s, packets / rounds, packets * path.rtt_s / time_s / path.bdp_pkts)
 
 
