@@ -264,9 +264,9 @@ def lambdas() -> Figure:
     )
     middle.plot([0.9], [3], "o", color=COLOURS[3], markerfacecolor="white")
     for x, y, text in (
-        (0.42, 20, "equal epochs"),
+        (0.405, 15, "equal epochs"),
         (0.47, 150, "utilization 0.9"),
-        (0.41, 1.3, "TCP-friendly"),
+        (0.41, 3.2, "TCP-friendly"),
         (0.72, 60, "loss 1e-3"),
     ):
         middle.annotate(text, (x, y), fontsize=7.5, color=GREY)

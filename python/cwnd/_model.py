@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from cwnd import models
 from cwnd._cwnd import Error
@@ -17,9 +14,12 @@ from cwnd._errors import error, one_line
 from cwnd._facts import bottleneck, bottleneck_link, exponent, rtt_ms
 from cwnd._facts import rate as told_rate
 from cwnd._gate import interval
-from cwnd._looks import GREY, STYLE, legend, looks, new_figure
 from cwnd._run import run
 from cwnd._scenario import Quantity, Scenario, algorithms, dumbbell
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import polars as pl
 
 #: The parameters that a model has; the others stay at their defaults.
 _LAWS: dict[str, tuple[Callable[..., models.Law], dict[str, str]]] = {
@@ -204,7 +204,10 @@ def law_of(scenario: dict[str, Any], path: models.Path) -> models.Law:
     """The law of the first flow's algorithm."""
     cca = scenario["flows"][0]["cca"]
     make, names = _LAWS[cca["law"]]
-    given = {names[name]: float(value) for name, value in cca["params"] if name in names}
+    written = {name: value for name, value in cca["params"] if name in names}
+    if written.get("lambda_max") == "auto":
+        written["lambda_max"] = models.lambda_max_auto(float(written["beta"]))
+    given = {names[name]: float(value) for name, value in written.items()}
     return make(path.bdp_pkts, **given) if cca["law"] == "htcp" else make(**given)
 
 
@@ -257,6 +260,8 @@ def _model_metrics(chain: models.Chain, path: models.Path, capacity_mbps: float)
 
 def _simulated(samples: pl.DataFrame, warm_s: float) -> dict[str, dict[str, Any]]:
     """Means over the time after the start, with their intervals over the seeds."""
+    import polars as pl
+
     columns = {"throughput_mbps": "throughput_mbps", "mean_cwnd_pkts": "cwnd_pkts", "mean_rtt_ms": "rtt_ms"}
     counted = samples.filter(pl.col("flow").is_not_null() & (pl.col("time_s") > warm_s))
     means = counted.group_by("seed", maintain_order=True).agg(
@@ -276,8 +281,12 @@ def _simulated(samples: pl.DataFrame, warm_s: float) -> dict[str, dict[str, Any]
     return told
 
 
-def draw(compared: Comparison) -> Figure:
+def draw(compared: Comparison) -> matplotlib.figure.Figure:
     """Throughput over the packet error rate and over the buffer, by the model, with what was simulated."""
+    from matplotlib import rc_context
+
+    from cwnd._looks import GREY, STYLE, legend, looks, new_figure
+
     name = compared.scenario["flows"][0]["cca"]["name"]
     path, law = compared.path, compared.law
     capacity = compared.capacity_mbps

@@ -34,6 +34,8 @@ EXACT_MAX = 3000
 STEPS = 500
 #: The smallest window, after a loss too.
 WINDOW_MIN = 2
+#: The epoch of Agile-SD with the authors' own β = 0.9 and λmax = 3, as a part of NewReno's.
+EPOCH_RATIO = (1 + math.log(3)) / 15
 
 
 @dataclass(frozen=True)
@@ -401,11 +403,11 @@ def elastic_response(per: ArrayLike, beta: float = 0.9) -> Array:
     return (1 / ((1 - beta) * _probability("per", per))) ** (2 / 3)
 
 
-def lambda_max_auto(beta: ArrayLike, epoch_ratio: float = 0.14) -> Array:
+def lambda_max_auto(beta: ArrayLike, epoch_ratio: float = EPOCH_RATIO) -> Array:
     """λmax with which an epoch lasts `epoch_ratio` of NewReno's; same shape as `beta`, at least 1.
 
-    (1 − β)(1 + ln λ)/(λ/2) = epoch_ratio. 0.14 is the authors' own pair, β = 0.9 with λmax = 3. A stand-in
-    for the thesis' Eq. 5.20, which is not public.
+    (1 − β)(1 + ln λ)/(λ/2) = epoch_ratio, by default 0.14 or rather what makes λmax = 3 at β = 0.9, the
+    authors' own pair. A stand-in for the thesis' Eq. 5.20, which is not public.
     """
     beta = _beta(beta)
     _positive("epoch_ratio", epoch_ratio)
