@@ -26,7 +26,7 @@ from cwnd._errors import error
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Most states of a chain, which takes about a microsecond for each.
+#: Most states of a chain, which takes some microseconds for each.
 STATES_MAX = 1_000_000
 #: Most windows of the exact chain and of a transition matrix, which has the square of them.
 EXACT_MAX = 3000
@@ -95,7 +95,7 @@ class Law(NamedTuple):
 def agile_sd(beta: float = 0.9, lambda_max: float = 3.0, lambda_min: float = 1.0) -> Law:
     """Agile-SD, an AIMD(λ(w), β): λ = λmax (L − w) / (L − βL) within λmin and λmax segments per RTT, where L
     is the window at the last loss (Alrshah et al., JNCA 2015). λmax = 1 is AIMD(1, β)."""
-    _beta(beta)
+    _share("beta", beta)
     _lambda_max(lambda_max)
     if not 0 < lambda_min <= lambda_max:
         raise error("lambda_min", f"{lambda_min:g} is out of range; above 0, to lambda_max")
@@ -109,13 +109,13 @@ def agile_sd(beta: float = 0.9, lambda_max: float = 3.0, lambda_min: float = 1.0
 
 def reno(beta: float = 0.5) -> Law:
     """Reno and NewReno: a segment per RTT, half at a loss (RFC 5681); an AIMD(1, β) with another β."""
-    _beta(beta)
+    _share("beta", beta)
     return _by_window("reno", lambda windows: beta * windows, lambda windows, _, __: np.ones_like(windows))
 
 
 def elastic(beta: float = 0.9) -> Law:
     """Elastic-TCP: √(RTTmax/RTT · w) segments per RTT (Alrshah et al., IEEE Systems Journal 2019)."""
-    _beta(beta)
+    _share("beta", beta)
 
     def growth(windows: Array, loss: float, rtt_s: Array) -> Array:
         return np.asarray(np.minimum(np.sqrt(rtt_s[-1] / rtt_s * windows), windows))
@@ -125,6 +125,9 @@ def elastic(beta: float = 0.9) -> Law:
 
 def scalable(a: float = 0.01, b: float = 0.125, legacy_window: float = 16) -> Law:
     """Scalable TCP: a·w segments per RTT, 1 − b at a loss; Reno up to `legacy_window` (Kelly 2003)."""
+
+    _positive("a", a)
+    _share("b", b)
 
     def growth(windows: Array, loss: float, rtt_s: Array) -> Array:
         return np.where(windows <= legacy_window, 1.0, a * windows)
@@ -138,6 +141,8 @@ def highspeed(
     low_window: float = 38, high_window: float = 83000, low_p: float = 1e-3, high_p: float = 1e-7
 ) -> Law:
     """HighSpeed TCP: a(w) segments per RTT, 1 − b(w) at a loss (RFC 3649, section 5)."""
+    if not (0 < low_window < high_window and 0 < high_p < low_p < 1):
+        raise error("high_window", "0 < low_window < high_window and 0 < high_p < low_p < 1 are needed")
 
     def decrease(windows: Array) -> Array:
         return 0.5 - 0.4 * np.maximum(_along(windows), 0)
@@ -156,7 +161,7 @@ def highspeed(
 def cubic(beta: float = 0.7, c: float = 0.4) -> Law:
     """CUBIC: C (t − K)³ + L, or Reno's estimate where that is larger (RFC 9438, 4.2, 4.3), without fast
     convergence."""
-    _beta(beta)
+    _share("beta", beta)
     reno_growth = 3 * (1 - beta) / (1 + beta)
 
     def step_s(edges: Array, loss: float, rtt_s: Array) -> Array:
@@ -206,8 +211,10 @@ def epoch(law: Law, path: Path) -> Epoch:
 
     The window grows from `law.after(W)` to W; above the BDP the queue makes RTTs longer and the link is full.
     An RTT passes at W until the loss is noticed, and one at `law.after(W)` until it is repaired.
+
+    Raises `Error` if W exceeds `STATES_MAX`.
     """
-    top = path.window_pkts
+    top = _top(path)
     first = max(math.floor(float(law.after(np.array(float(top)))) + 1e-9), WINDOW_MIN)
     edges = np.arange(first, top + 1.0)
     windows = edges[:-1]
@@ -229,7 +236,7 @@ def agile_sd_epoch(
     P/N. Arguments broadcast; λmax = 1 is AIMD(1, β).
     """
     window, beta, most = (np.asarray(given, float) for given in (window_pkts, beta, lambda_max))
-    _beta(beta)
+    _share("beta", beta)
     _lambda_max(most)
     gap = (1 - beta) * window
     rounds = gap / most * (1 + np.log(most))
@@ -342,14 +349,14 @@ def response(law: Law, per: ArrayLike, rtt_s: float = 0.1) -> Array:
     The fluid epoch that carries 1/per packets. For reno, scalable, highspeed and cubic it gives their
     published functions, for htcp the integral that has no closed form.
     """
-    _probability("per", per)
+    _share("per", per)
     _positive("rtt_s", rtt_s)
     return np.asarray(np.vectorize(lambda one: _even(law, float(one), rtt_s), otypes=[float])(per))
 
 
 def mathis(per: ArrayLike) -> Array:
     """Reno's mean window √(3/(2 per)) (Mathis et al. 1997, every segment acknowledged)."""
-    return np.sqrt(1.5 / _probability("per", per))
+    return np.sqrt(1.5 / _share("per", per))
 
 
 def padhye(
@@ -359,7 +366,7 @@ def padhye(
 
     `rto_s` is the first timeout, `window_max_pkts` the receiver's window, `ack_every` the segments per ACK.
     """
-    p = _probability("per", per)
+    p = _share("per", per)
     _positive("rtt_s", rtt_s)
     _positive("rto_s", rto_s)
     timeouts = np.minimum(1, 3 * np.sqrt(3 * ack_every * p / 8)) * p * (1 + 32 * p**2)
@@ -369,26 +376,26 @@ def padhye(
 
 def highspeed_response(per: ArrayLike) -> Array:
     """HighSpeed TCP's mean window 0.12/per^0.835, Reno's above per = 10⁻³ (RFC 3649, section 3)."""
-    p = _probability("per", per)
+    p = _share("per", per)
     return np.where(p > 1e-3, mathis(p), 0.12 / p**0.835)
 
 
 def scalable_response(per: ArrayLike, a: float = 0.01, b: float = 0.125) -> Array:
     """Scalable TCP's mean window a/(b per) (Kelly 2003)."""
-    return a / (b * _probability("per", per))
+    return a / (b * _share("per", per))
 
 
 def cubic_response(per: ArrayLike, rtt_s: float, beta: float = 0.7, c: float = 0.4) -> Array:
     """CUBIC's mean window, or Reno's where that is larger (RFC 9438, 5.1)."""
-    p = _probability("per", per)
+    p = _share("per", per)
     curve = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (rtt_s / p) ** 0.75
     return np.asarray(np.maximum(curve, mathis(p)))
 
 
 def aimd_response(per: ArrayLike, a: float, beta: float) -> Array:
     """The mean window √(a (1 + β) / (2 (1 − β) per)) of an AIMD(a, β)."""
-    _beta(beta)
-    return np.sqrt(a * (1 + beta) / (2 * (1 - beta) * _probability("per", per)))
+    _share("beta", beta)
+    return np.sqrt(a * (1 + beta) / (2 * (1 - beta) * _share("per", per)))
 
 
 def agile_sd_response(per: ArrayLike, beta: float = 0.9, lambda_max: float = 3.0) -> Array:
@@ -399,8 +406,8 @@ def agile_sd_response(per: ArrayLike, beta: float = 0.9, lambda_max: float = 3.0
 
 def elastic_response(per: ArrayLike, beta: float = 0.9) -> Array:
     """Elastic-TCP's mean window (1/((1 − β) per))^⅔ on an empty queue: growth √w balances the loss."""
-    _beta(beta)
-    return (1 / ((1 - beta) * _probability("per", per))) ** (2 / 3)
+    _share("beta", beta)
+    return (1 / ((1 - beta) * _share("per", per))) ** (2 / 3)
 
 
 def lambda_max_auto(beta: ArrayLike, epoch_ratio: float = EPOCH_RATIO) -> Array:
@@ -409,7 +416,7 @@ def lambda_max_auto(beta: ArrayLike, epoch_ratio: float = EPOCH_RATIO) -> Array:
     (1 − β)(1 + ln λ)/(λ/2) = epoch_ratio, by default 0.14 or rather what makes λmax = 3 at β = 0.9, the
     authors' own pair. A stand-in for the thesis' Eq. 5.20, which is not public.
     """
-    beta = _beta(beta)
+    beta = _share("beta", beta)
     _positive("epoch_ratio", epoch_ratio)
     return _largest(lambda most: 2 * (1 - beta) * (1 + np.log(most)) / most, epoch_ratio, beta.shape)
 
@@ -419,7 +426,7 @@ def lambda_max_utilization(beta: ArrayLike, utilization: float = 0.9) -> Array:
 
     (1 − β)(1 − 1/(2λ))/(1 + ln λ) = 1 − utilization.
     """
-    beta = _beta(beta)
+    beta = _share("beta", beta)
     if not 0 < utilization < 1:
         raise error("utilization", f"{utilization:g} is out of range; above 0, below 1")
 
@@ -434,7 +441,7 @@ def lambda_max_friendly(beta: ArrayLike) -> Array:
 
     λ/(1 + ln λ) = 3(1 − β)/(1 + β): 1 from β = 0.5 on.
     """
-    beta = _beta(beta)
+    beta = _share("beta", beta)
     target = (1 + beta) / (3 * (1 - beta))
     return _largest(lambda most: (1 + np.log(most)) / most, target, beta.shape)
 
@@ -442,7 +449,7 @@ def lambda_max_friendly(beta: ArrayLike) -> Array:
 def lambda_max_loss(beta: ArrayLike, loss_ratio: float, window_pkts: float) -> Array:
     """The largest λmax that loses at most one packet of 1/`loss_ratio` to congestion at W = `window_pkts`, or
     1 where even that loses more; same shape as `beta`."""
-    beta = _beta(beta)
+    beta = _share("beta", beta)
     if not 0 < loss_ratio < 1:
         raise error("loss_ratio", f"{loss_ratio:g} is out of range; above 0, below 1")
     _positive("window_pkts", window_pkts)
@@ -492,11 +499,16 @@ def _epoch_from(law: Law, path: Path, states: _States, last: int) -> tuple[Array
     return step_s, lost
 
 
+def _top(path: Path) -> int:
+    """W, if it is not too large."""
+    if path.window_pkts > STATES_MAX:
+        raise error("window", f"{path.window_pkts} packets make too large a chain; at most {STATES_MAX}")
+    return path.window_pkts
+
+
 def _reached(law: Law, path: Path) -> int:
     """The largest window that is reached with a chance of 10⁻¹² or more, W if nothing is lost before."""
-    top = path.window_pkts
-    if top > STATES_MAX:
-        raise error("window", f"{top} packets make too large a chain; at most {STATES_MAX}")
+    top = _top(path)
     while True:
         states = _states(law, path, top)
         _, lost = _epoch_from(law, path, states, len(states.windows) - 1)
@@ -586,13 +598,6 @@ def _largest(falls: Callable[[Array], Array], target: Array | float, shape: tupl
     return np.exp(low)
 
 
-def _beta(beta: ArrayLike) -> Array:
-    given = np.asarray(beta, float)
-    if not np.all((given > 0) & (given < 1)):
-        raise error("beta", f"{_first(given, (given > 0) & (given < 1))} is out of range; above 0, below 1")
-    return given
-
-
 def _lambda_max(most: ArrayLike) -> None:
     given = np.asarray(most, float)
     fits = np.isfinite(given) & (given >= 1)
@@ -600,7 +605,8 @@ def _lambda_max(most: ArrayLike) -> None:
         raise error("lambda_max", f"{_first(given, fits)} is out of range; 1 or more")
 
 
-def _probability(name: str, given: ArrayLike) -> Array:
+def _share(name: str, given: ArrayLike) -> Array:
+    """Numbers above 0 and below 1."""
     p = np.asarray(given, float)
     if not np.all((p > 0) & (p < 1)):
         raise error(name, f"{_first(p, (p > 0) & (p < 1))} is out of range; above 0, below 1")
