@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -81,6 +80,7 @@ class Comparison(NamedTuple):
     def told(self) -> dict[str, Any]:
         """As JSON."""
         mean = self.simulated["throughput_mbps"]["mean"]
+        end_s = self.scenario["duration_ns"] / 1e9
         model = _model_metrics(self.chain, self.path, self.capacity_mbps)
         return {
             "cca": self.scenario["flows"][0]["cca"]["name"],
@@ -107,7 +107,8 @@ class Comparison(NamedTuple):
             "simulation": {
                 **self.simulated,
                 "from_s": self.warm_s,
-                "to_s": self.scenario["duration_ns"] / 1e9,
+                "to_s": end_s,
+                "epochs": (end_s - self.warm_s) / self.chain.epoch_s,
             },
             "difference": model["throughput_mbps"] / mean - 1 if mean else None,
         }
@@ -191,7 +192,7 @@ def compare(
         chain,
         warm_s,
         _simulated(results.samples, warm_s),
-        limits(law, chain, path, end_s - warm_s),
+        limits(law, chain, path),
     )
 
 
@@ -224,9 +225,7 @@ def path_of(scenario: dict[str, Any]) -> models.Path:
     return models.Path(rate_bps * rtt_s / bits, buffer_pkts, per, rtt_s)
 
 
-def limits(
-    law: models.Law, chain: models.Chain, path: models.Path, simulated_s: float = math.inf
-) -> list[str]:
+def limits(law: models.Law, chain: models.Chain, path: models.Path) -> list[str]:
     """The assumptions of the chains that do not hold on a path, in words."""
     told = []
     losses = path.per * chain.mean_window_pkts
@@ -244,8 +243,6 @@ def limits(
             told.append(f"a buffer of {path.buffer_pkts:g} packets; {bursts}")
         elif growth > FAST_GROWTH and path.buffer_pkts < FAST_BUFFER_MIN:
             told.append(f"growth by {growth:.0%} an RTT, a buffer of {path.buffer_pkts:g} packets; {bursts}")
-    if simulated_s < 10 * chain.epoch_s:
-        told.append(f"only {simulated_s / chain.epoch_s:.2g} epochs are simulated; give --duration")
     return told
 
 

@@ -227,7 +227,8 @@ def _print_model(told: dict[str, Any]) -> None:
         f"{digits(model['packets_per_loss'])} packets from loss to loss, most of them {model['limited_by']}",
         f"without random loss {digits(model['congestion_only_mbps'])} Mbit/s (deterministic epoch)"
         + f", without congestion {digits(alone)} Mbit/s (response function)" * (alone is not None),
-        f"simulation: {digits(simulation['from_s'])} to {digits(simulation['to_s'])} s",
+        f"simulation: {digits(simulation['from_s'])} to {digits(simulation['to_s'])} s, "
+        f"{simulation['epochs']:.2g} epochs" + "; give --duration for more" * (simulation["epochs"] < 10),
         *(f"the model does not hold: {limit}" for limit in model["limits"]),
     ]
     for line in lines:
