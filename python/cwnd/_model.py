@@ -233,6 +233,8 @@ def limits(law: models.Law, chain: models.Chain, path: models.Path) -> list[str]
         told.append(f"{losses:.2g} random losses per window; one at a time is assumed, up to {LOSSES_MAX}")
     if chain.mean_window_pkts < WINDOW_MIN:
         told.append(f"a mean window of {chain.mean_window_pkts:.2g} packets; timeouts are not modelled")
+    if law.name == "htcp" and chain.congestion_share < 0.5:
+        told.append("random losses turn H-TCP's adaptive backoff off; it is modelled as on")
     if chain.congestion_share > 0.01:
         top = float(path.window_pkts)
         start = float(law.after(np.array(top)))

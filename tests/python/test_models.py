@@ -241,6 +241,8 @@ def test_what_does_not_hold_is_said() -> None:
     assert "random losses per window" in words(0.05, 10)
     assert "buffer of 2 packets" in words(None, 2)
     assert "growth by" in words(None, 5, beta=0.5, lambda_max=30)
+    htcp = _model.compare("htcp", rate="10 Mbps", rtt="20 ms", buffer=8, per=1e-2, repeat=1)
+    assert any("backoff" in limit for limit in htcp.limits)
 
 
 @pytest.mark.parametrize(
