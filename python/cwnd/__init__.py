@@ -6,6 +6,9 @@
 >>> results.plot("cwnd", "cwnd.png")
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from cwnd import kernel
 from cwnd._custom import CongestionControl
 from cwnd._cwnd import Error, __version__
@@ -27,8 +30,16 @@ __all__ = [
     "algorithms",
     "dumbbell",
     "kernel",
+    "models",
     "presets",
     "reproduce",
     "run",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    # Not before it is used: it imports NumPy.
+    if name == "models":
+        return _import_module("cwnd.models")
+    raise AttributeError(f"module 'cwnd' has no attribute {name!r}")
