@@ -88,11 +88,11 @@ fn profiles(name: &str, law: &Algorithm) -> Value {
     cwnd_scenario::settings(name).into_iter().map(told).collect::<Map<_, _>>().into()
 }
 
-/// A stored value as JSON: a number, or the name of a choice.
+/// A stored value as JSON: a number, or its name.
 fn written(param: &Param, stored: u32) -> Value {
     number_or_text(param, param.show(stored))
 }
 
 fn number_or_text(param: &Param, text: String) -> Value {
-    if param.choices.is_empty() { text.parse().unwrap_or(Value::String(text)) } else { Value::String(text) }
+    if param.is_number() { text.parse().unwrap_or(Value::String(text)) } else { Value::String(text) }
 }
