@@ -14,6 +14,7 @@ from cwnd._results import Results
 from cwnd._run import run
 from cwnd._scenario import Scenario, algorithms, dumbbell, presets
 from cwnd._sweep import Progress, sweep
+from cwnd._tune import Tuning, tune
 from cwnd._verdicts import Reproduction
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Reproduction",
     "Results",
     "Scenario",
+    "Tuning",
     "__version__",
     "algorithms",
     "dumbbell",
@@ -31,4 +33,5 @@ __all__ = [
     "reproduce",
     "run",
     "sweep",
+    "tune",
 ]

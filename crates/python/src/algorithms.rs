@@ -60,6 +60,7 @@ fn describe_param(param: &Param) -> Value {
         "name": param.name,
         "default": written(param, param.default),
         "accepted": param.accepted(),
+        "numbers": param.is_number().then(|| numbers(param)),
         "meaning": meaning,
         "source": source,
     })
@@ -86,6 +87,11 @@ fn profiles(name: &str, law: &Algorithm) -> Value {
         (setting.profile.to_owned(), json!({"params": params, "stack": stack}))
     };
     cwnd_scenario::settings(name).into_iter().map(told).collect::<Map<_, _>>().into()
+}
+
+/// The smallest, the largest and the distance between two that are neighbours.
+fn numbers(param: &Param) -> [f64; 3] {
+    [param.min, param.max, 1].map(|stored| f64::from(stored) / f64::from(param.one))
 }
 
 /// A stored value as JSON: a number, or its name.
