@@ -294,7 +294,7 @@ def _tune_command(
     """Tune parameters of the flows of an algorithm over scenario FILEs, and compare with the default.
 
     \b
-    cwnd tune scenarios/wifi.toml --cca agile-sd --param lambda_max=1:20 --out tuned
+    cwnd tune scenarios/agile-sd-tuning.toml --cca agile-sd --param lambda_max=1:20 --out tuned
     cwnd gate tuned/held-out-seeds/default tuned/held-out-seeds/tuned
     """
     try:
