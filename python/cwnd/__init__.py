@@ -17,6 +17,7 @@ from cwnd._results import Results
 from cwnd._run import run
 from cwnd._scenario import Scenario, algorithms, dumbbell, presets
 from cwnd._sweep import Progress, sweep
+from cwnd._tune import Tuning, tune
 from cwnd._verdicts import Reproduction
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Reproduction",
     "Results",
     "Scenario",
+    "Tuning",
     "__version__",
     "algorithms",
     "dumbbell",
@@ -35,6 +37,7 @@ __all__ = [
     "reproduce",
     "run",
     "sweep",
+    "tune",
 ]
 
 

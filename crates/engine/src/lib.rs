@@ -77,10 +77,6 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
 }
 
 fn registered(cca: &Cca) -> cwnd_algorithms::Instance {
-    let algorithm = cwnd_algorithms::find(&cca.law).expect("a scenario names known algorithms");
-    let mut params = algorithm.defaults();
-    for (name, value) in &cca.params {
-        algorithm.set(&mut params, name, value).expect("a scenario has accepted parameters");
-    }
+    let (algorithm, params) = cca.understood().expect("a scenario has known algorithms and parameters");
     algorithm.build(&params)
 }

@@ -16,6 +16,7 @@ pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
 
+use cwnd_algorithms::{Algorithm, Params};
 use serde::{Deserialize, Serialize};
 
 /// Everything a run depends on, but the seed of a repetition.
@@ -218,6 +219,35 @@ impl Recovery {
     }
 }
 
+impl Cca {
+    /// The algorithm of the registry and its parameters; an error for a custom one.
+    pub fn understood(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
+        let algorithm = cwnd_algorithms::find(&self.law)?;
+        let mut params = algorithm.defaults();
+        for (name, value) in &self.params {
+            algorithm.set(&mut params, name, value)?;
+        }
+        Ok((algorithm, params))
+    }
+
+    /// Sets a parameter from what a person wrote; of a `custom` algorithm, to just that.
+    pub fn set(&mut self, param: &str, value: &str, custom: bool) -> Result<(), cwnd_algorithms::Error> {
+        let value = if custom {
+            value.to_owned()
+        } else {
+            let (algorithm, mut params) = self.understood()?;
+            algorithm.set(&mut params, param, value)?;
+            let shown = algorithm.show(&params).into_iter().find(|(name, _)| *name == param);
+            shown.expect("it is there").1
+        };
+        match self.params.iter_mut().find(|(name, _)| name == param) {
+            Some((_, old)) => *old = value,
+            None => self.params.push((param.to_owned(), value)),
+        }
+        Ok(())
+    }
+}
+
 impl Scenario {
     /// Whether a run can begin: what a text says always can, what was read from elsewhere may not.
     pub fn check(&self) -> Result<(), String> {
@@ -228,11 +258,7 @@ impl Scenario {
             return Err("its samples have no time between them".to_owned());
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            let algorithm = cwnd_algorithms::find(&flow.cca.law).map_err(|error| error.to_string())?;
-            let mut params = algorithm.defaults();
-            for (name, value) in &flow.cca.params {
-                algorithm.set(&mut params, name, value).map_err(|error| error.to_string())?;
-            }
+            flow.cca.understood().map_err(|error| error.to_string())?;
             let within = |link: &u32| (*link as usize) < self.links.len();
             if flow.path.is_empty() || !flow.path.iter().all(within) {
                 return Err(format!("flow {i} has no path over the scenario's links"));
