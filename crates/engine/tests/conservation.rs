@@ -179,8 +179,9 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
         // No more than the application has written.
         let written_mbps = flow.app_rate_bps.map_or(f64::INFINITY, |rate| rate as f64 * 1e-6);
         prop_assert!(result.goodput_mbps <= written_mbps * (1.0 + 1e-9), "{result:?}");
-        // A SYN has no payload, and an RTT of its own.
-        let shorter = Flow { payload_bytes: 0, ..flow.clone() };
+        // A SYN is as large as an ACK, and has an RTT of its own.
+        let mut shorter = Flow { payload_bytes: 0, ..flow.clone() };
+        shorter.stack.header_bytes = flow.stack.ack_bytes.min(flow.packet_bytes());
         let syn = flow.stack.handshake != Handshake::Off;
         let mut scenario = scenario.clone();
         if syn {

@@ -42,6 +42,7 @@ fn four_flows_reach_the_goodput_that_they_have_in_ns2() {
             duration = "100 s"
             samples = "off"
             stack = "ns2"
+            clock = "ns2"
             [dumbbell]
             rate = "1 Gbps"
             delay = "100 ms"
@@ -98,6 +99,7 @@ fn elastic_paper(cca: &str, buffer: &str, samples: &str) -> String {
         duration = "100 s"
         samples = "{samples}"
         stack = "ns2"
+        clock = "ns2"
         [dumbbell]
         rate = "1 Gbps"
         delay = "100 ms"
