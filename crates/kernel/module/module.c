@@ -101,7 +101,7 @@ static const struct kernel_param_ops parameter_ops = { .set = set_parameter, .ge
 #define PARAMETER(field, value, one, min, max, choices, doc)                                              \
 	static struct parameter field##_parameter = { &params.field, one, min, max, choices };            \
 	module_param_cb(field, &parameter_ops, &field##_parameter, 0444);                                 \
-	MODULE_PARM_DESC(field, doc);
+	MODULE_PARM_DESC(field, choices " " doc);
 NAMED(NAME, _PARAMS)(PARAMETER)
 
 /* The one place where kernels differ. */
