@@ -17,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -203,8 +204,8 @@ def programs() -> dict[str, Path]:
     return found | {"kernel": TARGET / "release/examples/kernel", "traffic": traffic}
 
 
-def report(release: str, told: list[str], plan: list[str]) -> list[str]:
-    """Prints a row for each transfer; what failed."""
+def judge(release: str, told: list[str], plan: list[str]) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """A cell for each transfer, by the way in and the algorithm; what failed."""
     failures = [f"{release}: {line}" for line in told if line.startswith("failed")]
     if not any(line.startswith("done") for line in told):
         failures.append(f"{release}: the guest did not come to its end; see {CACHE / release}.log")
@@ -212,38 +213,36 @@ def report(release: str, told: list[str], plan: list[str]) -> list[str]:
     expected = sum(line != "parameters" for line in plan)
     if len(ran) != expected:
         failures.append(f"{release}: {len(ran)} transfers of {expected}")
-    for position, (_, by, algorithm, name, *pairs) in enumerate(ran):
+    cells = {}
+    for _, by, algorithm, name, *pairs in ran:
         values = dict(pair.split("=", 1) for pair in pairs)
-        what = f"{release}: {algorithm} by {by}"
-        if "error" in values or "mbps" not in values:
-            failures.append(f"{what}: {values.get('error', 'nothing sent')}")
-            continue
-        lossy = position == len(ran) - 1
-        wrong = []
-        if values["cca"] != name:
-            wrong.append(f"the socket has {values['cca']}")
-        if values["ss"] != "yes":
-            wrong.append("ss does not name it")
-        if float(values["mbps"]) < RATE_MBPS / 2:
-            wrong.append(f"{values['mbps']} Mbit/s of {RATE_MBPS}")
-        if values["absurd"] != "0":
-            wrong.append(f"{values['absurd']} samples of an absurd ssthresh")
-        if lossy and int(values["changes"]) < 100:
-            wrong.append(f"{values['changes']} losses")
-        windows = [int(window) for window in values["cwnd"].split(",")]
-        cells = [
-            release,
-            algorithm + (", 60 kB" if lossy else ""),
-            {"ebpf": "eBPF"}.get(by, by),
-            values["mbps"],
-            values["retransmitted"],
-            values["changes"],
-            f"{statistics.mean(windows[len(windows) // 2 :]):.0f}",
-            "no" if wrong else "yes",
-        ]
-        print(f"| {' | '.join(cells)} |", flush=True)
-        failures += [f"{what}: {each}" for each in wrong]
-    return failures
+        lossy = (by, algorithm) in cells
+        wrong = ", ".join(faults(values, name, lossy))
+        windows = [int(window) for window in values.get("cwnd", "0").split(",")]
+        cell = (
+            f"{values.get('mbps')} / {values.get('retransmitted')} / "
+            f"{statistics.mean(windows[len(windows) // 2 :]):.0f}"
+        )
+        cells[by, f"{algorithm}, 60 kB" if lossy else algorithm] = f"{cell} FAILED" if wrong else cell
+        if wrong:
+            failures.append(f"{release}: {algorithm} by {by}: {wrong}")
+    return cells, failures
+
+
+def faults(values: dict[str, str], name: str, lossy: bool) -> Iterator[str]:
+    if "mbps" not in values:
+        yield values.get("error", "nothing sent")
+        return
+    if values["cca"] != name:
+        yield f"the socket has {values['cca']}"
+    if values["ss"] != "yes":
+        yield "ss does not name it"
+    if float(values["mbps"]) < RATE_MBPS / 2:
+        yield f"{values['mbps']} Mbit/s of {RATE_MBPS}"
+    if values["absurd"] != "0":
+        yield f"{values['absurd']} samples of an absurd ssthresh"
+    if lossy and int(values["changes"]) < 100:
+        yield f"{values['changes']} losses"
 
 
 def main() -> None:
@@ -252,21 +251,25 @@ def main() -> None:
     registry = (ROOT / "algorithms/registry.h").read_text()
     algorithms = re.findall(r"^\s*CC\((\w+),", registry, re.MULTILINE)
     plan = ["parameters"]
-    plan += [f"module {each} {'our_' if each in TAKEN else ''}{each}" for each in algorithms]
-    plan += [f"ebpf {each.replace('_', '-')} {'our_' if each in TAKEN else ''}{each}" for each in algorithms]
+    for each in algorithms:
+        name = f"our_{each}" if each in TAKEN else each
+        plan += [f"module {each} {name}", f"ebpf {each} {name}"]
     plan += ["lossy elastic elastic"]
     releases = kernels()
     for release in releases:
         fetch(release)
     ready = programs()
-    failures = []
-    print("| kernel | algorithm | by | Mbit/s | sent again | ssthresh changed | cwnd | ok |")
-    print("|---|---|---|--:|--:|--:|--:|---|", flush=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for release, told in zip(
-            releases, pool.map(lambda each: boot(each, ready, plan), releases), strict=True
-        ):
-            failures += report(release, told, plan)
+        told = list(pool.map(lambda release: boot(release, ready, plan), releases))
+    results = [judge(release, lines, plan) for release, lines in zip(releases, told, strict=True)]
+    columns = [(release, by) for release in releases for by in ("module", "ebpf")]
+    print("Mbit/s / segments sent again / cwnd, mean of the second half")
+    print(f"| algorithm | {' | '.join(f'{release}, {by}' for release, by in columns)} |")
+    print(f"|---|{'--:|' * len(columns)}")
+    for each in [*algorithms, "elastic, 60 kB"]:
+        cells = [result[0].get((by, each), "") for result in results for by in ("module", "ebpf")]
+        print(f"| {each} | {' | '.join(cells)} |")
+    failures = [failure for result in results for failure in result[1]]
     for failure in failures:
         print(f"FAILED: {failure}", file=sys.stderr)
     sys.exit(bool(failures))

@@ -1,4 +1,5 @@
 //! `cwnd kernel` without Python, for a guest: kernel load ALGORITHM NAME, kernel status, kernel unload NAME.
+//! ALGORITHM is written as in registry.h.
 
 use cwnd_kernel::{Host, load, status, unload};
 
@@ -15,7 +16,8 @@ fn run(words: &[&str]) -> Result<(), String> {
     let host = Host::this();
     match words {
         ["load", algorithm, name] => {
-            let algorithm = cwnd_algorithms::find(algorithm).map_err(|error| error.to_string())?;
+            let algorithm =
+                cwnd_algorithms::find(&algorithm.replace('_', "-")).map_err(|error| error.to_string())?;
             load(&host, &algorithm, &algorithm.defaults(), name, false)
                 .map_err(|error| format!("{error}\n{}", error.log))
         }
