@@ -5,7 +5,7 @@ BIN := .venv/bin
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test kernel-test fuzz lint bench format clean
+.PHONY: demo figures papers docs test kernel-test guest-test fuzz lint bench format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -23,6 +23,10 @@ test: .venv/dev
 kernel-test: .venv/dev
 	CWND_EVENTS=1000000 cargo test -p cwnd-kernel -- --nocapture
 	$(BIN)/python tests/kernel/transfers.py
+
+# Every algorithm in Debian's kernels 6.1 and 6.12, as a module and as eBPF, in a guest each. Needs qemu, busybox, apt of Debian 12.
+guest-test: $(BIN)/maturin
+	$(PYTHON) tests/kernel/guest.py
 
 lint: .venv/dev
 	cargo fmt --check
