@@ -268,8 +268,8 @@ class Results:
     ) -> matplotlib.figure.Figure:
         """Draws one figure.
 
-        "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show one
-        run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
+        "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show
+        one run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
         scenarios' bottleneck buffers, with 95 % confidence intervals, and a panel per packet error rate.
         Of a sweep: "lines" of a metric over a swept value, with intervals; a "heatmap" over two; "cdf" of
         the flows' throughput; "throughput-delay" with ellipses.

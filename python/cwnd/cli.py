@@ -590,7 +590,9 @@ def _kernel_doctor(as_json: bool) -> None:
 @_kernel.command("trace", short_help="Follow live connections: cwnd, ssthresh, RTT.")
 @click.option("--port", metavar="N", help="Only connections with this port at either end.")
 @click.option("--cca", metavar="NAME", help="Only those with this algorithm, as the kernel calls it.")
-@click.option("--interval", metavar="TIME", default="10 ms", help="Between two samples.  [10ms; 0s: each ACK]")
+@click.option(
+    "--interval", metavar="TIME", default="10 ms", help="Between two samples.  [10ms; 0s: each ACK]"
+)
 @click.option("--duration", metavar="TIME", help="Ends after so long.  [at Ctrl-C]")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object per sample, one a line.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest there at the end.")

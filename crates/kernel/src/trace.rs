@@ -220,6 +220,7 @@ pub struct Trace {
     reader: Option<JoinHandle<()>>,
     program: OwnedFd,
     dropped: Memory,
+    each_ack: bool,
 }
 
 impl Trace {
@@ -262,7 +263,8 @@ impl Trace {
             }
         });
         let connections = Connections { start_ns, ..Connections::default() };
-        Ok(Trace { connections, arrived, stopped, reader: Some(reader), program, dropped })
+        let each_ack = wanted.interval_us == 0;
+        Ok(Trace { connections, arrived, stopped, reader: Some(reader), program, dropped, each_ack })
     }
 
     /// What came since the last time.
@@ -280,10 +282,11 @@ impl Trace {
         self.connections.known.iter().map(|(connection, _)| connection)
     }
 
-    /// Records that are missing: the ring was full, or an ACK came while one was looked at on the same core.
+    /// Records that are missing: the ring was full or, where each ACK makes one, an ACK came while another was
+    /// looked at on the same core. With an interval the next ACK makes the record instead.
     pub fn dropped(&self) -> u64 {
         let misses = sys::program_info(&self.program).map_or(0, |info| info.misses);
-        self.dropped.read::<u64>(0) + misses
+        self.dropped.read::<u64>(0) + if self.each_ack { misses } else { 0 }
     }
 
     /// Seconds since the start.
