@@ -204,13 +204,13 @@ def _over_time(series: Series, results: Results, scenarios: list[dict[str, Any]]
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
             entries |= {_flows_label(scenario, cca): handle(look[cca], len(ccas) > 1) for cca in ccas}
         axes.set_xlim(0, max(one["duration_ns"] for one in scenarios) / 1e9)
-        axes.set_ylim(bottom=0)
         axes.margins(y=0.08)
         if index // columns == rows - 1 or index + columns >= len(scenarios):
             axes.set_xlabel("time (s)")
             axes.tick_params(labelbottom=True)
         if index % columns == 0:
             axes.set_ylabel(series.label)
+    grid.flat[0].set_ylim(bottom=0)
     for axes in grid.flat[len(scenarios) :]:
         axes.set_visible(False)
     if entries and series.column != "queue_pkts":

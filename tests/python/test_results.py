@@ -147,6 +147,16 @@ def test_a_figure_over_time_names_its_axes_with_units(results: cwnd.Results, kin
     assert axes.get_ylim()[0] == 0
 
 
+def test_panels_over_time_share_an_axis_that_holds_them_all() -> None:
+    small, large = (
+        cwnd.dumbbell("reno", name=str(buffer), **{**SMALL, "buffer": buffer}) for buffer in (5, 80)
+    )
+    results = cwnd.run([small, large])
+    for axes in results.plot("cwnd").axes:
+        low, high = axes.get_ylim()
+        assert low == 0 and high > results.samples["cwnd_pkts"].max()  # type: ignore[operator]
+
+
 def test_throughput_against_buffer_has_a_panel_per_error_rate_and_a_line_per_algorithm(
     sweep: cwnd.Results, tmp_path: Path
 ) -> None:
