@@ -10,6 +10,7 @@ import re
 import runpy
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -618,12 +619,18 @@ def _kernel_trace(
         asked = None if port is None else _number(port)
         trace = kernel.Trace(asked, cca, interval, "trace", keep=out is not None)
     show = _json_lines if as_json else _live_table if sys.stdout.isatty() else _lines
-    # Told to end, it keeps what it has, as at Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with trace, show(trace) as tell, contextlib.suppress(KeyboardInterrupt):
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with trace, show(trace) as tell:
         while (left_s := end_s - trace.elapsed_s) > 0:
-            time.sleep(min(left_s, _TRACE_SHOWN_EVERY_S))
+            if ended.wait(min(left_s, _TRACE_SHOWN_EVERY_S)):
+                break
             tell(trace.read())
+        trace.stop()
+        tell(trace.read())
+    # What follows can be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     results = trace.results if out is not None else None
     if trace.dropped:
         advice = "a longer --interval, or --port, makes fewer"
