@@ -33,8 +33,8 @@
 #define agile_PARAMS(P)                                                                    \
 	P(beta, 900, 1000, 100, 999, "",                                                   \
 	  "multiplicative decrease factor; that of Agile-SD and Elastic-TCP")              \
-	P(lambda_max, 3000, 1000, 1000, 1000000, "",                                       \
-	  "agility factor just after a loss, 1: Reno; Agile-SD")                           \
+	P(lambda_max, 3000, 1000, 1000, 1000000, "auto",                                   \
+	  "agility factor just after a loss, 1: Reno, auto: from beta, agile_sd.h; Agile-SD") \
 	P(lambda_min, 1000, 1000, 0, 1000000, "",                                          \
 	  "agility factor where the last loss was; Agile-SD")                              \
 	P(combine, 2, 1, 0, 2, "switch|max|sum",                                           \

@@ -115,8 +115,9 @@ enum cc_flags {
 
 /*
  * A parameter is P(field, default, one, min, max, choices, doc). It is stored as a u32 in
- * units of 1/one: P(beta, 717, 1024, ...) is 0.7 to a person. A parameter with choices is
- * the index into "first|second|...", and one is 1. doc ends with the source.
+ * units of 1/one: P(beta, 717, 1024, ...) is 0.7 to a person. The choices "first|second|..."
+ * are what a person writes for the stored values 0, 1, ...: all values from min to max, and one is
+ * 1; or those below min, and then the others are numbers. doc ends with the source.
  */
 #define CC_PARAM_FIELD(field, ...) u32 field;
 #define CC_PARAM_DEFAULT(field, value, ...) .field = (value),

@@ -62,9 +62,10 @@
  * simulations of CUBIC used (with beta = 819/1024). What it does otherwise:
  *  - It counts ACKs, and grows by one segment once more than cnt of them have come, where
  *    cnt = cwnd / (W(t) - cwnd), or 100 cwnd on or above the curve. cnt is computed again when
- *    cwnd has changed or 1/32 s has passed.
+ *    cwnd has changed or 31 ms have passed. Times are whole milliseconds.
  *  - t runs delay_min ahead. delay_min is the smallest sample, but samples in the first second
- *    of an epoch do not count.
+ *    of an epoch do not count. A sample ends in a whole millisecond that is over and begins at
+ *    the nearest one.
  *  - Beyond the plateau (t >= K) at most max_increment segments per 100 ms.
  *  - Until the first loss, and from a timeout, which forgets everything, to the next loss:
  *    cnt = 50.
@@ -119,15 +120,15 @@ struct cubic_rfc {
 };
 
 struct cubic_ns2 {
-	u64 start_us;   /* start of the epoch; 0: none */
-	u64 cnt_us;     /* when cnt was computed */
+	u32 start_ms;   /* start of the epoch; 0: none */
+	u32 cnt_ms;     /* when cnt was computed */
 	u32 cnt_cwnd;   /* for which cwnd */
 	u32 cnt;        /* ACKs per segment of growth */
 	u32 wmax;       /* window at the last loss, less after fast convergence; 0: none yet */
 	u32 lossless;   /* no loss since the start or the last timeout */
 	u32 origin;     /* plateau of this epoch */
 	u32 k;          /* K, in 1/1024 s */
-	u32 delay_min;  /* smallest sample, in us; 0: none */
+	u32 delay_ms;   /* smallest sample; 0: none */
 	u32 acks;       /* ACKs towards the next segment of west */
 	u32 west;       /* West */
 	u32 delayed;    /* average of segments per ACK, in 1/16 */
@@ -280,6 +281,82 @@ static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic
 	cc_grow(w, grown >> 32);
 }
 
+/* The place of the highest 1 in n, from 1; 0 for 0. */
+static inline u32 cubic_bits(u64 n)
+{
+	u32 bits = 0, half = 32, i;
+
+	for (i = 0; i < 6; i++) {
+		u32 step = half & (u32)cc_mask_ge(n >> half, 1);
+
+		bits += step;
+		n >>= step;
+		half >>= 1;
+	}
+	return bits + (u32)n;
+}
+
+/* The cube root of n >= 2^31 as Linux has it since 2.6.22, to about 0.2 %. */
+static inline u32 cubic_kernel_root(u64 n)
+{
+	/* 64 times the root of 8 to 63, less 10: where a step of Newton's method serves best. */
+	static const u8 roots[64] = {
+		0,   0,   0,   0,   0,   0,   0,   0,   123, 129, 134, 138, 143, 147, 151, 156,
+		157, 161, 164, 168, 170, 173, 176, 179, 181, 185, 187, 190, 192, 194, 197, 199,
+		200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227, 229,
+		231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
+	};
+	u32 digit = (cubic_bits(n) * 84 >> 8) - 1;
+	u32 root = (u32)((((u64)roots[n >> 3 * digit & 63] + 10) << digit) >> 6);
+
+	root = 2 * root + (u32)(n / ((u64)root * (root - 1)));
+	return (u32)((u64)root * 341 >> 10);
+}
+
+static inline u32 cubic_ms(u64 us)
+{
+	return (u32)(us / 1000);
+}
+
+/* C |t - K|^3 in whole segments, times in 1/1024 s. */
+static inline u32 cubic_kernel_height(u64 distance, u32 c)
+{
+	u64 cube;
+
+	if (distance < 1 << 21) {
+		cube = distance * distance * distance;
+		cube = ((cube >> 20) * c + ((cube & 0xfffff) * c >> 20)) >> 20;
+	} else {
+		cube = ((distance * distance >> 10) * distance >> 20) * c >> 20;
+	}
+	return cube < 0xffffffff ? (u32)cube : 0xffffffff;
+}
+
+/* K = cbrt(below / C), in 1/1024 s. */
+static inline u32 cubic_kernel_k(u32 below, u32 c)
+{
+	u64 factor = (1ULL << 40) / c, limit = ~0ULL / factor;
+
+	return below ? cubic_kernel_root(factor * (below < limit ? below : limit)) : 0;
+}
+
+/* ms in 1/1024 s; 8191 s at most. */
+static inline u64 cubic_kernel_time(u64 ms)
+{
+	return ms < 8191000 ? (ms << 10) / 1000 : 8191 << 10;
+}
+
+/* W(t) in segments. */
+static inline u32 cubic_kernel_target(u32 origin, u32 k, u32 c, u64 t)
+{
+	u32 height = cubic_kernel_height(t < k ? k - t : t - k, c);
+
+	/* Modulo 2^32: where K is a little too long for a small window. */
+	if (t < k)
+		return origin - height;
+	return height < ~origin ? origin + height : ~0U;
+}
+
 static inline void cubic_ns2_reset(struct cubic_ns2 *ca)
 {
 	*ca = (struct cubic_ns2){ .lossless = 1, .delayed = 2 << 4 };
@@ -287,12 +364,16 @@ static inline void cubic_ns2_reset(struct cubic_ns2 *ca)
 
 static inline void cubic_ns2_pkts_acked(struct cubic_ns2 *ca, const struct cc_ack *a)
 {
+	u32 now = cubic_ms(a->now_us);
+	u32 sent = cubic_ms(a->now_us > a->rtt_us ? a->now_us - a->rtt_us + 500 : 0), delay;
+
 	if (a->state == CC_OPEN && a->acked)
 		ca->delayed = ca->delayed - (ca->delayed >> 4) + cc_min(a->acked, 1024);
-	if (ca->start_us && a->now_us - ca->start_us < 1000000)
+	if (ca->start_ms && now - ca->start_ms < 1000)
 		return;
-	if (!ca->delay_min || a->rtt_us < ca->delay_min)
-		ca->delay_min = a->rtt_us;
+	delay = now > sent ? now - sent : 1;
+	if (!ca->delay_ms || delay < ca->delay_ms)
+		ca->delay_ms = delay;
 }
 
 /* West takes up acks; below it cnt is what reaches West. Of the kernel's and ns-2's arithmetic. */
@@ -317,27 +398,28 @@ static inline u64 cubic_kernel_friendly(u32 *acks, u32 *west, u32 beta, u32 cwnd
 
 /* The ACKs that a segment of growth takes. */
 static inline void cubic_ns2_update(struct cubic_ns2 *ca, const struct cubic_params *p, u32 cwnd,
-				    u64 now_us)
+				    u32 now)
 {
-	u64 t, target, cnt, limit;
+	u64 t, cnt, limit;
+	u32 target;
 
 	ca->acks++;
-	if (ca->cnt_cwnd == cwnd && now_us - ca->cnt_us <= 31250)
+	if (ca->cnt_cwnd == cwnd && now - ca->cnt_ms <= 31)
 		return;
 	ca->cnt_cwnd = cwnd;
-	ca->cnt_us = now_us;
-	if (!ca->start_us) {
-		ca->start_us = now_us;
+	ca->cnt_ms = now;
+	if (!ca->start_ms) {
+		ca->start_ms = now;
 		ca->acks = 1;
 		ca->west = cwnd;
 		ca->origin = cc_max(ca->wmax, cwnd);
-		ca->k = cubic_k(ca->origin - cwnd, p->c);
+		ca->k = cubic_kernel_k(ca->origin - cwnd, p->c);
 	}
-	t = cubic_time(now_us + ca->delay_min - ca->start_us);
-	target = cubic_window(ca->origin, ca->k, p->c, t) >> 10;
+	t = cubic_kernel_time((u64)(now - ca->start_ms) + ca->delay_ms);
+	target = cubic_kernel_target(ca->origin, ca->k, p->c, t);
 	cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * (u64)cwnd;
-	if (p->max_increment && ca->delay_min && t >= ca->k) {
-		limit = (u64)cwnd * 100000 / ((u64)p->max_increment * ca->delay_min);
+	if (p->max_increment && ca->delay_ms && t >= ca->k) {
+		limit = (u64)cwnd * 100 / ((u64)p->max_increment * ca->delay_ms);
 		cnt = cnt < limit ? limit : cnt;
 	}
 	if (ca->lossless)
@@ -358,7 +440,7 @@ static inline void cubic_ns2_cong_avoid(struct cubic_ns2 *ca, const struct cubic
 		cc_grow(w, 1);
 		return;
 	}
-	cubic_ns2_update(ca, p, w->cwnd, a->now_us);
+	cubic_ns2_update(ca, p, w->cwnd, cubic_ms(a->now_us));
 	if (w->cwnd_cnt >= ca->cnt) {
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
@@ -367,67 +449,13 @@ static inline void cubic_ns2_cong_avoid(struct cubic_ns2 *ca, const struct cubic
 	}
 }
 
-/* The place of the highest 1 in n, from 1; 0 for 0. */
-static inline u32 cubic_bits(u64 n)
-{
-	u32 bits = 0, half = 32, i;
-
-	for (i = 0; i < 6; i++) {
-		u32 step = half & (u32)cc_mask_ge(n >> half, 1);
-
-		bits += step;
-		n >>= step;
-		half >>= 1;
-	}
-	return bits + (u32)n;
-}
-
-/* The cube root of n >= 2^31 as Linux has it, to about 0.2 %. */
-static inline u32 cubic_linux_root(u64 n)
-{
-	/* 64 times the root of 8 to 63, less 10: where a step of Newton's method serves best. */
-	static const u8 roots[64] = {
-		0,   0,   0,   0,   0,   0,   0,   0,   123, 129, 134, 138, 143, 147, 151, 156,
-		157, 161, 164, 168, 170, 173, 176, 179, 181, 185, 187, 190, 192, 194, 197, 199,
-		200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227, 229,
-		231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
-	};
-	u32 digit = (cubic_bits(n) * 84 >> 8) - 1;
-	u32 root = (u32)((((u64)roots[n >> 3 * digit & 63] + 10) << digit) >> 6);
-
-	root = 2 * root + (u32)(n / ((u64)root * (root - 1)));
-	return (u32)((u64)root * 341 >> 10);
-}
-
-static inline u32 cubic_ms(u64 us)
-{
-	return (u32)(us / 1000);
-}
-
-/* C |t - K|^3 in whole segments, times in 1/1024 s. */
-static inline u32 cubic_linux_height(u64 distance, u32 c)
-{
-	u64 cube;
-
-	if (distance < 1 << 21) {
-		cube = distance * distance * distance;
-		cube = ((cube >> 20) * c + ((cube & 0xfffff) * c >> 20)) >> 20;
-	} else {
-		cube = ((distance * distance >> 10) * distance >> 20) * c >> 20;
-	}
-	return cube < 0xffffffff ? (u32)cube : 0xffffffff;
-}
-
 static inline void cubic_linux_start(struct cubic_linux *ca, u32 c, u32 cwnd, u32 acked, u32 now)
 {
-	u64 factor = (1ULL << 40) / c, limit = ~0ULL / factor, below;
-
 	ca->start_ms = now;
 	ca->acks = acked;
 	ca->west = cwnd;
 	ca->origin = cc_max(ca->wmax, cwnd);
-	below = ca->origin - cwnd;
-	ca->k = below ? cubic_linux_root(factor * (below < limit ? below : limit)) : 0;
+	ca->k = cubic_kernel_k(ca->origin - cwnd, c);
 }
 
 /* The segments acknowledged that a segment of growth takes. */
@@ -440,20 +468,14 @@ static inline void cubic_linux_update(struct cubic_linux *ca, const struct cubic
 	if (ca->cnt_cwnd == cwnd && now - ca->cnt_ms <= 31)
 		return;
 	if (!ca->start_ms || now != ca->cnt_ms) {
-		u32 height, target;
+		u32 target;
 
 		ca->cnt_cwnd = cwnd;
 		ca->cnt_ms = now;
 		if (!ca->start_ms)
 			cubic_linux_start(ca, p->c, cwnd, acked, now);
-		t = (u64)(now - ca->start_ms) + ((u64)ca->delay_min_us + 999) / 1000;
-		t = t < 8191000 ? (t << 10) / 1000 : 8191 << 10;
-		height = cubic_linux_height(t < ca->k ? ca->k - t : t - ca->k, p->c);
-		/* Modulo 2^32 below: where K is a little too long for a small window. */
-		if (t < ca->k)
-			target = ca->origin - height;
-		else
-			target = height < ~ca->origin ? ca->origin + height : ~0U;
+		t = cubic_kernel_time((u64)(now - ca->start_ms) + ((u64)ca->delay_min_us + 999) / 1000);
+		target = cubic_kernel_target(ca->origin, ca->k, p->c, t);
 		cnt = target > cwnd ? cwnd / (target - cwnd) : 100 * (u64)cwnd;
 		if (!ca->wmax && cnt > 20)
 			cnt = 20;
@@ -675,7 +697,7 @@ static inline u32 cubic_ssthresh(struct cubic *ca, const struct cubic_params *p,
 {
 	(void)a;
 	if (p->arithmetic == CUBIC_NS2) {
-		ca->ns2.start_us = 0;
+		ca->ns2.start_ms = 0;
 		ca->ns2.lossless = 0;
 		ca->ns2.wmax = cubic_reduced(p, w->cwnd, ca->ns2.wmax);
 	} else if (p->arithmetic == CUBIC_LINUX) {

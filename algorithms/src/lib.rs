@@ -171,7 +171,7 @@ pub struct Algorithm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
     pub name: &'static str,
-    /// The names of the values, for a parameter that is a choice; empty for a number.
+    /// The names of the stored values from 0 on: all of a choice's, those that are not numbers of a number.
     pub choices: Vec<&'static str>,
     pub doc: &'static str,
     pub default: u32,
@@ -286,8 +286,11 @@ impl Param {
     fn parse(&self, value: &str) -> Result<u32, Error> {
         let refuse =
             || Error::BadValue { param: self.name, found: value.to_owned(), accepted: self.accepted() };
-        if !self.choices.is_empty() {
-            return self.choices.iter().position(|c| *c == value).map(|i| i as u32).ok_or_else(refuse);
+        if let Some(index) = self.choices.iter().position(|c| *c == value) {
+            return Ok(index as u32);
+        }
+        if !self.is_number() {
+            return Err(refuse());
         }
         let number: f64 = value.parse().map_err(|_| refuse())?;
         let stored = (number * f64::from(self.one)).round();
@@ -296,6 +299,11 @@ impl Param {
         } else {
             Err(refuse())
         }
+    }
+
+    /// Whether the values from `min` to `max` are numbers; a choice has a name for each.
+    pub fn is_number(&self) -> bool {
+        self.min as usize >= self.choices.len()
     }
 
     /// What it is, and where its default comes from.
@@ -318,11 +326,12 @@ impl Param {
 
     /// What values are accepted, in words.
     pub fn accepted(&self) -> String {
-        if self.choices.is_empty() {
-            format!("{} to {}", self.show(self.min), self.show(self.max))
-        } else {
-            self.choices.join(", ")
+        let names = self.choices.join(", ");
+        if !self.is_number() {
+            return names;
         }
+        let numbers = format!("{} to {}", self.show(self.min), self.show(self.max));
+        if names.is_empty() { numbers } else { format!("{numbers}, or {names}") }
     }
 }
 

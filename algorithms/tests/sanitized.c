@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Feeds every algorithm, with every parameter at its default, smallest and largest value, the
- * most extreme streams the contract allows. Built with -fsanitize=undefined by sanitized.rs.
+ * Feeds every algorithm, with every parameter at its default, first named, smallest and largest value,
+ * the most extreme streams the contract allows. Built with -fsanitize=undefined by sanitized.rs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -118,7 +118,8 @@ int main(void)
 			for (j = 0; j < alg->param_count; j++) {
 				const struct cc_param_info *info = &alg->params[j];
 
-				params[j] = PICK(info->value, info->min, info->max);
+				/* What choices name begins with 0. */
+				params[j] = PICK(info->value, info->min, info->max, *info->choices ? 0 : info->min);
 			}
 			if (stream(alg, params))
 				return 1;

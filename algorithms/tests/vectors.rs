@@ -30,8 +30,9 @@ fn the_vectors_cover_every_choice_of_every_parameter() {
             values.push(param.show(param.default));
             values.sort();
             values.dedup();
-            let wanted = param.choices.len().max(2);
-            assert!(values.len() >= wanted, "{} {}: only {values:?}", algorithm.name, param.name);
+            let wanted = param.choices.len() + if param.is_number() { 2 } else { 0 };
+            let named = param.choices.iter().all(|name| values.iter().any(|value| value == name));
+            assert!(named && values.len() >= wanted, "{} {}: only {values:?}", algorithm.name, param.name);
         }
     }
 }

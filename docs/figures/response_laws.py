@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import cwnd
-from cwnd import _plots
+from cwnd import _plots, models
 from cwnd._looks import STYLE, looks, new_figure
+from cwnd.models import Array
 
 RTT_S = 0.1
 SEEDS = 2
@@ -33,40 +34,26 @@ class Law(NamedTuple):
     params: dict[str, float | str]
 
 
-def highspeed(p: float) -> float:
-    return math.sqrt(1.5 / p) if p > 1e-3 else 0.12 / p**0.835
-
-
-def cubic(p: float) -> float:
-    c, beta = 0.4, 0.7
-    curve = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (RTT_S / p) ** 0.75
-    return max(curve, math.sqrt(1.5 / p))
-
-
-def htcp(p: float) -> float:
-    """An epoch gains a fifth of the largest window: W/5 is the sum of 2 (1 - 0.8) alpha over its RTTs."""
-    step, rtts, gained, area = 0.01, 0.0, 0.0, 0.0
-    while 4 * gained * rtts + area < 1 / p:
-        rtts += step
-        late = max(rtts * RTT_S - 1, 0.0)
-        gained += 0.4 * step * (1 + 10 * late + late * late / 4)
-        area += step * gained
-    return 4 * gained + area / rtts
-
-
-def agile_sd(p: float) -> float:
-    beta, most = 0.9, 3.0
-    return math.sqrt(most / (1 + math.log(most)) * (1 + beta) / (2 * (1 - beta) * p))
+def one(law: Callable[[float], Array]) -> Callable[[float], float]:
+    return lambda p: float(law(p))
 
 
 LAWS = {
-    "reno": Law("√(1.5/p)", lambda p: math.sqrt(1.5 / p), {}),
-    "highspeed": Law("0.12/p^0.835", highspeed, {"arithmetic": "rfc"}),
-    "scalable": Law("0.08/p", lambda p: 0.08 / p, {"arithmetic": "paper"}),
-    "htcp": Law("integral of α(Δ), β 0.8", htcp, {"arithmetic": "paper"}),
-    "cubic": Law("RFC 9438, 5.1", cubic, {"arithmetic": "rfc", "hystart": "off"}),
-    "agile-sd": Law("√(a(1+β)/(2(1−β)p))", agile_sd, {}),
-    "elastic": Law("(1/((1−β)p))^(2/3)", lambda p: (1 / (0.1 * p)) ** (2 / 3), {}),
+    "reno": Law("√(1.5/p)", one(models.mathis), {}),
+    "highspeed": Law("0.12/p^0.835", one(models.highspeed_response), {"arithmetic": "rfc"}),
+    "scalable": Law("0.08/p", one(models.scalable_response), {"arithmetic": "paper"}),
+    "htcp": Law(
+        "integral of α(Δ), β 0.8",
+        one(lambda p: models.response(models.htcp(), p, RTT_S)),
+        {"arithmetic": "paper"},
+    ),
+    "cubic": Law(
+        "RFC 9438, 5.1",
+        one(lambda p: models.cubic_response(p, RTT_S)),
+        {"arithmetic": "rfc", "hystart": "off"},
+    ),
+    "agile-sd": Law("√(a(1+β)/(2(1−β)p))", one(models.agile_sd_response), {}),
+    "elastic": Law("(1/((1−β)p))^(2/3)", one(models.elastic_response), {}),
 }
 
 

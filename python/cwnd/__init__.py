@@ -6,6 +6,9 @@
 >>> results.plot("cwnd", "cwnd.png")
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from cwnd import kernel
 from cwnd._custom import CongestionControl
 from cwnd._cwnd import Error, __version__
@@ -14,6 +17,7 @@ from cwnd._results import Results
 from cwnd._run import run
 from cwnd._scenario import Scenario, algorithms, dumbbell, presets
 from cwnd._sweep import Progress, sweep
+from cwnd._tune import Tuning, tune
 from cwnd._verdicts import Reproduction
 
 __all__ = [
@@ -23,12 +27,22 @@ __all__ = [
     "Reproduction",
     "Results",
     "Scenario",
+    "Tuning",
     "__version__",
     "algorithms",
     "dumbbell",
     "kernel",
+    "models",
     "presets",
     "reproduce",
     "run",
     "sweep",
+    "tune",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    # Not before it is used: it imports NumPy.
+    if name == "models":
+        return _import_module("cwnd.models")
+    raise AttributeError(f"module 'cwnd' has no attribute {name!r}")

@@ -75,6 +75,7 @@ class Scenario:
     def replace(
         self, *, name: str | None = None, seed: int | None = None, repeat: int | None = None
     ) -> Scenario: ...
+    def with_params(self, cca: str, params: list[tuple[str, str]]) -> tuple[Scenario, int]: ...
 
 @final
 class KernelTrace:

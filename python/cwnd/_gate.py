@@ -114,7 +114,7 @@ def gate(
         raise error("metric", f"{one_line(repr(metric))} is not one; there are {', '.join(_METRICS)}")
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin <= 1:
         raise error("margin", f"{one_line(repr(margin))} is not a fraction from 0 to 1")
-    pairs = _pairs(_per_seed(baseline, metric), _per_seed(candidate, metric))
+    pairs = _pairs(per_seed(baseline, metric), per_seed(candidate, metric))
     judgements = judge(list(pairs.values()), margin, _METRICS[metric].higher_is_better)
     lines = _lines(list(pairs), judgements, metric, margin)
     return [
@@ -256,10 +256,10 @@ def _holm(p_values: Sequence[float]) -> list[bool]:
     return fallen
 
 
-def _per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
+def per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
     """The metric by point and seed."""
     table, columns, of_run, _, _ = _METRICS[metric]
-    point = _point_names(results)
+    point = point_names(results)
     rows: dict[str, dict[int, list[tuple[float, ...]]]] = {}
     for scenario, seed, *row in getattr(results, table).select("scenario", "seed", *columns).iter_rows():
         rows.setdefault(scenario, {}).setdefault(seed, []).append(tuple(row))
@@ -269,7 +269,7 @@ def _per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
     }
 
 
-def _point_names(results: Results) -> dict[str, str]:
+def point_names(results: Results) -> dict[str, str]:
     """What each scenario is called: by its swept values, which do not depend on the file's name."""
     names = [scenario["name"] for scenario in results.scenarios]
     swept = [", ".join(f"{key} = {value}" for key, value in values.items()) for values in results.values]

@@ -39,21 +39,21 @@ def run(
     read = [one if isinstance(one, Scenario) else Scenario.from_toml(one) for one in given]
     asked = [
         scenario._replace(name=name, seed=seed, repeat=repeat)
-        for scenario, name in zip(read, _names(read), strict=True)
+        for scenario, name in zip(read, unique([one.name for one in read]), strict=True)
     ]
     return Results._of(_cwnd.run([scenario._inner for scenario in asked], jobs, progress))
 
 
-def _names(scenarios: list[Scenario]) -> list[str]:
-    """The scenarios' names, those that occurred before with the first free number behind them."""
-    given = {scenario.name for scenario in scenarios}
+def unique(asked: list[str]) -> list[str]:
+    """The names, those that occurred before with the first free number behind them."""
+    given = set(asked)
     taken: set[str] = set()
     names: list[str] = []
-    for scenario in scenarios:
-        name, number = scenario.name, 1
+    for first in asked:
+        name, number = first, 1
         while name in taken or (number > 1 and name in given):
             number += 1
-            name = f"{scenario.name}-{number}"
+            name = f"{first}-{number}"
         taken.add(name)
         names.append(name)
     return names

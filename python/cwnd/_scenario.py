@@ -25,11 +25,15 @@ _BYTES_MAX = 16 << 20
 
 
 class Param(TypedDict):
-    """A parameter of an algorithm. `accepted` is in words, `source` where the default comes from."""
+    """A parameter of an algorithm. `accepted` is in words, `source` where the default comes from.
+
+    `numbers` are the smallest and the largest accepted and the step between neighbours; None for a choice.
+    """
 
     name: str
     default: float | str
     accepted: str
+    numbers: list[float] | None
     meaning: str
     source: str
 

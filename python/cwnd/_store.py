@@ -137,7 +137,7 @@ class Store:
         name = hashlib.sha256("".join(self._pending).encode()).hexdigest()[:20]
         with self._one_line():
             self._shards.mkdir(parents=True, exist_ok=True)
-            _write(self._shards / f"{name}.parquet", _parquet(rows, compression_level=1))
+            write_file(self._shards / f"{name}.parquet", _parquet(rows, compression_level=1))
         self._pending.clear()
 
     def summaries(self, jobs: Sequence[Job]) -> dict[int, dict[str, Any]]:
@@ -184,7 +184,7 @@ class Store:
                     seeds[job.point].append(job.seed)
             for name, table in tables.items():
                 parts[name].append(building / f"{name}.{number}.parquet")
-                _write(parts[name][-1], _parquet(table, compression_level=1, statistics=False))
+                write_file(parts[name][-1], _parquet(table, compression_level=1, statistics=False))
         engine = {"wall_s": None, "packets": None, "packets_per_s": None, "version": _cwnd.__version__}
         results = [
             {
@@ -198,9 +198,9 @@ class Store:
         ]
         for name, files in parts.items():
             _join(files, building / f"{name}.parquet")
-        _write(building / "summary.parquet", _parquet(_summary_table(results)))
+        write_file(building / "summary.parquet", _parquet(_summary_table(results)))
         text = json.dumps({**manifest, "results": results}, indent=1, allow_nan=False) + "\n"
-        _write(building / "manifest.json", text.encode())
+        write_file(building / "manifest.json", text.encode())
 
     def is_complete(self, jobs: Sequence[Job]) -> bool:
         """Whether the tables hold these jobs and nothing is left to merge."""
@@ -255,7 +255,7 @@ class Store:
         }
         with self._one_line():
             self._shards.mkdir(exist_ok=True)
-            _write(self._shards / "sweep.json", json.dumps(told).encode())
+            write_file(self._shards / "sweep.json", json.dumps(told).encode())
 
     def _check(self, earlier: list[dict[str, Any]], seeds: Sequence[range], *, same_version: bool) -> None:
         """Raises an `Error` if not all of an earlier sweep here is part of this one."""
@@ -437,7 +437,7 @@ def _parquet(table: pl.DataFrame, **how: Any) -> bytes:
     return data.getvalue()
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Makes a file that is there, complete, or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -162,7 +162,7 @@ def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None
     except UnicodeEncodeError:
         raise error(source, "text that is not Unicode; scenarios are TOML in UTF-8") from None
     points = [
-        _point(json.loads(values), inner.replace(seed=seed, repeat=asked), custom=bool(classes))
+        as_point(json.loads(values), inner.replace(seed=seed, repeat=asked), custom=bool(classes))
         for values, inner in swept
     ]
     return Plan(points, [range(point.seed, point.seed + point.repeat) for _, point, _ in points], classes)
@@ -396,7 +396,7 @@ def _of_a_run(reason: BaseException) -> bool:
     return isinstance(reason, Exception) or type(reason).__name__ == "PanicException"
 
 
-def _point(values: dict[str, Any], inner: _cwnd.Scenario, *, custom: bool) -> Point:
+def as_point(values: dict[str, Any], inner: _cwnd.Scenario, *, custom: bool) -> Point:
     told = json.loads(inner.json())
     told["samples"] = "off"
     # A class of one's own is not in the JSON; `run_jobs` keeps no samples anyway.

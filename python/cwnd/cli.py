@@ -24,6 +24,7 @@ from cwnd import (
     Reproduction,
     Results,
     Scenario,
+    Tuning,
     __version__,
     _papers,
     _sweep,
@@ -34,6 +35,7 @@ from cwnd import (
     presets,
     reproduce,
     run,
+    tune,
 )
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import digits, estimate, exponent, is_trace, rate, shared_facts
@@ -82,7 +84,8 @@ _NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not say a scenario.
 _OTHER_FLAGS = {
-    *("cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
+    *("cca", "rtt", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
+    *("objective", "trials", "held_out_seeds"),
     *("port", "interval"),
 }
 
@@ -153,6 +156,80 @@ def _run(files: tuple[str, ...], world: str, as_json: bool, out: str | None, job
         _print_results(results)
         if out is not None:
             click.echo(f"Written to {one_line(out)}")
+
+
+@cli.command("model", short_help="What a model says of a path, beside a simulation of it.")
+@click.option("--cca", required=True, metavar="NAME", help="Algorithm; a wrong one lists those with a model.")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
+@click.option("--rate", default="1Gbps", metavar="RATE", help="Of the bottleneck, such as 100Mbps.  [1Gbps]")
+@click.option(
+    "--rtt", default="200ms", metavar="TIME", help="Both ways, without queues, such as 20ms.  [200ms]"
+)
+@click.option("--buffer", default="1BDP", metavar="SIZE", help="Of the bottleneck: packets or 2BDP.  [1BDP]")
+@click.option("--per", metavar="P", help="Packet error rate of the bottleneck, such as 1e-5.  [0]")
+@click.option("--packet", metavar="BYTES", help="Payload of a packet.  [1448]")
+@click.option("--duration", metavar="TIME", help="Simulated time.  [60 epochs, at most 4 million packets]")
+@click.option("--seed", metavar="N", help="Of the first repetition; the others count up.  [1]")
+@click.option("--repeat", metavar="N", help="Repetitions, for the interval.  [5; without --per 1]")
+@click.option("--out", metavar="FILE", help="Draw it there: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
+def _model_command(
+    cca: str, params: tuple[str, ...], out: str | None, as_json: bool, **flags: str | None
+) -> None:
+    """Tell the throughput of one flow by a Markov chain of its window, and by simulation.
+
+    \b
+    cwnd model --cca agile-sd --rate 100Mbps --rtt 20ms --buffer 50 --per 1e-5 --out model.svg
+    """
+    from cwnd import _model
+
+    said: dict[str, Any] = {
+        name: _number(value) if name in _NUMBERS else value
+        for name, value in flags.items()
+        if value is not None
+    }
+    with _flag_errors(), _progress_bar() as progress:
+        compared = _model.compare(cca, params=_params([cca], params)[cca], progress=progress, **said)
+    if out is not None:
+        write_figure(_model.draw(compared), Path(out))
+    told = compared.told()
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    _print_model(told)
+    if out is not None:
+        click.echo(f"Written to {one_line(out)}")
+
+
+def _print_model(told: dict[str, Any]) -> None:
+    path, model, simulation = told["path"], told["model"], told["simulation"]
+    table = _table("", ">model", ">simulation")
+    metrics = {
+        "throughput_mbps": "throughput Mbit/s",
+        "mean_cwnd_pkts": "mean cwnd packets",
+        "mean_rtt_ms": "mean RTT ms",
+    }
+    for metric, heading in metrics.items():
+        simulated = simulation[metric] if simulation[metric]["n"] else None
+        table.add_row(heading, digits(model[metric]), estimate(simulated, 1))
+    console = _console()
+    click.echo(
+        f"{told['cca']}: {rate(path['rate_bps'])}, RTT {digits(path['rtt_ms'])} ms, "
+        f"buffer {path['buffer_pkts']} packets, PER {exponent(path['per'])}\n"
+    )
+    console.print(table, markup=False)
+    alone = model["random_loss_only_mbps"]
+    lines = [
+        f"model: {model['kind']} of windows and last losses; {digits(model['epoch_s'])} s and "
+        f"{digits(model['packets_per_loss'])} packets from loss to loss, most of them {model['limited_by']}",
+        f"without random loss {digits(model['congestion_only_mbps'])} Mbit/s (deterministic epoch)"
+        + f", without congestion {digits(alone)} Mbit/s (response function)" * (alone is not None),
+        f"simulation: {digits(simulation['from_s'])} to {digits(simulation['to_s'])} s, "
+        f"{simulation['epochs']:.2g} epochs" + "; give --duration for more" * (simulation["epochs"] < 10),
+        *(f"the model does not hold: {limit}" for limit in model["limits"]),
+    ]
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
 
 
 @cli.command("show", short_help="The scenario as understood: RTT, BDP, buffers in BDPs.")
@@ -251,6 +328,112 @@ def _sweep_line(outcome: _sweep.Outcome, out: str) -> str:
     if not outcome.finished:
         return f"{', '.join(told)}; {one_line(out)} waits for the other shards"
     return f"{', '.join(told)}; see 'cwnd results {one_line(out)}'"
+
+
+@cli.command("tune", short_help="Look for an algorithm's best parameters; judge them on held-out seeds.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--cca", required=True, metavar="NAME", help="Whose flows are tuned.")
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    required=True,
+    metavar="NAME=LOW:HIGH",
+    help="What is tuned, and where.",
+)
+@click.option(
+    "--objective",
+    metavar="WHAT",
+    default="throughput",
+    help="throughput, loss, fairness, or weights: throughput=1,loss=-10,fairness=0.5.  [throughput]",
+)
+@click.option("--trials", metavar="N", default="50", help="Candidates besides the default.  [50]")
+@click.option("--repeat", metavar="N", default="5", help="Seeds of each scenario to tune on.  [5]")
+@click.option("--held-out", multiple=True, metavar="FILE", help="Scenario for a second judgement.")
+@click.option("--held-out-seeds", metavar="N", default="30", help="Seeds to judge on.  [30]")
+@click.option(
+    "--out", required=True, metavar="DIR", help="Keeps the runs; the same command goes on with them."
+)
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def _tune_command(
+    files: tuple[str, ...],
+    cca: str,
+    params: tuple[str, ...],
+    objective: str,
+    trials: str,
+    repeat: str,
+    held_out: tuple[str, ...],
+    held_out_seeds: str,
+    out: str,
+    jobs: str,
+    as_json: bool,
+) -> None:
+    """Tune parameters of the flows of an algorithm over scenario FILEs, and compare with the default.
+
+    \b
+    cwnd tune scenarios/agile-sd-tuning.toml --cca agile-sd --param lambda_max=1:20 --out tuned
+    cwnd gate tuned/held-out-seeds/default tuned/held-out-seeds/tuned
+    """
+    try:
+        with _flag_errors(), _sweep_bar("tuning") as show:
+            tuning = tune(
+                list(files),
+                cca=cca,
+                params=dict(map(_range, params)),
+                objective=objective,
+                trials=_number(trials),
+                repeat=_number(repeat),
+                held_out=list(held_out),
+                held_out_seeds=_number(held_out_seeds),
+                out=out,
+                jobs=_number(jobs),
+                progress=show,
+            )
+    except KeyboardInterrupt:
+        kept = f"what was run is kept in {one_line(out)}; the same command goes on with it"
+        print(f"cwnd: interrupted; {kept}", file=sys.stderr)
+        raise click.exceptions.Exit(130) from None
+    if as_json:
+        click.echo(tuning.to_json())
+    else:
+        _print_tuning(tuning)
+
+
+def _range(text: str) -> tuple[str, tuple[Any, Any]]:
+    """NAME=LOW:HIGH."""
+    name, equals, ends = text.partition("=")
+    low, colon, high = ends.partition(":")
+    if not (name and equals and colon):
+        raise error("--param", f"'{one_line(text)}' is not NAME=LOW:HIGH")
+    return name, (_number(low), _number(high))
+
+
+def _print_tuning(tuning: Tuning) -> None:
+    console = _console()
+    weights = ", ".join(f"{weight:g} {name}" for name, weight in tuning.objective.items())
+    default = tuning.default or {}
+    told = [
+        f"{name} = {value:g} (default {default.get(name, 'not one')})"
+        for name, value in tuning.params.items()
+    ]
+    candidates = f"{len(tuning.trials) - 1:,} candidates, objective {weights}"
+    console.print(f"{tuning.cca}: {', '.join(told)}; {candidates}", highlight=False, markup=False)
+    for one in tuning.judgements:
+        of = f"{len(one.scenarios)} scenario{'s' * (len(one.scenarios) != 1)}, {one.seeds} seeds"
+        table = _table(one.on, ">default", ">tuned", ">difference", ">95 % interval", title=of)
+        for name, measure in one.measures.items():
+            ends = f"{_signed(measure.ci95_low)} to {_signed(measure.ci95_high)}"
+            table.add_row(
+                name, digits(measure.default), digits(measure.tuned), _signed(measure.difference), ends
+            )
+        console.print(table, markup=False)
+    for one in tuning.judgements:
+        click.echo(f"on {one.on}: {one.verdict}")
+
+
+def _signed(number: float) -> str:
+    return f"{'+' * (number > 0)}{exponent(float(f'{number:.3g}'))}"
 
 
 @cli.command("results", short_help="Summarise a result, export its tables, redraw its figures.")

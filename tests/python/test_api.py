@@ -311,7 +311,8 @@ def test_importing_cwnd_imports_no_heavy_library() -> None:
 
 def test_what_is_public_is_listed() -> None:
     assert set(cwnd.__all__) == {name for name in vars(cwnd) if not name.startswith("_")} - {"cli"} | {
-        "__version__"
+        "__version__",
+        "models",
     }
 
 

@@ -79,6 +79,13 @@ def test_a_context_manager_loads_and_takes_out(clean: None) -> None:
 
 
 @needs_kernel
+def test_a_number_with_a_name_is_loaded_and_told_by_it(clean: None) -> None:
+    with cwnd.kernel.load("agile-sd", "cwndtest", params={"lambda_max": "auto"}):
+        (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
+        assert (told["params"]["lambda_max"], told["params"]["lambda_min"]) == ("auto", "1")
+
+
+@needs_kernel
 def test_the_command_loads_tells_and_unloads(cwnd_command: Command, clean: None) -> None:
     done = cwnd_command("kernel", "load", "reno", "--as", "cwndtest")
     assert (done.returncode, done.stderr) == (0, "") and "cwndtest is loaded" in done.stdout

@@ -8,7 +8,8 @@ pub struct Stream {
     cwnd: u32,
     ssthresh: u32,
     delivered: u64,
-    /// Where each parameter lies between its smallest and largest value; `None`: the default.
+    /// Where each parameter lies between its smallest and largest value, or among the names of a number, which
+    /// are a quarter; `None`: the default.
     params: Vec<Option<f64>>,
     happenings: Vec<Happening>,
 }
@@ -124,7 +125,11 @@ impl Stream {
         assert!(algorithm.params.len() <= self.params.len(), "{} has more parameters", algorithm.name);
         for (p, place) in algorithm.params.iter().zip(&self.params) {
             let Some(place) = place else { continue };
-            let stored = p.min + (f64::from(p.max - p.min) * place).round() as u32;
+            let names = if p.is_number() { p.choices.len() as u32 } else { 0 };
+            let stored = match place {
+                0.0..0.25 if names > 0 => (4.0 * place * f64::from(names)) as u32,
+                _ => p.min + (f64::from(p.max - p.min) * place).round() as u32,
+            };
             algorithm.set(&mut params, p.name, &p.show(stored)).expect("it is between the bounds");
         }
         params

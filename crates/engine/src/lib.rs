@@ -4,6 +4,7 @@
 
 mod application;
 mod bits;
+mod clock;
 mod key;
 mod link;
 mod plain;
@@ -21,8 +22,9 @@ mod summary;
 pub use key::{JobKeys, job_key};
 pub use summary::summarize;
 
+use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::{Cca, Scenario};
+use cwnd_scenario::{Cca, Clock, Scenario};
 use results::Run;
 use scheduler::Key;
 use simulation::Simulation;
@@ -55,24 +57,26 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
     if customs.iter().all(Option::is_none) {
         let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
         // So, mostly, do the keys of its events.
-        return if scenario.duration_ns < <u64 as Key>::LATER && simulation::sources(scenario) <= u64::SOURCES
-        {
-            Simulation::<_, u64>::new(scenario, seed, ccs).run(control)
-        } else {
-            Simulation::<_, u128>::new(scenario, seed, ccs).run(control)
+        let narrow = scenario.duration_ns < <u64 as Key>::LATER && simulation::sources(scenario) <= u64::SOURCES;
+        return match scenario.clock {
+            Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control),
+            Clock::Nanoseconds if narrow => {
+                Simulation::<_, Nanoseconds<u64>>::new(scenario, seed, ccs).run(control)
+            }
+            Clock::Nanoseconds => Simulation::<_, Nanoseconds<u128>>::new(scenario, seed, ccs).run(control),
         };
     }
     let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
         custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
     });
-    Simulation::<_, u128>::new(scenario, seed, ccs.collect()).run(control)
+    let ccs = ccs.collect();
+    match scenario.clock {
+        Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control),
+        Clock::Nanoseconds => Simulation::<_, Nanoseconds<u128>>::new(scenario, seed, ccs).run(control),
+    }
 }
 
 fn registered(cca: &Cca) -> cwnd_algorithms::Instance {
-    let algorithm = cwnd_algorithms::find(&cca.law).expect("a scenario names known algorithms");
-    let mut params = algorithm.defaults();
-    for (name, value) in &cca.params {
-        algorithm.set(&mut params, name, value).expect("a scenario has accepted parameters");
-    }
+    let (algorithm, params) = cca.understood().expect("a scenario has known algorithms and parameters");
     algorithm.build(&params)
 }

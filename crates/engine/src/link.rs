@@ -167,10 +167,37 @@ impl Link {
             Some(run) if run.tx_ns == tx_ns => run.pkts += 1,
             _ => self.mixed.push_back(Run { departure: self.free_at + tx_ns, tx_ns, pkts: 1 }),
         }
+        self.send_listed(now, tx_ns)
+    }
+
+    /// A packet that arrived at `now` and stands in `mixed` is sent when all before it are.
+    fn send_listed(&mut self, now: u64, tx_ns: u64) -> Option<u64> {
         self.mixed_pkts += 1;
         let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
         self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
         self.send(now, tx_ns)
+    }
+
+    /// A packet arrives at `now`, and another clock than this one tells that the link begins to send it at `start`, at
+    /// once if it is `idle`; None: lost on the wire.
+    pub fn accept_at(&mut self, now: u64, start: u64, tx_ns: u64, idle: bool) -> Option<u64> {
+        if idle {
+            self.busy_since = now;
+        }
+        self.free_at = start;
+        self.let_go_before(now);
+        self.mixed.push_back(Run { departure: start + tx_ns, tx_ns, pkts: 1 });
+        self.send_listed(now, tx_ns)
+    }
+
+    /// A packet arrives, and another clock than this one tells that the queue is full.
+    pub fn refuse(&mut self) {
+        self.dropped += 1;
+    }
+
+    /// Packets that it holds at most.
+    pub fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// Forgets those of `mixed` that leave before `time`.

@@ -53,6 +53,8 @@ pub struct Receiver {
     /// Arrived beyond it.
     early: BitRing,
     early_count: u64,
+    /// Stretches that they are in.
+    early_blocks: u64,
     ack_every: u32,
     /// Every segment before this one is acknowledged.
     quick_until: u64,
@@ -79,6 +81,7 @@ impl Receiver {
             next: 0,
             early: BitRing::new(),
             early_count: 0,
+            early_blocks: 0,
             ack_every,
             quick_until,
             ack_delay_ns,
@@ -95,6 +98,11 @@ impl Receiver {
 
     pub fn arrived(&self) -> u64 {
         self.arrived
+    }
+
+    /// Stretches of segments beyond those in order.
+    pub fn early_blocks(&self) -> u64 {
+        self.early_blocks
     }
 
     /// When the delayed ACK must go out.
@@ -157,10 +165,12 @@ impl Receiver {
         let waiting = self.waiting.take();
         let mut sacked = None;
         if segment.tag.seq() > self.next {
-            self.early.reserve(self.next, segment.tag.seq());
+            self.early.reserve(self.next, segment.tag.seq() + 1);
             if !self.early.contains(segment.tag.seq()) {
                 self.early.insert(segment.tag.seq());
                 self.early_count += 1;
+                self.early_blocks += 1;
+                self.early_blocks -= self.is_early(segment.tag.seq() - 1) + self.is_early(segment.tag.seq() + 1);
                 sacked = Some(segment.tag.seq());
             }
         }
@@ -172,7 +182,12 @@ impl Receiver {
     fn advance(&mut self) {
         let to = self.early.first_absent(self.next);
         self.early_count -= self.early.take(self.next, to);
+        self.early_blocks -= u64::from(to > self.next);
         self.next = to;
+    }
+
+    fn is_early(&self, seq: u64) -> u64 {
+        u64::from(seq > self.next && self.early.contains(seq))
     }
 
     fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<u64>) -> Ack {

@@ -1,5 +1,6 @@
 //! Flows, links and the order of events.
 
+use crate::clock::{Clock, Ns2Time};
 use crate::link::{Link, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
@@ -11,16 +12,15 @@ use crate::{Control, Stopped};
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Handshake, Samples, Scenario};
-use std::cmp::Reverse;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The control is looked at once in so many events.
 const EVENTS_PER_LOOK: u32 = 1 << 14;
 
-pub struct Simulation<'a, C, K> {
+pub struct Simulation<'a, C, T: Clock> {
     scenario: &'a Scenario,
     seed: u64,
-    network: Network<K>,
+    network: Network<T>,
     /// What each source of the scheduler stands for.
     sources: Vec<Source>,
     flows: Vec<Flow<C>>,
@@ -29,7 +29,8 @@ pub struct Simulation<'a, C, K> {
     flow_samples: FlowSamples,
     link_samples: LinkSamples,
     /// Packets that arrive at the same instant; empty between events.
-    tied: Vec<(Packet, usize)>,
+    tied: Vec<(Packet<T::Stamp>, usize)>,
+    by_change: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -55,17 +56,18 @@ enum Source {
 }
 
 /// Where the packets are, and what comes next.
-struct Network<K> {
-    scheduler: Scheduler<K>,
+struct Network<T: Clock> {
+    scheduler: Scheduler<T::Key>,
     links: Vec<Link>,
     /// Flow by flow, in the order of the path.
-    hops: Vec<Hop>,
+    hops: Vec<Hop<T::Stamp>>,
+    ns2: Ns2Time,
 }
 
 /// One link of a flow's path where packets may wait.
-struct Hop {
+struct Hop<S> {
     /// Packets that left it, in order.
-    line: Ring<Packet>,
+    line: Ring<Packet<S>>,
     link: u32,
     /// Of the scheduler, for the head of the line.
     source: u32,
@@ -103,21 +105,21 @@ struct Passed {
 
 impl Passed {
     /// `tx_ns` and `rest_ns` of this packet.
-    fn times(&self, packet: &Packet) -> (u64, u64) {
+    fn times<S>(&self, packet: &Packet<S>) -> (u64, u64) {
         if packet.is_syn() { (self.syn_tx_ns, self.syn_rest_ns) } else { (self.tx_ns, self.rest_ns) }
     }
 }
 
 /// A data packet on its way: to be somewhere at a time.
 #[derive(Clone, Copy, Default)]
-struct Packet {
+struct Packet<S> {
     at: u64,
     segment: Segment,
-    /// Since when the link that sent it last had been sending without a pause.
-    busy_since: u64,
+    stamp: S,
 }
 
 struct Flow<C> {
+    id: u32,
     sender: Option<Sender<C>>,
     cc: Option<C>,
     receiver: Receiver,
@@ -144,8 +146,8 @@ struct Flow<C> {
     timers_at: u64,
 }
 
-impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C, K> {
+impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
+    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C, T> {
         let mut users = vec![0u32; scenario.links.len()];
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
@@ -158,7 +160,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
             let id = id as u32;
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len();
-            add_hops(scenario, flow, &users, &mut hops, &mut passed_through);
+            add_hops::<T>(scenario, flow, &users, &mut hops, &mut passed_through);
             let last_hop = hops.len() - 1;
             let first = sources.len() as u32;
             sources.push(Source::Timers { flow: id });
@@ -175,6 +177,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
                 sources.push(Source::Sender { flow: id });
             }
             flows.push(Flow {
+                id,
                 sender: None,
                 cc: Some(cc),
                 receiver: Receiver::new(
@@ -210,22 +213,23 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
             scheduler.set(sources.len() as u32 - 1, 0);
         }
         let links = scenario.links.iter().map(|link| Link::new(link, seed)).collect();
+        let ns2 = if T::NS2 { Ns2Time::new(scenario) } else { Ns2Time::default() };
         Simulation {
             scenario,
             seed,
-            network: Network { scheduler, links, hops },
+            network: Network { scheduler, links, hops, ns2 },
             sources,
             flows,
             passed_through,
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
             tied: Vec::new(),
+            by_change: scenario.samples == Samples::Change,
         }
     }
 
     pub fn run(mut self, control: &Control) -> Result<Run, Stopped> {
         let end = self.scenario.duration_ns;
-        let by_change = self.scenario.samples == Samples::Change;
         let mut reported_ns = 0;
         'run: loop {
             for _ in 0..EVENTS_PER_LOOK {
@@ -233,15 +237,10 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
                 if now > end {
                     break 'run;
                 }
-                match self.sources[source as usize] {
-                    Source::Hop { hop } => self.on_hop(now, hop as usize),
-                    Source::Receiver { flow } => self.flows[flow as usize].on_arrival(now, &mut self.network),
-                    Source::Sender { flow } => self.on_ack(flow as usize, source),
-                    Source::Timers { flow } => self.on_timers(now, flow as usize),
-                    Source::Sampler => self.sample(now, source),
-                }
-                if by_change {
-                    self.sample_change(now, source);
+                if let Source::Hop { hop } = self.sources[source as usize] {
+                    self.on_hop(now, hop as usize);
+                } else {
+                    self.on_event(now, source);
                 }
             }
             if control.stop.load(Relaxed) {
@@ -256,6 +255,21 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         }
         control.simulated_ns.fetch_add(end - reported_ns, Relaxed);
         Ok(self.finish(end))
+    }
+
+    /// Something comes that is not the arrival at a hop.
+    #[inline(always)]
+    fn on_event(&mut self, now: u64, source: u32) {
+        match self.sources[source as usize] {
+            Source::Hop { .. } => unreachable!(),
+            Source::Receiver { flow } => self.flows[flow as usize].on_arrival(now, &mut self.network),
+            Source::Sender { flow } => self.on_ack(flow as usize, source),
+            Source::Timers { flow } => self.on_timers(now, flow as usize),
+            Source::Sampler => self.sample(now, source),
+        }
+        if self.by_change {
+            self.sample_change(now, source);
+        }
     }
 
     /// The head of the line behind `hop` arrives at the next hop.
@@ -273,21 +287,24 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
 
     /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
     /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
-    /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
+    /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time. What else happens at that
+    /// instant comes before them, but for the sampler.
     #[inline(never)]
     fn on_simultaneous_hops(&mut self, now: u64, hop: usize) {
-        let network = &mut self.network;
         let mut tied = std::mem::take(&mut self.tied);
-        tied.push((network.take_head(hop), hop));
-        while let (at, source) = network.scheduler.next()
+        tied.push((self.network.take_head(hop), hop));
+        while let (at, source) = self.network.scheduler.next()
             && at == now
-            && let Source::Hop { hop } = self.sources[source as usize]
         {
-            tied.push((network.take_head(hop as usize), hop as usize));
+            match self.sources[source as usize] {
+                Source::Hop { hop } => tied.push((self.network.take_head(hop as usize), hop as usize)),
+                Source::Sampler => break,
+                _ => self.on_event(now, source),
+            }
         }
-        tied.sort_by_key(|(packet, ..)| Reverse(packet.busy_since));
+        tied.sort_by_key(|(packet, ..)| T::rank(packet.stamp));
         for (packet, hop) in tied.drain(..) {
-            network.forward(hop + 1, packet);
+            self.network.forward(hop + 1, packet);
         }
         self.tied = tied;
     }
@@ -297,6 +314,9 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         let flow = &mut self.flows[id];
         let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
         self.network.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
+        if T::NS2 {
+            self.network.ns2.set(at);
+        }
         let sender = flow.sender.as_mut().expect("an ACK answers a started flow");
         if sender.is_usual(&ack) {
             flow.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, &mut self.network);
@@ -307,6 +327,9 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
 
     #[inline(never)]
     fn on_timers(&mut self, now: u64, id: usize) {
+        if T::NS2 {
+            self.network.ns2.set(now);
+        }
         let flow = &mut self.flows[id];
         if let Some(cc) = flow.cc.take() {
             flow.sender = Some(Sender::new(cc, &self.scenario.flows[id], now));
@@ -356,7 +379,7 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         }
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
-            let sent_at = |packet: &Packet| packet.at - delay_ns - passed.times(packet).1;
+            let sent_at = |packet: &Packet<T::Stamp>| packet.at - delay_ns - passed.times(packet).1;
             let line = &self.network.hops[passed.hop as usize].line;
             let next = line.get(line.partition_point(|packet| sent_at(packet) <= now));
             let sending = next.is_some_and(|packet| sent_at(packet) - passed.times(packet).0 <= now);
@@ -387,9 +410,9 @@ impl<'a, C: CongestionControl, K: Key> Simulation<'a, C, K> {
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
         for hop in &self.network.hops {
             let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
-            let departure = |p: &Packet| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
-            let departed = |p: &&Packet| departure(p) <= end;
-            let there = |p: &&Packet| departure(p) + onward_ns <= end;
+            let departure = |p: &Packet<T::Stamp>| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
+            let departed = |p: &&Packet<T::Stamp>| departure(p) <= end;
+            let there = |p: &&Packet<T::Stamp>| departure(p) + onward_ns <= end;
             delivered[hop.link as usize] -=
                 hop.line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
         }
@@ -477,11 +500,11 @@ pub fn sources(scenario: &Scenario) -> usize {
 }
 
 /// The links of the flow's path where its packets may wait go to `hops`, the others to `passed_through`.
-fn add_hops(
+fn add_hops<T: Clock>(
     scenario: &Scenario,
     flow: &cwnd_scenario::Flow,
     users: &[u32],
-    hops: &mut Vec<Hop>,
+    hops: &mut Vec<Hop<T::Stamp>>,
     passed_through: &mut Vec<Passed>,
 ) {
     let (first_hop, first_passed) = (hops.len(), passed_through.len());
@@ -489,11 +512,12 @@ fn add_hops(
     for &index in &flow.path {
         let link = &scenario.links[index as usize];
         let tx_ns = link.sending_ns(flow.packet_bytes());
-        let syn_tx_ns = link.sending_ns(flow.stack.header_bytes);
+        let syn_tx_ns = link.sending_ns(flow.stack.ack_bytes);
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
-        let passes = users[index as usize] == 1 && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
+        let alone = users[index as usize] == 1 && link.per == 0.0;
+        let passes = !T::NS2 && alone && tx_ns <= slowest_tx_ns && holds_two;
         if let Some(hop) = hops[first_hop..].last_mut()
             && passes
         {
@@ -530,17 +554,17 @@ fn add_hops(
     }
 }
 
-impl Packet {
+impl<S> Packet<S> {
     #[inline]
     fn is_syn(&self) -> bool {
         self.segment.tag.has(SYN)
     }
 }
 
-impl<K: Key> Network<K> {
+impl<T: Clock> Network<T> {
     /// The head of the line behind `hop` leaves it; the one behind is next.
     #[inline(always)]
-    fn take_head(&mut self, hop: usize) -> Packet {
+    fn take_head(&mut self, hop: usize) -> Packet<T::Stamp> {
         let Hop { line, source, after_ns, .. } = &mut self.hops[hop];
         let packet = line.pop_front().expect("a line that is due is not empty");
         self.scheduler.set(*source, line.front().map_or(NEVER, |next| next.at + *after_ns));
@@ -549,7 +573,10 @@ impl<K: Key> Network<K> {
 
     /// `packet` arrives at hop `hop`.
     #[inline(always)]
-    fn forward(&mut self, hop: usize, packet: Packet) {
+    fn forward(&mut self, hop: usize, packet: Packet<T::Stamp>) {
+        if T::NS2 {
+            self.ns2.now_s = T::clock_s(packet.stamp);
+        }
         if packet.is_syn() {
             self.enter_syn(hop, packet.at, packet.segment);
         } else {
@@ -574,7 +601,12 @@ impl<K: Key> Network<K> {
         let (tx_ns, onward_ns) =
             if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
         let link = &mut self.links[to.link as usize];
-        let Some(departure) = link.accept(now, tx_ns) else {
+        let arrival = if T::NS2 {
+            self.ns2.accept(link, (hop, to.link), now, tx_ns, IS_SYN)
+        } else {
+            link.accept(now, tx_ns).map(|departure| (departure + onward_ns, 0.0))
+        };
+        let Some((at, clock_s)) = arrival else {
             to.lost += 1;
             return;
         };
@@ -583,8 +615,7 @@ impl<K: Key> Network<K> {
         }
         to.passed += 1;
         to.syn_passed |= IS_SYN;
-        let at = departure + onward_ns;
-        to.line.push_back(Packet { at, segment, busy_since: link.busy_since() });
+        to.line.push_back(Packet { at, segment, stamp: T::stamp(clock_s, link.busy_since()) });
         if to.line.len() == 1 {
             self.scheduler.set(to.source, at + to.after_ns);
         }
@@ -594,24 +625,36 @@ impl<K: Key> Network<K> {
 impl<C: CongestionControl> Flow<C> {
     /// The head of the last line arrives at the receiver, or its ACK at the sender.
     #[inline(always)]
-    fn on_arrival<K: Key>(&mut self, now: u64, network: &mut Network<K>) {
-        let Packet { at, segment, .. } = network.take_head(self.last_hop);
+    fn on_arrival<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
+        let Packet { at, segment, stamp } = network.take_head(self.last_hop);
         let sender = self.sender.as_ref().expect("a packet comes from a started flow");
         if sender.expects_usual_ack()
             && let Some(next) = self.receiver.receive_next(segment)
         {
+            let now = if T::NS2 { network.ns2.acknowledge(self.id, T::clock_s(stamp), 0) } else { now };
             self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, network);
         } else {
-            self.on_other_arrival(at, segment, network);
+            self.on_other_arrival(at, segment, T::clock_s(stamp), network);
         }
     }
 
     #[inline(never)]
-    fn on_other_arrival<K: Key>(&mut self, at: u64, segment: Segment, network: &mut Network<K>) {
+    fn on_other_arrival<T: Clock>(
+        &mut self,
+        at: u64,
+        segment: Segment,
+        clock_s: f64,
+        network: &mut Network<T>,
+    ) {
         let ack = self.receiver.receive(at, segment);
         if self.every_segment_acked {
             let ack = ack.expect("every segment is acknowledged");
-            self.deliver(at + self.return_delay_ns, ack, network);
+            let now = if T::NS2 {
+                network.ns2.acknowledge(self.id, clock_s, self.receiver.early_blocks())
+            } else {
+                at + self.return_delay_ns
+            };
+            self.deliver(now, ack, network);
         } else {
             if let Some(ack) = ack {
                 self.send_ack(at, ack, &mut network.scheduler);
@@ -622,13 +665,13 @@ impl<C: CongestionControl> Flow<C> {
 
     /// An ACK arrives at the sender, and it is one as expected.
     #[inline(always)]
-    fn deliver_usual<K: Key>(
+    fn deliver_usual<T: Clock>(
         &mut self,
         now: u64,
         next: u64,
         sent_ns: u64,
         echo_ns: u64,
-        network: &mut Network<K>,
+        network: &mut Network<T>,
     ) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_usual_ack(now, next, sent_ns, echo_ns);
@@ -639,7 +682,7 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// An ACK arrives at the sender.
-    fn deliver<K: Key>(&mut self, now: u64, ack: Ack, network: &mut Network<K>) {
+    fn deliver<T: Clock>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_ack(now, ack);
         self.transmit(now, network);
@@ -647,7 +690,7 @@ impl<C: CongestionControl> Flow<C> {
 
     /// Sends what the window allows.
     #[inline(never)]
-    fn transmit<K: Key>(&mut self, now: u64, network: &mut Network<K>) {
+    fn transmit<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
         while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
             self.send(now, tag, network);
         }
@@ -663,7 +706,7 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     #[inline]
-    fn send<K: Key>(&mut self, now: u64, tag: Tag, network: &mut Network<K>) {
+    fn send<T: Clock>(&mut self, now: u64, tag: Tag, network: &mut Network<T>) {
         if self.syn && tag == Tag::new(0, 0) {
             network.enter_syn(self.first_hop, now, Segment { tag: tag.with(SYN), sent_ns: now });
         } else {
@@ -692,12 +735,12 @@ impl<C: CongestionControl> Flow<C> {
     }
 
     /// Packets that have arrived by `now` in the last line, whose ACKs have not.
-    fn arrived_unprocessed(&self, now: u64, hops: &[Hop]) -> u64 {
+    fn arrived_unprocessed<S: Copy + Default>(&self, now: u64, hops: &[Hop<S>]) -> u64 {
         hops[self.last_hop].line.partition_point(|packet| packet.at <= now) as u64
     }
 
     /// Packets that arrived by `now`, and segments in order.
-    fn received_by(&self, now: u64, hops: &[Hop]) -> (u64, u64) {
+    fn received_by<S: Copy + Default>(&self, now: u64, hops: &[Hop<S>]) -> (u64, u64) {
         let mut receiver = self.receiver.clone();
         for packet in hops[self.last_hop].line.iter().take_while(|packet| packet.at <= now) {
             receiver.receive(packet.at, packet.segment);
@@ -705,7 +748,7 @@ impl<C: CongestionControl> Flow<C> {
         (receiver.arrived(), receiver.in_order())
     }
 
-    fn result(&mut self, id: u32, scenario: &Scenario, hops: &[Hop], end: u64) -> FlowResult {
+    fn result<S: Copy + Default>(&mut self, id: u32, scenario: &Scenario, hops: &[Hop<S>], end: u64) -> FlowResult {
         let flow = &scenario.flows[id as usize];
         let (delivered, _) = self.received_by(end, hops);
         let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end, hops));

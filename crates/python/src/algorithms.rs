@@ -60,6 +60,7 @@ fn describe_param(param: &Param) -> Value {
         "name": param.name,
         "default": written(param, param.default),
         "accepted": param.accepted(),
+        "numbers": param.is_number().then(|| numbers(param)),
         "meaning": meaning,
         "source": source,
     })
@@ -88,11 +89,16 @@ fn profiles(name: &str, law: &Algorithm) -> Value {
     cwnd_scenario::settings(name).into_iter().map(told).collect::<Map<_, _>>().into()
 }
 
-/// A stored value as JSON: a number, or the name of a choice.
+/// The smallest, the largest and the distance between two that are neighbours.
+fn numbers(param: &Param) -> [f64; 3] {
+    [param.min, param.max, 1].map(|stored| f64::from(stored) / f64::from(param.one))
+}
+
+/// A stored value as JSON: a number, or its name.
 fn written(param: &Param, stored: u32) -> Value {
     number_or_text(param, param.show(stored))
 }
 
 fn number_or_text(param: &Param, text: String) -> Value {
-    if param.choices.is_empty() { text.parse().unwrap_or(Value::String(text)) } else { Value::String(text) }
+    if param.is_number() { text.parse().unwrap_or(Value::String(text)) } else { Value::String(text) }
 }

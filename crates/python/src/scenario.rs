@@ -65,6 +65,20 @@ impl Scenario {
         inner.repeat = repeat.unwrap_or(inner.repeat);
         Scenario { inner, classes: copy(py, &self.classes) }
     }
+
+    /// The same question in which the flows of `cca` have these parameters, and how many flows those are.
+    fn with_params(&self, py: Python, cca: &str, params: Vec<(String, String)>) -> PyResult<(Self, usize)> {
+        let mut inner = self.inner.clone();
+        let custom = self.classes.contains_key(cca);
+        let mut count = 0;
+        for flow in inner.flows.iter_mut().filter(|flow| flow.cca.name == cca) {
+            for (param, value) in &params {
+                flow.cca.set(param, value, custom).map_err(|error| Error::new_err(error.to_string()))?;
+            }
+            count += 1;
+        }
+        Ok((Scenario { inner, classes: copy(py, &self.classes) }, count))
+    }
 }
 
 /// Reads TOML that may have `[sweep]`: the swept values of each point, as a JSON object, and its scenario.

@@ -17,6 +17,7 @@ pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
 pub use units::time_of;
 
+use cwnd_algorithms::{Algorithm, Params};
 use serde::{Deserialize, Serialize};
 
 /// Everything a run depends on, but the seed of a repetition.
@@ -33,6 +34,9 @@ pub struct Scenario {
     pub repeat: u32,
     /// Default: 100 intervals.
     pub samples: Samples,
+    /// Default: nanoseconds.
+    #[serde(default, skip_serializing_if = "Clock::is_default")]
+    pub clock: Clock,
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
     pub flows: Vec<Flow>,
@@ -49,6 +53,24 @@ pub enum Samples {
     },
     /// One row per flow at its start, at every change of its cwnd or ssthresh, and at its stop.
     Change,
+}
+
+/// How time is kept where packets meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// Exactly. Of packets that arrive in the same nanosecond, that one goes first whose last link has been sending
+    /// without a pause for the shorter time.
+    #[default]
+    Nanoseconds,
+    /// As ns-2 does, in doubles of seconds, added up link by link: their rounding tells who is first.
+    Ns2,
+}
+
+impl Clock {
+    fn is_default(&self) -> bool {
+        *self == Clock::default()
+    }
 }
 
 /// A FIFO link in one direction.
@@ -115,7 +137,7 @@ pub struct Stack {
     pub recovery: Recovery,
     /// On the wire, on top of the payload. 66; 50. Without timestamps 54; 40.
     pub header_bytes: u32,
-    /// A pure ACK on the wire. As the header.
+    /// A pure ACK or a SYN on the wire. As the header; 40.
     pub ack_bytes: u32,
     /// 10; 2.
     pub initial_window_pkts: u32,
@@ -198,6 +220,35 @@ impl Recovery {
     }
 }
 
+impl Cca {
+    /// The algorithm of the registry and its parameters; an error for a custom one.
+    pub fn understood(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
+        let algorithm = cwnd_algorithms::find(&self.law)?;
+        let mut params = algorithm.defaults();
+        for (name, value) in &self.params {
+            algorithm.set(&mut params, name, value)?;
+        }
+        Ok((algorithm, params))
+    }
+
+    /// Sets a parameter from what a person wrote; of a `custom` algorithm, to just that.
+    pub fn set(&mut self, param: &str, value: &str, custom: bool) -> Result<(), cwnd_algorithms::Error> {
+        let value = if custom {
+            value.to_owned()
+        } else {
+            let (algorithm, mut params) = self.understood()?;
+            algorithm.set(&mut params, param, value)?;
+            let shown = algorithm.show(&params).into_iter().find(|(name, _)| *name == param);
+            shown.expect("it is there").1
+        };
+        match self.params.iter_mut().find(|(name, _)| name == param) {
+            Some((_, old)) => *old = value,
+            None => self.params.push((param.to_owned(), value)),
+        }
+        Ok(())
+    }
+}
+
 impl Scenario {
     /// Whether a run can begin: what a text says always can, what was read from elsewhere may not.
     pub fn check(&self) -> Result<(), String> {
@@ -208,11 +259,7 @@ impl Scenario {
             return Err("its samples have no time between them".to_owned());
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            let algorithm = cwnd_algorithms::find(&flow.cca.law).map_err(|error| error.to_string())?;
-            let mut params = algorithm.defaults();
-            for (name, value) in &flow.cca.params {
-                algorithm.set(&mut params, name, value).map_err(|error| error.to_string())?;
-            }
+            flow.cca.understood().map_err(|error| error.to_string())?;
             let within = |link: &u32| (*link as usize) < self.links.len();
             if flow.path.is_empty() || !flow.path.iter().all(within) {
                 return Err(format!("flow {i} has no path over the scenario's links"));

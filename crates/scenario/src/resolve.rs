@@ -5,13 +5,13 @@ use crate::node::{Document, Node, Table, show};
 use crate::stack::{self, Profile};
 use crate::understood::bdp_bytes;
 use crate::units::{self, Buffer, DAY, HOUR, MICROSECOND, SECOND};
-use crate::{Cca, Flow, Link, Samples, Scenario, Stack};
+use crate::{Cca, Clock, Flow, Link, Samples, Scenario, Stack};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use toml::de::DeValue;
 
-const KEYS: [&str; 9] =
-    ["name", "duration", "seed", "repeat", "samples", "stack", "dumbbell", "chain", "flows"];
+const KEYS: [&str; 10] =
+    ["name", "duration", "seed", "repeat", "samples", "clock", "stack", "dumbbell", "chain", "flows"];
 const DUMBBELL_KEYS: [&str; 7] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access", "exit"];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
 const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
@@ -95,6 +95,7 @@ impl Scenario {
     /// seed = 1
     /// repeat = 1                # runs, with seeds that count up
     /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
+    /// clock = "nanoseconds"     # or "ns2": rounded as its doubles are, which decides who of equals is first
     /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
     ///
     /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access
@@ -150,7 +151,8 @@ impl Scenario {
         let groups = groups(&root, &topology, duration_ns, custom)?;
         let (links, flows) = build(&topology, groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
-        Ok(Scenario { name, duration_ns, seed, repeat, samples, links, flows })
+        let clock = clock(&root)?;
+        Ok(Scenario { name, duration_ns, seed, repeat, samples, clock, links, flows })
     }
 }
 
@@ -400,6 +402,15 @@ fn param_refusal(error: cwnd_algorithms::Error) -> Refusal {
             Refusal::new(format!("{} is not accepted", quote(&found)), accepted)
         }
     }
+}
+
+fn clock(root: &Table) -> Result<Clock, Error> {
+    let Some(node) = root.get("clock") else { return Ok(Clock::default()) };
+    node.read(|value| match value.as_str() {
+        Some("nanoseconds") => Ok(Clock::Nanoseconds),
+        Some("ns2") => Ok(Clock::Ns2),
+        _ => Err(Refusal::new(format!("{} is not a clock", show(value)), "'nanoseconds' or 'ns2'")),
+    })
 }
 
 fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Samples, Error> {

@@ -269,15 +269,14 @@ impl Profile {
                 }
             }
             Profile::Ns2 => {
-                // tcpip_base_hdr_size_ 40, ts_option_size_ 10.
-                let header_bytes = if timestamps { 50 } else { 40 };
                 let agent = AGENTS.iter().find(|(name, _)| *name == algorithm);
                 let agent = preset.or(agent.map(|(_, recovery)| *recovery));
                 Stack {
                     profile: self.name().to_owned(),
                     recovery: agent.unwrap_or(Recovery::RateHalving), // next_pkts_in_flight_
-                    header_bytes,
-                    ack_bytes: header_bytes,
+                    // tcpip_base_hdr_size_, ts_option_size_: on data alone.
+                    header_bytes: if timestamps { 50 } else { 40 },
+                    ack_bytes: 40,
                     initial_window_pkts: 2,      // snd_cwnd at reset
                     initial_ssthresh_pkts: None, // window_, as large as a script makes it
                     // LinuxTcpAgent::window() ignores window_, the others have 20.

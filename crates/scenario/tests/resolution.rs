@@ -38,6 +38,27 @@ fn what_is_left_out_has_the_documented_default() {
 }
 
 #[test]
+fn a_number_may_have_a_name_and_a_later_value_takes_its_place() {
+    let flow = |cca: &str| dumbbell("", &format!("[[flows]]\ncca = {cca}")).flows.remove(0);
+    let lambda_max = |flow: &Flow| {
+        let (name, value) = &flow.cca.params[1];
+        assert_eq!(name, "lambda_max");
+        value.clone()
+    };
+    let mut auto = flow("{ name = 'agile-sd', lambda_max = 'auto' }");
+    assert_eq!(lambda_max(&auto), "auto");
+    assert_eq!(lambda_max(&flow("'agile-sd'")), "3");
+    auto.cca.set("lambda_max", "7.25", false).unwrap();
+    assert_eq!(auto.cca, flow("{ name = 'agile-sd', lambda_max = 7.25 }").cca);
+    auto.cca.set("lambda_max", "auto", false).unwrap();
+    assert_eq!(auto.cca, flow("{ name = 'agile-sd', lambda_max = 'auto' }").cca);
+    let refused = auto.cca.set("lambda_max", "0", false).unwrap_err().to_string();
+    assert_eq!(refused, "'lambda_max' cannot be '0'; accepted: 1 to 1000, or auto");
+    auto.cca.set("anything", "goes", true).unwrap();
+    assert_eq!(auto.cca.params.last(), Some(&("anything".to_owned(), "goes".to_owned())));
+}
+
+#[test]
 fn times_are_exact_in_nanoseconds() {
     let times = [
         ("0.1 ms", 100_000),

@@ -3,6 +3,7 @@
 import math
 from decimal import Decimal
 
+from models.agile_sd import largest_agility
 from stack import DISORDER, LOST, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
@@ -20,7 +21,7 @@ class Agile(Model):
             self.rtt, self.rtt_max = s.rtt, max(self.rtt_max, s.rtt)
 
     def avoid(self, s, acked):
-        top, bottom = self.number("lambda_max", 3), self.number("lambda_min", 1)
+        top, bottom = Decimal(float(largest_agility(self.p))), self.number("lambda_min", 1)
         agility = top * max(self.lost - s.cwnd, 0) / max(self.lost - self.left, 1)
         agility = max(min(agility, top), bottom)
         wwf = (Decimal(max(self.rtt_max, 1)) / max(self.rtt, 1) * s.cwnd).sqrt()
@@ -75,6 +76,17 @@ CASES = [
         beta="0.75",
         lambda_max="5",
         lambda_min="0.5",
+    ),
+    case(
+        "auto: from beta, as in Agile-SD",
+        Agile,
+        avoiding(300),
+        *SHORT,
+        *[acks(300)] * 6,
+        tolerance=1,
+        combine="switch",
+        beta="0.6",
+        lambda_max="auto",
     ),
     case(
         "slow start, timeout: marks and RTTmax stay",

@@ -7,6 +7,19 @@ from functools import cache
 from stack import Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
+def largest_agility(params):
+    """lambda_max; auto is bisected from its equation, of which 3 at beta = 0.9 is a solution."""
+    if params.get("lambda_max") != "auto":
+        return Fraction(params.get("lambda_max", 3))
+    kept = (1 - float(params.get("beta", 0.9))) / (1 - 0.9)
+    low, high = 1.0, 1000.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        less = kept * (1 + math.log(middle)) / middle > (1 + math.log(3)) / 3
+        low, high = (middle, high) if less else (low, middle)
+    return Fraction(round(low, 12))
+
+
 @cache
 def agile_sd_growth(top, bottom, lost, left, cwnd, slow):
     agility = top * max(lost - cwnd, 0) / max(lost - left, 1)
@@ -22,7 +35,7 @@ class AgileSd(Model):
     carry = Fraction(0)
 
     def avoid(self, s, acked):
-        top, bottom = Fraction(self.p.get("lambda_max", 3)), Fraction(self.p.get("lambda_min", 1))
+        top, bottom = largest_agility(self.p), Fraction(self.p.get("lambda_min", 1))
         slow = self.p.get("build") == "slow"
         self.carry += acked * agile_sd_growth(top, bottom, self.lost, self.left, s.cwnd, slow)
         s.cwnd += math.floor(self.carry)
@@ -57,6 +70,46 @@ CASES = [
         lambda_min="0.5",
     ),
     case("a spurious loss is taken back", AgileSd, avoiding(500), acks(10), LOST, acks(20), UNDO),
+    case(
+        "auto at the authors' beta is their 3",
+        AgileSd,
+        at(100),
+        acks(900),
+        LOST,
+        *[acks(900)] * 25,
+        lambda_max="auto",
+    ),
+    case(
+        "auto: larger at a smaller beta",
+        AgileSd,
+        avoiding(400),
+        LOST,
+        *[acks(300)] * 25,
+        LOST,
+        *[acks(300)] * 25,
+        tolerance=1,
+        beta="0.5",
+        lambda_max="auto",
+    ),
+    case(
+        "auto at beta 0.75",
+        AgileSd,
+        avoiding(400),
+        LOST,
+        *[acks(400)] * 25,
+        tolerance=1,
+        beta="0.75",
+        lambda_max="auto",
+    ),
+    case(
+        "auto: Reno where beta leaves less to win back than Reno wins back in the time",
+        AgileSd,
+        avoiding(400),
+        LOST,
+        *[acks(400)] * 25,
+        beta="0.95",
+        lambda_max="auto",
+    ),
     case("slow: exactly zero above 3000", AgileSd, avoiding(3400), LOST, acks(20000), build="slow"),
     case("slow: Fig. 8d, 458 to 504", AgileSd, avoiding(509), LOST, *[acks(2000)] * 40, build="slow"),
     case("slow: Fig. 8d, 803 to 852", AgileSd, avoiding(893), LOST, *[acks(4000)] * 40, build="slow"),

@@ -78,14 +78,15 @@ class CubicNs2(Model):
         self.forget()
 
     def forget(self):
-        self.start_us = self.computed = self.delay = None
+        self.epoch = self.computed = self.delay = None
         self.wmax, self.lossless, self.ratio, self.cnt = 0, True, 32, 0
 
     def sample(self, s):
         if s.state == OPEN:
             self.ratio += s.acked - self.ratio // 16
-        if self.start_us is None or s.now - self.start_us >= 1_000_000:
-            self.delay = min(self.delay or s.rtt, s.rtt)
+        if self.epoch is None or s.now // 1000 - self.epoch >= 1000:
+            sent = (max(s.now - s.rtt, -500) + 500) // 1000
+            self.delay = min(self.delay or math.inf, max(s.now // 1000 - sent, 1))
 
     def ack(self, s):
         if not s.limited:
@@ -101,21 +102,22 @@ class CubicNs2(Model):
             self.count += 1
 
     def compute(self, s):
-        cwnd = s.cwnd
-        if self.start_us is not None:
+        now, cwnd = s.now // 1000, s.cwnd
+        if self.epoch is not None:
             self.acks += 1
-        if self.computed and self.computed[0] == cwnd and s.now - self.computed[1] <= 1e6 / 32:
+        if self.computed and self.computed[0] == cwnd and now - self.computed[1] <= 31:
             return
-        self.computed = cwnd, s.now
-        if self.start_us is None:
-            self.start_us, self.acks, self.west = s.now, 1, cwnd
+        self.computed = cwnd, now
+        if self.epoch is None:
+            self.epoch, self.acks, self.west = now, 1, cwnd
             self.origin = max(self.wmax, cwnd)
             self.k = ((self.origin - cwnd) / self.c) ** (1 / 3)
-        t = (s.now - self.start_us + (self.delay or 0)) / 1e6
-        target = math.floor(self.origin + self.c * (t - self.k) ** 3)
+        t = (now - self.epoch + (self.delay or 0)) / 1000
+        height = math.floor(self.c * abs(t - self.k) ** 3)
+        target = self.origin + (height if t >= self.k else -height)
         cnt = cwnd // (target - cwnd) if target > cwnd else 100 * cwnd
         if self.increment and self.delay and t >= self.k:
-            cnt = max(cnt, math.floor(cwnd / (10 * self.increment * self.delay / 1e6)))
+            cnt = max(cnt, 100 * cwnd // (self.increment * self.delay))
         if self.lossless:
             cnt = 50
         if self.p.get("reno_friendly") != "off":
@@ -129,7 +131,7 @@ class CubicNs2(Model):
         self.cnt = max(cnt * 16 // self.ratio, 1)
 
     def loss(self, s, timeout):
-        wmax, self.start_us, self.lossless, self.count = self.wmax, None, False, 0
+        wmax, self.epoch, self.lossless, self.count = self.wmax, None, False, 0
         converge = s.cwnd < wmax and self.p.get("fast_convergence") != "off"
         self.wmax = math.floor(s.cwnd * (1 + self.beta) / 2) if converge else s.cwnd
         if timeout:

@@ -1,0 +1,164 @@
+//! How a run keeps time.
+
+use crate::link::Link;
+use crate::ring::Ring;
+use crate::scheduler::Key;
+use cwnd_scenario::Scenario;
+use std::cmp::Reverse;
+use std::marker::PhantomData;
+
+/// Time is whole nanoseconds to all of the engine. Where packets meet, a clock may know more.
+pub trait Clock {
+    type Key: Key;
+    /// What a packet carries to tell which of those that arrive in the same nanosecond comes first.
+    type Stamp: Copy + Default;
+    /// Links keep ns-2's time, too.
+    const NS2: bool;
+
+    fn stamp(clock_s: f64, busy_since: u64) -> Self::Stamp;
+    fn clock_s(stamp: Self::Stamp) -> f64;
+    /// The least comes first.
+    fn rank(stamp: Self::Stamp) -> impl Ord;
+}
+
+/// Whole nanoseconds alone.
+pub struct Nanoseconds<K>(PhantomData<K>);
+
+impl<K: Key> Clock for Nanoseconds<K> {
+    type Key = K;
+    /// Since when the link that sent it last had been sending without a pause.
+    type Stamp = u64;
+    const NS2: bool = false;
+
+    #[inline]
+    fn stamp(_: f64, busy_since: u64) -> u64 {
+        busy_since
+    }
+
+    fn clock_s(_: u64) -> f64 {
+        0.0
+    }
+
+    #[inline]
+    fn rank(busy_since: u64) -> impl Ord {
+        Reverse(busy_since)
+    }
+}
+
+/// Links add up seconds in doubles, in the order in which ns-2 does: its rounding decides who comes first.
+pub struct Ns2;
+
+impl Clock for Ns2 {
+    type Key = u128;
+    /// The time as ns-2 has it, in seconds, and as above.
+    type Stamp = (f64, u64);
+    const NS2: bool = true;
+
+    fn stamp(clock_s: f64, busy_since: u64) -> (f64, u64) {
+        (clock_s, busy_since)
+    }
+
+    fn clock_s((clock_s, _): (f64, u64)) -> f64 {
+        clock_s
+    }
+
+    fn rank((clock_s, busy_since): (f64, u64)) -> impl Ord {
+        // No time is negative, and the bits of such doubles are in order.
+        (clock_s.to_bits(), Reverse(busy_since))
+    }
+}
+
+/// The nearest whole nanosecond.
+fn nanoseconds(clock_s: f64) -> u64 {
+    (clock_s * 1e9).round() as u64
+}
+
+/// As many stretches of segments does TCPSink/Sack1 tell of in an ACK, each in so many bytes.
+const SACK_BLOCKS_MAX: u64 = 3;
+const SACK_BLOCK_BYTES: u32 = 8;
+
+/// What ns-2 has of the time: when each link will be free, and what each packet there leaves.
+#[derive(Default)]
+pub struct Ns2Time {
+    pub now_s: f64,
+    hops: Vec<Crossing>,
+    /// By link.
+    queues: Vec<Queue>,
+    /// Of each flow: what an ACK takes over each link of its way back, without and with SACK blocks.
+    ways_back_s: Vec<[Box<[f64]>; 1 + SACK_BLOCKS_MAX as usize]>,
+}
+
+/// How long a packet takes to be sent, and until it is at the far end; a SYN behind it.
+struct Crossing {
+    tx_s: [f64; 2],
+    through_s: [f64; 2],
+}
+
+struct Queue {
+    free_s: f64,
+    /// Of the packets held.
+    departures_s: Ring<f64>,
+}
+
+impl Ns2Time {
+    pub fn new(scenario: &Scenario) -> Ns2Time {
+        let tx_s = |link: &cwnd_scenario::Link, bytes: u32| 8.0 * f64::from(bytes) / link.rate_bps as f64;
+        // As a script of ns-2 says it, in milliseconds.
+        let delay_s = |link: &cwnd_scenario::Link| link.delay_ns as f64 / 1e6 * 1e-3;
+        let (mut hops, mut ways_back_s) = (Vec::new(), Vec::new());
+        for flow in &scenario.flows {
+            let links = flow.path.iter().map(|&link| &scenario.links[link as usize]);
+            for link in links.clone() {
+                let tx_s = [flow.packet_bytes(), flow.stack.ack_bytes].map(|bytes| tx_s(link, bytes));
+                hops.push(Crossing { tx_s, through_s: tx_s.map(|tx_s| tx_s + delay_s(link)) });
+            }
+            ways_back_s.push(std::array::from_fn(|blocks| {
+                let blocks = if flow.stack.recovery.uses_sack() { blocks as u32 } else { 0 };
+                let ack_bytes = flow.stack.ack_bytes + SACK_BLOCK_BYTES * blocks;
+                links.clone().rev().map(|link| tx_s(link, ack_bytes) + delay_s(link)).collect()
+            }));
+        }
+        let queues = scenario.links.iter().map(|_| Queue { free_s: 0.0, departures_s: Ring::new() }).collect();
+        Ns2Time { now_s: 0.0, hops, queues, ways_back_s }
+    }
+
+    /// It is `now`, by a timer.
+    pub fn set(&mut self, now: u64) {
+        self.now_s = now as f64 / 1e9;
+    }
+
+    /// A packet of `flow` is at the receiver at `clock_s`: it is now when its ACK is at the sender, in nanoseconds.
+    pub fn acknowledge(&mut self, flow: u32, clock_s: f64, blocks: u64) -> u64 {
+        let way_back_s = &self.ways_back_s[flow as usize][blocks.min(SACK_BLOCKS_MAX) as usize];
+        self.now_s = way_back_s.iter().fold(clock_s, |clock_s, link_s| clock_s + link_s);
+        nanoseconds(self.now_s)
+    }
+
+    /// A packet arrives now at the `link` of hop `hop`. When it arrives behind it, in both clocks.
+    pub fn accept(
+        &mut self,
+        link: &mut Link,
+        (hop, id): (usize, u32),
+        now: u64,
+        tx_ns: u64,
+        is_syn: bool,
+    ) -> Option<(u64, f64)> {
+        let queue = &mut self.queues[id as usize];
+        // An arrival at the instant of a departure finds that packet still there.
+        while queue.departures_s.front().is_some_and(|&departure_s| departure_s < self.now_s) {
+            queue.departures_s.pop_front();
+        }
+        if queue.departures_s.len() as u64 >= link.limit() {
+            link.refuse();
+            return None;
+        }
+        let crossing = &self.hops[hop];
+        let start_s = self.now_s.max(queue.free_s);
+        let idle = queue.free_s < self.now_s;
+        queue.free_s = start_s + crossing.tx_s[usize::from(is_syn)];
+        queue.departures_s.push_back(queue.free_s);
+        link.accept_at(now, nanoseconds(start_s), tx_ns, idle)?;
+        let clock_s = start_s + crossing.through_s[usize::from(is_syn)];
+        Some((nanoseconds(clock_s), clock_s))
+    }
+}
