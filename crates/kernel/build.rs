@@ -1,5 +1,5 @@
 //! Compiles every algorithm of the registry to an object for the kernel: the hooks for struct
-//! tcp_congestion_ops, and for tests the same hooks as functions of memory.
+//! tcp_congestion_ops, and for tests the same hooks as functions of memory. And what follows connections.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +21,8 @@ fn main() {
         cwnd_algorithms::all().into_iter().map(|algorithm| algorithm.name.replace('-', "_")).collect();
     // What the kernel has itself, and what its cost can be compared with.
     let native = ["cubic", "bbr"].map(str::to_owned).to_vec();
-    let kinds = [("ops", &names), ("events", &names), ("native", &native)];
+    let trace = vec!["trace".to_owned()];
+    let kinds = [("ops", &names), ("events", &names), ("native", &native), ("trace", &trace)];
     let jobs: Vec<(&str, &String)> =
         kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (*kind, name))).collect();
     let compiler = compiler(&out);

@@ -16,7 +16,7 @@ ALGORITHMS = ("reno", "cubic", "bic", "htcp", "illinois", "yeah", "vegas", "bbr"
 SCENARIO = """
 duration = "30 s"
 samples = "100 ms"
-stack = {{ profile = "linux", header = 52, handshake = true }}
+stack = {{ profile = "linux", header = 52, handshake = "first" }}
 [[chain]]
 rate = "50 Mbps"
 delay = "20 ms"

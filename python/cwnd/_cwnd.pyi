@@ -4,6 +4,7 @@ from typing import Any, final
 __all__ = [
     "Ack",
     "Error",
+    "KernelTrace",
     "Report",
     "Scenario",
     "Window",
@@ -21,6 +22,7 @@ __all__ = [
     "run_jobs",
     "summarize",
     "sweep",
+    "time_ns",
 ]
 
 __version__: str
@@ -48,6 +50,7 @@ def kernel_load(
 def kernel_unload(name: str) -> None: ...
 def kernel_status() -> str: ...
 def kernel_doctor() -> str: ...
+def time_ns(text: str, least: int, most: int, limits: str) -> int: ...
 def run_jobs(
     jobs: Sequence[tuple[Scenario, int]],
     threads: int,
@@ -73,6 +76,15 @@ class Scenario:
         self, *, name: str | None = None, seed: int | None = None, repeat: int | None = None
     ) -> Scenario: ...
     def with_params(self, cca: str, params: list[tuple[str, str]]) -> tuple[Scenario, int]: ...
+
+@final
+class KernelTrace:
+    def __new__(cls, port: int | None, cca: str | None, interval_us: int) -> KernelTrace: ...
+    def read(self) -> dict[str, bytes]: ...
+    def connections(self) -> str: ...
+    def dropped(self) -> int: ...
+    def elapsed_s(self) -> float: ...
+    def stop(self) -> None: ...
 
 @final
 class Report:

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 
+def is_trace(scenario: dict[str, Any]) -> bool:
+    """Live connections, whose path nobody told."""
+    return not scenario["links"]
+
+
 def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
     """The slowest link of a flow's path; of several, the one that a dumbbell calls so, else the first."""
     path = [scenario["links"][link] for link in scenario["flows"][flow]["path"]]
@@ -37,15 +42,18 @@ def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
     """What all the scenarios have in common, a few words each."""
 
     def facts(scenario: dict[str, Any]) -> list[str]:
-        rate_bps, buffer, per = bottleneck(scenario)
         flows = len(scenario["flows"])
-        told = [f"{flows} flow{'s' * (flows != 1)}", rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
+        told = [f"{flows} flow{'s' * (flows != 1)}"]
+        if is_trace(scenario):
+            return [*told, "traced"]
+        rate_bps, buffer, per = bottleneck(scenario)
+        told += [rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
         told.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
         told.append(f"PER {exponent(per)}" if per else "no random loss")
         return [*told, f"{scenario['flows'][0]['stack']['profile']} stack"]
 
     each = [facts(scenario) for scenario in scenarios]
-    return [told[0] for told in zip(*each, strict=True) if len(set(told)) == 1]
+    return [fact for fact in each[0] if all(fact in told for told in each)]
 
 
 def rate(bps: float) -> str:

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from cwnd import _plots_swept
 from cwnd._cwnd import Error
 from cwnd._errors import error
-from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, shared_facts
+from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, is_trace, shared_facts
 from cwnd._looks import (
     GREY,
     STYLE,
@@ -60,6 +60,8 @@ def draw(
     if metric is not None and metric not in METRICS:
         raise error("metric", f"{metric!r} is not in the summary; there are {', '.join(METRICS)}")
     scenarios = _chosen(results, names)
+    if kind not in _SERIES and any(map(is_trace, scenarios)):
+        raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(_SERIES)}")
     with _style():
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
         shared = plain(", ".join(shared_facts(scenarios)))
@@ -78,8 +80,8 @@ def applicable(results: Results) -> list[str]:
     if 0 < len(scenarios) <= _PANELS_MAX and results.samples.height:
         by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
         queues = results.samples["queue_pkts"].null_count() < results.samples.height
-        kinds = ["cwnd"] + ["throughput"] * by_interval + ["queue"] * queues
-    if len(scenarios) < 2:
+        kinds = ["cwnd", "rtt"] + ["throughput"] * by_interval + ["queue"] * queues
+    if len(scenarios) < 2 or any(map(is_trace, scenarios)):
         return kinds
     if len({buffer for _, buffer, _ in map(bottleneck, scenarios)}) > 1 and _refuses_not(
         lambda: _plots_swept.check_throughput_buffer(results, scenarios)
@@ -202,13 +204,13 @@ def _over_time(series: Series, results: Results, scenarios: list[dict[str, Any]]
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
             entries |= {_flows_label(scenario, cca): handle(look[cca], len(ccas) > 1) for cca in ccas}
         axes.set_xlim(0, max(one["duration_ns"] for one in scenarios) / 1e9)
-        axes.set_ylim(bottom=0)
         axes.margins(y=0.08)
         if index // columns == rows - 1 or index + columns >= len(scenarios):
             axes.set_xlabel("time (s)")
             axes.tick_params(labelbottom=True)
         if index % columns == 0:
             axes.set_ylabel(series.label)
+    grid.flat[0].set_ylim(bottom=0)
     for axes in grid.flat[len(scenarios) :]:
         axes.set_visible(False)
     if entries and series.column != "queue_pkts":
@@ -237,7 +239,7 @@ def _draw_flows(panel: Panel, column: str) -> None:
 
 def _draw_cwnd(panel: Panel) -> None:
     _draw_flows(panel, "cwnd_pkts")
-    if len(panel.scenario["flows"]) == 1:
+    if len(panel.scenario["flows"]) == 1 and not is_trace(panel.scenario):
         _, buffer, _ = bottleneck(panel.scenario)
         bdp = bdp_pkts(panel.scenario)
         mark(panel.axes, bdp, "BDP")
@@ -245,8 +247,14 @@ def _draw_cwnd(panel: Panel) -> None:
             mark(panel.axes, bdp + buffer, "BDP + buffer")
 
 
+def _draw_rtt(panel: Panel) -> None:
+    _draw_flows(panel, "rtt_ms")
+
+
 def _draw_throughput(panel: Panel) -> None:
     _draw_flows(panel, "throughput_mbps")
+    if is_trace(panel.scenario):
+        return
     rate, _, _ = bottleneck(panel.scenario)
     mark(panel.axes, rate / 1e6, "link rate")
     if len(panel.scenario["flows"]) > 1:
@@ -280,6 +288,7 @@ def _draw_queue(panel: Panel) -> None:
 
 _SERIES = {
     "cwnd": Series("Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd),
+    "rtt": Series("Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt),
     "throughput": Series("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
     "queue": Series("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),
 }

@@ -22,6 +22,7 @@ _ROWS_MAX = 300
 
 _TITLES = {
     "cwnd": "Congestion windows over time",
+    "rtt": "Smoothed round-trip times over time",
     "throughput": "Throughput over time",
     "queue": "Queue over time",
     "throughput-buffer": "Throughput against buffer",

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 #: Version of the files that `save` writes.
 FORMAT = 1
 _TABLES = ("flows", "links", "samples", "summary")
-_PLOTS = ("cwnd", "throughput", "queue", "throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay")
+_PLOTS = (
+    *("cwnd", "rtt", "throughput", "queue"),
+    *("throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay"),
+)
 _FILES = frozenset(
     [
         "manifest.json",
@@ -45,7 +48,7 @@ class Results:
     """
 
     def __init__(self) -> None:
-        raise TypeError("use cwnd.run(...) or Results.load(directory)")
+        raise TypeError("use cwnd.run(...), cwnd.kernel.trace(...) or Results.load(directory)")
 
     #: Of each scenario what the manifest tells: scenario, values, seeds, summary, engine.
     _told: list[dict[str, Any]]
@@ -79,6 +82,34 @@ class Results:
         results._told = told
         results._read = read
         return results
+
+    @classmethod
+    def _traced(
+        cls,
+        name: str,
+        interval_ns: int,
+        elapsed_s: float,
+        connections: list[dict[str, Any]],
+        samples: pl.DataFrame,
+    ) -> Results:
+        """One run, of live connections: a scenario without links."""
+        scenario = {
+            "name": name,
+            "duration_ns": round(elapsed_s * 1e9),
+            "seed": 0,
+            "repeat": 1,
+            "samples": {"interval": {"interval_ns": interval_ns}},
+            "links": [],
+            "flows": [
+                {"cca": {"name": one["cca"]}, **{key: one[key] for key in ("local", "remote", "netns")}}
+                for one in connections
+            ],
+        }
+        engine = {"version": __version__, "kernel": platform.release()}
+        told = {"scenario": scenario, "values": {}, "seeds": [0], "summary": {}, "engine": engine}
+        flows = _traced_flows(name, connections, samples)
+        tables = {"flows": flows, "links": cls._empty("links"), "samples": samples}
+        return cls._made([told], tables.__getitem__)
 
     @staticmethod
     def _empty(table: str) -> pl.DataFrame:
@@ -136,7 +167,8 @@ class Results:
 
         `scenario, seed, time_s, flow, cca, cwnd_pkts, ssthresh_pkts` (null before the first loss),
         `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
-        before; null when samples are by change), `link, queue_pkts`.
+        before; null when samples are by change), `link, queue_pkts`. A trace of live connections has
+        `state` ("open", "disorder", "cwr", "recovery", "loss") and `pacing_mbps` (null when not paced) too.
         """
         return self._read("samples")
 
@@ -182,6 +214,21 @@ class Results:
             for told in self._told
         ]
 
+    def __add__(self, other: Results) -> Results:
+        """Both, to be drawn together. Raises `Error` when they have a scenario's name in common."""
+        import polars as pl
+
+        if not isinstance(other, Results):
+            return NotImplemented
+        both = (self, other)
+        mine, others = ({told["scenario"]["name"] for told in each._told} for each in both)
+        if common := sorted(mine & others):
+            raise error("", f"both have a scenario '{one_line(common[0])}'; name them apart")
+        return Results._made(
+            [*self._told, *other._told],
+            lambda table: pl.concat([getattr(each, table) for each in both], how="diagonal"),
+        )
+
     def to_json(self) -> str:
         """One object `{"scenario", "runs", "summary", "engine"}`; of several scenarios `{"results": [...]}`.
 
@@ -221,8 +268,8 @@ class Results:
     ) -> matplotlib.figure.Figure:
         """Draws one figure.
 
-        "cwnd", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show one
-        run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
+        "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show
+        one run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
         scenarios' bottleneck buffers, with 95 % confidence intervals, and a panel per packet error rate.
         Of a sweep: "lines" of a metric over a swept value, with intervals; a "heatmap" over two; "cdf" of
         the flows' throughput; "throughput-delay" with ellipses.
@@ -378,6 +425,55 @@ def _sample_schema() -> dict[str, pl.DataType]:
         "link": pl.String(),
         "queue_pkts": pl.UInt32(),
     }
+
+
+#: Values of the kernel's enum tcp_ca_state.
+_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+
+def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) -> pl.DataFrame:
+    """Samples of live connections as `Results.samples` has them; `ccas` by flow."""
+    import polars as pl
+
+    schema = _sample_schema()
+    own = {"pacing_mbps": pl.Float64(), "state": pl.UInt32()}
+    read = _columns(columns, {**schema, **own})
+    names, states = (pl.Series(texts, dtype=pl.String) for texts in (ccas, _STATES))
+    rows = read.with_columns(
+        pl.lit(name).alias("scenario"),
+        pl.lit(0, pl.UInt64).alias("seed"),
+        pl.lit(names.gather(read["flow"])).alias("cca"),
+        pl.lit(states.gather(read["state"])).alias("state"),
+        pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
+        pl.col("rtt_ms", "pacing_mbps").replace(0.0, None),
+        pl.col("throughput_mbps").fill_nan(None),
+    )
+    empty = pl.DataFrame(schema={**schema, "state": pl.String(), "pacing_mbps": pl.Float64()})
+    return pl.concat([empty, rows], how="diagonal")
+
+
+def _traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataFrame) -> pl.DataFrame:
+    """What each connection did while it was traced; timeouts are not told."""
+    import polars as pl
+
+    means = samples.group_by("flow").agg(
+        pl.col("rtt_ms").mean().alias("mean_rtt_ms"),
+        pl.col("rtt_ms").quantile(0.95).alias("p95_rtt_ms"),
+        pl.col("cwnd_pkts").mean().alias("mean_cwnd_pkts"),
+    )
+    of_flow = {row.pop("flow"): row for row in means.iter_rows(named=True)}
+    rows = []
+    for one in connections:
+        seconds = one["stop_s"] - one["start_s"]
+        rate = {
+            metric: one[told] * 8e-6 / seconds if seconds else 0.0
+            for metric, told in (("throughput_mbps", "delivered_bytes"), ("goodput_mbps", "acked_bytes"))
+        }
+        loss_ratio = one["lost_pkts"] / max(one["sent_pkts"], 1)
+        row = {"scenario": name, "seed": 0, "timeouts": None, "loss_ratio": loss_ratio}
+        rows.append({**one, **row, **rate, **of_flow.get(one["flow"], {})})
+    schema = flow_schema()
+    return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
 def _samples_of(answers: list[dict[str, Any]], reports: list[Report]) -> pl.DataFrame:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import runpy
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,7 +38,7 @@ from cwnd import (
     tune,
 )
 from cwnd._errors import error, one_line, os_error
-from cwnd._facts import digits, estimate, exponent, rate, shared_facts
+from cwnd._facts import digits, estimate, exponent, is_trace, rate, shared_facts
 from cwnd._results import check_target, read_manifest, write_figure
 from cwnd._scenario import algorithm
 
@@ -83,6 +86,7 @@ _NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 _OTHER_FLAGS = {
     *("cca", "rtt", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
     *("objective", "trials", "held_out_seeds"),
+    *("port", "interval"),
 }
 
 
@@ -685,9 +689,9 @@ def _stack_key(field: str, value: Any) -> str:
     return f"{field} = {str(value).lower()}"
 
 
-@cli.group("kernel", short_help="The algorithms in this machine's kernel: load, unload, status, doctor.")
+@cli.group("kernel", short_help="In this machine's kernel: load, unload, status, doctor, trace.")
 def _kernel() -> None:
-    """Take algorithms into the running Linux kernel and out again, as eBPF. Needs root."""
+    """Take algorithms into the running Linux kernel and out again, follow connections. Needs root."""
 
 
 @_kernel.command("load", short_help="Load an algorithm, for every socket to choose.")
@@ -765,6 +769,153 @@ def _kernel_doctor(as_json: bool) -> None:
         _console().print(table, markup=False)
     if not all(check["ok"] for check in checks):
         raise click.exceptions.Exit(1)
+
+
+@_kernel.command("trace", short_help="Follow live connections: cwnd, ssthresh, RTT.")
+@click.option("--port", metavar="N", help="Only connections with this port at either end.")
+@click.option("--cca", metavar="NAME", help="Only those with this algorithm, as the kernel calls it.")
+@click.option(
+    "--interval", metavar="TIME", default="10 ms", help="Between two samples.  [10ms; 0s: each ACK]"
+)
+@click.option("--duration", metavar="TIME", help="Ends after so long.  [at Ctrl-C]")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per sample, one a line.")
+@click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest there at the end.")
+def _kernel_trace(
+    port: str | None, cca: str | None, interval: str, duration: str | None, as_json: bool, out: str | None
+) -> None:
+    """Follow this machine's TCP connections that send, of all network namespaces, whatever their algorithm.
+
+    What --out writes is read as that of a simulated run: 'cwnd results DIR', 'cwnd report DIR'.
+
+    \b
+    cwnd kernel trace --port 5201
+    cwnd kernel trace --cca elastic --duration 30s --out traced
+    """
+    if out is not None:
+        with _speaking_of("--out"):
+            check_target(Path(out))
+    with _flag_errors():
+        end_s = math.inf
+        if duration is not None:
+            day_ns = 86_400 * 10**9
+            end_s = kernel.time_ns("duration", duration, 1, 10 * day_ns, "more than 0, at most 10 days") / 1e9
+        asked = None if port is None else _number(port)
+        trace = kernel.Trace(asked, cca, interval, "trace", keep=out is not None)
+    show = _json_lines if as_json else _live_table if sys.stdout.isatty() else _lines
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    with trace, show(trace) as tell:
+        while (left_s := end_s - trace.elapsed_s) > 0:
+            if ended.wait(min(left_s, _TRACE_SHOWN_EVERY_S)):
+                break
+            tell(trace.read())
+        trace.stop()
+        tell(trace.read())
+    # What follows can be interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    results = trace.results if out is not None else None
+    if trace.dropped:
+        advice = "a longer --interval, or --port, makes fewer"
+        print(f"cwnd: {trace.dropped:,} samples are missing, they came too fast; {advice}", file=sys.stderr)
+    if results is None or out is None:
+        return
+    with _speaking_of("--out"):
+        results.save(out, command=["cwnd", *sys.argv[1:]])
+    click.echo(f"Written to {one_line(out)}", err=as_json)
+
+
+#: How often what came is shown.
+_TRACE_SHOWN_EVERY_S = 0.25
+#: What is left out of the table when it has sent nothing for so long.
+_TRACE_IDLE_S = 5
+
+_TRACE_COLUMNS = ("cwnd_pkts", "ssthresh_pkts", "in_flight_pkts", "rtt_ms", "throughput_mbps", "pacing_mbps")
+
+
+def _latest(new: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The last sample of each connection, with its mean throughput."""
+    import polars as pl
+
+    last = new.group_by("flow", maintain_order=True).agg(
+        pl.exclude("throughput_mbps").last(), pl.col("throughput_mbps").mean()
+    )
+    return last.iter_rows(named=True)
+
+
+@contextlib.contextmanager
+def _live_table(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """A row per connection that sends."""
+    from rich.live import Live
+
+    rows: dict[int, dict[str, Any]] = {}
+
+    def table() -> Table:
+        connections = trace.connections
+        shown = _table(
+            "connection",
+            "cca",
+            ">cwnd",
+            ">ssthresh",
+            ">in flight",
+            ">RTT ms",
+            ">Mbit/s",
+            ">paced at Mbit/s",
+            "state",
+            title=f"{len(connections)} connections in {trace.elapsed_s:.0f} s; Ctrl-C ends",
+        )
+        for row in rows.values():
+            if row["time_s"] >= trace.elapsed_s - _TRACE_IDLE_S:
+                numbers = (digits(row[column]) for column in _TRACE_COLUMNS)
+                shown.add_row(_ends(connections[row["flow"]]), row["cca"], *numbers, row["state"])
+        return shown
+
+    with Live(table(), console=_console(), auto_refresh=False) as live:
+
+        def tell(new: pl.DataFrame) -> None:
+            rows.update((row["flow"], row) for row in _latest(new))
+            live.update(table(), refresh=True)
+
+        yield tell
+
+
+@contextlib.contextmanager
+def _lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """A line per connection and second in which it sent."""
+    told_s: dict[int, float] = {}
+
+    def tell(new: pl.DataFrame) -> None:
+        connections = trace.connections if new.height else []
+        for row in _latest(new):
+            if row["time_s"] < told_s.get(row["flow"], -math.inf) + 1:
+                continue
+            told_s[row["flow"]] = row["time_s"]
+            cwnd, ssthresh, in_flight, rtt_ms, mbps, _ = (digits(row[column]) for column in _TRACE_COLUMNS)
+            click.echo(
+                f"{row['time_s']:.1f} s  {_ends(connections[row['flow']])}  {row['cca']}  cwnd {cwnd}  "
+                f"ssthresh {ssthresh}  in flight {in_flight}  RTT {rtt_ms} ms  {mbps} Mbit/s  {row['state']}"
+            )
+        sys.stdout.flush()
+
+    yield tell
+
+
+@contextlib.contextmanager
+def _json_lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Every sample as it comes."""
+
+    def tell(new: pl.DataFrame) -> None:
+        connections = trace.connections if new.height else []
+        for row in new.drop("scenario", "seed", "link", "queue_pkts").iter_rows(named=True):
+            ends = {key: connections[row["flow"]][key] for key in ("local", "remote", "netns")}
+            click.echo(json.dumps({**row, **ends}))
+        sys.stdout.flush()
+
+    yield tell
+
+
+def _ends(connection: dict[str, Any]) -> str:
+    return f"{connection['local']} > {connection['remote']}"
 
 
 def main() -> NoReturn:
@@ -963,6 +1114,9 @@ def _print_swept(results: Results) -> None:
         "jain_fairness": ("Jain", 1),
         "timeouts": ("timeouts", 1),
     }
+    if len(results.scenarios) == 1 and is_trace(results.scenarios[0]):
+        _console().print(_flow_table(results.flows), markup=False)
+        return
     keys = list(dict.fromkeys(key for values in results.values for key in values))
     table = _table(
         *(keys or ["scenario"]),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import select
 import shutil
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -114,7 +118,7 @@ def test_the_default_changes_and_comes_back(cwnd_command: Command, clean: None) 
 
 @needs_kernel
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="no setpriv")
-def test_sockets_without_privileges_can_choose_it_and_only_root_can_load(clean: None) -> None:
+def test_sockets_without_privileges_can_choose_it(clean: None) -> None:
     nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
     choose = (
         "import socket; socket.socket().setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b'cwndtest')"
@@ -122,6 +126,186 @@ def test_sockets_without_privileges_can_choose_it_and_only_root_can_load(clean: 
     with cwnd.kernel.load("reno", "cwndtest"):
         done = subprocess.run([*nobody, "/usr/bin/python3", "-c", choose], capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+NAMESPACE = "cwndtest"
+
+
+@pytest.fixture
+def namespace() -> Iterator[Callable[..., str]]:
+    """Runs a command in a network namespace with nothing but a loopback."""
+    if shutil.which("ip") is None:
+        pytest.skip("no ip")
+
+    def inside(*words: str) -> str:
+        done = subprocess.run(["ip", "netns", "exec", NAMESPACE, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
+    inside("ip", "link", "set", "lo", "up")
+    yield inside
+    subprocess.run(["ip", "netns", "del", NAMESPACE], capture_output=True)
+
+
+def users(name: str) -> int:
+    return next(int(each["users"]) for each in cwnd.kernel.status() if each["name"] == name)
+
+
+@needs_kernel
+def test_a_namespace_makes_it_its_default_and_gives_it_back(
+    clean: None, namespace: Callable[..., str]
+) -> None:
+    told = "import socket as s; print(s.socket().getsockopt(s.IPPROTO_TCP, s.TCP_CONGESTION, 16).decode())"
+    default = "net.ipv4.tcp_congestion_control"
+    with cwnd.kernel.load("reno", "cwndtest"):
+        namespace("sysctl", "-qw", f"{default}=cwndtest")
+        assert users("cwndtest") == 1
+        assert namespace(sys.executable, "-c", told).rstrip("\0\n") == "cwndtest"
+        namespace("sysctl", "-qw", f"{default}=reno")
+        assert users("cwndtest") == 0
+        # A namespace that ends gives it back too, some time later.
+        namespace("sysctl", "-qw", f"{default}=cwndtest")
+        subprocess.run(["ip", "netns", "del", NAMESPACE], check=True)
+        for _ in range(100):
+            if not users("cwndtest"):
+                break
+            time.sleep(0.1)
+        assert users("cwndtest") == 0
+
+
+def told_by_the_socket(end: socket.socket) -> dict[str, float]:
+    """cwnd, ssthresh and smoothed RTT of struct tcp_info."""
+    info = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+    rtt_us, _, ssthresh, cwnd_pkts = struct.unpack_from("4I", info, 68)
+    return {"cwnd_pkts": cwnd_pkts, "ssthresh_pkts": ssthresh, "rtt_ms": rtt_us / 1e3}
+
+
+def acknowledged(ends: tuple[socket.socket, socket.socket], data: bytes) -> None:
+    """Sends it and waits until nothing is in flight."""
+    ends[0].sendall(data)
+    left = len(data)
+    while left:
+        left -= len(ends[1].recv(left))
+    for _ in range(500):
+        (unacked,) = struct.unpack_from("I", ends[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104), 24)
+        if not unacked:
+            return
+        time.sleep(0.01)
+
+
+@needs_kernel
+def test_a_trace_tells_of_a_connection_what_its_socket_tells() -> None:
+    ends = connection("reno")
+    port = ends[1].getsockname()[1]
+    with cwnd.kernel.trace(port=port, cca="reno", interval="0 s") as trace:
+        acknowledged(ends, bytes(2_000_000))
+        # The sample of the next ACK tells what the last one left.
+        expected = told_by_the_socket(ends[0])
+        acknowledged(ends, b"x")
+    samples = trace.results.samples
+    last = samples.row(-1, named=True)
+    ssthresh = last["ssthresh_pkts"] or 0x7FFFFFFF
+    assert {**{key: last[key] for key in expected}, "ssthresh_pkts": ssthresh} == expected
+    assert (last["cca"], last["in_flight_pkts"], last["state"]) == ("reno", 1, "open")
+    (flow,) = trace.results.flows.iter_rows(named=True)
+    # From the first sample to the last, which knows nothing of the last byte.
+    assert 1_500_000 < flow["goodput_mbps"] * (flow["stop_s"] - flow["start_s"]) * 1e6 / 8 <= 2_000_000
+    (told,) = trace.connections
+    own = ":".join(map(str, ends[0].getsockname()))
+    assert (told["local"], told["remote"]) == (own, f"127.0.0.1:{port}")
+    assert trace.dropped == 0
+    for end in ends:
+        end.close()
+
+
+@needs_kernel
+def test_a_trace_has_at_most_a_sample_in_an_interval_and_only_of_what_is_asked_for() -> None:
+    ends, others = connection("reno"), connection("reno")
+    with cwnd.kernel.trace(port=ends[1].getsockname()[1], interval="20 ms") as trace:
+        begin = time.monotonic()
+        while time.monotonic() < begin + 0.5:
+            transfer(ends, 50_000)
+            transfer(others, 50_000)
+    samples = trace.results.samples
+    assert set(samples["flow"]) == {0} and 2 <= samples.height <= 26
+    assert samples["time_s"].diff().drop_nulls().min() >= 0.02  # type: ignore[operator]
+    for end in (*ends, *others):
+        end.close()
+
+
+@needs_kernel
+def test_a_trace_sees_other_namespaces(namespace: Callable[..., str]) -> None:
+    sends = (
+        "import socket as s; server = s.create_server(('127.0.0.1', 0));"
+        "client = s.create_connection(server.getsockname()); end, _ = server.accept();"
+        "[(client.sendall(b'x'), end.recv(1)) for _ in range(5)]; print(server.getsockname()[1])"
+    )
+    with cwnd.kernel.trace() as trace:
+        port = namespace(sys.executable, "-c", sends).strip()
+    assert trace.results.samples.height
+    ours = [one for one in trace.connections if one["remote"] == f"127.0.0.1:{port}"]
+    assert [one["netns"] for one in ours] == [Path("/run/netns", NAMESPACE).stat().st_ino]
+
+
+@needs_kernel
+def test_the_command_keeps_what_it_traced_when_it_is_interrupted(tmp_path: Path) -> None:
+    ends = connection("reno")
+    words = ["--port", str(ends[1].getsockname()[1]), "--json", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "cwnd", "kernel", "trace", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        while True:  # until it follows
+            transfer(ends)
+            if running.poll() is not None or select.select([running.stdout], [], [], 0.05)[0]:
+                break
+        transfer(ends)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (0, f"Written to {tmp_path / 'out'}\n")
+    assert [item.name for item in tmp_path.iterdir()] == ["out"]
+    lines = [json.loads(line) for line in out.splitlines()]
+    results = cwnd.Results.load(tmp_path / "out")
+    assert [line["cwnd_pkts"] for line in lines] == results.samples["cwnd_pkts"].to_list()
+    assert results.plots() == ["cwnd", "rtt", "throughput"]
+    assert results.flows["cca"].to_list() == ["reno"]
+    for end in ends:
+        end.close()
+
+
+@needs_kernel
+def test_samples_that_came_too_fast_are_counted() -> None:
+    ends = connection("reno")
+    for end in ends:
+        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    words = ["--port", str(ends[1].getsockname()[1]), "--interval", "0s", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "cwnd", "kernel", "trace", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout is not None
+        while running.poll() is None and not select.select([running.stdout], [], [], 0.05)[0]:
+            transfer(ends, 50_000)
+        running.send_signal(signal.SIGSTOP)
+        # Each of them leaves two records of 152 bytes in the ring of 4 MiB.
+        for _ in range(15_000):
+            ends[0].send(b"x")
+            ends[1].recv(1)
+            ends[1].send(b"x")
+            ends[0].recv(1)
+        running.send_signal(signal.SIGCONT)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=60)
+    assert running.returncode == 0 and "samples are missing, they came too fast" in err
+    for end in ends:
+        end.close()
 
 
 @needs_kernel
@@ -165,6 +349,12 @@ def test_a_hundred_loads_while_connections_are_open_leave_nothing_behind(clean: 
         (["load", "elastic", "--param", "bta=1"], "'elastic' has no parameter 'bta'; it has beta"),
         (["load", "elastic", "--param", "beta=7"], "'beta' cannot be '7'; accepted: 0.1 to 0.999"),
         (["load", "elastic", "--param", "beta"], "'beta' is not NAME=VALUE"),
+        (["trace", "--port", "0"], "--port: 0 is out of range; 1 to 65535"),
+        (["trace", "--port", "http"], "--port: http is not a whole number; 1 to 65535"),
+        (["trace", "--interval", "5"], "--interval: '5' has no unit"),
+        (["trace", "--interval", "2 min"], "--interval: '2 min' is out of range; '0 s', which is every ACK"),
+        (["trace", "--duration", "0 s"], "--duration: '0 s' is out of range; more than 0"),
+        (["trace", "--out", "/dev/null"], "--out: /dev/null: not a directory"),
         (["unload"], "name one, or say --all"),
         (["unload", "x", "--all"], "name one, or say --all"),
     ],
@@ -180,6 +370,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(
 @needs_kernel
 def test_names_that_are_taken_or_impossible_are_refused(cwnd_command: Command) -> None:
     for arguments, said in [
+        (["trace", "--cca", "elastc"], "'elastc' is not in the kernel; there is "),
         (["load", "reno"], "the kernel has a 'reno' already; choose another name with --as"),
         (["load", "reno", "--as", "no-dash"], "1 to 15 letters, digits and '_'"),
     ]:

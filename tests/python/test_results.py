@@ -72,7 +72,8 @@ def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_pat
 
 def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, tmp_path: Path) -> None:
     results.save(tmp_path / "out")
-    figures = [f"{kind}.{ending}" for kind in ("cwnd", "queue", "throughput") for ending in ("png", "svg")]
+    figures = [f"{kind}.{ending}" for kind in results.plots() for ending in ("png", "svg")]
+    assert results.plots() == ["cwnd", "rtt", "throughput", "queue"]
     assert names(tmp_path / "out") == sorted([*TABLES, *figures])
     for png in (tmp_path / "out").glob("*.png"):
         data = png.read_bytes()
@@ -138,12 +139,22 @@ def test_a_directory_that_is_no_result_is_not_loaded(tmp_path: Path, content: st
         cwnd.Results.load(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["cwnd", "throughput", "queue"])
+@pytest.mark.parametrize("kind", ["cwnd", "rtt", "throughput", "queue"])
 def test_a_figure_over_time_names_its_axes_with_units(results: cwnd.Results, kind: str) -> None:
     (axes,) = results.plot(kind).axes
     assert axes.get_xlabel() == "time (s)"
-    assert axes.get_ylabel() in ("cwnd (packets)", "throughput (Mbit/s)", "queue (packets)")
+    assert axes.get_ylabel() in ("cwnd (packets)", "RTT (ms)", "throughput (Mbit/s)", "queue (packets)")
     assert axes.get_ylim()[0] == 0
+
+
+def test_panels_over_time_share_an_axis_that_holds_them_all() -> None:
+    small, large = (
+        cwnd.dumbbell("reno", name=str(buffer), **{**SMALL, "buffer": buffer}) for buffer in (5, 80)
+    )
+    results = cwnd.run([small, large])
+    for axes in results.plot("cwnd").axes:
+        low, high = axes.get_ylim()
+        assert low == 0 and high > results.samples["cwnd_pkts"].max()  # type: ignore[operator]
 
 
 def test_throughput_against_buffer_has_a_panel_per_error_rate_and_a_line_per_algorithm(

@@ -19,6 +19,7 @@ pub struct Member {
 const KIND_PTR: u32 = 2;
 const KIND_STRUCT: u32 = 4;
 const KIND_UNION: u32 = 5;
+const KIND_TYPEDEF: u32 = 8;
 const KIND_FUNC: u32 = 12;
 const KIND_FUNC_PROTO: u32 = 13;
 
@@ -75,6 +76,11 @@ impl<'a> Btf<'a> {
 
     pub fn function(&self, name: &str) -> Option<u32> {
         self.find(KIND_FUNC, name)
+    }
+
+    /// What programs of a tracepoint attach to.
+    pub fn tracepoint(&self, name: &str) -> Option<u32> {
+        self.find(KIND_TYPEDEF, &format!("btf_trace_{name}"))
     }
 
     /// Bytes of a struct.

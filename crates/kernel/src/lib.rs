@@ -8,8 +8,10 @@ mod loader;
 mod object;
 mod sys;
 pub mod testing;
+mod trace;
 
 pub use host::{Check, Host};
+pub use trace::{Connection, Samples, Trace, Wanted};
 
 use btf::Btf;
 use cwnd_algorithms::{Algorithm, Params};
@@ -179,13 +181,7 @@ fn keep(folder: &Path, registered: &Registered, params: &OwnedFd, former: Option
     let Some(former) = former else { return Ok(()) };
     let mut text = [0; NAME_BYTES_MAX + 1];
     text[..former.len()].copy_from_slice(former.as_bytes());
-    let map = sys::create_map(&sys::MapSpec {
-        kind: sys::MAP_ARRAY,
-        name: FORMER,
-        value_bytes: text.len(),
-        flags: 0,
-        types: None,
-    })?;
+    let map = sys::create_map(&sys::MapSpec::of_one(sys::MAP_ARRAY, FORMER, text.len(), 0))?;
     sys::update(&map, &text)?;
     sys::pin(&map, &folder.join(FORMER))
 }

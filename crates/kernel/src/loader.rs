@@ -51,6 +51,11 @@ impl Ops {
     }
 }
 
+/// Of the ring that records come through.
+pub const RING_BYTES: usize = 4 << 20;
+/// Whose last record is remembered; another gets a record at once.
+const CONNECTIONS: usize = 1 << 14;
+
 /// What of an object is in the kernel.
 pub struct Programs {
     pub programs: Vec<(String, OwnedFd)>,
@@ -112,17 +117,24 @@ fn chosen(object: &Object) -> impl Iterator<Item = &Program> {
 }
 
 fn data_map(data: &object::Data, name: &str) -> io::Result<OwnedFd> {
+    if data.is_map() {
+        return sys::create_map(&match data.section.as_str() {
+            ".maps.ring" => {
+                MapSpec { key_bytes: 0, entries: RING_BYTES, ..MapSpec::of_one(sys::MAP_RINGBUF, name, 0, 0) }
+            }
+            ".maps.last" => MapSpec {
+                key_bytes: 8,
+                entries: CONNECTIONS,
+                ..MapSpec::of_one(sys::MAP_LRU_HASH, name, 8, 0)
+            },
+            section => panic!("no map is called {section}"),
+        });
+    }
     let flags = if data.read_only() { sys::F_RDONLY_PROG } else { sys::F_MMAPABLE };
     // An algorithm without parameters has data of no length, which is no map.
     let mut bytes = data.bytes.clone();
     bytes.resize(bytes.len().max(4), 0);
-    let map = sys::create_map(&MapSpec {
-        kind: sys::MAP_ARRAY,
-        name,
-        value_bytes: bytes.len(),
-        flags,
-        types: None,
-    })?;
+    let map = sys::create_map(&MapSpec::of_one(sys::MAP_ARRAY, name, bytes.len(), flags))?;
     sys::update(&map, &bytes)?;
     if data.read_only() {
         // Its values are constants to the verifier.
@@ -139,15 +151,19 @@ fn load(
     types: &Btf,
     ops: &Ops,
 ) -> Result<OwnedFd, Error> {
-    /// The source register of an instruction that loads an address within a map's value.
+    /// The source register of an instruction that loads the address of a map,
+    const MAP: u8 = 1;
+    /// of one that loads an address within a map's value,
     const MAP_VALUE: u8 = 2;
-    /// And of one that calls a function of the kernel.
+    /// and of one that calls a function of the kernel.
     const KERNEL_CALL: u8 = 2;
     let mut insns = program.insns.clone();
     for address in &program.addresses {
         let at = address.insn * object::INSN;
-        insns[at + 1] = insns[at + 1] & 0x0f | MAP_VALUE << 4;
-        insns[at + 4..at + 8].copy_from_slice(&maps[address.data].1.as_raw_fd().to_le_bytes());
+        let (section, map) = &maps[address.data];
+        let kind = if section.starts_with(".maps") { MAP } else { MAP_VALUE };
+        insns[at + 1] = insns[at + 1] & 0x0f | kind << 4;
+        insns[at + 4..at + 8].copy_from_slice(&map.as_raw_fd().to_le_bytes());
         insns[at + 12..at + 16].copy_from_slice(&address.offset.to_le_bytes());
     }
     for (insn, function) in &program.calls {
@@ -158,14 +174,23 @@ fn load(
         insns[at + 1] = insns[at + 1] & 0x0f | KERNEL_CALL << 4;
         insns[at + 4..at + 8].copy_from_slice(&id.to_le_bytes());
     }
-    let in_struct = program.kind != "syscall";
+    let (kind, flags, attach_type, attach_btf_id) = match program.kind.as_str() {
+        "syscall" => (sys::PROG_SYSCALL, sys::PROG_SLEEPABLE, 0, 0),
+        "tp_btf" => {
+            let tracepoint = types
+                .tracepoint(&program.hook)
+                .ok_or_else(|| refuse(format!("this kernel has no tracepoint {}", program.hook)))?;
+            (sys::PROG_TRACING, 0, sys::ATTACH_TRACEPOINT, tracepoint)
+        }
+        _ => (sys::PROG_STRUCT_OPS, 0, ops.index(&program.hook) as u32, ops.id),
+    };
     let spec = ProgramSpec {
-        kind: if in_struct { sys::PROG_STRUCT_OPS } else { sys::PROG_SYSCALL },
-        name: if in_struct { &program.hook } else { name },
+        kind,
+        name: if kind == sys::PROG_SYSCALL { name } else { &program.hook },
         insns: &insns,
-        flags: if in_struct { 0 } else { sys::PROG_SLEEPABLE },
-        attach_type: if in_struct { ops.index(&program.hook) as u32 } else { 0 },
-        attach_btf_id: if in_struct { ops.id } else { 0 },
+        flags,
+        attach_type,
+        attach_btf_id,
         btf,
         func_info: program.func_info,
         core_relos: &program.core_relos,
@@ -196,11 +221,8 @@ pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool) -> io::
         value[place..place + 4].copy_from_slice(&program.as_raw_fd().to_ne_bytes());
     }
     let spec = |flags| MapSpec {
-        kind: sys::MAP_STRUCT_OPS,
-        name,
-        value_bytes: ops.value_bytes,
-        flags,
         types: Some((&programs.btf, ops.value_type)),
+        ..MapSpec::of_one(sys::MAP_STRUCT_OPS, name, ops.value_bytes, flags)
     };
     if links {
         match sys::create_map(&spec(sys::F_LINK)) {

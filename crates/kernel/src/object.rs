@@ -13,9 +13,9 @@ pub struct Object {
 }
 
 pub struct Program {
-    /// What the section's name has before the slash: `struct_ops`, `default`, `syscall`.
+    /// What the section's name has before the slash: `struct_ops`, `default`, `syscall`, `tp_btf`.
     pub kind: String,
-    /// And behind it: the hook.
+    /// And behind it: the hook, the tracepoint.
     pub hook: String,
     pub insns: Vec<u8>,
     /// Instructions that load an address: where, and which data.
@@ -34,7 +34,7 @@ pub struct Address {
     pub offset: u32,
 }
 
-/// Becomes a map of one element.
+/// Becomes a map of one element, or in a section `.maps.NAME` the map of that name.
 pub struct Data {
     pub section: String,
     pub bytes: Vec<u8>,
@@ -43,6 +43,10 @@ pub struct Data {
 impl Data {
     pub fn read_only(&self) -> bool {
         self.section.starts_with(".rodata")
+    }
+
+    pub fn is_map(&self) -> bool {
+        self.section.starts_with(".maps")
     }
 }
 
@@ -57,7 +61,7 @@ fn parse(elf: &[u8]) -> Result<Object, object::Error> {
     let mut data_sections = Vec::new();
     for section in file.sections() {
         let name = section.name()?;
-        if name.starts_with(".rodata") || name.starts_with(".data") || name.starts_with(".bss") {
+        if [".rodata", ".data", ".maps"].iter().any(|kind| name.starts_with(kind)) {
             data_sections.push(section.index());
             let mut bytes = section.data()?.to_vec();
             bytes.resize(section.size() as usize, 0);
@@ -71,7 +75,8 @@ fn parse(elf: &[u8]) -> Result<Object, object::Error> {
     let mut programs = Vec::new();
     for section in file.sections() {
         let name = section.name()?;
-        let Some((kind @ ("struct_ops" | "default" | "syscall"), hook)) = name.split_once('/') else {
+        let Some((kind @ ("struct_ops" | "default" | "syscall" | "tp_btf"), hook)) = name.split_once('/')
+        else {
             continue;
         };
         let mut insns = section.data()?.to_vec();

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{Ordering, compiler_fence};
+use std::sync::atomic::{Ordering, compiler_fence, fence};
 
 const MAP_CREATE: i32 = 0;
 const MAP_LOOKUP_ELEM: i32 = 1;
@@ -19,18 +19,23 @@ const PROG_TEST_RUN: i32 = 10;
 const PROG_GET_FD_BY_ID: i32 = 13;
 const MAP_GET_FD_BY_ID: i32 = 14;
 const OBJ_GET_INFO_BY_FD: i32 = 15;
+const RAW_TRACEPOINT_OPEN: i32 = 17;
 const BTF_LOAD: i32 = 18;
 const MAP_FREEZE: i32 = 22;
 const LINK_CREATE: i32 = 28;
 
 pub const MAP_ARRAY: u32 = 2;
+pub const MAP_LRU_HASH: u32 = 9;
 pub const MAP_STRUCT_OPS: u32 = 26;
+pub const MAP_RINGBUF: u32 = 27;
 pub const F_RDONLY_PROG: u32 = 1 << 7;
 pub const F_MMAPABLE: u32 = 1 << 10;
 pub const F_LINK: u32 = 1 << 13;
+pub const PROG_TRACING: u32 = 26;
 pub const PROG_STRUCT_OPS: u32 = 27;
 pub const PROG_SYSCALL: u32 = 31;
 pub const PROG_SLEEPABLE: u32 = 1 << 4;
+pub const ATTACH_TRACEPOINT: u32 = 23;
 const ATTACH_STRUCT_OPS: u32 = 44;
 
 /// `union bpf_attr`: numbers at the places that linux/bpf.h gives them.
@@ -94,18 +99,28 @@ impl Attr {
 pub struct MapSpec<'a> {
     pub kind: u32,
     pub name: &'a str,
+    pub key_bytes: usize,
     pub value_bytes: usize,
+    /// Of a ring: its bytes, a power of two of whole pages.
+    pub entries: usize,
     pub flags: u32,
     /// For a struct_ops map: any types of a program, and the number of its value's in the kernel.
     pub types: Option<(&'a OwnedFd, u32)>,
 }
 
+impl<'a> MapSpec<'a> {
+    /// With one element, whose key is 0.
+    pub fn of_one(kind: u32, name: &'a str, value_bytes: usize, flags: u32) -> Self {
+        MapSpec { kind, name, key_bytes: 4, value_bytes, entries: 1, flags, types: None }
+    }
+}
+
 pub fn create_map(spec: &MapSpec) -> io::Result<OwnedFd> {
     let attr = Attr::new()
         .u32(0, spec.kind)
-        .u32(4, 4)
+        .u32(4, spec.key_bytes as u32)
         .u32(8, spec.value_bytes as u32)
-        .u32(12, 1)
+        .u32(12, spec.entries as u32)
         .u32(16, spec.flags)
         .name(28, spec.name);
     let mut attr = match spec.types {
@@ -196,6 +211,11 @@ pub fn link(map: &OwnedFd) -> io::Result<OwnedFd> {
     Attr::new().fd(0, map).u32(8, ATTACH_STRUCT_OPS).open(LINK_CREATE, 48)
 }
 
+/// Runs a program at its tracepoint, as long as the link is there.
+pub fn trace(program: &OwnedFd) -> io::Result<OwnedFd> {
+    Attr::new().fd(8, program).open(RAW_TRACEPOINT_OPEN, 16)
+}
+
 /// Runs a syscall program once.
 pub fn test_run(program: &OwnedFd) -> io::Result<()> {
     Attr::new().fd(0, program).call(PROG_TEST_RUN, 80).map(|_| ())
@@ -247,6 +267,8 @@ pub struct ProgramInfo {
     pub verified_insns: u32,
     pub run_ns: u64,
     pub runs: u64,
+    /// Calls left out because the program ran already on that core.
+    pub misses: u64,
 }
 
 /// `struct bpf_prog_info`.
@@ -258,6 +280,7 @@ pub fn program_info(program: &OwnedFd) -> io::Result<ProgramInfo> {
         verified_insns: info[27] as u32,
         run_ns: info[24],
         runs: info[25],
+        misses: info[26],
     })
 }
 
@@ -267,7 +290,7 @@ pub fn link_map(link: &OwnedFd) -> io::Result<u32> {
     Ok(info(link)?[2] as u32)
 }
 
-/// Shared memory of a map's one element.
+/// Memory shared with the kernel.
 pub struct Memory {
     at: *mut libc::c_void,
     bytes: usize,
@@ -275,14 +298,21 @@ pub struct Memory {
 
 // SAFETY: the mapping belongs to this value alone.
 unsafe impl Send for Memory {}
+// SAFETY: what is shared can only be read, a number at a time.
+unsafe impl Sync for Memory {}
 
 impl Memory {
+    /// A map's one element.
     pub fn of(map: &OwnedFd) -> io::Result<Memory> {
-        let bytes = map_info(map)?.value_bytes.next_multiple_of(4096);
+        let bytes = map_info(map)?.value_bytes.next_multiple_of(page_bytes());
+        Memory::part(map, 0, bytes, libc::PROT_READ | libc::PROT_WRITE)
+    }
+
+    fn part(fd: &OwnedFd, offset: usize, bytes: usize, access: i32) -> io::Result<Memory> {
         // SAFETY: a new mapping of a descriptor that is valid for the call.
         let at = unsafe {
-            let access = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, map.as_raw_fd(), 0)
+            let offset = offset as libc::off_t;
+            libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd.as_raw_fd(), offset)
         };
         if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Memory { at, bytes }) }
     }
@@ -304,6 +334,79 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's.
         unsafe { libc::munmap(self.at, self.bytes) };
+    }
+}
+
+/// The clock of bpf_ktime_get_ns.
+pub fn monotonic_ns() -> u64 {
+    // SAFETY: a timespec of this function's own.
+    let now = unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now);
+        now
+    };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn page_bytes() -> usize {
+    // SAFETY: it asks for a number.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// The reader's end of a ring buffer, whose kernel side is `BPF_MAP_TYPE_RINGBUF`.
+pub struct Ring {
+    /// A page with the reader's position.
+    consumer: Memory,
+    /// A page with the writer's position, then the data, twice: a record is in one piece.
+    producer: Memory,
+    page: usize,
+    bytes: usize,
+}
+
+impl Ring {
+    /// Bits of the word before a record: being written, given up.
+    const BUSY: u32 = 1 << 31;
+    const DISCARDED: u32 = 1 << 30;
+    /// Bytes before a record.
+    const HEADER: usize = 8;
+
+    /// `bytes`: the map's entries.
+    pub fn of(map: &OwnedFd, bytes: usize) -> io::Result<Ring> {
+        let page = page_bytes();
+        Ok(Ring {
+            consumer: Memory::part(map, 0, page, libc::PROT_READ | libc::PROT_WRITE)?,
+            producer: Memory::part(map, page, page + 2 * bytes, libc::PROT_READ)?,
+            page,
+            bytes,
+        })
+    }
+
+    /// The next record, if it is there.
+    pub fn next<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut at: u64 = self.consumer.read(0);
+        loop {
+            let end: u64 = self.producer.read(0);
+            fence(Ordering::Acquire);
+            if at >= end {
+                return None;
+            }
+            let place = self.page + (at as usize & (self.bytes - 1));
+            let header: u32 = self.producer.read(place);
+            fence(Ordering::Acquire);
+            if header & Self::BUSY != 0 {
+                return None;
+            }
+            let length = (header & !Self::DISCARDED) as usize;
+            let is_record = header & Self::DISCARDED == 0;
+            assert!(!is_record || length == size_of::<[u64; N]>(), "a record of {length} bytes");
+            let record = is_record.then(|| self.producer.read(place + Self::HEADER));
+            at += (Self::HEADER + length).next_multiple_of(8) as u64;
+            fence(Ordering::Release);
+            self.consumer.write(0, at);
+            if record.is_some() {
+                return record;
+            }
+        }
     }
 }
 
@@ -347,4 +450,61 @@ pub fn lock(path: &Path) -> io::Result<File> {
         return Err(io::Error::last_os_error());
     }
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek, SeekFrom, Write};
+
+    /// A file laid out as a ring of two pages: `words` are written at `place` of the data, which has its copy.
+    fn ring(consumer: u64, producer: u64, place: usize, words: &[u64]) -> Ring {
+        let page = page_bytes();
+        // SAFETY: a new descriptor, which nobody else owns.
+        let fd = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"ring".as_ptr(), 0)) };
+        let mut file = File::from(fd);
+        file.set_len(6 * page as u64).unwrap();
+        for (at, word) in [(0, consumer), (page, producer)]
+            .into_iter()
+            .chain(words.iter().enumerate().map(|(i, &word)| (2 * page + place + 8 * i, word)))
+        {
+            file.seek(SeekFrom::Start(at as u64)).unwrap();
+            file.write_all(&word.to_ne_bytes()).unwrap();
+        }
+        Ring::of(&file.into(), 2 * page).unwrap()
+    }
+
+    const TWO_WORDS: u64 = 16;
+
+    #[test]
+    fn records_come_in_their_order_and_what_was_given_up_is_passed_over() {
+        let given_up = u64::from(Ring::DISCARDED) | 8;
+        let words = [TWO_WORDS, 1, 2, given_up, 99, TWO_WORDS, 3, 4];
+        let mut ring = ring(0, 64, 0, &words);
+        assert_eq!(ring.next(), Some([1, 2]));
+        assert_eq!(ring.next(), Some([3, 4]));
+        assert_eq!(ring.next::<2>(), None);
+        // The writer gets its room back.
+        assert_eq!(ring.consumer.read::<u64>(0), 64);
+    }
+
+    #[test]
+    fn a_record_that_is_being_written_is_waited_for() {
+        let busy = u64::from(Ring::BUSY) | TWO_WORDS;
+        let mut ring = ring(0, 48, 0, &[TWO_WORDS, 1, 2, busy, 3, 4]);
+        assert_eq!(ring.next(), Some([1, 2]));
+        assert_eq!(ring.next::<2>(), None);
+        assert_eq!(ring.consumer.read::<u64>(0), 24);
+    }
+
+    #[test]
+    fn a_record_across_the_end_of_the_ring_is_in_one_piece() {
+        let bytes = 2 * page_bytes();
+        let at = bytes - 16;
+        // Positions only grow; this is the third time around.
+        let position = (2 * bytes + at) as u64;
+        let mut ring = ring(position, position + 24, at, &[TWO_WORDS, 5, 6]);
+        assert_eq!(ring.next(), Some([5, 6]));
+        assert_eq!(ring.next::<2>(), None);
+    }
 }

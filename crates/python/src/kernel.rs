@@ -3,6 +3,8 @@
 use crate::Error;
 use pyo3::prelude::*;
 
+pub use linux::KernelTrace;
+
 /// Loads an algorithm; returns its name in the kernel.
 #[pyfunction]
 pub fn kernel_load(
@@ -46,8 +48,69 @@ fn refuse(error: cwnd_algorithms::Error) -> PyErr {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use crate::Error;
+    use crate::report::{doubles, words};
     use cwnd_algorithms::{Algorithm, Params};
-    use cwnd_kernel::Host;
+    use cwnd_kernel::{Host, Trace, Wanted};
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+
+    /// Live connections, followed from the beginning of this object until `stop`.
+    #[pyclass(module = "cwnd._cwnd")]
+    pub struct KernelTrace {
+        inner: Trace,
+    }
+
+    #[pymethods]
+    impl KernelTrace {
+        /// `port` of either end, `cca` as the kernel calls it; None: any. The least time between two samples of a
+        /// connection, 0: one at each ACK.
+        #[new]
+        fn new(py: Python, port: Option<u16>, cca: Option<String>, interval_us: u32) -> PyResult<Self> {
+            let inner = py
+                .detach(|| Trace::start(&Host::this(), &Wanted { port, cca, interval_us }))
+                .map_err(|error| Error::new_err(error.to_string()))?;
+            Ok(KernelTrace { inner })
+        }
+
+        /// What came since the last time: for each column its little-endian numbers, `f64` for those in units of
+        /// time or rate, `u32` for the others.
+        fn read<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+            let samples = self.inner.read();
+            let columns = PyDict::new(py);
+            columns.set_item("time_s", doubles(py, &samples.time_s)?)?;
+            columns.set_item("flow", words(py, &samples.flow)?)?;
+            columns.set_item("cwnd_pkts", words(py, &samples.cwnd_pkts)?)?;
+            columns.set_item("ssthresh_pkts", words(py, &samples.ssthresh_pkts)?)?;
+            columns.set_item("in_flight_pkts", words(py, &samples.in_flight_pkts)?)?;
+            columns.set_item("rtt_ms", doubles(py, &samples.rtt_ms)?)?;
+            columns.set_item("throughput_mbps", doubles(py, &samples.throughput_mbps)?)?;
+            columns.set_item("pacing_mbps", doubles(py, &samples.pacing_mbps)?)?;
+            columns.set_item("state", words(py, &samples.state)?)?;
+            Ok(columns)
+        }
+
+        /// The connections of what was read so far, as a JSON list.
+        fn connections(&self) -> String {
+            let connections: Vec<_> = self.inner.connections().collect();
+            serde_json::to_string(&connections).expect("a connection has no map with odd keys")
+        }
+
+        /// Records that are missing.
+        fn dropped(&self) -> u64 {
+            self.inner.dropped()
+        }
+
+        /// Seconds since the beginning.
+        fn elapsed_s(&self) -> f64 {
+            self.inner.elapsed_s()
+        }
+
+        /// Ends it; what came until now can be read.
+        fn stop(&mut self, py: Python) {
+            py.detach(|| self.inner.stop());
+        }
+    }
 
     pub fn load(algorithm: &Algorithm, params: &Params, name: &str, default: bool) -> Result<(), String> {
         cwnd_kernel::load(&Host::this(), algorithm, params, name, default).map_err(|error| error.to_string())
@@ -69,9 +132,22 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod linux {
+    use crate::Error;
     use cwnd_algorithms::{Algorithm, Params};
+    use pyo3::prelude::*;
 
-    const ELSEWHERE: &str = "only Linux can load algorithms; this is another system";
+    const ELSEWHERE: &str = "only Linux can load and follow algorithms; this is another system";
+
+    #[pyclass(module = "cwnd._cwnd")]
+    pub struct KernelTrace;
+
+    #[pymethods]
+    impl KernelTrace {
+        #[new]
+        fn new(_: Option<u16>, _: Option<String>, _: u32) -> PyResult<Self> {
+            Err(Error::new_err(ELSEWHERE))
+        }
+    }
 
     pub fn load(_: &Algorithm, _: &Params, _: &str, _: bool) -> Result<(), String> {
         Err(ELSEWHERE.to_owned())

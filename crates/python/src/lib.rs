@@ -27,13 +27,13 @@ mod _cwnd {
     #[pymodule_export]
     use super::jobs::{job_key, job_keys, run_jobs, summarize};
     #[pymodule_export]
-    use super::kernel::{kernel_doctor, kernel_load, kernel_status, kernel_unload};
+    use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::report::Report;
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
-    use super::scenario::{Scenario, sweep};
+    use super::scenario::{Scenario, sweep, time_ns};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -89,7 +89,7 @@ impl Report {
     }
 }
 
-fn doubles<'py>(py: Python<'py>, column: &[f64]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn doubles<'py>(py: Python<'py>, column: &[f64]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, size_of_val(column), |bytes| {
         for (to, from) in bytes.chunks_exact_mut(8).zip(column) {
             to.copy_from_slice(&from.to_le_bytes());
@@ -98,7 +98,7 @@ fn doubles<'py>(py: Python<'py>, column: &[f64]) -> PyResult<Bound<'py, PyBytes>
     })
 }
 
-fn words<'py>(py: Python<'py>, column: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn words<'py>(py: Python<'py>, column: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, size_of_val(column), |bytes| {
         for (to, from) in bytes.chunks_exact_mut(4).zip(column) {
             to.copy_from_slice(&from.to_le_bytes());

@@ -115,3 +115,9 @@ fn refuse(error: cwnd_scenario::Error) -> PyErr {
         }
     })
 }
+
+/// A time as scenarios write it, such as "10 ms", between `least` and `most`; `limits` says them.
+#[pyfunction]
+pub fn time_ns(text: &str, least: u64, most: u64, limits: &str) -> PyResult<u64> {
+    cwnd_scenario::time_of(text, least..=most, limits).map_err(Error::new_err)
+}

@@ -15,6 +15,7 @@ pub use error::Error;
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
+pub use units::time_of;
 
 use cwnd_algorithms::{Algorithm, Params};
 use serde::{Deserialize, Serialize};

@@ -81,6 +81,12 @@ pub fn time(value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result
     TIME.parse(value, range, limits)
 }
 
+/// The same of a text that stands alone; the error is one line.
+pub fn time_of(text: &str, range: RangeInclusive<u64>, limits: &str) -> Result<u64, String> {
+    let value = DeValue::String(text.into());
+    time(&value, range, limits).map_err(|refusal| format!("{}; {}", refusal.found, refusal.accepted))
+}
+
 /// Bits per second.
 pub fn rate(value: &DeValue) -> Result<u64, Refusal> {
     RATE.parse(value, 1..=100_000_000_000_000, "'1 bps' to '100 Tbps'")
