@@ -21,6 +21,14 @@ mod summary;
 pub use key::{JobKeys, job_key};
 pub use summary::summarize;
 
+/// What `bench/` times by itself.
+#[doc(hidden)]
+pub mod parts {
+    pub use crate::link::Link;
+    pub use crate::scheduler::Scheduler;
+    pub use crate::scoreboard::Scoreboard;
+}
+
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Cca, Scenario};
 use results::Run;
