@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-BASE_TREE := target/bench/base
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
@@ -44,15 +45,15 @@ fuzz:
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:
-	cargo build --quiet --release -p cwnd-bench
 ifdef BASE
 	rm -rf $(BASE_TREE) && mkdir -p $(BASE_TREE)
 	git archive --output $(BASE_TREE).tar $(BASE)
 	tar -xmf $(BASE_TREE).tar -C $(BASE_TREE)
-	rm -rf $(BASE_TREE)/bench && cp -r bench $(BASE_TREE)/bench
-	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir ../base-target
+	rm -rf $(BASE_TREE)/bench && cp -r bench Cargo.lock $(BASE_TREE)
+	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir $(abspath $(TARGET))
+	cp $(TARGET)/release/cwnd-bench $(BASE_TREE)-program
 endif
-	cargo run --quiet --release -p cwnd-bench -- $(if $(BASE),--base target/bench/base-target/release/cwnd-bench)
+	cargo run --quiet --release -p cwnd-bench -- $(if $(BASE),--base $(BASE_TREE)-program)
 
 # The parts that every packet passes, one by one. criterion takes a minute or two to build.
 bench-parts:

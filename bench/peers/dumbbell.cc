@@ -7,7 +7,6 @@
 #include <ns3/internet-module.h>
 #include <ns3/network-module.h>
 #include <ns3/point-to-point-module.h>
-#include <ns3/traffic-control-module.h>
 
 using namespace ns3;
 
@@ -22,6 +21,8 @@ static Ipv4InterfaceContainer Connect(Ptr<Node> a, Ptr<Node> b, double mbps, dou
 {
 	static Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
 	PointToPointHelper link;
+	// Then there is no queue but the device's.
+	link.DisableFlowControl();
 	link.SetDeviceAttribute("DataRate", DataRateValue(DataRate(uint64_t(mbps * 1e6))));
 	link.SetChannelAttribute("Delay", TimeValue(NanoSeconds(int64_t(delayMs * 1e6))));
 	link.SetQueue("ns3::DropTailQueue", "MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, bufferPkts)));
@@ -30,7 +31,6 @@ static Ipv4InterfaceContainer Connect(Ptr<Node> a, Ptr<Node> b, double mbps, dou
 		DynamicCast<PointToPointNetDevice>(devices.Get(i))->GetQueue()->TraceConnectWithoutContext(
 			"Drop", MakeCallback(&OnDrop));
 	Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
-	TrafficControlHelper().Uninstall(devices);
 	addresses.NewNetwork();
 	return interfaces;
 }

@@ -1,7 +1,8 @@
 """The same scenarios in cwnd, ns-2 and ns-3: do they agree, and how long does each take.
 
-Installs ns-2 and ns-3 from the distribution if they are missing (Debian or Ubuntu, root). Prints a table; exit code 1
-when a result of ours differs by more than TOLERANCE: a race is between programs that answer the same.
+Installs ns-2 and ns-3 from the distribution if they are missing (Debian or Ubuntu, root). Prints a table.
+The exit code is 1 when a result of ours differs by more than TOLERANCE: a race is between programs that
+answer the same.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import resource
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -35,7 +37,7 @@ def main() -> int:
         need(shutil.which(command) is not None, command, package)
     need(Path("/usr/include/ns3").is_dir(), "ns-3", "libns3-dev")
     run("cargo", "build", "--quiet", "--release", "-p", "cwnd-bench", cwd=ROOT)
-    libraries = ["applications", "internet", "traffic-control", "point-to-point", "network", "core"]
+    libraries = ["applications", "internet", "point-to-point", "network", "core"]
     ns3 = TARGET / "bench" / "ns3-dumbbell"
     ns3.parent.mkdir(parents=True, exist_ok=True)
     run("g++", "-O2", str(HERE / "dumbbell.cc"), "-o", str(ns3), *[f"-lns3-{name}" for name in libraries])
@@ -69,7 +71,9 @@ def need(there: bool, what: str, package: str) -> None:
     if there:
         return
     if not package or os.geteuid() != 0 or shutil.which("apt-get") is None:
-        sys.exit(f"peers.py: {what} is missing" + (f": apt-get install {package}, as root" if package else ""))
+        sys.exit(
+            f"peers.py: {what} is missing" + (f": apt-get install {package}, as root" if package else "")
+        )
     run("apt-get", "update", "-qq")
     run("apt-get", "install", "-y", "-qq", "--no-install-recommends", package)
 
@@ -123,7 +127,7 @@ def ns3_run(program: Path, settings: dict[str, str | float]) -> Measured:
 
 
 def timed(command: list[str], text: str = "") -> Measured:
-    """The object that `command` prints, with `cpu_s`, the CPU time of the whole process, start-up included."""
+    """The object that `command` prints, with `cpu_s`: the CPU time of the process, start-up included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(

@@ -19,24 +19,39 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const REFERENCE: (&str, &str) = ("reference", include_str!("../../scenarios/reference.toml"));
-const SCENARIOS: [(&str, &str); 7] = [
+/// A scenario, what errors call it, and the simulated seconds between which its instructions are counted: few, for
+/// counting is slow, and after all flows have begun.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    name: &'a str,
+    text: &'a str,
+    counted_s: [f64; 2],
+}
+
+macro_rules! question {
+    ($name:literal, $folder:literal, $counted_s:expr) => {
+        Question {
+            name: $name,
+            text: include_str!(concat!("../../", $folder, "/", $name, ".toml")),
+            counted_s: $counted_s,
+        }
+    };
+}
+
+const REFERENCE: Question = question!("reference", "scenarios", [5.0, 8.0]);
+const QUESTIONS: [Question; 7] = [
     REFERENCE,
-    ("one-flow-100g", include_str!("../scenarios/one-flow-100g.toml")),
-    ("random-loss", include_str!("../scenarios/random-loss.toml")),
-    ("hops-32", include_str!("../scenarios/hops-32.toml")),
-    ("flows-1000", include_str!("../scenarios/flows-1000.toml")),
-    ("flows-10000", include_str!("../scenarios/flows-10000.toml")),
-    ("short-flows", include_str!("../scenarios/short-flows.toml")),
+    question!("one-flow-100g", "bench/scenarios", [1.8, 1.9]),
+    question!("random-loss", "bench/scenarios", [30.0, 90.0]),
+    question!("hops-32", "bench/scenarios", [1.0, 1.5]),
+    question!("flows-1000", "bench/scenarios", [0.4, 0.6]),
+    question!("flows-10000", "bench/scenarios", [0.3, 0.5]),
+    question!("short-flows", "bench/scenarios", [1.0, 2.0]),
 ];
 
 /// The best of so many runs, for what disturbs one only makes it slower; fewer, if they take long.
 const RUNS: usize = 5;
 const RUNS_S: f64 = 3.0;
-/// Instructions are counted over the second half of a run of so many packets, enough for the flows to be under way.
-const COUNTED_PACKETS: u64 = 100_000;
-const COUNTED_PACKETS_PER_FLOW: u64 = 20;
-
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -67,35 +82,31 @@ fn measure(name: &str, seconds: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// A scenario's text and what errors call it.
-#[derive(Clone, Copy)]
-struct Question<'a> {
-    name: &'a str,
-    text: &'a str,
-}
-
 fn bench(base: Option<&Path>, files: &[&str]) -> Result<()> {
     let this = std::env::current_exe()?;
     let programs: Vec<(&str, PathBuf)> = match base {
         Some(base) => vec![("this", this.clone()), ("base", base.to_owned())],
         None => vec![("", this.clone())],
     };
-    let read = |&file: &&str| match std::fs::read_to_string(file) {
-        Ok(text) => Ok((file.to_owned(), text)),
-        Err(error) => Err(format!("{file}: {error}")),
-    };
-    let texts: Vec<(String, String)> = if files.is_empty() {
-        SCENARIOS.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
-    } else {
-        files.iter().map(read).collect::<std::result::Result<_, _>>()?
-    };
+    let mut texts = Vec::new();
+    for file in files {
+        texts.push(std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?);
+    }
+    let mut questions = QUESTIONS.to_vec();
+    if !files.is_empty() {
+        questions.clear();
+    }
+    for (name, text) in files.iter().zip(&texts) {
+        let duration_s = Scenario::from_toml(text, name, &[])?.duration_ns as f64 * 1e-9;
+        questions.push(Question { name, text, counted_s: [duration_s / 20.0, duration_s / 10.0] });
+    }
     let counts = Command::new("valgrind").arg("--version").output().is_ok();
     println!(
         "{:<16} {:>4} {:>10} {:>10} {:>9} {:>12} {:>9}",
         "scenario", "", "packets", "packets/s", "ns/packet", "instr/packet", "peak MiB"
     );
-    for (name, text) in &texts {
-        table_rows(Question { name, text }, &programs, counts)?;
+    for question in questions {
+        table_rows(question, &programs, counts)?;
     }
     if !counts {
         println!("instr/packet: install valgrind, whose callgrind counts them");
@@ -125,14 +136,10 @@ fn table_rows(question: Question, programs: &[(&str, PathBuf)], counts: bool) ->
             break;
         }
     }
-    let span = if counts { counted_span(&programs[0].1, question)? } else { None };
     let mut rows = Vec::new();
     for ((which, program), best) in programs.iter().zip(best) {
         let best = best.ok_or("no run")?;
-        let instructions = match span {
-            Some(span) => Some(instructions_per_packet(program, question, span)?),
-            None => None,
-        };
+        let instructions = if counts { instructions_per_packet(program, question)? } else { None };
         let row = (best.ns_per_packet(), instructions, best.heap_bytes as f64 / f64::from(1 << 20));
         println!(
             "{:<16} {which:>4} {:>10} {:>10.0} {:>9.1} {:>12} {:>9.1}",
@@ -177,29 +184,10 @@ fn finish(child: Child) -> Result<(Measured, String)> {
     Ok((serde_json::from_slice(&output.stdout)?, String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// Simulated seconds at which enough packets have been sent, and no more than half of them; None: it has not so many.
-fn counted_span(program: &Path, question: Question) -> Result<Option<[f64; 2]>> {
-    let scenario = Scenario::from_toml(question.text, question.name, &[])?;
-    let enough = COUNTED_PACKETS + COUNTED_PACKETS_PER_FLOW * scenario.flows.len() as u64;
-    let duration_s = scenario.duration_ns as f64 * 1e-9;
-    let (mut half_s, mut seconds) = (0.0, duration_s / 64.0);
-    while seconds <= duration_s {
-        let packets = finish(start(Command::new(program), question, Some(seconds))?)?.0.packets;
-        if packets >= enough && half_s > 0.0 {
-            return Ok(Some([half_s, seconds]));
-        }
-        if packets > 0 && packets <= enough / 2 {
-            half_s = seconds;
-        }
-        seconds *= 1.1;
-    }
-    Ok(None)
-}
-
-/// Between the two times of `span`, as callgrind counts them.
-fn instructions_per_packet(program: &Path, question: Question, span: [f64; 2]) -> Result<f64> {
+/// As callgrind counts them; None: no packets were sent meanwhile.
+fn instructions_per_packet(program: &Path, question: Question) -> Result<Option<f64>> {
     let mut counts = [(0, 0); 2];
-    for (count, seconds) in counts.iter_mut().zip(span) {
+    for (count, seconds) in counts.iter_mut().zip(question.counted_s) {
         let mut valgrind = Command::new("valgrind");
         valgrind
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -210,13 +198,13 @@ fn instructions_per_packet(program: &Path, question: Question, span: [f64; 2]) -
         *count = (total.ok_or("valgrind says no count")?.parse::<u64>()?, run.packets);
     }
     let [(first, before), (last, after)] = counts;
-    Ok((last - first) as f64 / (after - before) as f64)
+    Ok((after > before).then(|| (last - first) as f64 / (after - before) as f64))
 }
 
 /// Bytes of a flow and of a packet in flight: by how much peaks differ when there are more of them.
 fn memory(program: &Path, which: &str) -> Result<()> {
     let peak = |text: &str| -> Result<f64> {
-        let question = Question { name: "memory", text };
+        let question = Question { name: "memory", text, counted_s: [0.0; 2] };
         Ok(finish(start(Command::new(program), question, None)?)?.0.heap_bytes as f64)
     };
     let link =
@@ -251,10 +239,9 @@ fn memory(program: &Path, which: &str) -> Result<()> {
 
 /// How much longer a run takes beside another.
 fn two_at_once(program: &Path) -> Result<()> {
-    let question = Question { name: REFERENCE.0, text: REFERENCE.1 };
     let wall_s = |runs: usize| -> Result<f64> {
         let children: Vec<Child> =
-            (0..runs).map(|_| start(Command::new(program), question, None)).collect::<Result<_>>()?;
+            (0..runs).map(|_| start(Command::new(program), REFERENCE, None)).collect::<Result<_>>()?;
         children.into_iter().try_fold(0.0, |most: f64, child| Ok(most.max(finish(child)?.0.wall_s)))
     };
     let [mut alone, mut beside] = [f64::INFINITY; 2];
@@ -270,15 +257,17 @@ fn two_at_once(program: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn read((name, text): (&str, &str)) -> Scenario {
-        Scenario::from_toml(text, name, &[]).unwrap()
+    fn read(question: Question) -> Scenario {
+        Scenario::from_toml(question.text, question.name, &[]).unwrap()
     }
 
     #[test]
     fn every_scenario_says_what_it_is_and_runs() {
-        for (name, text) in SCENARIOS {
-            assert!(text.starts_with("# ") && text.contains(".\n"), "{name}");
-            let mut scenario = read((name, text));
+        for question in QUESTIONS {
+            let name = question.name;
+            assert!(question.text.starts_with("# "), "{name}");
+            let mut scenario = read(question);
+            assert!(question.counted_s[1] * 1e9 <= scenario.duration_ns as f64, "{name}");
             one::cut(&mut scenario, 0.2);
             let run = one::measure(&scenario);
             assert!(run.packets > 0 && run.cpu_s > 0.0, "{name}: {run:?}");
@@ -287,17 +276,17 @@ mod tests {
 
     #[test]
     fn the_scenarios_are_of_the_size_that_they_promise() {
-        let [reference, fast, lossy, chain, thousand, ten_thousand, short] = SCENARIOS.map(read);
+        let [reference, fast, lossy, chain, thousand, ten_thousand, short] = QUESTIONS.map(read);
         assert_eq!(
-            (reference.flows.len(), reference.duration_ns, reference.rtt_ns(0)),
-            (4, 100_000_000_000, 204_000_000)
+            (reference.flows.len(), reference.duration_ns, reference.rtt_ns(0) / 1_000_000),
+            (4, 100_000_000_000, 204)
         );
         let link = fast.links.iter().min_by_key(|link| link.rate_bps).unwrap();
         // 100 Gbps for 100 ms in packets of 1500 bytes, and the queue.
         let window = 1e11 * 0.1 / 8.0 / 1500.0 + f64::from(link.buffer_pkts.unwrap());
         assert_eq!(
-            (link.rate_bps, fast.rtt_ns(0), fast.flows[0].packet_bytes()),
-            (100_000_000_000, 100_000_000, 1500)
+            (link.rate_bps, fast.rtt_ns(0) / 1_000_000, fast.flows[0].packet_bytes()),
+            (100_000_000_000, 100, 1500)
         );
         assert!((window - 1.25e6).abs() < 1.0, "{window}");
         assert!(lossy.links.iter().any(|link| link.per == 0.01));

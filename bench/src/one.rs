@@ -16,7 +16,7 @@ pub struct Measured {
     pub throughput_mbps: f64,
     pub goodput_mbps: f64,
     pub wall_s: f64,
-    /// Time on a CPU where the system tells it (Linux), else as `wall_s`.
+    /// Time on a CPU where the system tells it, else as `wall_s`.
     pub cpu_s: f64,
     /// The most memory that was allocated at a time: all of a run, but not the scenario.
     pub heap_bytes: usize,
@@ -60,10 +60,18 @@ pub fn cut(scenario: &mut Scenario, seconds: f64) {
     }
 }
 
-/// How long this process has been on a CPU.
+/// How long this thread has been on a CPU.
+#[cfg(unix)]
 fn cpu_s() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    Some(text.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes to `time` alone.
+    let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    (done == 0).then(|| time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+#[cfg(not(unix))]
+fn cpu_s() -> Option<f64> {
+    None
 }
 
 #[cfg(test)]
