@@ -66,7 +66,7 @@ fn cpu_s() -> Option<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: it writes to `time` alone.
     let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    (done == 0).then(|| time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+    (done == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 
 #[cfg(not(unix))]
