@@ -38,7 +38,7 @@ static Ipv4InterfaceContainer Connect(Ptr<Node> a, Ptr<Node> b, double mbps, dou
 int main(int argc, char **argv)
 {
 	std::string cca;
-	double rate, delay, accessRate, accessDelay, duration;
+	double rate, delay, accessRate, accessDelay, stagger, duration;
 	uint32_t buffer, accessBuffer, flows, payload;
 	CommandLine args;
 	args.AddValue("cca", "type of the algorithm", cca);
@@ -49,6 +49,7 @@ int main(int argc, char **argv)
 	args.AddValue("access_delay", "ms", accessDelay);
 	args.AddValue("access_buffer", "packets", accessBuffer);
 	args.AddValue("flows", "how many", flows);
+	args.AddValue("stagger", "ms", stagger);
 	args.AddValue("payload", "bytes", payload);
 	args.AddValue("duration", "s", duration);
 	args.Parse(argc, argv);
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
 		sinks.Add(PacketSinkHelper("ns3::TcpSocketFactory", address).Install(receivers.Get(i)));
 		BulkSendHelper source("ns3::TcpSocketFactory", address);
 		source.SetAttribute("SendSize", UintegerValue(payload));
-		source.Install(senders.Get(i));
+		source.Install(senders.Get(i)).Start(NanoSeconds(int64_t(i * stagger * 1e6)));
 	}
 	Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 	Simulator::Stop(Seconds(duration));

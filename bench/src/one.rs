@@ -11,7 +11,6 @@ pub struct Measured {
     /// Data packets that entered the network.
     pub packets: u64,
     pub lost_pkts: u64,
-    pub retransmitted_pkts: u64,
     /// All flows together, over the duration.
     pub throughput_mbps: f64,
     pub goodput_mbps: f64,
@@ -41,7 +40,6 @@ pub fn measure(scenario: &Scenario) -> Measured {
     Measured {
         packets: run.packets,
         lost_pkts: run.flows.iter().map(|flow| flow.lost_pkts).sum(),
-        retransmitted_pkts: run.flows.iter().map(|flow| flow.retransmitted_pkts).sum(),
         throughput_mbps: summary.throughput_mbps.mean,
         goodput_mbps: summary.goodput_mbps.mean,
         wall_s,
