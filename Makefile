@@ -57,7 +57,7 @@ endif
 
 # The parts that every packet passes, one by one. criterion takes a minute or two to build.
 bench-parts:
-	cargo bench --quiet -p cwnd-bench --features parts
+	cargo bench --quiet -p cwnd-bench --features parts --bench parts
 
 # The same scenarios in ns-2 and ns-3, whose results must agree with ours, and how long each takes. Debian or Ubuntu, root.
 bench-peers:
