@@ -170,7 +170,9 @@ fn table_rows(question: Question, programs: &[(&str, PathBuf)], counts: bool) ->
 /// Starts a run of `question` by `program`, whose arguments say how.
 fn start(mut program: Command, question: Question, seconds: Option<f64>) -> Result<Child> {
     program.args(["--measure", question.name]).args(seconds.map(|seconds| seconds.to_string()));
-    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let name = program.get_program().display().to_string();
+    let failed = |error| format!("{name}: {error}");
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
     child.stdin.take().ok_or("no standard input")?.write_all(question.text.as_bytes())?;
     Ok(child)
 }
