@@ -2,10 +2,12 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test kernel-test guest-test fuzz lint bench format clean
+.PHONY: demo figures papers docs test kernel-test guest-test fuzz lint bench bench-parts bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -31,8 +33,8 @@ guest-test: $(BIN)/maturin
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python tests/kernel papers docs
-	$(BIN)/ruff format --check python tests/python tests/kernel papers docs
+	$(BIN)/ruff check python tests/python tests/kernel papers docs bench
+	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench
 	$(BIN)/mypy
 
 # Looks for bytes that break an algorithm, and texts that break the reader or the engine: a minute each.
@@ -45,9 +47,25 @@ fuzz:
 	mkdir -p fuzz/corpus/scenario
 	cargo +nightly fuzz run scenario fuzz/corpus/scenario scenarios -- -max_total_time=60 -timeout=60
 
-# What a packet costs: packets/s, ns/packet, peak memory.
+# What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:
-	cargo run --quiet --release -p cwnd-bench
+ifdef BASE
+	rm -rf $(BASE_TREE) && mkdir -p $(BASE_TREE)
+	git archive --output $(BASE_TREE).tar $(BASE)
+	tar -xmf $(BASE_TREE).tar -C $(BASE_TREE)
+	rm -rf $(BASE_TREE)/bench && cp -r bench Cargo.lock $(BASE_TREE)
+	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir $(abspath $(TARGET))
+	cp $(TARGET)/release/cwnd-bench $(BASE_TREE)-program
+endif
+	cargo run --quiet --release -p cwnd-bench -- $(if $(BASE),--base $(BASE_TREE)-program)
+
+# The parts that every packet passes, one by one. criterion takes a minute or two to build.
+bench-parts:
+	cargo bench --quiet -p cwnd-bench --features parts --bench parts
+
+# The same scenarios in ns-2 and ns-3, whose results must agree with ours, and how long each takes. Debian or Ubuntu, root.
+bench-peers:
+	$(PYTHON) bench/peers/peers.py
 
 # Every paper, with its verdicts and figures for the docs; up to an hour and a half.
 papers: .venv/package
@@ -65,8 +83,8 @@ docs: .venv/package
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs
-	$(BIN)/ruff format python tests/python tests/kernel papers docs
+	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench
+	$(BIN)/ruff format python tests/python tests/kernel papers docs bench
 
 clean:
 	rm -rf target .venv demo

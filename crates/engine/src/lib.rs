@@ -22,6 +22,14 @@ mod summary;
 pub use key::{JobKeys, job_key};
 pub use summary::summarize;
 
+/// What `bench/` times by itself.
+#[doc(hidden)]
+pub mod parts {
+    pub use crate::link::Link;
+    pub use crate::scheduler::Scheduler;
+    pub use crate::scoreboard::Scoreboard;
+}
+
 use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Cca, Clock, Scenario};

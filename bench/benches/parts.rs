@@ -1,0 +1,122 @@
+//! The parts of a run that every packet passes, each by itself, at sizes far apart: their cost should depend on none.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use cwnd_algorithms::{Ack, CWND_LIMITED, CongestionControl, Window};
+use cwnd_engine::parts::{Link, Scheduler, Scoreboard};
+use cwnd_engine::{Control, run};
+use cwnd_scenario::Scenario;
+use std::hint::black_box;
+
+/// A packet's whole way: one flow, whose window never changes, for 10,000 packets.
+fn event_loop(c: &mut Criterion) {
+    let mut group = c.benchmark_group("packet");
+    for stack in ["ns2", "linux"] {
+        let text = format!(
+            "duration = \"10 s\"\nsamples = \"off\"\n\
+            stack = {{ profile = \"{stack}\", receive_window = 100, initial_window = 100 }}\n\
+            [dumbbell]\nrate = \"1 Gbps\"\ndelay = \"50 ms\"\nbuffer = 1000\n[[flows]]\ncca = \"reno\""
+        );
+        let scenario = Scenario::from_toml(&text, "packet", &[]).expect("the text is a scenario");
+        let packets = run(&scenario, 1, &|_| None, &Control::default()).expect("nothing stops it").packets;
+        group.throughput(Throughput::Elements(packets));
+        group.bench_function(stack, |b| b.iter(|| run(&scenario, 1, &|_| None, &Control::default())));
+    }
+}
+
+/// What is next, and when its source is due again.
+fn scheduler(c: &mut Criterion) {
+    let mut group = c.benchmark_group("scheduler");
+    for sources in [16_u32, 4096, 65_536] {
+        group.bench_function(BenchmarkId::from_parameter(sources), |b| {
+            let mut scheduler = Scheduler::<u64>::new(sources as usize);
+            (0..sources).for_each(|source| scheduler.set(source, u64::from(source)));
+            b.iter(|| {
+                let (now, source) = scheduler.next();
+                scheduler.set(source, now + u64::from(sources));
+            });
+        });
+    }
+}
+
+/// A window in which each tenth segment is lost: a SACK for each other, what is lost and sent again, the left edge.
+fn scoreboard(c: &mut Criterion) {
+    let mut group = c.benchmark_group("scoreboard");
+    group.sample_size(10);
+    for window in [100_u64, 10_000, 1_000_000] {
+        group.throughput(Throughput::Elements(window));
+        group.bench_function(BenchmarkId::from_parameter(window), |b| {
+            let mut board = Scoreboard::new(true);
+            let mut una = 0;
+            b.iter(|| {
+                let nxt = una + window;
+                for seq in (una..nxt).filter(|seq| seq % 10 != 0) {
+                    board.sack(seq, una, nxt);
+                    board.mark_lost(una, seq);
+                    if board.lost_out > board.retrans_out {
+                        black_box(board.next_retransmission(seq, una, nxt));
+                    }
+                }
+                for next in (una + 1..=nxt).filter(|next| next % 10 == 0) {
+                    board.mark_lost_retransmissions(una, next);
+                    board.forget(una, next);
+                    una = next;
+                }
+            });
+        });
+    }
+}
+
+/// An arrival at a link that sends another packet, and at a full one.
+fn queue(c: &mut Criterion) {
+    let mut group = c.benchmark_group("queue");
+    let link = |buffer_pkts| {
+        let link = cwnd_scenario::Link {
+            name: "link".to_owned(),
+            rate_bps: 1,
+            delay_ns: 0,
+            buffer_pkts,
+            per: 0.0,
+            ecn_threshold_pkts: None,
+        };
+        Link::new(&link, 1)
+    };
+    group.bench_function("takes", |b| {
+        let (mut link, mut now) = (link(None), 0);
+        b.iter(|| {
+            now += 9;
+            black_box(link.accept(now, 10))
+        });
+    });
+    group.bench_function("drops", |b| {
+        let mut link = link(Some(100));
+        b.iter(|| black_box(link.accept(1, 10)));
+    });
+}
+
+/// `cong_avoid` of CUBIC in congestion avoidance, of an ACK each millisecond.
+fn hook(c: &mut Criterion) {
+    let cubic = cwnd_algorithms::find("cubic").expect("it is in the registry");
+    let mut instance = cubic.build(&cubic.defaults());
+    let mut window = Window { cwnd: 1000, ssthresh: 500, cwnd_clamp: u32::MAX, ..Window::default() };
+    let mut ack = Ack {
+        rtt_us: 100_000,
+        srtt_us: 100_000,
+        min_rtt_us: 100_000,
+        acked: 1,
+        mss: 1448,
+        snd_wnd: u32::MAX,
+        flags: CWND_LIMITED,
+        ..Ack::default()
+    };
+    instance.init(&mut window, &ack);
+    c.bench_function("hook/cubic_cong_avoid", |b| {
+        b.iter(|| {
+            ack.now_us += 1000;
+            window.cwnd = 1000;
+            instance.cong_avoid(&mut window, &ack);
+        });
+    });
+}
+
+criterion_group!(parts, event_loop, scheduler, scoreboard, queue, hook);
+criterion_main!(parts);

@@ -1,0 +1,56 @@
+//! How much memory the program has allocated.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: the system's allocator does the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+fn add(bytes: usize) {
+    MOST.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+}
+
+/// What `work` returns, and by how many bytes the most that was held meanwhile exceeds what was held before.
+pub fn watch<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = HELD.load(Relaxed);
+    MOST.store(before, Relaxed);
+    let result = work();
+    (result, MOST.load(Relaxed) - before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_that_was_held_counts_and_what_was_freed_before_does_not() {
+        let allocate = |bytes: usize| drop(std::hint::black_box(vec![1_u8; bytes]));
+        let (_, most) = watch(|| (0..3).for_each(|_| allocate(1 << 24)));
+        assert!((1 << 24..1 << 25).contains(&most), "{most}");
+        // Other tests allocate a little meanwhile.
+        assert!(watch(|| allocate(10)).1 < 1 << 20);
+    }
+}
