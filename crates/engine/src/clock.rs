@@ -118,7 +118,8 @@ impl Ns2Time {
                 links.clone().rev().map(|link| tx_s(link, ack_bytes) + delay_s(link)).collect()
             }));
         }
-        let queues = scenario.links.iter().map(|_| Queue { free_s: 0.0, departures_s: Ring::new() }).collect();
+        let queues =
+            scenario.links.iter().map(|_| Queue { free_s: 0.0, departures_s: Ring::new() }).collect();
         Ns2Time { now_s: 0.0, hops, queues, ways_back_s }
     }
 

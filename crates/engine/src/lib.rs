@@ -65,7 +65,8 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
     if customs.iter().all(Option::is_none) {
         let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
         // So, mostly, do the keys of its events.
-        let narrow = scenario.duration_ns < <u64 as Key>::LATER && simulation::sources(scenario) <= u64::SOURCES;
+        let narrow =
+            scenario.duration_ns < <u64 as Key>::LATER && simulation::sources(scenario) <= u64::SOURCES;
         return match scenario.clock {
             Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control),
             Clock::Nanoseconds if narrow => {

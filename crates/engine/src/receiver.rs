@@ -170,7 +170,8 @@ impl Receiver {
                 self.early.insert(segment.tag.seq());
                 self.early_count += 1;
                 self.early_blocks += 1;
-                self.early_blocks -= self.is_early(segment.tag.seq() - 1) + self.is_early(segment.tag.seq() + 1);
+                self.early_blocks -=
+                    self.is_early(segment.tag.seq() - 1) + self.is_early(segment.tag.seq() + 1);
                 sacked = Some(segment.tag.seq());
             }
         }

@@ -410,7 +410,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
         for hop in &self.network.hops {
             let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
-            let departure = |p: &Packet<T::Stamp>| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
+            let departure =
+                |p: &Packet<T::Stamp>| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
             let departed = |p: &&Packet<T::Stamp>| departure(p) <= end;
             let there = |p: &&Packet<T::Stamp>| departure(p) + onward_ns <= end;
             delivered[hop.link as usize] -=
@@ -748,7 +749,13 @@ impl<C: CongestionControl> Flow<C> {
         (receiver.arrived(), receiver.in_order())
     }
 
-    fn result<S: Copy + Default>(&mut self, id: u32, scenario: &Scenario, hops: &[Hop<S>], end: u64) -> FlowResult {
+    fn result<S: Copy + Default>(
+        &mut self,
+        id: u32,
+        scenario: &Scenario,
+        hops: &[Hop<S>],
+        end: u64,
+    ) -> FlowResult {
         let flow = &scenario.flows[id as usize];
         let (delivered, _) = self.received_by(end, hops);
         let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end, hops));

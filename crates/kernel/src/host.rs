@@ -109,11 +109,19 @@ impl Host {
             "the kernel has to be built with CONFIG_DEBUG_INFO_BTF, as distributions' are",
         );
         if let Ok(bytes) = &btf {
-            let ops = Btf::parse(bytes).and_then(|btf| Ops::find(&btf)).is_some();
+            let ops = Btf::parse(bytes).and_then(|btf| Ops::find(&btf));
             check(
                 "struct_ops",
-                ops,
-                if ops { "for TCP congestion control" } else { "not for TCP" }.into(),
+                ops.is_some(),
+                match ops {
+                    None => "not for TCP",
+                    Some(Ops { leaves_out: false, .. }) => "for TCP congestion control",
+                    Some(_) => {
+                        "for TCP congestion control, but left out while process 1 runs: \
+                         windows go wrong then (docs/kernel.md)"
+                    }
+                }
+                .into(),
                 "the kernel has to be built with CONFIG_BPF_SYSCALL and CONFIG_BPF_JIT",
             );
         }

@@ -18,6 +18,8 @@ pub struct Ops {
     offset: usize,
     /// Name, index and offset of its members, and the arguments of those that are functions.
     members: Vec<(String, usize, Option<usize>)>,
+    /// Programs do not run while process 1 does, unless that loaded them: a change that some kernels have.
+    pub leaves_out: bool,
 }
 
 /// `flags`: sockets without privileges may choose it, a namespace may make it its default.
@@ -33,7 +35,10 @@ impl Ops {
             .into_iter()
             .map(|member| (member.name, member.offset, btf.arguments(member.type_id)))
             .collect();
-        Some(Ops { id, value_type, value_bytes: btf.size(value_type), offset, members })
+        let leaves_out = btf
+            .structure("bpf_prog_aux")
+            .is_some_and(|aux| btf.members(aux).iter().any(|member| member.name == "init_owned"));
+        Some(Ops { id, value_type, value_bytes: btf.size(value_type), offset, members, leaves_out })
     }
 
     fn index(&self, member: &str) -> usize {
