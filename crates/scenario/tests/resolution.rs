@@ -172,10 +172,10 @@ fn flows_cross_their_access_link_the_bottleneck_and_their_exit_link() {
     assert_eq!(s.links[0], cwnd_scenario::Link { name: "access-0".to_owned(), ..s.links[4].clone() });
     let paths: Vec<_> = s.flows.iter().map(|f| f.path.clone()).collect();
     assert_eq!(paths, [[0, 3, 4], [1, 3, 5], [2, 3, 6]]);
-    // Back: 102 ms and three ACKs of 50 bytes at 1 Gbps (400 ns); there: three packets of 1050 (8400 ns).
-    assert_eq!(s.flows[0].return_delay_ns, 102_000_000 + 3 * 400);
-    assert_eq!(s.rtt_ns(0), 204_000_000 + 3 * 400 + 3 * 8400);
-    assert_eq!(s.rtt_ns(2), 240_000_000 + 3 * 400 + 3 * 8400);
+    // Back: 102 ms and three ACKs of 40 bytes at 1 Gbps (320 ns); there: three packets of 1050 (8400 ns).
+    assert_eq!(s.flows[0].return_delay_ns, 102_000_000 + 3 * 320);
+    assert_eq!(s.rtt_ns(0), 204_000_000 + 3 * 320 + 3 * 8400);
+    assert_eq!(s.rtt_ns(2), 240_000_000 + 3 * 320 + 3 * 8400);
     assert_eq!(s.bottleneck(1).name, "bottleneck", "of links of equal rate, the shared one");
     assert!((s.bdp_pkts(0) - 24_285.714).abs() < 0.001);
 }
@@ -248,7 +248,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         profile: "ns2".to_owned(),
         recovery: Recovery::RateHalving,
         header_bytes: 50,
-        ack_bytes: 50,
+        ack_bytes: 40,
         initial_window_pkts: 2,
         receive_window_pkts: None,
         ack_every_pkts: 1,
@@ -381,7 +381,7 @@ fn a_description_tells_equal_flows_and_links_together() {
     let groups: Vec<_> = d.flows.iter().map(|f| (f.first, f.count, f.start_s, f.stop_s)).collect();
     assert_eq!(groups, [(0, 3, [0.0, 10.0], [100.0, 100.0]), (3, 1, [0.0, 0.0], [100.0, 100.0])]);
     assert!((d.flows[0].capacity_pkts_per_s - 119_047.62).abs() < 0.01);
-    assert_eq!((d.flows[0].rtt_ms, d.flows[0].bdp_bytes), (204.0264, 25_500_000.0));
+    assert_eq!((d.flows[0].rtt_ms, d.flows[0].bdp_bytes), (204.02616, 25_500_000.0));
 }
 
 #[test]
