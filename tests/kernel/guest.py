@@ -8,6 +8,7 @@ anything failed.
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
 import gzip
 import lzma
@@ -246,6 +247,7 @@ def faults(values: dict[str, str], name: str, lossy: bool) -> Iterator[str]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     need(PACKAGES)
     CACHE.mkdir(parents=True, exist_ok=True)
     registry = (ROOT / "algorithms/registry.h").read_text()
