@@ -33,26 +33,31 @@ fn faults<const COLUMNS: usize>(
 /// Rows that differ by more; docs/validation.md says why.
 const OUTSIDE: [(&str, &str); 3] = [("reno", "5000"), ("westwood", "5000"), ("hybla", "250")];
 
+/// They start at once and share 1 Gbps.
+fn four_flows(cca: &str, buffer: &str, access_buffer: u32) -> String {
+    format!(
+        r#"
+        duration = "100 s"
+        samples = "off"
+        stack = "ns2"
+        clock = "ns2"
+        [dumbbell]
+        rate = "1 Gbps"
+        delay = "100 ms"
+        buffer = {buffer}
+        access = {{ rate = "1 Gbps", delay = "1 ms", buffer = {access_buffer} }}
+        [[flows]]
+        cca = "{cca}"
+        count = 4
+        "#
+    )
+}
+
 /// Within 5 %, or within what ns-2 itself gives when starts move by less than a millisecond.
 #[test]
 fn four_flows_reach_the_goodput_that_they_have_in_ns2() {
     let faults = faults(include_str!("ns2.csv"), |[cca, buffer, goodput, low, high]| {
-        let run = answer(&format!(
-            r#"
-            duration = "100 s"
-            samples = "off"
-            stack = "ns2"
-            clock = "ns2"
-            [dumbbell]
-            rate = "1 Gbps"
-            delay = "100 ms"
-            buffer = {buffer}
-            access = {{ rate = "1 Gbps", delay = "1 ms", buffer = 50 }}
-            [[flows]]
-            cca = "{cca}"
-            count = 4
-            "#
-        ));
+        let run = answer(&four_flows(cca, buffer, 50));
         let ours: f64 = run.flows.iter().map(|flow| flow.goodput_mbps).sum();
         let off = off(ours, number(goodput));
         let in_band = (number(low)..=number(high)).contains(&ours);
@@ -153,22 +158,7 @@ fn elastic_rises_and_falls_as_in_the_elastic_paper() {
 /// 404 Mbit/s in Fig. 12a of the Elastic-TCP paper; by whole nanoseconds other packets are lost, and it is 601.
 #[test]
 fn four_flows_lose_as_many_packets_as_in_ns2_where_its_rounding_decides_ties() {
-    let run = answer(
-        r#"
-        duration = "100 s"
-        samples = "off"
-        stack = "ns2"
-        clock = "ns2"
-        [dumbbell]
-        rate = "1 Gbps"
-        delay = "100 ms"
-        buffer = 200
-        access = { rate = "1 Gbps", delay = "1 ms", buffer = 128 }
-        [[flows]]
-        cca = "cubic"
-        count = 4
-        "#,
-    );
+    let run = answer(&four_flows("cubic", "200", 128));
     let dropped: u64 = run.links.iter().map(|link| link.dropped_pkts).sum();
     let throughput_mbps: f64 = run.flows.iter().map(|flow| flow.throughput_mbps).sum();
     assert_eq!((dropped, throughput_mbps.round()), (287, 404.0));
