@@ -28,7 +28,7 @@ fn scheduler(c: &mut Criterion) {
     let mut group = c.benchmark_group("scheduler");
     for sources in [16_u32, 4096, 65_536] {
         group.bench_function(BenchmarkId::from_parameter(sources), |b| {
-            let mut scheduler = Scheduler::<u64>::new(sources as usize);
+            let mut scheduler = Scheduler::new(sources as usize);
             (0..sources).for_each(|source| scheduler.set(source, u64::from(source)));
             b.iter(|| {
                 let (now, source) = scheduler.next();

@@ -2,45 +2,37 @@
 
 use crate::link::Link;
 use crate::ring::Ring;
-use crate::scheduler::Key;
 use cwnd_scenario::Scenario;
 use std::cmp::Reverse;
-use std::marker::PhantomData;
 
 /// Time is whole nanoseconds to all of the engine. Where packets meet, a clock may know more.
 pub trait Clock {
-    type Key: Key;
-    /// What a packet carries to tell which of those that arrive in the same nanosecond comes first.
-    type Stamp: Copy + Default;
+    /// What it knows of a time beyond its nanosecond.
+    type Exact: Copy + Default;
     /// Links keep ns-2's time, too.
     const NS2: bool;
 
-    fn stamp(clock_s: f64, busy_since: u64) -> Self::Stamp;
-    fn clock_s(stamp: Self::Stamp) -> f64;
-    /// The least comes first.
-    fn rank(stamp: Self::Stamp) -> impl Ord;
+    fn exact(clock_s: f64) -> Self::Exact;
+    fn clock_s(exact: Self::Exact) -> f64;
+    /// Of packets that arrive in the same nanosecond, the least comes first. `busy_since`: since when the link that sent
+    /// it last had been sending without a pause.
+    fn rank(exact: Self::Exact, busy_since: u64) -> impl Ord;
 }
 
 /// Whole nanoseconds alone.
-pub struct Nanoseconds<K>(PhantomData<K>);
+pub struct Nanoseconds;
 
-impl<K: Key> Clock for Nanoseconds<K> {
-    type Key = K;
-    /// Since when the link that sent it last had been sending without a pause.
-    type Stamp = u64;
+impl Clock for Nanoseconds {
+    type Exact = ();
     const NS2: bool = false;
 
-    #[inline]
-    fn stamp(_: f64, busy_since: u64) -> u64 {
-        busy_since
-    }
+    fn exact(_: f64) {}
 
-    fn clock_s(_: u64) -> f64 {
+    fn clock_s((): ()) -> f64 {
         0.0
     }
 
-    #[inline]
-    fn rank(busy_since: u64) -> impl Ord {
+    fn rank((): (), busy_since: u64) -> impl Ord {
         Reverse(busy_since)
     }
 }
@@ -49,20 +41,19 @@ impl<K: Key> Clock for Nanoseconds<K> {
 pub struct Ns2;
 
 impl Clock for Ns2 {
-    type Key = u128;
-    /// The time as ns-2 has it, in seconds, and as above.
-    type Stamp = (f64, u64);
+    /// The time as ns-2 has it, in seconds.
+    type Exact = f64;
     const NS2: bool = true;
 
-    fn stamp(clock_s: f64, busy_since: u64) -> (f64, u64) {
-        (clock_s, busy_since)
-    }
-
-    fn clock_s((clock_s, _): (f64, u64)) -> f64 {
+    fn exact(clock_s: f64) -> f64 {
         clock_s
     }
 
-    fn rank((clock_s, busy_since): (f64, u64)) -> impl Ord {
+    fn clock_s(clock_s: f64) -> f64 {
+        clock_s
+    }
+
+    fn rank(clock_s: f64, busy_since: u64) -> impl Ord {
         // No time is negative, and the bits of such doubles are in order.
         (clock_s.to_bits(), Reverse(busy_since))
     }

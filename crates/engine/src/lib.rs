@@ -22,9 +22,10 @@ mod summary;
 pub use key::{JobKeys, job_key};
 pub use summary::summarize;
 
-/// What `bench/` times by itself.
+/// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]
 pub mod parts {
+    pub use crate::answer as run_in_spans;
     pub use crate::link::Link;
     pub use crate::scheduler::Scheduler;
     pub use crate::scoreboard::Scoreboard;
@@ -34,8 +35,7 @@ use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Cca, Clock, Scenario};
 use results::Run;
-use scheduler::Key;
-use simulation::Simulation;
+use simulation::{LONGEST_SPAN_NS, Simulation};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// What others may see of a run under way, and how they stop it.
@@ -60,28 +60,41 @@ pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + 
 ///
 /// If an algorithm of the scenario is neither custom nor in the registry: a scenario that was read has none.
 pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Stopped> {
+    answer(scenario, seed, custom, control, LONGEST_SPAN_NS)
+}
+
+/// [`run`], in spans of simulated time of at most `longest_span_ns`; with 1, event by event.
+pub fn answer(
+    scenario: &Scenario,
+    seed: u64,
+    custom: Custom,
+    control: &Control,
+    longest_span_ns: u64,
+) -> Result<Run, Stopped> {
     let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
     // With registered algorithms alone, their calls need no dynamic dispatch.
     if customs.iter().all(Option::is_none) {
         let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
-        // So, mostly, do the keys of its events.
-        let narrow =
-            scenario.duration_ns < <u64 as Key>::LATER && simulation::sources(scenario) <= u64::SOURCES;
-        return match scenario.clock {
-            Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control),
-            Clock::Nanoseconds if narrow => {
-                Simulation::<_, Nanoseconds<u64>>::new(scenario, seed, ccs).run(control)
-            }
-            Clock::Nanoseconds => Simulation::<_, Nanoseconds<u128>>::new(scenario, seed, ccs).run(control),
-        };
+        return simulate(scenario, seed, ccs, control, longest_span_ns);
     }
     let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
         custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
     });
-    let ccs = ccs.collect();
+    simulate(scenario, seed, ccs.collect(), control, longest_span_ns)
+}
+
+fn simulate<C: CongestionControl>(
+    scenario: &Scenario,
+    seed: u64,
+    ccs: Vec<C>,
+    control: &Control,
+    longest_span_ns: u64,
+) -> Result<Run, Stopped> {
     match scenario.clock {
-        Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control),
-        Clock::Nanoseconds => Simulation::<_, Nanoseconds<u128>>::new(scenario, seed, ccs).run(control),
+        Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control, longest_span_ns),
+        Clock::Nanoseconds => {
+            Simulation::<_, Nanoseconds>::new(scenario, seed, ccs).run(control, longest_span_ns)
+        }
     }
 }
 

@@ -32,15 +32,6 @@ impl<T: Copy + Default> Ring<T> {
         Some(unsafe { self.slots.get_unchecked(self.slot(0)) })
     }
 
-    #[inline]
-    pub fn second(&self) -> Option<&T> {
-        if self.len < 2 {
-            return None;
-        }
-        // SAFETY: slot() is below the length, a power of two.
-        Some(unsafe { self.slots.get_unchecked(self.slot(1)) })
-    }
-
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.get_mut(0)
     }

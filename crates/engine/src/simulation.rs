@@ -1,4 +1,9 @@
 //! Flows, links and the order of events.
+//!
+//! Time goes on in spans. A packet that has yet to enter the last link of its path when a span begins is not at the
+//! receiver, and so is no ACK of it at the sender, before the span ends. So the ends of each flow go through the span by
+//! themselves; then each link takes in what has come to it, sorted by time, link after link in the order of the paths.
+//! What comes out is what comes out event by event, which are spans of a nanosecond.
 
 use crate::clock::{Clock, Ns2Time};
 use crate::link::{Link, Totals, random_stream};
@@ -6,7 +11,7 @@ use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
 use crate::rtt::Distribution;
-use crate::scheduler::{Key, NEVER, Scheduler};
+use crate::scheduler::{NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
 use crate::{Control, Stopped};
 use chacha20::rand_core::Rng;
@@ -14,63 +19,56 @@ use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Handshake, Samples, Scenario};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The control is looked at once in so many events.
-const EVENTS_PER_LOOK: u32 = 1 << 14;
+/// No span is longer: what is sorted in it fits in 32 bits.
+pub const LONGEST_SPAN_NS: u64 = u32::MAX as u64;
+/// Spans are as long as it takes so many packets to come to links, and so many more per flow: what lies between two
+/// stages stays in a cache, and each stage has enough to do.
+const PACKETS_PER_SPAN: usize = 1024;
+const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
 
 pub struct Simulation<'a, C, T: Clock> {
     scenario: &'a Scenario,
     seed: u64,
     network: Network<T>,
-    /// What each source of the scheduler stands for.
-    sources: Vec<Source>,
     flows: Vec<Flow<C>>,
-    /// Links that are no event: a packet never waits there.
+    /// Links where a packet never waits.
     passed_through: Vec<Passed>,
     flow_samples: FlowSamples,
     link_samples: LinkSamples,
-    /// Packets that arrive at the same instant; empty between events.
-    tied: Vec<(Packet<T::Stamp>, usize)>,
+    /// When the next sample is due.
+    sample_at: u64,
     by_change: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Source {
-    /// Start, stop, retransmission timeout, delayed ACK.
-    Timers {
-        flow: u32,
-    },
-    /// The head of a hop's line arrives at the flow's next hop, which has the next index.
-    Hop {
-        hop: u32,
-    },
-    /// The head of the last hop's line arrives at the receiver; if every segment is acknowledged, that ACK at the
-    /// sender.
-    Receiver {
-        flow: u32,
-    },
-    /// The head of the ACKs arrives at the sender.
-    Sender {
-        flow: u32,
-    },
-    Sampler,
 }
 
 /// Where the packets are, and what comes next.
 struct Network<T: Clock> {
-    scheduler: Scheduler<T::Key>,
+    /// When each flow has something to do.
+    scheduler: Scheduler,
     links: Vec<Link>,
     /// Flow by flow, in the order of the path.
-    hops: Vec<Hop<T::Stamp>>,
+    hops: Vec<Hop>,
+    /// By link: what is on its way to it.
+    inboxes: Vec<Inbox<T::Exact>>,
+    /// By flow: what is on its way to its receiver, in order; if every segment is acknowledged, until that ACK is at the
+    /// sender.
+    lines: Vec<Ring<Arrival<T::Exact>>>,
     ns2: Ns2Time,
+    /// What comes to a link in a span: when, counted from its beginning, and its place in the inbox. Empty between links.
+    order: Vec<u64>,
 }
 
 /// One link of a flow's path where packets may wait.
-struct Hop<S> {
-    /// Packets that left it, in order.
-    line: Ring<Packet<S>>,
+struct Hop {
     link: u32,
-    /// Of the scheduler, for the head of the line.
-    source: u32,
+    flow: u32,
+    /// The link of the next hop; none: the receiver is next.
+    next: Option<u32>,
+    /// Its packets come through the inbox although it is the flow's first: other flows use the link, too.
+    shared_first: bool,
+    /// The flow understands congestion marks.
+    ecn: bool,
+    /// A SYN is among those that passed.
+    syn_passed: bool,
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
@@ -79,14 +77,36 @@ struct Hop<S> {
     syn_onward_ns: u64,
     /// From the arrival at the receiver to the event: the ACK's way back, if every segment has one.
     after_ns: u64,
-    /// The flow understands congestion marks.
-    ecn: bool,
     /// Dropped by the link or lost on its wire.
     lost: u64,
-    /// A SYN is among those that passed.
-    syn_passed: bool,
     /// Packets that the link took and will deliver.
     passed: u64,
+}
+
+/// Packets on their way to a link; those of each hop are in order.
+struct Inbox<E> {
+    packets: Vec<Coming<E>>,
+    /// When the first of them arrives, or NEVER.
+    earliest: u64,
+}
+
+/// A packet that arrives at hop `hop`.
+#[derive(Clone, Copy)]
+struct Coming<E> {
+    at: u64,
+    exact: E,
+    segment: Segment,
+    /// The link that sent it has been sending without a pause since then.
+    busy_since: u64,
+    hop: u32,
+}
+
+/// A packet that arrives at its receiver.
+#[derive(Clone, Copy, Default)]
+struct Arrival<E> {
+    at: u64,
+    exact: E,
+    segment: Segment,
 }
 
 /// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it
@@ -105,17 +125,19 @@ struct Passed {
 
 impl Passed {
     /// `tx_ns` and `rest_ns` of this packet.
-    fn times<S>(&self, packet: &Packet<S>) -> (u64, u64) {
-        if packet.is_syn() { (self.syn_tx_ns, self.syn_rest_ns) } else { (self.tx_ns, self.rest_ns) }
+    fn times(&self, segment: Segment) -> (u64, u64) {
+        if segment.tag.has(SYN) { (self.syn_tx_ns, self.syn_rest_ns) } else { (self.tx_ns, self.rest_ns) }
     }
 }
 
-/// A data packet on its way: to be somewhere at a time.
-#[derive(Clone, Copy, Default)]
-struct Packet<S> {
-    at: u64,
-    segment: Segment,
-    stamp: S,
+/// What has become of the packets of a [`Passed`] link.
+#[derive(Clone)]
+struct Tally {
+    entered: u64,
+    sent: u64,
+    left: u64,
+    syn_sent: bool,
+    under_way_ns: u64,
 }
 
 struct Flow<C> {
@@ -123,18 +145,19 @@ struct Flow<C> {
     sender: Option<Sender<C>>,
     cc: Option<C>,
     receiver: Receiver,
-    first_hop: usize,
-    last_hop: usize,
+    first_hop: u32,
+    last_hop: u32,
     acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
+    /// As the last hop's.
+    after_ns: u64,
     every_segment_acked: bool,
     /// The first segment is a SYN.
     syn: bool,
-    /// Its first source; the others follow.
-    source: u32,
     start_ns: u64,
     stop_ns: u64,
-    /// Filled in when the flow stops: arrived and in order by then.
+    stopped: bool,
+    /// Arrived and in order when the flow stops, once more has arrived.
     at_stop: Option<(u64, u64)>,
     /// Arrived by the last sample.
     sampled_arrivals: u64,
@@ -142,7 +165,7 @@ struct Flow<C> {
     /// The window in its last row, when samples are by change.
     recorded: (u32, u32),
     recorded_stop: bool,
-    /// What the scheduler has for the flow's timers.
+    /// When to look at the flow's timers: not after the first of them.
     timers_at: u64,
 }
 
@@ -152,30 +175,16 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
         }
-        let mut sources = Vec::new();
         let mut hops = Vec::new();
-        let mut flows = Vec::new();
+        let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
-        for (id, (flow, cc)) in scenario.flows.iter().zip(ccs).enumerate() {
-            let id = id as u32;
+        let mut scheduler = Scheduler::new(scenario.flows.len());
+        for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let first_hop = hops.len();
-            add_hops::<T>(scenario, flow, &users, &mut hops, &mut passed_through);
-            let last_hop = hops.len() - 1;
-            let first = sources.len() as u32;
-            sources.push(Source::Timers { flow: id });
-            for (index, hop) in hops.iter_mut().enumerate().skip(first_hop) {
-                hop.source = sources.len() as u32;
-                let last = index == last_hop;
-                sources.push(if last {
-                    Source::Receiver { flow: id }
-                } else {
-                    Source::Hop { hop: index as u32 }
-                });
-            }
-            if flow.stack.ack_every_pkts > 1 {
-                sources.push(Source::Sender { flow: id });
-            }
+            let first_hop = hops.len() as u32;
+            add_hops::<T>(scenario, id, &users, &mut hops, &mut passed_through);
+            scheduler.set(id, start_ns);
+            let every_segment_acked = flow.stack.ack_every_pkts == 1;
             flows.push(Flow {
                 id,
                 sender: None,
@@ -188,14 +197,15 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                     flow.stack.ack_delay_ns,
                 ),
                 first_hop,
-                last_hop,
+                last_hop: hops.len() as u32 - 1,
                 acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
-                every_segment_acked: flow.stack.ack_every_pkts == 1,
+                after_ns: if every_segment_acked { flow.return_delay_ns } else { 0 },
+                every_segment_acked,
                 syn: flow.stack.handshake != Handshake::Off,
-                source: first,
                 start_ns,
                 stop_ns: flow.stop_ns,
+                stopped: false,
                 at_stop: None,
                 sampled_arrivals: 0,
                 sampled_ns: start_ns,
@@ -204,170 +214,121 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 timers_at: start_ns,
             });
         }
-        sources.push(Source::Sampler);
-        let mut scheduler = Scheduler::new(sources.len());
-        for flow in &flows {
-            scheduler.set(flow.source, flow.start_ns);
-        }
-        if let Samples::Interval { .. } = scenario.samples {
-            scheduler.set(sources.len() as u32 - 1, 0);
-        }
-        let links = scenario.links.iter().map(|link| Link::new(link, seed)).collect();
-        let ns2 = if T::NS2 { Ns2Time::new(scenario) } else { Ns2Time::default() };
+        let inbox = || Inbox { packets: Vec::new(), earliest: NEVER };
+        let network = Network {
+            scheduler,
+            links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
+            hops,
+            inboxes: scenario.links.iter().map(|_| inbox()).collect(),
+            lines: flows.iter().map(|_| Ring::new()).collect(),
+            ns2: if T::NS2 { Ns2Time::new(scenario) } else { Ns2Time::default() },
+            order: Vec::new(),
+        };
         Simulation {
             scenario,
             seed,
-            network: Network { scheduler, links, hops, ns2 },
-            sources,
+            network,
             flows,
             passed_through,
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
-            tied: Vec::new(),
+            sample_at: if matches!(scenario.samples, Samples::Interval { .. }) { 0 } else { NEVER },
             by_change: scenario.samples == Samples::Change,
         }
     }
 
-    pub fn run(mut self, control: &Control) -> Result<Run, Stopped> {
+    /// No span is longer than `longest_span_ns`.
+    pub fn run(mut self, control: &Control, longest_span_ns: u64) -> Result<Run, Stopped> {
         let end = self.scenario.duration_ns;
+        let longest_span_ns = self.lookahead_ns().min(longest_span_ns).max(1);
+        let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
+        let mut span_ns = 1;
         let mut reported_ns = 0;
-        'run: loop {
-            for _ in 0..EVENTS_PER_LOOK {
-                let (now, source) = self.network.scheduler.next();
-                if now > end {
-                    break 'run;
-                }
-                if let Source::Hop { hop } = self.sources[source as usize] {
-                    self.on_hop(now, hop as usize);
-                } else {
-                    self.on_event(now, source);
-                }
-            }
+        loop {
+            let now = self.network.next().min(self.sample_at);
             if control.stop.load(Relaxed) {
                 return Err(Stopped);
             }
-            let now = self.network.scheduler.next().0.min(end);
-            control.simulated_ns.fetch_add(now - reported_ns, Relaxed);
-            reported_ns = now;
-        }
-        if control.stop.load(Relaxed) {
-            return Err(Stopped);
-        }
-        control.simulated_ns.fetch_add(end - reported_ns, Relaxed);
-        Ok(self.finish(end))
-    }
-
-    /// Something comes that is not the arrival at a hop.
-    #[inline(always)]
-    fn on_event(&mut self, now: u64, source: u32) {
-        match self.sources[source as usize] {
-            Source::Hop { .. } => unreachable!(),
-            Source::Receiver { flow } => self.flows[flow as usize].on_arrival(now, &mut self.network),
-            Source::Sender { flow } => self.on_ack(flow as usize, source),
-            Source::Timers { flow } => self.on_timers(now, flow as usize),
-            Source::Sampler => self.sample(now, source),
-        }
-        if self.by_change {
-            self.sample_change(now, source);
+            control.simulated_ns.fetch_add(now.min(end) - reported_ns, Relaxed);
+            reported_ns = now.min(end);
+            if now > end {
+                return Ok(self.finish(end));
+            }
+            let until = now.saturating_add(span_ns).min(self.sample_at.saturating_add(1)).min(end + 1);
+            let packets = self.go_through(now, until);
+            if until > self.sample_at {
+                self.sample(self.sample_at);
+            }
+            if packets < wanted {
+                span_ns = (2 * span_ns).min(longest_span_ns);
+            } else if packets > 2 * wanted {
+                span_ns = (span_ns / 2).max(1);
+            }
         }
     }
 
-    /// The head of the line behind `hop` arrives at the next hop.
-    #[inline(always)]
-    fn on_hop(&mut self, now: u64, hop: usize) {
+    /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time.
+    fn lookahead_ns(&self) -> u64 {
+        let to_the_end = |flow: &Flow<C>| {
+            let hop = &self.network.hops[flow.last_hop as usize];
+            hop.tx_ns.min(hop.syn_tx_ns) + hop.onward_ns.min(hop.syn_onward_ns) + hop.after_ns
+        };
+        // Two clocks differ by a rounding on either side.
+        let roundings_ns = if T::NS2 { 2 } else { 0 };
+        self.flows.iter().map(to_the_end).min().unwrap_or(NEVER).saturating_sub(roundings_ns)
+    }
+
+    /// All that happens from `from` on and before `until`; how many packets came to links that flows share.
+    fn go_through(&mut self, from: u64, until: u64) -> usize {
+        while let (at, flow) = self.network.scheduler.next()
+            && at < until
+        {
+            self.run_ends(flow as usize, until);
+        }
+        (0..self.network.links.len()).map(|link| self.network.take_in(link, from, until)).sum()
+    }
+
+    /// What the two ends of a flow do before `until`.
+    fn run_ends(&mut self, id: usize, until: u64) {
+        let flow = &mut self.flows[id];
         let network = &mut self.network;
-        let Hop { line, source, .. } = &mut network.hops[hop];
-        network.scheduler.set(*source, line.second().map_or(NEVER, |next| next.at));
-        if network.scheduler.next().0 == now {
-            return self.on_simultaneous_hops(now, hop);
-        }
-        let packet = line.pop_front().expect("a line that is due is not empty");
-        network.forward(hop + 1, packet);
-    }
-
-    /// Packets that arrive at the same instant: the one whose last link began sending without a pause latest
-    /// goes first, then the lower flow. In a simulator that runs simultaneous events in the order in which
-    /// they were scheduled, as ns-2 does, it comes out so; and no flow wins every time. What else happens at that
-    /// instant comes before them, but for the sampler.
-    #[inline(never)]
-    fn on_simultaneous_hops(&mut self, now: u64, hop: usize) {
-        let mut tied = std::mem::take(&mut self.tied);
-        tied.push((self.network.take_head(hop), hop));
-        while let (at, source) = self.network.scheduler.next()
-            && at == now
-        {
-            match self.sources[source as usize] {
-                Source::Hop { hop } => tied.push((self.network.take_head(hop as usize), hop as usize)),
-                Source::Sampler => break,
-                _ => self.on_event(now, source),
+        loop {
+            let arrival = network.lines[id].front().map_or(NEVER, |next| next.at + flow.after_ns);
+            let ack = flow.acks.front().map_or(NEVER, |next| next.0);
+            let due = flow.timers_at.min(arrival).min(ack);
+            if due >= until {
+                network.scheduler.set(id as u32, due);
+                return;
+            }
+            if due == flow.timers_at {
+                flow.on_timers(due, &self.scenario.flows[id], network);
+            } else if due == arrival {
+                flow.on_arrival(due, network);
+            } else {
+                flow.on_ack(network);
+            }
+            if self.by_change {
+                flow.sample_change(due, &mut self.flow_samples);
             }
         }
-        tied.sort_by_key(|(packet, ..)| T::rank(packet.stamp));
-        for (packet, hop) in tied.drain(..) {
-            self.network.forward(hop + 1, packet);
-        }
-        self.tied = tied;
     }
 
     #[inline(never)]
-    fn on_ack(&mut self, id: usize, source: u32) {
-        let flow = &mut self.flows[id];
-        let (at, ack) = flow.acks.pop_front().expect("an ACK that is due is there");
-        self.network.scheduler.set(source, flow.acks.front().map_or(NEVER, |next| next.0));
-        if T::NS2 {
-            self.network.ns2.set(at);
-        }
-        let sender = flow.sender.as_mut().expect("an ACK answers a started flow");
-        if sender.is_usual(&ack) {
-            flow.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, &mut self.network);
-        } else {
-            flow.deliver(at, ack, &mut self.network);
-        }
-    }
-
-    #[inline(never)]
-    fn on_timers(&mut self, now: u64, id: usize) {
-        if T::NS2 {
-            self.network.ns2.set(now);
-        }
-        let flow = &mut self.flows[id];
-        if let Some(cc) = flow.cc.take() {
-            flow.sender = Some(Sender::new(cc, &self.scenario.flows[id], now));
-            flow.transmit(now, &mut self.network);
-        }
-        let sender = flow.sender.as_mut().expect("a started flow has a sender");
-        if flow.stop_ns <= now && flow.at_stop.is_none() {
-            sender.close();
-            flow.at_stop = Some(flow.received_by(now, &self.network.hops));
-        } else if sender.timer_at() <= now {
-            if let Some(segment) = sender.on_timer(now) {
-                flow.send(now, segment, &mut self.network);
-            }
-            flow.transmit(now, &mut self.network);
-        }
-        if flow.receiver.ack_due_ns().is_some_and(|due| due <= now)
-            && let Some(ack) = flow.receiver.acknowledge_waiting()
-        {
-            flow.send_ack(now, ack, &mut self.network.scheduler);
-        }
-        flow.set_timers(&mut self.network.scheduler);
-    }
-
-    #[inline(never)]
-    fn sample(&mut self, now: u64, source: u32) {
+    fn sample(&mut self, now: u64) {
         let Samples::Interval { interval_ns } = self.scenario.samples else { return };
-        self.network.scheduler.set(source, now + interval_ns);
+        self.sample_at = now + interval_ns;
         let time_s = now as f64 / 1e9;
-        for (id, flow) in self.flows.iter_mut().enumerate() {
+        for ((flow, line), described) in
+            self.flows.iter_mut().zip(&self.network.lines).zip(&self.scenario.flows)
+        {
             let Some(sender) = &flow.sender else { continue };
             if now > flow.stop_ns {
                 continue;
             }
-            let arrivals = flow.receiver.arrived() + flow.arrived_unprocessed(now, &self.network.hops);
-            let bits =
-                (arrivals - flow.sampled_arrivals) * 8 * u64::from(self.scenario.flows[id].packet_bytes());
-            let span_ns = now - flow.sampled_ns;
-            self.flow_samples.push(now, id as u32, sender, mbps(bits, span_ns));
+            // Those in line have arrived, though their ACKs have not.
+            let arrivals = flow.receiver.arrived() + line.partition_point(|packet| packet.at <= now) as u64;
+            let bits = (arrivals - flow.sampled_arrivals) * 8 * u64::from(described.packet_bytes());
+            self.flow_samples.push(now, flow.id, sender, mbps(bits, now - flow.sampled_ns));
             flow.sampled_arrivals = arrivals;
             flow.sampled_ns = now;
         }
@@ -379,28 +340,23 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         }
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
-            let sent_at = |packet: &Packet<T::Stamp>| packet.at - delay_ns - passed.times(packet).1;
-            let line = &self.network.hops[passed.hop as usize].line;
-            let next = line.get(line.partition_point(|packet| sent_at(packet) <= now));
-            let sending = next.is_some_and(|packet| sent_at(packet) - passed.times(packet).0 <= now);
+            let sent_at = |at: u64, segment| at - delay_ns - passed.times(segment).1;
+            let sends = |at, segment| {
+                (sent_at(at, segment) - passed.times(segment).0..sent_at(at, segment)).contains(&now)
+            };
+            let hop = &self.network.hops[passed.hop as usize];
+            let sending = match hop.next {
+                Some(next) => {
+                    let mut packets = self.network.inboxes[next as usize].packets.iter();
+                    packets.any(|p| p.hop == passed.hop + 1 && sends(p.at, p.segment))
+                }
+                None => {
+                    let line = &self.network.lines[hop.flow as usize];
+                    let next = line.get(line.partition_point(|p| sent_at(p.at, p.segment) <= now));
+                    next.is_some_and(|p| sends(p.at, p.segment))
+                }
+            };
             self.link_samples.queue_pkts[first + passed.link as usize] = u32::from(sending);
-        }
-    }
-
-    /// Records the flow that the event concerned, if its window changed.
-    #[inline(never)]
-    fn sample_change(&mut self, now: u64, source: u32) {
-        let id = match self.sources[source as usize] {
-            Source::Timers { flow } | Source::Receiver { flow } | Source::Sender { flow } => flow,
-            Source::Hop { .. } | Source::Sampler => return,
-        };
-        let flow = &mut self.flows[id as usize];
-        let Some(sender) = &flow.sender else { return };
-        let window = (sender.cwnd(), sender.ssthresh());
-        if window != flow.recorded || flow.at_stop.is_some() && !flow.recorded_stop {
-            flow.recorded = window;
-            flow.recorded_stop = flow.at_stop.is_some();
-            self.flow_samples.push(now, id, sender, 0.0);
         }
     }
 
@@ -408,46 +364,54 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let mut totals: Vec<Totals> = self.network.links.iter_mut().map(|link| link.totals(end)).collect();
         // Packets that a link has sent, less those still on the way to its far end.
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
-        for hop in &self.network.hops {
-            let onward_ns = self.scenario.links[hop.link as usize].delay_ns;
-            let departure =
-                |p: &Packet<T::Stamp>| p.at - if p.is_syn() { hop.syn_onward_ns } else { hop.onward_ns };
-            let departed = |p: &&Packet<T::Stamp>| departure(p) <= end;
-            let there = |p: &&Packet<T::Stamp>| departure(p) + onward_ns <= end;
-            delivered[hop.link as usize] -=
-                hop.line.iter().filter(departed).filter(|p| !there(p)).count() as u64;
-        }
-        for passed in &self.passed_through {
-            let hop = &self.network.hops[passed.hop as usize];
-            let link = passed.link as usize;
-            let delay_ns = self.scenario.links[link].delay_ns;
-            let mut entered = hop.passed;
-            let (mut left, mut sent) = (entered, entered);
-            let mut syn_sent = hop.syn_passed;
-            let mut under_way_ns = 0;
-            for packet in hop.line.iter() {
-                let (tx_ns, rest_ns) = passed.times(packet);
-                let out = packet.at - rest_ns;
-                left -= u64::from(out > end);
-                sent -= u64::from(out - delay_ns > end);
-                entered -= u64::from(out - delay_ns - tx_ns > end);
+        let passed_by = |passed: &Passed| self.network.hops[passed.hop as usize].passed;
+        let mut tallies: Vec<Tally> = self
+            .passed_through
+            .iter()
+            .map(|passed| {
+                let (n, hop) = (passed_by(passed), &self.network.hops[passed.hop as usize]);
+                Tally { entered: n, sent: n, left: n, syn_sent: hop.syn_passed, under_way_ns: 0 }
+            })
+            .collect();
+        self.network.between_hops(|hop_id, at, segment| {
+            let hop = &self.network.hops[hop_id as usize];
+            let is_syn = segment.tag.has(SYN);
+            let departure = at - if is_syn { hop.syn_onward_ns } else { hop.onward_ns };
+            let there = departure + self.scenario.links[hop.link as usize].delay_ns;
+            if departure <= end && there > end {
+                delivered[hop.link as usize] -= 1;
+            }
+            let first = self.passed_through.partition_point(|passed| passed.hop < hop_id);
+            for (passed, tally) in self.passed_through.iter().zip(&mut tallies).skip(first) {
+                if passed.hop > hop_id {
+                    break;
+                }
+                let (tx_ns, rest_ns) = passed.times(segment);
+                let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
+                let out = at - rest_ns;
+                tally.left -= u64::from(out > end);
+                tally.sent -= u64::from(out - delay_ns > end);
+                tally.entered -= u64::from(out - delay_ns - tx_ns > end);
                 if out - delay_ns > end {
-                    syn_sent &= !packet.is_syn();
-                    under_way_ns += (end + tx_ns + delay_ns).saturating_sub(out);
+                    tally.syn_sent &= !is_syn;
+                    tally.under_way_ns += (end + tx_ns + delay_ns).saturating_sub(out);
                 }
             }
-            let saved_ns = if syn_sent { passed.tx_ns - passed.syn_tx_ns } else { 0 };
-            let busy_ns = sent * passed.tx_ns + under_way_ns - saved_ns;
+        });
+        for (passed, tally) in self.passed_through.iter().zip(&tallies) {
+            let saved_ns = if tally.syn_sent { passed.tx_ns - passed.syn_tx_ns } else { 0 };
+            let busy_ns = tally.sent * passed.tx_ns + tally.under_way_ns - saved_ns;
+            let link = passed.link as usize;
             totals[link] = Totals {
-                sent,
+                sent: tally.sent,
                 dropped: 0,
                 corrupted: 0,
                 corrupted_sent: 0,
                 busy_ns,
                 held_ns: u128::from(busy_ns),
-                max_queue: entered.min(1),
+                max_queue: tally.entered.min(1),
             };
-            delivered[link] = left;
+            delivered[link] = tally.left;
         }
         let links = self
             .scenario
@@ -464,24 +428,19 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 utilization: totals.busy_ns as f64 / end as f64,
             })
             .collect();
-        let mut packets = 0;
-        let flows = self
-            .flows
-            .iter_mut()
-            .enumerate()
-            .map(|(id, flow)| {
-                let result = flow.result(id as u32, self.scenario, &self.network.hops, end);
-                packets += result.sent_pkts;
-                result
-            })
-            .collect();
+        let flows = self.flows.iter().zip(&self.network.lines);
+        let flows: Vec<_> =
+            flows.map(|(flow, line)| flow.result(self.scenario, &self.network.hops, line, end)).collect();
+        if self.by_change {
+            self.flow_samples.sort();
+        }
         Run {
             seed: self.seed,
+            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
             flows,
             links,
             flow_samples: self.flow_samples,
             link_samples: self.link_samples,
-            packets,
         }
     }
 }
@@ -495,19 +454,15 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
     ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
 }
 
-/// No run of `scenario` has more sources.
-pub fn sources(scenario: &Scenario) -> usize {
-    scenario.flows.iter().map(|flow| flow.path.len() + 2).sum::<usize>() + 1
-}
-
-/// The links of the flow's path where its packets may wait go to `hops`, the others to `passed_through`.
+/// The links of a flow's path where its packets may wait go to `hops`, the others to `passed_through`.
 fn add_hops<T: Clock>(
     scenario: &Scenario,
-    flow: &cwnd_scenario::Flow,
+    id: u32,
     users: &[u32],
-    hops: &mut Vec<Hop<T::Stamp>>,
+    hops: &mut Vec<Hop>,
     passed_through: &mut Vec<Passed>,
 ) {
+    let flow = &scenario.flows[id as usize];
     let (first_hop, first_passed) = (hops.len(), passed_through.len());
     let mut slowest_tx_ns = 0;
     for &index in &flow.path {
@@ -517,36 +472,46 @@ fn add_hops<T: Clock>(
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
-        let alone = users[index as usize] == 1 && link.per == 0.0;
-        let passes = !T::NS2 && alone && tx_ns <= slowest_tx_ns && holds_two;
-        if let Some(hop) = hops[first_hop..].last_mut()
-            && passes
-        {
-            hop.onward_ns += tx_ns + link.delay_ns;
-            hop.syn_onward_ns += syn_tx_ns + link.delay_ns;
-            let hop = hops.len() as u32 - 1;
-            for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.hop == hop) {
-                earlier.rest_ns += tx_ns + link.delay_ns;
-                earlier.syn_rest_ns += syn_tx_ns + link.delay_ns;
+        let alone = users[index as usize] == 1;
+        let passes = !T::NS2 && alone && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
+        let last = hops.len() as u32;
+        if let Some(hop) = hops[first_hop..].last_mut() {
+            if passes {
+                hop.onward_ns += tx_ns + link.delay_ns;
+                hop.syn_onward_ns += syn_tx_ns + link.delay_ns;
+                for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.hop == last - 1) {
+                    earlier.rest_ns += tx_ns + link.delay_ns;
+                    earlier.syn_rest_ns += syn_tx_ns + link.delay_ns;
+                }
+                let hop = last - 1;
+                passed_through.push(Passed {
+                    link: index,
+                    hop,
+                    tx_ns,
+                    rest_ns: 0,
+                    syn_tx_ns,
+                    syn_rest_ns: 0,
+                });
+                continue;
             }
-            passed_through.push(Passed { link: index, hop, tx_ns, rest_ns: 0, syn_tx_ns, syn_rest_ns: 0 });
-        } else {
-            hops.push(Hop {
-                line: Ring::new(),
-                link: index,
-                source: 0,
-                tx_ns,
-                onward_ns: link.delay_ns,
-                after_ns: 0,
-                lost: 0,
-                ecn: flow.stack.ecn,
-                syn_tx_ns,
-                syn_onward_ns: link.delay_ns,
-                syn_passed: false,
-                passed: 0,
-            });
-            slowest_tx_ns = tx_ns;
+            hop.next = Some(index);
         }
+        hops.push(Hop {
+            link: index,
+            flow: id,
+            next: None,
+            shared_first: hops.len() == first_hop && !alone,
+            ecn: flow.stack.ecn,
+            syn_passed: false,
+            tx_ns,
+            onward_ns: link.delay_ns,
+            syn_tx_ns,
+            syn_onward_ns: link.delay_ns,
+            after_ns: 0,
+            lost: 0,
+            passed: 0,
+        });
+        slowest_tx_ns = tx_ns;
     }
     if let Some(last) = hops.last_mut()
         && flow.stack.ack_every_pkts == 1
@@ -555,55 +520,123 @@ fn add_hops<T: Clock>(
     }
 }
 
-impl<S> Packet<S> {
-    #[inline]
-    fn is_syn(&self) -> bool {
-        self.segment.tag.has(SYN)
+impl<E> Inbox<E> {
+    #[inline(always)]
+    fn push(&mut self, packet: Coming<E>) {
+        self.earliest = self.earliest.min(packet.at);
+        self.packets.push(packet);
     }
 }
 
 impl<T: Clock> Network<T> {
-    /// The head of the line behind `hop` leaves it; the one behind is next.
-    #[inline(always)]
-    fn take_head(&mut self, hop: usize) -> Packet<T::Stamp> {
-        let Hop { line, source, after_ns, .. } = &mut self.hops[hop];
-        let packet = line.pop_front().expect("a line that is due is not empty");
-        self.scheduler.set(*source, line.front().map_or(NEVER, |next| next.at + *after_ns));
-        packet
+    /// When the next thing happens.
+    fn next(&self) -> u64 {
+        let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min().unwrap_or(NEVER);
+        arrivals.min(self.scheduler.next().0)
     }
 
-    /// `packet` arrives at hop `hop`.
-    #[inline(always)]
-    fn forward(&mut self, hop: usize, packet: Packet<T::Stamp>) {
-        if T::NS2 {
-            self.ns2.now_s = T::clock_s(packet.stamp);
+    /// Calls `see` with each packet that is on its way to the next hop or to the receiver: the hop that it is behind, and
+    /// when it will be there.
+    fn between_hops(&self, mut see: impl FnMut(u32, u64, Segment)) {
+        for packet in self.inboxes.iter().flat_map(|inbox| &inbox.packets) {
+            see(packet.hop - 1, packet.at, packet.segment);
         }
-        if packet.is_syn() {
-            self.enter_syn(hop, packet.at, packet.segment);
+        let mut hop = 0;
+        for line in &self.lines {
+            while self.hops[hop].next.is_some() {
+                hop += 1;
+            }
+            line.iter().for_each(|packet| see(hop as u32, packet.at, packet.segment));
+            hop += 1;
+        }
+    }
+
+    /// A flow sends `segment` at `now`; `hop` is its first.
+    #[inline(always)]
+    fn enter<const IS_SYN: bool>(&mut self, hop: u32, now: u64, segment: Segment) {
+        let to = &self.hops[hop as usize];
+        if to.shared_first {
+            let exact = T::exact(self.ns2.now_s);
+            self.inboxes[to.link as usize].push(Coming { at: now, exact, segment, busy_since: 0, hop });
         } else {
-            self.enter(hop, packet.at, packet.segment);
+            self.pass::<IS_SYN>(hop, now, segment);
         }
     }
 
-    /// `segment`, which is no SYN, arrives at hop `hop` at `now`.
+    /// What comes to `link` before `until`, from `from` on; how many packets.
+    fn take_in(&mut self, link: usize, from: u64, until: u64) -> usize {
+        if self.inboxes[link].earliest >= until {
+            return 0;
+        }
+        let mut order = std::mem::take(&mut self.order);
+        let mut packets = std::mem::take(&mut self.inboxes[link].packets);
+        let mut later = NEVER;
+        for (place, packet) in packets.iter().enumerate() {
+            if packet.at < until {
+                order.push(packet.at.saturating_sub(from) << 32 | place as u64);
+            } else {
+                later = later.min(packet.at);
+            }
+        }
+        order.sort();
+        for tied in order.chunk_by_mut(|one, next| one >> 32 == next >> 32) {
+            if tied.len() > 1 {
+                self.sort_tied(tied, &packets);
+            }
+            for &place in &*tied {
+                self.pass_any(packets[place as u32 as usize]);
+            }
+        }
+        let came = order.len();
+        order.clear();
+        self.order = order;
+        if came == packets.len() {
+            packets.clear();
+        } else {
+            packets.retain(|packet| packet.at >= until);
+        }
+        self.inboxes[link] = Inbox { packets, earliest: later };
+        came
+    }
+
+    /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
+    /// sending without a pause latest, then the lower flow. In a simulator that runs simultaneous events in the order in
+    /// which they were scheduled, as ns-2 does, it comes out so; and no flow wins every time.
+    #[cold]
+    fn sort_tied(&self, places: &mut [u64], packets: &[Coming<T::Exact>]) {
+        places.sort_by_key(|&place| {
+            let packet = &packets[place as u32 as usize];
+            let sent_now = self.hops[packet.hop as usize].shared_first;
+            ((!sent_now).then(|| T::rank(packet.exact, packet.busy_since)), packet.hop)
+        });
+    }
+
     #[inline(always)]
-    fn enter(&mut self, hop: usize, now: u64, segment: Segment) {
-        self.enter_as::<false>(hop, now, segment);
+    fn pass_any(&mut self, packet: Coming<T::Exact>) {
+        if T::NS2 {
+            self.ns2.now_s = T::clock_s(packet.exact);
+        }
+        if packet.segment.tag.has(SYN) {
+            self.pass_syn(packet.hop, packet.at, packet.segment);
+        } else {
+            self.pass::<false>(packet.hop, packet.at, packet.segment);
+        }
     }
 
     #[cold]
-    fn enter_syn(&mut self, hop: usize, now: u64, segment: Segment) {
-        self.enter_as::<true>(hop, now, segment);
+    fn pass_syn(&mut self, hop: u32, now: u64, segment: Segment) {
+        self.pass::<true>(hop, now, segment);
     }
 
+    /// `segment` arrives at the link of hop `hop` at `now`, and what becomes of it is known.
     #[inline(always)]
-    fn enter_as<const IS_SYN: bool>(&mut self, hop: usize, now: u64, mut segment: Segment) {
-        let to = &mut self.hops[hop];
+    fn pass<const IS_SYN: bool>(&mut self, hop: u32, now: u64, mut segment: Segment) {
+        let to = &mut self.hops[hop as usize];
         let (tx_ns, onward_ns) =
             if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
         let link = &mut self.links[to.link as usize];
         let arrival = if T::NS2 {
-            self.ns2.accept(link, (hop, to.link), now, tx_ns, IS_SYN)
+            self.ns2.accept(link, (hop as usize, to.link), now, tx_ns, IS_SYN)
         } else {
             link.accept(now, tx_ns).map(|departure| (departure + onward_ns, 0.0))
         };
@@ -616,26 +649,65 @@ impl<T: Clock> Network<T> {
         }
         to.passed += 1;
         to.syn_passed |= IS_SYN;
-        to.line.push_back(Packet { at, segment, stamp: T::stamp(clock_s, link.busy_since()) });
-        if to.line.len() == 1 {
-            self.scheduler.set(to.source, at + to.after_ns);
+        let exact = T::exact(clock_s);
+        if let Some(next) = to.next {
+            let busy_since = link.busy_since();
+            self.inboxes[next as usize].push(Coming { at, exact, segment, busy_since, hop: hop + 1 });
+            return;
+        }
+        let line = &mut self.lines[to.flow as usize];
+        line.push_back(Arrival { at, exact, segment });
+        if line.len() == 1 {
+            self.scheduler.hasten(to.flow, at + to.after_ns);
         }
     }
 }
 
 impl<C: CongestionControl> Flow<C> {
-    /// The head of the last line arrives at the receiver, or its ACK at the sender.
+    /// Start, stop, retransmission timeout, delayed ACK.
+    #[inline(never)]
+    fn on_timers<T: Clock>(&mut self, now: u64, described: &cwnd_scenario::Flow, network: &mut Network<T>) {
+        if T::NS2 {
+            network.ns2.set(now);
+        }
+        if let Some(cc) = self.cc.take() {
+            self.sender = Some(Sender::new(cc, described, now));
+            self.transmit(now, network);
+        }
+        let sender = self.sender.as_mut().expect("a started flow has a sender");
+        if self.stop_ns <= now && !self.stopped {
+            sender.close();
+            self.stopped = true;
+        } else if sender.timer_at() <= now {
+            if let Some(segment) = sender.on_timer(now) {
+                self.send(now, segment, network);
+            }
+            self.transmit(now, network);
+        }
+        if self.receiver.ack_due_ns().is_some_and(|due| due <= now)
+            && let Some(ack) = self.receiver.acknowledge_waiting()
+        {
+            self.send_ack(now, ack);
+        }
+        self.set_timers();
+    }
+
+    /// The head of the line arrives at the receiver; if every segment is acknowledged, that ACK at the sender.
     #[inline(always)]
     fn on_arrival<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
-        let Packet { at, segment, stamp } = network.take_head(self.last_hop);
+        let line = &mut network.lines[self.id as usize];
+        let Arrival { at, segment, exact } = line.pop_front().expect("a line that is due is not empty");
+        if at > self.stop_ns && self.at_stop.is_none() {
+            self.at_stop = Some((self.receiver.arrived(), self.receiver.in_order()));
+        }
         let sender = self.sender.as_ref().expect("a packet comes from a started flow");
         if sender.expects_usual_ack()
             && let Some(next) = self.receiver.receive_next(segment)
         {
-            let now = if T::NS2 { network.ns2.acknowledge(self.id, T::clock_s(stamp), 0) } else { now };
+            let now = if T::NS2 { network.ns2.acknowledge(self.id, T::clock_s(exact), 0) } else { now };
             self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, network);
         } else {
-            self.on_other_arrival(at, segment, T::clock_s(stamp), network);
+            self.on_other_arrival(at, segment, T::clock_s(exact), network);
         }
     }
 
@@ -658,9 +730,24 @@ impl<C: CongestionControl> Flow<C> {
             self.deliver(now, ack, network);
         } else {
             if let Some(ack) = ack {
-                self.send_ack(at, ack, &mut network.scheduler);
+                self.send_ack(at, ack);
             }
-            self.set_timers(&mut network.scheduler);
+            self.set_timers();
+        }
+    }
+
+    /// The head of the ACKs arrives at the sender.
+    #[inline(never)]
+    fn on_ack<T: Clock>(&mut self, network: &mut Network<T>) {
+        let (at, ack) = self.acks.pop_front().expect("an ACK that is due is there");
+        if T::NS2 {
+            network.ns2.set(at);
+        }
+        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
+        if sender.is_usual(&ack) {
+            self.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, network);
+        } else {
+            self.deliver(at, ack, network);
         }
     }
 
@@ -677,9 +764,9 @@ impl<C: CongestionControl> Flow<C> {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_usual_ack(now, next, sent_ns, echo_ns);
         while let Some(tag) = sender.next_usual_segment(now) {
-            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+            network.enter::<false>(self.first_hop, now, Segment { tag, sent_ns: now });
         }
-        self.hasten_timers(&mut network.scheduler);
+        self.hasten_timers();
     }
 
     /// An ACK arrives at the sender.
@@ -695,78 +782,80 @@ impl<C: CongestionControl> Flow<C> {
         while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
             self.send(now, tag, network);
         }
-        self.hasten_timers(&mut network.scheduler);
+        self.hasten_timers();
     }
 
     /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
     #[inline(always)]
-    fn hasten_timers<K: Key>(&mut self, scheduler: &mut Scheduler<K>) {
+    fn hasten_timers(&mut self) {
         if self.sender.as_ref().is_some_and(|sender| sender.timer_at() < self.timers_at) {
-            self.set_timers(scheduler);
+            self.set_timers();
         }
     }
 
     #[inline]
     fn send<T: Clock>(&mut self, now: u64, tag: Tag, network: &mut Network<T>) {
         if self.syn && tag == Tag::new(0, 0) {
-            network.enter_syn(self.first_hop, now, Segment { tag: tag.with(SYN), sent_ns: now });
+            network.enter::<true>(self.first_hop, now, Segment { tag: tag.with(SYN), sent_ns: now });
         } else {
-            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+            network.enter::<false>(self.first_hop, now, Segment { tag, sent_ns: now });
         }
     }
 
-    fn send_ack<K: Key>(&mut self, now: u64, ack: Ack, scheduler: &mut Scheduler<K>) {
-        let at = now + self.return_delay_ns;
-        self.acks.push_back((at, ack));
-        if self.acks.len() == 1 {
-            // The source behind those of the timers and the hops.
-            let hops = self.last_hop - self.first_hop + 1;
-            scheduler.set(self.source + 1 + hops as u32, at);
-        }
+    fn send_ack(&mut self, now: u64, ack: Ack) {
+        self.acks.push_back((now + self.return_delay_ns, ack));
     }
 
     /// The earliest of the flow's timers.
     #[inline(never)]
-    fn set_timers<K: Key>(&mut self, scheduler: &mut Scheduler<K>) {
-        let stop = if self.at_stop.is_some() { NEVER } else { self.stop_ns };
+    fn set_timers(&mut self) {
+        let stop = if self.stopped { NEVER } else { self.stop_ns };
         let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
         let ack = self.receiver.ack_due_ns().unwrap_or(NEVER);
         self.timers_at = stop.min(rto).min(ack);
-        scheduler.set(self.source, self.timers_at);
     }
 
-    /// Packets that have arrived by `now` in the last line, whose ACKs have not.
-    fn arrived_unprocessed<S: Copy + Default>(&self, now: u64, hops: &[Hop<S>]) -> u64 {
-        hops[self.last_hop].line.partition_point(|packet| packet.at <= now) as u64
+    /// Records the flow, if its window changed.
+    #[inline(never)]
+    fn sample_change(&mut self, now: u64, samples: &mut FlowSamples) {
+        let Some(sender) = &self.sender else { return };
+        let window = (sender.cwnd(), sender.ssthresh());
+        if window != self.recorded || self.stopped && !self.recorded_stop {
+            self.recorded = window;
+            self.recorded_stop = self.stopped;
+            samples.push(now, self.id, sender, 0.0);
+        }
     }
 
-    /// Packets that arrived by `now`, and segments in order.
-    fn received_by<S: Copy + Default>(&self, now: u64, hops: &[Hop<S>]) -> (u64, u64) {
+    /// Packets that have arrived by `now`, and segments in order.
+    fn received_by<E: Copy + Default>(&self, now: u64, line: &Ring<Arrival<E>>) -> (u64, u64) {
         let mut receiver = self.receiver.clone();
-        for packet in hops[self.last_hop].line.iter().take_while(|packet| packet.at <= now) {
+        for packet in line.iter().take_while(|packet| packet.at <= now) {
             receiver.receive(packet.at, packet.segment);
         }
         (receiver.arrived(), receiver.in_order())
     }
 
-    fn result<S: Copy + Default>(
-        &mut self,
-        id: u32,
+    fn result<E: Copy + Default>(
+        &self,
         scenario: &Scenario,
-        hops: &[Hop<S>],
+        hops: &[Hop],
+        line: &Ring<Arrival<E>>,
         end: u64,
     ) -> FlowResult {
-        let flow = &scenario.flows[id as usize];
-        let (delivered, _) = self.received_by(end, hops);
-        let (arrived, in_order) = self.at_stop.unwrap_or_else(|| self.received_by(end, hops));
-        let lost: u64 = hops[self.first_hop..=self.last_hop].iter().map(|hop| hop.lost).sum();
+        let flow = &scenario.flows[self.id as usize];
+        let (delivered, _) = self.received_by(end, line);
+        let (arrived, in_order) =
+            self.at_stop.unwrap_or_else(|| self.received_by(self.stop_ns.min(end), line));
+        let lost: u64 =
+            hops[self.first_hop as usize..=self.last_hop as usize].iter().map(|hop| hop.lost).sum();
         let span_ns = self.stop_ns.min(end) - self.start_ns;
         let (sent, retransmitted, timeouts, mean_cwnd) = self.sender.as_ref().map_or((0, 0, 0, 0.0), |s| {
             (s.sent, s.retransmissions, s.timeouts, s.mean_cwnd(self.start_ns, self.stop_ns.min(end)))
         });
         let rtts = self.sender.as_ref().map(|sender| &sender.rtts);
         FlowResult {
-            flow: id,
+            flow: self.id,
             cca: flow.cca.name.clone(),
             start_s: self.start_ns as f64 / 1e9,
             stop_s: self.stop_ns as f64 / 1e9,
@@ -794,6 +883,24 @@ impl FlowSamples {
         self.in_flight_pkts.push(sender.in_flight() as u32);
         self.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
         self.throughput_mbps.push(throughput_mbps);
+    }
+
+    /// By time, then by flow.
+    fn sort(&mut self) {
+        fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {
+            *column = rows.iter().map(|&row| column[row]).collect();
+        }
+        let mut rows: Vec<usize> = (0..self.flow.len()).collect();
+        rows.sort_by(|&a, &b| {
+            self.time_s[a].total_cmp(&self.time_s[b]).then(self.flow[a].cmp(&self.flow[b]))
+        });
+        pick(&mut self.time_s, &rows);
+        pick(&mut self.flow, &rows);
+        pick(&mut self.cwnd_pkts, &rows);
+        pick(&mut self.ssthresh_pkts, &rows);
+        pick(&mut self.in_flight_pkts, &rows);
+        pick(&mut self.rtt_ms, &rows);
+        pick(&mut self.throughput_mbps, &rows);
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // no test file uses all of it
 
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
-use cwnd_engine::{Control, results::Run, run};
+use cwnd_engine::{Control, parts::run_in_spans, results::Run, run};
 use cwnd_scenario::{Cca, Scenario};
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +19,12 @@ pub fn answer(toml: &str) -> Run {
 
 pub fn answer_scenario(scenario: &Scenario) -> Run {
     run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
+}
+
+/// The same, event by event.
+pub fn answer_by_events(scenario: &Scenario) -> Run {
+    let run = run_in_spans(scenario, scenario.seed, &custom, &Control::default(), 1);
+    run.expect("nobody stops it")
 }
 
 /// The run, and what the algorithm of its flows saw.
