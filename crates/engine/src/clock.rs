@@ -2,6 +2,7 @@
 
 use crate::link::Link;
 use crate::ring::Ring;
+use crate::simulation::Passed;
 use cwnd_scenario::Scenario;
 use std::cmp::Reverse;
 
@@ -60,8 +61,10 @@ impl Clock for Ns2 {
 }
 
 /// The nearest whole nanosecond.
+#[inline(always)]
 fn nanoseconds(clock_s: f64) -> u64 {
-    (clock_s * 1e9).round() as u64
+    // No time is negative, nor as long as 292 years.
+    (clock_s * 1e9 + 0.5) as i64 as u64
 }
 
 /// As many stretches of segments does TCPSink/Sack1 tell of in an ACK, each in so many bytes.
@@ -72,14 +75,21 @@ const SACK_BLOCK_BYTES: u32 = 8;
 #[derive(Default)]
 pub struct Ns2Time {
     pub now_s: f64,
-    hops: Vec<Crossing>,
+    hops: Vec<Hop>,
     /// By link.
     queues: Vec<Queue>,
     /// Of each flow: what an ACK takes over each link of its way back, without and with SACK blocks.
     ways_back_s: Vec<[Box<[f64]>; 1 + SACK_BLOCKS_MAX as usize]>,
 }
 
+/// A link where packets may wait, and those behind it where none does.
+struct Hop {
+    crossing: Crossing,
+    onward: Vec<(Crossing, f64)>,
+}
+
 /// How long a packet takes to be sent, and until it is at the far end; a SYN behind it.
+#[derive(Clone, Copy)]
 struct Crossing {
     tx_s: [f64; 2],
     through_s: [f64; 2],
@@ -92,26 +102,34 @@ struct Queue {
 }
 
 impl Ns2Time {
-    pub fn new(scenario: &Scenario) -> Ns2Time {
+    /// `hops`: the flow of each, and its links, those where packets may wait first.
+    pub fn new<'a>(scenario: &Scenario, hops: impl Iterator<Item = (u32, u32, &'a [Passed])>) -> Ns2Time {
         let tx_s = |link: &cwnd_scenario::Link, bytes: u32| 8.0 * f64::from(bytes) / link.rate_bps as f64;
         // As a script of ns-2 says it, in milliseconds.
         let delay_s = |link: &cwnd_scenario::Link| link.delay_ns as f64 / 1e6 * 1e-3;
-        let (mut hops, mut ways_back_s) = (Vec::new(), Vec::new());
-        for flow in &scenario.flows {
-            let links = flow.path.iter().map(|&link| &scenario.links[link as usize]);
-            for link in links.clone() {
-                let tx_s = [flow.packet_bytes(), flow.stack.ack_bytes].map(|bytes| tx_s(link, bytes));
-                hops.push(Crossing { tx_s, through_s: tx_s.map(|tx_s| tx_s + delay_s(link)) });
-            }
-            ways_back_s.push(std::array::from_fn(|blocks| {
+        let crossing = |flow: u32, link: u32| {
+            let (flow, link) = (&scenario.flows[flow as usize], &scenario.links[link as usize]);
+            let tx_s = [flow.packet_bytes(), flow.stack.ack_bytes].map(|bytes| tx_s(link, bytes));
+            Crossing { tx_s, through_s: tx_s.map(|tx_s| tx_s + delay_s(link)) }
+        };
+        let hops = hops.map(|(flow, link, passed)| Hop {
+            crossing: crossing(flow, link),
+            onward: passed.iter().map(|passed| (crossing(flow, passed.link), 0.0)).collect(),
+        });
+        let way_back_s = |flow: &cwnd_scenario::Flow| {
+            std::array::from_fn(|blocks| {
                 let blocks = if flow.stack.recovery.uses_sack() { blocks as u32 } else { 0 };
                 let ack_bytes = flow.stack.ack_bytes + SACK_BLOCK_BYTES * blocks;
-                links.clone().rev().map(|link| tx_s(link, ack_bytes) + delay_s(link)).collect()
-            }));
+                let links = flow.path.iter().rev().map(|&link| &scenario.links[link as usize]);
+                links.map(|link| tx_s(link, ack_bytes) + delay_s(link)).collect()
+            })
+        };
+        Ns2Time {
+            now_s: 0.0,
+            hops: hops.collect(),
+            queues: scenario.links.iter().map(|_| Queue { free_s: 0.0, departures_s: Ring::new() }).collect(),
+            ways_back_s: scenario.flows.iter().map(way_back_s).collect(),
         }
-        let queues =
-            scenario.links.iter().map(|_| Queue { free_s: 0.0, departures_s: Ring::new() }).collect();
-        Ns2Time { now_s: 0.0, hops, queues, ways_back_s }
     }
 
     /// It is `now`, by a timer.
@@ -126,11 +144,12 @@ impl Ns2Time {
         nanoseconds(self.now_s)
     }
 
-    /// A packet arrives now at the `link` of hop `hop`. When it arrives behind it, in both clocks.
+    /// A packet arrives now at the `link` of hop `hop`. When it arrives at the next hop, in both clocks.
+    #[inline(always)]
     pub fn accept(
         &mut self,
         link: &mut Link,
-        (hop, id): (usize, u32),
+        (hop, id): (u32, u32),
         now: u64,
         tx_ns: u64,
         is_syn: bool,
@@ -140,17 +159,29 @@ impl Ns2Time {
         while queue.departures_s.front().is_some_and(|&departure_s| departure_s < self.now_s) {
             queue.departures_s.pop_front();
         }
-        if queue.departures_s.len() as u64 >= link.limit() {
+        let held = queue.departures_s.len() as u64;
+        let leaves_now = queue.departures_s.front().is_some_and(|&departure_s| departure_s == self.now_s);
+        let Hop { crossing, onward } = &mut self.hops[hop as usize];
+        if held >= link.limit() {
             link.refuse();
             return None;
         }
-        let crossing = &self.hops[hop];
         let start_s = self.now_s.max(queue.free_s);
-        let idle = queue.free_s < self.now_s;
         queue.free_s = start_s + crossing.tx_s[usize::from(is_syn)];
         queue.departures_s.push_back(queue.free_s);
-        link.accept_at(now, nanoseconds(start_s), tx_ns, idle)?;
-        let clock_s = start_s + crossing.through_s[usize::from(is_syn)];
+        link.accept_at(now, nanoseconds(queue.free_s), tx_ns, held, leaves_now)?;
+        let mut clock_s = start_s + crossing.through_s[usize::from(is_syn)];
+        for (crossing, free_s) in onward {
+            let start_s = clock_s.max(*free_s);
+            *free_s = start_s + crossing.tx_s[usize::from(is_syn)];
+            clock_s = start_s + crossing.through_s[usize::from(is_syn)];
+        }
         Some((nanoseconds(clock_s), clock_s))
+    }
+
+    /// When those that link `id` holds at `now` will have been sent.
+    pub fn departures(&self, id: usize, now: u64) -> impl Iterator<Item = u64> {
+        let departures = self.queues[id].departures_s.iter().map(|&departure_s| nanoseconds(departure_s));
+        departures.filter(move |&departure| departure > now)
     }
 }

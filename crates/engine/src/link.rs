@@ -167,27 +167,38 @@ impl Link {
             Some(run) if run.tx_ns == tx_ns => run.pkts += 1,
             _ => self.mixed.push_back(Run { departure: self.free_at + tx_ns, tx_ns, pkts: 1 }),
         }
-        self.send_listed(now, tx_ns)
-    }
-
-    /// A packet that arrived at `now` and stands in `mixed` is sent when all before it are.
-    fn send_listed(&mut self, now: u64, tx_ns: u64) -> Option<u64> {
         self.mixed_pkts += 1;
         let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
         self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
         self.send(now, tx_ns)
     }
 
-    /// A packet arrives at `now`, and another clock than this one tells that the link begins to send it at `start`, at
-    /// once if it is `idle`; None: lost on the wire.
-    pub fn accept_at(&mut self, now: u64, start: u64, tx_ns: u64, idle: bool) -> Option<u64> {
-        if idle {
+    /// A packet arrives at `now`, and another clock than this one tells that it leaves at `departure` and that `held` are
+    /// there, of which the first may be leaving; None: lost on the wire.
+    #[inline(always)]
+    pub fn accept_at(
+        &mut self,
+        now: u64,
+        departure: u64,
+        tx_ns: u64,
+        held: u64,
+        leaving: bool,
+    ) -> Option<()> {
+        if held == 0 {
             self.busy_since = now;
         }
-        self.free_at = start;
-        self.let_go_before(now);
-        self.mixed.push_back(Run { departure: start + tx_ns, tx_ns, pkts: 1 });
-        self.send_listed(now, tx_ns)
+        self.free_at = departure.saturating_sub(tx_ns);
+        self.run = held + 1;
+        self.max_queue = self.max_queue.max(held + 1 - u64::from(leaving));
+        self.send(now, tx_ns).map(|_| ())
+    }
+
+    /// Another clock than this one tells when those held leave.
+    pub fn list(&mut self, departures: impl Iterator<Item = u64>) {
+        for departure in departures {
+            self.mixed.push_back(Run { departure, tx_ns: 0, pkts: 1 });
+            self.mixed_pkts += 1;
+        }
     }
 
     /// A packet arrives, and another clock than this one tells that the queue is full.

@@ -12,6 +12,7 @@ use cwnd_algorithms::{
     Window,
 };
 use cwnd_scenario::{Flow, Handshake, Recovery};
+use std::ops::Range;
 
 /// An ACK as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -244,10 +245,25 @@ impl<C: CongestionControl> Sender<C> {
         if self.special { self.next::<true>(now) } else { self.next::<false>(now) }
     }
 
-    /// The same after [`Sender::on_usual_ack`].
+    /// The same after [`Sender::on_usual_ack`] for all that may be sent: new segments. None: ask for one after the other.
     #[inline(always)]
-    pub fn next_usual_segment(&mut self, now: u64) -> Option<Tag> {
-        self.next::<false>(now)
+    pub fn next_usual_segments(&mut self, now: u64) -> Option<Range<u64>> {
+        if self.closed || self.window.pacing_rate > 0 || self.nxt == self.una {
+            return None;
+        }
+        let first = self.nxt;
+        let allowed = self.una + self.allowance.min(self.receive_window);
+        if allowed > first {
+            self.nxt = allowed;
+            self.sent += allowed - first;
+            self.last_sent_ns = now;
+        }
+        if self.nxt - self.una >= self.allowance {
+            self.ack.flags = self.ack.flags & !APP_LIMITED | CWND_LIMITED;
+        } else {
+            self.ack.flags &= !CWND_LIMITED;
+        }
+        Some(first..self.nxt)
     }
 
     #[inline(always)]

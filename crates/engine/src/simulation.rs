@@ -111,8 +111,8 @@ struct Arrival<E> {
 
 /// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it
 /// takes to send them, so none ever waits or is dropped, and the link is a fixed delay.
-struct Passed {
-    link: u32,
+pub struct Passed {
+    pub link: u32,
     /// The hop in whose line packets cross it.
     hop: u32,
     tx_ns: u64,
@@ -182,7 +182,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
-            add_hops::<T>(scenario, id, &users, &mut hops, &mut passed_through);
+            add_hops(scenario, id, &users, &mut hops, &mut passed_through);
             scheduler.set(id, start_ns);
             let every_segment_acked = flow.stack.ack_every_pkts == 1;
             flows.push(Flow {
@@ -214,6 +214,18 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 timers_at: start_ns,
             });
         }
+        let ns2 = if T::NS2 {
+            let mut passed = &passed_through[..];
+            Ns2Time::new(
+                scenario,
+                (0..).zip(&hops).map(|(id, hop)| {
+                    let behind = passed.partition_point(|passed| passed.hop == id);
+                    (hop.flow, hop.link, passed.split_off(..behind).expect("so many are there"))
+                }),
+            )
+        } else {
+            Ns2Time::default()
+        };
         let inbox = || Inbox { packets: Vec::new(), earliest: NEVER };
         let network = Network {
             scheduler,
@@ -221,7 +233,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             hops,
             inboxes: scenario.links.iter().map(|_| inbox()).collect(),
             lines: flows.iter().map(|_| Ring::new()).collect(),
-            ns2: if T::NS2 { Ns2Time::new(scenario) } else { Ns2Time::default() },
+            ns2,
             order: Vec::new(),
         };
         Simulation {
@@ -269,13 +281,13 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
 
     /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time.
     fn lookahead_ns(&self) -> u64 {
-        let to_the_end = |flow: &Flow<C>| {
+        let to_the_end = |(flow, described): (&Flow<C>, &cwnd_scenario::Flow)| {
             let hop = &self.network.hops[flow.last_hop as usize];
-            hop.tx_ns.min(hop.syn_tx_ns) + hop.onward_ns.min(hop.syn_onward_ns) + hop.after_ns
+            let ns = hop.tx_ns.min(hop.syn_tx_ns) + hop.onward_ns.min(hop.syn_onward_ns) + hop.after_ns;
+            // Two clocks differ by a rounding for each link, and at either end.
+            ns.saturating_sub(if T::NS2 { described.path.len() as u64 + 2 } else { 0 })
         };
-        // Two clocks differ by a rounding on either side.
-        let roundings_ns = if T::NS2 { 2 } else { 0 };
-        self.flows.iter().map(to_the_end).min().unwrap_or(NEVER).saturating_sub(roundings_ns)
+        self.flows.iter().zip(&self.scenario.flows).map(to_the_end).min().unwrap_or(NEVER)
     }
 
     /// All that happens from `from` on and before `until`; how many packets came to links that flows share.
@@ -336,7 +348,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         for (id, link) in self.network.links.iter_mut().enumerate() {
             self.link_samples.time_s.push(time_s);
             self.link_samples.link.push(id as u32);
-            self.link_samples.queue_pkts.push(link.queue(now) as u32);
+            let ns2 = || self.network.ns2.departures(id, now).count() as u64;
+            self.link_samples.queue_pkts.push(if T::NS2 { ns2() } else { link.queue(now) } as u32);
         }
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
@@ -361,6 +374,11 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
     }
 
     fn finish(mut self, end: u64) -> Run {
+        if T::NS2 {
+            for (id, link) in self.network.links.iter_mut().enumerate() {
+                link.list(self.network.ns2.departures(id, end));
+            }
+        }
         let mut totals: Vec<Totals> = self.network.links.iter_mut().map(|link| link.totals(end)).collect();
         // Packets that a link has sent, less those still on the way to its far end.
         let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
@@ -455,7 +473,7 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
 }
 
 /// The links of a flow's path where its packets may wait go to `hops`, the others to `passed_through`.
-fn add_hops<T: Clock>(
+fn add_hops(
     scenario: &Scenario,
     id: u32,
     users: &[u32],
@@ -473,7 +491,7 @@ fn add_hops<T: Clock>(
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let alone = users[index as usize] == 1;
-        let passes = !T::NS2 && alone && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
+        let passes = alone && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
         let last = hops.len() as u32;
         if let Some(hop) = hops[first_hop..].last_mut() {
             if passes {
@@ -636,7 +654,7 @@ impl<T: Clock> Network<T> {
             if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
         let link = &mut self.links[to.link as usize];
         let arrival = if T::NS2 {
-            self.ns2.accept(link, (hop as usize, to.link), now, tx_ns, IS_SYN)
+            self.ns2.accept(link, (hop, to.link), now, tx_ns, IS_SYN)
         } else {
             link.accept(now, tx_ns).map(|departure| (departure + onward_ns, 0.0))
         };
@@ -763,8 +781,9 @@ impl<C: CongestionControl> Flow<C> {
     ) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        while let Some(tag) = sender.next_usual_segment(now) {
-            network.enter::<false>(self.first_hop, now, Segment { tag, sent_ns: now });
+        let Some(segments) = sender.next_usual_segments(now) else { return self.transmit(now, network) };
+        for seq in segments {
+            network.enter::<false>(self.first_hop, now, Segment { tag: Tag::new(seq, 0), sent_ns: now });
         }
         self.hasten_timers();
     }
