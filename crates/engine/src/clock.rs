@@ -80,6 +80,9 @@ pub struct Ns2Time {
     queues: Vec<Queue>,
     /// Of each flow: what an ACK takes over each link of its way back, without and with SACK blocks.
     ways_back_s: Vec<[Box<[f64]>; 1 + SACK_BLOCKS_MAX as usize]>,
+    /// By flow: what its sender has seen of the time. An ACK with SACK blocks is later than its event, which a timer may
+    /// follow.
+    seen_ns: Vec<u64>,
 }
 
 /// A link where packets may wait, and those behind it where none does.
@@ -129,19 +132,27 @@ impl Ns2Time {
             hops: hops.collect(),
             queues: scenario.links.iter().map(|_| Queue { free_s: 0.0, departures_s: Ring::new() }).collect(),
             ways_back_s: scenario.flows.iter().map(way_back_s).collect(),
+            seen_ns: vec![0; scenario.flows.len()],
         }
     }
 
-    /// It is `now`, by a timer.
-    pub fn set(&mut self, now: u64) {
-        self.now_s = now as f64 / 1e9;
+    /// An event at the sender of `flow` is due at `due`: what time it is there.
+    pub fn set(&mut self, flow: u32, due: u64) -> u64 {
+        self.see(flow, due, due as f64 / 1e9)
     }
 
-    /// A packet of `flow` is at the receiver at `clock_s`: it is now when its ACK is at the sender, in nanoseconds.
+    /// A packet of `flow` is at the receiver at `clock_s`: what time it is when its ACK is at the sender.
     pub fn acknowledge(&mut self, flow: u32, clock_s: f64, blocks: u64) -> u64 {
         let way_back_s = &self.ways_back_s[flow as usize][blocks.min(SACK_BLOCKS_MAX) as usize];
-        self.now_s = way_back_s.iter().fold(clock_s, |clock_s, link_s| clock_s + link_s);
-        nanoseconds(self.now_s)
+        let clock_s = way_back_s.iter().fold(clock_s, |clock_s, link_s| clock_s + link_s);
+        self.see(flow, nanoseconds(clock_s), clock_s)
+    }
+
+    fn see(&mut self, flow: u32, now: u64, now_s: f64) -> u64 {
+        let seen_ns = &mut self.seen_ns[flow as usize];
+        self.now_s = if now < *seen_ns { *seen_ns as f64 / 1e9 } else { now_s };
+        *seen_ns = now.max(*seen_ns);
+        *seen_ns
     }
 
     /// A packet arrives now at the `link` of hop `hop`. When it arrives at the next hop, in both clocks.

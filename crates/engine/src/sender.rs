@@ -235,7 +235,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Mean cwnd from the start to `now`.
     pub fn mean_cwnd(&self, start: u64, now: u64) -> f64 {
-        let rest = u128::from(now - self.cwnd_time.since_ns) * u128::from(self.cwnd_time.cwnd);
+        let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
         (self.cwnd_time.sum + rest) as f64 / (now - start).max(1) as f64
     }
 

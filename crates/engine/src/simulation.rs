@@ -557,7 +557,10 @@ impl<T: Clock> Network<T> {
     /// when it will be there.
     fn between_hops(&self, mut see: impl FnMut(u32, u64, Segment)) {
         for packet in self.inboxes.iter().flat_map(|inbox| &inbox.packets) {
-            see(packet.hop - 1, packet.at, packet.segment);
+            // By ns-2's clock an ACK may be later than its event, and what it lets go later than the end.
+            if !self.hops[packet.hop as usize].shared_first {
+                see(packet.hop - 1, packet.at, packet.segment);
+            }
         }
         let mut hop = 0;
         for line in &self.lines {
@@ -684,10 +687,8 @@ impl<T: Clock> Network<T> {
 impl<C: CongestionControl> Flow<C> {
     /// Start, stop, retransmission timeout, delayed ACK.
     #[inline(never)]
-    fn on_timers<T: Clock>(&mut self, now: u64, described: &cwnd_scenario::Flow, network: &mut Network<T>) {
-        if T::NS2 {
-            network.ns2.set(now);
-        }
+    fn on_timers<T: Clock>(&mut self, due: u64, described: &cwnd_scenario::Flow, network: &mut Network<T>) {
+        let now = if T::NS2 { network.ns2.set(self.id, due) } else { due };
         if let Some(cc) = self.cc.take() {
             self.sender = Some(Sender::new(cc, described, now));
             self.transmit(now, network);
@@ -758,14 +759,12 @@ impl<C: CongestionControl> Flow<C> {
     #[inline(never)]
     fn on_ack<T: Clock>(&mut self, network: &mut Network<T>) {
         let (at, ack) = self.acks.pop_front().expect("an ACK that is due is there");
-        if T::NS2 {
-            network.ns2.set(at);
-        }
+        let now = if T::NS2 { network.ns2.set(self.id, at) } else { at };
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         if sender.is_usual(&ack) {
-            self.deliver_usual(at, ack.next, ack.sent_ns, ack.echo_ns, network);
+            self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
-            self.deliver(at, ack, network);
+            self.deliver(now, ack, network);
         }
     }
 
