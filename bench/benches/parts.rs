@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use cwnd_algorithms::{Ack, CWND_LIMITED, CongestionControl, Window};
-use cwnd_engine::parts::{Link, Scheduler, Scoreboard};
+use cwnd_engine::parts::{Link, Scoreboard};
 use cwnd_engine::{Control, run};
 use cwnd_scenario::Scenario;
 use std::hint::black_box;
@@ -20,21 +20,6 @@ fn event_loop(c: &mut Criterion) {
         let packets = run(&scenario, 1, &|_| None, &Control::default()).expect("nothing stops it").packets;
         group.throughput(Throughput::Elements(packets));
         group.bench_function(stack, |b| b.iter(|| run(&scenario, 1, &|_| None, &Control::default())));
-    }
-}
-
-/// What is next, and when its source is due again.
-fn scheduler(c: &mut Criterion) {
-    let mut group = c.benchmark_group("scheduler");
-    for sources in [16_u32, 4096, 65_536] {
-        group.bench_function(BenchmarkId::from_parameter(sources), |b| {
-            let mut scheduler = Scheduler::new(sources as usize);
-            (0..sources).for_each(|source| scheduler.set(source, u64::from(source)));
-            b.iter(|| {
-                let (now, source) = scheduler.next();
-                scheduler.set(source, now + u64::from(sources));
-            });
-        });
     }
 }
 
@@ -118,5 +103,5 @@ fn hook(c: &mut Criterion) {
     });
 }
 
-criterion_group!(parts, event_loop, scheduler, scoreboard, queue, hook);
+criterion_group!(parts, event_loop, scoreboard, queue, hook);
 criterion_main!(parts);

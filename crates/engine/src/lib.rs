@@ -13,7 +13,6 @@ mod receiver;
 pub mod results;
 mod ring;
 mod rtt;
-mod scheduler;
 mod scoreboard;
 mod sender;
 mod simulation;
@@ -27,7 +26,6 @@ pub use summary::summarize;
 pub mod parts {
     pub use crate::answer as run_in_spans;
     pub use crate::link::Link;
-    pub use crate::scheduler::Scheduler;
     pub use crate::scoreboard::Scoreboard;
 }
 
@@ -37,6 +35,9 @@ use cwnd_scenario::{Cca, Clock, Scenario};
 use results::Run;
 use simulation::{LONGEST_SPAN_NS, Simulation};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// A time at which nothing happens.
+const NEVER: u64 = u64::MAX;
 
 /// What others may see of a run under way, and how they stop it.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! A FIFO link with a droptail queue and random loss on the wire.
 
+use crate::NEVER;
 use crate::ring::Ring;
-use crate::scheduler::NEVER;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 

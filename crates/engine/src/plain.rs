@@ -1,6 +1,6 @@
 //! Loss recovery without SACK: Tahoe, Reno (RFC 5681), NewReno (RFC 6582) and Vegas' (Brakmo, Peterson 1995).
 
-use crate::scheduler::NEVER;
+use crate::NEVER;
 use crate::scoreboard::DUP_THRESH;
 use crate::sender::{Ack, Sender};
 use cwnd_algorithms::{CongestionControl, Event, State};

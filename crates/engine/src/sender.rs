@@ -1,11 +1,11 @@
 //! The sending end of a TCP connection: loss detection, recovery, timeouts, and the calls into the
 //! congestion control algorithm. What differs without SACK is in `plain.rs`.
 
+use crate::NEVER;
 use crate::application::Application;
 use crate::rate::RateSampler;
 use crate::receiver::{CWR, RETRANSMISSION, Tag};
 use crate::rtt::{Distribution, Rto};
-use crate::scheduler::NEVER;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, SSTHRESH_INFINITE, State,

@@ -11,9 +11,8 @@ use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::Ring;
 use crate::rtt::Distribution;
-use crate::scheduler::{NEVER, Scheduler};
 use crate::sender::{Ack, Sender};
-use crate::{Control, Stopped};
+use crate::{Control, NEVER, Stopped};
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Handshake, Samples, Scenario};
@@ -42,8 +41,10 @@ pub struct Simulation<'a, C, T: Clock> {
 
 /// Where the packets are, and what comes next.
 struct Network<T: Clock> {
-    /// When each flow has something to do.
-    scheduler: Scheduler,
+    /// By flow: when it has something to do.
+    due: Vec<u64>,
+    /// None of them is sooner.
+    earliest_due: u64,
     links: Vec<Link>,
     /// Flow by flow, in the order of the path.
     hops: Vec<Hop>,
@@ -178,12 +179,10 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let mut hops = Vec::new();
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
-        let mut scheduler = Scheduler::new(scenario.flows.len());
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
             add_hops(scenario, id, &users, &mut hops, &mut passed_through);
-            scheduler.set(id, start_ns);
             let every_segment_acked = flow.stack.ack_every_pkts == 1;
             flows.push(Flow {
                 id,
@@ -228,7 +227,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         };
         let inbox = || Inbox { packets: Vec::new(), earliest: NEVER };
         let network = Network {
-            scheduler,
+            due: flows.iter().map(|flow| flow.start_ns).collect(),
+            earliest_due: 0,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
             hops,
             inboxes: scenario.links.iter().map(|_| inbox()).collect(),
@@ -292,16 +292,20 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
 
     /// All that happens from `from` on and before `until`; how many packets came to links that flows share.
     fn go_through(&mut self, from: u64, until: u64) -> usize {
-        while let (at, flow) = self.network.scheduler.next()
-            && at < until
-        {
-            self.run_ends(flow as usize, until);
+        if self.network.earliest_due < until {
+            self.network.earliest_due = NEVER;
+            for flow in 0..self.flows.len() {
+                if self.network.due[flow] < until {
+                    self.network.due[flow] = self.run_ends(flow, until);
+                }
+                self.network.earliest_due = self.network.earliest_due.min(self.network.due[flow]);
+            }
         }
         (0..self.network.links.len()).map(|link| self.network.take_in(link, from, until)).sum()
     }
 
-    /// What the two ends of a flow do before `until`.
-    fn run_ends(&mut self, id: usize, until: u64) {
+    /// What the two ends of a flow do before `until`; when they have something to do then.
+    fn run_ends(&mut self, id: usize, until: u64) -> u64 {
         let flow = &mut self.flows[id];
         let network = &mut self.network;
         loop {
@@ -309,8 +313,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let ack = flow.acks.front().map_or(NEVER, |next| next.0);
             let due = flow.timers_at.min(arrival).min(ack);
             if due >= until {
-                network.scheduler.set(id as u32, due);
-                return;
+                return due;
             }
             if due == flow.timers_at {
                 flow.on_timers(due, &self.scenario.flows[id], network);
@@ -550,7 +553,7 @@ impl<T: Clock> Network<T> {
     /// When the next thing happens.
     fn next(&self) -> u64 {
         let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min().unwrap_or(NEVER);
-        arrivals.min(self.scheduler.next().0)
+        arrivals.min(self.earliest_due)
     }
 
     /// Calls `see` with each packet that is on its way to the next hop or to the receiver: the hop that it is behind, and
@@ -679,7 +682,9 @@ impl<T: Clock> Network<T> {
         let line = &mut self.lines[to.flow as usize];
         line.push_back(Arrival { at, exact, segment });
         if line.len() == 1 {
-            self.scheduler.hasten(to.flow, at + to.after_ns);
+            let due = &mut self.due[to.flow as usize];
+            *due = (*due).min(at + to.after_ns);
+            self.earliest_due = self.earliest_due.min(*due);
         }
     }
 }
