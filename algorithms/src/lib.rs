@@ -213,11 +213,13 @@ pub fn all() -> Vec<Algorithm> {
 
 /// The algorithm that people call `name`. The error suggests the nearest name.
 pub fn find(name: &str) -> Result<Algorithm, Error> {
-    let algorithms = all();
-    if let Some(found) = algorithms.iter().find(|a| a.name == name) {
-        return Ok(found.clone());
+    let same = |entry: &'static ffi::Entry| {
+        ffi::name(entry).chars().map(|c| if c == '_' { '-' } else { c }).eq(name.chars())
+    };
+    if let Some(index) = ffi::entries().iter().position(same) {
+        return Ok(ffi::describe(index, &ffi::entries()[index]));
     }
-    let nearest = algorithms
+    let nearest = all()
         .into_iter()
         .map(|a| (strsim::jaro_winkler(&a.name, &name.to_lowercase()), a.name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
