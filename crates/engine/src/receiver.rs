@@ -79,7 +79,7 @@ impl Receiver {
     pub fn new(ack_every: u32, quick_until: u64, ack_delay_ns: u64) -> Receiver {
         Receiver {
             next: 0,
-            early: BitRing::new(),
+            early: BitRing::default(),
             early_count: 0,
             early_blocks: 0,
             ack_every,

@@ -36,8 +36,8 @@ pub struct Scoreboard {
 impl Scoreboard {
     pub fn new(log_retransmissions: bool) -> Scoreboard {
         Scoreboard {
-            sacked: BitRing::new(),
-            retransmitted: BitRing::new(),
+            sacked: BitRing::default(),
+            retransmitted: BitRing::default(),
             sacked_out: 0,
             lost_out: 0,
             retrans_out: 0,
