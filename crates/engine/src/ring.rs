@@ -29,7 +29,7 @@ struct Link {
     slots: u32,
 }
 
-const LEAST_SLOTS: u32 = 4;
+const LEAST_SLOTS: u32 = 2;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
 /// In a row.
