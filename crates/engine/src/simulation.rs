@@ -121,7 +121,7 @@ struct Packet<S> {
 struct Flow<C> {
     id: u32,
     sender: Option<Sender<C>>,
-    cc: Option<C>,
+    cc: Option<Box<C>>,
     receiver: Receiver,
     first_hop: usize,
     last_hop: usize,
@@ -152,9 +152,9 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
         }
-        let mut sources = Vec::new();
+        let mut sources = Vec::with_capacity(self::sources(scenario));
         let mut hops = Vec::new();
-        let mut flows = Vec::new();
+        let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in scenario.flows.iter().zip(ccs).enumerate() {
             let id = id as u32;
@@ -179,7 +179,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             flows.push(Flow {
                 id,
                 sender: None,
-                cc: Some(cc),
+                cc: Some(Box::new(cc)),
                 receiver: Receiver::new(
                     flow.stack.ack_every_pkts,
                     // The SYN is acknowledged at once.
@@ -205,6 +205,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             });
         }
         sources.push(Source::Sampler);
+        hops.shrink_to_fit();
         let mut scheduler = Scheduler::new(sources.len());
         for flow in &flows {
             scheduler.set(flow.source, flow.start_ns);
@@ -332,7 +333,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         }
         let flow = &mut self.flows[id];
         if let Some(cc) = flow.cc.take() {
-            flow.sender = Some(Sender::new(cc, &self.scenario.flows[id], now));
+            flow.sender = Some(Sender::new(*cc, &self.scenario.flows[id], now));
             flow.transmit(now, &mut self.network);
         }
         let sender = flow.sender.as_mut().expect("a started flow has a sender");
