@@ -63,6 +63,7 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
     let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
     // With registered algorithms alone, their calls need no dynamic dispatch.
     if customs.iter().all(Option::is_none) {
+        drop(customs);
         let mut registered = registered();
         let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
         // So, mostly, do the keys of its events.

@@ -344,9 +344,8 @@ mod tests {
         /// All that it has allocated.
         fn slots(&self) -> usize {
             let mut slots = self.spare.map_or(0, |spare| unsafe { spare.as_ref() }.slots);
-            let first = (!self.head.is_null())
+            let mut chunk = (!self.head.is_null())
                 .then(|| unsafe { Self::link_at(self.head.add(self.head_slots as usize)) });
-            let mut chunk = first;
             while let Some(link) = chunk {
                 slots += unsafe { link.as_ref() }.slots;
                 chunk = unsafe { link.as_ref() }.next.filter(|_| self.is_row);
@@ -384,8 +383,11 @@ mod tests {
                     *slot = value(next + 1);
                 }
             }
-            queue.front_mut().map(|slot| *slot = value(next + 1));
-            queue.back_mut().map(|slot| *slot = value(next + 1));
+            for change in [VecDeque::front_mut, VecDeque::back_mut] {
+                if let Some(slot) = change(&mut queue) {
+                    *slot = value(next + 1);
+                }
+            }
             if let Some(slot) = ring.get_mut(count) {
                 *slot = value(next + 2);
                 queue[count] = value(next + 2);
