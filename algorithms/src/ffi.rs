@@ -59,11 +59,16 @@ pub fn entries() -> &'static [Entry] {
     unsafe { std::slice::from_raw_parts((&raw const cwnd_algorithms).cast(), cwnd_algorithm_count) }
 }
 
+/// As in C: with `_` for `-`.
+pub fn name(entry: &'static Entry) -> &'static str {
+    text(entry.name)
+}
+
 pub fn describe(index: usize, entry: &'static Entry) -> Algorithm {
     // SAFETY: params points to param_count constants.
     let params = unsafe { std::slice::from_raw_parts(entry.params, entry.param_count as usize) };
     Algorithm {
-        name: text(entry.name).replace('_', "-"),
+        name: name(entry).replace('_', "-"),
         title: text(entry.title),
         year: entry.year,
         paper: text(entry.paper),

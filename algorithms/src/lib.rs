@@ -190,7 +190,7 @@ pub enum Error {
 
 /// Parameters of one algorithm, in the order of [`Algorithm::params`], stored values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Params(Vec<u32>);
+pub struct Params(Arc<[u32]>);
 
 impl Params {
     /// The values as `struct NAME_params` has them.
@@ -213,11 +213,13 @@ pub fn all() -> Vec<Algorithm> {
 
 /// The algorithm that people call `name`. The error suggests the nearest name.
 pub fn find(name: &str) -> Result<Algorithm, Error> {
-    let algorithms = all();
-    if let Some(found) = algorithms.iter().find(|a| a.name == name) {
-        return Ok(found.clone());
+    let same = |entry: &'static ffi::Entry| {
+        ffi::name(entry).chars().map(|c| if c == '_' { '-' } else { c }).eq(name.chars())
+    };
+    if let Some(index) = ffi::entries().iter().position(same) {
+        return Ok(ffi::describe(index, &ffi::entries()[index]));
     }
-    let nearest = algorithms
+    let nearest = all()
         .into_iter()
         .map(|a| (strsim::jaro_winkler(&a.name, &name.to_lowercase()), a.name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -263,20 +265,20 @@ impl Algorithm {
             name: name.to_owned(),
             accepted: self.params.iter().map(|p| p.name).collect(),
         })?;
-        params.0[index] = self.params[index].parse(value)?;
+        Arc::make_mut(&mut params.0)[index] = self.params[index].parse(value)?;
         Ok(())
     }
 
     /// The value of each parameter as a person would write it.
     pub fn show(&self, params: &Params) -> Vec<(&'static str, String)> {
-        self.params.iter().zip(&params.0).map(|(p, &stored)| (p.name, p.show(stored))).collect()
+        self.params.iter().zip(params.stored()).map(|(p, &stored)| (p.name, p.show(stored))).collect()
     }
 
-    /// An instance for one connection.
+    /// An instance for one connection; those that are given the same parameters share them.
     pub fn build(&self, params: &Params) -> Instance {
         Instance {
             entry: &ffi::entries()[self.index],
-            params: params.0.as_slice().into(),
+            params: params.0.clone(),
             state: [0; ffi::STATE_WORDS],
         }
     }

@@ -30,7 +30,7 @@ pub mod parts {
 }
 
 use clock::{Nanoseconds, Ns2};
-use cwnd_algorithms::CongestionControl;
+use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_scenario::{Cca, Clock, Scenario};
 use results::Run;
 use simulation::{LONGEST_SPAN_NS, Simulation};
@@ -75,9 +75,12 @@ pub fn answer(
     let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
     // With registered algorithms alone, their calls need no dynamic dispatch.
     if customs.iter().all(Option::is_none) {
+        drop(customs);
+        let mut registered = registered();
         let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
         return simulate(scenario, seed, ccs, control, longest_span_ns);
     }
+    let mut registered = registered();
     let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
         custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
     });
@@ -99,7 +102,15 @@ fn simulate<C: CongestionControl>(
     }
 }
 
-fn registered(cca: &Cca) -> cwnd_algorithms::Instance {
-    let (algorithm, params) = cca.understood().expect("a scenario has known algorithms and parameters");
-    algorithm.build(&params)
+/// Makes the instances of registered algorithms, and reads the parameters of equal neighbours once.
+fn registered<'a>() -> impl FnMut(&'a Cca) -> cwnd_algorithms::Instance {
+    let mut last: Option<(&Cca, (Algorithm, Params))> = None;
+    move |cca| {
+        if last.as_ref().is_none_or(|(before, _)| *before != cca) {
+            let understood = cca.understood().expect("a scenario has known algorithms and parameters");
+            last = Some((cca, understood));
+        }
+        let (_, (algorithm, params)) = last.as_ref().expect("it was just set");
+        algorithm.build(params)
+    }
 }

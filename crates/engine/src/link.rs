@@ -12,7 +12,7 @@ pub struct Link {
     free_at: u64,
     /// Since when the link has been sending without a pause.
     busy_since: u64,
-    /// What each of the packets held takes, if none are in `mixed`; more than 0, NEVER before the first.
+    /// What each of the packets held takes, more than 0; NEVER before the first, and while some are in `mixed`.
     tx_ns: u64,
     /// Packets that came while it sent such ones without a pause: at least those held.
     run: u64,
@@ -32,9 +32,6 @@ pub struct Link {
     mixed: Ring<Run>,
     mixed_pkts: u64,
     dropped: u64,
-    corrupted: u64,
-    /// Departure times of the latest packets to be lost on the wire.
-    corrupted_departures: Ring<u64>,
 }
 
 /// Packets held that leave at equal distances.
@@ -51,6 +48,9 @@ struct Wire {
     /// A 64-bit draw below it is a loss.
     threshold: u64,
     rng: ChaCha8Rng,
+    corrupted: u64,
+    /// Departure times of the latest packets to be lost.
+    departures: Ring<u64>,
 }
 
 /// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
@@ -84,6 +84,8 @@ impl Link {
             Box::new(Wire {
                 threshold: (link.per * 2f64.powi(64)) as u64,
                 rng: random_stream(seed, &link.name),
+                corrupted: 0,
+                departures: Ring::new(),
             })
         });
         Link {
@@ -104,8 +106,6 @@ impl Link {
             mixed: Ring::new(),
             mixed_pkts: 0,
             dropped: 0,
-            corrupted: 0,
-            corrupted_departures: Ring::new(),
         }
     }
 
@@ -116,7 +116,7 @@ impl Link {
         if self.free_at < now {
             (self.free_at, self.busy_since, self.run) = (now, now, 0);
         }
-        if tx_ns != self.tx_ns || self.mixed.len() > 0 {
+        if tx_ns != self.tx_ns {
             return self.accept_other(now, tx_ns);
         }
         self.accept_alike(now, tx_ns)
@@ -159,6 +159,7 @@ impl Link {
             self.most_ns = self.max_queue * tx_ns;
             return self.accept_alike(now, tx_ns);
         }
+        self.tx_ns = NEVER;
         if self.mixed_pkts >= self.limit {
             self.dropped += 1;
             return None;
@@ -239,11 +240,11 @@ impl Link {
         if let Some(wire) = &mut self.wire
             && wire.rng.next_u64() < wire.threshold
         {
-            self.corrupted += 1;
-            while self.corrupted_departures.front().is_some_and(|&departure| departure <= now) {
-                self.corrupted_departures.pop_front();
+            wire.corrupted += 1;
+            while wire.departures.front().is_some_and(|&departure| departure <= now) {
+                wire.departures.pop_front();
             }
-            self.corrupted_departures.push_back(departure);
+            wire.departures.push_back(departure);
             return None;
         }
         Some(departure)
@@ -284,12 +285,15 @@ impl Link {
             pkts * u128::from(run.departure - end) + pkts * (pkts - 1) / 2 * tx_ns
         };
         let beyond: u128 = self.mixed.iter().map(beyond).sum();
+        let (corrupted, corrupted_sent) = self.wire.as_ref().map_or((0, 0), |wire| {
+            let beyond = wire.departures.iter().filter(|&&departure| departure > end).count() as u64;
+            (wire.corrupted, wire.corrupted - beyond)
+        });
         Totals {
             sent: self.accepted - held,
             dropped: self.dropped,
-            corrupted: self.corrupted,
-            corrupted_sent: self.corrupted
-                - self.corrupted_departures.iter().filter(|&&departure| departure > end).count() as u64,
+            corrupted,
+            corrupted_sent,
             busy_ns: self.busy_ns - self.free_at.saturating_sub(end),
             held_ns: self.held_ns - beyond,
             max_queue: self.max_queue,

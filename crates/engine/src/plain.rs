@@ -20,7 +20,7 @@ pub struct Plain {
     restarted_timer: bool,
     /// CWR lasts until more than this is acknowledged: then the receiver knows, and echoes no more.
     reduced_until: u64,
-    fine: Fine,
+    fine: Option<Box<Fine>>,
 }
 
 /// What Vegas' recovery knows besides.
@@ -37,7 +37,7 @@ struct Fine {
 
 impl Plain {
     pub fn note_sent(&mut self, now: u64, seq: u64, una: u64) {
-        let fine = &mut self.fine;
+        let fine = self.fine();
         while fine.first < una {
             fine.sent_ns.pop_front();
             fine.first += 1;
@@ -49,9 +49,14 @@ impl Plain {
         fine.sent_ns[at] = now;
     }
 
+    fn fine(&mut self) -> &mut Fine {
+        self.fine.get_or_insert_default()
+    }
+
     fn sent_ns(&self, seq: u64) -> u64 {
-        let at = seq.checked_sub(self.fine.first).map(|at| at as usize);
-        at.and_then(|at| self.fine.sent_ns.get(at).copied()).unwrap_or(u64::MAX)
+        let Some(fine) = &self.fine else { return u64::MAX };
+        let at = seq.checked_sub(fine.first).map(|at| at as usize);
+        at.and_then(|at| fine.sent_ns.get(at).copied()).unwrap_or(u64::MAX)
     }
 }
 
@@ -135,8 +140,8 @@ impl<C: CongestionControl> Sender<C> {
             self.cc.cong_avoid(&mut self.window, &self.ack);
         }
         self.allowance = u64::from(self.window.cwnd);
-        if self.recovery == Recovery::Vegas && self.plain.fine.looks > 0 {
-            self.plain.fine.looks -= 1;
+        if self.recovery == Recovery::Vegas && self.plain.fine().looks > 0 {
+            self.plain.fine().looks -= 1;
             if self.state == State::Open && self.first_unsent > self.una && self.is_late(now) {
                 self.retransmit_early(now);
                 self.plain.dup_acks = 0;
@@ -154,19 +159,19 @@ impl<C: CongestionControl> Sender<C> {
     fn retransmit_early(&mut self, now: u64) {
         self.recovery_end = self.first_unsent;
         self.ack.lost = 1;
-        if self.plain.sent_ns(self.una) >= self.plain.fine.cut_ns {
+        if self.plain.sent_ns(self.una) >= self.plain.fine().cut_ns {
             self.lower_ssthresh(State::Recovery);
             if !self.controls {
                 self.window.cwnd = self.window.ssthresh.max(1);
             }
-            self.plain.fine.cut_ns = now;
+            self.plain.fine().cut_ns = now;
         } else {
             self.enter(State::Recovery);
         }
         self.board.sacked_out = DUP_THRESH.min(self.nxt - self.una);
         self.plain.repair = true;
         self.plain.dup_acks = DUP_THRESH;
-        self.plain.fine.looks = 2;
+        self.plain.fine().looks = 2;
         self.allowance = u64::from(self.window.cwnd);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::bits::BitRing;
 use crate::sender::Ack;
+use std::num::NonZeroU64;
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,7 +80,7 @@ impl Receiver {
     pub fn new(ack_every: u32, quick_until: u64, ack_delay_ns: u64) -> Receiver {
         Receiver {
             next: 0,
-            early: BitRing::new(),
+            early: BitRing::default(),
             early_count: 0,
             early_blocks: 0,
             ack_every,
@@ -172,7 +173,7 @@ impl Receiver {
                 self.early_blocks += 1;
                 self.early_blocks -=
                     self.is_early(segment.tag.seq() - 1) + self.is_early(segment.tag.seq() + 1);
-                sacked = Some(segment.tag.seq());
+                sacked = NonZeroU64::new(segment.tag.seq());
             }
         }
         self.ack(segment, waiting.map_or(segment.sent_ns, |waiting| waiting.first_sent_ns), sacked)
@@ -191,7 +192,7 @@ impl Receiver {
         u64::from(seq > self.next && self.early.contains(seq))
     }
 
-    fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<u64>) -> Ack {
+    fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> Ack {
         Ack {
             next: self.next,
             sacked,
@@ -216,7 +217,7 @@ mod tests {
         let mut receiver = Receiver::new(1, 0, 0);
         let seen: Vec<_> = [0, 2, 3, 1, 4]
             .map(|seq| receiver.receive(0, segment(seq)).unwrap())
-            .map(|ack| (ack.next, ack.sacked))
+            .map(|ack| (ack.next, ack.sacked.map(NonZeroU64::get)))
             .to_vec();
         assert_eq!(seen, [(1, None), (1, Some(2)), (1, Some(3)), (4, None), (5, None)]);
     }
@@ -242,7 +243,7 @@ mod tests {
         let mut receiver = Receiver::new(2, 0, 40);
         assert!(receiver.receive(0, segment(0)).is_none());
         let ack = receiver.receive(1, segment(2)).unwrap();
-        assert_eq!((ack.next, ack.sacked), (1, Some(2)));
+        assert_eq!((ack.next, ack.sacked), (1, NonZeroU64::new(2)));
         assert_eq!(receiver.receive(2, segment(1)).unwrap().next, 3);
     }
 }

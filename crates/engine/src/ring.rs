@@ -1,26 +1,58 @@
-//! A queue in a buffer whose size is a power of two.
+//! A queue that takes little more memory than what is in it.
 
-/// First in, first out; grows by doubling, never shrinks. What `VecDeque` offers, in half the instructions.
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
+use std::ptr::{NonNull, null_mut};
+
+/// First in, first out. A short one is a circle that grows by doubling; a long one a row of chunks, each of about a
+/// sixteenth of its length, which are used again when their values have gone. Until something comes it has no memory.
 pub struct Ring<T> {
-    /// Its length is a power of two.
-    slots: Box<[T]>,
-    head: usize,
-    len: usize,
+    /// The first value.
+    head: *mut T,
+    /// Where the next value goes.
+    tail: *mut T,
+    /// Slots from the head to the end of its chunk: at least one.
+    head_slots: u32,
+    /// Slots from the tail on that are known to be free.
+    tail_slots: u32,
+    len: u32,
+    is_row: bool,
+    /// A chunk of the row without values.
+    spare: Option<NonNull<Link>>,
+    values: PhantomData<T>,
 }
 
-impl<T: Copy + Default> Ring<T> {
-    pub fn new() -> Ring<T> {
-        Ring { slots: Box::new([T::default()]), head: 0, len: 0 }
+/// What stands behind the slots of a chunk.
+struct Link {
+    /// In a circle this one.
+    next: Option<NonNull<Link>>,
+    slots: u32,
+}
+
+const LEAST_SLOTS: u32 = 2;
+/// Of a circle.
+const MOST_SLOTS: u32 = 256;
+/// In a row.
+const LEAST_CHUNK_SLOTS: u32 = 128;
+const VALUES_PER_CHUNK_SLOT: u32 = 16;
+
+impl<T: Copy> Ring<T> {
+    pub const fn new() -> Ring<T> {
+        Ring {
+            head: null_mut(),
+            tail: null_mut(),
+            head_slots: 0,
+            tail_slots: 0,
+            len: 0,
+            is_row: false,
+            spare: None,
+            values: PhantomData,
+        }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
-    }
-
-    #[inline]
-    fn slot(&self, index: usize) -> usize {
-        self.head.wrapping_add(index) & (self.slots.len() - 1)
+        self.len as usize
     }
 
     #[inline]
@@ -28,8 +60,8 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        // SAFETY: slot() is below the length, a power of two.
-        Some(unsafe { self.slots.get_unchecked(self.slot(0)) })
+        // SAFETY: the first value is there.
+        Some(unsafe { &*self.head })
     }
 
     pub fn front_mut(&mut self) -> Option<&mut T> {
@@ -37,65 +69,256 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     pub fn back_mut(&mut self) -> Option<&mut T> {
-        self.get_mut(self.len.wrapping_sub(1))
+        self.get_mut(self.len().wrapping_sub(1))
     }
 
     pub fn get(&self, index: usize) -> Option<&T> {
-        (index < self.len).then(|| &self.slots[self.slot(index)])
+        // SAFETY: the value is there.
+        (index < self.len()).then(|| unsafe { &*self.slot(index) })
     }
 
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        (index < self.len).then(|| {
-            let slot = self.slot(index);
-            &mut self.slots[slot]
-        })
+        // SAFETY: the value is there.
+        (index < self.len()).then(|| unsafe { &mut *self.slot(index) })
     }
 
     #[inline]
     pub fn push_back(&mut self, value: T) {
-        if self.len == self.slots.len() {
-            self.grow();
+        if self.tail_slots == 0 {
+            self.make_room();
         }
-        let slot = self.slot(self.len);
-        // SAFETY: slot() is below the length, a power of two.
-        unsafe { *self.slots.get_unchecked_mut(slot) = value };
+        // SAFETY: the slot is there, and no value in it.
+        unsafe {
+            self.tail.write(value);
+            self.tail = self.tail.add(1);
+        }
+        self.tail_slots -= 1;
         self.len += 1;
     }
 
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
         let value = *self.front()?;
-        self.head = self.head.wrapping_add(1);
+        // SAFETY: behind a slot is another or the end of the chunk.
+        self.head = unsafe { self.head.add(1) };
         self.len -= 1;
+        self.head_slots -= 1;
+        if self.head_slots == 0 {
+            self.leave_chunk();
+        }
         Some(value)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        (0..self.len).filter_map(|index| self.get(index))
+        self.parts().flatten()
     }
 
     /// How many values at the front satisfy `before`, which holds for a first part and for none after it.
     pub fn partition_point(&self, before: impl Fn(&T) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.len);
-        while low < high {
-            let middle = (low + high) / 2;
-            if before(&self.slots[self.slot(middle)]) {
-                low = middle + 1;
-            } else {
-                high = middle;
+        let mut count = 0;
+        for part in self.parts() {
+            let passed = part.partition_point(&before);
+            count += passed;
+            if passed < part.len() {
+                break;
             }
         }
-        low
+        count
     }
 
-    #[cold]
-    fn grow(&mut self) {
-        let mut slots = vec![T::default(); 2 * self.slots.len()].into_boxed_slice();
-        for (slot, value) in slots.iter_mut().zip(self.iter()) {
-            *slot = *value;
+    /// The values in order, as they stand in chunks.
+    fn parts(&self) -> impl Iterator<Item = &[T]> {
+        let (mut head, mut slots, mut left) = (self.head, self.head_slots as usize, self.len());
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            // SAFETY: from `head` on the chunk has so many slots with values; if these are not all, others are in the
+            // next.
+            unsafe {
+                let part = std::slice::from_raw_parts(head, left.min(slots));
+                left -= part.len();
+                if left > 0 {
+                    (head, slots) = Self::next_slots(head.add(slots));
+                }
+                Some(part)
+            }
+        })
+    }
+
+    /// Where value `index` is.
+    ///
+    /// # Safety
+    ///
+    /// There is one.
+    #[inline(never)]
+    unsafe fn slot(&self, mut index: usize) -> *mut T {
+        let (mut head, mut slots) = (self.head, self.head_slots as usize);
+        // SAFETY: a value that is not in this chunk is in a later one.
+        unsafe {
+            while index >= slots {
+                index -= slots;
+                (head, slots) = Self::next_slots(head.add(slots));
+            }
+            head.add(index)
         }
-        self.slots = slots;
-        self.head = 0;
+    }
+
+    /// The first slot of the chunk behind that which ends at `end`, and their number.
+    ///
+    /// # Safety
+    ///
+    /// There are values in it.
+    unsafe fn next_slots(end: *mut T) -> (*mut T, usize) {
+        unsafe {
+            let next = Self::link_at(end).as_ref().next.expect("more values are in another chunk");
+            (Self::first_slot(next), next.as_ref().slots as usize)
+        }
+    }
+
+    /// A value comes, and no slot is known for it.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        assert!(self.len < u32::MAX / 2, "no memory holds as many");
+        if self.is_row {
+            let chunk = self.spare.take().unwrap_or_else(|| Self::allocate(self.chunk_slots()));
+            // SAFETY: the last chunk ends at the tail.
+            unsafe {
+                Self::link_at(self.tail).as_mut().next = Some(chunk);
+                (self.tail, self.tail_slots) = (Self::first_slot(chunk), chunk.as_ref().slots);
+            }
+            return;
+        }
+        // SAFETY: the only chunk ends so many slots behind the head.
+        unsafe {
+            let end = self.head.add(self.head_slots as usize);
+            if self.head.is_null() || self.len == Self::link_at(end).as_ref().slots {
+                return self.grow();
+            }
+            if self.tail == end {
+                self.tail = Self::first_slot(Self::link_at(end));
+            }
+            let until = if self.tail < self.head { self.head } else { end };
+            self.tail_slots = until.offset_from(self.tail) as u32;
+        }
+    }
+
+    /// The circle is full.
+    fn grow(&mut self) {
+        let mut slots = (2 * self.len).max(LEAST_SLOTS);
+        self.is_row = slots > MOST_SLOTS;
+        if self.is_row {
+            slots = self.len + self.chunk_slots();
+        }
+        let mut chunk = Self::allocate(slots);
+        let first = Self::first_slot(chunk);
+        let mut tail = first;
+        // SAFETY: the new chunk has slots for more than all values; the old one is the only other.
+        unsafe {
+            for part in self.parts() {
+                tail.copy_from_nonoverlapping(part.as_ptr(), part.len());
+                tail = tail.add(part.len());
+            }
+            if !self.head.is_null() {
+                Self::free(Self::link_at(self.head.add(self.head_slots as usize)));
+            }
+            if !self.is_row {
+                chunk.as_mut().next = Some(chunk);
+            }
+        }
+        (self.head, self.head_slots) = (first, slots);
+        (self.tail, self.tail_slots) = (tail, slots - self.len);
+    }
+
+    /// The head is at the end of a chunk.
+    #[cold]
+    #[inline(never)]
+    fn leave_chunk(&mut self) {
+        // SAFETY: a chunk ends there; if more values are there, they are in the next, and nothing leads to this one.
+        unsafe {
+            let mut left = Self::link_at(self.head);
+            if self.len == 0 {
+                (self.head, self.head_slots) = (Self::first_slot(left), left.as_ref().slots);
+                (self.tail, self.tail_slots) = (self.head, self.head_slots);
+                return;
+            }
+            let (head, slots) = Self::next_slots(self.head);
+            (self.head, self.head_slots) = (head, slots as u32);
+            if !self.is_row {
+                return;
+            }
+            if self.spare.is_none() && left.as_ref().slots >= self.chunk_slots() / 2 {
+                left.as_mut().next = None;
+                self.spare = Some(left);
+            } else {
+                Self::free(left);
+            }
+        }
+    }
+
+    /// Of the next chunk in a row.
+    fn chunk_slots(&self) -> u32 {
+        (self.len / VALUES_PER_CHUNK_SLOT).max(LEAST_CHUNK_SLOTS)
+    }
+}
+
+impl<T> Ring<T> {
+    fn allocate(slots: u32) -> NonNull<Link> {
+        let (layout, link_at) = Self::layout(slots);
+        // SAFETY: the layout has room for a link there.
+        unsafe {
+            let Some(chunk) = NonNull::new(alloc(layout)) else { handle_alloc_error(layout) };
+            let link = chunk.byte_add(link_at).cast();
+            link.write(Link { next: None, slots });
+            link
+        }
+    }
+
+    /// # Safety
+    ///
+    /// It was allocated so, and nothing leads there any more.
+    unsafe fn free(link: NonNull<Link>) {
+        let first = Self::first_slot(link);
+        unsafe { dealloc(first.cast(), Self::layout(link.as_ref().slots).0) }
+    }
+
+    /// Of a chunk; and where its link is.
+    fn layout(slots: u32) -> (Layout, usize) {
+        let values = Layout::array::<T>(slots as usize);
+        values.and_then(|values| values.extend(Layout::new::<Link>())).expect("no memory holds as many")
+    }
+
+    fn first_slot(link: NonNull<Link>) -> *mut T {
+        // SAFETY: it stands so far behind its chunk's beginning.
+        unsafe { link.as_ptr().byte_sub(Self::layout(link.as_ref().slots).1).cast() }
+    }
+
+    /// # Safety
+    ///
+    /// A chunk's slots end at `end`.
+    unsafe fn link_at(end: *mut T) -> NonNull<Link> {
+        let padding = end.addr().wrapping_neg() % align_of::<Link>();
+        unsafe { NonNull::new_unchecked(end.byte_add(padding).cast()) }
+    }
+}
+
+impl<T> Drop for Ring<T> {
+    fn drop(&mut self) {
+        // SAFETY: the chunks from the first on, and the spare one, were allocated, and are not used again.
+        unsafe {
+            if let Some(spare) = self.spare {
+                Self::free(spare);
+            }
+            if self.head.is_null() {
+                return;
+            }
+            let mut chunk = Some(Self::link_at(self.head.add(self.head_slots as usize)));
+            while let Some(link) = chunk {
+                chunk = link.as_ref().next.filter(|_| self.is_row);
+                Self::free(link);
+            }
+        }
     }
 }
 
@@ -105,26 +328,131 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    impl<T: Copy> Ring<T> {
+        /// All that it has allocated.
+        fn slots(&self) -> usize {
+            let mut slots = self.spare.map_or(0, |spare| unsafe { spare.as_ref() }.slots);
+            let mut chunk = (!self.head.is_null())
+                .then(|| unsafe { Self::link_at(self.head.add(self.head_slots as usize)) });
+            while let Some(link) = chunk {
+                slots += unsafe { link.as_ref() }.slots;
+                chunk = unsafe { link.as_ref() }.next.filter(|_| self.is_row);
+            }
+            slots as usize
+        }
+    }
+
+    fn check<T: Copy + PartialEq + std::fmt::Debug>(
+        steps: &[(bool, usize)],
+        value: impl Fn(usize) -> T,
+    ) -> Result<(), TestCaseError> {
+        let (mut ring, mut queue) = (Ring::new(), VecDeque::new());
+        let mut next = 0;
+        for &(comes, count) in steps {
+            for _ in 0..count {
+                if comes {
+                    ring.push_back(value(next));
+                    queue.push_back(value(next));
+                    next += 1;
+                } else {
+                    prop_assert_eq!(ring.pop_front(), queue.pop_front());
+                }
+                prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
+            }
+            prop_assert!(ring.iter().eq(&queue));
+            for index in [0, count / 2, count, count * 2, queue.len().wrapping_sub(1)] {
+                prop_assert_eq!(ring.get(index), queue.get(index));
+            }
+            for change in [Ring::front_mut, Ring::back_mut] {
+                if let Some(slot) = change(&mut ring) {
+                    *slot = value(next + 1);
+                }
+            }
+            for change in [VecDeque::front_mut, VecDeque::back_mut] {
+                if let Some(slot) = change(&mut queue) {
+                    *slot = value(next + 1);
+                }
+            }
+            if let Some(slot) = ring.get_mut(count) {
+                *slot = value(next + 2);
+                queue[count] = value(next + 2);
+            }
+        }
+        prop_assert!(ring.iter().eq(&queue));
+        Ok(())
+    }
+
     proptest! {
         #[test]
-        fn a_ring_is_a_queue(steps in prop::collection::vec(prop::option::of(0u32..100), 1..200)) {
-            let (mut ring, mut queue) = (Ring::new(), VecDeque::new());
-            for step in steps {
-                match step {
-                    Some(value) => { ring.push_back(value); queue.push_back(value); }
-                    None => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
-                }
-                prop_assert_eq!(ring.front(), queue.front());
-                prop_assert!(ring.iter().eq(&queue));
-            }
+        fn a_ring_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0usize..9), 1..100)) {
+            check(&steps, |value| value as u32)?;
         }
 
         #[test]
-        fn a_partition_point_is_found_by_halving(mut values in prop::collection::vec(0u32..50, 0..40), bound in 0u32..50) {
+        fn a_ring_is_a_queue_through_growth_and_decline(
+            steps in prop::collection::vec((any::<bool>(), 0usize..2000), 1..20),
+        ) {
+            check(&steps, |value| value as u32)?;
+            check(&steps, |value| value as u8)?;
+            check(&steps, |value| [value as u64; 3])?;
+            check(&steps, |value| value as u128)?;
+        }
+
+        #[test]
+        fn a_partition_point_is_found_by_halving(
+            gone in 0usize..300,
+            mut values in prop::collection::vec(0u32..50, 0..400),
+            bound in 0u32..50,
+        ) {
             values.sort();
             let mut ring = Ring::new();
-            values.iter().for_each(|&value| ring.push_back(value));
+            (0..gone).for_each(|_| ring.push_back(0));
+            for &value in &values {
+                ring.push_back(value);
+                ring.pop_front();
+            }
+            (0..gone).for_each(|_| _ = ring.pop_front());
+            let values: Vec<u32> = ring.iter().copied().collect();
             prop_assert_eq!(ring.partition_point(|&v| v < bound), values.partition_point(|&v| v < bound));
         }
+
+        #[test]
+        fn a_ring_has_little_more_slots_than_values_and_a_few_chunks(
+            lengths in prop::collection::vec(1usize..20_000, 1..10),
+        ) {
+            let (mut ring, mut longest) = (Ring::new(), 0);
+            for length in lengths {
+                longest = longest.max(length);
+                let most = |len| len + 3 * (longest / 16).max(MOST_SLOTS as usize);
+                while ring.len() < length {
+                    // As in slow start.
+                    ring.push_back(0);
+                    ring.push_back(0);
+                    ring.pop_front();
+                    prop_assert!(ring.slots() <= most(ring.len()), "{} of {}", ring.len(), ring.slots());
+                }
+                while ring.len() > length {
+                    ring.pop_front();
+                    prop_assert!(ring.slots() <= most(ring.len()), "{} of {}", ring.len(), ring.slots());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_ring_in_which_nothing_was_has_no_memory_and_one_with_few_values_has_little() {
+        let mut ring = Ring::<u64>::new();
+        assert_eq!(ring.slots(), 0);
+        for value in 0..1000 {
+            ring.push_back(value);
+            assert_eq!(ring.pop_front(), Some(value));
+        }
+        assert_eq!(ring.slots(), LEAST_SLOTS as usize);
+        (0..8).for_each(|value| ring.push_back(value));
+        for value in 8..1000 {
+            ring.push_back(value);
+            ring.pop_front();
+        }
+        assert!(ring.slots() <= 3 * 8, "{}", ring.slots());
     }
 }

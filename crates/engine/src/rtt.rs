@@ -69,10 +69,9 @@ impl Rto {
 
 /// Counts values in buckets of less than 1 % width: 128 to an octave.
 pub struct Distribution {
-    /// From bucket `first` on, whole octaves.
-    counts: Vec<u64>,
+    /// From bucket `first` on: those between the least and the most, and a few beyond.
+    counts: Box<[u64]>,
     first: usize,
-    count: u64,
     sum: u128,
     least: u64,
     most: u64,
@@ -80,7 +79,7 @@ pub struct Distribution {
 
 impl Distribution {
     pub fn new() -> Distribution {
-        Distribution { counts: Vec::new(), first: 0, count: 0, sum: 0, least: u64::MAX, most: 0 }
+        Distribution { counts: Box::default(), first: 0, sum: 0, least: u64::MAX, most: 0 }
     }
 
     #[inline]
@@ -92,36 +91,40 @@ impl Distribution {
             Some(count) => *count += 1,
             None => self.add_beyond(bucket),
         }
-        self.count += 1;
         self.sum += u128::from(value);
         self.least = self.least.min(value);
         self.most = self.most.max(value);
     }
 
-    /// The first value in an octave outside those counted so far.
+    /// A value below or above all those that there are counts for: these grow by half at least.
     #[cold]
     fn add_beyond(&mut self, bucket: usize) {
-        let octave = bucket / 128 * 128;
         if self.counts.is_empty() {
-            self.first = octave;
+            self.first = bucket;
         }
-        let first = self.first.min(octave);
-        let end = (self.first + self.counts.len()).max(octave + 128);
-        let mut counts = vec![0; end - first];
-        counts[self.first - first..][..self.counts.len()].copy_from_slice(&self.counts);
+        let (old, more) = (self.first..self.first + self.counts.len(), (self.counts.len() / 2).max(8));
+        let first = if bucket < old.start { bucket.min(old.start.saturating_sub(more)) } else { old.start };
+        let end = if bucket >= old.end { (bucket + 1).max(old.end + more) } else { old.end };
+        let mut counts = vec![0; end - first].into_boxed_slice();
+        counts[old.start - first..old.end - first].copy_from_slice(&self.counts);
         counts[bucket - first] += 1;
         (self.counts, self.first) = (counts, first);
     }
 
+    fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        let count = self.count();
+        (count > 0).then(|| self.sum as f64 / count as f64)
     }
 
     /// The middle of the bucket below whose end lies the share `q` of the values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        let wanted = (q * self.count as f64).ceil().max(1.0) as u64;
+        let wanted = (q * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        for (bucket, n) in (self.first..).zip(&self.counts) {
+        for (bucket, n) in (self.first..).zip(self.counts.iter()) {
             seen += n;
             if seen >= wanted {
                 let middle = (128.5 + (bucket % 128) as f64) * 2f64.powi((bucket / 128) as i32);
@@ -135,6 +138,8 @@ impl Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn quantiles_are_within_one_percent() {
@@ -143,5 +148,37 @@ mod tests {
         let p95 = distribution.quantile(0.95).unwrap();
         assert!((p95 / 95_000_000.0 - 1.0).abs() < 0.01, "{p95}");
         assert_eq!(distribution.mean(), Some(50_000_500.0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_quantile_is_the_middle_of_the_bucket_that_a_list_of_all_tells(
+            values in prop::collection::vec((0u64..2000, 0u32..40), 1..300),
+            q in 0.0..1.0_f64,
+        ) {
+            let mut distribution = Distribution::new();
+            let mut buckets = BTreeMap::new();
+            for &(value, shift) in &values {
+                let value = (value << shift).max(128);
+                distribution.add(value);
+                // The width of a bucket is the power of two with which 128 to 255 of them reach the value.
+                let width = 1 << (63 - 7 - value.leading_zeros());
+                *buckets.entry((value / width * width, width)).or_insert(0) += 1;
+            }
+            let all = || values.iter().map(|&(value, shift)| (value << shift).max(128));
+            let mut wanted = ((q * values.len() as f64).ceil() as i64).max(1);
+            let ((from, width), _) = buckets
+                .into_iter()
+                .find(|(_, count)| {
+                    wanted -= count;
+                    wanted <= 0
+                })
+                .unwrap();
+            let middle = from as f64 + width as f64 / 2.0;
+            let (least, most) = (all().min().unwrap() as f64, all().max().unwrap() as f64);
+            prop_assert_eq!(distribution.quantile(q), Some(middle.clamp(least, most)));
+            let sum: u128 = all().map(u128::from).sum();
+            prop_assert_eq!(distribution.mean(), Some(sum as f64 / values.len() as f64));
+        }
     }
 }

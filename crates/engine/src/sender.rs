@@ -12,6 +12,7 @@ use cwnd_algorithms::{
     Window,
 };
 use cwnd_scenario::{Flow, Handshake, Recovery};
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 /// An ACK as it arrives.
@@ -20,7 +21,7 @@ pub struct Ack {
     /// Everything before this segment has arrived.
     pub next: u64,
     /// The segment beyond it that caused this ACK.
-    pub sacked: Option<u64>,
+    pub sacked: Option<NonZeroU64>,
     /// When the segment that caused it was sent.
     pub sent_ns: u64,
     /// When the first segment that waited for it was sent (RFC 7323, 4.3).
@@ -498,7 +499,7 @@ impl<C: CongestionControl> Sender<C> {
             delivered -= self.board.forget(self.una, ack.next);
         }
         self.una = ack.next;
-        if let Some(seq) = ack.sacked
+        if let Some(seq) = ack.sacked.map(NonZeroU64::get)
             && self.board.sack(seq, self.una, self.nxt)
         {
             delivered += 1;
@@ -611,7 +612,7 @@ impl<C: CongestionControl> Sender<C> {
                 rate.on_delivered(seq - self.una);
             }
         }
-        if let Some(seq) = ack.sacked
+        if let Some(seq) = ack.sacked.map(NonZeroU64::get)
             && seq >= ack.next
             && !self.board.is_sacked(seq)
         {
@@ -667,7 +668,7 @@ impl<C: CongestionControl> Sender<C> {
         self.reorder_at = NEVER;
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         // A probe is sent long after all else.
-        let probed = self.probed.is_some() && ack.sacked == self.probed;
+        let probed = self.probed.is_some() && ack.sacked.map(NonZeroU64::get) == self.probed;
         if !repairing && !probed && self.board.sacked_out < DUP_THRESH {
             if self.board.sacked_out > 0 {
                 let wait_us = (self.ack.min_rtt_us / 4).min(self.ack.srtt_us);

@@ -144,7 +144,7 @@ struct Tally {
 struct Flow<C> {
     id: u32,
     sender: Option<Sender<C>>,
-    cc: Option<C>,
+    cc: Option<Box<C>>,
     receiver: Receiver,
     first_hop: u32,
     last_hop: u32,
@@ -187,7 +187,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             flows.push(Flow {
                 id,
                 sender: None,
-                cc: Some(cc),
+                cc: Some(Box::new(cc)),
                 receiver: Receiver::new(
                     flow.stack.ack_every_pkts,
                     // The SYN is acknowledged at once.
@@ -695,7 +695,7 @@ impl<C: CongestionControl> Flow<C> {
     fn on_timers<T: Clock>(&mut self, due: u64, described: &cwnd_scenario::Flow, network: &mut Network<T>) {
         let now = if T::NS2 { network.ns2.set(self.id, due) } else { due };
         if let Some(cc) = self.cc.take() {
-            self.sender = Some(Sender::new(cc, described, now));
+            self.sender = Some(Sender::new(*cc, described, now));
             self.transmit(now, network);
         }
         let sender = self.sender.as_mut().expect("a started flow has a sender");
