@@ -50,8 +50,7 @@ struct Network<T: Clock> {
     hops: Vec<Hop>,
     /// By link: what is on its way to it.
     inboxes: Vec<Inbox<T::Exact>>,
-    /// By flow: what is on its way to its receiver, in order; if every segment is acknowledged, until that ACK is at the
-    /// sender.
+    /// By flow: what is on its way to its receiver, in order, until an ACK that it causes is at the sender.
     lines: Vec<Ring<Arrival<T::Exact>>>,
     ns2: Ns2Time,
     /// What comes to a link in a span: when, counted from its beginning, and its place in the inbox. Empty between links.
@@ -76,7 +75,7 @@ struct Hop {
     /// `tx_ns` and `onward_ns` of a SYN, which has no payload.
     syn_tx_ns: u64,
     syn_onward_ns: u64,
-    /// From the arrival at the receiver to the event: the ACK's way back, if every segment has one.
+    /// From the arrival at the receiver to the event: the way back.
     after_ns: u64,
     /// Dropped by the link or lost on its wire.
     lost: u64,
@@ -148,10 +147,7 @@ struct Flow<C> {
     receiver: Receiver,
     first_hop: u32,
     last_hop: u32,
-    acks: Ring<(u64, Ack)>,
     return_delay_ns: u64,
-    /// As the last hop's.
-    after_ns: u64,
     every_segment_acked: bool,
     /// The first segment is a SYN.
     syn: bool,
@@ -183,7 +179,6 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
             add_hops(scenario, id, &users, &mut hops, &mut passed_through);
-            let every_segment_acked = flow.stack.ack_every_pkts == 1;
             flows.push(Flow {
                 id,
                 sender: None,
@@ -197,10 +192,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 ),
                 first_hop,
                 last_hop: hops.len() as u32 - 1,
-                acks: Ring::new(),
                 return_delay_ns: flow.return_delay_ns,
-                after_ns: if every_segment_acked { flow.return_delay_ns } else { 0 },
-                every_segment_acked,
+                every_segment_acked: flow.stack.ack_every_pkts == 1,
                 syn: flow.stack.handshake != Handshake::Off,
                 start_ns,
                 stop_ns: flow.stop_ns,
@@ -309,18 +302,16 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let flow = &mut self.flows[id];
         let network = &mut self.network;
         loop {
-            let arrival = network.lines[id].front().map_or(NEVER, |next| next.at + flow.after_ns);
-            let ack = flow.acks.front().map_or(NEVER, |next| next.0);
-            let due = flow.timers_at.min(arrival).min(ack);
+            // What the receiver does shows when an ACK of then is at the sender.
+            let arrival = network.lines[id].front().map_or(NEVER, |next| next.at + flow.return_delay_ns);
+            let due = flow.timers_at.min(arrival);
             if due >= until {
                 return due;
             }
             if due == flow.timers_at {
                 flow.on_timers(due, &self.scenario.flows[id], network);
-            } else if due == arrival {
-                flow.on_arrival(due, network);
             } else {
-                flow.on_ack(network);
+                flow.on_arrival(due, network);
             }
             if self.by_change {
                 flow.sample_change(due, &mut self.flow_samples);
@@ -534,9 +525,7 @@ fn add_hops(
         });
         slowest_tx_ns = tx_ns;
     }
-    if let Some(last) = hops.last_mut()
-        && flow.stack.ack_every_pkts == 1
-    {
+    if let Some(last) = hops.last_mut() {
         last.after_ns = flow.return_delay_ns;
     }
 }
@@ -708,15 +697,21 @@ impl<C: CongestionControl> Flow<C> {
             }
             self.transmit(now, network);
         }
-        if self.receiver.ack_due_ns().is_some_and(|due| due <= now)
+        if self.ack_due() <= now
             && let Some(ack) = self.receiver.acknowledge_waiting()
         {
-            self.send_ack(now, ack);
+            self.on_ack(now, ack, network);
         }
         self.set_timers();
     }
 
-    /// The head of the line arrives at the receiver; if every segment is acknowledged, that ACK at the sender.
+    /// When a delayed ACK, if there is one, is at the sender, or NEVER.
+    #[inline]
+    fn ack_due(&self) -> u64 {
+        self.receiver.ack_due_ns().map_or(NEVER, |due| due + self.return_delay_ns)
+    }
+
+    /// What the head of the line causes at the receiver is at the sender.
     #[inline(always)]
     fn on_arrival<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
         let line = &mut network.lines[self.id as usize];
@@ -743,33 +738,31 @@ impl<C: CongestionControl> Flow<C> {
         clock_s: f64,
         network: &mut Network<T>,
     ) {
-        let ack = self.receiver.receive(at, segment);
-        if self.every_segment_acked {
-            let ack = ack.expect("every segment is acknowledged");
-            let now = if T::NS2 {
-                network.ns2.acknowledge(self.id, clock_s, self.receiver.early_blocks())
-            } else {
-                at + self.return_delay_ns
+        if let Some(ack) = self.receiver.receive(at, segment) {
+            let due = at + self.return_delay_ns;
+            let now = match T::NS2 {
+                true if self.every_segment_acked => {
+                    network.ns2.acknowledge(self.id, clock_s, self.receiver.early_blocks())
+                }
+                true => network.ns2.set(self.id, due),
+                false => due,
             };
-            self.deliver(now, ack, network);
-        } else {
-            if let Some(ack) = ack {
-                self.send_ack(at, ack);
-            }
+            self.on_ack(now, ack, network);
+        }
+        if self.ack_due() < self.timers_at {
             self.set_timers();
         }
     }
 
-    /// The head of the ACKs arrives at the sender.
-    #[inline(never)]
-    fn on_ack<T: Clock>(&mut self, network: &mut Network<T>) {
-        let (at, ack) = self.acks.pop_front().expect("an ACK that is due is there");
-        let now = if T::NS2 { network.ns2.set(self.id, at) } else { at };
+    /// An ACK arrives at the sender.
+    #[inline(always)]
+    fn on_ack<T: Clock>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
         let sender = self.sender.as_mut().expect("an ACK answers a started flow");
         if sender.is_usual(&ack) {
             self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
-            self.deliver(now, ack, network);
+            sender.on_ack(now, ack);
+            self.transmit(now, network);
         }
     }
 
@@ -790,13 +783,6 @@ impl<C: CongestionControl> Flow<C> {
             network.enter::<false>(self.first_hop, now, Segment { tag: Tag::new(seq, 0), sent_ns: now });
         }
         self.hasten_timers();
-    }
-
-    /// An ACK arrives at the sender.
-    fn deliver<T: Clock>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
-        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
-        sender.on_ack(now, ack);
-        self.transmit(now, network);
     }
 
     /// Sends what the window allows.
@@ -825,17 +811,12 @@ impl<C: CongestionControl> Flow<C> {
         }
     }
 
-    fn send_ack(&mut self, now: u64, ack: Ack) {
-        self.acks.push_back((now + self.return_delay_ns, ack));
-    }
-
     /// The earliest of the flow's timers.
     #[inline(never)]
     fn set_timers(&mut self) {
         let stop = if self.stopped { NEVER } else { self.stop_ns };
         let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
-        let ack = self.receiver.ack_due_ns().unwrap_or(NEVER);
-        self.timers_at = stop.min(rto).min(ack);
+        self.timers_at = stop.min(rto).min(self.ack_due());
     }
 
     /// Records the flow, if its window changed.
