@@ -29,6 +29,19 @@ struct Link {
     slots: u32,
 }
 
+/// `pointer` leads to what will be needed soon.
+#[inline(always)]
+pub fn prefetch<T>(pointer: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it reads nothing that a program sees, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(pointer.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = pointer;
+}
+
 const LEAST_SLOTS: u32 = 2;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
@@ -53,6 +66,18 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub fn len(&self) -> usize {
         self.len as usize
+    }
+
+    /// Values will be taken out soon.
+    #[inline(always)]
+    pub fn prefetch_front(&self) {
+        prefetch(self.head);
+    }
+
+    /// Values will come soon.
+    #[inline(always)]
+    pub fn prefetch_back(&self) {
+        prefetch(self.tail);
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::clock::{Clock, Ns2Time};
 use crate::link::{Link, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
-use crate::ring::Ring;
+use crate::ring::{Ring, prefetch};
 use crate::rtt::Distribution;
 use crate::sender::{Ack, Sender};
 use crate::{Control, NEVER, Stopped};
@@ -24,6 +24,11 @@ pub const LONGEST_SPAN_NS: u64 = u32::MAX as u64;
 /// stages stays in a cache, and each stage has enough to do.
 const PACKETS_PER_SPAN: usize = 1024;
 const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
+
+/// What so many flows need stays in a cache by itself; that of more is asked for some flows or packets ahead.
+const FEW_FLOWS: usize = 64;
+const FLOWS_AHEAD: usize = 2;
+const PACKETS_AHEAD: usize = 8;
 
 pub struct Simulation<'a, C, T: Clock> {
     scenario: &'a Scenario,
@@ -48,6 +53,8 @@ struct Network<T: Clock> {
     links: Vec<Link>,
     /// Flow by flow, in the order of the path.
     hops: Vec<Hop>,
+    /// By hop: `tx_ns` and `onward_ns` of a SYN, which has no payload.
+    syn_times: Vec<(u64, u64)>,
     /// By link: what is on its way to it.
     inboxes: Vec<Inbox<T::Exact>>,
     /// By flow: what is on its way to its receiver, in order, until an ACK that it causes is at the sender.
@@ -58,6 +65,7 @@ struct Network<T: Clock> {
 }
 
 /// One link of a flow's path where packets may wait.
+#[repr(align(64))] // a cache line
 struct Hop {
     link: u32,
     flow: u32,
@@ -72,9 +80,6 @@ struct Hop {
     tx_ns: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
-    /// `tx_ns` and `onward_ns` of a SYN, which has no payload.
-    syn_tx_ns: u64,
-    syn_onward_ns: u64,
     /// From the arrival at the receiver to the event: the way back.
     after_ns: u64,
     /// Dropped by the link or lost on its wire.
@@ -172,13 +177,13 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
         }
-        let mut hops = Vec::new();
+        let (mut hops, mut syn_times) = (Vec::new(), Vec::new());
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
-            add_hops(scenario, id, &users, &mut hops, &mut passed_through);
+            add_hops(scenario, id, &users, (&mut hops, &mut syn_times), &mut passed_through);
             flows.push(Flow {
                 id,
                 sender: None,
@@ -224,6 +229,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             earliest_due: 0,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
             hops,
+            syn_times,
             inboxes: scenario.links.iter().map(|_| inbox()).collect(),
             lines: flows.iter().map(|_| Ring::new()).collect(),
             ns2,
@@ -276,7 +282,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
     fn lookahead_ns(&self) -> u64 {
         let to_the_end = |(flow, described): (&Flow<C>, &cwnd_scenario::Flow)| {
             let hop = &self.network.hops[flow.last_hop as usize];
-            let ns = hop.tx_ns.min(hop.syn_tx_ns) + hop.onward_ns.min(hop.syn_onward_ns) + hop.after_ns;
+            let (syn_tx_ns, syn_onward_ns) = self.network.syn_times[flow.last_hop as usize];
+            let ns = hop.tx_ns.min(syn_tx_ns) + hop.onward_ns.min(syn_onward_ns) + hop.after_ns;
             // Two clocks differ by a rounding for each link, and at either end.
             ns.saturating_sub(if T::NS2 { described.path.len() as u64 + 2 } else { 0 })
         };
@@ -288,6 +295,9 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         if self.network.earliest_due < until {
             self.network.earliest_due = NEVER;
             for flow in 0..self.flows.len() {
+                if let Some(line) = self.network.lines.get(flow + FLOWS_AHEAD) {
+                    line.prefetch_front();
+                }
                 if self.network.due[flow] < until {
                     self.network.due[flow] = self.run_ends(flow, until);
                 }
@@ -388,7 +398,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         self.network.between_hops(|hop_id, at, segment| {
             let hop = &self.network.hops[hop_id as usize];
             let is_syn = segment.tag.has(SYN);
-            let departure = at - if is_syn { hop.syn_onward_ns } else { hop.onward_ns };
+            let departure =
+                at - if is_syn { self.network.syn_times[hop_id as usize].1 } else { hop.onward_ns };
             let there = departure + self.scenario.links[hop.link as usize].delay_ns;
             if departure <= end && there > end {
                 delivered[hop.link as usize] -= 1;
@@ -471,7 +482,7 @@ fn add_hops(
     scenario: &Scenario,
     id: u32,
     users: &[u32],
-    hops: &mut Vec<Hop>,
+    (hops, syn_times): (&mut Vec<Hop>, &mut Vec<(u64, u64)>),
     passed_through: &mut Vec<Passed>,
 ) {
     let flow = &scenario.flows[id as usize];
@@ -490,7 +501,7 @@ fn add_hops(
         if let Some(hop) = hops[first_hop..].last_mut() {
             if passes {
                 hop.onward_ns += tx_ns + link.delay_ns;
-                hop.syn_onward_ns += syn_tx_ns + link.delay_ns;
+                syn_times[last as usize - 1].1 += syn_tx_ns + link.delay_ns;
                 for earlier in passed_through[first_passed..].iter_mut().filter(|p| p.hop == last - 1) {
                     earlier.rest_ns += tx_ns + link.delay_ns;
                     earlier.syn_rest_ns += syn_tx_ns + link.delay_ns;
@@ -517,12 +528,11 @@ fn add_hops(
             syn_passed: false,
             tx_ns,
             onward_ns: link.delay_ns,
-            syn_tx_ns,
-            syn_onward_ns: link.delay_ns,
             after_ns: 0,
             lost: 0,
             passed: 0,
         });
+        syn_times.push((syn_tx_ns, link.delay_ns));
         slowest_tx_ns = tx_ns;
     }
     if let Some(last) = hops.last_mut() {
@@ -592,13 +602,20 @@ impl<T: Clock> Network<T> {
             }
         }
         order.sort();
-        for tied in order.chunk_by_mut(|one, next| one >> 32 == next >> 32) {
-            if tied.len() > 1 {
-                self.sort_tied(tied, &packets);
+        let mut next = 0;
+        while next < order.len() {
+            let alike = |place: &u64| place >> 32 == order[next] >> 32;
+            let tied = order[next..].iter().take_while(|place| alike(place)).count();
+            if tied > 1 {
+                self.sort_tied(&mut order[next..next + tied], &packets);
             }
-            for &place in &*tied {
-                self.pass_any(packets[place as u32 as usize]);
+            for place in next..next + tied {
+                if self.due.len() > FEW_FLOWS {
+                    self.prefetch(&order[place..], &packets);
+                }
+                self.pass_any(packets[order[place] as u32 as usize]);
             }
+            next += tied;
         }
         let came = order.len();
         order.clear();
@@ -610,6 +627,18 @@ impl<T: Clock> Network<T> {
         }
         self.inboxes[link] = Inbox { packets, earliest: later };
         came
+    }
+
+    /// The places of packets that come next: asks for what they need.
+    #[inline(always)]
+    fn prefetch(&self, places: &[u64], packets: &[Coming<T::Exact>]) {
+        let hop = |ahead: usize| places.get(ahead).map(|&place| packets[place as u32 as usize].hop as usize);
+        if let Some(hop) = hop(2 * PACKETS_AHEAD) {
+            prefetch(&raw const self.hops[hop]);
+        }
+        if let Some(hop) = hop(PACKETS_AHEAD) {
+            self.lines[self.hops[hop].flow as usize].prefetch_back();
+        }
     }
 
     /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
@@ -645,8 +674,7 @@ impl<T: Clock> Network<T> {
     #[inline(always)]
     fn pass<const IS_SYN: bool>(&mut self, hop: u32, now: u64, mut segment: Segment) {
         let to = &mut self.hops[hop as usize];
-        let (tx_ns, onward_ns) =
-            if IS_SYN { (to.syn_tx_ns, to.syn_onward_ns) } else { (to.tx_ns, to.onward_ns) };
+        let (tx_ns, onward_ns) = if IS_SYN { self.syn_times[hop as usize] } else { (to.tx_ns, to.onward_ns) };
         let link = &mut self.links[to.link as usize];
         let arrival = if T::NS2 {
             self.ns2.accept(link, (hop, to.link), now, tx_ns, IS_SYN)
