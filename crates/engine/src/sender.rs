@@ -195,7 +195,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         if sender.handshake {
             sender.allowance = 1;
-        } else {
+        } else if !sender.overlapped {
             sender.cc.init(&mut sender.window, &sender.ack);
             sender.allowance = u64::from(sender.window.cwnd);
             sender.cwnd_time.cwnd = sender.window.cwnd;
@@ -279,7 +279,7 @@ impl<C: CongestionControl> Sender<C> {
         if SPECIAL && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
-        if self.nxt == self.una && !(SPECIAL && self.handshake) {
+        if self.nxt == self.una && !(SPECIAL && (self.handshake || self.overlapped)) {
             self.start_from_idle(now);
         }
         let seq = self.nxt;
@@ -452,8 +452,19 @@ impl<C: CongestionControl> Sender<C> {
         self.allowance = u64::from(self.window.cwnd);
     }
 
+    /// Data went with the SYN: the algorithm begins when the first ACK arrives, or should.
+    #[cold]
+    fn begin_overlapped(&mut self, now: u64) {
+        self.ack.now_us = now / 1000;
+        self.ack.in_flight = self.in_flight() as u32;
+        self.cc.init(&mut self.window, &self.ack);
+    }
+
     #[inline(never)]
     fn on_special_ack(&mut self, now: u64, ack: Ack) {
+        if self.overlapped {
+            self.begin_overlapped(now);
+        }
         if self.handshake {
             self.on_handshake(now, ack);
         } else if self.recovery.uses_sack() {
@@ -510,8 +521,9 @@ impl<C: CongestionControl> Sender<C> {
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.cc.pkts_acked(&mut self.window, &self.ack);
             } else if SPECIAL && self.overlapped {
-                self.rto.sample(now - ack.echo_ns);
-                self.rtts.add(now - ack.echo_ns);
+                self.time_rtt(now - ack.echo_ns); // that of a SYN: not for the algorithm
+            } else if acked > 0 && self.recovery == Recovery::RateHalving && self.state == State::Recovery {
+                self.note_rtt(now - ack.echo_ns); // nor is one during a repair
             } else if acked > 0 {
                 self.sample_rtt(now - ack.echo_ns);
             }
@@ -568,13 +580,24 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
+    /// A sample for the timer.
     #[inline(always)]
-    fn note_rtt(&mut self, rtt_ns: u64) {
+    fn time_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
-        let rtt_us = to_us(rtt_ns);
-        self.ack.rtt_us = rtt_us;
         self.ack.srtt_us = to_us(self.rto.srtt_ns());
+    }
+
+    #[inline(always)]
+    fn note_rtt(&mut self, rtt_ns: u64) {
+        self.time_rtt(rtt_ns);
+        // ns-2 gives whole microseconds that are over.
+        let rtt_us = if self.recovery == Recovery::RateHalving {
+            (rtt_ns / 1000).max(1) as u32
+        } else {
+            to_us(rtt_ns)
+        };
+        self.ack.rtt_us = rtt_us;
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;
         }
@@ -879,6 +902,10 @@ impl<C: CongestionControl> Sender<C> {
         if self.handshake {
             self.on_handshake_timeout(now);
             return;
+        }
+        if self.overlapped {
+            self.begin_overlapped(now);
+            self.overlapped = false;
         }
         // One reduction for a window of data: not again for a loss already answered.
         if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
