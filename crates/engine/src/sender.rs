@@ -87,6 +87,8 @@ pub struct Sender<C> {
     restart_at_half_ssthresh: bool,
     restart_at_one: bool,
     detect_lost_retransmissions: bool,
+    /// When the segment was sent that caused the ACK before.
+    ack_before_sent_ns: u64,
     undo_spurious_rto: bool,
     idle_restart: bool,
     pub(crate) timestamps: bool,
@@ -184,6 +186,7 @@ impl<C: CongestionControl> Sender<C> {
             restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
             restart_at_one: stack.restart_at_one,
             detect_lost_retransmissions: stack.detect_lost_retransmissions,
+            ack_before_sent_ns: 0,
             undo_spurious_rto: stack.undo_spurious_rto,
             idle_restart: stack.idle_restart,
             timestamps: stack.timestamps,
@@ -663,7 +666,11 @@ impl<C: CongestionControl> Sender<C> {
         };
         let mut lost = self.board.mark_lost(self.una, edge);
         if self.detect_lost_retransmissions {
-            lost += self.board.mark_lost_retransmissions(self.una, ack.sent_ns);
+            // ns-2 takes one new segment sent later for it, or two retransmissions.
+            let doubtful = ack.retransmission && self.recovery == Recovery::RateHalving;
+            let sent_ns = if doubtful { self.ack_before_sent_ns } else { ack.sent_ns };
+            lost += self.board.mark_lost_retransmissions(self.una, sent_ns);
+            self.ack_before_sent_ns = ack.sent_ns;
         }
         lost
     }
@@ -724,6 +731,8 @@ impl<C: CongestionControl> Sender<C> {
     #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
+        // What ns-2 does not know of when a recovery ends: it forgets what was SACKed, until the next ACK tells it again.
+        let mut forgotten = 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
         let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
         if matches!(self.state, State::Recovery | State::Loss | State::Cwr)
@@ -732,6 +741,10 @@ impl<C: CongestionControl> Sender<C> {
         {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
             may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
+            if self.recovery == Recovery::RateHalving && self.state == State::Recovery {
+                forgotten = self.board.sacked_out;
+                self.board.mark_none_lost(self.una, self.nxt);
+            }
             self.end_recovery();
         }
         if self.state == State::Loss
@@ -743,6 +756,9 @@ impl<C: CongestionControl> Sender<C> {
             self.undo_timeout(ssthresh);
         }
         if self.board.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
+            if may_grow && self.recovery == Recovery::RateHalving {
+                self.cc.cong_avoid(&mut self.window, &self.ack);
+            }
             self.begin_recovery(delivered);
         } else if ack.ece && matches!(self.state, State::Open | State::Disorder) {
             self.begin_reduction(State::Cwr, delivered);
@@ -756,7 +772,7 @@ impl<C: CongestionControl> Sender<C> {
                 if may_grow && !self.controls {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
-                self.allowance = u64::from(self.window.cwnd);
+                self.allowance = u64::from(self.window.cwnd).saturating_sub(forgotten);
             }
         }
     }
@@ -865,7 +881,7 @@ impl<C: CongestionControl> Sender<C> {
             match self.recovery {
                 Recovery::Fack if self.restart_at_one && self.state == State::Recovery => {}
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
-                    let burst = self.in_flight() as u32 + DUP_THRESH as u32;
+                    let burst = (self.nxt - self.una + DUP_THRESH) as u32;
                     self.window.cwnd = self.window.ssthresh.min(burst);
                 }
                 Recovery::RateHalving => {}
