@@ -756,7 +756,8 @@ impl<C: CongestionControl> Sender<C> {
             self.undo_timeout(ssthresh);
         }
         if self.board.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
-            if may_grow && self.recovery == Recovery::RateHalving {
+            may_grow &= self.recovery == Recovery::RateHalving && self.state != State::Cwr;
+            if may_grow && !self.controls {
                 self.cc.cong_avoid(&mut self.window, &self.ack);
             }
             self.begin_recovery(delivered);
