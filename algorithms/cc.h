@@ -203,4 +203,15 @@ static inline void cc_reno_growth(struct cc_window *w, u32 acked)
 		cc_additive_increase(w, w->cwnd, acked);
 }
 
+/* That of Linux 2.6.22: it counts ACKs, and slow start includes cwnd == ssthresh. */
+static inline void cc_reno_growth_ns2(struct cc_window *w)
+{
+	if (w->cwnd <= w->ssthresh) {
+		cc_grow(w, 1);
+	} else if (++w->cwnd_cnt >= w->cwnd) {
+		w->cwnd_cnt = 0;
+		cc_grow(w, 1);
+	}
+}
+
 #endif /* CC_H */

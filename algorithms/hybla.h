@@ -101,16 +101,6 @@ static inline void hybla_linux_rho(struct hybla *ca, const struct hybla_params *
 	ca->srtt_min_us = srtt_us;
 }
 
-static inline void hybla_ns2_reno(struct cc_window *w)
-{
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
-	} else if (++w->cwnd_cnt >= w->cwnd) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
-}
-
 static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_params *p,
 					  struct cc_window *w, const struct cc_ack *a)
 {
@@ -126,7 +116,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 		return;
 	if (ca->reno) {
 		if (p->arithmetic == HYBLA_NS2)
-			hybla_ns2_reno(w);
+			cc_reno_growth_ns2(w);
 		else
 			cc_reno_growth(w, a->acked);
 		w->cwnd = cc_min(w->cwnd, HYBLA_LINUX_CLAMP);

@@ -14,7 +14,8 @@
  * arithmetic = agent is that of the base agents of ns-2.35 (Agent/TCP, /Reno, /Newreno, /Sack1,
  * /Fack): cwnd is a real number, grows whatever limits the sender, by ACKs, and the half is that of
  * min(cwnd, receive window). arithmetic = linux-agent is that of Agent/TCP/Linux without a module
- * (no select_ca): the same, but the half is that of whole segments.
+ * (no select_ca): the same, but the half is that of whole segments. arithmetic = ns2 is its module
+ * reno, of Linux 2.6.22: it counts ACKs, and slow start includes cwnd == ssthresh.
  */
 #ifndef RENO_H
 #define RENO_H
@@ -22,11 +23,11 @@
 #include "cc.h"
 
 #define reno_PARAMS(P)                                          \
-	P(arithmetic, 0, 1, 0, 2, "rfc|agent|linux-agent",      \
-	  "agent: cwnd is a real number that grows past the receive window; ns-2.35")
+	P(arithmetic, 0, 1, 0, 3, "rfc|agent|linux-agent|ns2",  \
+	  "agent: cwnd is a real number that grows past the receive window; ns2: the module of Agent/TCP/Linux; ns-2.35")
 #define reno_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum reno_arithmetic { RENO_RFC, RENO_AGENT, RENO_LINUX_AGENT };
+enum reno_arithmetic { RENO_RFC, RENO_AGENT, RENO_LINUX_AGENT, RENO_NS2 };
 
 /* What a real cwnd has beyond its whole segments. */
 struct reno_real {
@@ -77,16 +78,20 @@ static inline void reno_real_set_state(struct reno_real *r, const struct cc_wind
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic != RENO_RFC)
+	if (p->arithmetic == RENO_AGENT || p->arithmetic == RENO_LINUX_AGENT)
 		reno_real_growth(&ca->real, w);
-	else if (cc_cwnd_limited(a))
+	else if (!cc_cwnd_limited(a))
+		return;
+	else if (p->arithmetic == RENO_NS2)
+		cc_reno_growth_ns2(w);
+	else
 		cc_reno_growth(w, a->acked);
 }
 
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 				struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_RFC)
+	if (p->arithmetic == RENO_RFC || p->arithmetic == RENO_NS2)
 		return cc_max(w->cwnd / 2, 2);
 	if (p->arithmetic == RENO_LINUX_AGENT)
 		ca->real.fraction = 0;

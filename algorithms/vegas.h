@@ -204,18 +204,6 @@ static inline void vegas_linux_cong_avoid(struct vegas *ca, const struct vegas_p
 		vegas_no_samples(ca);
 }
 
-static inline void vegas_ns2_reno(struct cc_window *w, const struct cc_ack *a)
-{
-	if (!cc_cwnd_limited(a))
-		return;
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
-	} else if (++w->cwnd_cnt >= w->cwnd) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
-}
-
 static inline void vegas_ns2_round(struct vegas *ca, const struct vegas_params *p,
 				   struct cc_window *w)
 {
@@ -254,8 +242,8 @@ static inline void vegas_ns2_cong_avoid(struct vegas *ca, const struct vegas_par
 	}
 	if (!ca->off && ca->round_rtts > 2)
 		vegas_ns2_round(ca, p, w);
-	else
-		vegas_ns2_reno(w, a);
+	else if (cc_cwnd_limited(a))
+		cc_reno_growth_ns2(w);
 	if (!ca->off)
 		vegas_no_samples(ca);
 }

@@ -189,14 +189,10 @@ static inline void westwood_cong_avoid(struct westwood *ca, const struct westwoo
 	westwood_sample(ca, p, a);
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->arithmetic != WESTWOOD_NS2) {
+	if (p->arithmetic == WESTWOOD_NS2)
+		cc_reno_growth_ns2(w);
+	else
 		cc_reno_growth(w, a->acked);
-	} else if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
-	} else if (++w->cwnd_cnt >= w->cwnd) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
 }
 
 static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_params *p,

@@ -89,6 +89,8 @@ pub struct Sender<C> {
     restart_at_half_ssthresh: bool,
     restart_at_one: bool,
     detect_lost_retransmissions: bool,
+    /// When the segment was sent that caused the ACK before.
+    ack_before_sent_ns: u64,
     undo_spurious_rto: bool,
     idle_restart: bool,
     pub(crate) timestamps: bool,
@@ -186,6 +188,7 @@ impl<C: CongestionControl> Sender<C> {
             restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
             restart_at_one: stack.restart_at_one,
             detect_lost_retransmissions: stack.detect_lost_retransmissions,
+            ack_before_sent_ns: 0,
             undo_spurious_rto: stack.undo_spurious_rto,
             idle_restart: stack.idle_restart,
             timestamps: stack.timestamps,
@@ -197,7 +200,7 @@ impl<C: CongestionControl> Sender<C> {
         };
         if sender.handshake {
             sender.allowance = 1;
-        } else {
+        } else if !sender.overlapped {
             sender.cc.init(&mut sender.window, &sender.ack);
             sender.allowance = u64::from(sender.window.cwnd);
             sender.cwnd_time.cwnd = sender.window.cwnd;
@@ -296,7 +299,7 @@ impl<C: CongestionControl> Sender<C> {
         if SPECIAL && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
-        if self.nxt == self.una && !(SPECIAL && self.handshake) {
+        if self.nxt == self.una && !(SPECIAL && (self.handshake || self.overlapped)) {
             self.start_from_idle(now);
         }
         let seq = self.nxt;
@@ -469,8 +472,19 @@ impl<C: CongestionControl> Sender<C> {
         self.allowance = u64::from(self.window.cwnd);
     }
 
+    /// Data went with the SYN: the algorithm begins when the first ACK arrives, or should.
+    #[cold]
+    fn begin_overlapped(&mut self, now: u64) {
+        self.ack.now_us = now / 1000;
+        self.ack.in_flight = self.in_flight() as u32;
+        self.cc.init(&mut self.window, &self.ack);
+    }
+
     #[inline(never)]
     fn on_special_ack(&mut self, now: u64, ack: Ack) {
+        if self.overlapped {
+            self.begin_overlapped(now);
+        }
         if self.handshake {
             self.on_handshake(now, ack);
         } else if self.recovery.uses_sack() {
@@ -527,8 +541,9 @@ impl<C: CongestionControl> Sender<C> {
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.cc.pkts_acked(&mut self.window, &self.ack);
             } else if SPECIAL && self.overlapped {
-                self.rto.sample(now - ack.echo_ns);
-                self.rtts.add(now - ack.echo_ns);
+                self.time_rtt(now - ack.echo_ns); // that of a SYN: not for the algorithm
+            } else if acked > 0 && self.recovery == Recovery::RateHalving && self.state == State::Recovery {
+                self.note_rtt(now - ack.echo_ns); // nor is one during a repair
             } else if acked > 0 {
                 self.sample_rtt(now - ack.echo_ns);
             }
@@ -585,13 +600,24 @@ impl<C: CongestionControl> Sender<C> {
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
+    /// A sample for the timer.
     #[inline(always)]
-    fn note_rtt(&mut self, rtt_ns: u64) {
+    fn time_rtt(&mut self, rtt_ns: u64) {
         self.rto.sample(rtt_ns);
         self.rtts.add(rtt_ns);
-        let rtt_us = to_us(rtt_ns);
-        self.ack.rtt_us = rtt_us;
         self.ack.srtt_us = to_us(self.rto.srtt_ns());
+    }
+
+    #[inline(always)]
+    fn note_rtt(&mut self, rtt_ns: u64) {
+        self.time_rtt(rtt_ns);
+        // ns-2 gives whole microseconds that are over.
+        let rtt_us = if self.recovery == Recovery::RateHalving {
+            (rtt_ns / 1000).max(1) as u32
+        } else {
+            to_us(rtt_ns)
+        };
+        self.ack.rtt_us = rtt_us;
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;
         }
@@ -657,7 +683,11 @@ impl<C: CongestionControl> Sender<C> {
         };
         let mut lost = self.board.mark_lost(self.una, edge);
         if self.detect_lost_retransmissions {
-            lost += self.board.mark_lost_retransmissions(self.una, ack.sent_ns);
+            // ns-2 takes one new segment sent later for it, or two retransmissions.
+            let doubtful = ack.retransmission && self.recovery == Recovery::RateHalving;
+            let sent_ns = if doubtful { self.ack_before_sent_ns } else { ack.sent_ns };
+            lost += self.board.mark_lost_retransmissions(self.una, sent_ns);
+            self.ack_before_sent_ns = ack.sent_ns;
         }
         lost
     }
@@ -718,6 +748,8 @@ impl<C: CongestionControl> Sender<C> {
     #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
+        // What ns-2 does not know of when a recovery ends: it forgets what was SACKed, until the next ACK tells it again.
+        let mut forgotten = 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
         let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
         if matches!(self.state, State::Recovery | State::Loss | State::Cwr)
@@ -726,6 +758,10 @@ impl<C: CongestionControl> Sender<C> {
         {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
             may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
+            if self.recovery == Recovery::RateHalving && self.state == State::Recovery {
+                forgotten = self.board.sacked_out;
+                self.board.mark_none_lost(self.una, self.nxt);
+            }
             self.end_recovery();
         }
         if self.state == State::Loss
@@ -737,6 +773,10 @@ impl<C: CongestionControl> Sender<C> {
             self.undo_timeout(ssthresh);
         }
         if self.board.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
+            may_grow &= self.recovery == Recovery::RateHalving && self.state != State::Cwr;
+            if may_grow && !self.controls {
+                self.cc.cong_avoid(&mut self.window, &self.ack);
+            }
             self.begin_recovery(delivered);
         } else if ack.ece && matches!(self.state, State::Open | State::Disorder) {
             self.begin_reduction(State::Cwr, delivered);
@@ -750,7 +790,7 @@ impl<C: CongestionControl> Sender<C> {
                 if may_grow && !self.controls {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
-                self.allowance = u64::from(self.window.cwnd);
+                self.allowance = u64::from(self.window.cwnd).saturating_sub(forgotten);
             }
         }
     }
@@ -859,7 +899,7 @@ impl<C: CongestionControl> Sender<C> {
             match self.recovery {
                 Recovery::Fack if self.restart_at_one && self.state == State::Recovery => {}
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
-                    let burst = self.in_flight() as u32 + DUP_THRESH as u32;
+                    let burst = (self.nxt - self.una + DUP_THRESH) as u32;
                     self.window.cwnd = self.window.ssthresh.min(burst);
                 }
                 Recovery::RateHalving => {}
@@ -896,6 +936,10 @@ impl<C: CongestionControl> Sender<C> {
         if self.handshake {
             self.on_handshake_timeout(now);
             return;
+        }
+        if self.overlapped {
+            self.begin_overlapped(now);
+            self.overlapped = false;
         }
         // One reduction for a window of data: not again for a loss already answered.
         if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {

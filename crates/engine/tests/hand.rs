@@ -402,14 +402,17 @@ fn reno_through_the_trait_is_reno_of_the_registry() {
                     buffer = {buffer}
                     per = {per}
                     [[flows]]
-                    cca = "{cca}"
+                    cca = {cca}
                     count = 3
                     "#
                 )
             };
-            let mut in_rust = answer(&scenario("reno-in-rust"));
+            let mut in_rust = answer(&scenario("'reno-in-rust'"));
             in_rust.flows.iter_mut().for_each(|flow| flow.cca = "reno".to_owned());
-            assert!(in_rust == answer(&scenario("reno")), "{stack}, {buffer} packets, PER {per}");
+            assert!(
+                in_rust == answer(&scenario("{ name = 'reno', arithmetic = 'rfc' }")),
+                "{stack}, {buffer} packets, PER {per}"
+            );
         }
     }
 }

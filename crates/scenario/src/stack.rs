@@ -173,6 +173,8 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     (Profile::Ns2, "sack", "arithmetic", "agent"),
     (Profile::Ns2, "fack", "arithmetic", "agent"),
     (Profile::Ns2, "linux", "arithmetic", "linux-agent"),
+    // The module reno of 2.6.
+    (Profile::Ns2, "reno", "arithmetic", "ns2"),
     (Profile::Ns2, "discrete", "arithmetic", "agent"),
     // tcp_scalable.c: one segment per 100 segments, per 51 ACKs in 2.6.
     (Profile::Linux, "scalable", "arithmetic", "linux"),

@@ -22,6 +22,25 @@ class Reno(Model):
         return max(s.cwnd // 2, 2)
 
 
+class RenoNs2(Model):
+    """Linux 2.6.22: slow start includes cwnd == ssthresh; an ACK counts once."""
+
+    credit = 0
+
+    def ack(self, s):
+        if s.cwnd <= s.ssthresh:
+            s.cwnd += 1
+            return
+        self.credit += 1
+        if self.credit >= s.cwnd:
+            self.credit = 0
+            s.cwnd += 1
+
+    def loss(self, s, timeout):
+        self.credit = 0
+        return max(s.cwnd // 2, 2)
+
+
 class RenoReal(Model):
     """ns-2: cwnd is a real number, and min(cwnd, receive window) is what a loss halves."""
 
@@ -101,5 +120,19 @@ CASES = [
         LOST,
         acks(60),
         arithmetic="linux-agent",
+    ),
+    case(
+        "ns2: slow start goes one segment beyond ssthresh, ACKs count",
+        RenoNs2,
+        at(18, 20),
+        acks(3),
+        acks(20),
+        acks(1),
+        acks(50, acked=2),
+        LOST,
+        acks(12),
+        TIMEOUT,
+        acks(30),
+        arithmetic="ns2",
     ),
 ]
