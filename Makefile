@@ -7,7 +7,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test kernel-test guest-test fuzz lint bench bench-parts bench-peers format clean
+.PHONY: demo figures papers docs test kernel-test guest-test fuzz lint bench bench-parts bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -62,6 +62,11 @@ endif
 # The parts that every packet passes, one by one. criterion takes a minute or two to build.
 bench-parts:
 	cargo bench --quiet -p cwnd-bench --features parts --bench parts
+
+# Where the time of a packet of the reference scenario goes. Linux's perf, binutils.
+bench-by-part:
+	cargo build --quiet --release -p cwnd-bench
+	$(PYTHON) bench/by_part.py $(TARGET)/release/cwnd-bench scenarios/reference.toml
 
 # The same scenarios in ns-2 and ns-3, whose results must agree with ours, and how long each takes. Debian or Ubuntu, root.
 bench-peers:

@@ -13,6 +13,7 @@ from cwnd._claims import Estimate, MissingError
 from cwnd._errors import one_line, os_error
 from cwnd._facts import digits, exponent
 from cwnd._papers import Item, Judged, Measured, Number, Reading, judge, numbers, read_so
+from cwnd._store import write_file
 
 
 class Summary(NamedTuple):
@@ -103,9 +104,9 @@ class Reproduction:
         try:
             figures = folder / "figures"
             figures.mkdir(parents=True, exist_ok=True)
-            _write(folder / "verdicts.json", json.dumps(self.to_dict(), indent=1) + "\n")
-            _write(folder / "numbers.csv", self._csv())
-            _write(folder / "verdicts.md", self.markdown())
+            write_file(folder / "verdicts.json", json.dumps(self.to_dict(), indent=1).encode() + b"\n")
+            write_file(folder / "numbers.csv", self._csv().encode())
+            write_file(folder / "verdicts.md", self.markdown().encode())
             for figure in self.paper.figures.values():
                 try:
                     drawing = _plots_papers.draw(self.measured, self.numbers, figure)
@@ -279,9 +280,3 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
     lines += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

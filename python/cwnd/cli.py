@@ -280,35 +280,20 @@ def _sweep_command(
     cwnd sweep scenarios/elastic-buffer-sweep.toml --out sweep --until ci=2%
     cwnd results sweep
     """
-    last = _sweep.Progress(0, 0, 0, 0)
-
-    def seen(progress: _sweep.Progress) -> None:
-        nonlocal last
-        last = progress
-        if show is not None:
-            show(progress)
-
     with _flag_errors():
         plan = _sweep.read(file, repeat=None if repeat is None else _number(repeat))
-        try:
-            with _sweep_bar() as show:
-                outcome = _sweep.work(
-                    plan,
-                    Path(out),
-                    jobs=_number(jobs),
-                    shard=None if shard is None else _sweep.read_shard(shard),
-                    until=None if until is None else _sweep.read_until(until),
-                    max_seeds=None if max_seeds is None else _number(max_seeds),
-                    dask=dask,
-                    progress=seen,
-                    command=["cwnd", *sys.argv[1:]],
-                )
-        except KeyboardInterrupt:
-            if not last.total:
-                raise
-            kept = f"{last.done - last.failed:,} of {last.total:,} runs are kept in {one_line(out)}"
-            print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
-            raise click.exceptions.Exit(130) from None
+    with _watched(out) as seen:
+        outcome = _sweep.work(
+            plan,
+            Path(out),
+            jobs=_number(jobs),
+            shard=None if shard is None else _sweep.read_shard(shard),
+            until=None if until is None else _sweep.read_until(until),
+            max_seeds=None if max_seeds is None else _number(max_seeds),
+            dask=dask,
+            progress=seen,
+            command=["cwnd", *sys.argv[1:]],
+        )
     for failure in outcome.failures:
         print(f"cwnd: failed: {failure}", file=sys.stderr)
     click.echo(_sweep_line(outcome, out))
@@ -567,32 +552,19 @@ def _reproduce_command(
     items = [] if only is None else [part.strip() for part in only.split(",") if part.strip()]
     reproductions = []
     for name in chosen:
-        last = _sweep.Progress(0, 0, 0, 0)
-
-        def seen(progress: _sweep.Progress) -> None:
-            nonlocal last
-            last = progress
-            if show is not None:
-                show(progress)
-
-        try:
-            with _flag_errors(), _sweep_bar(name) as show:
-                reproductions.append(
-                    reproduce(
-                        name,
-                        only=items,
-                        quick=quick,
-                        seeds=None if seeds is None else _number(seeds),
-                        jobs=_number(jobs),
-                        out=out,
-                        progress=seen,
-                        command=["cwnd", *sys.argv[1:]],
-                    )
+        with _watched(out, name) as seen:
+            reproductions.append(
+                reproduce(
+                    name,
+                    only=items,
+                    quick=quick,
+                    seeds=None if seeds is None else _number(seeds),
+                    jobs=_number(jobs),
+                    out=out,
+                    progress=seen,
+                    command=["cwnd", *sys.argv[1:]],
                 )
-        except KeyboardInterrupt:
-            kept = f"{last.done - last.failed:,} of {last.total:,} runs of {name} are kept in {one_line(out)}"
-            print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
-            raise click.exceptions.Exit(130) from None
+            )
         if not as_json:
             _print_reproduction(reproductions[-1])
     if as_json:
@@ -1055,7 +1027,30 @@ def _progress_bar() -> Iterator[Callable[[float], None] | None]:
 
 
 @contextlib.contextmanager
-def _sweep_bar(what: str = "sweeping") -> Iterator[Callable[[_sweep.Progress], None] | None]:
+def _watched(out: str, name: str | None = None) -> Iterator[Callable[[_sweep.Progress], None]]:
+    """Shows the progress of runs, of a paper or of a sweep; Ctrl-C tells how many are kept in `out`."""
+    last = _sweep.Progress(0, 0, 0, 0)
+
+    def seen(progress: _sweep.Progress) -> None:
+        nonlocal last
+        last = progress
+        if show is not None:
+            show(progress)
+
+    try:
+        with _flag_errors(), _sweep_bar(name or "sweeping") as show:
+            yield seen
+    except KeyboardInterrupt:
+        if not last.total:
+            raise
+        of_paper = "" if name is None else f" of {name}"
+        kept = f"{last.done - last.failed:,} of {last.total:,} runs{of_paper} are kept in {one_line(out)}"
+        print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
+        raise click.exceptions.Exit(130) from None
+
+
+@contextlib.contextmanager
+def _sweep_bar(what: str) -> Iterator[Callable[[_sweep.Progress], None] | None]:
     """A bar on a terminal with rate, time left and failures; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None
