@@ -102,7 +102,7 @@ impl Distribution {
         if self.counts.is_empty() {
             self.first = bucket;
         }
-        let (old, more) = (self.first..self.first + self.counts.len(), (self.counts.len() / 2).max(8));
+        let (old, more) = (self.first..self.first + self.counts.len(), (self.counts.len() / 2).max(2));
         let first = if bucket < old.start { bucket.min(old.start.saturating_sub(more)) } else { old.start };
         let end = if bucket >= old.end { (bucket + 1).max(old.end + more) } else { old.end };
         let mut counts = vec![0; end - first].into_boxed_slice();
