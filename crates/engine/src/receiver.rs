@@ -53,8 +53,7 @@ pub struct Receiver {
     next: u64,
     /// Packets that arrived, duplicates included.
     arrived: u64,
-    /// Arrived in order, not acknowledged yet: so many segments, of which this is known.
-    waiting_count: u32,
+    /// Of segments that arrived in order and are not acknowledged yet.
     waiting: Waiting,
     /// Segments that arrived beyond `next`.
     early_count: u32,
@@ -78,8 +77,11 @@ struct Early {
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     first_sent_ns: u64,
-    last: Segment,
+    last_sent_ns: u64,
     due_ns: u64,
+    /// 0: nothing else is known.
+    count: u32,
+    last_is_retransmission: bool,
 }
 
 impl Receiver {
@@ -87,7 +89,6 @@ impl Receiver {
         Receiver {
             next: 0,
             arrived: 0,
-            waiting_count: 0,
             waiting: Waiting::default(),
             early_count: 0,
             ack_every,
@@ -121,7 +122,7 @@ impl Receiver {
     /// When the delayed ACK must go out.
     #[inline]
     pub fn ack_due_ns(&self) -> Option<u64> {
-        (self.waiting_count > 0).then_some(self.waiting.due_ns)
+        (self.waiting.count > 0).then_some(self.waiting.due_ns)
     }
 
     /// The next segment expected arrives for the first time, none beyond it has, and each is acknowledged: what is
@@ -153,13 +154,14 @@ impl Receiver {
         if self.ack_every == 1 {
             return Some(self.ack(segment, segment.sent_ns, None));
         }
-        if self.waiting_count == 0 {
+        if self.waiting.count == 0 {
             self.waiting.first_sent_ns = segment.sent_ns;
             self.waiting.due_ns = now + self.ack_delay_ns;
         }
-        self.waiting_count += 1;
-        self.waiting.last = segment;
-        if filled_gap || self.waiting_count >= self.ack_every || self.next <= u64::from(self.quick_until) {
+        self.waiting.count += 1;
+        self.waiting.last_sent_ns = segment.sent_ns;
+        self.waiting.last_is_retransmission = segment.tag.has(RETRANSMISSION);
+        if filled_gap || self.waiting.count >= self.ack_every || self.next <= u64::from(self.quick_until) {
             return self.acknowledge_waiting();
         }
         None
@@ -167,17 +169,22 @@ impl Receiver {
 
     /// What waits is acknowledged now, as when the delayed ACK is due.
     pub fn acknowledge_waiting(&mut self) -> Option<Ack> {
-        if self.waiting_count == 0 {
+        if self.waiting.count == 0 {
             return None;
         }
-        self.waiting_count = 0;
-        Some(self.ack(self.waiting.last, self.waiting.first_sent_ns, None))
+        self.waiting.count = 0;
+        let Waiting { first_sent_ns, last_sent_ns, last_is_retransmission, .. } = self.waiting;
+        Some(Ack {
+            sent_ns: last_sent_ns,
+            retransmission: last_is_retransmission,
+            ..self.ack(Segment::default(), first_sent_ns, None)
+        })
     }
 
     #[cold]
     fn receive_out_of_order(&mut self, segment: Segment) -> Ack {
-        let echo_ns = if self.waiting_count > 0 { self.waiting.first_sent_ns } else { segment.sent_ns };
-        self.waiting_count = 0;
+        let echo_ns = if self.waiting.count > 0 { self.waiting.first_sent_ns } else { segment.sent_ns };
+        self.waiting.count = 0;
         let (next, seq) = (self.next, segment.tag.seq());
         let mut sacked = None;
         if seq > next {

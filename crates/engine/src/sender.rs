@@ -6,7 +6,7 @@ use crate::application::Application;
 use crate::plain::Plain;
 use crate::rate::RateSampler;
 use crate::receiver::{CWR, RETRANSMISSION, Tag};
-use crate::rtt::{Distribution, Rto};
+use crate::rtt::{Distribution, Rto, Sum};
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, SSTHRESH_INFINITE, State,
@@ -56,7 +56,8 @@ pub struct Sender<'a, C> {
     /// The algorithm has `cong_control`: the stack leaves cwnd to it.
     pub(crate) controls: bool,
     /// No segment from here on is new: the application has closed.
-    closed: bool,
+    pub closed: bool,
+    pub started: bool,
     /// The retransmission timer fires early, for a probe of the tail (RFC 8985, 7).
     probing: bool,
     /// The SYN has yet to be acknowledged.
@@ -116,7 +117,7 @@ struct Reduction {
 
 /// The time integral of cwnd.
 struct CwndTime {
-    sum: u128,
+    sum: Sum,
     since_ns: u64,
     cwnd: u32,
 }
@@ -124,7 +125,7 @@ struct CwndTime {
 impl CwndTime {
     #[inline]
     fn changed(&mut self, now: u64, cwnd: u32) {
-        self.sum += u128::from(now - self.since_ns) * u128::from(self.cwnd);
+        self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
         self.since_ns = now;
         self.cwnd = cwnd;
     }
@@ -165,6 +166,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             ordinary,
             controls,
             closed: false,
+            started: false,
             probing: false,
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
@@ -176,7 +178,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             sent: 0,
             last_sent_ns: start_ns,
             rtts: Distribution::new(),
-            cwnd_time: CwndTime { sum: 0, since_ns: start_ns, cwnd: stack.initial_window_pkts },
+            cwnd_time: CwndTime { sum: Sum::default(), since_ns: start_ns, cwnd: stack.initial_window_pkts },
             cc,
             first_unsent: 0,
             recovery_end: 0,
@@ -192,6 +194,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// It is `start_ns`.
     pub fn start(&mut self) {
+        self.started = true;
         if self.handshake {
             self.allowance = 1;
         } else if !self.overlapped {
@@ -246,7 +249,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Mean cwnd until `now`.
     pub fn mean_cwnd(&self, now: u64) -> f64 {
         let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        (self.cwnd_time.sum + rest) as f64 / (now - self.start_ns).max(1) as f64
+        (self.cwnd_time.sum.get() + rest) as f64 / (now - self.start_ns).max(1) as f64
     }
 
     /// The next segment that may be sent at `now`, if any.

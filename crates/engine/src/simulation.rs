@@ -146,7 +146,7 @@ struct Tally {
     under_way_ns: u64,
 }
 
-#[repr(C)]
+#[repr(C, align(64))] // cache lines
 struct Flow<'a, C> {
     /// When to look at the flow's timers: not after the first of them.
     timers_at: u64,
@@ -158,8 +158,6 @@ struct Flow<'a, C> {
     sender: Sender<'a, C>,
     /// Arrived and in order when the flow stops, once more has arrived.
     at_stop: Option<Box<(u64, u64)>>,
-    started: bool,
-    stopped: bool,
 }
 
 /// A flow as it was when it was sampled last.
@@ -174,7 +172,7 @@ struct Sampled {
 }
 
 impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C, T> {
+    pub fn new(scenario: &'a Scenario, seed: u64, ccs: impl Iterator<Item = C>) -> Simulation<'a, C, T> {
         let mut users = vec![0u32; scenario.links.len()];
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
@@ -200,10 +198,10 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 ),
                 sender: Sender::new(cc, flow, start_ns),
                 at_stop: None,
-                started: false,
-                stopped: false,
             });
         }
+        hops.shrink_to_fit();
+        syn_times.shrink_to_fit();
         let ns2 = if T::NS2 {
             let mut passed = &passed_through[..];
             Ns2Time::new(
@@ -331,7 +329,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let time_s = now as f64 / 1e9;
         for (flow, (line, sampled)) in self.flows.iter().zip(self.network.lines.iter().zip(&mut self.sampled))
         {
-            if !flow.started || now > flow.stop_ns {
+            if !flow.sender.started || now > flow.stop_ns {
                 continue;
             }
             // Those in line have arrived, though their ACKs have not.
@@ -445,8 +443,14 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 utilization: totals.busy_ns as f64 / end as f64,
             })
             .collect();
-        let flows = self.flows.iter().zip(&self.network.lines);
-        let flows: Vec<_> = flows.map(|(flow, line)| flow.result(&self.network.hops, line, end)).collect();
+        drop((self.network.inboxes, self.network.order));
+        for (flow, line) in self.flows.iter_mut().zip(self.network.lines) {
+            for packet in line.iter().take_while(|packet| packet.at <= end) {
+                flow.note_stop(packet.at);
+                flow.receiver.receive(packet.at, packet.segment);
+            }
+        }
+        let flows: Vec<_> = self.flows.into_iter().map(|flow| flow.result(&self.network.hops, end)).collect();
         if self.by_change {
             self.flow_samples.sort();
         }
@@ -704,14 +708,12 @@ impl<C: CongestionControl> Flow<'_, C> {
     #[inline(never)]
     fn on_timers<T: Clock>(&mut self, due: u64, network: &mut Network<T>) {
         let now = if T::NS2 { network.ns2.set(self.id, due) } else { due };
-        if !self.started {
-            self.started = true;
+        if !self.sender.started {
             self.sender.start();
             self.transmit(now, network);
         }
-        if self.stop_ns <= now && !self.stopped {
+        if self.stop_ns <= now && !self.sender.closed {
             self.sender.close();
-            self.stopped = true;
         } else if self.sender.timer_at() <= now {
             if let Some(segment) = self.sender.on_timer(now) {
                 self.send(now, segment, network);
@@ -737,9 +739,7 @@ impl<C: CongestionControl> Flow<'_, C> {
     fn on_arrival<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
         let line = &mut network.lines[self.id as usize];
         let Arrival { at, segment, exact } = line.pop_front().expect("a line that is due is not empty");
-        if at > self.stop_ns && self.at_stop.is_none() {
-            self.at_stop = Some(Box::new((self.receiver.arrived(), self.receiver.in_order())));
-        }
+        self.note_stop(at);
         if self.sender.expects_usual_ack()
             && let Some(next) = self.receiver.receive_next(segment)
         {
@@ -748,6 +748,19 @@ impl<C: CongestionControl> Flow<'_, C> {
         } else {
             self.on_other_arrival(at, segment, T::clock_s(exact), network);
         }
+    }
+
+    /// A packet arrives at the receiver at `at`.
+    #[inline(always)]
+    fn note_stop(&mut self, at: u64) {
+        if at > self.stop_ns && self.at_stop.is_none() {
+            self.at_stop = Some(Box::new(self.received()));
+        }
+    }
+
+    /// Packets that have arrived, and segments in order.
+    fn received(&self) -> (u64, u64) {
+        (self.receiver.arrived(), self.receiver.in_order())
     }
 
     #[inline(never)]
@@ -832,7 +845,7 @@ impl<C: CongestionControl> Flow<'_, C> {
     /// The earliest of the flow's timers.
     #[inline(never)]
     fn set_timers(&mut self) {
-        let stop = if self.stopped { NEVER } else { self.stop_ns };
+        let stop = if self.sender.closed { NEVER } else { self.stop_ns };
         self.timers_at = stop.min(self.sender.timer_at()).min(self.ack_due());
     }
 
@@ -840,27 +853,17 @@ impl<C: CongestionControl> Flow<'_, C> {
     #[inline(never)]
     fn sample_change(&self, now: u64, sampled: &mut Sampled, samples: &mut FlowSamples) {
         let window = (self.sender.cwnd(), self.sender.ssthresh());
-        if window != sampled.window || self.stopped && !sampled.stopped {
-            (sampled.window, sampled.stopped) = (window, self.stopped);
+        if window != sampled.window || self.sender.closed && !sampled.stopped {
+            (sampled.window, sampled.stopped) = (window, self.sender.closed);
             samples.push(now, self.id, &self.sender, 0.0);
         }
     }
 
-    /// Packets that have arrived by `now`, and segments in order.
-    fn received_by<E: Copy + Default>(&self, now: u64, line: &Ring<Arrival<E>>) -> (u64, u64) {
-        let mut receiver = self.receiver.clone();
-        for packet in line.iter().take_while(|packet| packet.at <= now) {
-            receiver.receive(packet.at, packet.segment);
-        }
-        (receiver.arrived(), receiver.in_order())
-    }
-
-    fn result<E: Copy + Default>(&self, hops: &[Hop], line: &Ring<Arrival<E>>, end: u64) -> FlowResult {
+    /// All that arrives by `end` has arrived.
+    fn result(self, hops: &[Hop], end: u64) -> FlowResult {
         let Sender { flow, start_ns, sent, retransmissions, timeouts, rtts, .. } = &self.sender;
-        let (delivered, _) = self.received_by(end, line);
+        let (arrived, in_order) = self.at_stop.as_deref().copied().unwrap_or_else(|| self.received());
         let stop_ns = self.stop_ns.min(end);
-        let at_stop = self.at_stop.as_deref().copied();
-        let (arrived, in_order) = at_stop.unwrap_or_else(|| self.received_by(stop_ns, line));
         let hops = hops[self.first_hop as usize..].iter();
         let lost = hops.take_while(|hop| hop.flow == self.id).map(|hop| hop.lost).sum();
         let span_ns = stop_ns - start_ns;
@@ -871,7 +874,7 @@ impl<C: CongestionControl> Flow<'_, C> {
             stop_s: self.stop_ns as f64 / 1e9,
             sent_pkts: *sent,
             retransmitted_pkts: *retransmissions,
-            delivered_pkts: delivered,
+            delivered_pkts: self.receiver.arrived(),
             lost_pkts: lost,
             timeouts: *timeouts,
             throughput_mbps: mbps(arrived * 8 * u64::from(flow.packet_bytes()), span_ns),
@@ -879,7 +882,7 @@ impl<C: CongestionControl> Flow<'_, C> {
             loss_ratio: if *sent > 0 { lost as f64 / *sent as f64 } else { 0.0 },
             mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
             p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
-            mean_cwnd_pkts: if self.started { self.sender.mean_cwnd(stop_ns) } else { 0.0 },
+            mean_cwnd_pkts: if self.sender.started { self.sender.mean_cwnd(stop_ns) } else { 0.0 },
         }
     }
 }
