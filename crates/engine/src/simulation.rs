@@ -629,12 +629,19 @@ impl<T: Clock> Network<T> {
     /// The places of packets that come next: asks for what they need.
     #[inline(always)]
     fn prefetch(&self, places: &[u64], packets: &[Coming<T::Exact>]) {
-        let hop = |ahead: usize| places.get(ahead).map(|&place| packets[place as u32 as usize].hop as usize);
-        if let Some(hop) = hop(2 * PACKETS_AHEAD) {
-            prefetch(&raw const self.hops[hop]);
+        let packet = |ahead: usize| places.get(ahead).map(|&place| &packets[place as u32 as usize]);
+        let line = |packet: &Coming<T::Exact>| &self.lines[self.hops[packet.hop as usize].flow as usize];
+        if let Some(packet) = packet(4 * PACKETS_AHEAD) {
+            prefetch(packet);
         }
-        if let Some(hop) = hop(PACKETS_AHEAD) {
-            self.lines[self.hops[hop].flow as usize].prefetch_back();
+        if let Some(packet) = packet(3 * PACKETS_AHEAD) {
+            prefetch(&raw const self.hops[packet.hop as usize]);
+        }
+        if let Some(packet) = packet(2 * PACKETS_AHEAD) {
+            prefetch(line(packet));
+        }
+        if let Some(packet) = packet(PACKETS_AHEAD) {
+            line(packet).prefetch_back();
         }
     }
 
