@@ -444,7 +444,8 @@ mod tests {
             let (mut ring, mut longest) = (Ring::new(), 0);
             for length in lengths {
                 longest = longest.max(length);
-                let most = |len| len + 3 * (longest / 16).max(MOST_SLOTS as usize);
+                let chunk = (longest / VALUES_PER_CHUNK_SLOT as usize).max(LEAST_CHUNK_SLOTS as usize);
+                let most = |len| len + MOST_SLOTS as usize + 3 * chunk;
                 while ring.len() < length {
                     // As in slow start.
                     ring.push_back(0);

@@ -69,7 +69,7 @@ impl Rto {
 
 /// Up to 2^96, in less memory than a `u128` takes.
 #[derive(Default)]
-#[repr(packed(4))]
+#[repr(C, packed(4))]
 pub struct Sum {
     low: u64,
     high: u32,

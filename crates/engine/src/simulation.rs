@@ -627,7 +627,7 @@ impl<T: Clock> Network<T> {
     }
 
     /// The places of packets that come next: asks for what they need.
-    #[inline(always)]
+    #[inline(never)]
     fn prefetch(&self, places: &[u64], packets: &[Coming<T::Exact>]) {
         let packet = |ahead: usize| places.get(ahead).map(|&place| &packets[place as u32 as usize]);
         let line = |packet: &Coming<T::Exact>| &self.lines[self.hops[packet.hop as usize].flow as usize];
