@@ -77,20 +77,20 @@ pub fn answer(
     if customs.iter().all(Option::is_none) {
         drop(customs);
         let mut registered = registered();
-        let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca)).collect();
+        let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca));
         return simulate(scenario, seed, ccs, control, longest_span_ns);
     }
     let mut registered = registered();
     let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
         custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
     });
-    simulate(scenario, seed, ccs.collect(), control, longest_span_ns)
+    simulate(scenario, seed, ccs, control, longest_span_ns)
 }
 
 fn simulate<C: CongestionControl>(
     scenario: &Scenario,
     seed: u64,
-    ccs: Vec<C>,
+    ccs: impl Iterator<Item = C>,
     control: &Control,
     longest_span_ns: u64,
 ) -> Result<Run, Stopped> {

@@ -60,7 +60,7 @@ impl Plain {
     }
 }
 
-impl<C: CongestionControl> Sender<C> {
+impl<C: CongestionControl> Sender<'_, C> {
     pub(crate) fn on_plain_ack(&mut self, now: u64, ack: Ack) {
         if ack.next < self.una {
             return;
@@ -69,13 +69,14 @@ impl<C: CongestionControl> Sender<C> {
         let acked = ack.next - self.una;
         self.note_rate(Ack { sacked: None, ..ack });
         // A duplicate ACK tells that one segment has arrived, an ACK of more that the others have.
-        let told = &mut self.plain.told;
+        let (una, first_unsent) = (self.una, self.first_unsent);
+        let told = &mut self.plain().told;
         let delivered = if acked > 0 {
             let delivered = acked.saturating_sub(*told).max(1);
             *told = told.saturating_sub(acked - 1);
             delivered
         } else {
-            let delivered = u64::from(self.una + *told + 1 < self.first_unsent);
+            let delivered = u64::from(una + *told + 1 < first_unsent);
             *told += delivered;
             delivered
         };
@@ -104,8 +105,8 @@ impl<C: CongestionControl> Sender<C> {
     fn on_new_ack(&mut self, now: u64, ack: Ack, [acked, delivered]: [u64; 2], prior_in_flight: u64) {
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        self.plain.dup_acks = 0;
-        self.plain.repair = false;
+        self.plain().dup_acks = 0;
+        self.plain().repair = false;
         let partial = self.state == State::Recovery
             && self.recovery == Recovery::NewReno
             && self.una < self.recovery_end;
@@ -113,22 +114,23 @@ impl<C: CongestionControl> Sender<C> {
         let inflation = if partial { (self.board.sacked_out + 1).saturating_sub(acked) } else { 0 };
         self.board.sacked_out = inflation.min(self.nxt - self.una);
         self.describe(now, delivered, prior_in_flight);
-        if !ack.retransmission || self.timestamps {
+        if !ack.retransmission || self.flow.stack.timestamps {
             self.sample_rtt(now - ack.echo_ns);
         }
         if self.first_unsent == self.una {
             self.rto_at = NEVER;
-        } else if !(partial && self.plain.restarted_timer) {
+        } else if !(partial && self.plain().restarted_timer) {
             self.set_timer(now);
         }
         if partial {
-            self.plain.restarted_timer = true;
-            self.plain.repair = true;
+            self.plain().restarted_timer = true;
+            self.plain().repair = true;
             return;
         }
+        let reduced_until = self.plain().reduced_until;
         match self.state {
             State::Recovery => self.complete_reduction(),
-            State::Cwr if self.una > self.plain.reduced_until => self.complete_reduction(),
+            State::Cwr if self.una > reduced_until => self.complete_reduction(),
             State::Cwr => return,
             State::Loss if self.una >= self.recovery_end => self.enter(State::Open),
             State::Loss => {}
@@ -140,38 +142,41 @@ impl<C: CongestionControl> Sender<C> {
             self.cc.cong_avoid(&mut self.window, &self.ack);
         }
         self.allowance = u64::from(self.window.cwnd);
-        if self.recovery == Recovery::Vegas && self.plain.fine().looks > 0 {
-            self.plain.fine().looks -= 1;
+        if self.recovery == Recovery::Vegas && self.plain().fine().looks > 0 {
+            self.plain().fine().looks -= 1;
             if self.state == State::Open && self.first_unsent > self.una && self.is_late(now) {
                 self.retransmit_early(now);
-                self.plain.dup_acks = 0;
+                self.plain().dup_acks = 0;
                 self.board.sacked_out = 0;
             }
         }
     }
 
     /// The first missing segment was sent longer ago than the finer timeout.
-    fn is_late(&self, now: u64) -> bool {
-        now.saturating_sub(self.plain.sent_ns(self.una)) > self.rto.fine_ns()
+    fn is_late(&mut self, now: u64) -> bool {
+        let una = self.una;
+        now.saturating_sub(self.plain().sent_ns(una)) > self.rto.fine_ns()
     }
 
     /// Vegas' retransmission of the first missing segment.
     fn retransmit_early(&mut self, now: u64) {
         self.recovery_end = self.first_unsent;
         self.ack.lost = 1;
-        if self.plain.sent_ns(self.una) >= self.plain.fine().cut_ns {
+        let una = self.una;
+        let plain = self.plain();
+        if plain.sent_ns(una) >= plain.fine().cut_ns {
             self.lower_ssthresh(State::Recovery);
             if !self.controls {
                 self.window.cwnd = self.window.ssthresh.max(1);
             }
-            self.plain.fine().cut_ns = now;
+            self.plain().fine().cut_ns = now;
         } else {
             self.enter(State::Recovery);
         }
         self.board.sacked_out = DUP_THRESH.min(self.nxt - self.una);
-        self.plain.repair = true;
-        self.plain.dup_acks = DUP_THRESH;
-        self.plain.fine().looks = 2;
+        self.plain().repair = true;
+        self.plain().dup_acks = DUP_THRESH;
+        self.plain().fine().looks = 2;
         self.allowance = u64::from(self.window.cwnd);
     }
 
@@ -181,7 +186,8 @@ impl<C: CongestionControl> Sender<C> {
         if !matches!(self.state, State::Open | State::Disorder) {
             return;
         }
-        self.plain.reduced_until = self.first_unsent;
+        let reduced_until = self.first_unsent;
+        self.plain().reduced_until = reduced_until;
         self.lower_ssthresh(State::Cwr);
         if !self.controls {
             self.window.cwnd = self.window.ssthresh.max(1);
@@ -201,9 +207,9 @@ impl<C: CongestionControl> Sender<C> {
     }
 
     fn on_dup_ack(&mut self, now: u64) {
-        self.plain.dup_acks += 1;
+        self.plain().dup_acks += 1;
         if self.recovery == Recovery::Vegas && self.state != State::Loss {
-            let third = self.plain.dup_acks == DUP_THRESH && self.state != State::Recovery;
+            let third = self.plain().dup_acks == DUP_THRESH && self.state != State::Recovery;
             if third || self.is_late(now) {
                 self.retransmit_early(now);
                 return;
@@ -215,7 +221,8 @@ impl<C: CongestionControl> Sender<C> {
         }
         // Duplicates of segments sent again say nothing of a loss (RFC 6582, 3.2, step 1).
         let after_recovery = self.recovery_end == 0 || self.una > self.recovery_end;
-        match self.plain.dup_acks {
+        let dup_acks = self.plain().dup_acks;
+        match dup_acks {
             DUP_THRESH if after_recovery => self.fast_retransmit(),
             // RFC 3042 lets out what was never sent.
             n if n < DUP_THRESH && self.state != State::Loss && self.nxt == self.first_unsent => {
@@ -249,8 +256,8 @@ impl<C: CongestionControl> Sender<C> {
             self.complete_reduction();
         } else {
             self.board.sacked_out = DUP_THRESH.min(self.nxt - self.una);
-            self.plain.repair = true;
-            self.plain.restarted_timer = false;
+            self.plain().repair = true;
+            self.plain().restarted_timer = false;
         }
         self.allowance = u64::from(self.window.cwnd);
     }
@@ -264,7 +271,7 @@ impl<C: CongestionControl> Sender<C> {
     pub(crate) fn go_back(&mut self) {
         self.nxt = self.una;
         self.board.sacked_out = 0;
-        self.plain.dup_acks = 0;
-        self.plain.repair = false;
+        self.plain().dup_acks = 0;
+        self.plain().repair = false;
     }
 }

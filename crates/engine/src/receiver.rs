@@ -51,44 +51,51 @@ impl Tag {
 pub struct Receiver {
     /// The next segment expected in order.
     next: u64,
-    /// Arrived beyond it.
-    early: BitRing,
-    early_count: u64,
-    /// Stretches that they are in.
-    early_blocks: u64,
-    ack_every: u32,
-    /// Every segment before this one is acknowledged.
-    quick_until: u64,
-    ack_delay_ns: u64,
-    /// Arrived in order, not acknowledged yet.
-    waiting: Option<Waiting>,
     /// Packets that arrived, duplicates included.
     arrived: u64,
+    /// Of segments that arrived in order and are not acknowledged yet.
+    waiting: Waiting,
+    /// Segments that arrived beyond `next`.
+    early_count: u32,
+    ack_every: u32,
+    /// Every segment before this one is acknowledged.
+    quick_until: u32,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,
+    ack_delay_ns: u64,
+    /// Once some have arrived early.
+    early: Option<Box<Early>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
+struct Early {
+    segments: BitRing,
+    /// Stretches that they are in.
+    blocks: u64,
+}
+
+#[derive(Clone, Copy, Default)]
 struct Waiting {
     first_sent_ns: u64,
-    last: Segment,
-    count: u32,
+    last_sent_ns: u64,
     due_ns: u64,
+    /// 0: nothing else is known.
+    count: u32,
+    last_is_retransmission: bool,
 }
 
 impl Receiver {
-    pub fn new(ack_every: u32, quick_until: u64, ack_delay_ns: u64) -> Receiver {
+    pub fn new(ack_every: u32, quick_until: u32, ack_delay_ns: u64) -> Receiver {
         Receiver {
             next: 0,
-            early: BitRing::default(),
+            arrived: 0,
+            waiting: Waiting::default(),
             early_count: 0,
-            early_blocks: 0,
             ack_every,
             quick_until,
-            ack_delay_ns,
-            waiting: None,
-            arrived: 0,
             echo: false,
+            ack_delay_ns,
+            early: None,
         }
     }
 
@@ -103,12 +110,19 @@ impl Receiver {
 
     /// Stretches of segments beyond those in order.
     pub fn early_blocks(&self) -> u64 {
-        self.early_blocks
+        self.early.as_ref().map_or(0, |early| early.blocks)
+    }
+
+    /// Every segment is acknowledged as it arrives.
+    #[inline]
+    pub fn acknowledges_each(&self) -> bool {
+        self.ack_every == 1
     }
 
     /// When the delayed ACK must go out.
+    #[inline]
     pub fn ack_due_ns(&self) -> Option<u64> {
-        self.waiting.map(|waiting| waiting.due_ns)
+        (self.waiting.count > 0).then_some(self.waiting.due_ns)
     }
 
     /// The next segment expected arrives for the first time, none beyond it has, and each is acknowledged: what is
@@ -140,17 +154,14 @@ impl Receiver {
         if self.ack_every == 1 {
             return Some(self.ack(segment, segment.sent_ns, None));
         }
-        let waiting = match self.waiting {
-            Some(waiting) => Waiting { last: segment, count: waiting.count + 1, ..waiting },
-            None => Waiting {
-                first_sent_ns: segment.sent_ns,
-                last: segment,
-                count: 1,
-                due_ns: now + self.ack_delay_ns,
-            },
-        };
-        self.waiting = Some(waiting);
-        if filled_gap || waiting.count >= self.ack_every || self.next <= self.quick_until {
+        if self.waiting.count == 0 {
+            self.waiting.first_sent_ns = segment.sent_ns;
+            self.waiting.due_ns = now + self.ack_delay_ns;
+        }
+        self.waiting.count += 1;
+        self.waiting.last_sent_ns = segment.sent_ns;
+        self.waiting.last_is_retransmission = segment.tag.has(RETRANSMISSION);
+        if filled_gap || self.waiting.count >= self.ack_every || self.next <= u64::from(self.quick_until) {
             return self.acknowledge_waiting();
         }
         None
@@ -158,38 +169,47 @@ impl Receiver {
 
     /// What waits is acknowledged now, as when the delayed ACK is due.
     pub fn acknowledge_waiting(&mut self) -> Option<Ack> {
-        self.waiting.take().map(|waiting| self.ack(waiting.last, waiting.first_sent_ns, None))
+        if self.waiting.count == 0 {
+            return None;
+        }
+        self.waiting.count = 0;
+        let Waiting { first_sent_ns, last_sent_ns, last_is_retransmission, .. } = self.waiting;
+        Some(Ack {
+            sent_ns: last_sent_ns,
+            retransmission: last_is_retransmission,
+            ..self.ack(Segment::default(), first_sent_ns, None)
+        })
     }
 
     #[cold]
     fn receive_out_of_order(&mut self, segment: Segment) -> Ack {
-        let waiting = self.waiting.take();
+        let echo_ns = if self.waiting.count > 0 { self.waiting.first_sent_ns } else { segment.sent_ns };
+        self.waiting.count = 0;
+        let (next, seq) = (self.next, segment.tag.seq());
         let mut sacked = None;
-        if segment.tag.seq() > self.next {
-            self.early.reserve(self.next, segment.tag.seq() + 1);
-            if !self.early.contains(segment.tag.seq()) {
-                self.early.insert(segment.tag.seq());
+        if seq > next {
+            let early = self.early.get_or_insert_default();
+            early.segments.reserve(next, seq + 1);
+            if !early.segments.contains(seq) {
+                early.segments.insert(seq);
                 self.early_count += 1;
-                self.early_blocks += 1;
-                self.early_blocks -=
-                    self.is_early(segment.tag.seq() - 1) + self.is_early(segment.tag.seq() + 1);
-                sacked = NonZeroU64::new(segment.tag.seq());
+                let is_early = |seq| u64::from(seq > next && early.segments.contains(seq));
+                early.blocks += 1;
+                early.blocks -= is_early(seq - 1) + is_early(seq + 1);
+                sacked = NonZeroU64::new(seq);
             }
         }
-        self.ack(segment, waiting.map_or(segment.sent_ns, |waiting| waiting.first_sent_ns), sacked)
+        self.ack(segment, echo_ns, sacked)
     }
 
     /// Moves past what had arrived early.
     #[cold]
     fn advance(&mut self) {
-        let to = self.early.first_absent(self.next);
-        self.early_count -= self.early.take(self.next, to);
-        self.early_blocks -= u64::from(to > self.next);
+        let Some(early) = &mut self.early else { return };
+        let to = early.segments.first_absent(self.next);
+        self.early_count -= early.segments.take(self.next, to) as u32;
+        early.blocks -= u64::from(to > self.next);
         self.next = to;
-    }
-
-    fn is_early(&self, seq: u64) -> u64 {
-        u64::from(seq > self.next && self.early.contains(seq))
     }
 
     fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> Ack {

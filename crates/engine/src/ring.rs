@@ -6,6 +6,7 @@ use std::ptr::{NonNull, null_mut};
 
 /// First in, first out. A short one is a circle that grows by doubling; a long one a row of chunks, each of about a
 /// sixteenth of its length, which are used again when their values have gone. Until something comes it has no memory.
+#[repr(align(32))] // it is in one cache line
 pub struct Ring<T> {
     /// The first value.
     head: *mut T,
@@ -17,14 +18,12 @@ pub struct Ring<T> {
     tail_slots: u32,
     len: u32,
     is_row: bool,
-    /// A chunk of the row without values.
-    spare: Option<NonNull<Link>>,
     values: PhantomData<T>,
 }
 
 /// What stands behind the slots of a chunk.
 struct Link {
-    /// In a circle this one.
+    /// In a circle this one. The last of a row may have one behind it in which nothing is.
     next: Option<NonNull<Link>>,
     slots: u32,
 }
@@ -58,7 +57,6 @@ impl<T: Copy> Ring<T> {
             tail_slots: 0,
             len: 0,
             is_row: false,
-            spare: None,
             values: PhantomData,
         }
     }
@@ -207,10 +205,10 @@ impl<T: Copy> Ring<T> {
     fn make_room(&mut self) {
         assert!(self.len < u32::MAX / 2, "no memory holds as many");
         if self.is_row {
-            let chunk = self.spare.take().unwrap_or_else(|| Self::allocate(self.chunk_slots()));
             // SAFETY: the last chunk ends at the tail.
             unsafe {
-                Self::link_at(self.tail).as_mut().next = Some(chunk);
+                let next = &mut Self::link_at(self.tail).as_mut().next;
+                let chunk = *next.get_or_insert_with(|| Self::allocate(self.chunk_slots()));
                 (self.tail, self.tail_slots) = (Self::first_slot(chunk), chunk.as_ref().slots);
             }
             return;
@@ -273,9 +271,10 @@ impl<T: Copy> Ring<T> {
             if !self.is_row {
                 return;
             }
-            if self.spare.is_none() && left.as_ref().slots >= self.chunk_slots() / 2 {
+            let last = Self::link_at(self.tail.add(self.tail_slots as usize)).as_mut();
+            if last.next.is_none() && left.as_ref().slots >= self.chunk_slots() / 2 {
                 left.as_mut().next = None;
-                self.spare = Some(left);
+                last.next = Some(left);
             } else {
                 Self::free(left);
             }
@@ -330,11 +329,8 @@ impl<T> Ring<T> {
 
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
-        // SAFETY: the chunks from the first on, and the spare one, were allocated, and are not used again.
+        // SAFETY: the chunks from the first on were allocated, and are not used again.
         unsafe {
-            if let Some(spare) = self.spare {
-                Self::free(spare);
-            }
             if self.head.is_null() {
                 return;
             }
@@ -356,7 +352,7 @@ mod tests {
     impl<T: Copy> Ring<T> {
         /// All that it has allocated.
         fn slots(&self) -> usize {
-            let mut slots = self.spare.map_or(0, |spare| unsafe { spare.as_ref() }.slots);
+            let mut slots = 0;
             let mut chunk = (!self.head.is_null())
                 .then(|| unsafe { Self::link_at(self.head.add(self.head_slots as usize)) });
             while let Some(link) = chunk {
@@ -448,7 +444,8 @@ mod tests {
             let (mut ring, mut longest) = (Ring::new(), 0);
             for length in lengths {
                 longest = longest.max(length);
-                let most = |len| len + 3 * (longest / 16).max(MOST_SLOTS as usize);
+                let chunk = (longest / VALUES_PER_CHUNK_SLOT as usize).max(LEAST_CHUNK_SLOTS as usize);
+                let most = |len| len + MOST_SLOTS as usize + 3 * chunk;
                 while ring.len() < length {
                     // As in slow start.
                     ring.push_back(0);

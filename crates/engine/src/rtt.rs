@@ -67,19 +67,40 @@ impl Rto {
     }
 }
 
+/// Up to 2^96, in less memory than a `u128` takes.
+#[derive(Default)]
+#[repr(C, packed(4))]
+pub struct Sum {
+    low: u64,
+    high: u32,
+}
+
+impl Sum {
+    #[inline(always)]
+    pub fn add(&mut self, value: u128) {
+        let sum = self.get() + value;
+        (self.low, self.high) = (sum as u64, (sum >> 64) as u32);
+    }
+
+    #[inline(always)]
+    pub fn get(&self) -> u128 {
+        u128::from(self.high) << 64 | u128::from(self.low)
+    }
+}
+
 /// Counts values in buckets of less than 1 % width: 128 to an octave.
 pub struct Distribution {
     /// From bucket `first` on: those between the least and the most, and a few beyond.
     counts: Box<[u64]>,
-    first: usize,
-    sum: u128,
+    sum: Sum,
+    first: u32,
     least: u64,
     most: u64,
 }
 
 impl Distribution {
     pub fn new() -> Distribution {
-        Distribution { counts: Box::default(), first: 0, sum: 0, least: u64::MAX, most: 0 }
+        Distribution { counts: Box::default(), first: 0, sum: Sum::default(), least: u64::MAX, most: 0 }
     }
 
     #[inline]
@@ -87,11 +108,11 @@ impl Distribution {
         let value = value.max(128);
         let octave = value.ilog2() - 7;
         let bucket = 128 * octave as usize + (value >> octave) as usize - 128;
-        match self.counts.get_mut(bucket.wrapping_sub(self.first)) {
+        match self.counts.get_mut(bucket.wrapping_sub(self.first as usize)) {
             Some(count) => *count += 1,
             None => self.add_beyond(bucket),
         }
-        self.sum += u128::from(value);
+        self.sum.add(u128::from(value));
         self.least = self.least.min(value);
         self.most = self.most.max(value);
     }
@@ -100,15 +121,16 @@ impl Distribution {
     #[cold]
     fn add_beyond(&mut self, bucket: usize) {
         if self.counts.is_empty() {
-            self.first = bucket;
+            self.first = bucket as u32;
         }
-        let (old, more) = (self.first..self.first + self.counts.len(), (self.counts.len() / 2).max(8));
+        let old = self.first as usize;
+        let (old, more) = (old..old + self.counts.len(), (self.counts.len() / 2).max(2));
         let first = if bucket < old.start { bucket.min(old.start.saturating_sub(more)) } else { old.start };
         let end = if bucket >= old.end { (bucket + 1).max(old.end + more) } else { old.end };
         let mut counts = vec![0; end - first].into_boxed_slice();
         counts[old.start - first..old.end - first].copy_from_slice(&self.counts);
         counts[bucket - first] += 1;
-        (self.counts, self.first) = (counts, first);
+        (self.counts, self.first) = (counts, first as u32);
     }
 
     fn count(&self) -> u64 {
@@ -117,14 +139,14 @@ impl Distribution {
 
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
-        (count > 0).then(|| self.sum as f64 / count as f64)
+        (count > 0).then(|| self.sum.get() as f64 / count as f64)
     }
 
     /// The middle of the bucket below whose end lies the share `q` of the values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let wanted = (q * self.count() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        for (bucket, n) in (self.first..).zip(self.counts.iter()) {
+        for (bucket, n) in (self.first as usize..).zip(self.counts.iter()) {
             seen += n;
             if seen >= wanted {
                 let middle = (128.5 + (bucket % 128) as f64) * 2f64.powi((bucket / 128) as i32);

@@ -20,7 +20,7 @@ pub struct Scoreboard {
     pub lost_out: u64,
     /// Retransmissions in flight.
     pub retrans_out: u64,
-    log_retransmissions: bool,
+    pub logs_retransmissions: bool,
     /// What a sender needs that has missed something.
     known: Option<Box<Known>>,
 }
@@ -47,8 +47,8 @@ impl Known {
 }
 
 impl Scoreboard {
-    pub fn new(log_retransmissions: bool) -> Scoreboard {
-        Scoreboard { sacked_out: 0, lost_out: 0, retrans_out: 0, log_retransmissions, known: None }
+    pub fn new(logs_retransmissions: bool) -> Scoreboard {
+        Scoreboard { sacked_out: 0, lost_out: 0, retrans_out: 0, logs_retransmissions, known: None }
     }
 
     fn known(&mut self) -> &mut Known {
@@ -187,7 +187,7 @@ impl Scoreboard {
         known.retransmit_from = seq + 1;
         known.retransmitted.insert(seq);
         self.retrans_out += 1;
-        if self.log_retransmissions {
+        if self.logs_retransmissions {
             known.log.push_back(Retransmission { seq, sent_ns: now, nxt });
         }
         Some(seq)

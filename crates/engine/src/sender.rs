@@ -3,9 +3,10 @@
 
 use crate::NEVER;
 use crate::application::Application;
+use crate::plain::Plain;
 use crate::rate::RateSampler;
 use crate::receiver::{CWR, RETRANSMISSION, Tag};
-use crate::rtt::{Distribution, Rto};
+use crate::rtt::{Distribution, Rto, Sum};
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, SSTHRESH_INFINITE, State,
@@ -31,75 +32,76 @@ pub struct Ack {
     pub ece: bool,
 }
 
-/// Sequence numbers count segments, from 0.
-pub struct Sender<C> {
-    pub(crate) cc: C,
-    /// The algorithm has `cong_control`: the stack leaves cwnd to it.
-    pub(crate) controls: bool,
+/// Sequence numbers count segments, from 0. What a usual ACK needs comes first, close together.
+#[repr(C)]
+pub struct Sender<'a, C> {
+    pub(crate) una: u64,
+    pub(crate) nxt: u64,
+    pub(crate) board: Scoreboard,
+    /// The last segment, if a probe retransmitted it, or NEVER.
+    probed: u64,
+    /// When pacing or the application will let go what the window allows, or NEVER.
+    wake_at: u64,
+    /// When the retransmission timer fires, or NEVER.
+    pub(crate) rto_at: u64,
+    /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
+    reorder_at: u64,
+    pub(crate) state: State,
+    pub(crate) recovery: Recovery,
     /// What few senders have, and the path of the others need not look for: `cong_control`, an application with
     /// limits, ECN, a handshake, no SACK.
     special: bool,
     /// None of these but a handshake.
     ordinary: bool,
-    pub(crate) window: Window,
-    pub(crate) ack: cwnd_algorithms::Ack,
-    pub(crate) state: State,
-    pub(crate) una: u64,
-    pub(crate) nxt: u64,
-    /// No segment from here on was ever sent. As `nxt`, but for senders that go back.
-    pub(crate) first_unsent: u64,
-    receive_window: u64,
+    /// The algorithm has `cong_control`: the stack leaves cwnd to it.
+    pub(crate) controls: bool,
     /// No segment from here on is new: the application has closed.
-    closed: bool,
-    pub(crate) board: Scoreboard,
-    /// Recovery, loss or CWR ends when this segment is reached.
-    pub(crate) recovery_end: u64,
+    pub closed: bool,
+    pub started: bool,
+    /// The retransmission timer fires early, for a probe of the tail (RFC 8985, 7).
+    probing: bool,
     /// The SYN has yet to be acknowledged.
     handshake: bool,
     /// Data went with the SYN, which has yet to be acknowledged: its RTT is not that of a segment.
     overlapped: bool,
-    /// What may be in flight now; `window.cwnd` but in recovery.
-    pub(crate) allowance: u64,
-    reduction: Reduction,
-    /// Without SACK.
-    pub(crate) plain: crate::plain::Plain,
-    pub(crate) rto: Rto,
-    /// When the retransmission timer fires, or NEVER.
-    pub(crate) rto_at: u64,
-    /// It fires early, for a probe of the tail (RFC 8985, 7).
-    probing: bool,
-    /// The last segment, if a probe retransmitted it.
-    probed: Option<u64>,
-    /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
-    reorder_at: u64,
-    /// A timeout that may prove spurious: when it fired, and the ssthresh before it.
-    undo: Option<(u64, u32)>,
-    rate: Option<Box<RateSampler>>,
-    application: Option<Box<Application>>,
-    last_sent_ns: u64,
-    /// Pacing: nothing is sent before.
-    paced_until_ns: u64,
-    /// When pacing or the application will let go what the window allows, or NEVER.
-    wake_at: u64,
     /// The receiver is to be told that the window was reduced (RFC 3168, CWR).
     pub(crate) tell_reduction: bool,
-
-    pub(crate) recovery: Recovery,
-    initial_window: u32,
-    restart_at_half_ssthresh: bool,
-    restart_at_one: bool,
-    detect_lost_retransmissions: bool,
-    /// When the segment was sent that caused the ACK before.
-    ack_before_sent_ns: u64,
-    undo_spurious_rto: bool,
-    idle_restart: bool,
-    pub(crate) timestamps: bool,
-
-    cwnd_time: CwndTime,
-    pub rtts: Distribution,
+    pub(crate) rto: Rto,
+    pub(crate) ack: cwnd_algorithms::Ack,
+    pub(crate) window: Window,
+    /// What may be in flight now; `window.cwnd` but in recovery.
+    pub(crate) allowance: u64,
     pub sent: u64,
+    last_sent_ns: u64,
+    pub rtts: Distribution,
+    cwnd_time: CwndTime,
+    pub(crate) cc: C,
+
+    /// No segment from here on was ever sent. As `nxt`, but for senders that go back.
+    pub(crate) first_unsent: u64,
+    /// Recovery, loss or CWR ends when this segment is reached.
+    pub(crate) recovery_end: u64,
+    /// Pacing: nothing is sent before.
+    paced_until_ns: u64,
+    rate: Option<Box<RateSampler>>,
+    /// Once something was missing.
+    repairs: Option<Box<Repairs>>,
+    pub(crate) flow: &'a Flow,
+    pub start_ns: u64,
     pub retransmissions: u64,
     pub timeouts: u64,
+}
+
+/// What a sender needs that has missed something.
+#[derive(Default)]
+struct Repairs {
+    reduction: Reduction,
+    /// A timeout that may prove spurious: when it fired, and the ssthresh before it.
+    undo: Option<(u64, u32)>,
+    /// When the segment was sent that caused the ACK before.
+    ack_before_sent_ns: u64,
+    /// Without SACK.
+    plain: Plain,
 }
 
 /// How the allowance falls during recovery.
@@ -115,7 +117,7 @@ struct Reduction {
 
 /// The time integral of cwnd.
 struct CwndTime {
-    sum: u128,
+    sum: Sum,
     since_ns: u64,
     cwnd: u32,
 }
@@ -123,14 +125,14 @@ struct CwndTime {
 impl CwndTime {
     #[inline]
     fn changed(&mut self, now: u64, cwnd: u32) {
-        self.sum += u128::from(now - self.since_ns) * u128::from(self.cwnd);
+        self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
         self.since_ns = now;
         self.cwnd = cwnd;
     }
 }
 
-impl<C: CongestionControl> Sender<C> {
-    pub fn new(cc: C, flow: &Flow, now: u64) -> Sender<C> {
+impl<'a, C: CongestionControl> Sender<'a, C> {
+    pub fn new(cc: C, flow: &'a Flow, start_ns: u64) -> Sender<'a, C> {
         let stack = &flow.stack;
         let window = Window {
             cwnd: stack.initial_window_pkts,
@@ -138,10 +140,9 @@ impl<C: CongestionControl> Sender<C> {
             cwnd_clamp: SSTHRESH_INFINITE,
             ..Window::default()
         };
-        let snd_wnd = stack.receive_window_pkts.unwrap_or(u32::MAX);
         let ack = cwnd_algorithms::Ack {
-            now_us: now / 1000,
-            snd_wnd,
+            now_us: start_ns / 1000,
+            snd_wnd: stack.receive_window_pkts.unwrap_or(u32::MAX),
             mss: flow.payload_bytes,
             ..Default::default()
         };
@@ -151,61 +152,56 @@ impl<C: CongestionControl> Sender<C> {
             && flow.on_off_ns.is_none()
             && !stack.ecn
             && stack.recovery.uses_sack();
-        let mut sender = Sender {
-            cc,
-            controls,
-            special: !ordinary || stack.handshake != Handshake::Off,
-            ordinary,
-            window,
-            ack,
-            state: State::Open,
+        Sender {
             una: 0,
             nxt: 0,
-            first_unsent: 0,
-            receive_window: u64::from(snd_wnd),
-            closed: false,
             board: Scoreboard::new(stack.detect_lost_retransmissions),
-            recovery_end: 0,
+            probed: NEVER,
+            wake_at: NEVER,
+            rto_at: NEVER,
+            reorder_at: NEVER,
+            state: State::Open,
+            recovery: stack.recovery,
+            special: !ordinary || stack.handshake != Handshake::Off,
+            ordinary,
+            controls,
+            closed: false,
+            started: false,
+            probing: false,
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
-            allowance: u64::from(stack.initial_window_pkts),
-            reduction: Reduction::default(),
-            plain: Default::default(),
-            rto: Rto::new(stack),
-            rto_at: NEVER,
-            probing: false,
-            probed: None,
-            reorder_at: NEVER,
-            undo: None,
-            rate: controls.then(|| Box::new(RateSampler::new())),
-            application: Application::new(flow, now).map(Box::new),
-            last_sent_ns: now,
-            paced_until_ns: 0,
-            wake_at: NEVER,
             tell_reduction: false,
-            recovery: stack.recovery,
-            initial_window: stack.initial_window_pkts,
-            restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
-            restart_at_one: stack.restart_at_one,
-            detect_lost_retransmissions: stack.detect_lost_retransmissions,
-            ack_before_sent_ns: 0,
-            undo_spurious_rto: stack.undo_spurious_rto,
-            idle_restart: stack.idle_restart,
-            timestamps: stack.timestamps,
-            cwnd_time: CwndTime { sum: 0, since_ns: now, cwnd: stack.initial_window_pkts },
-            rtts: Distribution::new(),
+            rto: Rto::new(stack),
+            ack,
+            window,
+            allowance: u64::from(stack.initial_window_pkts),
             sent: 0,
+            last_sent_ns: start_ns,
+            rtts: Distribution::new(),
+            cwnd_time: CwndTime { sum: Sum::default(), since_ns: start_ns, cwnd: stack.initial_window_pkts },
+            cc,
+            first_unsent: 0,
+            recovery_end: 0,
+            paced_until_ns: 0,
+            rate: controls.then(|| Box::new(RateSampler::new())),
+            repairs: None,
+            flow,
+            start_ns,
             retransmissions: 0,
             timeouts: 0,
-        };
-        if sender.handshake {
-            sender.allowance = 1;
-        } else if !sender.overlapped {
-            sender.cc.init(&mut sender.window, &sender.ack);
-            sender.allowance = u64::from(sender.window.cwnd);
-            sender.cwnd_time.cwnd = sender.window.cwnd;
         }
-        sender
+    }
+
+    /// It is `start_ns`.
+    pub fn start(&mut self) {
+        self.started = true;
+        if self.handshake {
+            self.allowance = 1;
+        } else if !self.overlapped {
+            self.cc.init(&mut self.window, &self.ack);
+            self.allowance = u64::from(self.window.cwnd);
+            self.cwnd_time.cwnd = self.window.cwnd;
+        }
     }
 
     pub fn cwnd(&self) -> u32 {
@@ -225,6 +221,19 @@ impl<C: CongestionControl> Sender<C> {
         self.nxt - self.una - self.board.sacked_out - self.board.lost_out + self.board.retrans_out
     }
 
+    #[inline(always)]
+    fn receive_window(&self) -> u64 {
+        u64::from(self.ack.snd_wnd)
+    }
+
+    fn repairs(&mut self) -> &mut Repairs {
+        self.repairs.get_or_insert_default()
+    }
+
+    pub(crate) fn plain(&mut self) -> &mut Plain {
+        &mut self.repairs().plain
+    }
+
     /// When the sender must act without an ACK, or NEVER.
     #[inline]
     pub fn timer_at(&self) -> u64 {
@@ -237,10 +246,10 @@ impl<C: CongestionControl> Sender<C> {
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
-    /// Mean cwnd from the start to `now`.
-    pub fn mean_cwnd(&self, start: u64, now: u64) -> f64 {
+    /// Mean cwnd until `now`.
+    pub fn mean_cwnd(&self, now: u64) -> f64 {
         let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        (self.cwnd_time.sum + rest) as f64 / (now - start).max(1) as f64
+        (self.cwnd_time.sum.get() + rest) as f64 / (now - self.start_ns).max(1) as f64
     }
 
     /// The next segment that may be sent at `now`, if any.
@@ -256,7 +265,7 @@ impl<C: CongestionControl> Sender<C> {
             return None;
         }
         let first = self.nxt;
-        let allowed = self.una + self.allowance.min(self.receive_window);
+        let allowed = self.una + self.allowance.min(self.receive_window());
         if allowed > first {
             self.nxt = allowed;
             self.sent += allowed - first;
@@ -272,7 +281,7 @@ impl<C: CongestionControl> Sender<C> {
 
     #[inline(always)]
     fn next<const SPECIAL: bool>(&mut self, now: u64) -> Option<Tag> {
-        if self.closed || self.in_flight() >= self.allowance && !(SPECIAL && self.plain.repair) {
+        if self.closed || self.in_flight() >= self.allowance && !(SPECIAL && self.must_repair()) {
             if self.in_flight() >= u64::from(self.window.cwnd) {
                 self.ack.flags = self.ack.flags & !APP_LIMITED | CWND_LIMITED;
             }
@@ -288,11 +297,11 @@ impl<C: CongestionControl> Sender<C> {
             // As in Linux: the timer waits for the retransmission of the first segment anew.
             return Some(self.send::<SPECIAL>(now, seq, RETRANSMISSION, seq == self.una));
         }
-        if SPECIAL && self.plain.repair {
-            self.plain.repair = false;
+        if SPECIAL && self.must_repair() {
+            self.plain().repair = false;
             return Some(self.send::<SPECIAL>(now, self.una, RETRANSMISSION, true));
         }
-        if self.nxt - self.una >= self.receive_window {
+        if self.nxt - self.una >= self.receive_window() {
             self.ack.flags &= !CWND_LIMITED;
             return None;
         }
@@ -306,6 +315,11 @@ impl<C: CongestionControl> Sender<C> {
         self.nxt += 1;
         let again = SPECIAL && seq < self.first_unsent;
         Some(self.send::<SPECIAL>(now, seq, if again { RETRANSMISSION } else { 0 }, false))
+    }
+
+    /// Without SACK: the first segment is to be retransmitted whatever is in flight.
+    fn must_repair(&self) -> bool {
+        self.repairs.as_ref().is_some_and(|repairs| repairs.plain.repair)
     }
 
     /// Segment `seq` is sent; a timer that runs already starts anew if it is to `restart`.
@@ -333,10 +347,15 @@ impl<C: CongestionControl> Sender<C> {
             self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
         }
         if SPECIAL && self.recovery == Recovery::Vegas {
-            self.plain.note_sent(now, seq, self.una);
+            let una = self.una;
+            self.plain().note_sent(now, seq, una);
         }
         self.sent += 1;
-        self.reduction.out += 1;
+        if matches!(self.state, State::Recovery | State::Cwr)
+            && let Some(repairs) = &mut self.repairs
+        {
+            repairs.reduction.out += 1;
+        }
         self.last_sent_ns = now;
         if self.rto_at == NEVER || restart {
             self.set_timer(now);
@@ -351,12 +370,12 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.now_us = now / 1000;
         let rto_ns = self.rto.timeout_ns();
         let mut idle_ns = now - self.last_sent_ns;
-        if self.idle_restart && idle_ns > rto_ns && !self.controls && self.sent > 0 {
+        if self.flow.stack.idle_restart && idle_ns > rto_ns && !self.controls && self.sent > 0 {
             let window = &mut self.window;
             self.cc.cwnd_event(window, &self.ack, Event::CwndRestart);
             window.prior_cwnd = window.cwnd;
             window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
-            let least = self.initial_window.min(window.cwnd);
+            let least = self.flow.stack.initial_window_pkts.min(window.cwnd);
             while idle_ns > rto_ns && window.cwnd > least {
                 idle_ns -= rto_ns;
                 window.cwnd /= 2;
@@ -371,7 +390,7 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Whether the application has yet to write the next new segment.
     fn wait_for_application(&mut self, now: u64) -> bool {
-        let Some(application) = &self.application else { return false };
+        let Some(application) = Application::new(self.flow, self.start_ns) else { return false };
         let ready_at = application.ready_at(self.nxt, now);
         if ready_at <= now {
             return false;
@@ -393,7 +412,7 @@ impl<C: CongestionControl> Sender<C> {
         self.probing = false;
         if self.recovery == Recovery::Prr
             && self.board.is_clear()
-            && self.probed.is_none()
+            && self.probed == NEVER
             && matches!(self.state, State::Open | State::Cwr)
         {
             let one_left = self.nxt - self.una <= 1;
@@ -407,7 +426,7 @@ impl<C: CongestionControl> Sender<C> {
     /// Nothing is missing, as far as is known, and nothing is special: most ACKs come so.
     #[inline(always)]
     pub fn expects_usual_ack(&self) -> bool {
-        !self.special && self.state == State::Open && self.board.is_clear() && self.probed.is_none()
+        !self.special && self.state == State::Open && self.board.is_clear() && self.probed == NEVER
     }
 
     /// `ack` is such an ACK.
@@ -465,7 +484,7 @@ impl<C: CongestionControl> Sender<C> {
         self.ack.delivered += ack.next;
         self.describe(now, ack.next, 1);
         self.nxt = self.nxt.max(ack.next);
-        if self.timestamps || !ack.retransmission {
+        if self.flow.stack.timestamps || !ack.retransmission {
             self.note_rtt(now - ack.echo_ns);
         }
         self.cc.init(&mut self.window, &self.ack);
@@ -535,7 +554,7 @@ impl<C: CongestionControl> Sender<C> {
         }
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
-        if !ack.retransmission || self.timestamps && acked > 0 {
+        if !ack.retransmission || acked > 0 && self.flow.stack.timestamps {
             if self.recovery == Recovery::Prr {
                 self.note_rtt(now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
@@ -549,7 +568,7 @@ impl<C: CongestionControl> Sender<C> {
             }
         }
         if acked > 0 {
-            if self.probed.is_some() {
+            if self.probed != NEVER {
                 self.end_probe(ack);
             }
             if self.nxt > self.una && !self.closed {
@@ -682,12 +701,12 @@ impl<C: CongestionControl> Sender<C> {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => 0,
         };
         let mut lost = self.board.mark_lost(self.una, edge);
-        if self.detect_lost_retransmissions {
+        if self.board.logs_retransmissions {
             // ns-2 takes one new segment sent later for it, or two retransmissions.
             let doubtful = ack.retransmission && self.recovery == Recovery::RateHalving;
-            let sent_ns = if doubtful { self.ack_before_sent_ns } else { ack.sent_ns };
+            let before_ns = std::mem::replace(&mut self.repairs().ack_before_sent_ns, ack.sent_ns);
+            let sent_ns = if doubtful { before_ns } else { ack.sent_ns };
             lost += self.board.mark_lost_retransmissions(self.una, sent_ns);
-            self.ack_before_sent_ns = ack.sent_ns;
         }
         lost
     }
@@ -698,7 +717,7 @@ impl<C: CongestionControl> Sender<C> {
         self.reorder_at = NEVER;
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         // A probe is sent long after all else.
-        let probed = self.probed.is_some() && ack.sacked.map(NonZeroU64::get) == self.probed;
+        let probed = ack.sacked.is_some_and(|seq| seq.get() == self.probed);
         if !repairing && !probed && self.board.sacked_out < DUP_THRESH {
             if self.board.sacked_out > 0 {
                 let wait_us = (self.ack.min_rtt_us / 4).min(self.ack.srtt_us);
@@ -725,18 +744,17 @@ impl<C: CongestionControl> Sender<C> {
     /// Nothing was heard for two RTTs: one more segment makes the receiver tell what it has (RFC 8985, 7.3).
     fn send_probe(&mut self, now: u64) -> Tag {
         let new =
-            !self.closed && self.nxt - self.una < self.receive_window && !self.wait_for_application(now);
+            !self.closed && self.nxt - self.una < self.receive_window() && !self.wait_for_application(now);
         let (seq, flags) = if new { (self.nxt, 0) } else { (self.nxt - 1, RETRANSMISSION) };
         self.nxt = seq + 1;
-        self.probed = Some(seq);
+        self.probed = seq;
         self.send::<true>(now, seq, flags, true)
     }
 
     /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
     fn end_probe(&mut self, ack: Ack) {
-        let Some(seq) = self.probed else { return };
-        if ack.next > seq {
-            self.probed = None;
+        if ack.next > self.probed {
+            self.probed = NEVER;
             if ack.retransmission && matches!(self.state, State::Open | State::Disorder) {
                 self.begin_reduction(State::Cwr, 0);
                 self.recovery_end = self.nxt;
@@ -765,7 +783,7 @@ impl<C: CongestionControl> Sender<C> {
             self.end_recovery();
         }
         if self.state == State::Loss
-            && let Some((fired, ssthresh)) = self.undo
+            && let Some((fired, ssthresh)) = self.repairs().undo
             && acked > 0
             && !ack.retransmission
             && ack.sent_ns < fired
@@ -795,6 +813,12 @@ impl<C: CongestionControl> Sender<C> {
         }
     }
 
+    fn no_undo(&mut self) {
+        if let Some(repairs) = &mut self.repairs {
+            repairs.undo = None;
+        }
+    }
+
     pub(crate) fn enter(&mut self, state: State) {
         if state != self.state {
             self.cc.set_state(&mut self.window, &self.ack, state);
@@ -805,8 +829,8 @@ impl<C: CongestionControl> Sender<C> {
 
     /// Fast retransmit, on an ACK that delivered `delivered` segments.
     fn begin_recovery(&mut self, delivered: u64) {
-        self.undo = None;
-        self.probed = None;
+        self.no_undo();
+        self.probed = NEVER;
         if self.state == State::Cwr {
             // The window is being reduced already.
             self.recovery_end = self.nxt;
@@ -825,23 +849,21 @@ impl<C: CongestionControl> Sender<C> {
         self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         self.window.cwnd_cnt = 0;
         self.tell_reduction = true;
-        let at_one = self.restart_at_one && state == State::Recovery && !self.controls;
+        let at_one = self.flow.stack.restart_at_one && state == State::Recovery && !self.controls;
         if at_one {
             self.window.cwnd = 1; // before the algorithm hears of the recovery: it keeps no fraction of one
         }
         self.enter(state);
-        self.reduction = Reduction {
-            recover_fs: recover_fs.max(1),
-            in_flight: u64::from(self.window.prior_cwnd),
-            ..Reduction::default()
-        };
+        let in_flight = u64::from(self.window.prior_cwnd);
+        self.repairs().reduction =
+            Reduction { recover_fs: recover_fs.max(1), in_flight, ..Reduction::default() };
         if self.controls {
             return;
         }
         if self.recovery != Recovery::Prr && !at_one {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
-        if self.restart_at_half_ssthresh && !at_one {
+        if self.flow.stack.restart_at_half_ssthresh && !at_one {
             self.window.cwnd = (self.window.ssthresh / 2).max(1);
         }
         self.allowance = u64::from(self.window.prior_cwnd);
@@ -857,16 +879,19 @@ impl<C: CongestionControl> Sender<C> {
         match self.recovery {
             Recovery::Sack | Recovery::Fack => {
                 // Not on the ACK that began it.
-                if self.restart_at_one && self.state == State::Recovery && self.reduction.out > 0 {
+                if self.flow.stack.restart_at_one
+                    && self.state == State::Recovery
+                    && self.repairs().reduction.out > 0
+                {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
                 // RFC 6675, 5, step 4.3: the fast retransmit itself waits for nothing.
-                let first = u64::from(self.reduction.out == 0 && self.board.lost_out > 0);
+                let first = u64::from(self.repairs().reduction.out == 0 && self.board.lost_out > 0);
                 self.allowance = u64::from(self.window.cwnd).max(in_flight + first);
             }
             Recovery::Prr => {
                 let ssthresh = u64::from(self.window.ssthresh);
-                let reduction = &mut self.reduction;
+                let reduction = &mut self.repairs.get_or_insert_default().reduction;
                 reduction.delivered += delivered;
                 let mut send = if in_flight > ssthresh {
                     (reduction.delivered * ssthresh)
@@ -887,8 +912,10 @@ impl<C: CongestionControl> Sender<C> {
             Recovery::RateHalving => {
                 // Once each ACK takes one segment out, every other one lets one go.
                 let target = u64::from(self.window.cwnd);
-                self.allowance = self.reduction.in_flight.min(in_flight + 1).max(target);
-                self.reduction.in_flight = in_flight;
+                let reduction = &mut self.repairs().reduction;
+                let allowance = reduction.in_flight.min(in_flight + 1).max(target);
+                reduction.in_flight = in_flight;
+                self.allowance = allowance;
             }
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => {}
         }
@@ -897,7 +924,7 @@ impl<C: CongestionControl> Sender<C> {
     fn end_recovery(&mut self) {
         if matches!(self.state, State::Recovery | State::Cwr) && !self.controls {
             match self.recovery {
-                Recovery::Fack if self.restart_at_one && self.state == State::Recovery => {}
+                Recovery::Fack if self.flow.stack.restart_at_one && self.state == State::Recovery => {}
                 Recovery::RateHalving if self.window.cwnd < self.window.ssthresh => {
                     let burst = (self.nxt - self.una + DUP_THRESH) as u32;
                     self.window.cwnd = self.window.ssthresh.min(burst);
@@ -908,7 +935,7 @@ impl<C: CongestionControl> Sender<C> {
             self.window.cwnd_cnt = 0;
             self.cc.cwnd_event(&mut self.window, &self.ack, Event::CompleteCwr);
         }
-        self.undo = None;
+        self.no_undo();
         self.enter(State::Open);
     }
 
@@ -944,7 +971,8 @@ impl<C: CongestionControl> Sender<C> {
         // One reduction for a window of data: not again for a loss already answered.
         if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
             self.window.prior_cwnd = self.window.cwnd;
-            self.undo = self.undo_spurious_rto.then_some((now, self.window.ssthresh));
+            let undo = self.flow.stack.undo_spurious_rto.then_some((now, self.window.ssthresh));
+            self.repairs().undo = undo;
             self.window.ssthresh = self.cc.ssthresh(&mut self.window, &self.ack);
         }
         self.cc.cwnd_event(&mut self.window, &self.ack, Event::Rto);
@@ -961,7 +989,7 @@ impl<C: CongestionControl> Sender<C> {
             self.go_back();
         }
         self.enter(State::Loss);
-        (self.probed, self.reorder_at) = (None, NEVER);
+        (self.probed, self.reorder_at) = (NEVER, NEVER);
         self.rto.back_off();
         self.rto_at = now + self.rto.timeout_ns();
         self.probing = false;
@@ -986,7 +1014,7 @@ impl<C: CongestionControl> Sender<C> {
         self.window.cwnd = self.cc.undo_cwnd(&mut self.window, &self.ack);
         self.window.ssthresh = ssthresh;
         self.board.mark_none_lost(self.una, self.nxt);
-        self.undo = None;
+        self.no_undo();
         self.enter(State::Open);
     }
 }

@@ -10,7 +10,6 @@ use crate::link::{Link, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::{Ring, prefetch};
-use crate::rtt::Distribution;
 use crate::sender::{Ack, Sender};
 use crate::{Control, NEVER, Stopped};
 use chacha20::rand_core::Rng;
@@ -34,7 +33,9 @@ pub struct Simulation<'a, C, T: Clock> {
     scenario: &'a Scenario,
     seed: u64,
     network: Network<T>,
-    flows: Vec<Flow<C>>,
+    flows: Vec<Flow<'a, C>>,
+    /// By flow, if there are to be samples.
+    sampled: Vec<Sampled>,
     /// Links where a packet never waits.
     passed_through: Vec<Passed>,
     flow_samples: FlowSamples,
@@ -145,34 +146,33 @@ struct Tally {
     under_way_ns: u64,
 }
 
-struct Flow<C> {
-    id: u32,
-    sender: Option<Sender<C>>,
-    cc: Option<Box<C>>,
-    receiver: Receiver,
-    first_hop: u32,
-    last_hop: u32,
-    return_delay_ns: u64,
-    every_segment_acked: bool,
-    /// The first segment is a SYN.
-    syn: bool,
-    start_ns: u64,
-    stop_ns: u64,
-    stopped: bool,
-    /// Arrived and in order when the flow stops, once more has arrived.
-    at_stop: Option<(u64, u64)>,
-    /// Arrived by the last sample.
-    sampled_arrivals: u64,
-    sampled_ns: u64,
-    /// The window in its last row, when samples are by change.
-    recorded: (u32, u32),
-    recorded_stop: bool,
+#[repr(C, align(64))] // cache lines
+struct Flow<'a, C> {
     /// When to look at the flow's timers: not after the first of them.
     timers_at: u64,
+    return_delay_ns: u64,
+    stop_ns: u64,
+    id: u32,
+    first_hop: u32,
+    receiver: Receiver,
+    sender: Sender<'a, C>,
+    /// Arrived and in order when the flow stops, once more has arrived.
+    at_stop: Option<Box<(u64, u64)>>,
+}
+
+/// A flow as it was when it was sampled last.
+#[derive(Clone, Default)]
+struct Sampled {
+    arrivals: u64,
+    /// 0: not yet.
+    at_ns: u64,
+    /// The window in its last row, when samples are by change.
+    window: (u32, u32),
+    stopped: bool,
 }
 
 impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: Vec<C>) -> Simulation<'a, C, T> {
+    pub fn new(scenario: &'a Scenario, seed: u64, ccs: impl Iterator<Item = C>) -> Simulation<'a, C, T> {
         let mut users = vec![0u32; scenario.links.len()];
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
@@ -185,32 +185,23 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let first_hop = hops.len() as u32;
             add_hops(scenario, id, &users, (&mut hops, &mut syn_times), &mut passed_through);
             flows.push(Flow {
+                timers_at: start_ns,
+                return_delay_ns: flow.return_delay_ns,
+                stop_ns: flow.stop_ns,
                 id,
-                sender: None,
-                cc: Some(Box::new(cc)),
+                first_hop,
                 receiver: Receiver::new(
                     flow.stack.ack_every_pkts,
                     // The SYN is acknowledged at once.
-                    u64::from(flow.stack.quick_acks_pkts)
-                        .max(u64::from(flow.stack.handshake == Handshake::First)),
+                    flow.stack.quick_acks_pkts.max(u32::from(flow.stack.handshake == Handshake::First)),
                     flow.stack.ack_delay_ns,
                 ),
-                first_hop,
-                last_hop: hops.len() as u32 - 1,
-                return_delay_ns: flow.return_delay_ns,
-                every_segment_acked: flow.stack.ack_every_pkts == 1,
-                syn: flow.stack.handshake != Handshake::Off,
-                start_ns,
-                stop_ns: flow.stop_ns,
-                stopped: false,
+                sender: Sender::new(cc, flow, start_ns),
                 at_stop: None,
-                sampled_arrivals: 0,
-                sampled_ns: start_ns,
-                recorded: (0, 0),
-                recorded_stop: false,
-                timers_at: start_ns,
             });
         }
+        hops.shrink_to_fit();
+        syn_times.shrink_to_fit();
         let ns2 = if T::NS2 {
             let mut passed = &passed_through[..];
             Ns2Time::new(
@@ -225,7 +216,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         };
         let inbox = || Inbox { packets: Vec::new(), earliest: NEVER };
         let network = Network {
-            due: flows.iter().map(|flow| flow.start_ns).collect(),
+            due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
             hops,
@@ -235,11 +226,13 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             ns2,
             order: Vec::new(),
         };
+        let sampled = if scenario.samples == Samples::Off { 0 } else { flows.len() };
         Simulation {
             scenario,
             seed,
             network,
             flows,
+            sampled: vec![Sampled::default(); sampled],
             passed_through,
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
@@ -280,14 +273,14 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
 
     /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time.
     fn lookahead_ns(&self) -> u64 {
-        let to_the_end = |(flow, described): (&Flow<C>, &cwnd_scenario::Flow)| {
-            let hop = &self.network.hops[flow.last_hop as usize];
-            let (syn_tx_ns, syn_onward_ns) = self.network.syn_times[flow.last_hop as usize];
-            let ns = hop.tx_ns.min(syn_tx_ns) + hop.onward_ns.min(syn_onward_ns) + hop.after_ns;
+        let to_the_end = |(hop, (syn_tx_ns, syn_onward_ns)): (&Hop, &(u64, u64))| {
+            let ns = hop.tx_ns.min(*syn_tx_ns) + hop.onward_ns.min(*syn_onward_ns) + hop.after_ns;
+            let links = self.scenario.flows[hop.flow as usize].path.len() as u64;
             // Two clocks differ by a rounding for each link, and at either end.
-            ns.saturating_sub(if T::NS2 { described.path.len() as u64 + 2 } else { 0 })
+            ns.saturating_sub(if T::NS2 { links + 2 } else { 0 })
         };
-        self.flows.iter().zip(&self.scenario.flows).map(to_the_end).min().unwrap_or(NEVER)
+        let hops = self.network.hops.iter().zip(&self.network.syn_times);
+        hops.filter(|(hop, _)| hop.next.is_none()).map(to_the_end).min().unwrap_or(NEVER)
     }
 
     /// All that happens from `from` on and before `until`; how many packets came to links that flows share.
@@ -319,12 +312,12 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 return due;
             }
             if due == flow.timers_at {
-                flow.on_timers(due, &self.scenario.flows[id], network);
+                flow.on_timers(due, network);
             } else {
                 flow.on_arrival(due, network);
             }
             if self.by_change {
-                flow.sample_change(due, &mut self.flow_samples);
+                flow.sample_change(due, &mut self.sampled[id], &mut self.flow_samples);
             }
         }
     }
@@ -334,19 +327,18 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let Samples::Interval { interval_ns } = self.scenario.samples else { return };
         self.sample_at = now + interval_ns;
         let time_s = now as f64 / 1e9;
-        for ((flow, line), described) in
-            self.flows.iter_mut().zip(&self.network.lines).zip(&self.scenario.flows)
+        for (flow, (line, sampled)) in self.flows.iter().zip(self.network.lines.iter().zip(&mut self.sampled))
         {
-            let Some(sender) = &flow.sender else { continue };
-            if now > flow.stop_ns {
+            if !flow.sender.started || now > flow.stop_ns {
                 continue;
             }
             // Those in line have arrived, though their ACKs have not.
             let arrivals = flow.receiver.arrived() + line.partition_point(|packet| packet.at <= now) as u64;
-            let bits = (arrivals - flow.sampled_arrivals) * 8 * u64::from(described.packet_bytes());
-            self.flow_samples.push(now, flow.id, sender, mbps(bits, now - flow.sampled_ns));
-            flow.sampled_arrivals = arrivals;
-            flow.sampled_ns = now;
+            let packet_bytes = flow.sender.flow.packet_bytes();
+            let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
+            let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
+            self.flow_samples.push(now, flow.id, &flow.sender, mbps(bits, span_ns));
+            (sampled.arrivals, sampled.at_ns) = (arrivals, now);
         }
         let first = self.link_samples.queue_pkts.len();
         for (id, link) in self.network.links.iter_mut().enumerate() {
@@ -451,9 +443,14 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 utilization: totals.busy_ns as f64 / end as f64,
             })
             .collect();
-        let flows = self.flows.iter().zip(&self.network.lines);
-        let flows: Vec<_> =
-            flows.map(|(flow, line)| flow.result(self.scenario, &self.network.hops, line, end)).collect();
+        drop((self.network.inboxes, self.network.order));
+        for (flow, line) in self.flows.iter_mut().zip(self.network.lines) {
+            for packet in line.iter().take_while(|packet| packet.at <= end) {
+                flow.note_stop(packet.at);
+                flow.receiver.receive(packet.at, packet.segment);
+            }
+        }
+        let flows: Vec<_> = self.flows.into_iter().map(|flow| flow.result(&self.network.hops, end)).collect();
         if self.by_change {
             self.flow_samples.sort();
         }
@@ -630,14 +627,21 @@ impl<T: Clock> Network<T> {
     }
 
     /// The places of packets that come next: asks for what they need.
-    #[inline(always)]
+    #[inline(never)]
     fn prefetch(&self, places: &[u64], packets: &[Coming<T::Exact>]) {
-        let hop = |ahead: usize| places.get(ahead).map(|&place| packets[place as u32 as usize].hop as usize);
-        if let Some(hop) = hop(2 * PACKETS_AHEAD) {
-            prefetch(&raw const self.hops[hop]);
+        let packet = |ahead: usize| places.get(ahead).map(|&place| &packets[place as u32 as usize]);
+        let line = |packet: &Coming<T::Exact>| &self.lines[self.hops[packet.hop as usize].flow as usize];
+        if let Some(packet) = packet(4 * PACKETS_AHEAD) {
+            prefetch(packet);
         }
-        if let Some(hop) = hop(PACKETS_AHEAD) {
-            self.lines[self.hops[hop].flow as usize].prefetch_back();
+        if let Some(packet) = packet(3 * PACKETS_AHEAD) {
+            prefetch(&raw const self.hops[packet.hop as usize]);
+        }
+        if let Some(packet) = packet(2 * PACKETS_AHEAD) {
+            prefetch(line(packet));
+        }
+        if let Some(packet) = packet(PACKETS_AHEAD) {
+            line(packet).prefetch_back();
         }
     }
 
@@ -706,21 +710,19 @@ impl<T: Clock> Network<T> {
     }
 }
 
-impl<C: CongestionControl> Flow<C> {
+impl<C: CongestionControl> Flow<'_, C> {
     /// Start, stop, retransmission timeout, delayed ACK.
     #[inline(never)]
-    fn on_timers<T: Clock>(&mut self, due: u64, described: &cwnd_scenario::Flow, network: &mut Network<T>) {
+    fn on_timers<T: Clock>(&mut self, due: u64, network: &mut Network<T>) {
         let now = if T::NS2 { network.ns2.set(self.id, due) } else { due };
-        if let Some(cc) = self.cc.take() {
-            self.sender = Some(Sender::new(*cc, described, now));
+        if !self.sender.started {
+            self.sender.start();
             self.transmit(now, network);
         }
-        let sender = self.sender.as_mut().expect("a started flow has a sender");
-        if self.stop_ns <= now && !self.stopped {
-            sender.close();
-            self.stopped = true;
-        } else if sender.timer_at() <= now {
-            if let Some(segment) = sender.on_timer(now) {
+        if self.stop_ns <= now && !self.sender.closed {
+            self.sender.close();
+        } else if self.sender.timer_at() <= now {
+            if let Some(segment) = self.sender.on_timer(now) {
                 self.send(now, segment, network);
             }
             self.transmit(now, network);
@@ -744,11 +746,8 @@ impl<C: CongestionControl> Flow<C> {
     fn on_arrival<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
         let line = &mut network.lines[self.id as usize];
         let Arrival { at, segment, exact } = line.pop_front().expect("a line that is due is not empty");
-        if at > self.stop_ns && self.at_stop.is_none() {
-            self.at_stop = Some((self.receiver.arrived(), self.receiver.in_order()));
-        }
-        let sender = self.sender.as_ref().expect("a packet comes from a started flow");
-        if sender.expects_usual_ack()
+        self.note_stop(at);
+        if self.sender.expects_usual_ack()
             && let Some(next) = self.receiver.receive_next(segment)
         {
             let now = if T::NS2 { network.ns2.acknowledge(self.id, T::clock_s(exact), 0) } else { now };
@@ -756,6 +755,19 @@ impl<C: CongestionControl> Flow<C> {
         } else {
             self.on_other_arrival(at, segment, T::clock_s(exact), network);
         }
+    }
+
+    /// A packet arrives at the receiver at `at`.
+    #[inline(always)]
+    fn note_stop(&mut self, at: u64) {
+        if at > self.stop_ns && self.at_stop.is_none() {
+            self.at_stop = Some(Box::new(self.received()));
+        }
+    }
+
+    /// Packets that have arrived, and segments in order.
+    fn received(&self) -> (u64, u64) {
+        (self.receiver.arrived(), self.receiver.in_order())
     }
 
     #[inline(never)]
@@ -769,7 +781,7 @@ impl<C: CongestionControl> Flow<C> {
         if let Some(ack) = self.receiver.receive(at, segment) {
             let due = at + self.return_delay_ns;
             let now = match T::NS2 {
-                true if self.every_segment_acked => {
+                true if self.receiver.acknowledges_each() => {
                     network.ns2.acknowledge(self.id, clock_s, self.receiver.early_blocks())
                 }
                 true => network.ns2.set(self.id, due),
@@ -785,11 +797,10 @@ impl<C: CongestionControl> Flow<C> {
     /// An ACK arrives at the sender.
     #[inline(always)]
     fn on_ack<T: Clock>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
-        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
-        if sender.is_usual(&ack) {
+        if self.sender.is_usual(&ack) {
             self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
-            sender.on_ack(now, ack);
+            self.sender.on_ack(now, ack);
             self.transmit(now, network);
         }
     }
@@ -804,9 +815,8 @@ impl<C: CongestionControl> Flow<C> {
         echo_ns: u64,
         network: &mut Network<T>,
     ) {
-        let sender = self.sender.as_mut().expect("an ACK answers a started flow");
-        sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        let Some(segments) = sender.next_usual_segments(now) else { return self.transmit(now, network) };
+        self.sender.on_usual_ack(now, next, sent_ns, echo_ns);
+        let Some(segments) = self.sender.next_usual_segments(now) else { return self.transmit(now, network) };
         for seq in segments {
             network.enter::<false>(self.first_hop, now, Segment { tag: Tag::new(seq, 0), sent_ns: now });
         }
@@ -816,7 +826,7 @@ impl<C: CongestionControl> Flow<C> {
     /// Sends what the window allows.
     #[inline(never)]
     fn transmit<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
-        while let Some(tag) = self.sender.as_mut().and_then(|sender| sender.next_segment(now)) {
+        while let Some(tag) = self.sender.next_segment(now) {
             self.send(now, tag, network);
         }
         self.hasten_timers();
@@ -825,14 +835,14 @@ impl<C: CongestionControl> Flow<C> {
     /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
     #[inline(always)]
     fn hasten_timers(&mut self) {
-        if self.sender.as_ref().is_some_and(|sender| sender.timer_at() < self.timers_at) {
+        if self.sender.timer_at() < self.timers_at {
             self.set_timers();
         }
     }
 
     #[inline]
     fn send<T: Clock>(&mut self, now: u64, tag: Tag, network: &mut Network<T>) {
-        if self.syn && tag == Tag::new(0, 0) {
+        if tag == Tag::new(0, 0) && self.sender.flow.stack.handshake != Handshake::Off {
             network.enter::<true>(self.first_hop, now, Segment { tag: tag.with(SYN), sent_ns: now });
         } else {
             network.enter::<false>(self.first_hop, now, Segment { tag, sent_ns: now });
@@ -842,72 +852,56 @@ impl<C: CongestionControl> Flow<C> {
     /// The earliest of the flow's timers.
     #[inline(never)]
     fn set_timers(&mut self) {
-        let stop = if self.stopped { NEVER } else { self.stop_ns };
-        let rto = self.sender.as_ref().map_or(NEVER, Sender::timer_at);
-        self.timers_at = stop.min(rto).min(self.ack_due());
+        let stop = if self.sender.closed { NEVER } else { self.stop_ns };
+        self.timers_at = stop.min(self.sender.timer_at()).min(self.ack_due());
     }
 
     /// Records the flow, if its window changed.
     #[inline(never)]
-    fn sample_change(&mut self, now: u64, samples: &mut FlowSamples) {
-        let Some(sender) = &self.sender else { return };
-        let window = (sender.cwnd(), sender.ssthresh());
-        if window != self.recorded || self.stopped && !self.recorded_stop {
-            self.recorded = window;
-            self.recorded_stop = self.stopped;
-            samples.push(now, self.id, sender, 0.0);
+    fn sample_change(&self, now: u64, sampled: &mut Sampled, samples: &mut FlowSamples) {
+        let window = (self.sender.cwnd(), self.sender.ssthresh());
+        if window != sampled.window || self.sender.closed && !sampled.stopped {
+            (sampled.window, sampled.stopped) = (window, self.sender.closed);
+            samples.push(now, self.id, &self.sender, 0.0);
         }
     }
 
-    /// Packets that have arrived by `now`, and segments in order.
-    fn received_by<E: Copy + Default>(&self, now: u64, line: &Ring<Arrival<E>>) -> (u64, u64) {
-        let mut receiver = self.receiver.clone();
-        for packet in line.iter().take_while(|packet| packet.at <= now) {
-            receiver.receive(packet.at, packet.segment);
-        }
-        (receiver.arrived(), receiver.in_order())
-    }
-
-    fn result<E: Copy + Default>(
-        &self,
-        scenario: &Scenario,
-        hops: &[Hop],
-        line: &Ring<Arrival<E>>,
-        end: u64,
-    ) -> FlowResult {
-        let flow = &scenario.flows[self.id as usize];
-        let (delivered, _) = self.received_by(end, line);
-        let (arrived, in_order) =
-            self.at_stop.unwrap_or_else(|| self.received_by(self.stop_ns.min(end), line));
-        let lost: u64 =
-            hops[self.first_hop as usize..=self.last_hop as usize].iter().map(|hop| hop.lost).sum();
-        let span_ns = self.stop_ns.min(end) - self.start_ns;
-        let (sent, retransmitted, timeouts, mean_cwnd) = self.sender.as_ref().map_or((0, 0, 0, 0.0), |s| {
-            (s.sent, s.retransmissions, s.timeouts, s.mean_cwnd(self.start_ns, self.stop_ns.min(end)))
-        });
-        let rtts = self.sender.as_ref().map(|sender| &sender.rtts);
+    /// All that arrives by `end` has arrived.
+    fn result(self, hops: &[Hop], end: u64) -> FlowResult {
+        let Sender { flow, start_ns, sent, retransmissions, timeouts, rtts, .. } = &self.sender;
+        let (arrived, in_order) = self.at_stop.as_deref().copied().unwrap_or_else(|| self.received());
+        let stop_ns = self.stop_ns.min(end);
+        let hops = hops[self.first_hop as usize..].iter();
+        let lost = hops.take_while(|hop| hop.flow == self.id).map(|hop| hop.lost).sum();
+        let span_ns = stop_ns - start_ns;
         FlowResult {
             flow: self.id,
             cca: flow.cca.name.clone(),
-            start_s: self.start_ns as f64 / 1e9,
+            start_s: *start_ns as f64 / 1e9,
             stop_s: self.stop_ns as f64 / 1e9,
-            sent_pkts: sent,
-            retransmitted_pkts: retransmitted,
-            delivered_pkts: delivered,
+            sent_pkts: *sent,
+            retransmitted_pkts: *retransmissions,
+            delivered_pkts: self.receiver.arrived(),
             lost_pkts: lost,
-            timeouts,
+            timeouts: *timeouts,
             throughput_mbps: mbps(arrived * 8 * u64::from(flow.packet_bytes()), span_ns),
             goodput_mbps: mbps(in_order * 8 * u64::from(flow.payload_bytes), span_ns),
-            loss_ratio: if sent > 0 { lost as f64 / sent as f64 } else { 0.0 },
-            mean_rtt_ms: rtts.and_then(Distribution::mean).map(|ns| ns * 1e-6),
-            p95_rtt_ms: rtts.and_then(|rtts| rtts.quantile(0.95)).map(|ns| ns * 1e-6),
-            mean_cwnd_pkts: mean_cwnd,
+            loss_ratio: if *sent > 0 { lost as f64 / *sent as f64 } else { 0.0 },
+            mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
+            p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
+            mean_cwnd_pkts: if self.sender.started { self.sender.mean_cwnd(stop_ns) } else { 0.0 },
         }
     }
 }
 
 impl FlowSamples {
-    fn push<C: CongestionControl>(&mut self, now: u64, flow: u32, sender: &Sender<C>, throughput_mbps: f64) {
+    fn push<C: CongestionControl>(
+        &mut self,
+        now: u64,
+        flow: u32,
+        sender: &Sender<'_, C>,
+        throughput_mbps: f64,
+    ) {
         self.time_s.push(now as f64 / 1e9);
         self.flow.push(flow);
         self.cwnd_pkts.push(sender.cwnd());
