@@ -2,6 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 struct Counting;
 
@@ -35,6 +36,8 @@ fn add(bytes: usize) {
 
 /// What `work` returns, and by how many bytes the most that was held meanwhile exceeds what was held before.
 pub fn watch<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _watching = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);
     let result = work();
