@@ -221,6 +221,7 @@ def dumbbell(
     recovery: str | None = None,
     samples: int | str | None = None,
     clock: str | None = None,
+    end: str | None = None,
     params: Mapping[str, float | str | bool] | None = None,
     name: str | None = None,
 ) -> Scenario:
@@ -251,6 +252,7 @@ def dumbbell(
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
         clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides who of
             simultaneous packets is first.
+        end: "duration", when left out; "last-arrival": results as of when the last packet before that arrived.
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
         name: What results call it; the algorithms' names when left out.
 
@@ -275,6 +277,7 @@ def dumbbell(
         "repeat": repeat,
         "samples": samples,
         "clock": clock,
+        "end": end,
         "stack": _stack(stack, recovery=recovery, ecn=ecn_threshold is not None),
         "dumbbell": {
             "rate": rate,

@@ -78,6 +78,7 @@ _SCENARIO_FLAGS = {
     "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
     "clock": ("NAME", "nanoseconds, or ns2: rounded as ns-2 rounds, which decides ties.  [nanoseconds]"),
+    "end": ("NAME", "Results as of: duration, or last-arrival, of a packet before that.  [duration]"),
 }
 
 #: Flags whose value is a number to TOML.
@@ -1242,6 +1243,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
     if isinstance(samples, dict):
         samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s"
     clock = ", the clock of ns-2" if told["clock"] == "ns2" else ""
+    end = ", as of the last arrival" if told["end"] == "last-arrival" else ""
     seeds = f"seed {told['seed']}"
     if told["repeat"] > 1:
         seeds = f"seeds {told['seed']} to {told['seed'] + told['repeat'] - 1}"
@@ -1256,7 +1258,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
         ">buffer ms",
         ">PER",
         ">ECN above",
-        title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}{clock}",
+        title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}{clock}{end}",
     )
     for link in told["links"]:
         links.add_row(

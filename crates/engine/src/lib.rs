@@ -31,7 +31,7 @@ pub mod parts {
 
 use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
-use cwnd_scenario::{Cca, Clock, Scenario};
+use cwnd_scenario::{Cca, Clock, End, Scenario};
 use results::Run;
 use simulation::{LONGEST_SPAN_NS, Simulation};
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -66,6 +66,24 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
 
 /// [`run`], in spans of simulated time of at most `longest_span_ns`; with 1, event by event.
 pub fn answer(
+    scenario: &Scenario,
+    seed: u64,
+    custom: Custom,
+    control: &Control,
+    longest_span_ns: u64,
+) -> Result<Run, Stopped> {
+    let run = until_the_end(scenario, seed, custom, control, longest_span_ns)?;
+    if scenario.end == End::Duration {
+        return Ok(run);
+    }
+    let started_ns = scenario.flows.iter().map(|flow| flow.start_ns + flow.start_jitter_ns + 1).max();
+    let stopped_ns = scenario.flows.iter().map(|flow| flow.stop_ns).max();
+    let end_ns = run.last_arrival_ns.min(stopped_ns.unwrap_or(NEVER)).max(started_ns.unwrap_or(1));
+    let shorter = Scenario { duration_ns: end_ns, ..scenario.clone() };
+    until_the_end(&shorter, seed, custom, control, longest_span_ns)
+}
+
+fn until_the_end(
     scenario: &Scenario,
     seed: u64,
     custom: Custom,

@@ -16,6 +16,9 @@ pub struct Run {
     /// Data packets that entered the network.
     #[serde(skip)]
     pub packets: u64,
+    /// When the last one arrived at a receiver; 0: none did.
+    #[serde(skip)]
+    pub last_arrival_ns: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,7 +91,7 @@ pub struct LinkSamples {
 /// Statistics over the repetitions of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// All flows together, over the scenario's duration.
+    /// All flows together, from 0 to the end.
     pub throughput_mbps: Estimate,
     pub goodput_mbps: Estimate,
     /// Lost / sent over all flows.

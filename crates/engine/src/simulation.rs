@@ -158,6 +158,8 @@ struct Flow<'a, C> {
     sender: Sender<'a, C>,
     /// Arrived and in order when the flow stops, once more has arrived.
     at_stop: Option<Box<(u64, u64)>>,
+    /// When the last packet arrived at the receiver.
+    last_arrival_ns: u64,
 }
 
 /// A flow as it was when it was sampled last.
@@ -198,6 +200,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 ),
                 sender: Sender::new(cc, flow, start_ns),
                 at_stop: None,
+                last_arrival_ns: 0,
             });
         }
         hops.shrink_to_fit();
@@ -446,10 +449,11 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         drop((self.network.inboxes, self.network.order));
         for (flow, line) in self.flows.iter_mut().zip(self.network.lines) {
             for packet in line.iter().take_while(|packet| packet.at <= end) {
-                flow.note_stop(packet.at);
+                flow.note_arrival(packet.at);
                 flow.receiver.receive(packet.at, packet.segment);
             }
         }
+        let last_arrival_ns = self.flows.iter().map(|flow| flow.last_arrival_ns).max().unwrap_or(0);
         let flows: Vec<_> = self.flows.into_iter().map(|flow| flow.result(&self.network.hops, end)).collect();
         if self.by_change {
             self.flow_samples.sort();
@@ -457,6 +461,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         Run {
             seed: self.seed,
             packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
+            last_arrival_ns,
             flows,
             links,
             flow_samples: self.flow_samples,
@@ -746,7 +751,7 @@ impl<C: CongestionControl> Flow<'_, C> {
     fn on_arrival<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
         let line = &mut network.lines[self.id as usize];
         let Arrival { at, segment, exact } = line.pop_front().expect("a line that is due is not empty");
-        self.note_stop(at);
+        self.note_arrival(at);
         if self.sender.expects_usual_ack()
             && let Some(next) = self.receiver.receive_next(segment)
         {
@@ -759,10 +764,11 @@ impl<C: CongestionControl> Flow<'_, C> {
 
     /// A packet arrives at the receiver at `at`.
     #[inline(always)]
-    fn note_stop(&mut self, at: u64) {
+    fn note_arrival(&mut self, at: u64) {
         if at > self.stop_ns && self.at_stop.is_none() {
             self.at_stop = Some(Box::new(self.received()));
         }
+        self.last_arrival_ns = at;
     }
 
     /// Packets that have arrived, and segments in order.
@@ -878,7 +884,7 @@ impl<C: CongestionControl> Flow<'_, C> {
             flow: self.id,
             cca: flow.cca.name.clone(),
             start_s: *start_ns as f64 / 1e9,
-            stop_s: self.stop_ns as f64 / 1e9,
+            stop_s: stop_ns as f64 / 1e9,
             sent_pkts: *sent,
             retransmitted_pkts: *retransmissions,
             delivered_pkts: self.receiver.arrived(),

@@ -1,17 +1,23 @@
 //! Statistics over repetitions.
 
 use crate::results::{Estimate, Run, Summary};
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{End, Scenario};
 
 /// Means over `runs` with 95 % confidence intervals.
 pub fn summarize(scenario: &Scenario, runs: &[Run]) -> Summary {
     let over = |metric: &dyn Fn(&Run) -> f64| estimate(&runs.iter().map(metric).collect::<Vec<_>>());
     let total =
         |run: &Run, metric: fn(&crate::results::FlowResult) -> f64| run.flows.iter().map(metric).sum::<f64>();
-    let duration_s = scenario.duration_ns as f64 / 1e9;
+    let ended_s = |run: &Run| match scenario.end {
+        End::Duration => scenario.duration_ns as f64 / 1e9,
+        // Some flow lasts until then.
+        End::LastArrival => run.flows.iter().map(|flow| flow.stop_s).fold(0.0, f64::max),
+    };
     Summary {
-        throughput_mbps: over(&|run| total(run, |f| f.throughput_mbps * (f.stop_s - f.start_s)) / duration_s),
-        goodput_mbps: over(&|run| total(run, |f| f.goodput_mbps * (f.stop_s - f.start_s)) / duration_s),
+        throughput_mbps: over(&|run| {
+            total(run, |f| f.throughput_mbps * (f.stop_s - f.start_s)) / ended_s(run)
+        }),
+        goodput_mbps: over(&|run| total(run, |f| f.goodput_mbps * (f.stop_s - f.start_s)) / ended_s(run)),
         loss_ratio: over(&|run| {
             total(run, |f| f.lost_pkts as f64) / total(run, |f| f.sent_pkts as f64).max(1.0)
         }),

@@ -66,6 +66,23 @@ fn every_bit_that_arrives_in_time_counts() {
     assert_eq!(link.mean_queue_pkts, 35.0 / 98.0);
 }
 
+/// Five packets an RTT, as above: the last of the fourth round arrives at 78.198 ms, the first of the fifth at 95.264.
+#[test]
+fn results_as_of_the_last_arrival_know_nothing_of_what_was_sent_later() {
+    let ending = |end: &str, duration: &str| {
+        let scenario = read(&format!("end = '{end}'\n{}", one_link(&fixed(5), duration, "unlimited", "")));
+        let run = answer_scenario(&scenario);
+        let throughput = summarize(&scenario, std::slice::from_ref(&run)).throughput_mbps.mean;
+        let flow = &run.flows[0];
+        (flow.sent_pkts, flow.delivered_pkts, flow.stop_s, flow.throughput_mbps, throughput)
+    };
+    let (rate, told) = (20.0 * 8000.0 * 1e3 / 90e6, 20.0 * 8000.0 * 1e3 / 78.198e6);
+    assert_eq!(ending("duration", "90 ms"), (25, 20, 0.09, rate, rate));
+    assert_eq!(ending("last-arrival", "90 ms"), (20, 20, 0.078198, told, told));
+    // Before anything arrives only the start is left.
+    assert_eq!(ending("last-arrival", "5 ms"), (5, 0, 1e-9, 0.0, 0.0));
+}
+
 #[test]
 fn a_packet_waits_for_those_before_it() {
     // 21.066 packets fill the path. What the window has beyond that waits, 1 ms each: RTT = window x 1 ms.

@@ -37,6 +37,9 @@ pub struct Scenario {
     /// Default: nanoseconds.
     #[serde(default, skip_serializing_if = "Clock::is_default")]
     pub clock: Clock,
+    /// Default: after the duration.
+    #[serde(default, skip_serializing_if = "End::is_default")]
+    pub end: End,
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
     pub flows: Vec<Flow>,
@@ -70,6 +73,24 @@ pub enum Clock {
 impl Clock {
     fn is_default(&self) -> bool {
         *self == Clock::default()
+    }
+}
+
+/// What a run tells is as of this moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// When the duration is over.
+    #[default]
+    Duration,
+    /// When the last packet before that arrived at its receiver, while there was a flow and all had started: so it is
+    /// for a script that reads a trace of arrivals. Takes two runs.
+    LastArrival,
+}
+
+impl End {
+    fn is_default(&self) -> bool {
+        *self == End::default()
     }
 }
 

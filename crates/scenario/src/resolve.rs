@@ -5,13 +5,13 @@ use crate::node::{Document, Node, Table, show};
 use crate::stack::{self, Profile};
 use crate::understood::bdp_bytes;
 use crate::units::{self, Buffer, DAY, HOUR, MICROSECOND, SECOND};
-use crate::{Cca, Clock, Flow, Link, Samples, Scenario, Stack};
+use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use toml::de::DeValue;
 
-const KEYS: [&str; 10] =
-    ["name", "duration", "seed", "repeat", "samples", "clock", "stack", "dumbbell", "chain", "flows"];
+const KEYS: [&str; 11] =
+    ["name", "duration", "seed", "repeat", "samples", "clock", "end", "stack", "dumbbell", "chain", "flows"];
 const DUMBBELL_KEYS: [&str; 7] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access", "exit"];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
 const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
@@ -96,6 +96,7 @@ impl Scenario {
     /// repeat = 1                # runs, with seeds that count up
     /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
     /// clock = "nanoseconds"     # or "ns2": rounded as its doubles are, which decides who of equals is first
+    /// end = "duration"          # or "last-arrival": results as of the last arrival before that
     /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
     ///
     /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access
@@ -152,7 +153,8 @@ impl Scenario {
         let (links, flows) = build(&topology, groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
         let clock = clock(&root)?;
-        Ok(Scenario { name, duration_ns, seed, repeat, samples, clock, links, flows })
+        let end = end(&root)?;
+        Ok(Scenario { name, duration_ns, seed, repeat, samples, clock, end, links, flows })
     }
 }
 
@@ -410,6 +412,15 @@ fn clock(root: &Table) -> Result<Clock, Error> {
         Some("nanoseconds") => Ok(Clock::Nanoseconds),
         Some("ns2") => Ok(Clock::Ns2),
         _ => Err(Refusal::new(format!("{} is not a clock", show(value)), "'nanoseconds' or 'ns2'")),
+    })
+}
+
+fn end(root: &Table) -> Result<End, Error> {
+    let Some(node) = root.get("end") else { return Ok(End::default()) };
+    node.read(|value| match value.as_str() {
+        Some("duration") => Ok(End::Duration),
+        Some("last-arrival") => Ok(End::LastArrival),
+        _ => Err(Refusal::new(format!("{} is not an end", show(value)), "'duration' or 'last-arrival'")),
     })
 }
 

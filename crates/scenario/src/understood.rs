@@ -1,6 +1,6 @@
 //! What a person wants to know about a scenario before running it.
 
-use crate::{Cca, Clock, Flow, Link, Samples, Scenario, Stack};
+use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack};
 use serde::Serialize;
 
 /// A scenario as a person would describe it; equal neighbours are told together.
@@ -12,6 +12,7 @@ pub struct Understood {
     pub repeat: u32,
     pub samples: Samples,
     pub clock: Clock,
+    pub end: End,
     pub links: Vec<LinkGroup>,
     pub flows: Vec<FlowGroup>,
 }
@@ -104,6 +105,7 @@ impl Scenario {
             repeat: self.repeat,
             samples: self.samples,
             clock: self.clock,
+            end: self.end,
             links: self.link_groups(),
             flows: self.flow_groups(),
         }
