@@ -252,7 +252,7 @@ def dumbbell(
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
         clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides who of
             simultaneous packets is first.
-        end: "duration", when left out; "last-arrival": results as of when the last packet before that arrived.
+        end: "duration", when left out; "last-arrival": results as of the last arrival before that.
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
         name: What results call it; the algorithms' names when left out.
 
