@@ -44,8 +44,8 @@
  *
  * arithmetic = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but RTT is the smoothed one, in whole
  * milliseconds, and only looked at in congestion avoidance; RTTmax only with ssthresh below 65535
- * and more than three RTTs after an event; any return to the open state restarts Delta; slow
- * start includes cwnd == ssthresh.
+ * and more than three RTTs after an event; any return to the open state restarts Delta and the
+ * count for B; slow start includes cwnd == ssthresh.
  *
  * The other parameters are for arithmetic = paper; here they are fixed.
  */
@@ -340,6 +340,10 @@ static inline void htcp_kernel_set_state(struct htcp_kernel *ca, const struct ht
 	} else if (state == CC_OPEN && (ca->can_undo || p->arithmetic == HTCP_NS2)) {
 		ca->can_undo = 0;
 		ca->event_ms = now_ms;
+		if (p->arithmetic == HTCP_NS2) {
+			ca->counted = 0;
+			ca->counted_ms = now_ms;
+		}
 	}
 }
 

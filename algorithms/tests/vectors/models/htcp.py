@@ -148,6 +148,9 @@ class Linux(Model):
 class Ns2(Linux):
     smooth = True
 
+    def repaired(self, s):
+        self.count, self.since = 0, s.now // 1000
+
 
 def common(model, **params):
     name = params.get("arithmetic", "paper")
@@ -280,6 +283,13 @@ CASES = [
     ),
     *common(Linux, arithmetic="linux"),
     *common(Ns2, arithmetic="ns2"),
+    case(
+        "ns2: a bandwidth is not measured across a repair",
+        Ns2,
+        avoiding(100),
+        *[acks(150), acks(150, rtt_ms=110), acks(80, gap_us=10_000), LOST] * 4,
+        arithmetic="ns2",
+    ),
     case(
         "linux: two thousand million",
         Linux,
