@@ -78,6 +78,23 @@ impl BitRing {
         })
     }
 
+    /// The first number of the run that `last` ends, if none before `least` counts.
+    pub fn first_of_run(&self, last: u64, least: u64) -> u64 {
+        let mut seq = last;
+        loop {
+            // Those above `seq` in its word do not count.
+            let absent = !(self.word(seq) << (63 - seq % 64));
+            let run = u64::from(absent.leading_zeros());
+            if seq - least < run {
+                return least;
+            }
+            if run <= seq % 64 {
+                return seq + 1 - run;
+            }
+            seq -= run;
+        }
+    }
+
     /// The first number from `from` on that is not in the set.
     pub fn first_absent(&self, from: u64) -> u64 {
         let mut seq = from;
@@ -135,6 +152,10 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(ring.contains(x), set.contains(&x));
+                if set.contains(&x) {
+                    let first = (from..=x).rev().take_while(|n| set.contains(n)).last();
+                    prop_assert_eq!(Some(ring.first_of_run(x, from)), first);
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! How a run keeps time.
 
 use crate::link::Link;
+use crate::receiver::BLOCKS_MAX;
 use crate::ring::Ring;
 use crate::simulation::Passed;
 use cwnd_scenario::Scenario;
@@ -67,8 +68,7 @@ fn nanoseconds(clock_s: f64) -> u64 {
     (clock_s * 1e9 + 0.5) as i64 as u64
 }
 
-/// As many stretches of segments does TCPSink/Sack1 tell of in an ACK, each in so many bytes.
-const SACK_BLOCKS_MAX: u64 = 3;
+/// TCPSink/Sack1 tells of a stretch of segments in so many bytes.
 const SACK_BLOCK_BYTES: u32 = 8;
 
 /// What ns-2 has of the time: when each link will be free, and what each packet there leaves.
@@ -79,7 +79,7 @@ pub struct Ns2Time {
     /// By link.
     queues: Vec<Queue>,
     /// Of each flow: what an ACK takes over each link of its way back, without and with SACK blocks.
-    ways_back_s: Vec<[Box<[f64]>; 1 + SACK_BLOCKS_MAX as usize]>,
+    ways_back_s: Vec<[Box<[f64]>; 1 + BLOCKS_MAX]>,
     /// By flow: what its sender has seen of the time. An ACK with SACK blocks is later than its event, which a timer may
     /// follow.
     seen_ns: Vec<u64>,
@@ -142,8 +142,8 @@ impl Ns2Time {
     }
 
     /// A packet of `flow` is at the receiver at `clock_s`: what time it is when its ACK is at the sender.
-    pub fn acknowledge(&mut self, flow: u32, clock_s: f64, blocks: u64) -> u64 {
-        let way_back_s = &self.ways_back_s[flow as usize][blocks.min(SACK_BLOCKS_MAX) as usize];
+    pub fn acknowledge(&mut self, flow: u32, clock_s: f64, blocks: usize) -> u64 {
+        let way_back_s = &self.ways_back_s[flow as usize][blocks];
         let clock_s = way_back_s.iter().fold(clock_s, |clock_s, link_s| clock_s + link_s);
         self.see(flow, nanoseconds(clock_s), clock_s)
     }

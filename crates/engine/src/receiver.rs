@@ -3,6 +3,7 @@
 use crate::bits::BitRing;
 use crate::sender::Ack;
 use std::num::NonZeroU64;
+use std::ops::Range;
 
 /// A data packet as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,8 +71,40 @@ pub struct Receiver {
 #[derive(Clone, Default)]
 struct Early {
     segments: BitRing,
-    /// Stretches that they are in.
-    blocks: u64,
+    /// Stretches of them that ACKs tell of, the one that grew last first; the rest are empty.
+    blocks: [Block; BLOCKS_MAX],
+}
+
+/// A stretch of segments.
+pub type Block = Range<u64>;
+
+/// Of so many stretches do ACKs tell, and a receiver like TCPSink/Sack1 remembers no more.
+pub const BLOCKS_MAX: usize = 3;
+
+impl Early {
+    /// Segment `seq` is new: the stretch that it is in comes first, without those that it now covers.
+    fn add(&mut self, seq: u64, next: u64) {
+        let mut block = seq..seq + 1;
+        if seq - 1 > next && self.segments.contains(seq - 1) {
+            let told = self.blocks.iter().find(|block| block.end == seq);
+            block.start =
+                told.map_or_else(|| self.segments.first_of_run(seq - 1, next + 1), |told| told.start);
+        }
+        if self.segments.contains(seq + 1) {
+            let told = self.blocks.iter().find(|block| block.start == seq + 1);
+            block.end = told.map_or_else(|| self.segments.first_absent(seq + 1), |told| told.end);
+        }
+        let others = std::mem::take(&mut self.blocks).into_iter();
+        let apart = others.filter(|other| other.end <= block.start || other.start >= block.end);
+        let mut blocks = std::iter::once(block.clone()).chain(apart);
+        self.blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
+    }
+
+    /// All before `next` has arrived.
+    fn forget(&mut self, next: u64) {
+        let mut rest = std::mem::take(&mut self.blocks).into_iter().filter(|block| block.end > next);
+        self.blocks = std::array::from_fn(|_| rest.next().unwrap_or_default());
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -108,9 +141,9 @@ impl Receiver {
         self.arrived
     }
 
-    /// Stretches of segments beyond those in order.
-    pub fn early_blocks(&self) -> u64 {
-        self.early.as_ref().map_or(0, |early| early.blocks)
+    /// The stretches of segments that an ACK tells of now.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> {
+        self.early.iter().flat_map(|early| early.blocks.iter().filter(|block| !block.is_empty()).cloned())
     }
 
     /// Every segment is acknowledged as it arrives.
@@ -193,9 +226,7 @@ impl Receiver {
             if !early.segments.contains(seq) {
                 early.segments.insert(seq);
                 self.early_count += 1;
-                let is_early = |seq| u64::from(seq > next && early.segments.contains(seq));
-                early.blocks += 1;
-                early.blocks -= is_early(seq - 1) + is_early(seq + 1);
+                early.add(seq, next);
                 sacked = NonZeroU64::new(seq);
             }
         }
@@ -208,8 +239,8 @@ impl Receiver {
         let Some(early) = &mut self.early else { return };
         let to = early.segments.first_absent(self.next);
         self.early_count -= early.segments.take(self.next, to) as u32;
-        early.blocks -= u64::from(to > self.next);
         self.next = to;
+        early.forget(to);
     }
 
     fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> Ack {
@@ -240,6 +271,23 @@ mod tests {
             .map(|ack| (ack.next, ack.sacked.map(NonZeroU64::get)))
             .to_vec();
         assert_eq!(seen, [(1, None), (1, Some(2)), (1, Some(3)), (4, None), (5, None)]);
+    }
+
+    #[test]
+    fn acks_tell_of_the_three_stretches_that_grew_last_and_an_older_one_is_forgotten() {
+        let mut receiver = Receiver::new(1, 0, 0);
+        let mut blocks_after = |seq| {
+            receiver.receive(0, segment(seq));
+            receiver.blocks().collect::<Vec<_>>()
+        };
+        for seq in [2, 4, 6] {
+            blocks_after(seq);
+        }
+        assert_eq!(blocks_after(8), [8..9, 6..7, 4..5], "2 is told of no more");
+        assert_eq!(blocks_after(3), [2..5, 8..9, 6..7], "but when its stretch grows");
+        assert_eq!(blocks_after(7), [6..9, 2..5]);
+        assert_eq!(blocks_after(0), [6..9, 2..5]);
+        assert_eq!(blocks_after(1), [6..9]);
     }
 
     #[test]

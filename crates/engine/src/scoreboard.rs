@@ -1,9 +1,15 @@
 //! What the sender knows of the segments in flight.
 
+use crate::NEVER;
 use crate::bits::BitRing;
+use cwnd_scenario::{Recovery, Stack};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 pub const DUP_THRESH: u64 = 3;
+
+/// In ns-2, a retransmission is lost when one that was sent so many later has arrived.
+const OVERTAKEN_BY: u64 = 5;
 
 /// A retransmission in flight.
 struct Retransmission {
@@ -20,7 +26,10 @@ pub struct Scoreboard {
     pub lost_out: u64,
     /// Retransmissions in flight.
     pub retrans_out: u64,
+    /// Segments before it were SACKed and are not known to be: until all of them are acknowledged, ACKs tell it again. 0: none.
+    pub forgotten: u64,
     pub logs_retransmissions: bool,
+    pub as_ns2: bool,
     /// What a sender needs that has missed something.
     known: Option<Box<Known>>,
 }
@@ -37,6 +46,12 @@ struct Known {
     retransmit_from: u64,
     /// In the order sent; empty unless lost retransmissions are to be found.
     log: VecDeque<Retransmission>,
+    /// Retransmissions that are in the log no more.
+    gone: u64,
+    /// The last retransmission that arrived, by the ACKs before this one.
+    arrived: u64,
+    /// Those that arrived by this ACK: which segment, the how manieth.
+    arriving: Vec<(u64, u64)>,
 }
 
 impl Known {
@@ -44,11 +59,27 @@ impl Known {
         self.sacked.reserve(una, nxt);
         self.retransmitted.reserve(una, nxt);
     }
+
+    /// Of the segments `from..to` retransmissions arrived.
+    fn note_arrivals(&mut self, from: u64, to: u64) {
+        let last = self.log.iter().rposition(|sent| (from..to).contains(&sent.seq));
+        self.arriving.extend(last.map(|place| (to - 1, self.gone + place as u64)));
+    }
 }
 
 impl Scoreboard {
-    pub fn new(logs_retransmissions: bool) -> Scoreboard {
-        Scoreboard { sacked_out: 0, lost_out: 0, retrans_out: 0, logs_retransmissions, known: None }
+    pub fn new(stack: &Stack) -> Scoreboard {
+        let logs_retransmissions = stack.detect_lost_retransmissions;
+        let as_ns2 = stack.recovery == Recovery::RateHalving;
+        Scoreboard {
+            as_ns2,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            forgotten: 0,
+            logs_retransmissions,
+            known: None,
+        }
     }
 
     fn known(&mut self) -> &mut Known {
@@ -58,7 +89,7 @@ impl Scoreboard {
     /// Every segment in flight is on its way for the first time, as far as is known.
     #[inline]
     pub fn is_clear(&self) -> bool {
-        self.sacked_out | self.lost_out | self.retrans_out == 0
+        self.sacked_out | self.lost_out | self.retrans_out | self.forgotten == 0
     }
 
     /// The highest segment that was SACKed; 0: none.
@@ -75,6 +106,27 @@ impl Scoreboard {
         self.sacked_out > 0 && self.known.as_ref().is_some_and(|known| known.sacked.contains(seq))
     }
 
+    /// Knows of nothing but that all in flight is on its way, until ACKs tell it again.
+    pub fn clear(&mut self, una: u64, nxt: u64) {
+        self.mark_none_lost(una, nxt);
+        if self.sacked_out > 0 {
+            let known = self.known();
+            known.sacked.take(una, nxt);
+            known.top_sacked = Default::default();
+            (self.sacked_out, self.forgotten) = (0, nxt);
+        }
+    }
+
+    /// An ACK tells that these have arrived.
+    pub fn sack_all(&mut self, block: Range<u64>, una: u64, nxt: u64) {
+        self.known().reserve(una, nxt);
+        let mut seq = self.known().sacked.first_absent(block.start.max(una));
+        while seq < block.end {
+            self.sack(seq, una, nxt);
+            seq = self.known().sacked.first_absent(seq);
+        }
+    }
+
     /// Drops what is known of `una..next`; says how many of them were SACKed.
     pub fn forget(&mut self, una: u64, next: u64) -> u64 {
         let Some(known) = &mut self.known else { return 0 };
@@ -83,7 +135,14 @@ impl Scoreboard {
         let sacked = sacked_among_lost + known.sacked.take(lost_until, next);
         self.sacked_out -= sacked;
         self.lost_out -= lost_until - una - sacked_among_lost;
-        self.retrans_out -= known.retransmitted.take(una, next);
+        let retransmitted = known.retransmitted.take(una, next);
+        self.retrans_out -= retransmitted;
+        if self.as_ns2 && retransmitted > 0 {
+            known.note_arrivals(una, next);
+        }
+        if next >= self.forgotten {
+            self.forgotten = 0;
+        }
         sacked
     }
 
@@ -99,7 +158,12 @@ impl Scoreboard {
         if seq < known.lost_edge {
             self.lost_out -= 1;
         }
-        self.retrans_out -= known.retransmitted.take(seq, seq + 1);
+        if known.retransmitted.take(seq, seq + 1) > 0 {
+            self.retrans_out -= 1;
+            if self.as_ns2 {
+                known.note_arrivals(seq, seq + 1);
+            }
+        }
         let mut seq = seq;
         for top in &mut known.top_sacked {
             if seq > *top {
@@ -145,6 +209,39 @@ impl Scoreboard {
         lost
     }
 
+    /// As [`Scoreboard::mark_lost_retransmissions`], as ns-2 does it: a retransmission is lost when a segment is SACKed that
+    /// was sent for the first time after it, or one that was retransmitted at least [`OVERTAKEN_BY`] retransmissions later.
+    /// An ACK is looked through in the order of the segments: what lies below such a segment is lost only at the next ACK.
+    pub fn mark_overtaken_retransmissions(&mut self, una: u64) -> u64 {
+        let Some(known) = &mut self.known else { return 0 };
+        let (arrived, mut arriving) = (known.arrived, std::mem::take(&mut known.arriving));
+        known.arrived = arriving.iter().map(|&(_, number)| number).fold(arrived, u64::max);
+        let mut lost = 0;
+        for (number, sent) in (known.gone..).zip(&mut known.log) {
+            let by_new = sent.nxt <= known.top_sacked[0];
+            if !by_new && number + OVERTAKEN_BY > known.arrived {
+                break;
+            }
+            let below = arriving.iter().filter(|(seq, _)| *seq < sent.seq).map(|&(_, number)| number);
+            if by_new || number + OVERTAKEN_BY <= below.fold(arrived, u64::max) {
+                let seq = std::mem::replace(&mut sent.seq, NEVER);
+                if seq != NEVER && seq >= una && known.retransmitted.contains(seq) {
+                    known.retransmitted.remove(seq);
+                    self.retrans_out -= 1;
+                    known.retransmit_from = known.retransmit_from.min(seq);
+                    lost += 1;
+                }
+            }
+        }
+        while known.log.front().is_some_and(|sent| sent.seq == NEVER) {
+            known.log.pop_front();
+            known.gone += 1;
+        }
+        arriving.clear();
+        known.arriving = arriving;
+        lost
+    }
+
     /// How far had been sent when the retransmission that was sent at `sent_ns` was; 0: unknown.
     pub fn sent_before_retransmission(&self, sent_ns: u64) -> u64 {
         let log = self.known.iter().flat_map(|known| &known.log);
@@ -172,6 +269,7 @@ impl Scoreboard {
         let known = self.known();
         known.retransmitted.take(una, nxt);
         known.retransmit_from = una;
+        known.gone += known.log.len() as u64;
         known.log.clear();
     }
 
@@ -191,5 +289,61 @@ impl Scoreboard {
             known.log.push_back(Retransmission { seq, sent_ns: now, nxt });
         }
         Some(seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cwnd_scenario::Scenario;
+
+    /// Of twenty segments the last, the first of those after ten, is SACKed; the first ten are retransmitted.
+    fn ten_retransmitted() -> Scoreboard {
+        let scenario = "duration = '1 s'\nstack = 'ns2'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'";
+        let scenario = Scenario::from_toml(scenario, "", &[]);
+        let mut board = Scoreboard::new(&scenario.unwrap().flows[0].stack);
+        board.sack(19, 0, 20);
+        board.mark_lost(0, 10);
+        assert!((0..10).all(|seq| board.next_retransmission(seq, 0, 20) == Some(seq)));
+        board
+    }
+
+    /// Those of them that `seq` shows to be lost, on its ACK and on the next.
+    fn lost_by(seq: u64) -> (Vec<u64>, Vec<u64>) {
+        let mut board = ten_retransmitted();
+        board.sack(seq, 0, 21);
+        let mut lost = || {
+            board.mark_overtaken_retransmissions(0);
+            std::iter::from_fn(|| board.next_retransmission(99, 0, 21)).collect()
+        };
+        (lost(), lost())
+    }
+
+    #[test]
+    fn in_ns2_a_retransmission_is_lost_when_the_fifth_after_it_arrived_before() {
+        assert_eq!(lost_by(4), (vec![], vec![]));
+        assert_eq!(lost_by(5), (vec![], vec![0]));
+        assert_eq!(lost_by(8), (vec![], vec![0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn in_ns2_a_retransmission_is_lost_at_once_when_a_later_new_segment_arrives() {
+        assert_eq!(lost_by(20), ((0..10).collect(), vec![]));
+    }
+
+    #[test]
+    fn what_was_forgotten_counts_when_it_is_told_again() {
+        let mut board = ten_retransmitted();
+        board.sack_all(12..15, 0, 20);
+        board.clear(0, 20);
+        assert_eq!(
+            (board.sacked_out, board.lost_out, board.retrans_out, board.highest_sacked()),
+            (0, 0, 0, 0)
+        );
+        assert!(!board.is_clear(), "ACKs are to be looked at");
+        board.sack_all(12..15, 0, 20);
+        assert_eq!((board.sacked_out, board.highest_sacked()), (3, 14));
+        board.forget(0, 20);
+        assert!(board.is_clear());
     }
 }

@@ -5,7 +5,7 @@ use crate::NEVER;
 use crate::application::Application;
 use crate::plain::Plain;
 use crate::rate::RateSampler;
-use crate::receiver::{CWR, RETRANSMISSION, Tag};
+use crate::receiver::{CWR, RETRANSMISSION, Receiver, Tag};
 use crate::rtt::{Distribution, Rto, Sum};
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use cwnd_algorithms::{
@@ -98,8 +98,6 @@ struct Repairs {
     reduction: Reduction,
     /// A timeout that may prove spurious: when it fired, and the ssthresh before it.
     undo: Option<(u64, u32)>,
-    /// When the segment was sent that caused the ACK before.
-    ack_before_sent_ns: u64,
     /// Without SACK.
     plain: Plain,
 }
@@ -111,7 +109,7 @@ struct Reduction {
     recover_fs: u64,
     delivered: u64,
     out: u64,
-    /// Rate halving: in flight after the last ACK, before it let anything go.
+    /// Rate halving: the least in flight after an ACK, before it let anything go.
     in_flight: u64,
 }
 
@@ -155,7 +153,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         Sender {
             una: 0,
             nxt: 0,
-            board: Scoreboard::new(stack.detect_lost_retransmissions),
+            board: Scoreboard::new(stack),
             probed: NEVER,
             wake_at: NEVER,
             rto_at: NEVER,
@@ -463,14 +461,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.cwnd_may_have_changed(now);
     }
 
-    /// An ACK arrives at `now`. What may be sent then, [`Sender::next_segment`] tells.
+    /// An ACK of `receiver` arrives at `now`. What may be sent then, [`Sender::next_segment`] tells.
     #[inline(never)]
-    pub fn on_ack(&mut self, now: u64, ack: Ack) {
+    pub fn on_ack(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
         self.wake_at = NEVER;
         if self.special {
-            self.on_special_ack(now, ack);
+            self.on_special_ack(now, ack, receiver);
         } else {
-            self.on_sack::<false>(now, ack);
+            self.on_sack::<false>(now, ack, receiver);
         }
         self.cwnd_may_have_changed(now);
     }
@@ -500,14 +498,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(never)]
-    fn on_special_ack(&mut self, now: u64, ack: Ack) {
+    fn on_special_ack(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
         if self.overlapped {
             self.begin_overlapped(now);
         }
         if self.handshake {
             self.on_handshake(now, ack);
         } else if self.recovery.uses_sack() {
-            self.on_sack::<true>(now, ack);
+            self.on_sack::<true>(now, ack, receiver);
         } else {
             self.on_plain_ack(now, ack);
         }
@@ -517,7 +515,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(always)]
-    fn on_sack<const SPECIAL: bool>(&mut self, now: u64, ack: Ack) {
+    fn on_sack<const SPECIAL: bool>(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
         if ack.next < self.una {
             return;
         }
@@ -536,6 +534,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             && self.board.sack(seq, self.una, self.nxt)
         {
             delivered += 1;
+        }
+        if self.board.forgotten > 0 {
+            for block in receiver.blocks() {
+                self.board.sack_all(block, self.una, self.nxt);
+            }
         }
         if delivered == 0 && !(SPECIAL && ack.ece) {
             return;
@@ -702,11 +705,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         };
         let mut lost = self.board.mark_lost(self.una, edge);
         if self.board.logs_retransmissions {
-            // ns-2 takes one new segment sent later for it, or two retransmissions.
-            let doubtful = ack.retransmission && self.recovery == Recovery::RateHalving;
-            let before_ns = std::mem::replace(&mut self.repairs().ack_before_sent_ns, ack.sent_ns);
-            let sent_ns = if doubtful { before_ns } else { ack.sent_ns };
-            lost += self.board.mark_lost_retransmissions(self.una, sent_ns);
+            lost += if self.board.as_ns2 {
+                self.board.mark_overtaken_retransmissions(self.una)
+            } else {
+                self.board.mark_lost_retransmissions(self.una, ack.sent_ns)
+            };
         }
         lost
     }
@@ -766,8 +769,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
         let mut may_grow = acked > 0;
-        // What ns-2 does not know of when a recovery ends: it forgets what was SACKed, until the next ACK tells it again.
-        let mut forgotten = 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
         let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
         if matches!(self.state, State::Recovery | State::Loss | State::Cwr)
@@ -777,8 +778,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             // Linux 2.6 did not grow on the ACK that ended a recovery.
             may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
             if self.recovery == Recovery::RateHalving && self.state == State::Recovery {
-                forgotten = self.board.sacked_out;
-                self.board.mark_none_lost(self.una, self.nxt);
+                // ns-2 forgets what was SACKed, until the next ACKs tell it again.
+                self.board.clear(self.una, self.nxt);
             }
             self.end_recovery();
         }
@@ -808,7 +809,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 if may_grow && !self.controls {
                     self.cc.cong_avoid(&mut self.window, &self.ack);
                 }
-                self.allowance = u64::from(self.window.cwnd).saturating_sub(forgotten);
+                self.allowance = u64::from(self.window.cwnd);
             }
         }
     }
@@ -914,7 +915,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 let target = u64::from(self.window.cwnd);
                 let reduction = &mut self.repairs().reduction;
                 let allowance = reduction.in_flight.min(in_flight + 1).max(target);
-                reduction.in_flight = in_flight;
+                reduction.in_flight = reduction.in_flight.min(in_flight);
                 self.allowance = allowance;
             }
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas => {}

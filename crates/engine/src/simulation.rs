@@ -788,7 +788,7 @@ impl<C: CongestionControl> Flow<'_, C> {
             let due = at + self.return_delay_ns;
             let now = match T::NS2 {
                 true if self.receiver.acknowledges_each() => {
-                    network.ns2.acknowledge(self.id, clock_s, self.receiver.early_blocks())
+                    network.ns2.acknowledge(self.id, clock_s, self.receiver.blocks().count())
                 }
                 true => network.ns2.set(self.id, due),
                 false => due,
@@ -806,7 +806,7 @@ impl<C: CongestionControl> Flow<'_, C> {
         if self.sender.is_usual(&ack) {
             self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
-            self.sender.on_ack(now, ack);
+            self.sender.on_ack(now, ack, &self.receiver);
             self.transmit(now, network);
         }
     }
