@@ -20,8 +20,8 @@
  * What dwnd gains in an RTT is at most what was delivered in it.
  *
  * arithmetic = ns2 is what Linux 2.6.17 had and ns-2.35 has. What it does otherwise:
- *  - dwnd is whole segments; diff counts half segments; win^k is rounded down before alpha
- *    divides it.
+ *  - dwnd is whole segments; diff counts half segments; win^k is a whole number, by Newton's method,
+ *    before alpha divides it.
  *  - win in the rules for dwnd is the number of segments sent in the last RTT, RTT the smallest
  *    sample of that RTT. Fewer than three samples: dwnd stays.
  *  - The return to the open state ends the RTT anew: a recovery is part of the RTT it interrupts.
@@ -143,6 +143,25 @@ static inline u32 compound_paper_ssthresh(struct compound *ca, const struct comp
 	return cc_max((u32)((reno + ca->dwnd) >> 8), 2);
 }
 
+/*
+ * win^(3/4) as the original has it: Newton's method in whole numbers for the fourth root of win^3,
+ * from the power of two below it or near, until a step changes it by 1 at most. win is at most
+ * 2^21, which takes seven steps.
+ */
+static inline u32 compound_ns2_power(u32 win)
+{
+	u64 cube = (u64)win * win * win, root = 1ULL << (cc_bits(cube) >> 2), going = ~0ULL;
+	u32 i;
+
+	for (i = 0; i < 7 && win; i++) {
+		u64 next = (3 * root + cube / (root * root * root)) >> 2, before = root;
+
+		root += (next - root) & going;
+		going &= cc_mask_ge(next, before + 2) | cc_mask_ge(before, next + 2);
+	}
+	return (u32)root;
+}
+
 /* dwnd after an RTT, in segments. */
 static inline u32 compound_ns2_dwnd(const struct compound *ca, u32 dwnd, u32 min_rtt_us)
 {
@@ -151,8 +170,7 @@ static inline u32 compound_ns2_dwnd(const struct compound *ca, u32 dwnd, u32 min
 
 	if (diff >= 2 * 30)
 		return 2 * (u64)dwnd > diff ? (u32)((2 * (u64)dwnd - diff) >> 1) : 0;
-	sent = cc_min(ca->round_delivered, 1 << 21);
-	gain = cc_isqrt(cc_isqrt(sent * sent * sent)) >> 3;
+	gain = compound_ns2_power(cc_min(ca->round_delivered, 1 << 21)) >> 3;
 	return gain > 1 ? dwnd + gain - 1 : dwnd;
 }
 

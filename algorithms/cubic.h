@@ -281,21 +281,6 @@ static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic
 	cc_grow(w, grown >> 32);
 }
 
-/* The place of the highest 1 in n, from 1; 0 for 0. */
-static inline u32 cubic_bits(u64 n)
-{
-	u32 bits = 0, half = 32, i;
-
-	for (i = 0; i < 6; i++) {
-		u32 step = half & (u32)cc_mask_ge(n >> half, 1);
-
-		bits += step;
-		n >>= step;
-		half >>= 1;
-	}
-	return bits + (u32)n;
-}
-
 /* The cube root of n >= 2^31 as Linux has it since 2.6.22, to about 0.2 %. */
 static inline u32 cubic_kernel_root(u64 n)
 {
@@ -306,7 +291,7 @@ static inline u32 cubic_kernel_root(u64 n)
 		200, 202, 204, 206, 209, 211, 213, 215, 217, 219, 221, 222, 224, 225, 227, 229,
 		231, 232, 234, 236, 237, 239, 240, 242, 244, 245, 246, 248, 250, 251, 252, 254,
 	};
-	u32 digit = (cubic_bits(n) * 84 >> 8) - 1;
+	u32 digit = (cc_bits(n) * 84 >> 8) - 1;
 	u32 root = (u32)((((u64)roots[n >> 3 * digit & 63] + 10) << digit) >> 6);
 
 	root = 2 * root + (u32)(n / ((u64)root * (root - 1)));

@@ -17,6 +17,21 @@ static inline u64 cc_mask_ge(u64 a, u64 b)
 	return ((a - b) >> 63) - 1;
 }
 
+/* The place of the highest 1 in n, from 1; 0 for 0. */
+static inline u32 cc_bits(u64 n)
+{
+	u32 bits = 0, half = 32, i;
+
+	for (i = 0; i < 6; i++) {
+		u32 step = half & (u32)cc_mask_ge(n >> half, 1);
+
+		bits += step;
+		n >>= step;
+		half >>= 1;
+	}
+	return bits + (u32)n;
+}
+
 /* The square root of n, rounded down. */
 static inline u32 cc_isqrt(u64 n)
 {

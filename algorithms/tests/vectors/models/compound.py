@@ -52,6 +52,14 @@ class Compound(Model):
         return super().undo(s)
 
 
+def power(win):
+    """win^(3/4) by Newton's method."""
+    root, last = 2 ** ((win**3).bit_length() // 4), 0
+    while win and abs(root - last) > 1:
+        root, last = (3 * root + win**3 // root**3) // 4, root
+    return root
+
+
 class CompoundNs2(Model):
     """The Linux 2.6.17 arithmetic as compound.h describes it, in whole numbers."""
 
@@ -87,10 +95,7 @@ class CompoundNs2(Model):
         if halves >= 60:
             self.dwnd = max(2 * self.dwnd - halves, 0) // 2
             return
-        root = 0
-        while (root + 1) ** 4 <= win**3:
-            root += 1
-        self.dwnd += max(root // 8 - 1, 0)
+        self.dwnd += max(power(win) // 8 - 1, 0)
 
     def repaired(self, s):
         end = s.delivered + s.in_flight
@@ -183,6 +188,13 @@ CASES = [
     ),
     case("ns2: slow start with dwnd at work", CompoundNs2, at(2), *[acks(100)] * 10, arithmetic="ns2"),
     case("ns2: growth", CompoundNs2, avoiding(14084), *[acks(14300, gap_us=10)] * 5, arithmetic="ns2"),
+    case(
+        "ns2: win^k of 6168 is not rounded down",
+        CompoundNs2,
+        avoiding(6167),
+        *[acks(6167, gap_us=10)] * 4,
+        arithmetic="ns2",
+    ),
     case(
         "ns2: a queue",
         CompoundNs2,
