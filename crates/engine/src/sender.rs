@@ -66,6 +66,8 @@ pub struct Sender<'a, C> {
     overlapped: bool,
     /// The receiver is to be told that the window was reduced (RFC 3168, CWR).
     pub(crate) tell_reduction: bool,
+    /// RTTs are told to the algorithm in whole microseconds that are over.
+    whole_rtt: bool,
     pub(crate) rto: Rto,
     pub(crate) ack: cwnd_algorithms::Ack,
     pub(crate) window: Window,
@@ -169,6 +171,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
             tell_reduction: false,
+            whole_rtt: stack.recovery == Recovery::RateHalving && !stack.round_rtt,
             rto: Rto::new(stack),
             ack,
             window,
@@ -633,12 +636,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(always)]
     fn note_rtt(&mut self, rtt_ns: u64) {
         self.time_rtt(rtt_ns);
-        // ns-2 gives whole microseconds that are over.
-        let rtt_us = if self.recovery == Recovery::RateHalving {
-            (rtt_ns / 1000).max(1) as u32
-        } else {
-            to_us(rtt_ns)
-        };
+        let rtt_us = if self.whole_rtt { (rtt_ns / 1000).max(1) as u32 } else { to_us(rtt_ns) };
         self.ack.rtt_us = rtt_us;
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;

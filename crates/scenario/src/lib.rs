@@ -196,6 +196,9 @@ pub struct Stack {
     pub handshake: Handshake,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
     pub restart_at_one: bool,
+    /// With rate halving the algorithm is told the nearest microsecond of an RTT, rather than those that are over. Off;
+    /// on for `compound`.
+    pub round_rtt: bool,
 }
 
 /// How a connection begins.

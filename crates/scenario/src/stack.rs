@@ -7,7 +7,7 @@ use crate::{Handshake, Recovery, Stack};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "profile",
     "recovery",
     "header",
@@ -29,6 +29,7 @@ const KEYS: [&str; 21] = [
     "ecn",
     "handshake",
     "restart_at_one",
+    "round_rtt",
 ];
 
 /// The stacks that exist in some world.
@@ -268,6 +269,7 @@ impl Profile {
                     ecn: false,                        // tcp_ecn = 2: only if the other end asks
                     handshake: Handshake::Off,
                     restart_at_one: false,
+                    round_rtt: false,
                 }
             }
             Profile::Ns2 => {
@@ -299,6 +301,7 @@ impl Profile {
                     // syn_, delay_growth_
                     handshake: if agent.is_some() { Handshake::First } else { Handshake::Overlapped },
                     restart_at_one: agent == Some(Recovery::Fack),
+                    round_rtt: algorithm == "compound", // its hook is rtt_sample, that of the others pkts_acked
                 }
             }
         }
@@ -368,7 +371,8 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
     set(table, "ecn", &mut stack.ecn, units::flag)?;
     set(table, "handshake", &mut stack.handshake, handshake)?;
-    set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)
+    set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)?;
+    set(table, "round_rtt", &mut stack.round_rtt, units::flag)
 }
 
 fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {

@@ -216,6 +216,7 @@ fn the_linux_profile_is_todays_kernel() {
         ecn: false,
         handshake: Handshake::Off,
         restart_at_one: false,
+        round_rtt: false,
         profile: "linux".to_owned(),
         recovery: Recovery::Prr,
         header_bytes: 66,
@@ -245,6 +246,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         ecn: false,
         handshake: Handshake::Overlapped,
         restart_at_one: false,
+        round_rtt: false,
         profile: "ns2".to_owned(),
         recovery: Recovery::RateHalving,
         header_bytes: 50,
@@ -288,13 +290,15 @@ fn every_field_of_a_stack_can_be_set() {
         stack.idle_restart = true
         stack.ecn = true
         stack.handshake = 'overlapped'
-        stack.restart_at_one = true";
+        stack.restart_at_one = true
+        stack.round_rtt = true";
     let stack = Stack {
         initial_ssthresh_pkts: Some(40),
         idle_restart: true,
         ecn: true,
         handshake: Handshake::Overlapped,
         restart_at_one: true,
+        round_rtt: true,
         profile: "ns2".to_owned(),
         recovery: Recovery::Sack,
         header_bytes: 20,
