@@ -68,6 +68,17 @@ fn four_flows_reach_the_goodput_that_they_have_in_ns2() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// ndatapack_ and nrexmitpack_ of each agent after 100 s, some of its repairs lost again. The module: growth
+/// of floor(1000 sqrt(RTTmax / RTT cwnd) / cwnd) thousandths for each ACK, the fraction cleared at a loss, RTTmax of slow
+/// start and avoidance, ssthresh = 0.9 cwnd - 1 and min_cwnd one more.
+#[test]
+fn four_flows_of_elastic_send_and_repair_as_many_packets_as_in_ns2() {
+    let elastic = r#"{ name = "elastic", arithmetic = "paper" }"#;
+    let run = answer(&four_flows("reno", "50", 128).replace(r#""reno""#, elastic));
+    let counts: Vec<_> = run.flows.iter().map(|flow| (flow.sent_pkts, flow.retransmitted_pkts)).collect();
+    assert_eq!(counts, [(189_348, 842), (219_779, 794), (417_779, 579), (727_592, 257)]);
+}
+
 /// The first loss, what it leaves, and the growth after it.
 #[test]
 fn the_window_of_a_single_flow_is_that_of_ns2() {
