@@ -2,9 +2,9 @@
 
 use crate::NEVER;
 use crate::bits::BitRing;
+use crate::receiver::{BLOCKS_MAX, Block};
 use cwnd_scenario::{Recovery, Stack};
-use std::collections::VecDeque;
-use std::ops::Range;
+use std::collections::{BTreeMap, VecDeque};
 
 pub const DUP_THRESH: u64 = 3;
 
@@ -48,10 +48,14 @@ struct Known {
     log: VecDeque<Retransmission>,
     /// Retransmissions that are in the log no more.
     gone: u64,
+    /// As ns-2: of each segment whose retransmission is in flight, the how manieth it was.
+    numbers: BTreeMap<u64, u64>,
     /// The last retransmission that arrived, by the ACKs before this one.
     arrived: u64,
     /// Those that arrived by this ACK: which segment, the how manieth.
     arriving: Vec<(u64, u64)>,
+    /// What ACKs told of last, since something was forgotten.
+    told: [Block; BLOCKS_MAX],
 }
 
 impl Known {
@@ -60,10 +64,16 @@ impl Known {
         self.retransmitted.reserve(una, nxt);
     }
 
-    /// Of the segments `from..to` retransmissions arrived.
-    fn note_arrivals(&mut self, from: u64, to: u64) {
-        let last = self.log.iter().rposition(|sent| (from..to).contains(&sent.seq));
-        self.arriving.extend(last.map(|place| (to - 1, self.gone + place as u64)));
+    /// The retransmission of segment `seq` arrived.
+    fn note_arrival(&mut self, seq: u64) {
+        self.arriving.extend(self.numbers.remove(&seq).map(|number| (seq, number)));
+    }
+
+    /// So did those of all segments before `next`.
+    fn note_arrivals(&mut self, next: u64) {
+        let later = self.numbers.split_off(&next);
+        let arrived = std::mem::replace(&mut self.numbers, later);
+        self.arriving.extend(arrived.into_values().max().map(|number| (next - 1, number)));
     }
 }
 
@@ -113,17 +123,26 @@ impl Scoreboard {
             let known = self.known();
             known.sacked.take(una, nxt);
             known.top_sacked = Default::default();
+            known.told = Default::default();
             (self.sacked_out, self.forgotten) = (0, nxt);
         }
     }
 
-    /// An ACK tells that these have arrived.
-    pub fn sack_all(&mut self, block: Range<u64>, una: u64, nxt: u64) {
+    /// An ACK tells that these have arrived. What the one before told is not looked at again.
+    pub fn sack_all(&mut self, blocks: impl Iterator<Item = Block>, una: u64, nxt: u64) {
         self.known().reserve(una, nxt);
-        let mut seq = self.known().sacked.first_absent(block.start.max(una));
-        while seq < block.end {
-            self.sack(seq, una, nxt);
-            seq = self.known().sacked.first_absent(seq);
+        let before = std::mem::take(&mut self.known().told);
+        for (place, block) in blocks.enumerate() {
+            let known_of = before.iter().find(|told| told.start < block.end && block.start < told.end);
+            let known_of = known_of.cloned().unwrap_or(block.start..block.start);
+            for part in [block.start.max(una)..known_of.start, known_of.end.max(una)..block.end] {
+                let mut seq = self.known().sacked.first_absent(part.start);
+                while seq < part.end {
+                    self.sack(seq, una, nxt);
+                    seq = self.known().sacked.first_absent(seq);
+                }
+            }
+            self.known().told[place] = block;
         }
     }
 
@@ -138,7 +157,7 @@ impl Scoreboard {
         let retransmitted = known.retransmitted.take(una, next);
         self.retrans_out -= retransmitted;
         if self.as_ns2 && retransmitted > 0 {
-            known.note_arrivals(una, next);
+            known.note_arrivals(next);
         }
         if next >= self.forgotten {
             self.forgotten = 0;
@@ -161,7 +180,7 @@ impl Scoreboard {
         if known.retransmitted.take(seq, seq + 1) > 0 {
             self.retrans_out -= 1;
             if self.as_ns2 {
-                known.note_arrivals(seq, seq + 1);
+                known.note_arrival(seq);
             }
         }
         let mut seq = seq;
@@ -227,6 +246,7 @@ impl Scoreboard {
                 let seq = std::mem::replace(&mut sent.seq, NEVER);
                 if seq != NEVER && seq >= una && known.retransmitted.contains(seq) {
                     known.retransmitted.remove(seq);
+                    known.numbers.remove(&seq);
                     self.retrans_out -= 1;
                     known.retransmit_from = known.retransmit_from.min(seq);
                     lost += 1;
@@ -271,6 +291,7 @@ impl Scoreboard {
         known.retransmit_from = una;
         known.gone += known.log.len() as u64;
         known.log.clear();
+        known.numbers.clear();
     }
 
     /// The next lost segment to retransmit, which then is, at `now`.
@@ -287,6 +308,9 @@ impl Scoreboard {
         self.retrans_out += 1;
         if self.logs_retransmissions {
             known.log.push_back(Retransmission { seq, sent_ns: now, nxt });
+            if self.as_ns2 {
+                known.numbers.insert(seq, known.gone + known.log.len() as u64 - 1);
+            }
         }
         Some(seq)
     }
@@ -334,15 +358,17 @@ mod tests {
     #[test]
     fn what_was_forgotten_counts_when_it_is_told_again() {
         let mut board = ten_retransmitted();
-        board.sack_all(12..15, 0, 20);
+        board.sack_all(std::iter::once(12..15), 0, 20);
         board.clear(0, 20);
         assert_eq!(
             (board.sacked_out, board.lost_out, board.retrans_out, board.highest_sacked()),
             (0, 0, 0, 0)
         );
         assert!(!board.is_clear(), "ACKs are to be looked at");
-        board.sack_all(12..15, 0, 20);
+        board.sack_all(std::iter::once(12..15), 0, 20);
         assert_eq!((board.sacked_out, board.highest_sacked()), (3, 14));
+        board.sack_all([11..17, 18..19].into_iter(), 0, 20);
+        assert_eq!((board.sacked_out, board.highest_sacked()), (7, 18));
         board.forget(0, 20);
         assert!(board.is_clear());
     }

@@ -539,9 +539,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             delivered += 1;
         }
         if self.board.forgotten > 0 {
-            for block in receiver.blocks() {
-                self.board.sack_all(block, self.una, self.nxt);
-            }
+            self.board.sack_all(receiver.blocks(), self.una, self.nxt);
         }
         if delivered == 0 && !(SPECIAL && ack.ece) {
             return;
