@@ -133,14 +133,11 @@ impl Scoreboard {
         self.known().reserve(una, nxt);
         let before = std::mem::take(&mut self.known().told);
         for (place, block) in blocks.enumerate() {
-            let known_of = before.iter().find(|told| told.start < block.end && block.start < told.end);
-            let known_of = known_of.cloned().unwrap_or(block.start..block.start);
-            for part in [block.start.max(una)..known_of.start, known_of.end.max(una)..block.end] {
-                let mut seq = self.known().sacked.first_absent(part.start);
-                while seq < part.end {
-                    self.sack(seq, una, nxt);
-                    seq = self.known().sacked.first_absent(seq);
-                }
+            let overlapping = before.iter().filter(|told| told.start < block.end && block.start < told.end);
+            let longest = overlapping.max_by_key(|told| told.end - told.start);
+            let known_of = longest.cloned().unwrap_or(block.start..block.start);
+            for seq in (block.start.max(una)..known_of.start).chain(known_of.end.max(una)..block.end) {
+                self.sack(seq, una, nxt);
             }
             self.known().told[place] = block;
         }
