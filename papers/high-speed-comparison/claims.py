@@ -135,7 +135,6 @@ def cubic_at_small_buffers(m):
 @claim(
     "4, Fig. 5",
     "The smaller the buffer, the lower the throughput, for every variant.",
-    why="Compound's hardly depends on the buffer; Scalable's fall at 1000 packets is unexplained.",
 )
 def smaller_buffers_give_less(m):
     falls = []
