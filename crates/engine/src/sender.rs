@@ -539,7 +539,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             delivered += 1;
         }
         if self.board.forgotten > 0 {
+            let sacked = self.board.sacked_out;
             self.board.sack_all(receiver.blocks(), self.una, self.nxt);
+            self.ack.delivered += self.board.sacked_out - sacked;
         }
         if delivered == 0 && !(SPECIAL && ack.ece) {
             return;
@@ -775,6 +777,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
             if self.recovery == Recovery::RateHalving && self.state == State::Recovery {
                 // ns-2 forgets what was SACKed, until the next ACKs tell it again.
+                self.ack.delivered -= self.board.sacked_out;
+                self.ack.in_flight += self.board.sacked_out as u32;
                 self.board.clear(self.una, self.nxt);
             }
             self.end_recovery();
