@@ -68,15 +68,58 @@ fn four_flows_reach_the_goodput_that_they_have_in_ns2() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// ndatapack_ and nrexmitpack_ of each agent after 100 s, some of its repairs lost again. The module: growth
-/// of floor(1000 sqrt(RTTmax / RTT cwnd) / cwnd) thousandths for each ACK, the fraction cleared at a loss, RTTmax of slow
+/// ndatapack_ and nrexmitpack_ of each agent after 100 s, some of its repairs lost again. Elastic's module: growth of
+/// floor(1000 sqrt(RTTmax / RTT cwnd) / cwnd) thousandths for each ACK, the fraction cleared at a loss, RTTmax of slow
 /// start and avoidance, ssthresh = 0.9 cwnd - 1 and min_cwnd one more.
 #[test]
-fn four_flows_of_elastic_send_and_repair_as_many_packets_as_in_ns2() {
+fn four_flows_send_and_repair_as_many_packets_as_in_ns2() {
+    let counts = |toml: String| -> Vec<_> {
+        answer(&toml).flows.iter().map(|flow| (flow.sent_pkts, flow.retransmitted_pkts)).collect()
+    };
     let elastic = r#"{ name = "elastic", arithmetic = "paper" }"#;
-    let run = answer(&four_flows("reno", "50", 128).replace(r#""reno""#, elastic));
-    let counts: Vec<_> = run.flows.iter().map(|flow| (flow.sent_pkts, flow.retransmitted_pkts)).collect();
-    assert_eq!(counts, [(189_348, 842), (219_779, 794), (417_779, 579), (727_592, 257)]);
+    let together = four_flows("reno", "50", 128).replace(r#""reno""#, elastic);
+    assert_eq!(counts(together), [(189_348, 842), (219_779, 794), (417_779, 579), (727_592, 257)]);
+    let in_turn = "\nstagger = '5 s'\nstop = '100 s'\nstop_stagger = '5 s'\n";
+    let in_turn = four_flows("compound", "200", 128) + in_turn;
+    assert_eq!(counts(in_turn), [(2_058_443, 608), (878_087, 353), (1_519_450, 500), (546_205, 619)]);
+}
+
+/// Mbps of wire bytes, percent of the packets sent that had not arrived, Jain's index: Table 3 of "Comparative study of
+/// high-speed Linux TCP variants over high-BDP networks" (Alrshah et al., 2014), as printed.
+#[test]
+fn cells_of_the_comparisons_table_3_come_out_to_the_digit() {
+    let table = "cca,buffer,throughput,missing,jain
+        htcp,100,149.44,0.07,0.97
+        reno,100,69.69,0.01,1.00
+        scalable,1000,794.60,0.35,0.69
+        yeah,250,638.62,0.17,0.98";
+    let faults = faults(table, |[cca, buffer, throughput, missing, jain]| {
+        let run = answer(&format!(
+            r#"
+            duration = "150 s"
+            end = "last-arrival"
+            samples = "off"
+            stack = "ns2"
+            clock = "ns2"
+            [dumbbell]
+            rate = "1 Gbps"
+            delay = "100 ms"
+            buffer = {buffer}
+            access = {{ rate = "1 Gbps", delay = "1 ms", buffer = 25 }}
+            [[flows]]
+            cca = "{}"
+            count = 4
+            "#,
+            cca.trim()
+        ));
+        let of = |metric: fn(&FlowResult) -> f64| run.flows.iter().map(metric).sum::<f64>();
+        let ours = of(|flow| flow.throughput_mbps);
+        let arrived = of(|flow| flow.delivered_pkts as f64) / of(|flow| flow.sent_pkts as f64);
+        let squares = of(|flow| flow.throughput_mbps * flow.throughput_mbps);
+        let cell = [ours, 100.0 * (1.0 - arrived), ours * ours / (4.0 * squares)].map(|x| format!("{x:.2}"));
+        (format!("{cca} {buffer}: {cell:?}"), cell == [throughput, missing, jain])
+    });
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 /// The first loss, what it leaves, and the growth after it.
