@@ -23,6 +23,8 @@ pub const LONGEST_SPAN_NS: u64 = u32::MAX as u64;
 /// stages stays in a cache, and each stage has enough to do.
 const PACKETS_PER_SPAN: usize = 1024;
 const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
+/// For so many spans what comes to a link is set apart from what comes later.
+const SPANS_AHEAD: u64 = 32;
 
 /// What so many flows need stays in a cache by itself; that of more is asked for some flows or packets ahead.
 const FEW_FLOWS: usize = 64;
@@ -89,10 +91,16 @@ struct Hop {
     passed: u64,
 }
 
-/// Packets on their way to a link; those of each hop are in order.
+/// Packets on their way to a link; those of each hop are in order. What waits in a long queue before the link is not looked
+/// through in every span.
 struct Inbox<E> {
-    packets: Vec<Coming<E>>,
-    /// When the first of them arrives, or NEVER.
+    /// Those that arrive before `horizon`.
+    soon: Vec<Coming<E>>,
+    later: Vec<Coming<E>>,
+    horizon: u64,
+    /// When the first of `later` arrives, or NEVER.
+    earliest_later: u64,
+    /// When the first of all arrives, or NEVER.
     earliest: u64,
 }
 
@@ -217,7 +225,13 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         } else {
             Ns2Time::default()
         };
-        let inbox = || Inbox { packets: Vec::new(), earliest: NEVER };
+        let inbox = || Inbox {
+            soon: Vec::new(),
+            later: Vec::new(),
+            horizon: 0,
+            earliest_later: NEVER,
+            earliest: NEVER,
+        };
         let network = Network {
             due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
@@ -359,7 +373,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let hop = &self.network.hops[passed.hop as usize];
             let sending = match hop.next {
                 Some(next) => {
-                    let mut packets = self.network.inboxes[next as usize].packets.iter();
+                    let mut packets = self.network.inboxes[next as usize].packets();
                     packets.any(|p| p.hop == passed.hop + 1 && sends(p.at, p.segment))
                 }
                 None => {
@@ -542,11 +556,36 @@ fn add_hops(
     }
 }
 
-impl<E> Inbox<E> {
+impl<E: Copy> Inbox<E> {
     #[inline(always)]
     fn push(&mut self, packet: Coming<E>) {
         self.earliest = self.earliest.min(packet.at);
-        self.packets.push(packet);
+        if packet.at < self.horizon {
+            self.soon.push(packet);
+        } else {
+            self.earliest_later = self.earliest_later.min(packet.at);
+            self.later.push(packet);
+        }
+    }
+
+    fn packets(&self) -> impl Iterator<Item = &Coming<E>> {
+        self.soon.iter().chain(&self.later)
+    }
+
+    /// A span of `span_ns` ends at `until`.
+    fn look_ahead(&mut self, until: u64, span_ns: u64) {
+        if self.earliest_later >= until {
+            return;
+        }
+        let horizon = until.saturating_add(SPANS_AHEAD * span_ns);
+        (self.horizon, self.earliest_later) = (horizon, NEVER);
+        self.soon.extend(self.later.extract_if(.., |packet| {
+            let is_soon = packet.at < horizon;
+            if !is_soon {
+                self.earliest_later = self.earliest_later.min(packet.at);
+            }
+            is_soon
+        }));
     }
 }
 
@@ -560,7 +599,7 @@ impl<T: Clock> Network<T> {
     /// Calls `see` with each packet that is on its way to the next hop or to the receiver: the hop that it is behind, and
     /// when it will be there.
     fn between_hops(&self, mut see: impl FnMut(u32, u64, Segment)) {
-        for packet in self.inboxes.iter().flat_map(|inbox| &inbox.packets) {
+        for packet in self.inboxes.iter().flat_map(Inbox::packets) {
             // By ns-2's clock an ACK may be later than its event, and what it lets go later than the end.
             if !self.hops[packet.hop as usize].shared_first {
                 see(packet.hop - 1, packet.at, packet.segment);
@@ -593,14 +632,15 @@ impl<T: Clock> Network<T> {
         if self.inboxes[link].earliest >= until {
             return 0;
         }
+        self.inboxes[link].look_ahead(until, until - from);
         let mut order = std::mem::take(&mut self.order);
-        let mut packets = std::mem::take(&mut self.inboxes[link].packets);
-        let mut later = NEVER;
+        let mut packets = std::mem::take(&mut self.inboxes[link].soon);
+        let mut earliest = NEVER;
         for (place, packet) in packets.iter().enumerate() {
             if packet.at < until {
                 order.push(packet.at.saturating_sub(from) << 32 | place as u64);
             } else {
-                later = later.min(packet.at);
+                earliest = earliest.min(packet.at);
             }
         }
         order.sort();
@@ -627,7 +667,9 @@ impl<T: Clock> Network<T> {
         } else {
             packets.retain(|packet| packet.at >= until);
         }
-        self.inboxes[link] = Inbox { packets, earliest: later };
+        let inbox = &mut self.inboxes[link];
+        inbox.soon = packets;
+        inbox.earliest = earliest.min(inbox.earliest_later);
         came
     }
 
