@@ -96,11 +96,16 @@ struct Hop {
 struct Inbox<E> {
     /// Those that arrive before `horizon`.
     soon: Vec<Coming<E>>,
-    later: Vec<Coming<E>>,
+    /// Once there were others.
+    later: Option<Box<Later<E>>>,
     horizon: u64,
-    /// When the first of `later` arrives, or NEVER.
-    earliest_later: u64,
     /// When the first of all arrives, or NEVER.
+    earliest: u64,
+}
+
+struct Later<E> {
+    packets: Vec<Coming<E>>,
+    /// When the first of them arrives, or NEVER.
     earliest: u64,
 }
 
@@ -225,13 +230,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         } else {
             Ns2Time::default()
         };
-        let inbox = || Inbox {
-            soon: Vec::new(),
-            later: Vec::new(),
-            horizon: 0,
-            earliest_later: NEVER,
-            earliest: NEVER,
-        };
+        let inbox = || Inbox { soon: Vec::new(), later: None, horizon: 0, earliest: NEVER };
         let network = Network {
             due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
@@ -563,26 +562,26 @@ impl<E: Copy> Inbox<E> {
         if packet.at < self.horizon {
             self.soon.push(packet);
         } else {
-            self.earliest_later = self.earliest_later.min(packet.at);
-            self.later.push(packet);
+            let later =
+                self.later.get_or_insert_with(|| Box::new(Later { packets: Vec::new(), earliest: NEVER }));
+            later.earliest = later.earliest.min(packet.at);
+            later.packets.push(packet);
         }
     }
 
     fn packets(&self) -> impl Iterator<Item = &Coming<E>> {
-        self.soon.iter().chain(&self.later)
+        self.soon.iter().chain(self.later.iter().flat_map(|later| &later.packets))
     }
 
     /// A span of `span_ns` ends at `until`.
     fn look_ahead(&mut self, until: u64, span_ns: u64) {
-        if self.earliest_later >= until {
-            return;
-        }
+        let Some(later) = self.later.as_mut().filter(|later| later.earliest < until) else { return };
         let horizon = until.saturating_add(SPANS_AHEAD * span_ns);
-        (self.horizon, self.earliest_later) = (horizon, NEVER);
-        self.soon.extend(self.later.extract_if(.., |packet| {
+        (self.horizon, later.earliest) = (horizon, NEVER);
+        self.soon.extend(later.packets.extract_if(.., |packet| {
             let is_soon = packet.at < horizon;
             if !is_soon {
-                self.earliest_later = self.earliest_later.min(packet.at);
+                later.earliest = later.earliest.min(packet.at);
             }
             is_soon
         }));
@@ -669,7 +668,7 @@ impl<T: Clock> Network<T> {
         }
         let inbox = &mut self.inboxes[link];
         inbox.soon = packets;
-        inbox.earliest = earliest.min(inbox.earliest_later);
+        inbox.earliest = earliest.min(inbox.later.as_ref().map_or(NEVER, |later| later.earliest));
         came
     }
 
