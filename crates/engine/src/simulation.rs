@@ -577,14 +577,15 @@ impl<E: Copy> Inbox<E> {
     fn look_ahead(&mut self, until: u64, span_ns: u64) {
         let Some(later) = self.later.as_mut().filter(|later| later.earliest < until) else { return };
         let horizon = until.saturating_add(SPANS_AHEAD * span_ns);
-        (self.horizon, later.earliest) = (horizon, NEVER);
-        self.soon.extend(later.packets.extract_if(.., |packet| {
-            let is_soon = packet.at < horizon;
-            if !is_soon {
-                later.earliest = later.earliest.min(packet.at);
-            }
-            is_soon
-        }));
+        self.horizon = horizon;
+        // The fewer are copied.
+        if self.soon.is_empty() {
+            std::mem::swap(&mut self.soon, &mut later.packets);
+            later.packets.extend(self.soon.extract_if(.., |packet| packet.at >= horizon));
+        } else {
+            self.soon.extend(later.packets.extract_if(.., |packet| packet.at < horizon));
+        }
+        later.earliest = later.packets.iter().map(|packet| packet.at).min().unwrap_or(NEVER);
     }
 }
 
