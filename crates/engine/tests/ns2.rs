@@ -94,24 +94,8 @@ fn cells_of_the_comparisons_table_3_come_out_to_the_digit() {
         scalable,1000,794.60,0.35,0.69
         yeah,250,638.62,0.17,0.98";
     let faults = faults(table, |[cca, buffer, throughput, missing, jain]| {
-        let run = answer(&format!(
-            r#"
-            duration = "150 s"
-            end = "last-arrival"
-            samples = "off"
-            stack = "ns2"
-            clock = "ns2"
-            [dumbbell]
-            rate = "1 Gbps"
-            delay = "100 ms"
-            buffer = {buffer}
-            access = {{ rate = "1 Gbps", delay = "1 ms", buffer = 25 }}
-            [[flows]]
-            cca = "{}"
-            count = 4
-            "#,
-            cca.trim()
-        ));
+        let toml = four_flows(cca.trim(), buffer, 25).replacen("100 s", "150 s", 1);
+        let run = answer(&format!("end = 'last-arrival'\n{toml}"));
         let of = |metric: fn(&FlowResult) -> f64| run.flows.iter().map(metric).sum::<f64>();
         let ours = of(|flow| flow.throughput_mbps);
         let arrived = of(|flow| flow.delivered_pkts as f64) / of(|flow| flow.sent_pkts as f64);
