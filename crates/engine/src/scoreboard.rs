@@ -4,7 +4,7 @@ use crate::NEVER;
 use crate::bits::BitRing;
 use crate::receiver::{BLOCKS_MAX, Block};
 use cwnd_scenario::{Recovery, Stack};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 pub const DUP_THRESH: u64 = 3;
 
@@ -48,8 +48,9 @@ struct Known {
     log: VecDeque<Retransmission>,
     /// Retransmissions that are in the log no more.
     gone: u64,
-    /// As ns-2: of each segment whose retransmission is in flight, the how manieth it was.
-    numbers: BTreeMap<u64, u64>,
+    /// As ns-2: of each segment from `numbered_from` on the how manieth retransmission is in flight; [`NEVER`]: none.
+    numbers: VecDeque<u64>,
+    numbered_from: u64,
     /// The last retransmission that arrived, by the ACKs before this one.
     arrived: u64,
     /// Those that arrived by this ACK: which segment, the how manieth.
@@ -64,16 +65,47 @@ impl Known {
         self.retransmitted.reserve(una, nxt);
     }
 
+    /// The retransmission of segment `seq` is in flight as the `number`th.
+    fn number(&mut self, seq: u64, number: u64, una: u64) {
+        if self.numbers.is_empty() {
+            self.numbered_from = una;
+        }
+        let place = (seq - self.numbered_from) as usize;
+        if place >= self.numbers.len() {
+            self.numbers.resize(place + 1, NEVER);
+        }
+        self.numbers[place] = number;
+    }
+
+    /// It is in flight no more; says the how manieth it was.
+    fn take_number(&mut self, seq: u64) -> Option<u64> {
+        let number = self.numbers.get_mut(seq.checked_sub(self.numbered_from)? as usize)?;
+        Some(std::mem::replace(number, NEVER)).filter(|number| *number != NEVER)
+    }
+
     /// The retransmission of segment `seq` arrived.
     fn note_arrival(&mut self, seq: u64) {
-        self.arriving.extend(self.numbers.remove(&seq).map(|number| (seq, number)));
+        let number = self.take_number(seq);
+        self.arriving.extend(number.map(|number| (seq, number)));
     }
 
     /// So did those of all segments before `next`.
     fn note_arrivals(&mut self, next: u64) {
-        let later = self.numbers.split_off(&next);
-        let arrived = std::mem::replace(&mut self.numbers, later);
-        self.arriving.extend(arrived.into_values().max().map(|number| (next - 1, number)));
+        let until = (next - self.numbered_from).min(self.numbers.len() as u64);
+        self.numbered_from += until;
+        let arrived = self.numbers.drain(..until as usize).filter(|number| *number != NEVER);
+        self.arriving.extend(arrived.max().map(|number| (next - 1, number)));
+    }
+
+    /// The retransmission of segment `seq` is lost; false if none is in flight.
+    fn lose(&mut self, seq: u64, una: u64) -> bool {
+        if seq < una || !self.retransmitted.contains(seq) {
+            return false;
+        }
+        self.retransmitted.remove(seq);
+        self.take_number(seq);
+        self.retransmit_from = self.retransmit_from.min(seq);
+        true
     }
 }
 
@@ -151,9 +183,8 @@ impl Scoreboard {
         let sacked = sacked_among_lost + known.sacked.take(lost_until, next);
         self.sacked_out -= sacked;
         self.lost_out -= lost_until - una - sacked_among_lost;
-        let retransmitted = known.retransmitted.take(una, next);
-        self.retrans_out -= retransmitted;
-        if self.as_ns2 && retransmitted > 0 {
+        self.retrans_out -= known.retransmitted.take(una, next);
+        if !known.numbers.is_empty() {
             known.note_arrivals(next);
         }
         if next >= self.forgotten {
@@ -176,9 +207,7 @@ impl Scoreboard {
         }
         if known.retransmitted.take(seq, seq + 1) > 0 {
             self.retrans_out -= 1;
-            if self.as_ns2 {
-                known.note_arrival(seq);
-            }
+            known.note_arrival(seq);
         }
         let mut seq = seq;
         for top in &mut known.top_sacked {
@@ -215,13 +244,9 @@ impl Scoreboard {
         {
             let seq = first.seq;
             known.log.pop_front();
-            if seq >= una && known.retransmitted.contains(seq) {
-                known.retransmitted.remove(seq);
-                self.retrans_out -= 1;
-                known.retransmit_from = known.retransmit_from.min(seq);
-                lost += 1;
-            }
+            lost += u64::from(known.lose(seq, una));
         }
+        self.retrans_out -= lost;
         lost
     }
 
@@ -233,7 +258,8 @@ impl Scoreboard {
         let (arrived, mut arriving) = (known.arrived, std::mem::take(&mut known.arriving));
         known.arrived = arriving.iter().map(|&(_, number)| number).fold(arrived, u64::max);
         let mut lost = 0;
-        for (number, sent) in (known.gone..).zip(&mut known.log) {
+        for place in 0..known.log.len() {
+            let (number, sent) = (known.gone + place as u64, &mut known.log[place]);
             let by_new = sent.nxt <= known.top_sacked[0];
             if !by_new && number + OVERTAKEN_BY > known.arrived {
                 break;
@@ -241,15 +267,10 @@ impl Scoreboard {
             let below = arriving.iter().filter(|(seq, _)| *seq < sent.seq).map(|&(_, number)| number);
             if by_new || number + OVERTAKEN_BY <= below.fold(arrived, u64::max) {
                 let seq = std::mem::replace(&mut sent.seq, NEVER);
-                if seq != NEVER && seq >= una && known.retransmitted.contains(seq) {
-                    known.retransmitted.remove(seq);
-                    known.numbers.remove(&seq);
-                    self.retrans_out -= 1;
-                    known.retransmit_from = known.retransmit_from.min(seq);
-                    lost += 1;
-                }
+                lost += u64::from(seq != NEVER && known.lose(seq, una));
             }
         }
+        self.retrans_out -= lost;
         while known.log.front().is_some_and(|sent| sent.seq == NEVER) {
             known.log.pop_front();
             known.gone += 1;
@@ -306,7 +327,7 @@ impl Scoreboard {
         if self.logs_retransmissions {
             known.log.push_back(Retransmission { seq, sent_ns: now, nxt });
             if self.as_ns2 {
-                known.numbers.insert(seq, known.gone + known.log.len() as u64 - 1);
+                known.number(seq, known.gone + known.log.len() as u64 - 1, una);
             }
         }
         Some(seq)
