@@ -97,7 +97,7 @@ class Reproduction:
         ]
 
     def write(self, folder: Path) -> None:
-        """Writes verdicts.json, numbers.csv, verdicts.md and the figures."""
+        """Writes verdicts.json, numbers.csv if there are any, verdicts.md and the figures."""
         from cwnd import _plots, _plots_papers
 
         shown = one_line(str(folder))
@@ -105,7 +105,8 @@ class Reproduction:
             figures = folder / "figures"
             figures.mkdir(parents=True, exist_ok=True)
             write_file(folder / "verdicts.json", json.dumps(self.to_dict(), indent=1).encode() + b"\n")
-            write_file(folder / "numbers.csv", self._csv().encode())
+            if self.numbers:
+                write_file(folder / "numbers.csv", self._csv().encode())
             write_file(folder / "verdicts.md", self.markdown().encode())
             for figure in self.paper.figures.values():
                 try:
@@ -124,7 +125,7 @@ class Reproduction:
     def _csv(self) -> str:
         out = io.StringIO()
         rows = [_number(one) for one in self.numbers]
-        writer = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()

@@ -368,6 +368,8 @@ def test_every_paper_is_told_to_a_reader(name: str) -> None:
 def test_figures_and_tables_of_verdicts_need_no_published_values(folder: Path) -> None:
     reproduction = cwnd.reproduce("small", only=["fig1"], quick=True, out="out")
     assert reproduction.summary[:4] == (0, 0, 0, 0)
+    left = {path.name for path in (Path("out") / "small-fig1-quick").iterdir()}
+    assert left == {"runs", "figures", "verdicts.json", "verdicts.md"}
     figure = _plots_papers.draw(reproduction.measured, [], reproduction.paper.figures["both"])
     assert len(figure.axes) >= 1
     assert _verdicts.total([reproduction, reproduction]).claims == 2 * reproduction.summary.claims
