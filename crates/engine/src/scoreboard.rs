@@ -168,10 +168,17 @@ impl Scoreboard {
             let overlapping = before.iter().filter(|told| told.start < block.end && block.start < told.end);
             let longest = overlapping.max_by_key(|told| told.end - told.start);
             let known_of = longest.cloned().unwrap_or(block.start..block.start);
-            for seq in (block.start.max(una)..known_of.start).chain(known_of.end.max(una)..block.end) {
-                self.sack(seq, una, nxt);
+            for (from, to) in [(block.start.max(una), known_of.start), (known_of.end.max(una), block.end)] {
+                self.sack_stretch(from, to, una, nxt);
             }
             self.known().told[place] = block;
+        }
+    }
+
+    fn sack_stretch(&mut self, mut from: u64, to: u64, una: u64, nxt: u64) {
+        while let Some(seq) = self.known().sacked.first_absent_in(from, to) {
+            self.sack(seq, una, nxt);
+            from = seq + 1;
         }
     }
 
