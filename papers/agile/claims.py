@@ -90,10 +90,10 @@ def af_small_buffers(m):
     "abstract, 4.13",
     "Agile-SD loses less than CUBIC and C-TCP on short paths.",
     why=(
-        "With the 0.9 of the authors' code for beta, a cut by a tenth does not end what slow start overshoots, "
-        "and ns-2 sends the window again and again: 4 flows without errors lose 2.2 % in 2 s, CUBIC 1.3 and "
-        "C-TCP 0.3; with beta 0.7 they lose 0.7, with 0.5 0.2. One flow at 500 packets loses 38 %, with beta 0.7 "
-        "0.7 %, and 1.4 % with 0.9 and Linux's recovery."
+        "With the 0.9 of the authors' code for beta, a cut by a tenth does not end what slow start "
+        "overshoots, and ns-2 sends the window again and again: 4 flows without errors lose 2.2 % in 2 s, "
+        "CUBIC 1.3 and C-TCP 0.3; with beta 0.7 they lose 0.7, with 0.5 0.2. One flow at 500 packets loses "
+        "38 %, with beta 0.7 0.7 %, and 1.4 % with 0.9 and Linux's recovery."
     ),
 )
 def af_loss(m):
