@@ -88,6 +88,10 @@ pub struct Ns2Time {
 /// A link where packets may wait, and those behind it where none does.
 struct Hop {
     crossing: Crossing,
+    /// A packet that arrives at the instant of a departure finds that packet gone. Of two events at one instant ns-2 runs
+    /// first the one that it scheduled first: an arrival as long before as the link before takes, or on the first link the
+    /// ACK that causes it; a departure as long before as the packet takes to be sent.
+    departs_first: bool,
     onward: Vec<(Crossing, f64)>,
 }
 
@@ -115,9 +119,19 @@ impl Ns2Time {
             let tx_s = [flow.packet_bytes(), flow.stack.ack_bytes].map(|bytes| tx_s(link, bytes));
             Crossing { tx_s, through_s: tx_s.map(|tx_s| tx_s + delay_s(link)) }
         };
-        let hops = hops.map(|(flow, link, passed)| Hop {
-            crossing: crossing(flow, link),
-            onward: passed.iter().map(|passed| (crossing(flow, passed.link), 0.0)).collect(),
+        let hops = hops.map(|(flow, link, passed)| {
+            let own = crossing(flow, link);
+            let path = &scenario.flows[flow as usize].path;
+            let before = path.iter().take_while(|&&on_path| on_path != link).last();
+            let ahead_s = match before {
+                Some(&before) => crossing(flow, before).through_s[0],
+                None => own.through_s[1],
+            };
+            Hop {
+                crossing: own,
+                departs_first: ahead_s < own.tx_s[0],
+                onward: passed.iter().map(|passed| (crossing(flow, passed.link), 0.0)).collect(),
+            }
         });
         let way_back_s = |flow: &cwnd_scenario::Flow| {
             std::array::from_fn(|blocks| {
@@ -165,14 +179,14 @@ impl Ns2Time {
         tx_ns: u64,
         is_syn: bool,
     ) -> Option<(u64, f64)> {
+        let Hop { crossing, departs_first, onward } = &mut self.hops[hop as usize];
         let queue = &mut self.queues[id as usize];
-        // An arrival at the instant of a departure finds that packet still there.
-        while queue.departures_s.front().is_some_and(|&departure_s| departure_s < self.now_s) {
+        let gone = |departure_s: f64| departure_s < self.now_s || *departs_first && departure_s == self.now_s;
+        while queue.departures_s.front().is_some_and(|&departure_s| gone(departure_s)) {
             queue.departures_s.pop_front();
         }
         let held = queue.departures_s.len() as u64;
         let leaves_now = queue.departures_s.front().is_some_and(|&departure_s| departure_s == self.now_s);
-        let Hop { crossing, onward } = &mut self.hops[hop as usize];
         if held >= link.limit() {
             link.refuse();
             return None;

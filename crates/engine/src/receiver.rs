@@ -82,6 +82,14 @@ pub type Block = Range<u64>;
 pub const BLOCKS_MAX: usize = 3;
 
 impl Early {
+    /// Segment `seq` has arrived again: the stretch that it is in comes first (RFC 2018, 4).
+    fn lead(&mut self, seq: u64, next: u64) {
+        match self.blocks.iter().position(|block| block.contains(&seq)) {
+            Some(place) => self.blocks[..=place].rotate_right(1),
+            None => self.add(seq, next),
+        }
+    }
+
     /// Segment `seq` is new: the stretch that it is in comes first, without those that it now covers.
     fn add(&mut self, seq: u64, next: u64) {
         let mut block = seq..seq + 1;
@@ -223,7 +231,9 @@ impl Receiver {
         if seq > next {
             let early = self.early.get_or_insert_default();
             early.segments.reserve(next, seq + 1);
-            if !early.segments.contains(seq) {
+            if early.segments.contains(seq) {
+                early.lead(seq, next);
+            } else {
                 early.segments.insert(seq);
                 self.early_count += 1;
                 early.add(seq, next);

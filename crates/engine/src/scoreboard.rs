@@ -263,16 +263,19 @@ impl Scoreboard {
     pub fn mark_overtaken_retransmissions(&mut self, una: u64) -> u64 {
         let Some(known) = &mut self.known else { return 0 };
         let (arrived, mut arriving) = (known.arrived, std::mem::take(&mut known.arriving));
-        known.arrived = arriving.iter().map(|&(_, number)| number).fold(arrived, u64::max);
+        arriving.sort_unstable();
+        known.arrived = arriving.last().map_or(arrived, |&(_, number)| number);
+        let latest = arriving.iter().map(|&(_, number)| number).fold(arrived, u64::max);
         let mut lost = 0;
         for place in 0..known.log.len() {
             let (number, sent) = (known.gone + place as u64, &mut known.log[place]);
             let by_new = sent.nxt <= known.top_sacked[0];
-            if !by_new && number + OVERTAKEN_BY > known.arrived {
+            if !by_new && number + OVERTAKEN_BY > latest {
                 break;
             }
-            let below = arriving.iter().filter(|(seq, _)| *seq < sent.seq).map(|&(_, number)| number);
-            if by_new || number + OVERTAKEN_BY <= below.fold(arrived, u64::max) {
+            let below = arriving.partition_point(|&(seq, _)| seq < sent.seq);
+            let told = below.checked_sub(1).map_or(arrived, |last| arriving[last].1);
+            if by_new || number + OVERTAKEN_BY <= told {
                 let seq = std::mem::replace(&mut sent.seq, NEVER);
                 lost += u64::from(seq != NEVER && known.lose(seq, una));
             }

@@ -543,7 +543,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.board.sack_all(receiver.blocks(), self.una, self.nxt);
             self.ack.delivered += self.board.sacked_out - sacked;
         }
-        if delivered == 0 && !(SPECIAL && ack.ece) {
+        // In ns-2 an ACK that tells nothing new still goes through what is missing.
+        let repairing = self.recovery == Recovery::RateHalving && !self.board.is_clear();
+        if delivered == 0 && !repairing && !(SPECIAL && ack.ece) {
             return;
         }
         if self.board.sacked_out | self.board.lost_out != 0 {
