@@ -294,7 +294,9 @@ mod tests {
             blocks_after(seq);
         }
         assert_eq!(blocks_after(8), [8..9, 6..7, 4..5], "2 is told of no more");
-        assert_eq!(blocks_after(3), [2..5, 8..9, 6..7], "but when its stretch grows");
+        assert_eq!(blocks_after(6), [6..7, 8..9, 4..5], "it leads when its segment comes again");
+        assert_eq!(blocks_after(2), [2..3, 6..7, 8..9]);
+        assert_eq!(blocks_after(3), [2..5, 6..7, 8..9], "or when its stretch grows");
         assert_eq!(blocks_after(7), [6..9, 2..5]);
         assert_eq!(blocks_after(0), [6..9, 2..5]);
         assert_eq!(blocks_after(1).as_slice(), std::slice::from_ref(&(6..9)));

@@ -51,7 +51,7 @@ struct Known {
     /// As ns-2: of each segment from `numbered_from` on the how manieth retransmission is in flight; [`NEVER`]: none.
     numbers: VecDeque<u64>,
     numbered_from: u64,
-    /// The last retransmission that arrived, by the ACKs before this one.
+    /// The how manieth retransmission arrived last, by the ACKs before this one.
     arrived: u64,
     /// Those that arrived by this ACK: which segment, the how manieth.
     arriving: Vec<(u64, u64)>,
@@ -258,8 +258,9 @@ impl Scoreboard {
     }
 
     /// As [`Scoreboard::mark_lost_retransmissions`], as ns-2 does it: a retransmission is lost when a segment is SACKed that
-    /// was sent for the first time after it, or one that was retransmitted at least [`OVERTAKEN_BY`] retransmissions later.
-    /// An ACK is looked through in the order of the segments: what lies below such a segment is lost only at the next ACK.
+    /// was sent for the first time after it, or when the one that arrived last was retransmitted at least [`OVERTAKEN_BY`]
+    /// retransmissions later. An ACK is looked through in the order of the segments: of several that it tells of the highest
+    /// arrived last, and what lies below is lost only at the next ACK.
     pub fn mark_overtaken_retransmissions(&mut self, una: u64) -> u64 {
         let Some(known) = &mut self.known else { return 0 };
         let (arrived, mut arriving) = (known.arrived, std::mem::take(&mut known.arriving));
@@ -381,6 +382,19 @@ mod tests {
     #[test]
     fn in_ns2_a_retransmission_is_lost_at_once_when_a_later_new_segment_arrives() {
         assert_eq!(lost_by(20), ((0..10).collect(), vec![]));
+    }
+
+    #[test]
+    fn in_ns2_the_last_segment_of_an_ack_counts_though_another_was_retransmitted_later() {
+        let mut board = ten_retransmitted();
+        let mut lost_by = |seqs: &[u64]| -> Vec<_> {
+            seqs.iter().for_each(|&seq| assert!(board.sack(seq, 0, 20)));
+            board.mark_overtaken_retransmissions(0);
+            std::iter::from_fn(|| board.next_retransmission(99, 0, 20)).collect()
+        };
+        assert_eq!([lost_by(&[6]), lost_by(&[])], [vec![], vec![0, 1]]);
+        // 0 and 1, now tenth and eleventh, have overtaken 2 and 3 above them; then 4 is the last that arrived, and 5 is safe.
+        assert_eq!([lost_by(&[0, 1, 4]), lost_by(&[])], [vec![2, 3], vec![]]);
     }
 
     #[test]

@@ -217,3 +217,29 @@ fn four_flows_send_and_retransmit_as_often_as_in_ns2() {
         assert_eq!(ours, (sent, retransmitted), "{cca}");
     }
 }
+
+/// A path of 4 ms, whose queues of 500 packets slow start overruns by more than a cut takes back: retransmissions are lost,
+/// and the window is sent again and again. Within two packets, for the SYN counts as one, and what leaves at the end.
+#[test]
+fn one_flow_that_sends_its_window_again_and_again_does_it_as_in_ns2() {
+    for (cca, sent, dropped) in [("cubic", 1_264_056, 76_985), ("bic", 1_264_931, 77_844)] {
+        let run = answer(&format!(
+            r#"
+            duration = "10 s"
+            samples = "off"
+            stack = "ns2"
+            clock = "ns2"
+            [dumbbell]
+            rate = "1 Gbps"
+            delay = "2 ms"
+            buffer = 500
+            access = {{ rate = "1 Gbps", buffer = 500 }}
+            [[flows]]
+            cca = "{cca}"
+            packet = "1000 bytes"
+            "#
+        ));
+        assert_eq!(run.flows[0].lost_pkts, dropped, "{cca}");
+        assert!(run.packets.abs_diff(sent) <= 2, "{cca}: {}", run.packets);
+    }
+}
