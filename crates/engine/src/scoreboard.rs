@@ -263,8 +263,11 @@ impl Scoreboard {
     /// arrived last, and what lies below is lost only at the next ACK.
     pub fn mark_overtaken_retransmissions(&mut self, una: u64) -> u64 {
         let Some(known) = &mut self.known else { return 0 };
-        let (arrived, mut arriving) = (known.arrived, std::mem::take(&mut known.arriving));
+        let mut arriving = std::mem::take(&mut known.arriving);
         arriving.sort_unstable();
+        let acknowledged = arriving.partition_point(|&(seq, _)| seq < una);
+        let numbers = arriving.drain(..acknowledged).map(|(_, number)| number);
+        let arrived = numbers.fold(known.arrived, u64::max);
         known.arrived = arriving.last().map_or(arrived, |&(_, number)| number);
         let latest = arriving.iter().map(|&(_, number)| number).fold(arrived, u64::max);
         let mut lost = 0;
