@@ -259,8 +259,8 @@ impl Scoreboard {
 
     /// As [`Scoreboard::mark_lost_retransmissions`], as ns-2 does it: a retransmission is lost when a segment is SACKed that
     /// was sent for the first time after it, or when the one that arrived last was retransmitted at least [`OVERTAKEN_BY`]
-    /// retransmissions later. An ACK is looked through in the order of the segments: of several that it tells of the highest
-    /// arrived last, and what lies below is lost only at the next ACK.
+    /// retransmissions later. An ACK is looked through in the order of the segments: of several that it SACKs the highest
+    /// arrived last, and what lies below is lost only at the next ACK. What it acknowledges counts only if it is later.
     pub fn mark_overtaken_retransmissions(&mut self, una: u64) -> u64 {
         let Some(known) = &mut self.known else { return 0 };
         let mut arriving = std::mem::take(&mut known.arriving);
@@ -398,6 +398,15 @@ mod tests {
         assert_eq!([lost_by(&[6]), lost_by(&[])], [vec![], vec![0, 1]]);
         // 0 and 1, now tenth and eleventh, have overtaken 2 and 3 above them; then 4 is the last that arrived, and 5 is safe.
         assert_eq!([lost_by(&[0, 1, 4]), lost_by(&[])], [vec![2, 3], vec![]]);
+    }
+
+    #[test]
+    fn in_ns2_what_is_acknowledged_hides_no_later_retransmission() {
+        let mut board = ten_retransmitted();
+        assert!(board.sack(9, 0, 20));
+        assert_eq!(board.mark_overtaken_retransmissions(0), 0);
+        board.forget(0, 1);
+        assert_eq!(board.mark_overtaken_retransmissions(1), 4, "1 to 4, by 9 and not by 0");
     }
 
     #[test]
