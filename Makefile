@@ -7,7 +7,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test kernel-test guest-test fuzz lint bench bench-parts bench-by-part bench-peers format clean
+.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint bench bench-parts bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -20,6 +20,10 @@ figures: .venv/package
 test: .venv/dev
 	cargo test --workspace --exclude cwnd-python
 	$(BIN)/python -m pytest
+
+# The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after `make test`.
+test-slow: .venv/dev
+	$(BIN)/python -m pytest -m slow
 
 # Every algorithm in this machine's kernel: a million events against the host build, a transfer each. Needs root, iperf3.
 kernel-test: .venv/dev
