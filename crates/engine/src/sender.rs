@@ -575,6 +575,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 self.sample_rtt(now - ack.echo_ns);
             }
         }
+        if self.recovery == Recovery::RateHalving && (acked == 0 || self.state != State::Open) {
+            let moved = cwnd_algorithms::Ack { acked: acked as u32, ..self.ack };
+            self.cc.cwnd_event(&mut self.window, &moved, Event::SlowAck);
+        }
         if acked > 0 {
             if self.probed != NEVER {
                 self.end_probe(ack);
@@ -867,7 +871,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
         if self.flow.stack.restart_at_half_ssthresh && !at_one {
-            self.window.cwnd = (self.window.ssthresh / 2).max(1);
+            let cwnd = match self.window.repair_cwnd {
+                0 => self.window.ssthresh / 2,
+                cwnd => cwnd,
+            };
+            self.window.cwnd = cwnd.max(1);
         }
         self.allowance = u64::from(self.window.prior_cwnd);
     }
