@@ -64,8 +64,6 @@ struct westwood {
 	u32 min_ms;    /* linux: RTTmin */
 	u32 started;   /* an ACK has come */
 	u32 forget;    /* linux: the last RTT is to be RTTmin */
-	u32 srtt8_ms;  /* ns2: eight times the smoothed RTT */
-	u64 sent_us;   /* ns2: when the segment was sent that moved the left edge last */
 	u32 acked;     /* ns2: segments acknowledged that cwnd_cnt has yet to count */
 	u32 ahead;     /* ns2: segments counted before they were acknowledged */
 };
@@ -163,19 +161,15 @@ static inline void westwood_sample(struct westwood *ca, const struct westwood_pa
 }
 
 /*
- * An ACK that moves the left edge by acked segments. One that does not tells again when the
- * segment was sent that moved it last, and counts as a segment, which a later one leaves out.
+ * An ACK that moves the left edge by acked segments. One that does not counts as a segment, which
+ * a later one leaves out.
  */
 static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 {
-	u32 segments = a->acked, ms;
+	u32 segments = a->acked;
 
-	if (a->rtt_us)
-		ca->sent_us = a->now_us - a->rtt_us;
-	ms = cc_max((u32)((a->now_us - ca->sent_us + 500) / 1000), 1);
-	ca->srtt8_ms = ca->srtt8_ms ? ca->srtt8_ms - (ca->srtt8_ms >> 3) + ms : ms << 3;
 	if (segments)
-		ca->rtt_ms = ca->srtt8_ms >> 3;
+		ca->rtt_ms = a->srtt_us / 1000;
 	westwood_module_sample(ca, a);
 	ca->acked += segments;
 	if (!segments) {
@@ -189,15 +183,6 @@ static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 		ca->ahead = 0;
 	}
 	ca->bytes += (u64)segments * a->mss;
-}
-
-/* The first ACK, whose RTT, that of a SYN, only the stack has seen. */
-static inline void westwood_ns2_start(struct westwood *ca, const struct cc_ack *a)
-{
-	ca->started = 1;
-	ca->sent_us = a->now_us - a->srtt_us;
-	ca->srtt8_ms = cc_max((a->srtt_us + 500) / 1000, 1) << 3;
-	ca->acked = 1;
 }
 
 /* Reno's growth by segments acknowledged, those of a repair included. */
@@ -257,8 +242,6 @@ static inline void westwood_cong_avoid(struct westwood *ca, const struct westwoo
 				       struct cc_window *w, const struct cc_ack *a)
 {
 	if (p->arithmetic == WESTWOOD_NS2) {
-		if (!ca->started)
-			westwood_ns2_start(ca, a);
 		westwood_ns2_growth(ca, w, a);
 		return;
 	}

@@ -1,10 +1,16 @@
 //! Round-trip times: the retransmission timeout and the distribution of the samples.
 
-use cwnd_scenario::Stack;
+use cwnd_scenario::{Recovery, Stack};
+
+const MILLISECOND: u64 = 1_000_000;
 
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
-/// closer to the smoothed RTT than `min_rto_ns`.
+/// closer to the smoothed RTT than `min_rto_ns`. In ns-2 it bounds the timeout.
 pub struct Rto {
+    /// As Agent/TCP/Linux: whole milliseconds, and Linux's filter.
+    as_ns2: bool,
+    /// It: when the segment was sent that moved the left edge last.
+    sent_ns: u64,
     srtt_ns: u64,
     rttvar_ns: u64,
     rto_ns: u64,
@@ -16,6 +22,8 @@ pub struct Rto {
 impl Rto {
     pub fn new(stack: &Stack) -> Rto {
         Rto {
+            as_ns2: stack.recovery == Recovery::RateHalving,
+            sent_ns: 0,
             srtt_ns: 0,
             rttvar_ns: 0,
             rto_ns: stack.initial_rto_ns,
@@ -25,8 +33,15 @@ impl Rto {
         }
     }
 
+    /// At `now` an ACK moves the left edge.
     #[inline]
-    pub fn sample(&mut self, rtt_ns: u64) {
+    pub fn sample(&mut self, now: u64, rtt_ns: u64) {
+        self.backoff = 0;
+        if self.as_ns2 {
+            self.sent_ns = now - rtt_ns;
+            self.sample_as_ns2(rtt_ns);
+            return;
+        }
         if self.srtt_ns == 0 {
             self.srtt_ns = rtt_ns;
             self.rttvar_ns = rtt_ns / 2;
@@ -35,7 +50,28 @@ impl Rto {
             self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
         }
         self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
-        self.backoff = 0;
+    }
+
+    /// An ACK that does not move it echoes the time of the segment that did last (RFC 7323, 4.3).
+    pub fn sample_again(&mut self, now: u64) {
+        self.sample_as_ns2(now - self.sent_ns);
+    }
+
+    /// In eighths and quarters of a millisecond, rounded down. A deviation below the mean counts an eighth.
+    fn sample_as_ns2(&mut self, rtt_ns: u64) {
+        let rtt = ((rtt_ns + MILLISECOND / 2) / MILLISECOND).max(1);
+        let (mut srtt8, mut rttvar4) = (self.srtt_ns / (MILLISECOND / 8), self.rttvar_ns / (MILLISECOND / 4));
+        if srtt8 == 0 {
+            (srtt8, rttvar4) = (8 * rtt, 2 * rtt);
+        } else {
+            let (srtt, rttvar) = (srtt8 / 8, rttvar4 / 4);
+            let off = rtt.abs_diff(srtt);
+            let more = off.saturating_sub(rttvar) / if rtt < srtt { 8 } else { 1 };
+            rttvar4 = rttvar4 + more - rttvar.saturating_sub(off);
+            srtt8 = srtt8 + rtt - srtt;
+        }
+        (self.srtt_ns, self.rttvar_ns) = (srtt8 * (MILLISECOND / 8), rttvar4 * (MILLISECOND / 4));
+        self.rto_ns = ((srtt8 / 8 + rttvar4) * MILLISECOND).max(self.min_ns);
     }
 
     /// A timeout fired: the next one waits twice as long.

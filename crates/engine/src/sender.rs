@@ -449,7 +449,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.ack.acked = acked as u32;
         self.ack.lost = 0;
         self.una = next;
-        self.note_rtt(now - echo_ns);
+        self.note_rtt(now, now - echo_ns);
         if self.recovery == Recovery::Prr {
             self.note_segment_rtt(now - sent_ns);
         }
@@ -486,7 +486,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.describe(now, ack.next, 1);
         self.nxt = self.nxt.max(ack.next);
         if self.flow.stack.timestamps || !ack.retransmission {
-            self.note_rtt(now - ack.echo_ns);
+            self.note_rtt(now, now - ack.echo_ns);
         }
         self.cc.init(&mut self.window, &self.ack);
         self.allowance = u64::from(self.window.cwnd);
@@ -514,7 +514,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
         // Once the connection stands, its handshake is nothing special.
         self.overlapped = false;
-        self.special = !self.ordinary;
+        self.special = !self.ordinary || self.is_timeless(ack);
+    }
+
+    /// In ns-2 time zero is no time: the algorithm hears nothing of the RTT of a segment that was sent then.
+    fn is_timeless(&self, ack: Ack) -> bool {
+        self.whole_rtt && ack.echo_ns == 0
     }
 
     #[inline(always)]
@@ -543,8 +548,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.board.sack_all(receiver.blocks(), self.una, self.nxt);
             self.ack.delivered += self.board.sacked_out - sacked;
         }
+        let as_ns2 = self.recovery == Recovery::RateHalving;
+        if as_ns2 && acked == 0 {
+            self.time_duplicate(now);
+        }
         // In ns-2 an ACK that tells nothing new still goes through what is missing.
-        let repairing = self.recovery == Recovery::RateHalving && !self.board.is_clear();
+        let repairing = as_ns2 && !self.board.is_clear();
         if delivered == 0 && !repairing && !(SPECIAL && ack.ece) {
             return;
         }
@@ -564,18 +573,22 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
         if !ack.retransmission || acked > 0 && self.flow.stack.timestamps {
             if self.recovery == Recovery::Prr {
-                self.note_rtt(now - ack.echo_ns);
+                self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.cc.pkts_acked(&mut self.window, &self.ack);
-            } else if SPECIAL && self.overlapped {
-                self.time_rtt(now - ack.echo_ns); // that of a SYN: not for the algorithm
+            } else if SPECIAL && (self.overlapped || acked > 0 && self.is_timeless(ack)) {
+                self.time_rtt(now, now - ack.echo_ns); // that of a SYN: not for the algorithm
             } else if acked > 0 && self.recovery == Recovery::RateHalving && self.state == State::Recovery {
-                self.note_rtt(now - ack.echo_ns); // nor is one during a repair
+                self.note_rtt(now, now - ack.echo_ns); // nor is one during a repair
             } else if acked > 0 {
-                self.sample_rtt(now - ack.echo_ns);
+                self.sample_rtt(now, now - ack.echo_ns);
             }
         }
-        if self.recovery == Recovery::RateHalving && (acked == 0 || self.state != State::Open) {
+        if as_ns2
+            && (acked == 0
+                || SPECIAL && !self.overlapped && self.is_timeless(ack)
+                || self.state != State::Open)
+        {
             let moved = cwnd_algorithms::Ack { acked: acked as u32, ..self.ack };
             self.cc.cwnd_event(&mut self.window, &moved, Event::SlowAck);
         }
@@ -626,22 +639,33 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(always)]
-    pub(crate) fn sample_rtt(&mut self, rtt_ns: u64) {
-        self.note_rtt(rtt_ns);
+    pub(crate) fn sample_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.note_rtt(now, rtt_ns);
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
     /// A sample for the timer.
     #[inline(always)]
-    fn time_rtt(&mut self, rtt_ns: u64) {
-        self.rto.sample(rtt_ns);
+    fn time_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.rto.sample(now, rtt_ns);
         self.rtts.add(rtt_ns);
         self.ack.srtt_us = to_us(self.rto.srtt_ns());
     }
 
+    /// In ns-2 every ACK starts the timer anew, and times an RTT.
+    fn time_duplicate(&mut self, now: u64) {
+        if self.flow.stack.timestamps {
+            self.rto.sample_again(now);
+            self.ack.srtt_us = to_us(self.rto.srtt_ns());
+        }
+        if self.nxt > self.una && !self.closed {
+            self.set_timer(now);
+        }
+    }
+
     #[inline(always)]
-    fn note_rtt(&mut self, rtt_ns: u64) {
-        self.time_rtt(rtt_ns);
+    fn note_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.time_rtt(now, rtt_ns);
         let rtt_us = if self.whole_rtt { (rtt_ns / 1000).max(1) as u32 } else { to_us(rtt_ns) };
         self.ack.rtt_us = rtt_us;
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
