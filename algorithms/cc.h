@@ -33,8 +33,9 @@
  * later cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
  * Nothing in flight for longer than the RTO: cwnd_event(CC_CWND_RESTART), then the stack lowers
  * cwnd. The first segment sent while nothing is in flight: cwnd_event(CC_TX_START).
- * In ns-2's stack alone: an ACK that does not move the left edge, or does in another state than
- * CC_OPEN: cwnd_event(CC_SLOW_ACK), before ssthresh; there acked says how far it moves the edge.
+ * In ns-2's stack alone: cwnd_event(CC_SLOW_ACK), before ssthresh, for an ACK that does not move
+ * the left edge, that comes in a state other than CC_OPEN, or whose RTT is not for the algorithm;
+ * acked then is the number of segments by which it moves the left edge.
  *
  * ssthresh and one of cong_avoid and cong_control are mandatory. A hook left out has the
  * kernel's default: undo_cwnd restores prior_cwnd, the others do nothing.
@@ -73,7 +74,7 @@ struct cc_window {
 	u32 ssthresh;    /* slow start threshold */
 	u32 cwnd_clamp;  /* upper bound of cwnd, set by the stack */
 	u32 prior_cwnd;  /* cwnd just before the last reduction, kept by the stack */
-	u32 repair_cwnd; /* set by ssthresh: cwnd during the repair, in a stack that asks for it; 0: the stack's */
+	u32 repair_cwnd; /* set by ssthresh, for ns-2's stack: cwnd during fast retransmit; 0: half of ssthresh */
 	u64 pacing_rate; /* bytes/s of payload; 0: not paced */
 };
 

@@ -28,10 +28,15 @@
  *  - A loss halves the window; when the repair is done, cwnd = ssthresh = BWE RTTmin, which may
  *    be more than cwnd. A timeout sets ssthresh to it, and RTTmin to the last RTT.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which does not tell the module of
- * the end of a repair or of a timeout: every loss leaves half, and BWE only sets the window that
- * a repair must not go below, which here is the stack's. Slow start and avoidance count ACKs;
- * slow start includes cwnd == ssthresh.
+ * arithmetic = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which calls no hook at the end of
+ * a repair and none for RTTmin at a timeout. Different from linux:
+ *  - A loss sets ssthresh to half of cwnd, and cwnd to BWE RTTmin at once, which may be more: cwnd
+ *    then stays above ssthresh, in avoidance. Otherwise it grows to ssthresh as in slow start.
+ *  - An RTT is the smoothed one, rounded down to milliseconds, as an ACK that moves the left edge
+ *    leaves it; it is known before the sample that the ACK may end.
+ *  - Duplicate ACKs count as segments, and ACKs that move the left edge further count less for it.
+ *  - Avoidance counts the segments acknowledged, those of the repair included: cwnd grows right
+ *    after it, and again when the rest is a window. Slow start includes cwnd == ssthresh.
  */
 #ifndef WESTWOOD_H
 #define WESTWOOD_H
@@ -160,10 +165,7 @@ static inline void westwood_sample(struct westwood *ca, const struct westwood_pa
 		westwood_linux_sample(ca, a);
 }
 
-/*
- * An ACK that moves the left edge by acked segments. One that does not counts as a segment, which
- * a later one leaves out.
- */
+/* An ACK that moves the left edge by acked segments; 0: one segment that a later ACK counts less. */
 static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 {
 	u32 segments = a->acked;

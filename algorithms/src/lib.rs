@@ -20,7 +20,7 @@ pub struct Window {
     pub cwnd_clamp: u32,
     /// `cwnd` just before the last reduction, kept by the stack.
     pub prior_cwnd: u32,
-    /// Set by `ssthresh`: `cwnd` during the repair, in a stack that asks for it; 0: the stack's.
+    /// Set by `ssthresh`, for ns-2's stack: `cwnd` during fast retransmit; 0: half of `ssthresh`.
     pub repair_cwnd: u32,
     /// Bytes per second; 0: not paced.
     pub pacing_rate: u64,

@@ -208,6 +208,22 @@ mod tests {
         assert_eq!(distribution.mean(), Some(50_000_500.0));
     }
 
+    #[test]
+    fn as_in_ns2_the_timeout_is_whole_milliseconds_and_only_it_has_a_least_value() {
+        let scenario = "duration = '1 s'\nstack = 'ns2'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'";
+        let scenario = cwnd_scenario::Scenario::from_toml(scenario, "", &[]).unwrap();
+        let mut rto = Rto::new(&scenario.flows[0].stack);
+        // The sample; eight times srtt and four times rttvar, in ms, as tcp_rtt_estimator of Linux 2.6 has them.
+        for (ms, srtt8, rttvar4) in [(29, 232, 58), (30, 233, 45), (400, 604, 405), (35, 564, 344)] {
+            rto.sample(1000 * MILLISECOND, ms * MILLISECOND + 499_999);
+            assert_eq!(rto.srtt_ns(), srtt8 * MILLISECOND / 8);
+            assert_eq!(rto.timeout_ns(), (srtt8 / 8 + rttvar4).max(200) * MILLISECOND);
+        }
+        // 100 ms later nothing has moved the left edge: 135 ms, the first srtt above which is 70.
+        rto.sample_again(1100 * MILLISECOND);
+        assert_eq!(rto.srtt_ns(), (564 + 135 - 70) * MILLISECOND / 8);
+    }
+
     proptest! {
         #[test]
         fn a_quantile_is_the_middle_of_the_bucket_that_a_list_of_all_tells(
