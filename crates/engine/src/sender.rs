@@ -796,6 +796,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// An ACK while something is missing, or the first after that, or one that echoes congestion.
     #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
+        let as_ns2 = self.recovery == Recovery::RateHalving;
         let mut may_grow = acked > 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
         let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
@@ -803,9 +804,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             && self.una >= self.recovery_end
             && !echo
         {
-            // Linux 2.6 did not grow on the ACK that ended a recovery.
-            may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
-            if self.recovery == Recovery::RateHalving && self.state == State::Recovery {
+            // Linux 2.6 did not grow on the ACK that ended a recovery, and grew before the end of a loss.
+            if as_ns2 && self.state == State::Loss && may_grow && !self.controls {
+                self.cc.cong_avoid(&mut self.window, &self.ack);
+            }
+            may_grow &= !as_ns2;
+            if as_ns2 && self.state == State::Recovery {
                 // ns-2 forgets what was SACKed, until the next ACKs tell it again.
                 self.ack.delivered -= self.board.sacked_out;
                 self.ack.in_flight += self.board.sacked_out as u32;
@@ -821,8 +825,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         {
             self.undo_timeout(ssthresh);
         }
-        if self.board.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
-            may_grow &= self.recovery == Recovery::RateHalving && self.state != State::Cwr;
+        // In ns-2 a retransmission that is lost after a timeout is answered like any loss.
+        let begins = match self.state {
+            State::Recovery => false,
+            State::Loss => as_ns2 && self.ack.lost > 0,
+            State::Open | State::Disorder | State::Cwr => true,
+        };
+        if self.board.lost_out > 0 && begins {
+            may_grow &= as_ns2 && self.state != State::Cwr;
             if may_grow && !self.controls {
                 self.cc.cong_avoid(&mut self.window, &self.ack);
             }
@@ -1003,8 +1013,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.begin_overlapped(now);
             self.overlapped = false;
         }
-        // One reduction for a window of data: not again for a loss already answered.
-        if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
+        // One reduction for a window of data: not again for a loss already answered, but in ns-2.
+        if !matches!(self.state, State::Recovery | State::Loss)
+            || self.una >= self.recovery_end
+            || self.recovery == Recovery::RateHalving
+        {
             self.window.prior_cwnd = self.window.cwnd;
             let undo = self.flow.stack.undo_spurious_rto.then_some((now, self.window.ssthresh));
             self.repairs().undo = undo;
