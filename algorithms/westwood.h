@@ -69,6 +69,8 @@ struct westwood {
 	u32 min_ms;    /* linux: RTTmin */
 	u32 started;   /* an ACK has come */
 	u32 forget;    /* linux: the last RTT is to be RTTmin */
+	u64 sent_us;   /* ns2: when the segment was sent that moved the left edge last */
+	u32 srtt8_ms;  /* ns2: eight times the smoothed RTT */
 	u32 acked;     /* ns2: segments acknowledged that cwnd_cnt has yet to count */
 	u32 ahead;     /* ns2: segments counted before they were acknowledged */
 };
@@ -165,13 +167,20 @@ static inline void westwood_sample(struct westwood *ca, const struct westwood_pa
 		westwood_linux_sample(ca, a);
 }
 
-/* An ACK that moves the left edge by acked segments; 0: one segment that a later ACK counts less. */
+/*
+ * An ACK that moves the left edge by acked segments; 0: it counts as one, and a later ACK as one
+ * less, and it tells again when the segment was sent that moved the left edge last.
+ */
 static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 {
-	u32 segments = a->acked;
+	u32 segments = a->acked, ms;
 
+	if (a->rtt_us)
+		ca->sent_us = a->now_us - a->rtt_us;
+	ms = cc_max((u32)((a->now_us - ca->sent_us + 500) / 1000), 1);
+	ca->srtt8_ms = ca->srtt8_ms ? ca->srtt8_ms - (ca->srtt8_ms >> 3) + ms : ms << 3;
 	if (segments)
-		ca->rtt_ms = a->srtt_us / 1000;
+		ca->rtt_ms = ca->srtt8_ms >> 3;
 	westwood_module_sample(ca, a);
 	ca->acked += segments;
 	if (!segments) {
@@ -185,6 +194,13 @@ static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 		ca->ahead = 0;
 	}
 	ca->bytes += (u64)segments * a->mss;
+}
+
+/* The RTT of the first ACK, which is that of a SYN, only the stack has seen. */
+static inline void westwood_ns2_start(struct westwood *ca, const struct cc_ack *a)
+{
+	ca->sent_us = a->now_us - a->srtt_us;
+	ca->srtt8_ms = cc_max((u32)(((u64)a->srtt_us + 500) / 1000), 1) << 3;
 }
 
 /* Reno's growth by segments acknowledged, those of a repair included. */
@@ -244,6 +260,8 @@ static inline void westwood_cong_avoid(struct westwood *ca, const struct westwoo
 				       struct cc_window *w, const struct cc_ack *a)
 {
 	if (p->arithmetic == WESTWOOD_NS2) {
+		if (!ca->srtt8_ms)
+			westwood_ns2_start(ca, a);
 		westwood_ns2_growth(ca, w, a);
 		return;
 	}

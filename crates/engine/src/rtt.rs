@@ -5,11 +5,13 @@ use cwnd_scenario::{Recovery, Stack};
 const MILLISECOND: u64 = 1_000_000;
 
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
-/// closer to the smoothed RTT than `min_rto_ns`. In ns-2 it bounds the timeout.
+/// closer to the smoothed RTT than `min_rto_ns`. In ns-2 it bounds the timeout, which goes by a smoothed RTT of its own.
 pub struct Rto {
-    /// As Agent/TCP/Linux: whole milliseconds, and Linux's filter.
     as_ns2: bool,
-    /// It: when the segment was sent that moved the left edge last.
+    /// As Agent/TCP/Linux has them, in milliseconds: eight times the smoothed RTT, four times its deviation.
+    srtt8_ms: u32,
+    rttvar4_ms: u32,
+    /// When the segment was sent that moved the left edge last.
     sent_ns: u64,
     srtt_ns: u64,
     rttvar_ns: u64,
@@ -23,6 +25,8 @@ impl Rto {
     pub fn new(stack: &Stack) -> Rto {
         Rto {
             as_ns2: stack.recovery == Recovery::RateHalving,
+            srtt8_ms: 0,
+            rttvar4_ms: 0,
             sent_ns: 0,
             srtt_ns: 0,
             rttvar_ns: 0,
@@ -37,11 +41,6 @@ impl Rto {
     #[inline]
     pub fn sample(&mut self, now: u64, rtt_ns: u64) {
         self.backoff = 0;
-        if self.as_ns2 {
-            self.sent_ns = now - rtt_ns;
-            self.sample_as_ns2(rtt_ns);
-            return;
-        }
         if self.srtt_ns == 0 {
             self.srtt_ns = rtt_ns;
             self.rttvar_ns = rtt_ns / 2;
@@ -49,29 +48,33 @@ impl Rto {
             self.rttvar_ns = (3 * self.rttvar_ns + self.srtt_ns.abs_diff(rtt_ns)) / 4;
             self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
         }
-        self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
+        if self.as_ns2 {
+            self.sent_ns = now - rtt_ns;
+            self.sample_as_ns2(rtt_ns);
+        } else {
+            self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
+        }
     }
 
-    /// An ACK that does not move it echoes the time of the segment that did last (RFC 7323, 4.3).
+    /// An ACK that does not move it echoes the time of the segment that did last (RFC 7323, 4.3). As ns-2.
     pub fn sample_again(&mut self, now: u64) {
         self.sample_as_ns2(now - self.sent_ns);
     }
 
-    /// In eighths and quarters of a millisecond, rounded down. A deviation below the mean counts an eighth.
+    /// Rounds down. A deviation below the mean counts an eighth, as in Linux.
     fn sample_as_ns2(&mut self, rtt_ns: u64) {
-        let rtt = ((rtt_ns + MILLISECOND / 2) / MILLISECOND).max(1);
-        let (mut srtt8, mut rttvar4) = (self.srtt_ns / (MILLISECOND / 8), self.rttvar_ns / (MILLISECOND / 4));
-        if srtt8 == 0 {
-            (srtt8, rttvar4) = (8 * rtt, 2 * rtt);
+        let rtt = ((rtt_ns + MILLISECOND / 2) / MILLISECOND).clamp(1, u64::from(u32::MAX / 16)) as u32;
+        if self.srtt8_ms == 0 {
+            (self.srtt8_ms, self.rttvar4_ms) = (8 * rtt, 2 * rtt);
         } else {
-            let (srtt, rttvar) = (srtt8 / 8, rttvar4 / 4);
+            let (srtt, rttvar) = (self.srtt8_ms / 8, self.rttvar4_ms / 4);
             let off = rtt.abs_diff(srtt);
             let more = off.saturating_sub(rttvar) / if rtt < srtt { 8 } else { 1 };
-            rttvar4 = rttvar4 + more - rttvar.saturating_sub(off);
-            srtt8 = srtt8 + rtt - srtt;
+            self.rttvar4_ms = self.rttvar4_ms + more - rttvar.saturating_sub(off);
+            self.srtt8_ms = self.srtt8_ms + rtt - srtt;
         }
-        (self.srtt_ns, self.rttvar_ns) = (srtt8 * (MILLISECOND / 8), rttvar4 * (MILLISECOND / 4));
-        self.rto_ns = ((srtt8 / 8 + rttvar4) * MILLISECOND).max(self.min_ns);
+        let rto_ms = self.srtt8_ms / 8 + self.rttvar4_ms;
+        self.rto_ns = (u64::from(rto_ms) * MILLISECOND).max(self.min_ns);
     }
 
     /// A timeout fired: the next one waits twice as long.
@@ -216,12 +219,12 @@ mod tests {
         // The sample; eight times srtt and four times rttvar, in ms, as tcp_rtt_estimator of Linux 2.6 has them.
         for (ms, srtt8, rttvar4) in [(29, 232, 58), (30, 233, 45), (400, 604, 405), (35, 564, 344)] {
             rto.sample(1000 * MILLISECOND, ms * MILLISECOND + 499_999);
-            assert_eq!(rto.srtt_ns(), srtt8 * MILLISECOND / 8);
-            assert_eq!(rto.timeout_ns(), (srtt8 / 8 + rttvar4).max(200) * MILLISECOND);
+            assert_eq!((rto.srtt8_ms, rto.rttvar4_ms), (srtt8, rttvar4));
+            assert_eq!(rto.timeout_ns(), u64::from(srtt8 / 8 + rttvar4).max(200) * MILLISECOND);
         }
         // 100 ms later nothing has moved the left edge: 135 ms, the first srtt above which is 70.
         rto.sample_again(1100 * MILLISECOND);
-        assert_eq!(rto.srtt_ns(), (564 + 135 - 70) * MILLISECOND / 8);
+        assert_eq!(rto.srtt8_ms, 564 + 135 - 70);
     }
 
     proptest! {

@@ -656,7 +656,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     fn time_duplicate(&mut self, now: u64) {
         if self.flow.stack.timestamps {
             self.rto.sample_again(now);
-            self.ack.srtt_us = to_us(self.rto.srtt_ns());
         }
         if self.nxt > self.una && !self.closed {
             self.set_timer(now);

@@ -102,8 +102,7 @@ class WestwoodLinux(Westwood):
 class WestwoodNs2(WestwoodLinux):
     """Reno by segments acknowledged; after a loss cwnd is what the path carried, ssthresh half."""
 
-    arrived = 0
-    seen = ()
+    arrived = eighths = 0
 
     def start(self, s):
         self.began = s.now // 1000
@@ -112,7 +111,9 @@ class WestwoodNs2(WestwoodLinux):
         """The smoothed RTT is known first; what the ACK brings counts for the next sample."""
         if s.state != OPEN:
             return
-        self.rtt, now = s.rtt // 1000, s.now // 1000
+        now, ms = s.now // 1000, max((s.rtt + 500) // 1000, 1)
+        self.eighths = self.eighths + ms - self.eighths // 8 if self.eighths else 8 * ms
+        self.rtt = self.eighths // 8
         if now - self.began > max(self.rtt, 50):
             rate = self.bytes // (now - self.began)
             first, second = self.filters or (rate, rate)
