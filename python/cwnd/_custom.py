@@ -64,8 +64,8 @@ class CongestionControl(ABC):
     def cwnd_event(self, window: Window, ack: Ack, event: int) -> None:
         """TX_START, CWND_RESTART, COMPLETE_CWR or RTO; with the profile ns2 also SLOW_ACK.
 
-        SLOW_ACK is an ACK that does not move the left edge, that comes in a state other than OPEN, or whose RTT
-        `pkts_acked` does not get; `ack.acked` then is the number of segments by which it moves the left edge.
+        SLOW_ACK is an ACK that does not move the left edge, that comes in a state other than OPEN, or whose
+        RTT `pkts_acked` does not get; `ack.acked` then is by how many segments it moves the left edge.
         """
 
     def undo_cwnd(self, window: Window, ack: Ack) -> int:
