@@ -41,6 +41,12 @@ impl Rto {
     #[inline]
     pub fn sample(&mut self, now: u64, rtt_ns: u64) {
         self.backoff = 0;
+        if self.as_ns2 {
+            self.sent_ns = now - rtt_ns;
+            self.sample_as_ns2(rtt_ns);
+            self.srtt_ns = if self.srtt_ns == 0 { rtt_ns } else { (7 * self.srtt_ns + rtt_ns) / 8 };
+            return;
+        }
         if self.srtt_ns == 0 {
             self.srtt_ns = rtt_ns;
             self.rttvar_ns = rtt_ns / 2;
@@ -48,12 +54,7 @@ impl Rto {
             self.rttvar_ns = (3 * self.rttvar_ns + self.srtt_ns.abs_diff(rtt_ns)) / 4;
             self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
         }
-        if self.as_ns2 {
-            self.sent_ns = now - rtt_ns;
-            self.sample_as_ns2(rtt_ns);
-        } else {
-            self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
-        }
+        self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
     }
 
     /// An ACK that does not move it echoes the time of the segment that did last (RFC 7323, 4.3). As ns-2.
@@ -69,7 +70,7 @@ impl Rto {
         } else {
             let (srtt, rttvar) = (self.srtt8_ms / 8, self.rttvar4_ms / 4);
             let off = rtt.abs_diff(srtt);
-            let more = off.saturating_sub(rttvar) / if rtt < srtt { 8 } else { 1 };
+            let more = off.saturating_sub(rttvar) >> if rtt < srtt { 3 } else { 0 };
             self.rttvar4_ms = self.rttvar4_ms + more - rttvar.saturating_sub(off);
             self.srtt8_ms = self.srtt8_ms + rtt - srtt;
         }
