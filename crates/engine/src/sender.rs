@@ -519,7 +519,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// In ns-2 time zero is no time: the algorithm hears nothing of the RTT of a segment that was sent then.
     fn is_timeless(&self, ack: Ack) -> bool {
-        self.whole_rtt && ack.echo_ns == 0
+        self.whole_rtt && ack.echo_ns == 0 && self.flow.stack.handshake == Handshake::Overlapped
     }
 
     #[inline(always)]
