@@ -61,6 +61,9 @@ impl Clock for Ns2 {
     }
 }
 
+/// What would be sent from then on is still there when a run ends: when exactly it would leave does not matter.
+const LONGEST_S: f64 = 4e9;
+
 /// The nearest whole nanosecond.
 #[inline(always)]
 fn nanoseconds(clock_s: f64) -> u64 {
@@ -176,7 +179,7 @@ impl Ns2Time {
         link: &mut Link,
         (hop, id): (u32, u32),
         now: u64,
-        tx_ns: u64,
+        tx_ticks: u64,
         is_syn: bool,
     ) -> Option<(u64, f64)> {
         let Hop { crossing, departs_first, onward } = &mut self.hops[hop as usize];
@@ -192,9 +195,11 @@ impl Ns2Time {
             return None;
         }
         let start_s = self.now_s.max(queue.free_s);
-        queue.free_s = start_s + crossing.tx_s[usize::from(is_syn)];
+        let (tx_s, tx_ticks) =
+            if start_s < LONGEST_S { (crossing.tx_s[usize::from(is_syn)], tx_ticks) } else { (0.0, 0) };
+        queue.free_s = start_s + tx_s;
         queue.departures_s.push_back(queue.free_s);
-        link.accept_at(now, nanoseconds(queue.free_s), tx_ns, held, leaves_now)?;
+        link.accept_at(now, nanoseconds(queue.free_s), tx_ticks, held, leaves_now)?;
         let mut clock_s = start_s + crossing.through_s[usize::from(is_syn)];
         for (crossing, free_s) in onward {
             let start_s = clock_s.max(*free_s);

@@ -25,7 +25,7 @@ pub use summary::summarize;
 #[doc(hidden)]
 pub mod parts {
     pub use crate::answer as run_in_spans;
-    pub use crate::link::Link;
+    pub use crate::link::{Link, Tick};
     pub use crate::scoreboard::Scoreboard;
 }
 

@@ -6,7 +6,7 @@
 //! What comes out is what comes out event by event, which are spans of a nanosecond.
 
 use crate::clock::{Clock, Ns2Time};
-use crate::link::{Link, Totals, random_stream};
+use crate::link::{Link, Tick, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::{Ring, prefetch};
@@ -56,7 +56,7 @@ struct Network<T: Clock> {
     links: Vec<Link>,
     /// Flow by flow, in the order of the path.
     hops: Vec<Hop>,
-    /// By hop: `tx_ns` and `onward_ns` of a SYN, which has no payload.
+    /// By hop: `tx_ticks` and `onward_ns` of a SYN, which has no payload.
     syn_times: Vec<(u64, u64)>,
     /// By link: what is on its way to it.
     inboxes: Vec<Inbox<T::Exact>>,
@@ -80,7 +80,8 @@ struct Hop {
     ecn: bool,
     /// A SYN is among those that passed.
     syn_passed: bool,
-    tx_ns: u64,
+    /// In what the link counts time in.
+    tx_ticks: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
     /// From the arrival at the receiver to the event: the way back.
@@ -140,12 +141,23 @@ pub struct Passed {
     /// Both for a SYN.
     syn_tx_ns: u64,
     syn_rest_ns: u64,
+    tick: Tick,
+    tx_ticks: u64,
+    syn_tx_ticks: u64,
 }
 
 impl Passed {
     /// `tx_ns` and `rest_ns` of this packet.
     fn times(&self, segment: Segment) -> (u64, u64) {
         if segment.tag.has(SYN) { (self.syn_tx_ns, self.syn_rest_ns) } else { (self.tx_ns, self.rest_ns) }
+    }
+
+    /// How long the link has been sending by `end`.
+    fn busy_ns(&self, tally: &Tally, end: u64) -> f64 {
+        let syns = u64::from(tally.syn_sent);
+        let sent_ticks = (tally.sent - syns) * self.tx_ticks + syns * self.syn_tx_ticks;
+        let under_way_ticks = self.tick.count(tally.under_way_ns);
+        self.tick.as_ns((sent_ticks + under_way_ticks).min(self.tick.count(end)).into())
     }
 }
 
@@ -192,13 +204,14 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
             users[link as usize] += 1;
         }
+        let ticks = ticks(scenario, &users);
         let (mut hops, mut syn_times) = (Vec::new(), Vec::new());
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
-            add_hops(scenario, id, &users, (&mut hops, &mut syn_times), &mut passed_through);
+            add_hops(scenario, id, &users, &ticks, (&mut hops, &mut syn_times), &mut passed_through);
             flows.push(Flow {
                 timers_at: start_ns,
                 return_delay_ns: flow.return_delay_ns,
@@ -234,7 +247,12 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let network = Network {
             due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
-            links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
+            links: scenario
+                .links
+                .iter()
+                .zip(&ticks)
+                .map(|(link, &tick)| Link::new(link, tick, seed))
+                .collect(),
             hops,
             syn_times,
             inboxes: scenario.links.iter().map(|_| inbox()).collect(),
@@ -289,9 +307,12 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
 
     /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time.
     fn lookahead_ns(&self) -> u64 {
-        let to_the_end = |(hop, (syn_tx_ns, syn_onward_ns)): (&Hop, &(u64, u64))| {
-            let ns = hop.tx_ns.min(*syn_tx_ns) + hop.onward_ns.min(*syn_onward_ns) + hop.after_ns;
-            let links = self.scenario.flows[hop.flow as usize].path.len() as u64;
+        let to_the_end = |(hop, &(_, syn_onward_ns)): (&Hop, &(u64, u64))| {
+            let (flow, link) =
+                (&self.scenario.flows[hop.flow as usize], &self.scenario.links[hop.link as usize]);
+            let tx_ns = link.sending_ns(flow.packet_bytes().min(flow.stack.ack_bytes));
+            let ns = tx_ns + hop.onward_ns.min(syn_onward_ns) + hop.after_ns;
+            let links = flow.path.len() as u64;
             // Two clocks differ by a rounding for each link, and at either end.
             ns.saturating_sub(if T::NS2 { links + 2 } else { 0 })
         };
@@ -430,8 +451,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             }
         });
         for (passed, tally) in self.passed_through.iter().zip(&tallies) {
-            let saved_ns = if tally.syn_sent { passed.tx_ns - passed.syn_tx_ns } else { 0 };
-            let busy_ns = tally.sent * passed.tx_ns + tally.under_way_ns - saved_ns;
+            let busy_ns = passed.busy_ns(tally, end);
             let link = passed.link as usize;
             totals[link] = Totals {
                 sent: tally.sent,
@@ -439,7 +459,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 corrupted: 0,
                 corrupted_sent: 0,
                 busy_ns,
-                held_ns: u128::from(busy_ns),
+                held_ns: busy_ns,
                 max_queue: tally.entered.min(1),
             };
             delivered[link] = tally.left;
@@ -454,9 +474,9 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 delivered_pkts: delivered,
                 dropped_pkts: totals.dropped,
                 error_pkts: totals.corrupted,
-                mean_queue_pkts: totals.held_ns as f64 / end as f64,
+                mean_queue_pkts: totals.held_ns / end as f64,
                 max_queue_pkts: totals.max_queue,
-                utilization: totals.busy_ns as f64 / end as f64,
+                utilization: totals.busy_ns / end as f64,
             })
             .collect();
         drop((self.network.inboxes, self.network.order));
@@ -492,26 +512,52 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
     ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
 }
 
+/// What each link counts time in: in nanoseconds, if to the nearest of them its packets take as long as its rate makes them,
+/// or longer by no more than a thousandth; or shorter by no more, where only one flow comes, whose pace a slower link sets.
+/// The clock of ns-2 keeps time itself.
+fn ticks(scenario: &Scenario, users: &[u32]) -> Vec<Tick> {
+    let mut ticks = vec![Tick::NANOSECOND; scenario.links.len()];
+    for flow in &scenario.flows {
+        let rate_bps = |index: &u32| scenario.links[*index as usize].rate_bps;
+        let slowest_bps = flow.path.iter().map(rate_bps).min();
+        for &index in &flow.path {
+            let link = &scenario.links[index as usize];
+            let paced = users[index as usize] == 1 && Some(link.rate_bps) > slowest_bps;
+            let bit_ns = u128::from(flow.packet_bytes()) * 8_000_000_000;
+            let rounded = u128::from(link.sending_ns(flow.packet_bytes())) * u128::from(link.rate_bps);
+            let fast_enough = rounded >= bit_ns || paced || scenario.clock == cwnd_scenario::Clock::Ns2;
+            if !fast_enough || 1000 * rounded.abs_diff(bit_ns) > bit_ns {
+                ticks[index as usize] = Tick::FRACTION;
+            }
+        }
+    }
+    ticks
+}
+
 /// The links of a flow's path where its packets may wait go to `hops`, the others to `passed_through`.
 fn add_hops(
     scenario: &Scenario,
     id: u32,
     users: &[u32],
+    ticks: &[Tick],
     (hops, syn_times): (&mut Vec<Hop>, &mut Vec<(u64, u64)>),
     passed_through: &mut Vec<Passed>,
 ) {
     let flow = &scenario.flows[id as usize];
     let (first_hop, first_passed) = (hops.len(), passed_through.len());
-    let mut slowest_tx_ns = 0;
+    let mut slowest_bps = 0;
     for &index in &flow.path {
-        let link = &scenario.links[index as usize];
-        let tx_ns = link.sending_ns(flow.packet_bytes());
-        let syn_tx_ns = link.sending_ns(flow.stack.ack_bytes);
+        let (link, tick) = (&scenario.links[index as usize], ticks[index as usize]);
+        let sizes = [flow.packet_bytes(), flow.stack.ack_bytes];
+        let [tx_ns, syn_tx_ns] = sizes.map(|bytes| link.sending_ns(bytes));
+        let [tx_ticks, syn_tx_ticks] = sizes.map(|bytes| tick.sending_ticks(link, bytes));
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let alone = users[index as usize] == 1;
-        let passes = alone && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
+        // What follows a larger SYN may wait for it.
+        let no_slower = link.rate_bps >= slowest_bps && sizes[0] >= sizes[1];
+        let passes = alone && link.per == 0.0 && no_slower && holds_two;
         let last = hops.len() as u32;
         if let Some(hop) = hops[first_hop..].last_mut() {
             if passes {
@@ -529,6 +575,9 @@ fn add_hops(
                     rest_ns: 0,
                     syn_tx_ns,
                     syn_rest_ns: 0,
+                    tick,
+                    tx_ticks,
+                    syn_tx_ticks,
                 });
                 continue;
             }
@@ -541,14 +590,14 @@ fn add_hops(
             shared_first: hops.len() == first_hop && !alone,
             ecn: flow.stack.ecn,
             syn_passed: false,
-            tx_ns,
+            tx_ticks,
             onward_ns: link.delay_ns,
             after_ns: 0,
             lost: 0,
             passed: 0,
         });
-        syn_times.push((syn_tx_ns, link.delay_ns));
-        slowest_tx_ns = tx_ns;
+        syn_times.push((syn_tx_ticks, link.delay_ns));
+        slowest_bps = link.rate_bps;
     }
     if let Some(last) = hops.last_mut() {
         last.after_ns = flow.return_delay_ns;
@@ -725,12 +774,13 @@ impl<T: Clock> Network<T> {
     #[inline(always)]
     fn pass<const IS_SYN: bool>(&mut self, hop: u32, now: u64, mut segment: Segment) {
         let to = &mut self.hops[hop as usize];
-        let (tx_ns, onward_ns) = if IS_SYN { self.syn_times[hop as usize] } else { (to.tx_ns, to.onward_ns) };
+        let (tx_ticks, onward_ns) =
+            if IS_SYN { self.syn_times[hop as usize] } else { (to.tx_ticks, to.onward_ns) };
         let link = &mut self.links[to.link as usize];
         let arrival = if T::NS2 {
-            self.ns2.accept(link, (hop, to.link), now, tx_ns, IS_SYN)
+            self.ns2.accept(link, (hop, to.link), now, tx_ticks, IS_SYN)
         } else {
-            link.accept(now, tx_ns).map(|departure| (departure + onward_ns, 0.0))
+            link.accept(now, tx_ticks).map(|departure| (departure + onward_ns, 0.0))
         };
         let Some((at, clock_s)) = arrival else {
             to.lost += 1;
@@ -743,7 +793,7 @@ impl<T: Clock> Network<T> {
         to.syn_passed |= IS_SYN;
         let exact = T::exact(clock_s);
         if let Some(next) = to.next {
-            let busy_since = link.busy_since();
+            let busy_since = link.busy_since_ns();
             self.inboxes[next as usize].push(Coming { at, exact, segment, busy_since, hop: hop + 1 });
             return;
         }
