@@ -1,16 +1,19 @@
 //! How a run keeps time.
 
-use crate::link::Link;
+use crate::link::{Fraction, Link, Tick};
 use crate::receiver::BLOCKS_MAX;
 use crate::ring::Ring;
 use crate::simulation::Passed;
 use cwnd_scenario::Scenario;
 use std::cmp::Reverse;
+use std::marker::PhantomData;
 
 /// Time is whole nanoseconds to all of the engine. Where packets meet, a clock may know more.
 pub trait Clock {
     /// What it knows of a time beyond its nanosecond.
     type Exact: Copy + Default;
+    /// What links count time in.
+    type Tick: Tick;
     /// Links keep ns-2's time, too.
     const NS2: bool;
 
@@ -21,11 +24,12 @@ pub trait Clock {
     fn rank(exact: Self::Exact, busy_since: u64) -> impl Ord;
 }
 
-/// Whole nanoseconds alone.
-pub struct Nanoseconds;
+/// Whole nanoseconds alone, but in the links' own sums with [`Fraction`].
+pub struct Nanoseconds<T>(PhantomData<T>);
 
-impl Clock for Nanoseconds {
+impl<T: Tick> Clock for Nanoseconds<T> {
     type Exact = ();
+    type Tick = T;
     const NS2: bool = false;
 
     fn exact(_: f64) {}
@@ -45,6 +49,7 @@ pub struct Ns2;
 impl Clock for Ns2 {
     /// The time as ns-2 has it, in seconds.
     type Exact = f64;
+    type Tick = Fraction;
     const NS2: bool = true;
 
     fn exact(clock_s: f64) -> f64 {
@@ -62,7 +67,7 @@ impl Clock for Ns2 {
 }
 
 /// What would be sent from then on is still there when a run ends: when exactly it would leave does not matter.
-const LONGEST_S: f64 = 4e9;
+const LONGEST_S: f64 = 2e6;
 
 /// The nearest whole nanosecond.
 #[inline(always)]
@@ -174,9 +179,9 @@ impl Ns2Time {
 
     /// A packet arrives now at the `link` of hop `hop`. When it arrives at the next hop, in both clocks.
     #[inline(always)]
-    pub fn accept(
+    pub fn accept<T: Tick>(
         &mut self,
-        link: &mut Link,
+        link: &mut Link<T>,
         (hop, id): (u32, u32),
         now: u64,
         tx_ticks: u64,

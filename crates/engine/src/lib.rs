@@ -25,15 +25,16 @@ pub use summary::summarize;
 #[doc(hidden)]
 pub mod parts {
     pub use crate::answer as run_in_spans;
-    pub use crate::link::{Link, Tick};
+    pub use crate::link::{Link, Nanosecond};
     pub use crate::scoreboard::Scoreboard;
 }
 
 use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_scenario::{Cca, Clock, End, Scenario};
+use link::{Fraction, Nanosecond};
 use results::Run;
-use simulation::{LONGEST_SPAN_NS, Simulation};
+use simulation::{LONGEST_SPAN_NS, Simulation, finer_links};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A time at which nothing happens.
@@ -112,11 +113,16 @@ fn simulate<C: CongestionControl>(
     control: &Control,
     longest_span_ns: u64,
 ) -> Result<Run, Stopped> {
+    let finer = finer_links(scenario);
+    macro_rules! run_by {
+        ($clock:ty) => {
+            Simulation::<_, $clock>::new(scenario, &finer, seed, ccs).run(control, longest_span_ns)
+        };
+    }
     match scenario.clock {
-        Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control, longest_span_ns),
-        Clock::Nanoseconds => {
-            Simulation::<_, Nanoseconds>::new(scenario, seed, ccs).run(control, longest_span_ns)
-        }
+        Clock::Ns2 => run_by!(Ns2),
+        Clock::Nanoseconds if finer.contains(&true) => run_by!(Nanoseconds<Fraction>),
+        Clock::Nanoseconds => run_by!(Nanoseconds<Nanosecond>),
     }
 }
 

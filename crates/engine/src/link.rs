@@ -1,58 +1,63 @@
 //! A FIFO link with a droptail queue and random loss on the wire.
 //!
-//! Outside, time is in nanoseconds. A link counts it in ticks of its own: whole nanoseconds where they do, else
-//! fractions of one, so that packets leave no sooner than its rate lets them.
+//! Outside, time is in nanoseconds. Links count it in ticks: whole nanoseconds where they will do, else fractions
+//! of one, so that packets leave no sooner than the rate lets them.
 
 use crate::NEVER;
 use crate::ring::Ring;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
+use std::marker::PhantomData;
 
-/// A packet that comes when it takes this long to send those before it is still there when a run ends, with ticks of
-/// [`Tick::FRACTION`] too. So is each one behind it, whenever it would leave: no sum of times exceeds 64 bits.
+/// A packet that comes when it takes this long to send those before it is still there when a run ends, with ticks of a
+/// [`Fraction`] too. So is each one behind it, whenever it would leave: no sum of times exceeds 64 bits.
 const LONGEST_WAIT_TICKS: u64 = 1 << 62;
 
-/// What a link counts time in.
-#[derive(Clone, Copy)]
-pub struct Tick {
-    /// Ticks in a nanosecond, as a power of two.
-    bits: u32,
+/// What links count time in.
+pub trait Tick {
+    /// How many of them are in a nanosecond, as a power of two.
+    const BITS: u32;
+
+    #[inline(always)]
+    fn count(ns: u64) -> u64 {
+        ns << Self::BITS
+    }
+
+    /// The first whole nanosecond when so many are over.
+    #[inline(always)]
+    fn ns_after(ticks: u64) -> u64 {
+        (ticks + ((1 << Self::BITS) - 1)) >> Self::BITS
+    }
+
+    /// Nothing is rounded that would not be in nanoseconds.
+    fn as_ns(ticks: u128) -> f64 {
+        ticks as f64 / Self::count(1) as f64
+    }
 }
 
-impl Tick {
-    pub const NANOSECOND: Tick = Tick { bits: 0 };
-    pub const FRACTION: Tick = Tick { bits: 12 };
+pub struct Nanosecond;
 
-    #[inline(always)]
-    pub fn count(self, ns: u64) -> u64 {
-        ns << self.bits
-    }
+impl Tick for Nanosecond {
+    const BITS: u32 = 0;
+}
 
-    /// The first whole nanosecond when so many ticks are over.
-    #[inline(always)]
-    fn ns_after(self, ticks: u64) -> u64 {
-        (ticks + ((1 << self.bits) - 1)) >> self.bits
-    }
+pub struct Fraction;
 
-    /// Powers of two divide without a rounding.
-    pub fn as_ns(self, ticks: u128) -> f64 {
-        ticks as f64 / self.count(1) as f64
-    }
+impl Tick for Fraction {
+    const BITS: u32 = 12;
+}
 
-    /// How long `link` is busy with a packet of `bytes`: to the nearest nanosecond, or to the next fraction.
-    pub fn sending_ticks(self, link: &cwnd_scenario::Link, bytes: u32) -> u64 {
-        if self.bits == 0 {
-            return link.sending_ns(bytes);
-        }
-        let bit_ticks = u128::from(bytes) * 8 * u128::from(self.count(1_000_000_000));
+impl Fraction {
+    /// How long `link` is busy with a packet of `bytes`, or a part of a tick longer.
+    pub fn sending_ticks(link: &cwnd_scenario::Link, bytes: u32) -> u64 {
+        let bit_ticks = u128::from(bytes) * 8 * u128::from(Self::count(1_000_000_000));
         bit_ticks.div_ceil(u128::from(link.rate_bps.max(1))) as u64
     }
 }
 
 /// Because the link is FIFO, a packet's departure is known when it arrives. Packets that take equally long to send
 /// leave at equal distances: as long as it holds no others, what it holds follows from when it will be free.
-pub struct Link {
-    tick: Tick,
+pub struct Link<T> {
     /// When the packet that arrived last will have been sent.
     free_at: u64,
     /// Since when the link has been sending without a pause, in nanoseconds.
@@ -70,6 +75,7 @@ pub struct Link {
     ecn_threshold: u64,
     max_queue: u64,
     accepted: u64,
+    /// How long it had been sending before it last began to; by another clock, what its packets took.
     busy_ticks: u64,
     /// Sum over the packets of the time each is held: the time integral of the queue.
     held_ticks: u128,
@@ -78,6 +84,7 @@ pub struct Link {
     mixed: Ring<Run>,
     mixed_pkts: u64,
     dropped: u64,
+    tick: PhantomData<T>,
 }
 
 /// Packets held that leave at equal distances.
@@ -124,8 +131,8 @@ pub struct Totals {
     pub max_queue: u64,
 }
 
-impl Link {
-    pub fn new(link: &cwnd_scenario::Link, tick: Tick, seed: u64) -> Link {
+impl<T: Tick> Link<T> {
+    pub fn new(link: &cwnd_scenario::Link, seed: u64) -> Link<T> {
         let wire = (link.per > 0.0).then(|| {
             Box::new(Wire {
                 threshold: (link.per * 2f64.powi(64)) as u64,
@@ -135,7 +142,6 @@ impl Link {
             })
         });
         Link {
-            tick,
             free_at: 0,
             busy_since_ns: 0,
             tx_ticks: NEVER,
@@ -153,6 +159,7 @@ impl Link {
             mixed: Ring::new(),
             mixed_pkts: 0,
             dropped: 0,
+            tick: PhantomData,
         }
     }
 
@@ -160,8 +167,9 @@ impl Link {
     /// nanoseconds; None: the queue is full, or it is lost on the wire.
     #[inline(always)]
     pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
-        let now = self.tick.count(now_ns);
+        let now = T::count(now_ns);
         if self.free_at < now {
+            self.busy_ticks += self.free_at - T::count(self.busy_since_ns);
             (self.free_at, self.busy_since_ns, self.run) = (now, now_ns, 0);
         }
         let departure = if tx_ticks != self.tx_ticks {
@@ -169,7 +177,7 @@ impl Link {
         } else {
             self.accept_alike(now, tx_ticks)
         };
-        departure.map(|departure| self.tick.ns_after(departure))
+        departure.map(|departure| T::ns_after(departure))
     }
 
     /// A packet arrives that takes as long as each one held.
@@ -196,6 +204,7 @@ impl Link {
 
     /// A packet arrives that takes longer or shorter than another that is held.
     #[cold]
+    #[inline(never)]
     fn accept_other(&mut self, now: u64, tx_ticks: u64) -> Option<u64> {
         let tx_ticks = if self.free_at - now >= LONGEST_WAIT_TICKS { 0 } else { tx_ticks };
         if self.mixed.len() == 0 && self.run > 0 {
@@ -244,16 +253,19 @@ impl Link {
         if held == 0 {
             self.busy_since_ns = now_ns;
         }
-        self.free_at = self.tick.count(departure_ns).saturating_sub(tx_ticks);
+        self.free_at = T::count(departure_ns).saturating_sub(tx_ticks);
         self.run = held + 1;
+        self.busy_ticks += tx_ticks;
         self.max_queue = self.max_queue.max(held + 1 - u64::from(leaving));
-        self.send(self.tick.count(now_ns), tx_ticks).map(|_| ())
+        self.send(T::count(now_ns), tx_ticks).map(|_| ())
     }
 
     /// When those held leave, by another clock than this one.
     pub fn list(&mut self, departures_ns: impl Iterator<Item = u64>) {
+        // What the packets took, not what is between their departures, which are rounded.
+        (self.busy_ticks, self.busy_since_ns) = (self.busy_ticks.wrapping_sub(self.free_at), 0);
         for departure_ns in departures_ns {
-            self.mixed.push_back(Run { departure: self.tick.count(departure_ns), tx_ticks: 0, pkts: 1 });
+            self.mixed.push_back(Run { departure: T::count(departure_ns), tx_ticks: 0, pkts: 1 });
             self.mixed_pkts += 1;
         }
     }
@@ -291,7 +303,6 @@ impl Link {
         let departure = self.free_at + tx_ticks;
         self.free_at = departure;
         self.accepted += 1;
-        self.busy_ticks += tx_ticks;
         self.held_ticks += u128::from(departure - now);
         if let Some(wire) = &mut self.wire
             && wire.rng.next_u64() < wire.threshold
@@ -317,12 +328,12 @@ impl Link {
         if self.mixed.len() > 0 {
             return self.mixed_pkts > self.ecn_threshold;
         }
-        self.free_at - self.tick.count(now_ns) >= self.mark_ticks && self.run > self.ecn_threshold
+        self.free_at - T::count(now_ns) >= self.mark_ticks && self.run > self.ecn_threshold
     }
 
     /// Packets held at `now_ns`, the one being sent included; none arrive then any more.
     pub fn queue(&mut self, now_ns: u64) -> u64 {
-        let now = self.tick.count(now_ns);
+        let now = T::count(now_ns);
         if self.mixed.len() > 0 {
             self.let_go_before(now + 1);
             return self.mixed_pkts;
@@ -333,7 +344,7 @@ impl Link {
     /// Totals up to `end_ns`, the time of the last arrival or later.
     pub fn totals(&mut self, end_ns: u64) -> Totals {
         let held = self.queue(end_ns);
-        let end = self.tick.count(end_ns);
+        let end = T::count(end_ns);
         if self.mixed.len() == 0 && held > 0 {
             let departure = self.free_at - (held - 1) * self.tx_ticks;
             self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts: held });
@@ -347,15 +358,17 @@ impl Link {
             let beyond = wire.departures.iter().filter(|&&departure| departure > end).count() as u64;
             (wire.corrupted, wire.corrupted - beyond)
         });
-        // Another clock's departures are rounded, and so is what each packet took.
-        let busy = self.busy_ticks.saturating_sub(self.free_at.saturating_sub(end)).min(end);
+        let busy_since = T::count(self.busy_since_ns);
+        let busy = self.busy_ticks.wrapping_add(self.free_at.min(end)).wrapping_sub(busy_since);
+        // By another clock it is rounded.
+        let busy = (busy as i64).clamp(0, end as i64) as u64;
         Totals {
             sent: self.accepted - held,
             dropped: self.dropped,
             corrupted,
             corrupted_sent,
-            busy_ns: self.tick.as_ns(busy.into()),
-            held_ns: self.tick.as_ns(self.held_ticks - beyond),
+            busy_ns: T::as_ns(busy.into()),
+            held_ns: T::as_ns(self.held_ticks - beyond),
             max_queue: self.max_queue,
         }
     }
@@ -366,60 +379,72 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn link(tick: Tick, buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> Link {
+    fn link<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> Link<T> {
         let (name, rate_bps, delay_ns, per) = (String::new(), 1, 0, 0.0);
         let link = cwnd_scenario::Link { name, rate_bps, delay_ns, buffer_pkts, per, ecn_threshold_pkts };
-        Link::new(&link, tick, 1)
+        Link::new(&link, 1)
+    }
+
+    /// Compares a link with a list of departures. An arrival comes so long after the one before, less 20 ns, and takes so
+    /// long to send.
+    fn check<T: Tick>(
+        (buffer, threshold): (Option<u32>, Option<u32>),
+        arrivals: Vec<(u64, u64)>,
+    ) -> Result<(), TestCaseError> {
+        let mut link = link::<T>(buffer, threshold);
+        let (mut now_ns, mut free_at, mut most) = (0_u64, 0, 0);
+        let mut departures: Vec<u64> = Vec::new();
+        for (wait_ns, tx_ns) in arrivals {
+            // Mostly early enough to find others there.
+            now_ns += wait_ns.saturating_sub(20);
+            if wait_ns == 29 {
+                departures.retain(|&departure| departure > T::count(now_ns));
+                prop_assert_eq!(link.queue(now_ns), departures.len() as u64);
+                now_ns += 1;
+            }
+            let now = T::count(now_ns);
+            // A part of a nanosecond more.
+            let tx_ticks = T::count(tx_ns) + if T::BITS > 0 { 123 * tx_ns } else { 0 };
+            departures.retain(|&departure| departure >= now);
+            let fate = link.accept(now_ns, tx_ticks);
+            if buffer.is_some_and(|buffer| departures.len() >= buffer as usize) {
+                prop_assert_eq!(fate, None);
+                continue;
+            }
+            free_at = now.max(free_at) + tx_ticks;
+            departures.push(free_at);
+            prop_assert_eq!(fate, Some(free_at.div_ceil(T::count(1))));
+            prop_assert_eq!(
+                link.marks(now_ns),
+                threshold.is_some_and(|threshold| departures.len() > threshold as usize)
+            );
+            most = most.max(departures.len() - usize::from(departures[0] == now));
+            prop_assert_eq!(link.max_queue, most as u64);
+        }
+        let end = T::count(now_ns + 1);
+        departures.retain(|&departure| departure > end);
+        prop_assert_eq!(link.queue(now_ns + 1), departures.len() as u64);
+        let beyond: u64 = departures.iter().map(|departure| departure - end).sum();
+        let held_ticks = link.held_ticks - u128::from(beyond);
+        prop_assert_eq!(T::as_ns(held_ticks), link.totals(now_ns + 1).held_ns);
+        Ok(())
     }
 
     proptest! {
         #[test]
         fn a_link_knows_what_a_list_of_departures_would_tell(
-            fraction in any::<bool>(),
             buffer in prop::option::of(1..8_u32),
             threshold in prop::option::of(1..8_u32),
             arrivals in prop::collection::vec((0..30_u64, prop_oneof![8 => Just(10_u64), 2 => Just(3), 1 => Just(0)]), 1..200),
         ) {
-            let tick = if fraction { Tick::FRACTION } else { Tick::NANOSECOND };
-            let mut link = link(tick, buffer, threshold);
-            let (mut now_ns, mut free_at, mut most) = (0_u64, 0, 0);
-            let mut departures: Vec<u64> = Vec::new();
-            for (wait_ns, tx_ns) in arrivals {
-                // Mostly early enough to find others there.
-                now_ns += wait_ns.saturating_sub(20);
-                if wait_ns == 29 {
-                    departures.retain(|&departure| departure > tick.count(now_ns));
-                    prop_assert_eq!(link.queue(now_ns), departures.len() as u64);
-                    now_ns += 1;
-                }
-                let now = tick.count(now_ns);
-                // A part of a nanosecond more.
-                let tx_ticks = tick.count(tx_ns) + u64::from(fraction) * 123 * tx_ns;
-                departures.retain(|&departure| departure >= now);
-                let fate = link.accept(now_ns, tx_ticks);
-                if buffer.is_some_and(|buffer| departures.len() >= buffer as usize) {
-                    prop_assert_eq!(fate, None);
-                    continue;
-                }
-                free_at = now.max(free_at) + tx_ticks;
-                departures.push(free_at);
-                prop_assert_eq!(fate, Some(free_at.div_ceil(tick.count(1))));
-                prop_assert_eq!(link.marks(now_ns), threshold.is_some_and(|threshold| departures.len() > threshold as usize));
-                most = most.max(departures.len() - usize::from(departures[0] == now));
-                prop_assert_eq!(link.max_queue, most as u64);
-            }
-            let end = tick.count(now_ns + 1);
-            departures.retain(|&departure| departure > end);
-            prop_assert_eq!(link.queue(now_ns + 1), departures.len() as u64);
-            let beyond: u64 = departures.iter().map(|departure| departure - end).sum();
-            let held_ticks = link.held_ticks - u128::from(beyond);
-            prop_assert_eq!(tick.as_ns(held_ticks), link.totals(now_ns + 1).held_ns);
+            check::<Nanosecond>((buffer, threshold), arrivals.clone())?;
+            check::<Fraction>((buffer, threshold), arrivals)?;
         }
     }
 
     #[test]
     fn no_backlog_is_too_long() {
-        let mut link = link(Tick::NANOSECOND, None, None);
+        let mut link = link::<Nanosecond>(None, None);
         // 65,066 bytes at 1 bps: 50,000 of them take 825 years.
         let (tx_ticks, end_ns) = (520_528_000_000_000, 864_000_000_000_000);
         let mut last = 0;

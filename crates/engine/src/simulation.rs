@@ -6,7 +6,7 @@
 //! What comes out is what comes out event by event, which are spans of a nanosecond.
 
 use crate::clock::{Clock, Ns2Time};
-use crate::link::{Link, Tick, Totals, random_stream};
+use crate::link::{Fraction, Link, Tick, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::{Ring, prefetch};
@@ -53,7 +53,7 @@ struct Network<T: Clock> {
     due: Vec<u64>,
     /// None of them is sooner.
     earliest_due: u64,
-    links: Vec<Link>,
+    links: Vec<Link<T::Tick>>,
     /// Flow by flow, in the order of the path.
     hops: Vec<Hop>,
     /// By hop: `tx_ticks` and `onward_ns` of a SYN, which has no payload.
@@ -141,7 +141,6 @@ pub struct Passed {
     /// Both for a SYN.
     syn_tx_ns: u64,
     syn_rest_ns: u64,
-    tick: Tick,
     tx_ticks: u64,
     syn_tx_ticks: u64,
 }
@@ -153,11 +152,11 @@ impl Passed {
     }
 
     /// How long the link has been sending by `end`.
-    fn busy_ns(&self, tally: &Tally, end: u64) -> f64 {
+    fn busy_ns<T: Tick>(&self, tally: &Tally, end: u64) -> f64 {
         let syns = u64::from(tally.syn_sent);
         let sent_ticks = (tally.sent - syns) * self.tx_ticks + syns * self.syn_tx_ticks;
-        let under_way_ticks = self.tick.count(tally.under_way_ns);
-        self.tick.as_ns((sent_ticks + under_way_ticks).min(self.tick.count(end)).into())
+        let under_way_ticks = T::count(tally.under_way_ns);
+        T::as_ns((sent_ticks + under_way_ticks).min(T::count(end)).into())
     }
 }
 
@@ -199,19 +198,27 @@ struct Sampled {
 }
 
 impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: impl Iterator<Item = C>) -> Simulation<'a, C, T> {
-        let mut users = vec![0u32; scenario.links.len()];
-        for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
-            users[link as usize] += 1;
-        }
-        let ticks = ticks(scenario, &users);
+    /// `finer`: of each link, whether nanoseconds are too coarse for it.
+    pub fn new(
+        scenario: &'a Scenario,
+        finer: &[bool],
+        seed: u64,
+        ccs: impl Iterator<Item = C>,
+    ) -> Simulation<'a, C, T> {
+        let users = count_users(scenario);
         let (mut hops, mut syn_times) = (Vec::new(), Vec::new());
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
-            add_hops(scenario, id, &users, &ticks, (&mut hops, &mut syn_times), &mut passed_through);
+            add_hops::<T::Tick>(
+                scenario,
+                id,
+                (&users, finer),
+                (&mut hops, &mut syn_times),
+                &mut passed_through,
+            );
             flows.push(Flow {
                 timers_at: start_ns,
                 return_delay_ns: flow.return_delay_ns,
@@ -247,12 +254,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let network = Network {
             due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
-            links: scenario
-                .links
-                .iter()
-                .zip(&ticks)
-                .map(|(link, &tick)| Link::new(link, tick, seed))
-                .collect(),
+            links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
             hops,
             syn_times,
             inboxes: scenario.links.iter().map(|_| inbox()).collect(),
@@ -451,7 +453,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             }
         });
         for (passed, tally) in self.passed_through.iter().zip(&tallies) {
-            let busy_ns = passed.busy_ns(tally, end);
+            let busy_ns = passed.busy_ns::<T::Tick>(tally, end);
             let link = passed.link as usize;
             totals[link] = Totals {
                 sent: tally.sent,
@@ -512,11 +514,21 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
     ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
 }
 
-/// What each link counts time in: in nanoseconds, if to the nearest of them its packets take as long as its rate makes them,
-/// or longer by no more than a thousandth; or shorter by no more, where only one flow comes, whose pace a slower link sets.
-/// The clock of ns-2 keeps time itself.
-fn ticks(scenario: &Scenario, users: &[u32]) -> Vec<Tick> {
-    let mut ticks = vec![Tick::NANOSECOND; scenario.links.len()];
+/// How many flows cross each link.
+fn count_users(scenario: &Scenario) -> Vec<u32> {
+    let mut users = vec![0; scenario.links.len()];
+    for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
+        users[link as usize] += 1;
+    }
+    users
+}
+
+/// Of each link, whether nanoseconds are too coarse for it. They are not if to the nearest one its packets take as long as
+/// its rate makes them, or longer by no more than a thousandth; or shorter by no more, where only one flow comes, whose
+/// pace a slower link sets. With the clock of ns-2 they only count how long the link was busy.
+pub fn finer_links(scenario: &Scenario) -> Vec<bool> {
+    let users = count_users(scenario);
+    let mut finer = vec![false; scenario.links.len()];
     for flow in &scenario.flows {
         let rate_bps = |index: &u32| scenario.links[*index as usize].rate_bps;
         let slowest_bps = flow.path.iter().map(rate_bps).min();
@@ -525,21 +537,18 @@ fn ticks(scenario: &Scenario, users: &[u32]) -> Vec<Tick> {
             let paced = users[index as usize] == 1 && Some(link.rate_bps) > slowest_bps;
             let bit_ns = u128::from(flow.packet_bytes()) * 8_000_000_000;
             let rounded = u128::from(link.sending_ns(flow.packet_bytes())) * u128::from(link.rate_bps);
-            let fast_enough = rounded >= bit_ns || paced || scenario.clock == cwnd_scenario::Clock::Ns2;
-            if !fast_enough || 1000 * rounded.abs_diff(bit_ns) > bit_ns {
-                ticks[index as usize] = Tick::FRACTION;
-            }
+            let slow_enough = rounded >= bit_ns || paced || scenario.clock == cwnd_scenario::Clock::Ns2;
+            finer[index as usize] |= !slow_enough || 1000 * rounded.abs_diff(bit_ns) > bit_ns;
         }
     }
-    ticks
+    finer
 }
 
 /// The links of a flow's path where its packets may wait go to `hops`, the others to `passed_through`.
-fn add_hops(
+fn add_hops<T: Tick>(
     scenario: &Scenario,
     id: u32,
-    users: &[u32],
-    ticks: &[Tick],
+    (users, finer): (&[u32], &[bool]),
     (hops, syn_times): (&mut Vec<Hop>, &mut Vec<(u64, u64)>),
     passed_through: &mut Vec<Passed>,
 ) {
@@ -547,10 +556,13 @@ fn add_hops(
     let (first_hop, first_passed) = (hops.len(), passed_through.len());
     let mut slowest_bps = 0;
     for &index in &flow.path {
-        let (link, tick) = (&scenario.links[index as usize], ticks[index as usize]);
+        let link = &scenario.links[index as usize];
         let sizes = [flow.packet_bytes(), flow.stack.ack_bytes];
         let [tx_ns, syn_tx_ns] = sizes.map(|bytes| link.sending_ns(bytes));
-        let [tx_ticks, syn_tx_ticks] = sizes.map(|bytes| tick.sending_ticks(link, bytes));
+        let [tx_ticks, syn_tx_ticks] = match finer[index as usize] {
+            true => sizes.map(|bytes| Fraction::sending_ticks(link, bytes)),
+            false => [tx_ns, syn_tx_ns].map(T::count),
+        };
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
@@ -575,7 +587,6 @@ fn add_hops(
                     rest_ns: 0,
                     syn_tx_ns,
                     syn_rest_ns: 0,
-                    tick,
                     tx_ticks,
                     syn_tx_ticks,
                 });
