@@ -11,7 +11,7 @@ use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
 use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::{Ring, prefetch};
 use crate::sender::{Ack, Sender};
-use crate::{Control, NEVER, Stopped};
+use crate::{Control, NEVER, Unfinished};
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Handshake, Samples, Scenario};
@@ -26,6 +26,15 @@ const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
 /// For so many spans what comes to a link is set apart from what comes later.
 const SPANS_AHEAD: u64 = 32;
 
+/// Between two looks at whether the run goes on, at most so many packets are sent by one flow, or come to one link.
+const PACKETS_PER_LOOK: usize = 1 << 16;
+/// In so many spans the packets in flight are counted once.
+const SPANS_PER_COUNT: u64 = 16;
+/// Under way at one time: with what flows and links need to know of each, less than 2 GiB.
+const PACKETS_MAX: usize = 1 << 25;
+/// Of samples by change: about as much.
+const ROWS_MAX: usize = 1 << 25;
+
 /// What so many flows need stays in a cache by itself; that of more is asked for some flows or packets ahead.
 const FEW_FLOWS: usize = 64;
 const FLOWS_AHEAD: usize = 2;
@@ -34,7 +43,7 @@ const PACKETS_AHEAD: usize = 8;
 pub struct Simulation<'a, C, T: Clock> {
     scenario: &'a Scenario,
     seed: u64,
-    network: Network<T>,
+    network: Network<'a, T>,
     flows: Vec<Flow<'a, C>>,
     /// By flow, if there are to be samples.
     sampled: Vec<Sampled>,
@@ -48,7 +57,10 @@ pub struct Simulation<'a, C, T: Clock> {
 }
 
 /// Where the packets are, and what comes next.
-struct Network<T: Clock> {
+struct Network<'a, T: Clock> {
+    control: &'a Control,
+    /// More packets are under way than may be.
+    crowded: bool,
     /// By flow: when it has something to do.
     due: Vec<u64>,
     /// None of them is sooner.
@@ -203,6 +215,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         scenario: &'a Scenario,
         finer: &[bool],
         seed: u64,
+        control: &'a Control,
         ccs: impl Iterator<Item = C>,
     ) -> Simulation<'a, C, T> {
         let users = count_users(scenario);
@@ -252,6 +265,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         };
         let inbox = || Inbox { soon: Vec::new(), later: None, horizon: 0, earliest: NEVER };
         let network = Network {
+            control,
+            crowded: false,
             due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
@@ -278,17 +293,29 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
     }
 
     /// No span is longer than `longest_span_ns`.
-    pub fn run(mut self, control: &Control, longest_span_ns: u64) -> Result<Run, Stopped> {
+    pub fn run(mut self, longest_span_ns: u64) -> Result<Run, Unfinished> {
+        let control = self.network.control;
         let end = self.scenario.duration_ns;
         let longest_span_ns = self.lookahead_ns().min(longest_span_ns).max(1);
         let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
         let mut span_ns = 1;
         let mut reported_ns = 0;
+        let mut spans = 0_u64;
         loop {
             let now = self.network.next().min(self.sample_at);
             if control.stop.load(Relaxed) {
-                return Err(Stopped);
+                return Err(Unfinished::Stopped);
             }
+            if spans % SPANS_PER_COUNT == 0 {
+                self.network.count_packets();
+            }
+            if self.network.crowded {
+                return Err(Unfinished::Crowded { packets_max: PACKETS_MAX, at_ns: now });
+            }
+            if self.flow_samples.flow.len() > ROWS_MAX && self.by_change {
+                return Err(Unfinished::TooManyRows { rows_max: ROWS_MAX, at_ns: now });
+            }
+            spans += 1;
             control.simulated_ns.fetch_add(now.min(end) - reported_ns, Relaxed);
             reported_ns = now.min(end);
             if now > end {
@@ -339,8 +366,23 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         (0..self.network.links.len()).map(|link| self.network.take_in(link, from, until)).sum()
     }
 
-    /// What the two ends of a flow do before `until`; when they have something to do then.
+    /// What the two ends of a flow do before `until`; when they have something to do then. A long line is gone through in
+    /// parts, to look in between whether the run goes on.
     fn run_ends(&mut self, id: usize, until: u64) -> u64 {
+        let mut due = self.network.due[id];
+        loop {
+            let part = self.network.lines[id]
+                .get(PACKETS_PER_LOOK)
+                .map_or(until, |packet| (packet.at + self.flows[id].return_delay_ns).max(due + 1).min(until));
+            due = self.run_ends_through(id, part);
+            if part == until || self.network.must_end() {
+                return due;
+            }
+        }
+    }
+
+    /// The same in one go.
+    fn run_ends_through(&mut self, id: usize, until: u64) -> u64 {
         let flow = &mut self.flows[id];
         let network = &mut self.network;
         loop {
@@ -629,6 +671,10 @@ impl<E: Copy> Inbox<E> {
         }
     }
 
+    fn len(&self) -> usize {
+        self.soon.len() + self.later.as_ref().map_or(0, |later| later.packets.len())
+    }
+
     fn packets(&self) -> impl Iterator<Item = &Coming<E>> {
         self.soon.iter().chain(self.later.iter().flat_map(|later| &later.packets))
     }
@@ -649,7 +695,20 @@ impl<E: Copy> Inbox<E> {
     }
 }
 
-impl<T: Clock> Network<T> {
+impl<T: Clock> Network<'_, T> {
+    fn count_packets(&mut self) {
+        let on_links: usize = self.inboxes.iter().map(Inbox::len).sum();
+        let in_lines: usize = self.lines.iter().map(Ring::len).sum();
+        self.crowded = on_links + in_lines > PACKETS_MAX;
+    }
+
+    /// Whether the run does not go on.
+    #[cold]
+    fn must_end(&mut self) -> bool {
+        self.count_packets();
+        self.crowded || self.control.stop.load(Relaxed)
+    }
+
     /// When the next thing happens.
     fn next(&self) -> u64 {
         let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min().unwrap_or(NEVER);
@@ -704,20 +763,23 @@ impl<T: Clock> Network<T> {
             }
         }
         order.sort();
-        let mut next = 0;
-        while next < order.len() {
-            let alike = |place: &u64| place >> 32 == order[next] >> 32;
-            let tied = order[next..].iter().take_while(|place| alike(place)).count();
-            if tied > 1 {
-                self.sort_tied(&mut order[next..next + tied], &packets);
-            }
-            for place in next..next + tied {
-                if self.due.len() > FEW_FLOWS {
-                    self.prefetch(&order[place..], &packets);
+        let (mut next, mut in_order) = (0, 0);
+        while next < order.len() && !self.control.stop.load(Relaxed) {
+            let part = order.len().min(next + PACKETS_PER_LOOK);
+            while next < part {
+                if next == in_order {
+                    let alike = |place: &u64| place >> 32 == order[next] >> 32;
+                    in_order += order[next..].iter().take_while(|place| alike(place)).count();
+                    if in_order - next > 1 {
+                        self.sort_tied(&mut order[next..in_order], &packets);
+                    }
                 }
-                self.pass_any(packets[order[place] as u32 as usize]);
+                if self.due.len() > FEW_FLOWS {
+                    self.prefetch(&order[next..], &packets);
+                }
+                self.pass_any(packets[order[next] as u32 as usize]);
+                next += 1;
             }
-            next += tied;
         }
         let came = order.len();
         order.clear();
@@ -925,7 +987,9 @@ impl<C: CongestionControl> Flow<'_, C> {
         network: &mut Network<T>,
     ) {
         self.sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        let Some(segments) = self.sender.next_usual_segments(now) else { return self.transmit(now, network) };
+        let Some(segments) = self.sender.next_usual_segments(now, PACKETS_PER_LOOK as u64) else {
+            return self.transmit(now, network);
+        };
         for seq in segments {
             network.enter::<false>(self.first_hop, now, Segment { tag: Tag::new(seq, 0), sent_ns: now });
         }
@@ -935,8 +999,14 @@ impl<C: CongestionControl> Flow<'_, C> {
     /// Sends what the window allows.
     #[inline(never)]
     fn transmit<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
-        while let Some(tag) = self.sender.next_segment(now) {
+        for _ in 0..PACKETS_PER_LOOK {
+            let Some(tag) = self.sender.next_segment(now) else { return self.hasten_timers() };
             self.send(now, tag, network);
+        }
+        if network.must_end() {
+            self.sender.close();
+        } else {
+            self.sender.wake_at(now);
         }
         self.hasten_timers();
     }

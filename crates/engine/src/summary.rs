@@ -42,7 +42,8 @@ pub fn summarize(scenario: &Scenario, runs: &[Run]) -> Summary {
 fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     let (n, sum, squares) =
         shares.fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
-    if squares == 0.0 { 1.0 } else { sum * sum / (n * squares) }
+    // A rounding may exceed what cannot.
+    if squares == 0.0 { 1.0 } else { (sum * sum / (n * squares)).min(1.0) }
 }
 
 fn estimate(values: &[f64]) -> Estimate {

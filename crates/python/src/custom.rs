@@ -283,7 +283,7 @@ impl Failure {
         self.lock().is_some()
     }
 
-    fn keep(&self, error: PyErr) {
+    pub fn keep(&self, error: PyErr) {
         self.lock().get_or_insert(error);
     }
 

@@ -1,10 +1,11 @@
 //! Runs on worker threads while the calling thread watches for signals.
 
+use crate::Error;
 use crate::custom::{Failure, PythonControl};
 use crate::report::Report;
 use crate::scenario::Scenario;
 use cwnd_algorithms::CongestionControl;
-use cwnd_engine::{Control, results::Run};
+use cwnd_engine::{Control, Unfinished, results::Run};
 use cwnd_scenario::Cca;
 use pyo3::prelude::*;
 use std::num::NonZero;
@@ -78,7 +79,7 @@ fn line_up(question: &Scenario) -> impl Iterator<Item = Job<'_>> {
 ///
 /// `finish` makes on such a thread what is kept of a run. `watch` sees it now and then, and the simulated share of
 /// all; it may take what is there, and stops the runs by an error or by `false`. Returned is what it left, and
-/// the error or the exception of a custom algorithm.
+/// the error or the exception of a custom algorithm. Where the system gives fewer threads, those do all.
 pub fn work<T: Send>(
     queue: &[Job],
     threads: usize,
@@ -96,12 +97,18 @@ pub fn work<T: Send>(
     let next = AtomicUsize::new(0);
     let (done, ended) = thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(WAITING);
-        for _ in 0..threads.min(queue.len()) {
+        let mut going = Ok(true);
+        for thread in 0..threads.min(queue.len()) {
             let sender = sender.clone();
-            scope.spawn(|| serve(queue, &next, &control, &failure, &finish, sender));
+            let serving = || serve(queue, &next, &control, &failure, &finish, sender);
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, serving) {
+                if thread == 0 {
+                    going = Err(Error::new_err(format!("no thread for a run; {error}")));
+                }
+                break;
+            }
         }
         drop(sender);
-        let mut going = Ok(true);
         let mut done: Vec<T> = Vec::new();
         let mut watched = Instant::now();
         loop {
@@ -142,11 +149,21 @@ fn serve<T>(
             Some(Box::new(PythonControl::new(class, cca, flow, *seed, control, failure)))
         };
         let begin = Instant::now();
-        let Ok(run) = cwnd_engine::run(&question.inner, *seed, &custom, control) else { return };
+        let run = cwnd_engine::run(&question.inner, *seed, &custom, control);
         // A short run may end before it sees that it is stopped.
         if failure.is_some() {
             return;
         }
+        let run = match run {
+            Ok(run) => run,
+            Err(Unfinished::Stopped) => return,
+            Err(error) => {
+                let name = &question.inner.name;
+                failure.keep(Error::new_err(format!("{name}, seed {seed}: {error}")));
+                control.stop.store(true, Relaxed);
+                return;
+            }
+        };
         // The receiver is there until every sender is gone.
         let _ = sender.send(finish(job, run, begin));
     }
