@@ -303,14 +303,14 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let mut spans = 0_u64;
         loop {
             let now = self.network.next().min(self.sample_at);
-            if control.stop.load(Relaxed) {
-                return Err(Unfinished::Stopped);
-            }
             if spans % SPANS_PER_COUNT == 0 {
                 self.network.count_packets();
             }
             if self.network.crowded {
                 return Err(Unfinished::Crowded { packets_max: PACKETS_MAX, at_ns: now });
+            }
+            if control.stop.load(Relaxed) {
+                return Err(Unfinished::Stopped);
             }
             if self.flow_samples.flow.len() > ROWS_MAX && self.by_change {
                 return Err(Unfinished::TooManyRows { rows_max: ROWS_MAX, at_ns: now });
