@@ -67,13 +67,13 @@ impl fmt::Display for Unfinished {
             Unfinished::Stopped => write!(f, "stopped"),
             Unfinished::Crowded { packets_max, at_ns } => write!(
                 f,
-                "more than {packets_max} packets under way at {} s, which would take more than 2 GiB; \
+                "more than {packets_max} packets under way at {} s, which take up to 2 GB of memory; \
                  set a 'receive_window', a smaller buffer, a lower rate or shorter delays",
                 at_ns as f64 / 1e9
             ),
             Unfinished::TooManyRows { rows_max, at_ns } => write!(
                 f,
-                "more than {rows_max} rows of samples at {} s, which would take more than 2 GiB; \
+                "more than {rows_max} rows of samples at {} s, which take up to 2 GB of memory; \
                  set 'samples' to an interval or 'off', or a shorter duration",
                 at_ns as f64 / 1e9
             ),

@@ -30,10 +30,9 @@ const SPANS_AHEAD: u64 = 32;
 const PACKETS_PER_LOOK: usize = 1 << 16;
 /// In so many spans the packets in flight are counted once.
 const SPANS_PER_COUNT: u64 = 16;
-/// Under way at one time: with what flows and links need to know of each, less than 2 GiB.
-const PACKETS_MAX: usize = 1 << 25;
-/// Of samples by change: about as much.
-const ROWS_MAX: usize = 1 << 25;
+/// Under way at one time, and rows of samples by change: either takes less than 2 GB.
+const PACKETS_MAX: usize = 20_000_000;
+const ROWS_MAX: usize = 20_000_000;
 
 /// What so many flows need stays in a cache by itself; that of more is asked for some flows or packets ahead.
 const FEW_FLOWS: usize = 64;

@@ -74,8 +74,8 @@ fn line_up(question: &Scenario) -> impl Iterator<Item = Job<'_>> {
     seeds.map(move |seed| Job { question, seed })
 }
 
-/// Runs the jobs in their order on `threads` threads (0: one per core; one for custom algorithms, which share
-/// the interpreter).
+/// Runs the jobs in their order on `threads` threads, at most one per core (0: so many; one for custom algorithms, which
+/// share the interpreter).
 ///
 /// `finish` makes on such a thread what is kept of a run. `watch` sees it now and then, and the simulated share of
 /// all; it may take what is there, and stops the runs by an error or by `false`. Returned is what it left, and
@@ -86,10 +86,11 @@ pub fn work<T: Send>(
     finish: impl Fn(usize, Run, Instant) -> T + Sync,
     mut watch: impl FnMut(&mut Vec<T>, f64) -> PyResult<bool>,
 ) -> (Vec<T>, PyResult<()>) {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = match threads {
         _ if queue.iter().any(|job| !job.question.classes.is_empty()) => 1,
-        0 => thread::available_parallelism().map_or(1, NonZero::get),
-        _ => threads,
+        0 => cores,
+        _ => threads.min(cores),
     };
     let control = Arc::new(Control::default());
     let failure = Arc::new(Failure::default());

@@ -35,7 +35,8 @@ pub const NAME_CHARS_MAX: usize = 100;
 const FLOWS_MAX: u64 = 100_000;
 const CHAIN_LINKS_MAX: usize = 100;
 const INTERVALS_MAX: u64 = 1_000_000;
-const ROWS_MAX: u64 = 100_000_000;
+/// As many as samples by change may have.
+const ROWS_MAX: u64 = 20_000_000;
 
 const DURATION_DEFAULT: u64 = 100 * SECOND;
 const INTERVALS_DEFAULT: u64 = 100;
