@@ -272,3 +272,13 @@ def test_the_command_shows_the_traceback_of_a_class_and_leaves_with_1(
     assert f'File "{file}", line 9, in cong_avoid' in done.stderr
     assert "RuntimeError: out of ideas" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:
+    class Flood(Reno):
+        def init(self, window: Any, ack: Any) -> None:
+            window.cwnd = 2**31 - 1
+
+    with pytest.raises(cwnd.Error, match=r"^Flood, seed 1: more than 20000000 packets under way .*receive_window"):
+        run_small(Flood, buffer="unlimited")
+    run_small(Flood, buffer="unlimited", stack={"receive_window": 100})

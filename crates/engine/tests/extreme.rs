@@ -88,7 +88,7 @@ fn any_text() -> impl Strategy<Value = String> {
         |((rate_bps, links), flows, pkts, clock, samples)| {
             let bytes = flows.iter().map(|(bytes, _)| bytes + 60).min().expect("there is one");
             let duration_ns = u128::from(pkts * bytes) * 8_000_000_000 / u128::from(rate_bps);
-            let duration_ns = duration_ns.clamp(10_000, 864_000_000_000_000);
+            let duration_ns = duration_ns.clamp(10_000, 86_400_000_000_000);
             let flows: String = flows.into_iter().map(|(_, flows)| flows).collect();
             format!("duration = '{duration_ns} ns'\nclock = '{clock}'\nsamples = {samples}\n{links}{flows}")
         },
