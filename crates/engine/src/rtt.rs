@@ -173,6 +173,21 @@ mod tests {
         assert_eq!(distribution.mean(), Some(50_000_500.0));
     }
 
+    #[test]
+    fn no_timeout_exceeds_the_maximum_however_long_the_rtt_and_often_it_fires() {
+        const S: u64 = 1_000_000_000;
+        let text = "stack.max_rto = '60 min'\n[[chain]]\nrate = '1 bps'\ndelay = '0 s'\nbuffer = 1\n[[flows]]\ncca = 'reno'";
+        let scenario = cwnd_scenario::Scenario::from_toml(text, "a.toml", &[]).unwrap();
+        for (rtt_s, timeouts_s) in [(1, vec![3, 6, 12, 24, 48]), (864_000, vec![3600; 70])] {
+            let mut rto = Rto::new(&scenario.flows[0].stack);
+            rto.sample(rtt_s * S);
+            for timeout_s in timeouts_s {
+                assert_eq!(rto.timeout_ns(), timeout_s * S);
+                rto.back_off();
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn a_quantile_is_the_middle_of_the_bucket_that_a_list_of_all_tells(
