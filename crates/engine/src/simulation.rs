@@ -302,7 +302,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         let mut spans = 0_u64;
         loop {
             let now = self.network.next().min(self.sample_at);
-            if spans % SPANS_PER_COUNT == 0 {
+            if spans.is_multiple_of(SPANS_PER_COUNT) {
                 self.network.count_packets();
             }
             if self.network.crowded {
