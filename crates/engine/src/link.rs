@@ -74,7 +74,6 @@ pub struct Link<T> {
     limit: u64,
     ecn_threshold: u64,
     max_queue: u64,
-    accepted: u64,
     /// How long it had been sending before it last began to; by another clock, what its packets took.
     busy_ticks: u64,
     /// Sum over the packets of the time each is held: the time integral of the queue.
@@ -102,8 +101,6 @@ struct Wire {
     threshold: u64,
     rng: ChaCha8Rng,
     corrupted: u64,
-    /// Departure times of the latest packets to be lost.
-    departures: Ring<u64>,
 }
 
 /// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
@@ -121,11 +118,8 @@ pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
 
 /// Totals of a link at the end of a run.
 pub struct Totals {
-    pub sent: u64,
     pub dropped: u64,
     pub corrupted: u64,
-    /// Of these, the ones that have been sent.
-    pub corrupted_sent: u64,
     pub busy_ns: f64,
     pub held_ns: f64,
     pub max_queue: u64,
@@ -138,7 +132,6 @@ impl<T: Tick> Link<T> {
                 threshold: (link.per * 2f64.powi(64)) as u64,
                 rng: random_stream(seed, &link.name),
                 corrupted: 0,
-                departures: Ring::new(),
             })
         });
         Link {
@@ -152,7 +145,6 @@ impl<T: Tick> Link<T> {
             limit: link.buffer_pkts.map_or(u64::MAX, u64::from),
             ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
             max_queue: 0,
-            accepted: 0,
             busy_ticks: 0,
             held_ticks: 0,
             wire,
@@ -199,7 +191,7 @@ impl<T: Tick> Link<T> {
             self.max_queue += 1;
             self.most_ticks += tx_ticks;
         }
-        self.send(now, tx_ticks)
+        self.send(now, self.free_at + tx_ticks)
     }
 
     /// A packet arrives that takes longer or shorter than another that is held.
@@ -236,7 +228,7 @@ impl<T: Tick> Link<T> {
         self.mixed_pkts += 1;
         let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
         self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
-        self.send(now, tx_ticks)
+        self.send(now, self.free_at + tx_ticks)
     }
 
     /// A packet arrives at `now_ns`, and by another clock than this one it leaves at `departure_ns`, and `held` are
@@ -253,11 +245,11 @@ impl<T: Tick> Link<T> {
         if held == 0 {
             self.busy_since_ns = now_ns;
         }
-        self.free_at = T::count(departure_ns).saturating_sub(tx_ticks);
         self.run = held + 1;
         self.busy_ticks += tx_ticks;
         self.max_queue = self.max_queue.max(held + 1 - u64::from(leaving));
-        self.send(T::count(now_ns), tx_ticks).map(|_| ())
+        let now = T::count(now_ns);
+        self.send(now, T::count(departure_ns).max(now)).map(|_| ())
     }
 
     /// When those held leave, by another clock than this one.
@@ -297,21 +289,15 @@ impl<T: Tick> Link<T> {
         }
     }
 
-    /// A packet that arrived at `now` is sent when all before it are.
+    /// A packet that arrived at `now` leaves at `departure`, unless it is lost on the wire.
     #[inline(always)]
-    fn send(&mut self, now: u64, tx_ticks: u64) -> Option<u64> {
-        let departure = self.free_at + tx_ticks;
+    fn send(&mut self, now: u64, departure: u64) -> Option<u64> {
         self.free_at = departure;
-        self.accepted += 1;
         self.held_ticks += u128::from(departure - now);
         if let Some(wire) = &mut self.wire
             && wire.rng.next_u64() < wire.threshold
         {
             wire.corrupted += 1;
-            while wire.departures.front().is_some_and(|&departure| departure <= now) {
-                wire.departures.pop_front();
-            }
-            wire.departures.push_back(departure);
             return None;
         }
         Some(departure)
@@ -354,19 +340,13 @@ impl<T: Tick> Link<T> {
             pkts * u128::from(run.departure - end) + pkts * (pkts - 1) / 2 * tx_ticks
         };
         let beyond: u128 = self.mixed.iter().map(beyond).sum();
-        let (corrupted, corrupted_sent) = self.wire.as_ref().map_or((0, 0), |wire| {
-            let beyond = wire.departures.iter().filter(|&&departure| departure > end).count() as u64;
-            (wire.corrupted, wire.corrupted - beyond)
-        });
         let busy_since = T::count(self.busy_since_ns);
         let busy = self.busy_ticks.wrapping_add(self.free_at.min(end)).wrapping_sub(busy_since);
         // By another clock it is rounded.
         let busy = (busy as i64).clamp(0, end as i64) as u64;
         Totals {
-            sent: self.accepted - held,
             dropped: self.dropped,
-            corrupted,
-            corrupted_sent,
+            corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
             busy_ns: T::as_ns(busy.into()),
             held_ns: T::as_ns(self.held_ticks - beyond),
             max_queue: self.max_queue,
@@ -453,8 +433,9 @@ mod tests {
             assert!(departure >= last && departure < u64::MAX / 2);
             last = departure;
         }
+        assert_eq!(link.queue(end_ns), 49_999);
         let totals = link.totals(end_ns);
-        assert_eq!((totals.sent, totals.max_queue, totals.busy_ns), (1, 50_000, end_ns as f64));
+        assert_eq!((totals.max_queue, totals.busy_ns), (50_000, end_ns as f64));
         let held_ns = 49_999.0 * end_ns as f64 + tx_ticks as f64;
         assert!((totals.held_ns / held_ns - 1.0).abs() < 1e-12);
     }

@@ -429,9 +429,10 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         }
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
-            let sent_at = |at: u64, segment| at - delay_ns - passed.times(segment).1;
+            let sent_at = |at: u64, segment| at.saturating_sub(delay_ns + passed.times(segment).1);
             let sends = |at, segment| {
-                (sent_at(at, segment) - passed.times(segment).0..sent_at(at, segment)).contains(&now)
+                let sent_at = sent_at(at, segment);
+                (sent_at.saturating_sub(passed.times(segment).0)..sent_at).contains(&now)
             };
             let hop = &self.network.hops[passed.hop as usize];
             let sending = match hop.next {
@@ -456,8 +457,11 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             }
         }
         let mut totals: Vec<Totals> = self.network.links.iter_mut().map(|link| link.totals(end)).collect();
-        // Packets that a link has sent, less those still on the way to its far end.
-        let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
+        // Packets that a link delivers, less those that have yet to be at its far end.
+        let mut delivered = vec![0; totals.len()];
+        for hop in &self.network.hops {
+            delivered[hop.link as usize] += hop.passed;
+        }
         let passed_by = |passed: &Passed| self.network.hops[passed.hop as usize].passed;
         let mut tallies: Vec<Tally> = self
             .passed_through
@@ -470,12 +474,10 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         self.network.between_hops(|hop_id, at, segment| {
             let hop = &self.network.hops[hop_id as usize];
             let is_syn = segment.tag.has(SYN);
-            let departure =
-                at - if is_syn { self.network.syn_times[hop_id as usize].1 } else { hop.onward_ns };
-            let there = departure + self.scenario.links[hop.link as usize].delay_ns;
-            if departure <= end && there > end {
-                delivered[hop.link as usize] -= 1;
-            }
+            let onward_ns = if is_syn { self.network.syn_times[hop_id as usize].1 } else { hop.onward_ns };
+            // By ns-2's clock what is added here may have been rounded to more than all of it there: then it is early in a run.
+            let there = at.saturating_sub(onward_ns - self.scenario.links[hop.link as usize].delay_ns);
+            delivered[hop.link as usize] -= u64::from(there > end);
             let first = self.passed_through.partition_point(|passed| passed.hop < hop_id);
             for (passed, tally) in self.passed_through.iter().zip(&mut tallies).skip(first) {
                 if passed.hop > hop_id {
@@ -483,13 +485,14 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 }
                 let (tx_ns, rest_ns) = passed.times(segment);
                 let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
-                let out = at - rest_ns;
+                let out = at.saturating_sub(rest_ns);
+                let sent = out.saturating_sub(delay_ns);
                 tally.left -= u64::from(out > end);
-                tally.sent -= u64::from(out - delay_ns > end);
-                tally.entered -= u64::from(out - delay_ns - tx_ns > end);
-                if out - delay_ns > end {
+                tally.sent -= u64::from(sent > end);
+                tally.entered -= u64::from(sent.saturating_sub(tx_ns) > end);
+                if sent > end {
                     tally.syn_sent &= !is_syn;
-                    tally.under_way_ns += (end + tx_ns + delay_ns).saturating_sub(out);
+                    tally.under_way_ns += (end + tx_ns).saturating_sub(sent);
                 }
             }
         });
@@ -497,10 +500,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let busy_ns = passed.busy_ns::<T::Tick>(tally, end);
             let link = passed.link as usize;
             totals[link] = Totals {
-                sent: tally.sent,
                 dropped: 0,
                 corrupted: 0,
-                corrupted_sent: 0,
                 busy_ns,
                 held_ns: busy_ns,
                 max_queue: tally.entered.min(1),
