@@ -186,12 +186,12 @@ impl<T: Tick> Link<T> {
             }
         }
         self.run += 1;
-        let work_ticks = self.free_at + tx_ticks - now;
-        if work_ticks > self.most_ticks {
+        self.free_at += tx_ticks;
+        if self.free_at - now > self.most_ticks {
             self.max_queue += 1;
             self.most_ticks += tx_ticks;
         }
-        self.send(now, self.free_at + tx_ticks)
+        self.send(now)
     }
 
     /// A packet arrives that takes longer or shorter than another that is held.
@@ -228,7 +228,8 @@ impl<T: Tick> Link<T> {
         self.mixed_pkts += 1;
         let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
         self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
-        self.send(now, self.free_at + tx_ticks)
+        self.free_at += tx_ticks;
+        self.send(now)
     }
 
     /// A packet arrives at `now_ns`, and by another clock than this one it leaves at `departure_ns`, and `held` are
@@ -249,7 +250,8 @@ impl<T: Tick> Link<T> {
         self.busy_ticks += tx_ticks;
         self.max_queue = self.max_queue.max(held + 1 - u64::from(leaving));
         let now = T::count(now_ns);
-        self.send(now, T::count(departure_ns).max(now)).map(|_| ())
+        self.free_at = T::count(departure_ns).max(now);
+        self.send(now).map(|_| ())
     }
 
     /// When those held leave, by another clock than this one.
@@ -289,18 +291,17 @@ impl<T: Tick> Link<T> {
         }
     }
 
-    /// A packet that arrived at `now` leaves at `departure`, unless it is lost on the wire.
+    /// A packet that arrived at `now` leaves when the link is free again, unless it is lost on the wire.
     #[inline(always)]
-    fn send(&mut self, now: u64, departure: u64) -> Option<u64> {
-        self.free_at = departure;
-        self.held_ticks += u128::from(departure - now);
+    fn send(&mut self, now: u64) -> Option<u64> {
+        self.held_ticks += u128::from(self.free_at - now);
         if let Some(wire) = &mut self.wire
             && wire.rng.next_u64() < wire.threshold
         {
             wire.corrupted += 1;
             return None;
         }
-        Some(departure)
+        Some(self.free_at)
     }
 
     /// Since when the link has been sending without a pause, when it has sent the packet that arrived last.
