@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._cwnd import Report, __version__
 from cwnd._errors import error, one_line, os_error
+from cwnd._files import describe_file, read_sealed, write_sealed
 
 if TYPE_CHECKING:
     import matplotlib.figure
     import polars as pl
 
-#: Version of the files that `save` writes.
-FORMAT = 1
+#: Version of the files that `save` writes, and those that are read. Since 2 a manifest has hashes.
+FORMAT = 2
+_FORMATS = (1, FORMAT)
 _TABLES = ("flows", "links", "samples", "summary")
 _PLOTS = (
     *("cwnd", "rtt", "throughput", "queue"),
@@ -182,10 +184,7 @@ class Results:
             for told in self._told
             for metric, estimate in told["summary"].items()
         ]
-        number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
-        return pl.DataFrame(
-            rows, schema={"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
-        )
+        return pl.DataFrame(rows, schema=summary_schema())
 
     @property
     def scenarios(self) -> list[dict[str, Any]]:
@@ -246,10 +245,12 @@ class Results:
         folder = Path(directory)
         check_target(folder)
         with _new_directory(folder) as building:
-            manifest = json.dumps(self._manifest(command), indent=2, allow_nan=False)
-            (building / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
-            for name in _TABLES:
-                getattr(self, name).write_parquet(building / f"{name}.parquet")
+            tables = [f"{name}.parquet" for name in _TABLES]
+            for name, file in zip(_TABLES, tables, strict=True):
+                getattr(self, name).write_parquet(building / file)
+            files = {file: describe_file(building / file) for file in tables}
+            head = {**provenance(command), "files": files}
+            write_sealed(building / "manifest.json", head, "results", self._told)
             for kind in self.plots():
                 figure = self.plot(kind)
                 for ending in ("png", "svg"):
@@ -293,9 +294,6 @@ class Results:
         from cwnd import _plots
 
         return _plots.applicable(self)
-
-    def _manifest(self, command: Sequence[str] | None) -> dict[str, Any]:
-        return {**provenance(command), "results": self._told}
 
     def __repr__(self) -> str:
         runs = sum(len(told["seeds"]) for told in self._told)
@@ -406,6 +404,13 @@ def link_schema() -> dict[str, pl.DataType]:
         "max_queue_pkts": pl.UInt64(),
         "utilization": pl.Float64(),
     }
+
+
+def summary_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
+    return {"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
 
 
 def _sample_schema() -> dict[str, pl.DataType]:
@@ -539,7 +544,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a result; an `Error` if there is none."""
     shown = one_line(str(folder))
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
+        data = (folder / "manifest.json").read_bytes()
+        manifest = json.loads(data)
     except OSError as failed:
         if (folder / "shards").is_dir():
             raise error(shown, "a sweep that is not finished; 'cwnd sweep' goes on with it") from None
@@ -548,8 +554,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise error(shown, "manifest.json is not JSON") from None
     if not isinstance(manifest, dict) or "cwnd" not in manifest:
         raise error(shown, "not a result of cwnd")
-    if manifest.get("format") != FORMAT:
+    if manifest.get("format") not in _FORMATS:
         raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
+    if manifest["format"] == FORMAT and read_sealed(data) is None:
+        raise error(shown, "manifest.json is damaged; delete it and make the result again")
     return manifest
 
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -901,6 +902,7 @@ def _main(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    warnings.showwarning = _print_warning
     try:
         # Not cli.main(): it has ways of its own with interrupts and broken pipes.
         with cli.make_context("cwnd", arguments) as context:
@@ -920,6 +922,10 @@ def _main(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return 0
+
+
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"cwnd: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _refuse(message: str) -> int:
