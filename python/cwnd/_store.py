@@ -425,16 +425,20 @@ class Store:
         for table, spans in kept.rows.items() if taken else ():
             begin, end = min(spans[key][0] for key in taken), max(spans[key][1] for key in taken)
             rows = pl.scan_parquet(self._folder / f"{table}.parquet").slice(begin, end - begin)
-            mine = rows.select(list(schemas[table])).filter(pl.col("job").is_in(keys.implode()))
-            parts[table].append(mine.collect())
-        numbers = {kept.shard_of[key] for key in wanted - taken if key in kept.shard_of}
+            held = rows.select(list(schemas[table])).filter(pl.col("job").is_in(keys.implode()))
+            parts[table].append(held.collect())
+        wanted -= taken
+        in_shards = pl.col("job").is_in(pl.Series(list(wanted), dtype=pl.String).implode())
+        numbers = {kept.shard_of[key] for key in wanted if key in kept.shard_of}
         for number in sorted(numbers):
             shard = self._read_shard(kept.shards[number], ["job", "run"])
+            if shard is None:
+                continue
             new: dict[str, list[dict[str, Any]]] = {"flows": [], "links": []}
-            for key, text in shard.iter_rows() if shard is not None else ():
-                if key in taken or key not in wanted:
+            for key, text in shard.filter(in_shards).iter_rows():
+                if key not in wanted:
                     continue
-                taken.add(key)
+                wanted.remove(key)
                 run = json.loads(text)
                 for table, collected in new.items():
                     collected += [{"job": key, **row} for row in run[table]]
