@@ -1,0 +1,77 @@
+"""Files that appear complete or not at all, and whether they still hold what was written."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_CHUNK_BYTES = 1 << 20
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which becomes `path` once all of it is on the disk.
+
+    It is made under a name that nobody can guess and never through a link; a link at `path` is replaced, not
+    followed. A device or a pipe at `path` is an `OSError`.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        check_regular(path)
+    temporary = path.with_name(f".cwnd-{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Makes a file that is there, complete, or not at all."""
+    with new_file(path) as file:
+        file.write(data)
+
+
+def check_regular(path: Path) -> None:
+    """Raises an `OSError` if `path` is something that may block or that a file must not replace."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """What `find_damage` compares later."""
+    check_regular(path)
+    digest = hashlib.sha256()
+    length = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            length += len(chunk)
+    return {"sha256": digest.hexdigest(), "bytes": length}
+
+
+def find_damage(path: Path, described: dict[str, Any]) -> str | None:
+    """How a file differs from what `describe_file` found when it was written; None if it does not.
+
+    Raises an `OSError` if the file cannot be read.
+    """
+    found = describe_file(path)
+    if found["bytes"] != described["bytes"]:
+        return f"damaged: {found['bytes']} bytes, {described['bytes']} were written"
+    if found["sha256"] != described["sha256"]:
+        return "damaged: its contents are not those that were written"
+    return None
