@@ -16,10 +16,11 @@ from cwnd import _gate, _sweep
 from cwnd._custom import CongestionControl
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import bottleneck
+from cwnd._files import write_file
 from cwnd._results import Results
 from cwnd._run import Question, unique
 from cwnd._scenario import Cca, Scenario, _param, _whole, algorithm
-from cwnd._store import Point, write_file
+from cwnd._store import Point
 from cwnd._sweep import Plan, Progress
 
 _TRIALS_MAX = 100_000
