@@ -241,6 +241,8 @@ class Results:
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is what the manifest tells as command line.
         """
+        from cwnd import _plots
+
         folder = Path(directory)
         check_target(folder)
         with _new_directory(folder) as building:
@@ -255,7 +257,7 @@ class Results:
             for kind in self.plots():
                 figure = self.plot(kind)
                 for ending in ("png", "svg"):
-                    write_figure(figure, building / f"{kind}.{ending}")
+                    _plots.write(figure, building / f"{kind}.{ending}")
 
     def plot(
         self,
