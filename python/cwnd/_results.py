@@ -298,6 +298,9 @@ class Results:
 
         return _plots.applicable(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._told, {name: getattr(self, name) for name in ("flows", "links", "samples")})
+
     def __repr__(self) -> str:
         runs = sum(len(told["seeds"]) for told in self._told)
         names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
@@ -306,6 +309,10 @@ class Results:
 
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
+
+
+def _unpickle(told: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
+    return Results._made(told, tables.__getitem__)
 
 
 def check_target(folder: Path) -> None:

@@ -134,9 +134,8 @@ def test_a_file_that_cannot_grow_leaves_nothing_half_written(
 @pytest.mark.parametrize("size", ["4k", "12k", "40k"])
 def test_a_full_file_system_leaves_nothing_half_written(size: str, tmp_path: Path) -> None:
     command = " ".join([sys.executable, "-m", "cwnd", *RUN, "--out", f"{tmp_path}/out"])
-    steps = (
-        f"mount -t tmpfs -o size={size} none {tmp_path} && {command}; code=$?; ls -A {tmp_path} >&1; exit $code"
-    )
+    mount = f"mount -t tmpfs -o size={size} none {tmp_path}"
+    steps = f"{mount} && {command}; code=$?; ls -A {tmp_path}; exit $code"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", steps], capture_output=True, text=True, timeout=60
     )
