@@ -12,6 +12,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "end_runs",
     "job_key",
     "job_keys",
     "kernel_doctor",
@@ -42,6 +43,7 @@ def run(
     jobs: int,
     progress: Callable[[float], object] | None = None,
 ) -> list[Report]: ...
+def end_runs() -> None: ...
 def job_key(scenario: Scenario, seed: int, extra: bytes = b"") -> str: ...
 def job_keys(scenario: Scenario, seeds: Sequence[int], extra: bytes = b"") -> list[str]: ...
 def kernel_load(

@@ -41,7 +41,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes | memoryview) -> None:
     """Makes a file that is there, complete, or not at all."""
     with new_file(path) as file:
         file.write(data)

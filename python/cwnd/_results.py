@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import platform
@@ -15,15 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._cwnd import Report, __version__
 from cwnd._errors import error, one_line, os_error
-from cwnd._files import describe_file, read_sealed, write_sealed
+from cwnd._files import write_file
+from cwnd._manifest import (
+    FORMAT,
+    check_files,
+    describe_tables,
+    read_manifest,
+    read_table,
+    write_manifest,
+)
 
 if TYPE_CHECKING:
     import matplotlib.figure
     import polars as pl
 
-#: Version of the files that `save` writes, and those that are read. Since 2 a manifest has hashes.
-FORMAT = 2
-_FORMATS = (1, FORMAT)
 _TABLES = ("flows", "links", "samples", "summary")
 _PLOTS = (
     *("cwnd", "rtt", "throughput", "queue"),
@@ -72,7 +78,7 @@ class Results:
         def read(table: str) -> pl.DataFrame:
             if table == "samples":
                 return _samples_of(answers, reports)
-            return _rows(answers, table, flow_schema() if table == "flows" else link_schema())
+            return _rows(answers, table, _schema(table))
 
         results = cls._made(told, read)
         results._answers = answers
@@ -117,32 +123,27 @@ class Results:
     def _empty(table: str) -> pl.DataFrame:
         import polars as pl
 
-        schemas = {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}
-        return pl.DataFrame(schema=schemas[table]())
+        return pl.DataFrame(schema=_schema(table))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
         """Reads what `save` or a sweep wrote.
 
-        Raises `Error` when the directory does not hold a result, or one of another version's format.
+        Raises `Error` when the directory does not hold a result, or one of another version's format, or when
+        a file is missing or damaged.
         """
-        import polars as pl
-
         folder = Path(directory)
-        shown = one_line(str(folder))
         manifest = read_manifest(folder)
-        try:
-            tables = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("flows", "links")}
-        except (OSError, pl.exceptions.PolarsError) as failed:
-            raise error(shown, one_line(str(failed))) from None
+        check_files(folder, manifest)
+        results = [{"values": {}, **told} for told in manifest["results"]]
 
         def read(table: str) -> pl.DataFrame:
-            if table in tables:
-                return tables[table]
-            file = folder / "samples.parquet"
-            return pl.read_parquet(file) if file.exists() else pl.DataFrame(schema=_sample_schema())
+            return read_table(folder / f"{table}.parquet")
 
-        return cls._made([{"values": {}, **told} for told in manifest["results"]], read)
+        tables = {name: read(name) for name in ("flows", "links")}
+        # Not every result has time series.
+        tables |= {} if os.path.lexists(folder / "samples.parquet") else {"samples": cls._empty("samples")}
+        return cls._made(results, lambda table: tables[table] if table in tables else read(table))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -242,19 +243,21 @@ class Results:
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is what the manifest tells as command line.
         """
+        from cwnd import _plots
+
         folder = Path(directory)
         check_target(folder)
         with _new_directory(folder) as building:
-            tables = [f"{name}.parquet" for name in _TABLES]
-            for name, file in zip(_TABLES, tables, strict=True):
-                getattr(self, name).write_parquet(building / file)
-            files = {file: describe_file(building / file) for file in tables}
-            head = {**provenance(command), "files": files}
-            write_sealed(building / "manifest.json", head, "results", self._told)
+            for name in _TABLES:
+                table = io.BytesIO()  # polars has no error of its own for a full disk
+                getattr(self, name).write_parquet(table)
+                write_file(building / f"{name}.parquet", table.getbuffer())
+            head = {**provenance(command), "files": describe_tables(building)}
+            write_manifest(building, head, self._told)
             for kind in self.plots():
                 figure = self.plot(kind)
                 for ending in ("png", "svg"):
-                    write_figure(figure, building / f"{kind}.{ending}")
+                    _plots.write(figure, building / f"{kind}.{ending}")
 
     def plot(
         self,
@@ -295,6 +298,9 @@ class Results:
 
         return _plots.applicable(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._told, {name: getattr(self, name) for name in ("flows", "links", "samples")})
+
     def __repr__(self) -> str:
         runs = sum(len(told["seeds"]) for told in self._told)
         names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
@@ -303,6 +309,10 @@ class Results:
 
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
+
+
+def _unpickle(told: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
+    return Results._made(told, tables.__getitem__)
 
 
 def check_target(folder: Path) -> None:
@@ -331,7 +341,7 @@ def check_target(folder: Path) -> None:
 def _is_sweep(folder: Path) -> bool:
     try:
         return "sweep" in json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return False
 
 
@@ -366,6 +376,10 @@ def write_figure(figure: matplotlib.figure.Figure, path: Path) -> None:
         raise os_error(one_line(str(path)), failed) from None
     except ValueError as failed:  # an ending that matplotlib does not know
         raise error(one_line(str(path)), one_line(str(failed))) from None
+
+
+def _schema(table: str) -> dict[str, pl.DataType]:
+    return {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}[table]()
 
 
 def flow_schema() -> dict[str, pl.DataType]:
@@ -538,27 +552,6 @@ def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, 
             run = runs.setdefault((scenario, seed), {"seed": seed, "flows": [], "links": []})
             run[of].append(row)
     return runs
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a result; an `Error` if there is none."""
-    shown = one_line(str(folder))
-    try:
-        data = (folder / "manifest.json").read_bytes()
-        manifest = json.loads(data)
-    except OSError as failed:
-        if (folder / "shards").is_dir():
-            raise error(shown, "a sweep that is not finished; 'cwnd sweep' goes on with it") from None
-        raise os_error(one_line(str(folder / "manifest.json")), failed) from None
-    except ValueError:
-        raise error(shown, "manifest.json is not JSON") from None
-    if not isinstance(manifest, dict) or "cwnd" not in manifest:
-        raise error(shown, "not a result of cwnd")
-    if manifest.get("format") not in _FORMATS:
-        raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
-    if manifest["format"] == FORMAT and read_sealed(data) is None:
-        raise error(shown, "manifest.json is damaged; delete it and make the result again")
-    return manifest
 
 
 def provenance(command: Sequence[str] | None) -> dict[str, Any]:

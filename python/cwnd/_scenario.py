@@ -170,8 +170,22 @@ class Scenario:
             repeat = _whole("repeat", repeat, 1, 1_000_000)
         return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._said)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (*self._said, self.name, self.seed, self.repeat)
+
     def __repr__(self) -> str:
         return f"<cwnd.Scenario {self.name!r}: seed {self.seed}, repeat {self.repeat}>"
+
+
+def _unpickle(
+    text: str,
+    source: str,
+    classes: dict[str, type[CongestionControl]],
+    name: str,
+    seed: int,
+    repeat: int,
+) -> Scenario:
+    return Scenario._read(text, source, classes)._replace(name=name, seed=seed, repeat=repeat)
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

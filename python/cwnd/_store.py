@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cwnd import _cwnd
 from cwnd._errors import error, one_line, os_error
-from cwnd._files import describe_file, find_damage, read_sealed, write_file, write_sealed
-from cwnd._results import FORMAT, flow_schema, link_schema, read_manifest, runs_of, summary_schema
+from cwnd._files import read_sealed, write_file, write_sealed
+from cwnd._manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
+from cwnd._results import flow_schema, link_schema, runs_of, summary_schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -218,7 +219,6 @@ class Store:
                 piece.unlink()
         write_file(building / "summary.parquet", _parquet(self._summary_table(summaries)))
         engine = {"wall_s": None, "packets": None, "packets_per_s": None, "version": _cwnd.__version__}
-        files = {name: describe_file(building / name) for name in _TABLES}
         results = (
             {
                 "seeds": seeds[index],
@@ -229,7 +229,7 @@ class Store:
             }
             for index, point in enumerate(self._points)
         )
-        write_sealed(building / "manifest.json", {**manifest, "files": files}, "results", results)
+        write_manifest(building, {**manifest, "files": describe_tables(building)}, results)
         return []
 
     def _incomplete(self, group: Sequence[Job], tables: dict[str, pl.DataFrame]) -> list[Job]:
@@ -363,15 +363,9 @@ class Store:
     def _sound_manifest(self) -> dict[str, Any]:
         """The manifest, if the tables are those it was written with; else one without results."""
         manifest = self._manifest()
-        damaged = []
-        for name, described in manifest.get("files", {}).items():
-            try:
-                if find_damage(self._folder / name, described):
-                    damaged.append(name)
-            except FileNotFoundError:
-                damaged.append(name)
+        damaged = find_damaged(self._folder, manifest) if manifest["results"] else {}
         self._report(*damaged)
-        return {"results": []} if damaged or "files" not in manifest else manifest
+        return {"results": []} if damaged else manifest
 
     def _report(self, *names: str) -> None:
         self.damaged += [name for name in names if name not in self.damaged]

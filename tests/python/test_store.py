@@ -100,6 +100,8 @@ def test_a_flipped_bit_in_a_table_is_reported_and_mended(small: Question, tmp_pa
     for _ in range(16):
         name = chance.choice(TABLES)
         flip_a_bit(out / name, chance)
+        with pytest.raises(cwnd.Error, match=rf"{name}: damaged"):
+            cwnd.Results.load(out)
         with damage_reported(name):
             cwnd.sweep(small.file, out=out)
         assert tables(out) == small.answers[3]
@@ -116,7 +118,7 @@ def test_a_flipped_bit_in_the_manifest_is_refused_and_named(
         (out / "manifest.json").write_bytes(sound)
         flip_a_bit(out / "manifest.json", chance)
         for attempt in (lambda: cwnd.Results.load(out), lambda: cwnd.sweep(small.file, out=out)):
-            with pytest.raises(cwnd.Error, match=r"manifest|not a result|another format"):
+            with pytest.raises(cwnd.Error, match=r"manifest\.json: damaged"):
                 attempt()
         if number == 0:
             refused = cwnd_command("sweep", str(small.file), "--out", str(out))

@@ -34,6 +34,7 @@ pub fn job_keys(scenario: &Scenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<Strin
 /// custom algorithm is raised it gets what was done: the job whose algorithm raised is the first that is missing.
 #[pyfunction]
 pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take: Py<PyAny>) -> PyResult<()> {
+    let _running = run::Running::begin();
     let queue: Vec<Job> =
         jobs.iter().map(|(scenario, seed)| Job { question: scenario.get(), seed: *seed }).collect();
     let hand_over = |batch: &mut Vec<(usize, String)>| -> PyResult<bool> {

@@ -31,11 +31,18 @@ mod _cwnd {
     #[pymodule_export]
     use super::report::Report;
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{end_runs, run};
     #[pymodule_export]
     use super::scenario::{Scenario, sweep, time_ns};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyAnyMethods;
+        let end = module.getattr("end_runs")?;
+        module.py().import("atexit")?.call_method1("register", (end,)).map(|_| ())
+    }
 }

@@ -6,11 +6,12 @@ use crate::scenario::Scenario;
 use cwnd_algorithms::CongestionControl;
 use cwnd_engine::{Control, results::Run};
 use cwnd_scenario::Cca;
+use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use std::num::NonZero;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,43 @@ const WAITING: usize = 1024;
 pub struct Job<'a> {
     pub question: &'a Scenario,
     pub seed: u64,
+}
+
+/// How many calls are at work, when one of them ends, and whether the interpreter ends.
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static CALL_ENDED: Condvar = Condvar::new();
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// How long the end of the interpreter waits for calls in other threads.
+const END: Duration = Duration::from_secs(5);
+
+/// A call at work, from before it lets go of the interpreter until after it has it again.
+pub struct Running;
+
+impl Running {
+    pub fn begin() -> Self {
+        *running() += 1;
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        *running() -= 1;
+        CALL_ENDED.notify_all();
+    }
+}
+
+fn running() -> MutexGuard<'static, usize> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Stops the runs of daemon threads and waits for them: a thread that comes back to an interpreter that has ended
+/// aborts the process.
+#[pyfunction]
+pub fn end_runs(py: Python) {
+    ENDING.store(true, Relaxed);
+    py.detach(|| drop(CALL_ENDED.wait_timeout_while(running(), END, |calls| *calls > 0)));
 }
 
 struct Done {
@@ -45,6 +83,7 @@ pub fn run(
     jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Report>> {
+    let _running = Running::begin();
     let questions: Vec<&Scenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
     let queue: Vec<Job> = questions.iter().flat_map(|question| line_up(question)).collect();
     let watch = |_: &mut Vec<Done>, share: f64| {
@@ -112,7 +151,11 @@ pub fn work<T: Send>(
             }
             if matches!(going, Ok(true)) && watched.elapsed() >= WATCH {
                 let simulated_ns = control.simulated_ns.load(Relaxed) as f64;
-                going = watch(&mut done, (simulated_ns / total_ns).min(1.0));
+                going = if ENDING.load(Relaxed) {
+                    Err(PySystemExit::new_err("the interpreter ends"))
+                } else {
+                    watch(&mut done, (simulated_ns / total_ns).min(1.0))
+                };
                 watched = Instant::now();
                 if !matches!(going, Ok(true)) {
                     control.stop.store(true, Relaxed);
