@@ -9,12 +9,12 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwnd._cwnd import Report, __version__
+from cwnd._cwnd import Runs, Scenario, __version__
 from cwnd._errors import error, one_line, os_error
 from cwnd._files import write_file
 from cwnd._manifest import (
@@ -25,6 +25,7 @@ from cwnd._manifest import (
     read_table,
     write_manifest,
 )
+from cwnd._metrics import metrics_of, summarize
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -64,25 +65,39 @@ class Results:
     _read: Callable[[str], pl.DataFrame]
 
     @classmethod
-    def _of(cls, reports: list[Report]) -> Results:
-        answers = [json.loads(report.json()) for report in reports]
-        told = [
-            {
-                "seeds": [run["seed"] for run in answer["runs"]],
-                "values": {},
-                **{key: answer[key] for key in ("scenario", "summary", "engine")},
+    def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Runs]) -> Results:
+        """The runs of each scenario."""
+        import polars as pl
+
+        told = []
+        tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
+        for scenario, runs in zip(scenarios, answers, strict=True):
+            rows = rows_of(runs)
+            for name, table in rows.items():
+                named = table.with_columns(pl.lit(scenario.name).alias("scenario"))
+                tables[name].append(named.select(_schema(name).keys()))
+            engine = {
+                "wall_s": runs.wall_s,
+                "packets": runs.packets,
+                "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
+                "version": __version__,
             }
-            for answer in answers
-        ]
+            told.append(
+                {
+                    "seeds": runs.seeds,
+                    "values": {},
+                    "scenario": json.loads(scenario.json()),
+                    "summary": summarize(metrics_of(scenario.json(), rows["flows"], rows["links"])),
+                    "engine": engine,
+                }
+            )
 
         def read(table: str) -> pl.DataFrame:
             if table == "samples":
-                return _samples_of(answers, reports)
-            return _rows(answers, table, _schema(table))
+                return _samples_of(told, answers)
+            return pl.concat([cls._empty(table), *tables[table]])
 
-        results = cls._made(told, read)
-        results._answers = answers
-        return results
+        return cls._made(told, read)
 
     @classmethod
     def _made(cls, told: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
@@ -186,6 +201,17 @@ class Results:
             for metric, estimate in told["summary"].items()
         ]
         return pl.DataFrame(rows, schema=summary_schema())
+
+    @cached_property
+    def _metrics(self) -> dict[str, pl.DataFrame]:
+        """By scenario: a row per seed with the metrics of the summary, for simulated runs."""
+        links = self.links.partition_by("scenario", as_dict=True)
+        empty = self.links.clear()
+        scenarios = {scenario["name"]: json.dumps(scenario) for scenario in self.scenarios}
+        return {
+            str(name): metrics_of(scenarios[str(name)], rows, links.get((name,), empty))
+            for (name,), rows in self.flows.partition_by("scenario", as_dict=True).items()
+        }
 
     @property
     def scenarios(self) -> list[dict[str, Any]]:
@@ -495,19 +521,34 @@ def _traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.Data
     return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
-def _samples_of(answers: list[dict[str, Any]], reports: list[Report]) -> pl.DataFrame:
+def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
+    """The tables "flows" and "links" of runs, without the scenario's name: `run` is the place of the run."""
+    import polars as pl
+
+    schema = {**flow_schema(), **link_schema(), "run": pl.UInt32()}
+    seeds = pl.Series("seed", runs.seeds, pl.UInt64)
+    tables = {}
+    for name, columns in (("flows", runs.flows()), ("links", runs.links())):
+        rows = _columns(columns, schema)
+        # A flow without an RTT sample has none.
+        rows = rows.with_columns(pl.col("^(mean|p95)_rtt_ms$").fill_nan(None))
+        tables[name] = rows.with_columns(seeds.gather(rows["run"]))
+    return tables
+
+
+def _samples_of(told: list[dict[str, Any]], answers: Sequence[Runs]) -> pl.DataFrame:
     import polars as pl
 
     schema = _sample_schema()
     parts = [pl.DataFrame(schema=schema)]
-    for answer, report in zip(answers, reports, strict=True):
+    for answer, runs in zip(told, answers, strict=True):
         scenario = answer["scenario"]
-        for index, run in enumerate(answer["runs"]):
-            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(run["seed"], pl.UInt64).alias("seed")]
-            flows = _columns(report.flow_samples(index), schema)
-            links = _columns(report.link_samples(index), {**schema, "link": pl.UInt32()})
-            ccas = pl.Series([flow["cca"] for flow in run["flows"]], dtype=pl.String)
-            names = pl.Series([link["link"] for link in run["links"]], dtype=pl.String)
+        ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+        names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
+        for index, seed in enumerate(answer["seeds"]):
+            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
+            flows = _columns(runs.flow_samples(index), schema)
+            links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
             throughput = pl.col("throughput_mbps")
             if scenario["samples"] == "change":
                 throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
@@ -523,24 +564,17 @@ def _samples_of(answers: list[dict[str, Any]], reports: list[Report]) -> pl.Data
     return pl.concat(parts, how="diagonal")
 
 
-def _columns(columns: dict[str, bytes], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """A table of little-endian numbers and lists of texts."""
     import numpy as np
     import polars as pl
 
-    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4"}
-    return pl.DataFrame({name: np.frombuffer(data, kinds[schema[name]]) for name, data in columns.items()})
-
-
-def _rows(answers: list[dict[str, Any]], of: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    import polars as pl
-
-    rows = [
-        {"scenario": answer["scenario"]["name"], "seed": run["seed"], **row}
-        for answer in answers
-        for run in answer["runs"]
-        for row in run[of]
-    ]
-    return pl.DataFrame(rows, schema=schema)
+    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4", pl.UInt64(): "<u8"}
+    series = (
+        pl.Series(name, np.frombuffer(data, kinds[schema[name]]) if isinstance(data, bytes) else data)
+        for name, data in columns.items()
+    )
+    return pl.DataFrame([one.cast(schema[one.name]) for one in series])
 
 
 def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:

@@ -49,7 +49,7 @@ def run(
     ]
     inner = [scenario._inner for scenario in asked]
     _check_memory(inner)
-    return Results._of(_cwnd.run(inner, jobs, progress))
+    return Results._of(inner, _cwnd.run(inner, jobs, progress))
 
 
 def _check_memory(scenarios: Sequence[_cwnd.Scenario]) -> None:

@@ -1,6 +1,6 @@
 """The directory of a sweep: finished runs as shards while it goes on, tables once it is complete.
 
-    shards/HASH.parquet   finished runs as JSON under their job's key; the name is a hash of the file
+    shards/HASH.parquet   rows of finished runs under their job's key; the name is a hash of the file
     shards/sweep.json     the points and the seeds that the shards belong to
     shards/building/      tables while they are written
     shards/complete/      tables that are whole, while they are moved to the directory
@@ -30,20 +30,20 @@ from cwnd import _cwnd
 from cwnd._errors import error, one_line, os_error
 from cwnd._files import read_sealed, write_file, write_sealed
 from cwnd._manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
-from cwnd._results import flow_schema, link_schema, runs_of, summary_schema
+from cwnd._metrics import Estimate, metrics_of, summarize
+from cwnd._results import flow_schema, link_schema, summary_schema
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: A shard is written after this time, this many runs or this many characters, whichever comes first. The time
-#: grows with the time gone by, so that a sweep of days has hundreds of shards and not a million.
+#: A shard is written after this time or this many rows, whichever comes first. The time grows with the time
+#: gone by, so that a sweep of days has hundreds of shards and not a million.
 _FLUSH_S = 2.0
 _FLUSH_S_MAX = 30.0
-_FLUSH_RUNS = 1000
-_FLUSH_CHARS = 1 << 25
+_FLUSH_ROWS = 50_000
 
 #: Rows of flows and links that are merged at a time, but for a run that has more.
-_GROUP_ROWS = 50_000
+_GROUP_ROWS = 200_000
 
 _TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
 
@@ -83,8 +83,10 @@ class _Kept(NamedTuple):
     shards: list[Path]
 
 
-#: Takes finished runs: their places in the list of jobs, and their JSON.
-Take: TypeAlias = Callable[[list[tuple[int, str]]], object]
+#: The tables "flows" and "links" of some runs, each row with `run`, the place of its run.
+Rows: TypeAlias = "dict[str, pl.DataFrame]"
+#: Takes finished runs: the places of their jobs in the list, and their rows in that order.
+Take: TypeAlias = Callable[[list[int], Rows], object]
 #: Takes the place of a job that cannot be done, and why.
 Failed: TypeAlias = Callable[[int, str], object]
 #: Runs jobs somewhere.
@@ -105,8 +107,7 @@ class Store:
         self._seeds = seeds
         self._index_of = {_name(point.values): index for index, point in enumerate(points)}
         self._shown = one_line(str(folder))
-        self._pending: dict[str, str] = {}
-        self._pending_chars = 0
+        self._pending: list[pl.DataFrame] = []
         self._began = self._flushed = time.monotonic()
         #: Files that did not hold what was written to them; their runs are not done.
         self.damaged: list[str] = []
@@ -126,13 +127,16 @@ class Store:
             kept = self._kept()
         return kept.shard_of.keys() | _in_tables(kept)
 
-    def add(self, key: str, run: str) -> None:
-        """Keeps a finished run, on disk within a few seconds."""
-        self._pending[key] = run
-        self._pending_chars += len(run)
+    def add(self, keys: Sequence[str], rows: Rows) -> None:
+        """Keeps the rows of finished runs, one per key, on disk within a few seconds."""
+        import polars as pl
+
+        jobs = pl.Series("job", keys, pl.String)
+        tables = [table.with_columns(jobs.gather(table["run"])) for table in rows.values()]
+        self._pending.append(pl.concat(tables, how="diagonal"))
         now = time.monotonic()
         after = min(max(_FLUSH_S, (now - self._began) / 100), _FLUSH_S_MAX)
-        many = len(self._pending) >= _FLUSH_RUNS or self._pending_chars >= _FLUSH_CHARS
+        many = sum(table.height for table in self._pending) >= _FLUSH_ROWS
         if many or now - self._flushed >= after:
             self.flush()
 
@@ -143,20 +147,17 @@ class Store:
         self._flushed = time.monotonic()
         if not self._pending:
             return
-        rows = pl.DataFrame(
-            {"job": list(self._pending), "run": list(self._pending.values())},
-            schema={"job": pl.String(), "run": pl.String()},
-        )
+        columns = {"job": None, **flow_schema(), **link_schema()}.keys() - {"scenario", "seed"}
+        rows = pl.concat(self._pending).select(sorted(columns))
         data = _parquet(rows, compression_level=1)
         with self._one_line():
             self._write_shard(f"{_shard_name(data)}.parquet", data)
         self._pending.clear()
-        self._pending_chars = 0
 
-    def summaries(self, jobs: Sequence[Job]) -> dict[int, dict[str, Any]] | None:
+    def summaries(self, jobs: Sequence[Job]) -> dict[int, dict[str, Estimate]] | None:
         """The summary of each point over `jobs`; None if the runs of some are missing or damaged."""
         with self._one_line(), self._lock():
-            summaries: dict[int, dict[str, Any]] = {}
+            summaries: dict[int, dict[str, Estimate]] = {}
             for group, tables, ended in self._merged(jobs, self._kept()):
                 if self._incomplete(group, tables):
                     return None
@@ -200,7 +201,7 @@ class Store:
         Returns the jobs whose runs turn out to be incomplete; then there is no manifest.
         """
         seeds: list[list[int]] = [[] for _ in self._points]
-        summaries: dict[int, dict[str, Any]] = {}
+        summaries: dict[int, dict[str, Estimate]] = {}
         parts: dict[str, list[Path]] = {"flows": [], "links": []}
         missing: list[Job] = []
         for number, (group, tables, ended) in enumerate(self._merged(jobs, kept)):
@@ -390,8 +391,8 @@ class Store:
                 kept.shards.append(shard)
         return kept
 
-    def _read_shard(self, shard: Path, columns: Sequence[str]) -> pl.DataFrame | None:
-        """None if it is gone or damaged; damaged ones are removed."""
+    def _read_shard(self, shard: Path, columns: Sequence[str] | None) -> pl.DataFrame | None:
+        """These columns, or all; None if it is gone or damaged. Damaged shards are removed."""
         import polars as pl
 
         try:
@@ -399,7 +400,7 @@ class Store:
         except FileNotFoundError:
             return None
         if shard.stem == _shard_name(data):
-            return pl.read_parquet(data, columns=list(columns))
+            return pl.read_parquet(data, columns=columns if columns is None else list(columns))
         self._report(f"shards/{one_line(shard.name)}")
         shard.unlink(missing_ok=True)
         return None
@@ -425,19 +426,15 @@ class Store:
         in_shards = pl.col("job").is_in(pl.Series(list(wanted), dtype=pl.String).implode())
         numbers = {kept.shard_of[key] for key in wanted if key in kept.shard_of}
         for number in sorted(numbers):
-            shard = self._read_shard(kept.shards[number], ["job", "run"])
+            shard = self._read_shard(kept.shards[number], None)
             if shard is None:
                 continue
-            new: dict[str, list[dict[str, Any]]] = {"flows": [], "links": []}
-            for key, text in shard.filter(in_shards).iter_rows():
-                if key not in wanted:
-                    continue
-                wanted.remove(key)
-                run = json.loads(text)
-                for table, collected in new.items():
-                    collected += [{"job": key, **row} for row in run[table]]
-            for table, collected in new.items():
-                parts[table].append(pl.DataFrame(collected, schema=schemas[table]))
+            # A run may be in two shards.
+            mine = shard.filter(in_shards, pl.col("job").is_in(list(taken)).not_())
+            taken.update(mine["job"].unique())
+            for table, of_table in (("flows", "flow"), ("links", "link")):
+                own = mine.filter(pl.col(of_table).is_not_null())
+                parts[table].append(own.select(schemas[table].keys()))
         order = pl.DataFrame(
             {
                 "job": [job.key for job in jobs],
@@ -457,21 +454,24 @@ class Store:
 
     def _merged(
         self, jobs: Sequence[Job], kept: _Kept
-    ) -> Iterator[tuple[Sequence[Job], dict[str, pl.DataFrame], dict[int, dict[str, Any]]]]:
+    ) -> Iterator[tuple[Sequence[Job], dict[str, pl.DataFrame], dict[int, dict[str, Estimate]]]]:
         """Some jobs at a time: their tables, and the summaries of the points that end with them."""
+        import polars as pl
+
         point_of = {point.scenario.name: index for index, point in enumerate(self._points)}
-        begun: dict[int, _cwnd.Summarizer] = {}
+        begun: dict[int, list[pl.DataFrame]] = {}
         groups = itertools.chain(self._groups(jobs), [[]])
         group = next(groups)
         for following in groups:
             tables = self._tables(group, kept)
-            for (scenario, _), run in runs_of(tables).items():
+            links = tables["links"].partition_by("scenario", as_dict=True)
+            none = tables["links"].clear()
+            for (scenario,), flows in tables["flows"].partition_by("scenario", as_dict=True).items():
                 point = point_of[scenario]
-                if point not in begun:
-                    begun[point] = _cwnd.Summarizer(self._points[point].scenario)
-                begun[point].add(json.dumps(run))
+                runs = metrics_of(self._points[point].scenario.json(), flows, links.get((scenario,), none))
+                begun.setdefault(point, []).append(runs)
             ended = [point for point in begun if not following or point != following[0].point]
-            yield group, tables, {point: json.loads(begun.pop(point).json()) for point in ended}
+            yield group, tables, {point: summarize(pl.concat(begun.pop(point))) for point in ended}
             group = following
 
     def _groups(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
@@ -487,7 +487,7 @@ class Store:
             rows += own
         yield group
 
-    def _summary_table(self, summaries: dict[int, dict[str, Any]]) -> pl.DataFrame:
+    def _summary_table(self, summaries: dict[int, dict[str, Estimate]]) -> pl.DataFrame:
         import polars as pl
 
         rows = [

@@ -21,11 +21,13 @@ import tomli_w
 
 from cwnd import _cwnd
 from cwnd._custom import CongestionControl
+from cwnd._cwnd import Runs
 from cwnd._errors import error, one_line
-from cwnd._results import Results, provenance
+from cwnd._metrics import Estimate
+from cwnd._results import Results, provenance, rows_of
 from cwnd._run import Question
 from cwnd._scenario import Scenario, _plain, _text_of, _usable, _whole
-from cwnd._store import Failed, Job, Point, Runner, Store, Take
+from cwnd._store import Failed, Job, Point, Rows, Runner, Store, Take
 
 #: Keys of a scenario, or several that go together, and the values of each.
 Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
@@ -228,12 +230,11 @@ def work(
             if progress is not None:
                 progress(Progress(ahead + here, len(mine), already, len(failures)))
 
-        def take(finished: list[tuple[int, str]]) -> None:
+        def take(places: list[int], rows: Rows) -> None:
             nonlocal here, ran
-            for index, run in finished:
-                store.add(missing[index].key, run)
-            here += len(finished)
-            ran += len(finished)
+            store.add([missing[place].key for place in places], rows)
+            here += len(places)
+            ran += len(places)
             report()
 
         def failed(index: int, reason: str) -> None:
@@ -382,7 +383,7 @@ def _until(
     return None
 
 
-def _seeds_for(summary: dict[str, Any] | None, share: float, n: int) -> int:
+def _seeds_for(summary: dict[str, Estimate] | None, share: float, n: int) -> int:
     """How many seeds make the interval narrow enough, as far as `n` can tell."""
     throughput = (summary or {}).get("throughput_mbps")
     if throughput is None:  # every run failed
@@ -407,15 +408,16 @@ def _local(threads: int) -> Runner:
             raised: list[BaseException] = []
 
             def taken(
-                finished: list[tuple[int, str]],
+                places: list[int],
+                runs: Runs,
                 part: list[int] = part,
                 left: set[int] = left,
                 raised: list[BaseException] = raised,
             ) -> None:
-                real = [(part[index], text) for index, text in finished]
-                left.difference_update(index for index, _ in real)
+                real = [part[place] for place in places]
+                left.difference_update(real)
                 try:
-                    take(real)
+                    take(real, rows_of(runs))
                 except BaseException as own:
                     raised.append(own)
                     raise

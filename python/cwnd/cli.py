@@ -1201,9 +1201,7 @@ def _print_results(results: Results) -> None:
     # Over the flows and the runs.
     p95 = flows.group_by("scenario").agg(pl.col("p95_rtt_ms").mean())
     p95_of = dict(p95.iter_rows())
-    packets, wall_s = (
-        sum(answer["engine"][key] for answer in results._answers) for key in ("packets", "wall_s")
-    )
+    packets, wall_s = (sum(told["engine"][key] for told in results._told) for key in ("packets", "wall_s"))
     table = _table(
         "scenario",
         *(f">{heading}" for heading, _ in columns.values()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import cwnd
-from cwnd import _cwnd
 
 SMALL = """\
 name = "small"
@@ -110,12 +108,3 @@ def test_ctrl_c_is_heard_while_a_large_sweep_is_set_up(tmp_path: Path) -> None:
     _, reported = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT), reported
     assert time.monotonic() - begin < 5
-
-
-def test_a_summary_is_the_same_whether_runs_are_kept_or_added_one_by_one() -> None:
-    results = cwnd.run(cwnd.Scenario.parse(SMALL.replace("10 ms", "1 s")), repeat=5)
-    inner = _cwnd.Scenario.from_json(json.dumps(results.scenarios[0]))
-    summarizer = _cwnd.Summarizer(inner)
-    for run in json.loads(results.to_json())["runs"]:
-        summarizer.add(json.dumps(run))
-    assert json.loads(summarizer.json()) == json.loads(results.to_json())["summary"]

@@ -59,13 +59,12 @@ def flip_a_bit(file: Path, chance: random.Random) -> None:
     file.write_bytes(data)
 
 
-def half_done(small: Question, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def half_done(small: Question, out: Path) -> list[Path]:
     """A sweep of which every second run is done, in several shards."""
-    with monkeypatch.context() as patched:
-        patched.setattr(_store, "_FLUSH_RUNS", 2)
-        cwnd.sweep(small.file, out=out, shard="0/2")
+    for shard in (0, 2, 4):
+        cwnd.sweep(small.file, out=out, shard=(shard, 6))
     shards = sorted((out / "shards").glob("*.parquet"))
-    assert len(shards) > 2
+    assert len(shards) == 3
     return shards
 
 
@@ -81,12 +80,12 @@ def damage_reported(*names: str) -> Iterator[None]:
 
 
 def test_a_flipped_bit_in_a_shard_is_reported_and_its_runs_are_made_again(
-    small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Question, tmp_path: Path
 ) -> None:
     chance = random.Random(1)
     for number in range(16):
         out = tmp_path / str(number)
-        shard = chance.choice(half_done(small, out, monkeypatch))
+        shard = chance.choice(half_done(small, out))
         flip_a_bit(shard, chance)
         with damage_reported(f"shards/{shard.name}"):
             cwnd.sweep(small.file, out=out)
@@ -138,10 +137,8 @@ def test_a_table_that_is_gone_is_made_again(small: Question, tmp_path: Path) -> 
         assert tables(out) == small.answers[3]
 
 
-def test_a_damaged_sweep_json_is_reported_and_does_no_harm(
-    small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    half_done(small, tmp_path / "out", monkeypatch)
+def test_a_damaged_sweep_json_is_reported_and_does_no_harm(small: Question, tmp_path: Path) -> None:
+    half_done(small, tmp_path / "out")
     flip_a_bit(tmp_path / "out" / "shards" / "sweep.json", random.Random(4))
     with damage_reported("shards/sweep.json"):
         cwnd.sweep(small.file, out=tmp_path / "out")
@@ -152,7 +149,7 @@ def test_a_shard_removed_while_the_sweep_goes_on_is_missed_and_made_again(
     small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    half_done(small, out, monkeypatch)
+    half_done(small, out)
     finish = _store.Store.finish
     asked = []
 
@@ -318,13 +315,13 @@ def test_two_to_four_processes_at_once_lose_nothing(long: Question, tmp_path: Pa
 
 @pytest.mark.slow
 def test_64_flipped_bits_in_shards_and_64_in_tables_never_end_in_other_bytes(
-    small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Question, tmp_path: Path
 ) -> None:
     chance = random.Random(12)
     refused = 0
     for number in range(64):
         out = tmp_path / f"shards-{number}"
-        half_done(small, out, monkeypatch)
+        half_done(small, out)
         flip_a_bit(
             chance.choice([item for item in (out / "shards").iterdir() if item.name != "lock"]), chance
         )

@@ -10,16 +10,13 @@ mod link;
 mod plain;
 mod rate;
 mod receiver;
-pub mod results;
 mod ring;
 mod rtt;
 mod scoreboard;
 mod sender;
 mod simulation;
-mod summary;
 
 pub use key::{JobKeys, job_key};
-pub use summary::{Summarizer, summarize};
 
 /// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]
@@ -31,8 +28,8 @@ pub mod parts {
 
 use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
+use cwnd_results::Run;
 use cwnd_scenario::{Cca, Clock, End, Scenario};
-use results::Run;
 use simulation::{LONGEST_SPAN_NS, Simulation};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 

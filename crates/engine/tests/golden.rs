@@ -4,7 +4,8 @@
 //! `CWND_GOLDEN=write` replaces it, where results are meant to move. `CWND_GOLDEN=DIR` writes each scenario's results to
 //! a file in DIR; do that with two engines and compare the directories.
 
-use cwnd_engine::{Control, results::Run, run};
+use cwnd_engine::{Control, run};
+use cwnd_results::Run;
 use cwnd_scenario::Sweep;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};

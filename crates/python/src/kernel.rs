@@ -49,7 +49,7 @@ fn refuse(error: cwnd_algorithms::Error) -> PyErr {
 #[cfg(target_os = "linux")]
 mod linux {
     use crate::Error;
-    use crate::report::{doubles, words};
+    use crate::results::{doubles, words};
     use cwnd_algorithms::{Algorithm, Params};
     use cwnd_kernel::{Host, Trace, Wanted};
     use pyo3::prelude::*;

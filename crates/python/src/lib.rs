@@ -5,7 +5,7 @@ mod algorithms;
 mod custom;
 mod jobs;
 mod kernel;
-mod report;
+mod results;
 mod run;
 mod scenario;
 
@@ -25,11 +25,11 @@ mod _cwnd {
     #[pymodule_export]
     use super::custom::{Ack, Window};
     #[pymodule_export]
-    use super::jobs::{Summarizer, job_key, job_keys, run_jobs};
+    use super::jobs::{job_key, job_keys, run_jobs};
     #[pymodule_export]
     use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
-    use super::report::Report;
+    use super::results::{Runs, estimate, metrics, t_quantile, t_tail};
     #[pymodule_export]
     use super::run::{end_runs, run};
     #[pymodule_export]

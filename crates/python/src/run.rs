@@ -1,10 +1,11 @@
 //! Runs on worker threads while the calling thread watches for signals.
 
 use crate::custom::{Failure, PythonControl};
-use crate::report::Report;
+use crate::results::Runs;
 use crate::scenario::Scenario;
 use cwnd_algorithms::CongestionControl;
-use cwnd_engine::{Control, results::Run};
+use cwnd_engine::Control;
+use cwnd_results::Run;
 use cwnd_scenario::Cca;
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
@@ -82,7 +83,7 @@ pub fn run(
     scenarios: Vec<Py<Scenario>>,
     jobs: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Vec<Report>> {
+) -> PyResult<Vec<Runs>> {
     let _running = Running::begin();
     let questions: Vec<&Scenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
     let queue: Vec<Job> = questions.iter().flat_map(|question| line_up(question)).collect();
@@ -104,7 +105,7 @@ pub fn run(
     done.sort_by_key(|answer| answer.job);
     let mut done = done.into_iter();
     let mut answers = |question: &Scenario| done.by_ref().take(question.inner.repeat as usize).collect();
-    Ok(questions.iter().map(|question| report(question, answers(question))).collect())
+    Ok(questions.iter().map(|question| in_order(answers(question))).collect())
 }
 
 fn line_up(question: &Scenario) -> impl Iterator<Item = Job<'_>> {
@@ -195,9 +196,9 @@ fn serve<T>(
     }
 }
 
-fn report(question: &Scenario, answers: Vec<Done>) -> Report {
+fn in_order(answers: Vec<Done>) -> Runs {
     let begin = answers.iter().map(|answer| answer.begin).min();
     let end = answers.iter().map(|answer| answer.end).max();
     let wall = begin.zip(end).map_or(Duration::ZERO, |(begin, end)| end - begin);
-    Report::new(question.inner.clone(), answers.into_iter().map(|answer| answer.run).collect(), wall)
+    Runs::new(answers.into_iter().map(|answer| answer.run).collect(), wall)
 }
