@@ -80,6 +80,11 @@ def _is_text(value: Any) -> bool:
     )
 
 
+def is_name(value: Any) -> bool:
+    """Whether a scenario may be called so."""
+    return _is_text(value) and 1 <= len(value) <= 100
+
+
 def _is_swept(value: Any) -> bool:
     if isinstance(value, list):
         return all(map(_is_swept, value))
