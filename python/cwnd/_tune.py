@@ -16,7 +16,7 @@ from cwnd import _gate, _sweep
 from cwnd._custom import CongestionControl
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import bottleneck
-from cwnd._files import can_exist, write_file
+from cwnd._files import can_exist, check_regular, write_file
 from cwnd._results import Results
 from cwnd._run import Question, unique
 from cwnd._scenario import Cca, Scenario, _param, _whole, algorithm, cca_name, mapping
@@ -538,7 +538,11 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
         if folder.exists() and not folder.is_dir():
             raise error(shown, "not a directory")
         if asked.exists():
-            before = json.loads(asked.read_bytes())
+            check_regular(asked)
+            try:
+                before = dict(json.loads(asked.read_bytes()))
+            except (ValueError, TypeError, RecursionError):
+                raise error(f"{shown}/question.json", "damaged; choose another directory") from None
             other = [
                 key for key, value in json.loads(json.dumps(question)).items() if before.get(key) != value
             ]
@@ -551,5 +555,3 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
         write_file(asked, json.dumps(question, indent=1).encode() + b"\n")
     except OSError as failed:
         raise os_error(shown, failed) from None
-    except (json.JSONDecodeError, AttributeError):
-        raise error(f"{shown}/question.json", "damaged; choose another directory") from None
