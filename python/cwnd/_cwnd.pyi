@@ -7,6 +7,7 @@ __all__ = [
     "KernelTrace",
     "Report",
     "Scenario",
+    "Summarizer",
     "Window",
     "__version__",
     "algorithm",
@@ -21,7 +22,6 @@ __all__ = [
     "presets",
     "run",
     "run_jobs",
-    "summarize",
     "sweep",
     "time_ns",
 ]
@@ -58,7 +58,6 @@ def run_jobs(
     threads: int,
     take: Callable[[list[tuple[int, str]]], bool | None],
 ) -> None: ...
-def summarize(scenario: Scenario, runs: Sequence[str]) -> str: ...
 def sweep(text: str, source: str, classes: dict[str, type[Any]]) -> list[tuple[str, Scenario]]: ...
 
 @final
@@ -77,7 +76,18 @@ class Scenario:
     def replace(
         self, *, name: str | None = None, seed: int | None = None, repeat: int | None = None
     ) -> Scenario: ...
+    def without_samples(self) -> Scenario: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def sample_rows(self) -> int: ...
     def with_params(self, cca: str, params: list[tuple[str, str]]) -> tuple[Scenario, int]: ...
+
+@final
+class Summarizer:
+    def __new__(cls, scenario: Scenario) -> Summarizer: ...
+    def add(self, run: str) -> None: ...
+    def json(self) -> str: ...
 
 @final
 class KernelTrace:

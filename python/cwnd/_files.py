@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 _CHUNK_BYTES = 1 << 20
+
+#: Between what a sealed file holds and the hash of all before it.
+_SEAL = b',\n"checksum": "%s"}\n'
 
 
 @contextlib.contextmanager
@@ -53,6 +57,8 @@ def can_exist(path: Path) -> bool:
 
 def check_regular(path: Path) -> None:
     """Raises an `OSError` if `path` is something that may block or that a file must not replace."""
+    if not can_exist(path):
+        raise OSError(errno.EINVAL, "not a file name", str(path))
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -83,3 +89,35 @@ def find_damage(path: Path, described: dict[str, Any]) -> str | None:
     if found["sha256"] != described["sha256"]:
         return "damaged: its contents are not those that were written"
     return None
+
+
+def write_sealed(path: Path, head: dict[str, Any], key: str, items: Iterable[Any]) -> None:
+    """Writes a JSON object: `head`, under `key` a list with an item a line, and a hash of all that."""
+    digest = hashlib.sha256()
+    with new_file(path) as file:
+        for text in _sealed_texts(head, key, items):
+            data = text.encode()
+            digest.update(data)
+            file.write(data)
+        file.write(_SEAL % digest.hexdigest().encode())
+
+
+def _sealed_texts(head: dict[str, Any], key: str, items: Iterable[Any]) -> Iterator[str]:
+    yield "{" + "".join(f"{json.dumps(name)}: {_dump(value)},\n" for name, value in head.items())
+    yield f"{json.dumps(key)}: ["
+    for number, item in enumerate(items):
+        yield f"{',' if number else ''}\n{_dump(item)}"
+    yield "\n]"
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def read_sealed(data: bytes) -> dict[str, Any] | None:
+    """What `write_sealed` wrote, the hash included; None if it is damaged."""
+    held, _, _ = data.rpartition(_SEAL.partition(b"%s")[0])
+    if data != held + _SEAL % hashlib.sha256(held).hexdigest().encode():
+        return None
+    read: dict[str, Any] = json.loads(data)
+    return read

@@ -377,7 +377,10 @@ def plan(selection: Selection) -> _sweep.Plan:
                 if variant in experiment.variants:
                     points += _points(selection, experiment, variant, mine, reading)
     seeds = [
-        range(point.scenario.seed, point.scenario.seed + (selection.seeds if is_random(point.told) else 1))
+        range(
+            point.scenario.seed,
+            point.scenario.seed + (selection.seeds if is_random(point.description) else 1),
+        )
         for point in points
     ]
     return _sweep.Plan(points, seeds, {})
@@ -404,9 +407,8 @@ def _points(
         wanted = reading is None or _is_among(point.values, reading.only)
         if needed and wanted and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
-            told = {**point.told, "name": ", ".join([name, *rest])}
-            inner = _cwnd.Scenario.from_json(json.dumps(told))
-            points.append(Point({**tags, **point.values}, inner, told))
+            inner = point.scenario.replace(name=", ".join([name, *rest]))
+            points.append(Point({**tags, **point.values}, inner))
     return points
 
 
@@ -545,7 +547,9 @@ class Measured:
         key = (scenario["name"], told["seed"])
         if key not in self._summaries:
             inner = self._scenarios[scenario["name"]]
-            self._summaries[key] = json.loads(_cwnd.summarize(inner, [json.dumps(told)]))
+            summarizer = _cwnd.Summarizer(inner)
+            summarizer.add(json.dumps(told))
+            self._summaries[key] = json.loads(summarizer.json())
         return float(self._summaries[key][name]["mean"])
 
 

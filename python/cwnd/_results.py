@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING, Any
 from cwnd._cwnd import Report, __version__
 from cwnd._errors import error, one_line, os_error
 from cwnd._files import can_exist, write_file
-from cwnd._manifest import FORMAT as FORMAT
-from cwnd._manifest import check_files, describe_tables, read_table, seal
-from cwnd._manifest import read_manifest as read_manifest
+from cwnd._manifest import (
+    FORMAT,
+    check_files,
+    describe_tables,
+    read_manifest,
+    read_table,
+    write_manifest,
+)
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -133,7 +138,7 @@ class Results:
         results = [{"values": {}, **told} for told in manifest["results"]]
 
         def read(table: str) -> pl.DataFrame:
-            return read_table(folder / f"{table}.parquet", _schema(table), results)
+            return read_table(folder / f"{table}.parquet")
 
         tables = {name: read(name) for name in ("flows", "links")}
         # Not every result has time series.
@@ -180,10 +185,7 @@ class Results:
             for told in self._told
             for metric, estimate in told["summary"].items()
         ]
-        number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
-        return pl.DataFrame(
-            rows, schema={"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
-        )
+        return pl.DataFrame(rows, schema=summary_schema())
 
     @property
     def scenarios(self) -> list[dict[str, Any]]:
@@ -250,10 +252,8 @@ class Results:
                 table = io.BytesIO()  # polars has no error of its own for a full disk
                 getattr(self, name).write_parquet(table)
                 write_file(building / f"{name}.parquet", table.getbuffer())
-            manifest = seal(
-                {**provenance(command), "files": describe_tables(building), "results": self._told}
-            )
-            write_file(building / "manifest.json", json.dumps(manifest, indent=2).encode() + b"\n")
+            head = {**provenance(command), "files": describe_tables(building)}
+            write_manifest(building, head, self._told)
             for kind in self.plots():
                 figure = self.plot(kind)
                 for ending in ("png", "svg"):
@@ -418,6 +418,13 @@ def link_schema() -> dict[str, pl.DataType]:
         "max_queue_pkts": pl.UInt64(),
         "utilization": pl.Float64(),
     }
+
+
+def summary_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
+    return {"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
 
 
 def _sample_schema() -> dict[str, pl.DataType]:

@@ -125,7 +125,7 @@ class _Bench(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return [point.told["name"] for point in self.points]
+        return [point.scenario.name for point in self.points]
 
     def run(
         self,
@@ -138,12 +138,7 @@ class _Bench(NamedTuple):
     ) -> list[dict[str, list[float]]]:
         """By scenario and measure, a value per seed: `seeds[1]` seeds, those after the first `seeds[0]`."""
         written = [(name, repr(value)) for name, value in params.items()]
-        points = [
-            _sweep.as_point(
-                point.values, point.scenario.with_params(cca, written)[0], custom=bool(self.classes)
-            )
-            for point in self.points
-        ]
+        points = [Point(point.values, point.scenario.with_params(cca, written)[0]) for point in self.points]
         firsts = [point.scenario.seed + seeds[0] for point in points]
         plan = Plan(points, [range(first, first + seeds[1]) for first in firsts], self.classes)
         outcome = _sweep.work(plan, folder, jobs=jobs, progress=progress)
@@ -214,8 +209,8 @@ def tune(
         "params": [knob._asdict() for knob in knobs],
         "objective": weights,
         "repeat": repeat,
-        "scenarios": [point.told for point in tuned_on.points],
-        "held_out": [point.told for point in judged_on.points],
+        "scenarios": [point.description for point in tuned_on.points],
+        "held_out": [point.description for point in judged_on.points],
     }
     search = _Search(optuna, name, knobs, weights, trials, repeat, others, jobs, progress or (lambda _: None))
     if out is None:
@@ -427,7 +422,7 @@ def _bench(questions: list[Question], cca: str) -> _Bench:
         plan = _sweep.read(question)
         points += plan.points
         classes |= plan.classes
-    for told in (point.told for point in points):
+    for told in (point.description for point in points):
         if not any(flow["cca"]["name"] == cca for flow in told["flows"]):
             there = ", ".join(sorted({flow["cca"]["name"] for flow in told["flows"]}))
             raise error("cca", f"{told['name']} has no flow of '{one_line(cca)}'; it has {there}")
@@ -438,14 +433,13 @@ def _bench(questions: list[Question], cca: str) -> _Bench:
                 "nothing in it is random, so that other seeds would say the same; give it start_jitter or per"
             )
             raise error(told["name"], reason)
-    names = unique([point.told["name"] for point in points])
+    names = unique([point.scenario.name for point in points])
     distinct = len({json.dumps(point.values) for point in points}) == len(points)
     return _Bench(
         [
-            _sweep.as_point(
+            Point(
                 point.values if distinct else {"scenario": name, **point.values},
                 point.scenario.replace(name=name),
-                custom=bool(classes),
             )
             for name, point in zip(names, points, strict=True)
         ],
@@ -496,7 +490,7 @@ def _default(cca: str, knobs: Sequence[_Knob], points: Sequence[Point]) -> dict[
     """What the flows have; None if not all have the same."""
     found = set()
     for point in points:
-        for flow in point.told["flows"]:
+        for flow in point.description["flows"]:
             if flow["cca"]["name"] == cca:
                 own = dict(flow["cca"]["params"])
                 found.add(tuple(own.get(knob.name) for knob in knobs))

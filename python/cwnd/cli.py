@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -40,7 +41,8 @@ from cwnd import (
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import digits, estimate, exponent, is_trace, rate, shared_facts
 from cwnd._files import write_file
-from cwnd._results import check_target, read_manifest, write_figure
+from cwnd._manifest import read_manifest
+from cwnd._results import check_target, write_figure
 from cwnd._scenario import algorithm
 
 if TYPE_CHECKING:
@@ -906,6 +908,7 @@ def _main(arguments: list[str]) -> int:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
         with contextlib.suppress(AttributeError):
             getattr(sys, name).reconfigure(errors="backslashreplace")
+    warnings.showwarning = _print_warning
     try:
         code = _invoke(arguments)
         sys.stdout.flush()
@@ -934,6 +937,10 @@ def _invoke(arguments: list[str]) -> int:
         print("cwnd: interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"cwnd: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _refuse(message: str) -> int:

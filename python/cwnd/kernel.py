@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cwnd import _cwnd
 from cwnd._errors import error, one_line
-from cwnd._manifest import is_name
 from cwnd._results import Results, traced_samples
 from cwnd._scenario import _whole, mapping
 
@@ -88,7 +87,7 @@ class Trace:
         self, port: int | None, cca: str | None, interval: str, name: str, *, keep: bool = True
     ) -> None:
         limits = "'0 s', which is every ACK, to '60 s'"
-        if not is_name(name):
+        if not (isinstance(name, str) and 1 <= len(name) <= 100 and one_line(name) == name):
             raise error("name", f"{one_line(repr(name))} is not a name; 1 to 100 printable characters")
         self._interval_ns = time_ns("interval", interval, 0, 60 * 10**9, limits)
         port = None if port is None else _whole("port", port, 1, 65535)

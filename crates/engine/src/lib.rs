@@ -19,7 +19,7 @@ mod simulation;
 mod summary;
 
 pub use key::{JobKeys, job_key};
-pub use summary::summarize;
+pub use summary::{Summarizer, summarize};
 
 /// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]

@@ -1,40 +1,63 @@
 //! Statistics over repetitions.
 
-use crate::results::{Estimate, Run, Summary};
+use crate::results::{Estimate, FlowResult, Run, Summary};
 use cwnd_scenario::{End, Scenario};
 
 /// Means over `runs` with 95 % confidence intervals.
 pub fn summarize(scenario: &Scenario, runs: &[Run]) -> Summary {
-    let over = |metric: &dyn Fn(&Run) -> f64| estimate(&runs.iter().map(metric).collect::<Vec<_>>());
-    let total =
-        |run: &Run, metric: fn(&crate::results::FlowResult) -> f64| run.flows.iter().map(metric).sum::<f64>();
-    let ended_s = |run: &Run| match scenario.end {
-        End::Duration => scenario.duration_ns as f64 / 1e9,
-        // Some flow lasts until then.
-        End::LastArrival => run.flows.iter().map(|flow| flow.stop_s).fold(0.0, f64::max),
-    };
-    Summary {
-        throughput_mbps: over(&|run| {
-            total(run, |f| f.throughput_mbps * (f.stop_s - f.start_s)) / ended_s(run)
-        }),
-        goodput_mbps: over(&|run| total(run, |f| f.goodput_mbps * (f.stop_s - f.start_s)) / ended_s(run)),
-        loss_ratio: over(&|run| {
-            total(run, |f| f.lost_pkts as f64) / total(run, |f| f.sent_pkts as f64).max(1.0)
-        }),
-        mean_rtt_ms: over(&|run| {
-            let weighted = total(run, |f| f.mean_rtt_ms.unwrap_or(0.0) * f.throughput_mbps);
-            weighted / total(run, |f| f.throughput_mbps).max(f64::MIN_POSITIVE)
-        }),
-        jain_fairness: over(&|run| jain(run.flows.iter().map(|flow| flow.throughput_mbps))),
-        rtt_fairness: over(&|run| {
-            jain(
-                run.flows
-                    .iter()
-                    .map(|flow| flow.throughput_mbps * scenario.rtt_ns(flow.flow as usize) as f64),
-            )
-        }),
-        utilization: over(&|run| run.links.iter().map(|link| link.utilization).fold(0.0, f64::max)),
-        timeouts: over(&|run| total(run, |flow| flow.timeouts as f64)),
+    let mut summarizer = Summarizer::default();
+    for run in runs {
+        summarizer.add(scenario, run);
+    }
+    summarizer.summary()
+}
+
+/// The metrics of the runs added so far. It keeps eight numbers per run and not the run.
+#[derive(Clone, Default)]
+pub struct Summarizer {
+    throughput_mbps: Vec<f64>,
+    goodput_mbps: Vec<f64>,
+    loss_ratio: Vec<f64>,
+    mean_rtt_ms: Vec<f64>,
+    jain_fairness: Vec<f64>,
+    rtt_fairness: Vec<f64>,
+    utilization: Vec<f64>,
+    timeouts: Vec<f64>,
+}
+
+impl Summarizer {
+    /// Adds a run of `scenario`, the same for all runs.
+    pub fn add(&mut self, scenario: &Scenario, run: &Run) {
+        let total = |metric: fn(&FlowResult) -> f64| run.flows.iter().map(metric).sum::<f64>();
+        let ended_s = match scenario.end {
+            End::Duration => scenario.duration_ns as f64 / 1e9,
+            // Some flow lasts until then.
+            End::LastArrival => run.flows.iter().map(|flow| flow.stop_s).fold(0.0, f64::max),
+        };
+        self.throughput_mbps.push(total(|f| f.throughput_mbps * (f.stop_s - f.start_s)) / ended_s);
+        self.goodput_mbps.push(total(|f| f.goodput_mbps * (f.stop_s - f.start_s)) / ended_s);
+        self.loss_ratio.push(total(|f| f.lost_pkts as f64) / total(|f| f.sent_pkts as f64).max(1.0));
+        let weighted = total(|f| f.mean_rtt_ms.unwrap_or(0.0) * f.throughput_mbps);
+        self.mean_rtt_ms.push(weighted / total(|f| f.throughput_mbps).max(f64::MIN_POSITIVE));
+        self.jain_fairness.push(jain(run.flows.iter().map(|flow| flow.throughput_mbps)));
+        let rtt_ns = |flow: &FlowResult| scenario.rtt_ns(flow.flow as usize) as f64;
+        self.rtt_fairness.push(jain(run.flows.iter().map(|flow| flow.throughput_mbps * rtt_ns(flow))));
+        self.utilization.push(run.links.iter().map(|link| link.utilization).fold(0.0, f64::max));
+        self.timeouts.push(total(|flow| flow.timeouts as f64));
+    }
+
+    /// Means over the runs with 95 % confidence intervals.
+    pub fn summary(&self) -> Summary {
+        Summary {
+            throughput_mbps: estimate(&self.throughput_mbps),
+            goodput_mbps: estimate(&self.goodput_mbps),
+            loss_ratio: estimate(&self.loss_ratio),
+            mean_rtt_ms: estimate(&self.mean_rtt_ms),
+            jain_fairness: estimate(&self.jain_fairness),
+            rtt_fairness: estimate(&self.rtt_fairness),
+            utilization: estimate(&self.utilization),
+            timeouts: estimate(&self.timeouts),
+        }
     }
 }
 

@@ -64,24 +64,41 @@ pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take
     ended
 }
 
-/// The statistics over runs of `scenario`, from and as JSON.
-#[pyfunction]
-pub fn summarize(scenario: &Scenario, runs: Vec<String>) -> PyResult<String> {
-    let parse = |text: &String| {
-        let run: Run = serde_json::from_str(text).map_err(|error| format!("not a run; {error}"))?;
-        let known = |flow: u32| (flow as usize) < scenario.inner.flows.len();
-        if run.flows.iter().all(|flow| known(flow.flow)) {
-            Ok(run)
-        } else {
-            Err("a run of another scenario; its flows are not those of this one".to_owned())
-        }
-    };
-    if runs.is_empty() {
-        return Err(Error::new_err("no runs; give at least one"));
+/// Statistics over runs of one scenario, without keeping the runs.
+#[pyclass(module = "cwnd._cwnd")]
+pub struct Summarizer {
+    scenario: Py<Scenario>,
+    inner: cwnd_engine::Summarizer,
+    runs: usize,
+}
+
+#[pymethods]
+impl Summarizer {
+    #[new]
+    fn new(scenario: Py<Scenario>) -> Self {
+        Summarizer { scenario, inner: cwnd_engine::Summarizer::default(), runs: 0 }
     }
-    let runs: Vec<Run> = runs.iter().map(parse).collect::<Result<_, _>>().map_err(Error::new_err)?;
-    let summary = cwnd_engine::summarize(&scenario.inner, &runs);
-    Ok(serde_json::to_string(&summary).expect("a summary has no map with odd keys"))
+
+    /// Adds a run, given as JSON. Raises `Error` when it is not a run of this scenario.
+    fn add(&mut self, run: &str) -> PyResult<()> {
+        let scenario = &self.scenario.get().inner;
+        let run: Run =
+            serde_json::from_str(run).map_err(|error| Error::new_err(format!("not a run; {error}")))?;
+        if run.flows.iter().any(|flow| flow.flow as usize >= scenario.flows.len()) {
+            return Err(Error::new_err("a run of another scenario; its flows are not those of this one"));
+        }
+        self.inner.add(scenario, &run);
+        self.runs += 1;
+        Ok(())
+    }
+
+    /// Means and 95 % intervals of each metric, as JSON. Raises `Error` without a run.
+    fn json(&self) -> PyResult<String> {
+        if self.runs == 0 {
+            return Err(Error::new_err("no runs; give at least one"));
+        }
+        Ok(serde_json::to_string(&self.inner.summary()).expect("a summary has no map with odd keys"))
+    }
 }
 
 fn to_json(run: &Run) -> String {

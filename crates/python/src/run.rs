@@ -9,9 +9,9 @@ use cwnd_scenario::Cca;
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,9 @@ pub struct Job<'a> {
     pub seed: u64,
 }
 
-/// How many calls are at work, and whether the interpreter ends.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
+/// How many calls are at work, when one of them ends, and whether the interpreter ends.
+static RUNNING: Mutex<usize> = Mutex::new(0);
+static CALL_ENDED: Condvar = Condvar::new();
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// How long the end of the interpreter waits for calls in other threads.
@@ -39,15 +40,20 @@ pub struct Running;
 
 impl Running {
     pub fn begin() -> Self {
-        RUNNING.fetch_add(1, Relaxed);
+        *running() += 1;
         Running
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        RUNNING.fetch_sub(1, Relaxed);
+        *running() -= 1;
+        CALL_ENDED.notify_all();
     }
+}
+
+fn running() -> MutexGuard<'static, usize> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Stops the runs of daemon threads and waits for them: a thread that comes back to an interpreter that has ended
@@ -55,12 +61,7 @@ impl Drop for Running {
 #[pyfunction]
 pub fn end_runs(py: Python) {
     ENDING.store(true, Relaxed);
-    py.detach(|| {
-        let begin = Instant::now();
-        while RUNNING.load(Relaxed) > 0 && begin.elapsed() < END {
-            thread::sleep(WATCH / 10);
-        }
-    });
+    py.detach(|| drop(CALL_ENDED.wait_timeout_while(running(), END, |calls| *calls > 0)));
 }
 
 struct Done {
