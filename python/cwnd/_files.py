@@ -47,8 +47,18 @@ def write_file(path: Path, data: bytes | memoryview) -> None:
         file.write(data)
 
 
+def can_exist(path: Path) -> bool:
+    """Whether a file could have this name."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
 def check_regular(path: Path) -> None:
     """Raises an `OSError` if `path` is something that may block or that a file must not replace."""
+    if not can_exist(path):
+        raise OSError(errno.EINVAL, "not a file name", str(path))
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

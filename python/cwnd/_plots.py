@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 
 from cwnd import _plots_swept
 from cwnd._cwnd import Error
-from cwnd._errors import error
+from cwnd._errors import error, one_line
 from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, is_trace, shared_facts
 from cwnd._files import write_file
 from cwnd._looks import (
@@ -36,6 +36,7 @@ from cwnd._looks import (
     plain,
 )
 from cwnd._points import METRICS, metric_of
+from cwnd._scenario import _whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,6 +63,10 @@ def draw(
         raise error("metric" if metric is not None else "over", f"not for {kind!r}")
     if metric is not None and metric not in METRICS:
         raise error("metric", f"{metric!r} is not in the summary; there are {', '.join(METRICS)}")
+    if title is not None and not isinstance(title, str):
+        raise error("title", f"{one_line(repr(title))} is not a text")
+    if seed is not None:
+        seed = _whole("seed", seed, 0, (1 << 64) - 1)
     scenarios = _chosen(results, names)
     if kind not in _SERIES and any(map(is_trace, scenarios)):
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(_SERIES)}")

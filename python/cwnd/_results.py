@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._cwnd import Runs, Scenario, __version__
 from cwnd._errors import error, one_line, os_error
-from cwnd._files import write_file
+from cwnd._files import can_exist, write_file
 from cwnd._manifest import (
     FORMAT,
     check_files,
@@ -344,7 +344,7 @@ def _unpickle(told: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Re
 def check_target(folder: Path) -> None:
     """Raises an `Error` if a result cannot be written to `folder`."""
     shown = one_line(str(folder))
-    if "\0" in str(folder) or folder.resolve() == Path.cwd():
+    if not can_exist(folder) or folder.resolve() == Path.cwd():
         raise error(shown, "not a name for a new directory")
     try:
         if folder.exists() or folder.is_symlink():
@@ -590,6 +590,8 @@ def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, 
 
 def provenance(command: Sequence[str] | None) -> dict[str, Any]:
     """Where a result comes from."""
+    if command is not None and not all(isinstance(part, str) for part in command):
+        raise TypeError(f"command: {one_line(repr(command))} is not a list of texts")
     return {
         "cwnd": __version__,
         "format": FORMAT,

@@ -16,10 +16,10 @@ from cwnd import _gate, _sweep
 from cwnd._custom import CongestionControl
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import bottleneck
-from cwnd._files import write_file
+from cwnd._files import can_exist, check_regular, write_file
 from cwnd._results import Results
 from cwnd._run import Question, unique
-from cwnd._scenario import Cca, Scenario, _param, _whole, algorithm
+from cwnd._scenario import Cca, Scenario, _param, _whole, algorithm, cca_name, mapping
 from cwnd._store import Point
 from cwnd._sweep import Plan, Progress
 
@@ -198,12 +198,12 @@ def tune(
     others = _whole("held_out_seeds", held_out_seeds, 2, _SEEDS_MAX)
     jobs = _whole("jobs", jobs, 0, 4096)
     optuna = _optuna()
-    name = cca if isinstance(cca, str) else cca.__name__
+    name = cca_name(cca)
     tuned_on = _bench(_questions(scenarios), name)
     judged_on = _bench(_questions(held_out), name)
     if not tuned_on.points:
         raise error("", "nothing to tune on; give a scenario FILE")
-    knobs = _knobs(name, params, tuned_on.classes)
+    knobs = _knobs(name, mapping("params", params), tuned_on.classes)
     question = {
         "cca": name,
         "params": [knob._asdict() for knob in knobs],
@@ -239,7 +239,7 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
             raise error("objective", reason)
         pairs = [(measure.strip(), weight) for measure, _, weight in parts]
     else:
-        pairs = text.items()
+        pairs = mapping("objective", text).items()
     weights: dict[str, float] = {}
     for measure, written in pairs:
         if measure not in _MEASURES:
@@ -527,12 +527,16 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
     shown = one_line(str(folder))
     asked = folder / "question.json"
     try:
-        if "\0" in str(folder):
+        if not can_exist(folder):
             raise error(shown, "not a name for a directory")
         if folder.exists() and not folder.is_dir():
             raise error(shown, "not a directory")
         if asked.exists():
-            before = json.loads(asked.read_bytes())
+            check_regular(asked)
+            try:
+                before = dict(json.loads(asked.read_bytes()))
+            except (ValueError, TypeError, RecursionError):
+                raise error(f"{shown}/question.json", "damaged; choose another directory") from None
             other = [
                 key for key, value in json.loads(json.dumps(question)).items() if before.get(key) != value
             ]
@@ -545,5 +549,3 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
         write_file(asked, json.dumps(question, indent=1).encode() + b"\n")
     except OSError as failed:
         raise os_error(shown, failed) from None
-    except (json.JSONDecodeError, AttributeError):
-        raise error(f"{shown}/question.json", "damaged; choose another directory") from None
