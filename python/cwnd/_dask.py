@@ -79,20 +79,24 @@ def _run(
     pool = distributed.as_completed([submit(chunk) for chunk in first], loop=client.loop)
     for future in pool:
         indices = indices_of.pop(future.key)
-        if future.status == "finished":
+        try:
+            # A result is lost with the worker that holds it: then this waits until another has it again.
             version, answers = future.result()
+        except Exception as reason:
+            if future.status != "error":
+                raise error(
+                    "dask", "the scheduler is gone; what was done is kept, the same command goes on"
+                ) from None
+            if len(indices) > 1:
+                # One of them is to blame.
+                for index in indices:
+                    pool.add(submit([index]))
+            else:
+                failed(indices[0], f"{type(reason).__name__}: {reason}")
+        else:
             if version is not None:
                 raise error("dask", f"a worker has another cwnd or other algorithms ({version})")
             take(list(zip(indices, answers, strict=True)))
-        elif future.status != "error":
-            raise error("dask", "the scheduler is gone; what was done is kept, the same command goes on")
-        elif len(indices) > 1:
-            # One of them is to blame.
-            for index in indices:
-                pool.add(submit([index]))
-        else:
-            reason = future.exception()
-            failed(indices[0], f"{type(reason).__name__}: {reason}")
         future.release()
         for chunk in itertools.islice(waiting, 1):
             pool.add(submit(chunk))
