@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import logging
 import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -44,8 +45,14 @@ def runner(address: str) -> Runner:
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
             raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
-        with client:
-            _run(distributed, client, points, jobs, take, failed)
+        logger = logging.getLogger("distributed.client")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)  # it reports a lost connection with a traceback
+        try:
+            with client:
+                _run(distributed, client, points, jobs, take, failed)
+        finally:
+            logger.setLevel(level)
 
     return run
 

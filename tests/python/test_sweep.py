@@ -562,6 +562,23 @@ def test_results_that_are_lost_with_their_worker_are_computed_again(
     assert tables(out) == long[1]
 
 
+def test_a_scheduler_that_is_gone_is_one_line_and_what_was_done_is_kept(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with cluster(tmp_path) as (address, processes):
+        sweep = spawn(long[0], "--out", out, "--dask", address)
+        until(lambda: has_shard(out))
+        processes[0].kill()
+        _, stderr = sweep.communicate(timeout=60)
+    assert sweep.returncode == 2
+    assert stderr.splitlines()[-1].startswith(
+        "cwnd: error: --dask: the scheduler is gone; what was done is kept"
+    )
+    assert "Traceback" not in stderr
+    assert has_shard(out)
+
+
 def test_what_fails_on_every_worker_is_reported(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
