@@ -41,15 +41,16 @@ lint: .venv/dev
 	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench
 	$(BIN)/mypy
 
-# Looks for bytes that break an algorithm, and texts that break the reader or the engine: a minute each.
+# Looks for bytes that break an algorithm, and texts that break the reader or the engine: SECONDS each.
+fuzz: SECONDS := 60
 fuzz:
-	@cargo +nightly --version >/dev/null 2>&1 || \
-		{ echo "make fuzz needs nightly Rust: rustup toolchain install nightly" >&2; exit 1; }
 	@cargo fuzz --version >/dev/null 2>&1 || \
 		{ echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 1; }
-	cargo +nightly fuzz run events -- -max_total_time=60 -max_len=800
+	@command -v $${CXX:-c++} >/dev/null || { echo "make fuzz needs a C++ compiler" >&2; exit 1; }
 	mkdir -p fuzz/corpus/scenario
-	cargo +nightly fuzz run scenario fuzz/corpus/scenario scenarios -- -max_total_time=60 -timeout=60
+	cargo fuzz run --sanitizer none events -- -max_total_time=$(SECONDS) -max_len=800
+	cargo fuzz run --sanitizer none scenario fuzz/corpus/scenario fuzz/seeds scenarios -- \
+		-max_total_time=$(SECONDS) -timeout=60
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:
