@@ -1,4 +1,5 @@
-# The verbs of the project. Each sets up what it needs in .venv and target.
+# The verbs of the project. Each sets up what it needs in .venv and target, which they share.
+.NOTPARALLEL:
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,7 +8,8 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint bench bench-parts bench-by-part bench-peers format clean
+.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint lock bench bench-parts \
+	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -40,6 +42,12 @@ lint: .venv/dev
 	$(BIN)/ruff check python tests/python tests/kernel papers docs bench
 	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench
 	$(BIN)/mypy
+
+# The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
+lock:
+	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	uv pip compile --quiet --universal --upgrade --python-version 3.10 --extra dev --generate-hashes \
+		--no-header --no-annotate pyproject.toml --output-file requirements-dev.txt
 
 # Looks for bytes that break an algorithm, and texts that break the reader or the engine: SECONDS each.
 fuzz: SECONDS := 60
@@ -107,6 +115,11 @@ $(BIN)/maturin:
 	$(BIN)/maturin develop --quiet --release
 	touch $@
 
-.venv/dev: .venv/package
-	$(BIN)/maturin develop --quiet --release --extras dev
+# Exactly the versions of the lock, so that CI is the same every day.
+.venv/locked: requirements-dev.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+.venv/dev: .venv/locked .venv/package
 	touch $@
