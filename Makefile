@@ -8,7 +8,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint lock bench bench-parts \
+.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint lock audit bench bench-parts \
 	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -48,6 +48,20 @@ lock:
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	uv pip compile --quiet --universal --upgrade --python-version 3.10 --extra dev --generate-hashes \
 		--no-header --no-annotate pyproject.toml --output-file requirements-dev.txt
+
+# Licences, sources and versions of the crates; their known faults too, if the database of them can be fetched.
+audit: DENY := cargo deny --log-level error
+audit: FUZZ_DENY := $(DENY) --manifest-path fuzz/Cargo.toml --config deny.toml
+audit:
+	@cargo deny --version >/dev/null 2>&1 || \
+		{ echo "make audit needs cargo-deny: cargo install cargo-deny" >&2; exit 1; }
+	$(DENY) check bans licenses sources
+	$(FUZZ_DENY) check bans licenses sources
+	@if cargo deny --log-level off fetch db >/dev/null 2>&1; then \
+		$(DENY) check --disable-fetch advisories && $(FUZZ_DENY) check --disable-fetch advisories; \
+	else \
+		echo "make audit: the database of known faults cannot be fetched; they were not looked for" >&2; \
+	fi
 
 # Looks for bytes that break an algorithm, and texts that break the reader or the engine: SECONDS each.
 fuzz: SECONDS := 60
