@@ -65,14 +65,15 @@ audit:
 
 # Looks for bytes that break an algorithm, and texts that break the reader or the engine: SECONDS each.
 fuzz: SECONDS := 60
-fuzz:
+fuzz: FUZZ := CC=$(CURDIR)/fuzz/cc cargo fuzz run --sanitizer none
+fuzz: $(BIN)/maturin
 	@cargo fuzz --version >/dev/null 2>&1 || \
 		{ echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 1; }
 	@command -v $${CXX:-c++} >/dev/null || { echo "make fuzz needs a C++ compiler" >&2; exit 1; }
 	mkdir -p fuzz/corpus/scenario
-	cargo fuzz run --sanitizer none events -- -max_total_time=$(SECONDS) -max_len=800
-	cargo fuzz run --sanitizer none scenario fuzz/corpus/scenario fuzz/seeds scenarios -- \
-		-max_total_time=$(SECONDS) -timeout=60
+	$(FUZZ) events -- -max_total_time=$(SECONDS) -max_len=800
+	$(FUZZ) scenario fuzz/corpus/scenario fuzz/seeds scenarios -- \
+		-max_total_time=$(SECONDS) -timeout=300
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:
