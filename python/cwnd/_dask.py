@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import logging
 import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -45,8 +46,14 @@ def runner(address: str) -> Runner:
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
             raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
-        with client:
-            _run(distributed, client, points, jobs, take, failed)
+        logger = logging.getLogger("distributed.client")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)  # it reports a lost connection with a traceback
+        try:
+            with client:
+                _run(distributed, client, points, jobs, take, failed)
+        finally:
+            logger.setLevel(level)
 
     return run
 
@@ -80,20 +87,24 @@ def _run(
     pool = distributed.as_completed([submit(chunk) for chunk in first], loop=client.loop)
     for future in pool:
         indices = indices_of.pop(future.key)
-        if future.status == "finished":
+        try:
+            # A result is lost with the worker that holds it: then this waits until another has it again.
             version, rows = future.result()
+        except Exception as reason:
+            if future.status != "error":
+                raise error(
+                    "dask", "the scheduler is gone; what was done is kept, the same command goes on"
+                ) from None
+            if len(indices) > 1:
+                # One of them is to blame.
+                for index in indices:
+                    pool.add(submit([index]))
+            else:
+                failed(indices[0], f"{type(reason).__name__}: {reason}")
+        else:
             if version is not None:
                 raise error("dask", f"a worker has another cwnd or other algorithms ({version})")
             take(indices, rows)
-        elif future.status != "error":
-            raise error("dask", "the scheduler is gone; what was done is kept, the same command goes on")
-        elif len(indices) > 1:
-            # One of them is to blame.
-            for index in indices:
-                pool.add(submit([index]))
-        else:
-            reason = future.exception()
-            failed(indices[0], f"{type(reason).__name__}: {reason}")
         future.release()
         for chunk in itertools.islice(waiting, 1):
             pool.add(submit(chunk))

@@ -353,7 +353,7 @@ def check_target(folder: Path) -> None:
             foreign = sorted(item.name for item in folder.iterdir() if item.name not in _FILES)
             if foreign:
                 raise error(shown, f"holds what is not a result of cwnd ({one_line(foreign[0])})")
-            if _is_sweep(folder):
+            if (folder / "manifest.json").exists() and "sweep" in read_manifest(folder):
                 raise error(shown, "holds a sweep; choose another directory")
         parent = next(parent for parent in folder.absolute().parents if parent.exists())
     except OSError as failed:
@@ -362,13 +362,6 @@ def check_target(folder: Path) -> None:
         raise error(one_line(str(parent)), "not a directory")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise error(one_line(str(parent)), "not writable")
-
-
-def _is_sweep(folder: Path) -> bool:
-    try:
-        return "sweep" in json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError, TypeError, RecursionError):
-        return False
 
 
 @contextlib.contextmanager

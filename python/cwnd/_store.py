@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cwnd import _cwnd
 from cwnd._errors import error, one_line, os_error
-from cwnd._files import read_sealed, write_file, write_sealed
+from cwnd._files import can_exist, read_sealed, write_file, write_sealed
 from cwnd._manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
 from cwnd._metrics import Estimate, metrics_of, summarize
 from cwnd._results import flow_schema, link_schema, summary_schema
@@ -261,7 +261,7 @@ class Store:
         )
 
     def _open(self) -> None:
-        if "\0" in str(self._folder):
+        if not can_exist(self._folder):
             raise error(self._shown, "not a name for a directory")
         if self._folder.exists() and not self._folder.is_dir():
             raise error(self._shown, "not a directory")

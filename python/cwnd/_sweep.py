@@ -307,7 +307,7 @@ def read_until(text: float | str) -> float:
         except ValueError:
             share = math.nan
     else:
-        share = float(text)
+        share = float(text) if isinstance(text, float | int) else math.nan
     if not 0 < share < 1:
         raise error(
             "until", f"'{one_line(str(text))}' is not ci=SHARE with a share of the mean, such as ci=2%"
@@ -460,6 +460,8 @@ def _grid(
             return [named(item) for item in value]
         return value
 
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid: {one_line(repr(grid))} is not a mapping from keys to values")
     lists: dict[str, Any] = {}
     zips: list[dict[str, Any]] = []
     for key, values in grid.items():

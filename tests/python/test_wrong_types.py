@@ -42,7 +42,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "Results.save": {"directory": "saved"},
 }
 #: Where a value is taken from whatever can give it, or is the caller's own code.
-FREE = {"progress", "default", "quick", "keep", "grid", "until"}
+FREE = {"progress", "default", "quick", "keep"}
 
 
 @pytest.fixture(autouse=True)
