@@ -5,7 +5,6 @@
 mod application;
 mod bits;
 mod clock;
-mod key;
 mod link;
 mod plain;
 mod rate;
@@ -16,7 +15,8 @@ mod scoreboard;
 mod sender;
 mod simulation;
 
-pub use key::{JobKeys, job_key};
+/// Version and source of this crate: results of another engine may differ.
+pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
 
 /// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]

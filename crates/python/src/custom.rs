@@ -292,10 +292,6 @@ impl Failure {
         self.lock().take()
     }
 
-    pub fn is_some(&self) -> bool {
-        self.lock().is_some()
-    }
-
     fn keep(&self, error: PyErr) {
         self.lock().get_or_insert(error);
     }

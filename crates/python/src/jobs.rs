@@ -3,8 +3,8 @@
 use crate::results::Runs;
 use crate::run::{self, Job};
 use crate::scenario::Scenario;
-use cwnd_engine::JobKeys;
 use cwnd_results::Run;
+use cwnd_runner::{Done, JobKeys};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const BATCH: Duration = Duration::from_millis(200);
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, extra=&[][..]), text_signature = "(scenario, seed, extra=b'')")]
 pub fn job_key(scenario: &Scenario, seed: u64, extra: &[u8]) -> String {
-    cwnd_engine::job_key(&scenario.inner, seed, extra)
+    cwnd_runner::job_key(&scenario.inner, seed, extra)
 }
 
 /// The key of each of `seeds`, at the price of one.
@@ -37,11 +37,12 @@ pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take
     let _running = run::Running::begin();
     let queue: Vec<Job> =
         jobs.iter().map(|(scenario, seed)| Job { question: scenario.get(), seed: *seed }).collect();
-    let hand_over = |batch: &mut Vec<(usize, Run)>| -> PyResult<bool> {
+    let hand_over = |batch: &mut Vec<Done>| -> PyResult<bool> {
         if batch.is_empty() {
             return Ok(true);
         }
-        let (places, runs): (Vec<usize>, Vec<Run>) = std::mem::take(batch).into_iter().unzip();
+        let (places, runs): (Vec<usize>, Vec<Run>) =
+            std::mem::take(batch).into_iter().map(|done| (done.job, done.run)).unzip();
         Python::attach(|py| {
             let answer = take.call1(py, (places, Runs::new(runs, Duration::ZERO)))?;
             Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false)))
@@ -49,7 +50,7 @@ pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take
     };
     let mut handed = Instant::now();
     let mut taking = Ok(true);
-    let watch = |batch: &mut Vec<(usize, Run)>, _: f64| {
+    let watch = |batch: &mut Vec<Done>, _: f64| {
         Python::attach(|py| py.check_signals())?;
         if handed.elapsed() < BATCH {
             return Ok(true);
@@ -59,8 +60,7 @@ pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take
         // An exception of `take` is kept apart from signals: it gets no more runs.
         Ok(matches!(taking, Ok(true)))
     };
-    let finish = |job: usize, run: Run, _: Instant| (job, run);
-    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, finish, watch));
+    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, watch));
     if taking? {
         hand_over(&mut rest)?;
     }
