@@ -455,6 +455,17 @@ def test_a_hundred_loads_while_connections_are_open_leave_nothing_behind(clean: 
     assert count()[0] <= before[0] and count()[1] <= before[1]
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+def test_what_the_unit_is_exposed_to_is_rated_below_2() -> None:
+    unit = Path(__file__).parents[2] / "crates/kernel/systemd/cwnd@.service"
+    # In tenths; 0 is none.
+    words = ["systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=20", str(unit)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if "offline" in done.stderr:
+        pytest.skip(f"an older systemd-analyze: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
