@@ -678,7 +678,8 @@ def _kernel() -> None:
 @click.option("--as", "as_name", metavar="NAME", help="What the kernel calls it.  [NAME, '_' for '-']")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
 @click.option("--default", is_flag=True, help="Sockets that do not choose get it.")
-def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool) -> None:
+@click.option("--force", is_flag=True, help="Even into a kernel that leaves hooks out, as 'doctor' shows.")
+def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool, force: bool) -> None:
     """Load algorithm NAME. It stays until 'cwnd kernel unload' or the machine stops.
 
     \b
@@ -686,7 +687,7 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
     cwnd kernel load cubic --as gentle_cubic --param beta=0.85
     """
     written = _params([name], params)[name]
-    loaded = kernel.load(name, as_name, params=written, default=default)
+    loaded = kernel.load(name, as_name, params=written, default=default, force=force)
     use = (
         "sockets that do not choose get it"
         if default
@@ -699,19 +700,29 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
 @click.argument("name", required=False)
 @click.option("--all", "all_of_them", is_flag=True, help="Everything that was loaded.")
 def _kernel_unload(name: str | None, all_of_them: bool) -> None:
-    """Take out what was loaded as NAME. Connections that use it keep it until they close."""
+    """Take out what was loaded as NAME. Connections that use it keep it until they close.
+
+    If it is the default, the default before it was loaded comes back.
+    """
     if (name is not None) == all_of_them:
         raise error("", "name one, or say --all; 'cwnd kernel status' lists them")
     names = [each["name"] for each in kernel.status()] if name is None else [name]
+    refused = []
     for each in names:
-        kernel.unload(each)
-        click.echo(f"{each} is out")
+        try:
+            default = kernel.unload(each)
+        except Error as one:
+            refused.append(one)
+            continue
+        click.echo(f"{each} is out" + (f"; the default is {default}" if default else ""))
+    if refused:
+        raise error("", "; ".join(map(str, refused)))
 
 
 @_kernel.command("status", short_help="What is loaded, with which parameters, and who uses it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _kernel_status(as_json: bool) -> None:
-    """List what is loaded.
+    """List what is loaded, and what a killed load or unload left: 'cwnd kernel unload' removes it.
 
     Calls and their cost are counted while sysctl kernel.bpf_stats_enabled is 1.
     """
@@ -724,10 +735,13 @@ def _kernel_status(as_json: bool) -> None:
         return
     table = _table("name", "algorithm", "parameters", ">users", "default", ">calls", ">ns a call")
     for each in told:
+        default = "yes" if each["default"] else ""
+        if each["fault"]:
+            table.add_row(each["name"], "", each["fault"], "", default)
+            continue
         params = ", ".join(f"{name} = {value}" for name, value in each["params"].items())
         calls = sum(hook["calls"] for hook in each["hooks"])
         cost = f"{sum(hook['total_ns'] for hook in each['hooks']) / calls:.0f}" if calls else ""
-        default = "yes" if each["default"] else ""
         table.add_row(
             each["name"], each["algorithm"], params, str(each["users"]), default, f"{calls:,}", cost
         )
@@ -737,14 +751,14 @@ def _kernel_status(as_json: bool) -> None:
 @_kernel.command("doctor", short_help="What loading needs, and what to do if it is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _kernel_doctor(as_json: bool) -> None:
-    """Tell what loading needs, whether it is there, and if not what to do; exit 1 if anything is missing."""
+    """Show what loading needs, whether it is there, and if not what to do; exit 1 if anything is not ok."""
     checks = kernel.doctor()
     if as_json:
         click.echo(json.dumps({"checks": checks}, indent=2))
     else:
         table = _table("what", "", "found")
         for check in checks:
-            table.add_row(check["what"], "ok" if check["ok"] else "missing", check["found"])
+            table.add_row(check["what"], "ok" if check["ok"] else "not ok", check["found"])
         _console().print(table, markup=False)
     if not all(check["ok"] for check in checks):
         raise click.exceptions.Exit(1)

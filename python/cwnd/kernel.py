@@ -51,23 +51,31 @@ def load(
     *,
     params: Mapping[str, object] | None = None,
     default: bool = False,
+    force: bool = False,
 ) -> Loaded:
     """Loads an algorithm into the kernel, under its own name or another.
 
     It stays when the process ends, until `unload` or the machine stops. `default`: sockets that do not choose
-    get it.
+    get it. `force`: even into a kernel that leaves hooks out, where windows go wrong.
     """
     written = [(param, str(value)) for param, value in mapping("params", params or {}).items()]
-    return Loaded(_cwnd.kernel_load(_unicode(algorithm), _unicode(name), written, default))
+    return Loaded(_cwnd.kernel_load(_unicode(algorithm), _unicode(name), written, default, force))
 
 
-def unload(name: str) -> None:
-    """Takes out what was loaded under `name`; connections that use it keep it until they close."""
-    _cwnd.kernel_unload(_unicode(name))
+def unload(name: str) -> str | None:
+    """Takes out what was loaded under `name`; connections that use it keep it until they close.
+
+    If it is the default, the default before it was loaded comes back, and is returned.
+    """
+    return _cwnd.kernel_unload(_unicode(name))
 
 
 def status() -> list[dict[str, Any]]:
-    """What is loaded: name, algorithm, parameters, users, and for each hook its size and cost."""
+    """What is loaded: name, algorithm, parameters, users, and for each hook its size and cost.
+
+    What a killed load or unload left is listed too: its `fault` is a sentence, otherwise null, and its
+    `algorithm` is null. `unload` removes it.
+    """
     told: list[dict[str, Any]] = json.loads(_cwnd.kernel_status())
     for each in told:
         each["params"] = dict(each["params"])
