@@ -40,7 +40,9 @@ impl Rto {
 
     /// A timeout fired: the next one waits twice as long.
     pub fn back_off(&mut self) {
-        self.backoff += 1;
+        if self.backoff == 0 || self.timeout_ns() < self.max_ns {
+            self.backoff += 1;
+        }
     }
 
     /// How long after the last ACK a probe of the tail goes out (RFC 8985, 7.2; the receiver may delay the ACK
@@ -62,8 +64,7 @@ impl Rto {
 
     #[inline]
     pub fn timeout_ns(&self) -> u64 {
-        // 2^20 times the smallest timeout is beyond any maximum.
-        (self.rto_ns << self.backoff.min(20)).min(self.max_ns)
+        (self.rto_ns << self.backoff).min(self.max_ns)
     }
 }
 

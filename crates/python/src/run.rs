@@ -130,6 +130,10 @@ pub fn work(
             let reason = format!("no thread can be made ({reason}); leave more memory or processes");
             Err(Error::new_err(reason))
         }
+        Err(Ended::Unfinished(job, reason)) => {
+            let Job { question, seed } = &queue[job];
+            Err(Error::new_err(format!("{}, seed {seed}: {reason}", question.inner.name)))
+        }
     };
     (done, failure.take().map_or(ended, Err))
 }

@@ -46,7 +46,8 @@ fn student_t(df: f64) -> StudentsT {
 pub fn jain_index(shares: impl Iterator<Item = f64>) -> f64 {
     let (n, sum, squares) =
         shares.fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
-    if squares == 0.0 { 1.0 } else { sum * sum / (n * squares) }
+    // Rounding may go beyond 1.
+    if squares == 0.0 { 1.0 } else { (sum * sum / (n * squares)).min(1.0) }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! Runs on worker threads while the calling thread watches.
 
 use cwnd_algorithms::CongestionControl;
-use cwnd_engine::Control;
+use cwnd_engine::{Control, Unfinished};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,10 +40,12 @@ pub enum Ended<E> {
     Stopped(Option<E>),
     /// Not one thread could be made.
     NoThread(io::Error),
+    /// The run of the job at this place could not go on.
+    Unfinished(usize, Unfinished),
 }
 
-/// Runs the jobs, begun in their order, on `threads` threads (0: one per core), or on fewer if the system makes no
-/// more. Results do not depend on the number.
+/// Runs the jobs, begun in their order, on `threads` threads (0, and at most: one per core), or on fewer if the system
+/// makes no more. Results do not depend on the number. A run that cannot go on stops the others.
 ///
 /// `custom` makes the algorithms that the registry does not have, for the job at a place. `watch` gets the finished
 /// runs every 50 ms, in no order, and the simulated share of all jobs; it may take runs, and stops the others by
@@ -55,17 +58,16 @@ pub fn run_jobs<E>(
     custom: impl Fn(usize, &Cca) -> Option<Box<dyn CongestionControl>> + Sync,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> Result<bool, E>,
 ) -> (Vec<Done>, Result<(), Ended<E>>) {
-    let threads = match threads {
-        0 => thread::available_parallelism().map_or(1, NonZero::get),
-        _ => threads,
-    };
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = if threads == 0 { cores } else { threads.min(cores) };
     let total_ns: f64 = jobs.iter().map(|job| job.scenario.duration_ns as f64).sum();
     let next = AtomicUsize::new(0);
+    let unfinished = Mutex::new(None);
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(WAITING);
         for made in 0..threads.min(jobs.len()) {
             let sender = sender.clone();
-            let serve = || serve(jobs, &next, control, &custom, sender);
+            let serve = || serve(jobs, &next, control, &custom, &unfinished, sender);
             match thread::Builder::new().spawn_scoped(scope, serve) {
                 Ok(_) => {}
                 Err(reason) if made == 0 => return (Vec::new(), Err(Ended::NoThread(reason))),
@@ -91,10 +93,12 @@ pub fn run_jobs<E>(
                 }
             }
         }
-        let ended = match going {
-            Ok(_) if control.stop.load(Relaxed) => Err(Ended::Stopped(None)),
-            Ok(_) => Ok(()),
-            Err(reason) => Err(Ended::Stopped(Some(reason))),
+        let unfinished = unfinished.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ended = match (going, unfinished) {
+            (Ok(_), Some((job, reason))) => Err(Ended::Unfinished(job, reason)),
+            (Ok(_), None) if control.stop.load(Relaxed) => Err(Ended::Stopped(None)),
+            (Ok(_), None) => Ok(()),
+            (Err(reason), _) => Err(Ended::Stopped(Some(reason))),
         };
         (done, ended)
     })
@@ -106,17 +110,26 @@ fn serve(
     next: &AtomicUsize,
     control: &Control,
     custom: &(impl Fn(usize, &Cca) -> Option<Box<dyn CongestionControl>> + Sync),
+    unfinished: &Mutex<Option<(usize, Unfinished)>>,
     sender: mpsc::SyncSender<Done>,
 ) {
     while !control.stop.load(Relaxed) {
         let job = next.fetch_add(1, Relaxed);
         let Some(Job { scenario, seed }) = jobs.get(job) else { return };
         let begin = Instant::now();
-        let Ok(run) = cwnd_engine::run(scenario, *seed, &|cca| custom(job, cca), control) else { return };
+        let answer = cwnd_engine::run(scenario, *seed, &|cca| custom(job, cca), control);
         // A short run may end before it sees that it is stopped, by a custom algorithm that failed in it.
         if control.stop.load(Relaxed) {
             return;
         }
+        let run = match answer {
+            Ok(run) => run,
+            Err(reason) => {
+                *unfinished.lock().unwrap_or_else(PoisonError::into_inner) = Some((job, reason));
+                control.stop.store(true, Relaxed);
+                return;
+            }
+        };
         // The receiver is there until every sender is gone.
         let _ = sender.send(Done { job, run, begin, end: Instant::now() });
     }
