@@ -595,21 +595,22 @@ fn add_hops<T: Tick>(
 ) {
     let flow = &scenario.flows[id as usize];
     let (first_hop, first_passed) = (hops.len(), passed_through.len());
-    let mut slowest_bps = 0;
+    // Between packets that the link before sends.
+    let mut apart_ns = 0;
     for &index in &flow.path {
         let link = &scenario.links[index as usize];
         let sizes = [flow.packet_bytes(), flow.stack.ack_bytes];
-        let [tx_ns, syn_tx_ns] = sizes.map(|bytes| link.sending_ns(bytes));
-        let [tx_ticks, syn_tx_ticks] = match finer[index as usize] {
-            true => sizes.map(|bytes| Fraction::sending_ticks(link, bytes)),
-            false => [tx_ns, syn_tx_ns].map(T::count),
-        };
+        let [tx_ticks, syn_tx_ticks] = sizes.map(|bytes| match finer[index as usize] {
+            true => Fraction::sending_ticks(link, bytes),
+            false => T::count(link.sending_ns(bytes)),
+        });
+        let [tx_ns, syn_tx_ns] = [tx_ticks, syn_tx_ticks].map(T::ns_after);
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let alone = users[index as usize] == 1;
         // What follows a larger SYN may wait for it.
-        let no_slower = link.rate_bps >= slowest_bps && sizes[0] >= sizes[1];
+        let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
         let passes = alone && link.per == 0.0 && no_slower && holds_two;
         let last = hops.len() as u32;
         if let Some(hop) = hops[first_hop..].last_mut() {
@@ -649,7 +650,7 @@ fn add_hops<T: Tick>(
             passed: 0,
         });
         syn_times.push((syn_tx_ticks, link.delay_ns));
-        slowest_bps = link.rate_bps;
+        apart_ns = tx_ticks / T::count(1);
     }
     if let Some(last) = hops.last_mut() {
         last.after_ns = flow.return_delay_ns;
