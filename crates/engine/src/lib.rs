@@ -5,21 +5,18 @@
 mod application;
 mod bits;
 mod clock;
-mod key;
 mod link;
 mod plain;
 mod rate;
 mod receiver;
-pub mod results;
 mod ring;
 mod rtt;
 mod scoreboard;
 mod sender;
 mod simulation;
-mod summary;
 
-pub use key::{JobKeys, job_key};
-pub use summary::summarize;
+/// Version and source of this crate: results of another engine may differ.
+pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
 
 /// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]
@@ -31,9 +28,9 @@ pub mod parts {
 
 use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
+use cwnd_results::Run;
 use cwnd_scenario::{Cca, Clock, End, Scenario};
 use link::{Fraction, Nanosecond};
-use results::Run;
 use simulation::{LONGEST_SPAN_NS, Simulation, finer_links};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64};

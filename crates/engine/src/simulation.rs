@@ -8,12 +8,12 @@
 use crate::clock::{Clock, Ns2Time};
 use crate::link::{Fraction, Link, Tick, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
-use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::{Ring, prefetch};
 use crate::sender::{Ack, Sender};
 use crate::{Control, NEVER, Unfinished};
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
+use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use cwnd_scenario::{Handshake, Samples, Scenario};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -32,7 +32,7 @@ const PACKETS_PER_LOOK: usize = 1 << 16;
 const SPANS_PER_COUNT: u64 = 16;
 /// Under way at one time, and rows of samples by change: either takes less than 2 GB.
 const PACKETS_MAX: usize = 20_000_000;
-const ROWS_MAX: usize = 20_000_000;
+const ROWS_MAX: usize = 10_000_000;
 
 /// What so many flows need stays in a cache by itself; that of more is asked for some flows or packets ahead.
 const FEW_FLOWS: usize = 64;
@@ -417,7 +417,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let packet_bytes = flow.sender.flow.packet_bytes();
             let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
             let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
-            self.flow_samples.push(now, flow.id, &flow.sender, mbps(bits, span_ns));
+            record(&mut self.flow_samples, now, flow.id, &flow.sender, mbps(bits, span_ns));
             (sampled.arrivals, sampled.at_ns) = (arrivals, now);
         }
         let first = self.link_samples.queue_pkts.len();
@@ -1042,7 +1042,7 @@ impl<C: CongestionControl> Flow<'_, C> {
         let window = (self.sender.cwnd(), self.sender.ssthresh());
         if window != sampled.window || self.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, self.sender.closed);
-            samples.push(now, self.id, &self.sender, 0.0);
+            record(samples, now, self.id, &self.sender, 0.0);
         }
     }
 
@@ -1074,40 +1074,21 @@ impl<C: CongestionControl> Flow<'_, C> {
     }
 }
 
-impl FlowSamples {
-    fn push<C: CongestionControl>(
-        &mut self,
-        now: u64,
-        flow: u32,
-        sender: &Sender<'_, C>,
-        throughput_mbps: f64,
-    ) {
-        self.time_s.push(now as f64 / 1e9);
-        self.flow.push(flow);
-        self.cwnd_pkts.push(sender.cwnd());
-        self.ssthresh_pkts.push(sender.ssthresh());
-        self.in_flight_pkts.push(sender.in_flight() as u32);
-        self.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
-        self.throughput_mbps.push(throughput_mbps);
-    }
-
-    /// By time, then by flow.
-    fn sort(&mut self) {
-        fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {
-            *column = rows.iter().map(|&row| column[row]).collect();
-        }
-        let mut rows: Vec<usize> = (0..self.flow.len()).collect();
-        rows.sort_by(|&a, &b| {
-            self.time_s[a].total_cmp(&self.time_s[b]).then(self.flow[a].cmp(&self.flow[b]))
-        });
-        pick(&mut self.time_s, &rows);
-        pick(&mut self.flow, &rows);
-        pick(&mut self.cwnd_pkts, &rows);
-        pick(&mut self.ssthresh_pkts, &rows);
-        pick(&mut self.in_flight_pkts, &rows);
-        pick(&mut self.rtt_ms, &rows);
-        pick(&mut self.throughput_mbps, &rows);
-    }
+/// Adds a row of a flow's time series.
+fn record<C: CongestionControl>(
+    samples: &mut FlowSamples,
+    now: u64,
+    flow: u32,
+    sender: &Sender<'_, C>,
+    throughput_mbps: f64,
+) {
+    samples.time_s.push(now as f64 / 1e9);
+    samples.flow.push(flow);
+    samples.cwnd_pkts.push(sender.cwnd());
+    samples.ssthresh_pkts.push(sender.ssthresh());
+    samples.in_flight_pkts.push(sender.in_flight() as u32);
+    samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
+    samples.throughput_mbps.push(throughput_mbps);
 }
 
 fn mbps(bits: u64, span_ns: u64) -> f64 {

@@ -6,7 +6,8 @@ mod common;
 
 use common::{answer, answer_scenario};
 use cwnd_algorithms::{Ack, CongestionControl, Window};
-use cwnd_engine::{Control, Unfinished, results::Run, run, summarize};
+use cwnd_engine::{Control, Unfinished, run};
+use cwnd_results::{Metrics, Run};
 use cwnd_scenario::{Cca, Clock, Handshake, Scenario};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -138,12 +139,12 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
     }
     let lost: u64 = run.links.iter().map(|link| link.dropped_pkts + link.error_pkts).sum();
     prop_assert_eq!(lost, run.flows.iter().map(|flow| flow.lost_pkts).sum::<u64>());
-    let summary = summarize(scenario, std::slice::from_ref(run));
-    let shares = [summary.loss_ratio, summary.jain_fairness, summary.rtt_fairness, summary.utilization];
-    prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(&share.mean)), "{summary:?}");
-    prop_assert!(summary.jain_fairness.mean > 0.0 && summary.rtt_fairness.mean > 0.0, "{summary:?}");
-    let rates = [summary.throughput_mbps, summary.goodput_mbps, summary.mean_rtt_ms];
-    prop_assert!(rates.iter().all(|rate| rate.mean.is_finite() && rate.mean >= 0.0), "{summary:?}");
+    let metrics = Metrics::of(scenario, &run.flows, &run.links);
+    let shares = [metrics.loss_ratio, metrics.jain_fairness, metrics.rtt_fairness, metrics.utilization];
+    prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{metrics:?}");
+    prop_assert!(metrics.jain_fairness > 0.0 && metrics.rtt_fairness > 0.0, "{metrics:?}");
+    let rates = [metrics.throughput_mbps, metrics.goodput_mbps, metrics.mean_rtt_ms];
+    prop_assert!(rates.iter().all(|rate| rate.is_finite() && *rate >= 0.0), "{metrics:?}");
     Ok(())
 }
 

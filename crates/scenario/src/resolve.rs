@@ -36,7 +36,7 @@ const FLOWS_MAX: u64 = 100_000;
 const CHAIN_LINKS_MAX: usize = 100;
 const INTERVALS_MAX: u64 = 1_000_000;
 /// As many as samples by change may have.
-const ROWS_MAX: u64 = 20_000_000;
+const ROWS_MAX: u64 = 10_000_000;
 
 const DURATION_DEFAULT: u64 = 100 * SECOND;
 const INTERVALS_DEFAULT: u64 = 100;
@@ -448,7 +448,8 @@ fn end(root: &Table) -> Result<End, Error> {
 fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Samples, Error> {
     let interval = |intervals: u64| Samples::Interval { interval_ns: duration_ns / intervals };
     let Some(node) = root.get("samples") else {
-        let interval_ns = (duration_ns / INTERVALS_DEFAULT).max(MICROSECOND);
+        let intervals = (ROWS_MAX / rows_per_interval).clamp(1, INTERVALS_DEFAULT);
+        let interval_ns = (duration_ns / intervals).max(MICROSECOND);
         return Ok(Samples::Interval { interval_ns });
     };
     let samples = node.read(|value| match value.as_str() {
