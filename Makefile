@@ -1,4 +1,5 @@
-# The verbs of the project. Each sets up what it needs in .venv and target.
+# The verbs of the project. Each sets up what it needs in .venv and target, which they share.
+.NOTPARALLEL:
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,7 +8,8 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint bench bench-parts bench-by-part bench-peers format clean
+.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint lock audit bench bench-parts \
+	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -41,15 +43,37 @@ lint: .venv/dev
 	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench
 	$(BIN)/mypy
 
-# Looks for bytes that break an algorithm, and texts that break the reader or the engine: a minute each.
-fuzz:
-	@cargo +nightly --version >/dev/null 2>&1 || \
-		{ echo "make fuzz needs nightly Rust: rustup toolchain install nightly" >&2; exit 1; }
+# The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
+lock:
+	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	uv pip compile --quiet --universal --upgrade --python-version 3.10 --extra dev --generate-hashes \
+		--no-header --no-annotate pyproject.toml --output-file requirements-dev.txt
+
+# Licences, sources and versions of the crates; their known faults too, if the database of them can be fetched.
+audit: DENY := cargo deny --log-level error
+audit: FUZZ_DENY := $(DENY) --manifest-path fuzz/Cargo.toml --config deny.toml
+audit:
+	@cargo deny --version >/dev/null 2>&1 || \
+		{ echo "make audit needs cargo-deny: cargo install cargo-deny" >&2; exit 1; }
+	$(DENY) check bans licenses sources
+	$(FUZZ_DENY) check bans licenses sources
+	@if cargo deny --log-level off fetch db >/dev/null 2>&1; then \
+		$(DENY) check --disable-fetch advisories && $(FUZZ_DENY) check --disable-fetch advisories; \
+	else \
+		echo "make audit: the database of known faults cannot be fetched; they were not looked for" >&2; \
+	fi
+
+# Looks for bytes that break an algorithm, and texts that break the reader or the engine: SECONDS each.
+fuzz: SECONDS := 60
+fuzz: FUZZ := CC=$(CURDIR)/fuzz/cc cargo fuzz run --sanitizer none
+fuzz: $(BIN)/maturin
 	@cargo fuzz --version >/dev/null 2>&1 || \
 		{ echo "make fuzz needs cargo-fuzz: cargo install cargo-fuzz" >&2; exit 1; }
-	cargo +nightly fuzz run events -- -max_total_time=60 -max_len=800
+	@command -v $${CXX:-c++} >/dev/null || { echo "make fuzz needs a C++ compiler" >&2; exit 1; }
 	mkdir -p fuzz/corpus/scenario
-	cargo +nightly fuzz run scenario fuzz/corpus/scenario scenarios -- -max_total_time=60 -timeout=60
+	$(FUZZ) events -- -max_total_time=$(SECONDS) -max_len=800
+	$(FUZZ) scenario fuzz/corpus/scenario fuzz/seeds scenarios -- \
+		-max_total_time=$(SECONDS) -timeout=300
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:
@@ -106,6 +130,11 @@ $(BIN)/maturin:
 	$(BIN)/maturin develop --quiet --release
 	touch $@
 
-.venv/dev: .venv/package
-	$(BIN)/maturin develop --quiet --release --extras dev
+# Exactly the versions of the lock, so that CI is the same every day.
+.venv/locked: requirements-dev.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+.venv/dev: .venv/locked .venv/package
 	touch $@

@@ -36,12 +36,13 @@ pub fn measure(scenario: &Scenario) -> Measured {
         run(scenario, scenario.seed, &|_| None, &Control::default()).expect("nothing stops it")
     });
     let wall_s = start.elapsed().as_secs_f64();
-    let summary = cwnd_engine::summarize(scenario, std::slice::from_ref(&run));
+    let seconds = scenario.duration_ns as f64 / 1e9;
+    let total = |megabits: fn(&_) -> f64| run.flows.iter().map(megabits).sum::<f64>() / seconds;
     Measured {
         packets: run.packets,
         lost_pkts: run.flows.iter().map(|flow| flow.lost_pkts).sum(),
-        throughput_mbps: summary.throughput_mbps.mean,
-        goodput_mbps: summary.goodput_mbps.mean,
+        throughput_mbps: total(|flow| flow.throughput_mbps * (flow.stop_s - flow.start_s)),
+        goodput_mbps: total(|flow| flow.goodput_mbps * (flow.stop_s - flow.start_s)),
         wall_s,
         cpu_s: cpu.and_then(|before| Some(cpu_s()? - before)).unwrap_or(wall_s),
         heap_bytes,

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from cwnd._errors import error
 
 if TYPE_CHECKING:
     from cwnd._cwnd import Ack, Window
+
+
+_HOOKS = (
+    *("init", "pkts_acked", "cong_avoid", "cong_control"),
+    *("ssthresh", "set_state", "cwnd_event", "undo_cwnd"),
+)
+
+
+def check_hook(owner: str, name: str, hook: Any) -> None:
+    """Raises an `Error` for a generator or a coroutine: a call of it runs nothing."""
+    while isinstance(hook, staticmethod | classmethod | functools.partial | functools.partialmethod):
+        hook = hook.func if hasattr(hook, "func") else hook.__func__
+    # An object that can be called has its code elsewhere.
+    for code in (hook, inspect.getattr_static(type(hook), "__call__", None)):
+        for kind, is_kind in (
+            ("a generator", inspect.isgeneratorfunction),
+            ("a coroutine", inspect.iscoroutinefunction),
+            ("an asynchronous generator", inspect.isasyncgenfunction),
+        ):
+            if is_kind(code):
+                reason = f"{kind}, whose code would never run; a hook is a function without yield and async"
+                raise error(f"{owner}.{name}", reason)
 
 
 class CongestionControl(ABC):
@@ -34,6 +60,11 @@ class CongestionControl(ABC):
 
     #: `window.ssthresh` before the first loss.
     SSTHRESH_INFINITE: Final = 0x7FFFFFFF
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in _HOOKS:
+            check_hook(cls.__name__, name, inspect.getattr_static(cls, name))
 
     def init(self, window: Window, ack: Ack) -> None:
         """The connection is established."""

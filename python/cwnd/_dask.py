@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import logging
 import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ from urllib.parse import urlsplit
 
 from cwnd import _cwnd
 from cwnd._errors import error, one_line
-from cwnd._store import Failed, Job, Point, Runner, Take
+from cwnd._results import rows_of
+from cwnd._store import Failed, Job, Point, Rows, Runner, Take
 
 #: Runs of a task. A task that its worker does not survive is tried again elsewhere.
 _CHUNK = 16
@@ -44,8 +46,14 @@ def runner(address: str) -> Runner:
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
             raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
-        with client:
-            _run(distributed, client, points, jobs, take, failed)
+        logger = logging.getLogger("distributed.client")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)  # it reports a lost connection with a traceback
+        try:
+            with client:
+                _run(distributed, client, points, jobs, take, failed)
+        finally:
+            logger.setLevel(level)
 
     return run
 
@@ -79,20 +87,24 @@ def _run(
     pool = distributed.as_completed([submit(chunk) for chunk in first], loop=client.loop)
     for future in pool:
         indices = indices_of.pop(future.key)
-        if future.status == "finished":
-            version, answers = future.result()
+        try:
+            # A result is lost with the worker that holds it: then this waits until another has it again.
+            version, rows = future.result()
+        except Exception as reason:
+            if future.status != "error":
+                raise error(
+                    "dask", "the scheduler is gone; what was done is kept, the same command goes on"
+                ) from None
+            if len(indices) > 1:
+                # One of them is to blame.
+                for index in indices:
+                    pool.add(submit([index]))
+            else:
+                failed(indices[0], f"{type(reason).__name__}: {reason}")
+        else:
             if version is not None:
                 raise error("dask", f"a worker has another cwnd or other algorithms ({version})")
-            take(list(zip(indices, answers, strict=True)))
-        elif future.status != "error":
-            raise error("dask", "the scheduler is gone; what was done is kept, the same command goes on")
-        elif len(indices) > 1:
-            # One of them is to blame.
-            for index in indices:
-                pool.add(submit([index]))
-        else:
-            reason = future.exception()
-            failed(indices[0], f"{type(reason).__name__}: {reason}")
+            take(indices, rows)
         future.release()
         for chunk in itertools.islice(waiting, 1):
             pool.add(submit(chunk))
@@ -110,17 +122,20 @@ def _task(points: Sequence[Point], jobs: Sequence[Job]) -> Task:
     )
 
 
-def work(task: Task) -> tuple[str | None, list[str]]:
-    """On the worker: the answers in the order of the task; or this cwnd's version if it is another one."""
+def work(task: Task) -> tuple[str | None, Rows]:
+    """On the worker: the rows of the task's runs; or this cwnd's version if it is another one."""
+    import polars as pl
+
     scenarios = [_cwnd.Scenario.from_json(text) for text in task.scenarios]
     for place, seed, key in task.runs:
         if _cwnd.job_keys(scenarios[place], [seed]) != [key]:
-            return _cwnd.__version__, []
-    answers = [""] * len(task.runs)
+            return _cwnd.__version__, {}
+    parts: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
 
-    def take(finished: list[tuple[int, str]]) -> None:
-        for index, run in finished:
-            answers[index] = run
+    def take(places: list[int], runs: _cwnd.Runs) -> None:
+        place_of = pl.Series("run", places, pl.UInt32)
+        for name, table in rows_of(runs).items():
+            parts[name].append(table.with_columns(place_of.gather(table["run"])))
 
     # Dask has its threads already.
     try:
@@ -129,4 +144,4 @@ def work(task: Task) -> tuple[str | None, list[str]]:
         if type(reason).__name__ == "PanicException":  # not an Exception: it would end the worker
             raise RuntimeError(f"the engine panicked: {reason}") from None
         raise
-    return None, answers
+    return None, {name: pl.concat(tables) for name, tables in parts.items()}

@@ -18,6 +18,6 @@ def os_error(shown: str, failed: OSError) -> Error:
     return error(shown, reason[:1].lower() + reason[1:])
 
 
-def one_line(text: str) -> str:
+def one_line(text: object) -> str:
     """`text` without anything that could break the line."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))

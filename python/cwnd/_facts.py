@@ -53,7 +53,7 @@ def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
         return [*told, f"{scenario['flows'][0]['stack']['profile']} stack"]
 
     each = [facts(scenario) for scenario in scenarios]
-    return [fact for fact in each[0] if all(fact in told for told in each)]
+    return [fact for fact in (each[0] if each else ()) if all(fact in told for told in each)]
 
 
 def rate(bps: float) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from statistics import NormalDist
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cwnd._cwnd import t_quantile, t_tail
 from cwnd._errors import error, one_line
+from cwnd._metrics import estimate
 
 if TYPE_CHECKING:
     from cwnd._results import Results
@@ -50,36 +49,20 @@ class Judgement(NamedTuple):
 
 
 class _Metric(NamedTuple):
-    """How one run's value comes from its rows, as in `Results.summary`."""
+    """A metric of the summary, and which direction is better."""
 
-    table: str
-    columns: tuple[str, ...]
-    of_run: Callable[..., float]
+    column: str
     higher_is_better: bool
     unit: str
 
 
-def _loss(lost: Sequence[int], sent: Sequence[int]) -> float:
-    return sum(lost) / max(sum(sent), 1)
-
-
-def _rtt(rtts: Sequence[float | None], throughputs: Sequence[float]) -> float:
-    weighted = math.fsum((rtt or 0.0) * throughput for rtt, throughput in zip(rtts, throughputs, strict=True))
-    return weighted / max(math.fsum(throughputs), sys.float_info.min)
-
-
-def _jain(shares: Sequence[float]) -> float:
-    squares = math.fsum(x * x for x in shares)
-    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
-
-
 _METRICS = {
-    "throughput": _Metric("flows", ("throughput_mbps",), math.fsum, True, " Mbit/s"),
-    "goodput": _Metric("flows", ("goodput_mbps",), math.fsum, True, " Mbit/s"),
-    "loss": _Metric("flows", ("lost_pkts", "sent_pkts"), _loss, False, ""),
-    "rtt": _Metric("flows", ("mean_rtt_ms", "throughput_mbps"), _rtt, False, " ms"),
-    "jain": _Metric("flows", ("throughput_mbps",), _jain, True, ""),
-    "utilization": _Metric("links", ("utilization",), max, True, ""),
+    "throughput": _Metric("throughput_mbps", True, " Mbit/s"),
+    "goodput": _Metric("goodput_mbps", True, " Mbit/s"),
+    "loss": _Metric("loss_ratio", False, ""),
+    "rtt": _Metric("mean_rtt_ms", False, " ms"),
+    "jain": _Metric("jain_fairness", True, ""),
+    "utilization": _Metric("utilization", True, ""),
 }
 
 
@@ -103,8 +86,8 @@ def gate(
     The verdicts come in the order of the baseline's scenarios, each with its line for people.
 
     Args:
-        metric: throughput, goodput (sums of the flows' own), jain, utilization: more is better; loss, rtt:
-            less is better. The last four as in `Results.summary`.
+        metric: throughput, goodput, jain, utilization: more is better; loss, rtt: less is better. All as in
+            `Results.summary`.
         margin: As a fraction of the baseline's mean; from 0 to 1.
 
     Raises:
@@ -161,58 +144,11 @@ def seeds_needed(sd: float, n: int, points: int, margin: float) -> int | None:
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Mean and 95 % confidence interval (Student's t), as in `Results.summary`; infinite for one value."""
-    n = len(values)
-    mean = math.fsum(values) / n
-    if n < 2:
-        return mean, -math.inf, math.inf
-    half = t_quantile(0.975, n - 1) * _sd(values) / math.sqrt(n)
-    return mean, mean - half, mean + half
-
-
-@lru_cache(maxsize=4096)
-def t_quantile(p: float, df: int) -> float:
-    """The quantile of Student's t at `p`, from 0.5 up, by bisection to the last digits."""
-    low, high = 0.0, max(2 * NormalDist().inv_cdf(p), 1.0)
-    while t_tail(high, df) > 1 - p:
-        low, high = high, 2 * high
-    while (middle := (low + high) / 2) not in (low, high):
-        low, high = (middle, high) if t_tail(middle, df) > 1 - p else (low, middle)
-    return middle
-
-
-def t_tail(t: float, df: int) -> float:
-    """The chance that Student's t exceeds `t`: an incomplete beta function (DLMF 8.17)."""
-    if t < 0:
-        return 1 - t_tail(-t, df)
-    square = t * t
-    if square > df:
-        return _beta_ratio(df / (df + square), df / 2, 0.5) / 2
-    return 0.5 - _beta_ratio(square / (df + square), 0.5, df / 2) / 2
-
-
-def _beta_ratio(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function I_x(a, b): DLMF 8.17.22, by the modified method of Lentz."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta_ratio(1 - x, b, a)
-    logarithm = a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    tiny = 1e-300
-    fraction, c, d = 1.0, 1.0, 0.0
-    for m in range(100_000):
-        k = m // 2
-        if m == 0:
-            term = 1.0
-        elif m % 2:
-            term = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))
-        else:
-            term = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k))
-        d = 1 / (1 + term * d or tiny)
-        c = 1 + term / c or tiny
-        fraction *= c * d
-        if abs(c * d - 1) < 1e-15:
-            break
-    return math.exp(logarithm) / a * (fraction - 1)
+    found = estimate(values)
+    low, high = found["ci95_low"], found["ci95_high"]
+    if low is None or high is None:
+        return found["mean"], -math.inf, math.inf
+    return found["mean"], low, high
 
 
 def _sd(values: Sequence[float]) -> float:
@@ -258,14 +194,10 @@ def _holm(p_values: Sequence[float]) -> list[bool]:
 
 def per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
     """The metric by point and seed."""
-    table, columns, of_run, _, _ = _METRICS[metric]
-    point = point_names(results)
-    rows: dict[str, dict[int, list[tuple[float, ...]]]] = {}
-    for scenario, seed, *row in getattr(results, table).select("scenario", "seed", *columns).iter_rows():
-        rows.setdefault(scenario, {}).setdefault(seed, []).append(tuple(row))
+    point, column = point_names(results), _METRICS[metric].column
     return {
-        point[scenario]: {seed: of_run(*zip(*run, strict=True)) for seed, run in runs.items()}
-        for scenario, runs in rows.items()
+        point[scenario]: dict(zip(runs["seed"], runs[column], strict=True))
+        for scenario, runs in results._metrics.items()
     }
 
 

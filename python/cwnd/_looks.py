@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,6 +53,8 @@ _COLOURS = {
 _OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")
 _LINES = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+#: What mathematics shows as it is.
+_BOLD = re.compile(r"[A-Za-z0-9 '(),./-]*")
 GREY = "#666666"
 
 STYLE: Any = {
@@ -134,6 +137,11 @@ def note(axes: Axes, y: float, text: str, drop: float = 0) -> None:
 def plain(text: str) -> str:
     """`text` for matplotlib, to which a dollar sign would be the start of mathematics."""
     return text.replace("$", r"\$")
+
+
+def bold(text: str) -> str:
+    """`text` in bold, if matplotlib's mathematics can have it."""
+    return text.replace(" ", r"\ ").join((r"$\bf{", "}$")) if _BOLD.fullmatch(text) else plain(text)
 
 
 def legend(figure: Figure, entries: dict[str, Line2D], columns: int = 6) -> None:

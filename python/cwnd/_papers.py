@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import importlib.util
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -377,7 +376,10 @@ def plan(selection: Selection) -> _sweep.Plan:
                 if variant in experiment.variants:
                     points += _points(selection, experiment, variant, mine, reading)
     seeds = [
-        range(point.scenario.seed, point.scenario.seed + (selection.seeds if is_random(point.told) else 1))
+        range(
+            point.scenario.seed,
+            point.scenario.seed + (selection.seeds if is_random(point.description) else 1),
+        )
         for point in points
     ]
     return _sweep.Plan(points, seeds, {})
@@ -404,9 +406,8 @@ def _points(
         wanted = reading is None or _is_among(point.values, reading.only)
         if needed and wanted and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
-            told = {**point.told, "name": ", ".join([name, *rest])}
-            inner = _cwnd.Scenario.from_json(json.dumps(told))
-            points.append(Point({**tags, **point.values}, inner, told))
+            inner = point.scenario.replace(name=", ".join([name, *rest]))
+            points.append(Point({**tags, **point.values}, inner))
     return points
 
 
@@ -444,16 +445,16 @@ class Measured:
         self.items = {item.name: item for item in selection.items}
         self._traces = traces
         runs: dict[str, dict[int, dict[str, Any]]] = {}
-        for (scenario, seed), told in runs_of({"flows": results.flows, "links": results.links}).items():
-            runs.setdefault(scenario, {})[seed] = told
+        for (scenario, seed), run in runs_of({"flows": results.flows}).items():
+            runs.setdefault(scenario, {})[seed] = run
         self._points = [
             (values, scenario, runs.get(scenario["name"], {}))
             for values, scenario in zip(results.values, results.scenarios, strict=True)
         ]
-        self._scenarios = {
-            scenario["name"]: _cwnd.Scenario.from_json(json.dumps(scenario)) for scenario in results.scenarios
+        self._metrics = {
+            name: {run["seed"]: run for run in table.iter_rows(named=True)}
+            for name, table in results._metrics.items()
         }
-        self._summaries: dict[tuple[str, int], dict[str, Any]] = {}
 
     def __call__(
         self,
@@ -491,7 +492,7 @@ class Measured:
                 if key not in others and key not in {**tags, **fixed, **change, **again}
             }
             x = next(iter(rest.values())) if len(rest) == 1 else tuple(rest.values())
-            by_seed = {seed: self._value(scenario, told, ours) for seed, told in sorted(runs.items())}
+            by_seed = {seed: self._value(scenario["name"], run, ours) for seed, run in sorted(runs.items())}
             series[x] = Quantity(by_seed, fixed=not is_random(scenario), of=rest)
         return Series(series)
 
@@ -535,18 +536,14 @@ class Measured:
 
         return self._traces[name].samples.filter(pl.col("scenario") == variant)
 
-    def _value(self, scenario: dict[str, Any], told: dict[str, Any], metric: str) -> float:
+    def _value(self, scenario: str, run: dict[str, Any], metric: str) -> float:
         name, _, argument = metric.partition(" ")
         if name in _OF_FLOWS:
-            flows = told["flows"]
+            flows = run["flows"]
             if argument:
                 flows = [flows[int(argument) - 1]]
             return _OF_FLOWS[name](flows)
-        key = (scenario["name"], told["seed"])
-        if key not in self._summaries:
-            inner = self._scenarios[scenario["name"]]
-            self._summaries[key] = json.loads(_cwnd.summarize(inner, [json.dumps(told)]))
-        return float(self._summaries[key][name]["mean"])
+        return float(self._metrics[scenario][run["seed"]][name])
 
 
 def _total(flows: Sequence[Mapping[str, Any]], column: str) -> float:
@@ -605,7 +602,7 @@ def _traced(paper: Paper, trace: Trace, jobs: int) -> Results:
         change = {**paper.variants[variant].change, **trace.change}
         ((_, inner),) = _cwnd.sweep(_text(scenario, variant, change), trace.name, {})
         scenarios.append(inner.replace(name=variant, seed=None, repeat=None))
-    return Results._of(_cwnd.run(scenarios, jobs, None))
+    return Results._of(scenarios, _cwnd.run(scenarios, jobs, None))
 
 
 def numbers(measured: Measured) -> list[Number]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +18,15 @@ from matplotlib.lines import Line2D
 
 from cwnd import _plots_swept
 from cwnd._cwnd import Error
-from cwnd._errors import error
+from cwnd._errors import error, one_line
 from cwnd._facts import bdp_pkts, bottleneck, bottleneck_link, is_trace, shared_facts
+from cwnd._files import write_file
 from cwnd._looks import (
     GREY,
     STYLE,
     Look,
     algorithm_names,
+    bold,
     handle,
     legend,
     looks,
@@ -33,6 +36,7 @@ from cwnd._looks import (
     plain,
 )
 from cwnd._points import METRICS, metric_of
+from cwnd._scenario import _whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,6 +63,10 @@ def draw(
         raise error("metric" if metric is not None else "over", f"not for {kind!r}")
     if metric is not None and metric not in METRICS:
         raise error("metric", f"{metric!r} is not in the summary; there are {', '.join(METRICS)}")
+    if title is not None and not isinstance(title, str):
+        raise error("title", f"{one_line(repr(title))} is not a text")
+    if seed is not None:
+        seed = _whole("seed", seed, 0, (1 << 64) - 1)
     scenarios = _chosen(results, names)
     if kind not in _SERIES and any(map(is_trace, scenarios)):
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(_SERIES)}")
@@ -66,10 +74,9 @@ def draw(
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
         shared = plain(", ".join(shared_facts(scenarios)))
         if title is None:
-            bold = heading.replace(" ", r"\ ").join((r"$\bf{", "}$"))
-            figure.suptitle(bold + (f"\n{shared}" if shared else ""))
+            figure.suptitle(bold(heading) + (f"\n{shared}" if shared else ""))
         elif title:
-            figure.suptitle(title)
+            figure.suptitle(plain(title))
         return figure
 
 
@@ -96,8 +103,11 @@ def applicable(results: Results) -> list[str]:
 
 
 def write(figure: Figure, path: Path) -> None:
-    """Writes the figure without a date in it."""
-    _save(figure, path, path.suffix.lower().removeprefix("."))
+    """Writes the figure without a date in it; PNG if the name has no ending."""
+    name = path.name if path.suffix else f"{path.name.rstrip('.')}.png"
+    image = io.BytesIO()
+    _save(figure, image, name.rpartition(".")[2].lower())
+    write_file(path.with_name(name), image.getbuffer())
 
 
 def write_svg(figure: Figure, file: IO[bytes]) -> None:
@@ -105,10 +115,10 @@ def write_svg(figure: Figure, file: IO[bytes]) -> None:
     _save(figure, file, "svg")
 
 
-def _save(figure: Figure, to: Path | IO[bytes], form: str) -> None:
+def _save(figure: Figure, to: IO[bytes], form: str) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with _style():
-        figure.savefig(to, dpi=200, metadata=undated.get(form), format=None if isinstance(to, Path) else form)
+        figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
 
 
 @contextmanager

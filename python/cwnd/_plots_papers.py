@@ -162,7 +162,7 @@ def _lines(
             markerfacecolor="none",
             zorder=4,
         )
-        entries[plain(its.label)] = handle(look, dashed=True, marker=look.marker)
+        entries[its.label] = handle(look, dashed=True, marker=look.marker)
     tick_at(axes, sorted(steps), scale_of(sorted(steps)))
     axes.set_ylabel(measured.unit(item, metric))
     axes.set_ylim(bottom=0)

@@ -102,7 +102,7 @@ def lines(
         _check_distinct(values, lambda value: x.tell(value.x))
         drawn += _draw_lines(panel, values, look)
         if wanted:
-            panel.set_title(", ".join(axis.tell(wanted[axis.key] or 0) for axis in others))
+            panel.set_title(plain(", ".join(axis.tell(wanted[axis.key] or 0) for axis in others)))
     if not drawn:
         raise error("metric", f"{metric} has no value here; there is nothing to draw")
     steps = sorted({point.numbers[x.key] for point in points})
@@ -110,7 +110,7 @@ def lines(
     for index, panel in enumerate(shown):
         tick_at(panel, steps, scale_of(steps))
         if index + across >= len(shown):
-            panel.set_xlabel(x.label)
+            panel.set_xlabel(plain(x.label))
             panel.tick_params(labelbottom=True)
         if index % across == 0:
             panel.set_ylabel(metric_of(metric).label)
@@ -189,16 +189,16 @@ def heatmap(
         panel.grid(False)
         panel.tick_params(length=0)
         panel.spines[:].set_visible(False)
-        panel.set_title(plain(label) + (f", {others[0].tell(row)}" if row is not None else ""))
+        panel.set_title(plain(label + (f", {others[0].tell(row)}" if row is not None else "")))
         _cell_ticks(panel.xaxis, xs, 12)
         _cell_ticks(panel.yaxis, ys, 24)
         if len(xs) > 5:
             panel.tick_params(axis="x", rotation=45)
         if index + across >= len(panels):
-            panel.set_xlabel(x.label)
+            panel.set_xlabel(plain(x.label))
             panel.tick_params(labelbottom=True)
         if index % across == 0:
-            panel.set_ylabel(y.label)
+            panel.set_ylabel(plain(y.label))
         if told:
             _tell_cells(panel, cells, norm)
     for panel in grid.flat[len(panels) :]:

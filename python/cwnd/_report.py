@@ -6,12 +6,13 @@ import base64
 import html
 import io
 import json
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cwnd._errors import one_line
 from cwnd._facts import digits, estimate, shared_facts
+from cwnd._files import write_file
 from cwnd._points import METRICS
 
 if TYPE_CHECKING:
@@ -58,12 +59,7 @@ def write(results: Results, path: Path, manifest: dict[str, Any]) -> None:
     It needs nothing from elsewhere: figures are in it, there is no script. The file appears complete or not
     at all. An OSError is the caller's.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(_page(results, manifest), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_file(path, _page(results, manifest).encode())
 
 
 def _page(results: Results, manifest: dict[str, Any]) -> str:
@@ -139,7 +135,7 @@ def _provenance(results: Results, manifest: dict[str, Any]) -> str:
     seeds = sorted(set(results.flows["seed"]))
     told = {
         "cwnd": manifest["cwnd"],
-        "command": " ".join(manifest.get("command") or []) or "from Python",
+        "command": one_line(" ".join(manifest.get("command") or [])) or "from Python",
         "seeds": f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else ", ".join(map(str, seeds)),
         "platform": manifest.get("platform"),
         "Python": manifest.get("python"),

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwnd._cwnd import Report, __version__
+from cwnd._cwnd import Runs, Scenario, __version__
 from cwnd._errors import error, one_line, os_error
+from cwnd._files import can_exist, write_file
+from cwnd._manifest import (
+    FORMAT,
+    check_files,
+    describe_tables,
+    read_manifest,
+    read_table,
+    write_manifest,
+)
+from cwnd._metrics import metrics_of, summarize
 
 if TYPE_CHECKING:
     import matplotlib.figure
     import polars as pl
 
-#: Version of the files that `save` writes.
-FORMAT = 1
 _TABLES = ("flows", "links", "samples", "summary")
 _PLOTS = (
     *("cwnd", "rtt", "throughput", "queue"),
@@ -56,25 +65,39 @@ class Results:
     _read: Callable[[str], pl.DataFrame]
 
     @classmethod
-    def _of(cls, reports: list[Report]) -> Results:
-        answers = [json.loads(report.json()) for report in reports]
-        told = [
-            {
-                "seeds": [run["seed"] for run in answer["runs"]],
-                "values": {},
-                **{key: answer[key] for key in ("scenario", "summary", "engine")},
+    def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Runs]) -> Results:
+        """The runs of each scenario."""
+        import polars as pl
+
+        told = []
+        tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
+        for scenario, runs in zip(scenarios, answers, strict=True):
+            rows = rows_of(runs)
+            for name, table in rows.items():
+                named = table.with_columns(pl.lit(scenario.name).alias("scenario"))
+                tables[name].append(named.select(_schema(name).keys()))
+            engine = {
+                "wall_s": runs.wall_s,
+                "packets": runs.packets,
+                "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
+                "version": __version__,
             }
-            for answer in answers
-        ]
+            told.append(
+                {
+                    "seeds": runs.seeds,
+                    "values": {},
+                    "scenario": json.loads(scenario.json()),
+                    "summary": summarize(metrics_of(scenario.json(), rows["flows"], rows["links"])),
+                    "engine": engine,
+                }
+            )
 
         def read(table: str) -> pl.DataFrame:
             if table == "samples":
-                return _samples_of(answers, reports)
-            return _rows(answers, table, flow_schema() if table == "flows" else link_schema())
+                return _samples_of(told, answers)
+            return pl.concat([cls._empty(table), *tables[table]])
 
-        results = cls._made(told, read)
-        results._answers = answers
-        return results
+        return cls._made(told, read)
 
     @classmethod
     def _made(cls, told: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
@@ -115,32 +138,27 @@ class Results:
     def _empty(table: str) -> pl.DataFrame:
         import polars as pl
 
-        schemas = {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}
-        return pl.DataFrame(schema=schemas[table]())
+        return pl.DataFrame(schema=_schema(table))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
         """Reads what `save` or a sweep wrote.
 
-        Raises `Error` when the directory does not hold a result, or one of another version's format.
+        Raises `Error` when the directory does not hold a result, or one of another version's format, or when
+        a file is missing or damaged.
         """
-        import polars as pl
-
         folder = Path(directory)
-        shown = one_line(str(folder))
         manifest = read_manifest(folder)
-        try:
-            tables = {name: pl.read_parquet(folder / f"{name}.parquet") for name in ("flows", "links")}
-        except (OSError, pl.exceptions.PolarsError) as failed:
-            raise error(shown, one_line(str(failed))) from None
+        check_files(folder, manifest)
+        results = [{"values": {}, **told} for told in manifest["results"]]
 
         def read(table: str) -> pl.DataFrame:
-            if table in tables:
-                return tables[table]
-            file = folder / "samples.parquet"
-            return pl.read_parquet(file) if file.exists() else pl.DataFrame(schema=_sample_schema())
+            return read_table(folder / f"{table}.parquet")
 
-        return cls._made([{"values": {}, **told} for told in manifest["results"]], read)
+        tables = {name: read(name) for name in ("flows", "links")}
+        # Not every result has time series.
+        tables |= {} if os.path.lexists(folder / "samples.parquet") else {"samples": cls._empty("samples")}
+        return cls._made(results, lambda table: tables[table] if table in tables else read(table))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -182,10 +200,18 @@ class Results:
             for told in self._told
             for metric, estimate in told["summary"].items()
         ]
-        number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
-        return pl.DataFrame(
-            rows, schema={"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
-        )
+        return pl.DataFrame(rows, schema=summary_schema())
+
+    @cached_property
+    def _metrics(self) -> dict[str, pl.DataFrame]:
+        """By scenario: a row per seed with the metrics of the summary, for simulated runs."""
+        links = self.links.partition_by("scenario", as_dict=True)
+        empty = self.links.clear()
+        scenarios = {scenario["name"]: json.dumps(scenario) for scenario in self.scenarios}
+        return {
+            str(name): metrics_of(scenarios[str(name)], rows, links.get((name,), empty))
+            for (name,), rows in self.flows.partition_by("scenario", as_dict=True).items()
+        }
 
     @property
     def scenarios(self) -> list[dict[str, Any]]:
@@ -243,17 +269,21 @@ class Results:
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is what the manifest tells as command line.
         """
+        from cwnd import _plots
+
         folder = Path(directory)
         check_target(folder)
         with _new_directory(folder) as building:
-            manifest = json.dumps(self._manifest(command), indent=2, allow_nan=False)
-            (building / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
             for name in _TABLES:
-                getattr(self, name).write_parquet(building / f"{name}.parquet")
+                table = io.BytesIO()  # polars has no error of its own for a full disk
+                getattr(self, name).write_parquet(table)
+                write_file(building / f"{name}.parquet", table.getbuffer())
+            head = {**provenance(command), "files": describe_tables(building)}
+            write_manifest(building, head, self._told)
             for kind in self.plots():
                 figure = self.plot(kind)
                 for ending in ("png", "svg"):
-                    write_figure(figure, building / f"{kind}.{ending}")
+                    _plots.write(figure, building / f"{kind}.{ending}")
 
     def plot(
         self,
@@ -294,8 +324,8 @@ class Results:
 
         return _plots.applicable(self)
 
-    def _manifest(self, command: Sequence[str] | None) -> dict[str, Any]:
-        return {**provenance(command), "results": self._told}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (self._told, {name: getattr(self, name) for name in ("flows", "links", "samples")})
 
     def __repr__(self) -> str:
         runs = sum(len(told["seeds"]) for told in self._told)
@@ -307,10 +337,14 @@ class Results:
         return self.summary._repr_html_()
 
 
+def _unpickle(told: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
+    return Results._made(told, tables.__getitem__)
+
+
 def check_target(folder: Path) -> None:
     """Raises an `Error` if a result cannot be written to `folder`."""
     shown = one_line(str(folder))
-    if "\0" in str(folder) or folder.resolve() == Path.cwd():
+    if not can_exist(folder) or folder.resolve() == Path.cwd():
         raise error(shown, "not a name for a new directory")
     try:
         if folder.exists() or folder.is_symlink():
@@ -319,7 +353,7 @@ def check_target(folder: Path) -> None:
             foreign = sorted(item.name for item in folder.iterdir() if item.name not in _FILES)
             if foreign:
                 raise error(shown, f"holds what is not a result of cwnd ({one_line(foreign[0])})")
-            if _is_sweep(folder):
+            if (folder / "manifest.json").exists() and "sweep" in read_manifest(folder):
                 raise error(shown, "holds a sweep; choose another directory")
         parent = next(parent for parent in folder.absolute().parents if parent.exists())
     except OSError as failed:
@@ -328,13 +362,6 @@ def check_target(folder: Path) -> None:
         raise error(one_line(str(parent)), "not a directory")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise error(one_line(str(parent)), "not writable")
-
-
-def _is_sweep(folder: Path) -> bool:
-    try:
-        return "sweep" in json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, ValueError, TypeError):
-        return False
 
 
 @contextlib.contextmanager
@@ -368,6 +395,10 @@ def write_figure(figure: matplotlib.figure.Figure, path: Path) -> None:
         raise os_error(one_line(str(path)), failed) from None
     except ValueError as failed:  # an ending that matplotlib does not know
         raise error(one_line(str(path)), one_line(str(failed))) from None
+
+
+def _schema(table: str) -> dict[str, pl.DataType]:
+    return {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}[table]()
 
 
 def flow_schema() -> dict[str, pl.DataType]:
@@ -406,6 +437,13 @@ def link_schema() -> dict[str, pl.DataType]:
         "max_queue_pkts": pl.UInt64(),
         "utilization": pl.Float64(),
     }
+
+
+def summary_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
+    return {"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
 
 
 def _sample_schema() -> dict[str, pl.DataType]:
@@ -476,19 +514,34 @@ def _traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.Data
     return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
-def _samples_of(answers: list[dict[str, Any]], reports: list[Report]) -> pl.DataFrame:
+def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
+    """The tables "flows" and "links" of runs, without the scenario's name: `run` is the place of the run."""
+    import polars as pl
+
+    schema = {**flow_schema(), **link_schema(), "run": pl.UInt32()}
+    seeds = pl.Series("seed", runs.seeds, pl.UInt64)
+    tables = {}
+    for name, columns in (("flows", runs.flows()), ("links", runs.links())):
+        rows = _columns(columns, schema)
+        # A flow without an RTT sample has none.
+        rows = rows.with_columns(pl.col("^(mean|p95)_rtt_ms$").fill_nan(None))
+        tables[name] = rows.with_columns(seeds.gather(rows["run"]))
+    return tables
+
+
+def _samples_of(told: list[dict[str, Any]], answers: Sequence[Runs]) -> pl.DataFrame:
     import polars as pl
 
     schema = _sample_schema()
     parts = [pl.DataFrame(schema=schema)]
-    for answer, report in zip(answers, reports, strict=True):
+    for answer, runs in zip(told, answers, strict=True):
         scenario = answer["scenario"]
-        for index, run in enumerate(answer["runs"]):
-            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(run["seed"], pl.UInt64).alias("seed")]
-            flows = _columns(report.flow_samples(index), schema)
-            links = _columns(report.link_samples(index), {**schema, "link": pl.UInt32()})
-            ccas = pl.Series([flow["cca"] for flow in run["flows"]], dtype=pl.String)
-            names = pl.Series([link["link"] for link in run["links"]], dtype=pl.String)
+        ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+        names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
+        for index, seed in enumerate(answer["seeds"]):
+            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
+            flows = _columns(runs.flow_samples(index), schema)
+            links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
             throughput = pl.col("throughput_mbps")
             if scenario["samples"] == "change":
                 throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
@@ -504,24 +557,17 @@ def _samples_of(answers: list[dict[str, Any]], reports: list[Report]) -> pl.Data
     return pl.concat(parts, how="diagonal")
 
 
-def _columns(columns: dict[str, bytes], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """A table of little-endian numbers and lists of texts."""
     import numpy as np
     import polars as pl
 
-    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4"}
-    return pl.DataFrame({name: np.frombuffer(data, kinds[schema[name]]) for name, data in columns.items()})
-
-
-def _rows(answers: list[dict[str, Any]], of: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    import polars as pl
-
-    rows = [
-        {"scenario": answer["scenario"]["name"], "seed": run["seed"], **row}
-        for answer in answers
-        for run in answer["runs"]
-        for row in run[of]
-    ]
-    return pl.DataFrame(rows, schema=schema)
+    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4", pl.UInt64(): "<u8"}
+    series = (
+        pl.Series(name, np.frombuffer(data, kinds[schema[name]]) if isinstance(data, bytes) else data)
+        for name, data in columns.items()
+    )
+    return pl.DataFrame([one.cast(schema[one.name]) for one in series])
 
 
 def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
@@ -535,26 +581,10 @@ def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, 
     return runs
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a result; an `Error` if there is none."""
-    shown = one_line(str(folder))
-    try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except OSError as failed:
-        if (folder / "shards").is_dir():
-            raise error(shown, "a sweep that is not finished; 'cwnd sweep' goes on with it") from None
-        raise os_error(one_line(str(folder / "manifest.json")), failed) from None
-    except ValueError:
-        raise error(shown, "manifest.json is not JSON") from None
-    if not isinstance(manifest, dict) or "cwnd" not in manifest:
-        raise error(shown, "not a result of cwnd")
-    if manifest.get("format") != FORMAT:
-        raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
-    return manifest
-
-
 def provenance(command: Sequence[str] | None) -> dict[str, Any]:
     """Where a result comes from."""
+    if command is not None and not all(isinstance(part, str) for part in command):
+        raise TypeError(f"command: {one_line(repr(command))} is not a list of texts")
     return {
         "cwnd": __version__,
         "format": FORMAT,

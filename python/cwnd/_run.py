@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from cwnd import _cwnd
+from cwnd._errors import error
 from cwnd._results import Results
 from cwnd._scenario import Scenario, _whole
+
+#: Of flows and links, and of time series: all runs are in memory together, some kB and some 100 bytes a row.
+_ROWS_MAX = 400_000
+_SAMPLE_ROWS_MAX = 10_000_000
 
 Question: TypeAlias = "Scenario | str | os.PathLike[str]"
 
@@ -32,7 +37,8 @@ def run(
     exception in a Python algorithm stops them too and is raised here.
 
     Raises:
-        Error: a file cannot be read or is not a scenario; an argument is out of range.
+        Error: a file cannot be read or is not a scenario; an argument is out of range; the runs have more
+            rows than are kept in memory.
     """
     jobs = _whole("jobs", jobs, 0, 4096)
     given = [scenarios] if isinstance(scenarios, Scenario | str | os.PathLike) else list(scenarios)
@@ -41,7 +47,22 @@ def run(
         scenario._replace(name=name, seed=seed, repeat=repeat)
         for scenario, name in zip(read, unique([one.name for one in read]), strict=True)
     ]
-    return Results._of(_cwnd.run([scenario._inner for scenario in asked], jobs, progress))
+    inner = [scenario._inner for scenario in asked]
+    _check_memory(inner)
+    return Results._of(inner, _cwnd.run(inner, jobs, progress))
+
+
+def _check_memory(scenarios: Sequence[_cwnd.Scenario]) -> None:
+    """Raises an `Error` if the runs have more rows than are kept in memory."""
+    runs = sum(scenario.repeat for scenario in scenarios)
+    rows = sum(scenario.repeat * scenario.rows for scenario in scenarios)
+    samples = sum(scenario.repeat * scenario.sample_rows for scenario in scenarios)
+    if rows > _ROWS_MAX:
+        reason = f"have {rows:,} rows of flows and links, at most {_ROWS_MAX:,} are kept in memory"
+        raise error("repeat", f"{runs:,} runs {reason}; repeat less, or sweep, which keeps runs on disk")
+    if samples > _SAMPLE_ROWS_MAX:
+        reason = f"have {samples:,} rows of time series, at most {_SAMPLE_ROWS_MAX:,} are kept in memory"
+        raise error("samples", f"{runs:,} runs {reason}; take fewer or 'off', or repeat less")
 
 
 def unique(asked: list[str]) -> list[str]:

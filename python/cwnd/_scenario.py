@@ -119,7 +119,7 @@ class Scenario:
         cls, text: str, source: str = "scenario", *, ccas: Iterable[type[CongestionControl]] = ()
     ) -> Scenario:
         """Reads a scenario from TOML text; errors call it `source`."""
-        return cls._read(text, source, {c.__name__: _usable(c) for c in ccas})
+        return cls._read(text, source, _classes(ccas))
 
     @classmethod
     def _read(cls, text: str, source: str, classes: dict[str, type[CongestionControl]]) -> Scenario:
@@ -170,8 +170,22 @@ class Scenario:
             repeat = _whole("repeat", repeat, 1, 1_000_000)
         return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._said)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (*self._said, self.name, self.seed, self.repeat)
+
     def __repr__(self) -> str:
         return f"<cwnd.Scenario {self.name!r}: seed {self.seed}, repeat {self.repeat}>"
+
+
+def _unpickle(
+    text: str,
+    source: str,
+    classes: dict[str, type[CongestionControl]],
+    name: str,
+    seed: int,
+    repeat: int,
+) -> Scenario:
+    return Scenario._read(text, source, classes)._replace(name=name, seed=seed, repeat=repeat)
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:
@@ -262,14 +276,14 @@ def dumbbell(
     ccas = [cca] if isinstance(cca, str | type) else list(cca)
     if not ccas:
         raise error("cca", "an empty list; give at least one algorithm")
-    classes = {c.__name__: _usable(c) for c in ccas if not isinstance(c, str)}
-    names = [c if isinstance(c, str) else c.__name__ for c in ccas]
+    classes = _classes(c for c in ccas if not isinstance(c, str))
+    names = list(map(cca_name, ccas))
     counts = (
         list(flows) if isinstance(flows, Sequence) and not isinstance(flows, str) else [flows] * len(ccas)
     )
     if len(counts) != len(ccas):
         raise error("flows", f"{len(counts)} numbers for {len(ccas)} algorithms; give one, or one for each")
-    own_params = _split_params(names, params or {})
+    own_params = _split_params(names, mapping("params", params or {}))
     document = {
         "name": "+".join(dict.fromkeys(names))[:100] if name is None else name,
         "duration": duration,
@@ -334,8 +348,8 @@ def _param(key: str) -> str:
 def _stack(stack: str | Mapping[str, Any], *, recovery: str | None, ecn: bool) -> str | dict[str, Any]:
     """`stack` with these in it."""
     if recovery is None and not ecn:
-        return stack if isinstance(stack, str) else dict(stack)
-    table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(stack)
+        return stack if isinstance(stack, str) else dict(mapping("stack", stack))
+    table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(mapping("stack", stack))
     if ecn:
         table.setdefault("ecn", True)
     if recovery is not None:
@@ -350,6 +364,21 @@ def _argument(key: str) -> str:
         return "cca" if key == "cca.name" else _param(key.removeprefix("cca."))
     renamed = {"count": "flows", "stack.profile": "stack", "stack.recovery": "recovery"}
     return renamed.get(key, key.replace("access.", "access_"))
+
+
+def mapping(name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`given`; a TypeError if it is no mapping from names."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        raise TypeError(f"{name}: {one_line(repr(given))} is not a mapping from names")
+    return given
+
+
+def _classes(ccas: Iterable[type[CongestionControl]]) -> dict[str, type[CongestionControl]]:
+    return {usable.__name__: usable for usable in map(_usable, ccas)}
+
+
+def cca_name(cca: Cca) -> str:
+    return cca if isinstance(cca, str) else _usable(cca).__name__
 
 
 def _usable(cca: type[CongestionControl]) -> type[CongestionControl]:

@@ -12,7 +12,8 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,17 +21,23 @@ import tomli_w
 
 from cwnd import _cwnd
 from cwnd._custom import CongestionControl
+from cwnd._cwnd import Runs
 from cwnd._errors import error, one_line
-from cwnd._results import Results, provenance
+from cwnd._metrics import Estimate
+from cwnd._results import Results, provenance, rows_of
 from cwnd._run import Question
 from cwnd._scenario import Scenario, _plain, _text_of, _usable, _whole
-from cwnd._store import Failed, Job, Point, Runner, Store, Take
+from cwnd._store import Failed, Job, Point, Rows, Runner, Store, Take
 
 #: Keys of a scenario, or several that go together, and the values of each.
 Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
 
 _REPEAT_MAX = 1_000_000
 _MAX_SEEDS = 100
+#: Of all runs: `Results.load` reads them at once, some 150 bytes each.
+_ROWS_MAX = 10_000_000
+#: Attempts to run what is missing when the sweep should be complete.
+_ATTEMPTS = 5
 #: An interval needs two runs; one of two or three runs says little about its own width.
 _FIRST_SEEDS = 4
 
@@ -162,10 +169,10 @@ def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None
     except UnicodeEncodeError:
         raise error(source, "text that is not Unicode; scenarios are TOML in UTF-8") from None
     points = [
-        as_point(json.loads(values), inner.replace(seed=seed, repeat=asked), custom=bool(classes))
+        Point(json.loads(values), inner.replace(seed=seed, repeat=asked).without_samples())
         for values, inner in swept
     ]
-    return Plan(points, [range(point.seed, point.seed + point.repeat) for _, point, _ in points], classes)
+    return Plan(points, [range(point.seed, point.seed + point.repeat) for _, point in points], classes)
 
 
 def work(
@@ -199,45 +206,46 @@ def work(
     if until is not None:
         seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
     store = Store(folder, plan.points, seeds)
-    ran = found = 0
+    ran = 0
+    found: int | None = None
     failures: list[Failure] = []
     broken: set[str] = set()
 
-    def go(asked: list[Job], mine: list[Job]) -> None:
+    def run_missing(mine: Sequence[Job]) -> None:
         nonlocal ran, found
         done = store.done()
         missing = [job for job in mine if job.key not in done and job.key not in broken]
-        # In the order of their hashes: what is done so far is a fair sample of what is left to do.
-        missing = sorted({job.key: job for job in missing}.values(), key=lambda job: job.key)
-        if not ran:
+        if found is None:
             found = sum(job.key in done for job in mine)
+        already = found
         if not missing:
             return
-        store.prepare(seeds)
+        # In the order of their hashes: the runs done so far are a fair sample of all.
+        missing = sorted({job.key: job for job in missing}.values(), key=lambda job: job.key)
+        store.prepare()
         ahead = len(mine) - len(missing)
         here = 0
 
-        def tell() -> None:
+        def report() -> None:
             if progress is not None:
-                progress(Progress(ahead + here, len(mine), found, len(failures)))
+                progress(Progress(ahead + here, len(mine), already, len(failures)))
 
-        def take(finished: list[tuple[int, str]]) -> None:
+        def take(places: list[int], rows: Rows) -> None:
             nonlocal here, ran
-            for index, run in finished:
-                store.add(missing[index].key, run)
-            here += len(finished)
-            ran += len(finished)
-            tell()
+            store.add([missing[place].key for place in places], rows)
+            here += len(places)
+            ran += len(places)
+            report()
 
         def failed(index: int, reason: str) -> None:
             nonlocal here
             job = missing[index]
             here += 1
             broken.add(job.key)
-            failures.append(Failure(plan.points[job.point].told["name"], job.seed, one_line(reason)))
-            tell()
+            failures.append(Failure(plan.points[job.point].scenario.name, job.seed, one_line(reason)))
+            report()
 
-        tell()
+        report()
         try:
             runner(plan.points, missing, take, failed)
         except BaseException:
@@ -246,18 +254,34 @@ def work(
             raise
         store.flush()
 
-    if until is None:
-        asked = _jobs(plan, plan.seeds)
-        go(asked, asked if shard is None else asked[shard[0] :: shard[1]])
+    for _ in range(_ATTEMPTS):
+        if until is None:
+            asked = _jobs(plan, plan.seeds)
+            mine = asked if shard is None else asked[shard[0] :: shard[1]]
+            run_missing(mine)
+        else:
+            until_jobs = _until(plan, store, until, limit, run_missing, broken)
+            if until_jobs is None:
+                raise _unstable(folder)
+            asked = mine = until_jobs
+        complete = ran == 0 and not failures and store.is_complete(asked)
+        if complete:
+            break
+        missing = store.finish(asked, broken, _manifest(plan, asked, failures, command))
+        complete = not missing
+        # Those of other shards are for other processes to do.
+        if not set(missing).intersection(mine):
+            break
     else:
-        asked = _until(plan, store, until, limit, lambda jobs: go(jobs, jobs))
-    complete = True
-    if shard is not None:
-        done = store.done()
-        complete = all(job.key in done or job.key in broken for job in asked)
-    if complete and not (ran == 0 and not failures and store.is_complete(asked)):
-        store.finish(asked, _manifest(plan, asked, failures, command))
+        raise _unstable(folder)
+    for name in store.damaged:
+        reason = "was damaged; the runs in it were made again"
+        warnings.warn(f"{one_line(str(folder))}: {name} {reason}", RuntimeWarning, stacklevel=2)
     return Outcome(len(plan.points), len(asked), ran, failures, complete, time.monotonic() - begin)
+
+
+def _unstable(folder: Path) -> _cwnd.Error:
+    return error(one_line(str(folder)), "its files are removed or damaged while the sweep goes on")
 
 
 def read_shard(text: tuple[int, int] | str) -> tuple[int, int]:
@@ -283,7 +307,7 @@ def read_until(text: float | str) -> float:
         except ValueError:
             share = math.nan
     else:
-        share = float(text)
+        share = float(text) if isinstance(text, float | int) else math.nan
     if not 0 < share < 1:
         raise error(
             "until", f"'{one_line(str(text))}' is not ci=SHARE with a share of the mean, such as ci=2%"
@@ -292,7 +316,15 @@ def read_until(text: float | str) -> float:
 
 
 def _jobs(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
-    """Every run, points first."""
+    """Every run, points first. Raises `Error` if their tables would not fit into memory."""
+    runs = sum(map(len, seeds))
+    rows = sum(point.scenario.rows * len(own) for point, own in zip(plan.points, seeds, strict=True))
+    if rows > _ROWS_MAX:
+        reason = (
+            f"{runs:,} runs have {rows:,} rows of flows and links, at most {_ROWS_MAX:,} fit; "
+            "ask for fewer seeds, or split the values over several sweeps"
+        )
+        raise error("repeat", reason)
     return [
         Job(index, seed, key)
         for index, (point, own) in enumerate(zip(plan.points, seeds, strict=True))
@@ -301,7 +333,9 @@ def _jobs(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
 
 
 def _keys(point: Point, seeds: Sequence[int], classes: Mapping[str, type[CongestionControl]]) -> list[str]:
-    used = sorted({flow["cca"]["name"] for flow in point.told["flows"]} & classes.keys())
+    used: list[str] = []
+    if classes:
+        used = sorted({flow["cca"]["name"] for flow in point.description["flows"]} & classes.keys())
     extra = "\0".join(_source(classes[name]) for name in used).encode()
     return _cwnd.job_keys(point.scenario, list(seeds), extra)
 
@@ -315,17 +349,29 @@ def _source(cca: type[CongestionControl]) -> str:
         ) from None
 
 
-def _until(plan: Plan, store: Store, share: float, limit: int, go: Callable[[list[Job]], None]) -> list[Job]:
-    """Adds seeds to the points whose interval is too wide. What it asks for follows from the runs alone."""
+def _until(
+    plan: Plan,
+    store: Store,
+    share: float,
+    limit: int,
+    run_missing: Callable[[Sequence[Job]], None],
+    broken: Container[str],
+) -> list[Job] | None:
+    """Adds seeds to the points whose interval is too wide. The jobs it asks for follow from the runs alone.
+
+    None: again and again runs were missing after they had been made.
+    """
     kept = store.seeds_done()
     counts = [max(len(own), min(_FIRST_SEEDS, limit), had) for own, had in zip(plan.seeds, kept, strict=True)]
     wide = set(range(len(counts)))
-    while True:
+    for _ in range(_ATTEMPTS * limit):
         jobs = _jobs(
             plan, [range(own.start, own.start + n) for own, n in zip(plan.seeds, counts, strict=True)]
         )
-        go(jobs)
-        summaries = store.summaries([job for job in jobs if job.point in wide])
+        run_missing(jobs)
+        summaries = store.summaries([job for job in jobs if job.point in wide and job.key not in broken])
+        if summaries is None:
+            continue
         for index in sorted(wide):
             more = _seeds_for(summaries.get(index), share, counts[index])
             if more <= counts[index] or counts[index] >= limit:
@@ -334,9 +380,10 @@ def _until(plan: Plan, store: Store, share: float, limit: int, go: Callable[[lis
                 counts[index] = min(more, limit)
         if not wide:
             return jobs
+    return None
 
 
-def _seeds_for(summary: dict[str, Any] | None, share: float, n: int) -> int:
+def _seeds_for(summary: dict[str, Estimate] | None, share: float, n: int) -> int:
     """How many seeds make the interval narrow enough, as far as `n` can tell."""
     throughput = (summary or {}).get("throughput_mbps")
     if throughput is None:  # every run failed
@@ -361,15 +408,16 @@ def _local(threads: int) -> Runner:
             raised: list[BaseException] = []
 
             def taken(
-                finished: list[tuple[int, str]],
+                places: list[int],
+                runs: Runs,
                 part: list[int] = part,
                 left: set[int] = left,
                 raised: list[BaseException] = raised,
             ) -> None:
-                real = [(part[index], text) for index, text in finished]
-                left.difference_update(index for index, _ in real)
+                real = [part[place] for place in places]
+                left.difference_update(real)
                 try:
-                    take(real)
+                    take(real, rows_of(runs))
                 except BaseException as own:
                     raised.append(own)
                     raise
@@ -396,13 +444,6 @@ def _of_a_run(reason: BaseException) -> bool:
     return isinstance(reason, Exception) or type(reason).__name__ == "PanicException"
 
 
-def as_point(values: dict[str, Any], inner: _cwnd.Scenario, *, custom: bool) -> Point:
-    told = json.loads(inner.json())
-    told["samples"] = "off"
-    # A class of one's own is not in the JSON; `run_jobs` keeps no samples anyway.
-    return Point(values, inner if custom else _cwnd.Scenario.from_json(json.dumps(told)), told)
-
-
 def _grid(
     grid: Grid, classes: dict[str, type[CongestionControl]]
 ) -> tuple[str, dict[str, type[CongestionControl]]]:
@@ -419,6 +460,8 @@ def _grid(
             return [named(item) for item in value]
         return value
 
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid: {one_line(repr(grid))} is not a mapping from keys to values")
     lists: dict[str, Any] = {}
     zips: list[dict[str, Any]] = []
     for key, values in grid.items():

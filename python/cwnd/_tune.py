@@ -16,10 +16,11 @@ from cwnd import _gate, _sweep
 from cwnd._custom import CongestionControl
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import bottleneck
+from cwnd._files import can_exist, check_regular, write_file
 from cwnd._results import Results
 from cwnd._run import Question, unique
-from cwnd._scenario import Cca, Scenario, _param, _whole, algorithm
-from cwnd._store import Point, write_file
+from cwnd._scenario import Cca, Scenario, _param, _whole, algorithm, cca_name, mapping
+from cwnd._store import Point
 from cwnd._sweep import Plan, Progress
 
 _TRIALS_MAX = 100_000
@@ -124,7 +125,7 @@ class _Bench(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return [point.told["name"] for point in self.points]
+        return [point.scenario.name for point in self.points]
 
     def run(
         self,
@@ -137,12 +138,7 @@ class _Bench(NamedTuple):
     ) -> list[dict[str, list[float]]]:
         """By scenario and measure, a value per seed: `seeds[1]` seeds, those after the first `seeds[0]`."""
         written = [(name, repr(value)) for name, value in params.items()]
-        points = [
-            _sweep.as_point(
-                point.values, point.scenario.with_params(cca, written)[0], custom=bool(self.classes)
-            )
-            for point in self.points
-        ]
+        points = [Point(point.values, point.scenario.with_params(cca, written)[0]) for point in self.points]
         firsts = [point.scenario.seed + seeds[0] for point in points]
         plan = Plan(points, [range(first, first + seeds[1]) for first in firsts], self.classes)
         outcome = _sweep.work(plan, folder, jobs=jobs, progress=progress)
@@ -202,19 +198,19 @@ def tune(
     others = _whole("held_out_seeds", held_out_seeds, 2, _SEEDS_MAX)
     jobs = _whole("jobs", jobs, 0, 4096)
     optuna = _optuna()
-    name = cca if isinstance(cca, str) else cca.__name__
+    name = cca_name(cca)
     tuned_on = _bench(_questions(scenarios), name)
     judged_on = _bench(_questions(held_out), name)
     if not tuned_on.points:
         raise error("", "nothing to tune on; give a scenario FILE")
-    knobs = _knobs(name, params, tuned_on.classes)
+    knobs = _knobs(name, mapping("params", params), tuned_on.classes)
     question = {
         "cca": name,
         "params": [knob._asdict() for knob in knobs],
         "objective": weights,
         "repeat": repeat,
-        "scenarios": [point.told for point in tuned_on.points],
-        "held_out": [point.told for point in judged_on.points],
+        "scenarios": [point.description for point in tuned_on.points],
+        "held_out": [point.description for point in judged_on.points],
     }
     search = _Search(optuna, name, knobs, weights, trials, repeat, others, jobs, progress or (lambda _: None))
     if out is None:
@@ -243,7 +239,7 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
             raise error("objective", reason)
         pairs = [(measure.strip(), weight) for measure, _, weight in parts]
     else:
-        pairs = text.items()
+        pairs = mapping("objective", text).items()
     weights: dict[str, float] = {}
     for measure, written in pairs:
         if measure not in _MEASURES:
@@ -426,7 +422,7 @@ def _bench(questions: list[Question], cca: str) -> _Bench:
         plan = _sweep.read(question)
         points += plan.points
         classes |= plan.classes
-    for told in (point.told for point in points):
+    for told in (point.description for point in points):
         if not any(flow["cca"]["name"] == cca for flow in told["flows"]):
             there = ", ".join(sorted({flow["cca"]["name"] for flow in told["flows"]}))
             raise error("cca", f"{told['name']} has no flow of '{one_line(cca)}'; it has {there}")
@@ -437,14 +433,13 @@ def _bench(questions: list[Question], cca: str) -> _Bench:
                 "nothing in it is random, so that other seeds would say the same; give it start_jitter or per"
             )
             raise error(told["name"], reason)
-    names = unique([point.told["name"] for point in points])
+    names = unique([point.scenario.name for point in points])
     distinct = len({json.dumps(point.values) for point in points}) == len(points)
     return _Bench(
         [
-            _sweep.as_point(
+            Point(
                 point.values if distinct else {"scenario": name, **point.values},
                 point.scenario.replace(name=name),
-                custom=bool(classes),
             )
             for name, point in zip(names, points, strict=True)
         ],
@@ -495,7 +490,7 @@ def _default(cca: str, knobs: Sequence[_Knob], points: Sequence[Point]) -> dict[
     """What the flows have; None if not all have the same."""
     found = set()
     for point in points:
-        for flow in point.told["flows"]:
+        for flow in point.description["flows"]:
             if flow["cca"]["name"] == cca:
                 own = dict(flow["cca"]["params"])
                 found.add(tuple(own.get(knob.name) for knob in knobs))
@@ -532,12 +527,16 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
     shown = one_line(str(folder))
     asked = folder / "question.json"
     try:
-        if "\0" in str(folder):
+        if not can_exist(folder):
             raise error(shown, "not a name for a directory")
         if folder.exists() and not folder.is_dir():
             raise error(shown, "not a directory")
         if asked.exists():
-            before = json.loads(asked.read_bytes())
+            check_regular(asked)
+            try:
+                before = dict(json.loads(asked.read_bytes()))
+            except (ValueError, TypeError, RecursionError):
+                raise error(f"{shown}/question.json", "damaged; choose another directory") from None
             other = [
                 key for key, value in json.loads(json.dumps(question)).items() if before.get(key) != value
             ]
@@ -550,5 +549,3 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
         write_file(asked, json.dumps(question, indent=1).encode() + b"\n")
     except OSError as failed:
         raise os_error(shown, failed) from None
-    except (json.JSONDecodeError, AttributeError):
-        raise error(f"{shown}/question.json", "damaged; choose another directory") from None

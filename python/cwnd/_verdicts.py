@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from cwnd._claims import Estimate, MissingError
 from cwnd._errors import one_line, os_error
 from cwnd._facts import digits, exponent
+from cwnd._files import write_file
 from cwnd._papers import Item, Judged, Measured, Number, Reading, judge, numbers, read_so
-from cwnd._store import write_file
 
 
 class Summary(NamedTuple):

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -39,13 +40,16 @@ from cwnd import (
 )
 from cwnd._errors import error, one_line, os_error
 from cwnd._facts import digits, estimate, exponent, is_trace, rate, shared_facts
-from cwnd._results import check_target, read_manifest, write_figure
+from cwnd._files import write_file
+from cwnd._manifest import read_manifest
+from cwnd._results import check_target, write_figure
 from cwnd._scenario import algorithm
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 _FLOW_ROWS_MAX = 32
 
@@ -219,7 +223,7 @@ def _print_model(told: dict[str, Any]) -> None:
         f"{told['cca']}: {rate(path['rate_bps'])}, RTT {digits(path['rtt_ms'])} ms, "
         f"buffer {path['buffer_pkts']} packets, PER {exponent(path['per'])}\n"
     )
-    console.print(table, markup=False)
+    console.print(table)
     alone = model["random_loss_only_mbps"]
     lines = [
         f"model: {model['kind']} of windows and last losses; {digits(model['epoch_s'])} s and "
@@ -231,7 +235,7 @@ def _print_model(told: dict[str, Any]) -> None:
         *(f"the model does not hold: {limit}" for limit in model["limits"]),
     ]
     for line in lines:
-        console.print(line, highlight=False, markup=False)
+        console.print(line, highlight=False)
 
 
 @cli.command("show", short_help="The scenario as understood: RTT, BDP, buffers in BDPs.")
@@ -405,7 +409,7 @@ def _print_tuning(tuning: Tuning) -> None:
         for name, value in tuning.params.items()
     ]
     candidates = f"{len(tuning.trials) - 1:,} candidates, objective {weights}"
-    console.print(f"{tuning.cca}: {', '.join(told)}; {candidates}", highlight=False, markup=False)
+    console.print(f"{tuning.cca}: {', '.join(told)}; {candidates}", highlight=False)
     for one in tuning.judgements:
         of = f"{len(one.scenarios)} scenario{'s' * (len(one.scenarios) != 1)}, {one.seeds} seeds"
         table = _table(one.on, ">default", ">tuned", ">difference", ">95 % interval", title=of)
@@ -414,7 +418,7 @@ def _print_tuning(tuning: Tuning) -> None:
             table.add_row(
                 name, digits(measure.default), digits(measure.tuned), _signed(measure.difference), ends
             )
-        console.print(table, markup=False)
+        console.print(table)
     for one in tuning.judgements:
         click.echo(f"on {one.on}: {one.verdict}")
 
@@ -517,7 +521,7 @@ def _papers_command(as_json: bool) -> None:
     for paper in known:
         items = " ".join([*paper.items, *paper.traces])
         table.add_row(paper.name, paper.about, items, str(len(paper.published)), str(len(paper.claims)))
-    _console().print(table, markup=False)
+    _console().print(table)
 
 
 @cli.command("reproduce", short_help="Re-run papers: published numbers beside ours, with verdicts.")
@@ -586,13 +590,13 @@ def _print_reproduction(reproduction: Reproduction) -> None:
             counts = (told.numbers, told.agree, told.differ, told.explained)
             table.add_row(item.name, item.title, *map(str, counts))
     if table.row_count:
-        console.print(table, markup=False)
+        console.print(table)
     claims = _table("where", "claim", "verdict", "measured")
     for one in reproduction.claims:
         if one.verdict != "not run":
             claims.add_row(one.claim.where, one.claim.text, one.verdict, one.measured)
     if claims.row_count:
-        console.print(claims, markup=False)
+        console.print(claims)
 
 
 @cli.command("algorithms", short_help="The algorithms, or one of them in full.")
@@ -600,6 +604,8 @@ def _print_reproduction(reproduction: Reproduction) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _algorithms(name: str | None, as_json: bool) -> None:
     """List the algorithms and presets, or tell one in full: the idea, its parameters and their sources."""
+    from rich.text import Text
+
     if name is None:
         if as_json:
             click.echo(json.dumps({"algorithms": algorithms(), "presets": presets()}, indent=2))
@@ -613,25 +619,22 @@ def _algorithms(name: str | None, as_json: bool) -> None:
     console = _console()
     if "law" in told:
         recovery = told["recovery"] or "the stack's"
-        console.print(f"[bold]{told['name']}[/]: {told['about']}", highlight=False)
-        console.print(f"law {told['law']}, recovery {recovery}", highlight=False, markup=False)
+        console.print(Text.assemble((told["name"], "bold"), f": {told['about']}"))
+        console.print(f"law {told['law']}, recovery {recovery}", highlight=False)
     else:
-        console.print(
-            f"[bold]{told['name']}[/]: {told['title']} ({told['year']}), {told['kind']}, "
-            f"{_status(told['status'])}",
-            highlight=False,
-        )
-        console.print(f"{told['paper']}; {told['state_bytes']} bytes of state", highlight=False, markup=False)
+        idea = f": {told['title']} ({told['year']}), {told['kind']}, "
+        console.print(Text.assemble((told["name"], "bold"), idea, _status(told["status"])))
+        console.print(f"{told['paper']}; {told['state_bytes']} bytes of state", highlight=False)
         click.echo(f"\n{told['essay']}\n")
     if told.get("params"):
         table = _table("parameter", ">default", "accepted", "meaning", "source")
         for param in told["params"]:
             table.add_row(*(str(param[key]) for key in ("name", "default", "accepted", "meaning", "source")))
-        console.print(table, markup=False)
+        console.print(table)
     for profile, setting in told["profiles"].items():
         listed = [f"{key} = {value}" for key, value in setting["params"].items()]
         listed += [_stack_key(key, value) for key, value in setting["stack"].items()]
-        console.print(f"stack {profile} sets {', '.join(listed) or 'nothing'}", highlight=False, markup=False)
+        console.print(f"stack {profile} sets {', '.join(listed) or 'nothing'}", highlight=False)
 
 
 def _print_algorithms() -> None:
@@ -648,9 +651,11 @@ def _print_algorithms() -> None:
     console.print(named)
 
 
-def _status(status: str) -> str:
+def _status(status: str) -> Text:
     """With the mark of those whose paper leaves something out that is ours."""
-    return f"[yellow]{status}[/]" if status == "reconstruction" else status
+    from rich.text import Text
+
+    return Text(status, style="yellow" if status == "reconstruction" else "")
 
 
 def _stack_key(field: str, value: Any) -> str:
@@ -673,7 +678,8 @@ def _kernel() -> None:
 @click.option("--as", "as_name", metavar="NAME", help="What the kernel calls it.  [NAME, '_' for '-']")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
 @click.option("--default", is_flag=True, help="Sockets that do not choose get it.")
-def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool) -> None:
+@click.option("--force", is_flag=True, help="Even into a kernel that leaves hooks out, as 'doctor' shows.")
+def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool, force: bool) -> None:
     """Load algorithm NAME. It stays until 'cwnd kernel unload' or the machine stops.
 
     \b
@@ -681,7 +687,7 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
     cwnd kernel load cubic --as gentle_cubic --param beta=0.85
     """
     written = _params([name], params)[name]
-    loaded = kernel.load(name, as_name, params=written, default=default)
+    loaded = kernel.load(name, as_name, params=written, default=default, force=force)
     use = (
         "sockets that do not choose get it"
         if default
@@ -694,19 +700,29 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
 @click.argument("name", required=False)
 @click.option("--all", "all_of_them", is_flag=True, help="Everything that was loaded.")
 def _kernel_unload(name: str | None, all_of_them: bool) -> None:
-    """Take out what was loaded as NAME. Connections that use it keep it until they close."""
+    """Take out what was loaded as NAME. Connections that use it keep it until they close.
+
+    If it is the default, the default before it was loaded comes back.
+    """
     if (name is not None) == all_of_them:
         raise error("", "name one, or say --all; 'cwnd kernel status' lists them")
     names = [each["name"] for each in kernel.status()] if name is None else [name]
+    refused = []
     for each in names:
-        kernel.unload(each)
-        click.echo(f"{each} is out")
+        try:
+            default = kernel.unload(each)
+        except Error as one:
+            refused.append(one)
+            continue
+        click.echo(f"{each} is out" + (f"; the default is {default}" if default else ""))
+    if refused:
+        raise error("", "; ".join(map(str, refused)))
 
 
 @_kernel.command("status", short_help="What is loaded, with which parameters, and who uses it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _kernel_status(as_json: bool) -> None:
-    """List what is loaded.
+    """List what is loaded, and what a killed load or unload left: 'cwnd kernel unload' removes it.
 
     Calls and their cost are counted while sysctl kernel.bpf_stats_enabled is 1.
     """
@@ -719,10 +735,13 @@ def _kernel_status(as_json: bool) -> None:
         return
     table = _table("name", "algorithm", "parameters", ">users", "default", ">calls", ">ns a call")
     for each in told:
+        default = "yes" if each["default"] else ""
+        if each["fault"]:
+            table.add_row(each["name"], "", each["fault"], "", default)
+            continue
         params = ", ".join(f"{name} = {value}" for name, value in each["params"].items())
         calls = sum(hook["calls"] for hook in each["hooks"])
         cost = f"{sum(hook['total_ns'] for hook in each['hooks']) / calls:.0f}" if calls else ""
-        default = "yes" if each["default"] else ""
         table.add_row(
             each["name"], each["algorithm"], params, str(each["users"]), default, f"{calls:,}", cost
         )
@@ -732,14 +751,14 @@ def _kernel_status(as_json: bool) -> None:
 @_kernel.command("doctor", short_help="What loading needs, and what to do if it is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _kernel_doctor(as_json: bool) -> None:
-    """Tell what loading needs, whether it is there, and if not what to do; exit 1 if anything is missing."""
+    """Show what loading needs, whether it is there, and if not what to do; exit 1 if anything is not ok."""
     checks = kernel.doctor()
     if as_json:
         click.echo(json.dumps({"checks": checks}, indent=2))
     else:
         table = _table("what", "", "found")
         for check in checks:
-            table.add_row(check["what"], "ok" if check["ok"] else "missing", check["found"])
+            table.add_row(check["what"], "ok" if check["ok"] else "not ok", check["found"])
         _console().print(table, markup=False)
     if not all(check["ok"] for check in checks):
         raise click.exceptions.Exit(1)
@@ -898,14 +917,30 @@ def main() -> NoReturn:
 
 
 def _main(arguments: list[str]) -> int:
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
         with contextlib.suppress(AttributeError):
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+    warnings.showwarning = _print_warning
+    try:
+        code = _invoke(arguments)
+        sys.stdout.flush()
+    except OSError as failed:
+        # The interpreter flushes once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(failed, BrokenPipeError):
+            return 141
+        _refuse(str(os_error(failed.filename or "standard output", failed)))
+        return 1
+    return code
+
+
+def _invoke(arguments: list[str]) -> int:
     try:
         # Not cli.main(): it has ways of its own with interrupts and broken pipes.
         with cli.make_context("cwnd", arguments) as context:
             cli.invoke(context)
-        sys.stdout.flush()
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.ClickException as refused:
@@ -915,15 +950,16 @@ def _main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("cwnd: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        # The interpreter flushes once more on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     return 0
 
 
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"cwnd: warning: {one_line(str(message))}", file=sys.stderr)
+
+
 def _refuse(message: str) -> int:
-    print(f"cwnd: error: {one_line(' '.join(message.split()))}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # there is nowhere to report that to
+        print(f"cwnd: error: {one_line(' '.join(message.split()))}", file=sys.stderr, flush=True)
     return 2
 
 
@@ -1065,7 +1101,7 @@ def _sweep_bar(what: str) -> Iterator[Callable[[_sweep.Progress], None] | None]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
-        TextColumn("[red]{task.fields[failures]}"),
+        TextColumn("{task.fields[failures]}", style="red"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, rate="", failures="")
@@ -1087,18 +1123,14 @@ def _sweep_bar(what: str) -> Iterator[Callable[[_sweep.Progress], None] | None]:
 
 def _export(results: Results, table: str, csv: str) -> None:
     """A table as CSV."""
-    import polars as pl
-
     frame: pl.DataFrame = getattr(results, table)
     if csv == "-":
         click.echo(frame.write_csv(), nl=False)
         return
     try:
-        frame.write_csv(csv)
-    except (OSError, pl.exceptions.PolarsError) as failed:
-        if isinstance(failed, OSError):
-            raise os_error(one_line(csv), failed) from None
-        raise error(one_line(csv), one_line(str(failed))) from None
+        write_file(Path(csv), frame.write_csv().encode())
+    except OSError as failed:
+        raise os_error(one_line(csv), failed) from None
 
 
 def _print_swept(results: Results) -> None:
@@ -1112,7 +1144,7 @@ def _print_swept(results: Results) -> None:
         "timeouts": ("timeouts", 1),
     }
     if len(results.scenarios) == 1 and is_trace(results.scenarios[0]):
-        _console().print(_flow_table(results.flows), markup=False)
+        _console().print(_flow_table(results.flows))
         return
     keys = list(dict.fromkeys(key for values in results.values for key in values))
     table = _table(
@@ -1126,7 +1158,7 @@ def _print_swept(results: Results) -> None:
         cells = [_swept_value(told["values"].get(key)) for key in keys] or [told["scenario"]["name"]]
         numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in columns.items()]
         table.add_row(*cells, str(len(told["seeds"])), *numbers)
-    _console().print(table, markup=False)
+    _console().print(table)
 
 
 def _swept_value(value: Any) -> str:
@@ -1138,8 +1170,9 @@ def _swept_value(value: Any) -> str:
 def _console() -> Console:
     from rich.console import Console
 
-    # A table in a file or a pipe is not broken to the width of a terminal.
-    return Console(width=None if sys.stdout.isatty() else 250)
+    # A table in a file or a pipe is not broken to the width of a terminal. Names of scenarios may look like
+    # rich's markup.
+    return Console(width=None if sys.stdout.isatty() else 250, markup=False, emoji=False)
 
 
 def _table(*headings: str, title: str | None = None, caption: str | None = None) -> Table:
@@ -1182,9 +1215,7 @@ def _print_results(results: Results) -> None:
     # Over the flows and the runs.
     p95 = flows.group_by("scenario").agg(pl.col("p95_rtt_ms").mean())
     p95_of = dict(p95.iter_rows())
-    packets, wall_s = (
-        sum(answer["engine"][key] for answer in results._answers) for key in ("packets", "wall_s")
-    )
+    packets, wall_s = (sum(told["engine"][key] for told in results._told) for key in ("packets", "wall_s"))
     table = _table(
         "scenario",
         *(f">{heading}" for heading, _ in columns.values()),
@@ -1305,7 +1336,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
         params = group["params"]
         if params:
             listed = ", ".join(f"{name} = {value}" for name, value in params)
-            console.print(f"{group['name']}: {listed}", highlight=False, markup=False)
+            console.print(f"{group['name']}: {listed}", highlight=False)
 
 
 def _named(cca: dict[str, Any]) -> str:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cwnd import _cwnd
-from cwnd._errors import error
+from cwnd._errors import error, one_line
 from cwnd._results import Results, traced_samples
-from cwnd._scenario import _whole
+from cwnd._scenario import _whole, mapping
 
 if TYPE_CHECKING:
     import polars as pl
+
+_Name = TypeVar("_Name", str, str | None)
 
 __all__ = ["Loaded", "Trace", "doctor", "load", "status", "trace", "unload"]
 
@@ -49,23 +51,31 @@ def load(
     *,
     params: Mapping[str, object] | None = None,
     default: bool = False,
+    force: bool = False,
 ) -> Loaded:
     """Loads an algorithm into the kernel, under its own name or another.
 
     It stays when the process ends, until `unload` or the machine stops. `default`: sockets that do not choose
-    get it.
+    get it. `force`: even into a kernel that leaves hooks out, where windows go wrong.
     """
-    written = [(param, str(value)) for param, value in (params or {}).items()]
-    return Loaded(_cwnd.kernel_load(algorithm, name, written, default))
+    written = [(param, str(value)) for param, value in mapping("params", params or {}).items()]
+    return Loaded(_cwnd.kernel_load(_unicode(algorithm), _unicode(name), written, default, force))
 
 
-def unload(name: str) -> None:
-    """Takes out what was loaded under `name`; connections that use it keep it until they close."""
-    _cwnd.kernel_unload(name)
+def unload(name: str) -> str | None:
+    """Takes out what was loaded under `name`; connections that use it keep it until they close.
+
+    If it is the default, the default before it was loaded comes back, and is returned.
+    """
+    return _cwnd.kernel_unload(_unicode(name))
 
 
 def status() -> list[dict[str, Any]]:
-    """What is loaded: name, algorithm, parameters, users, and for each hook its size and cost."""
+    """What is loaded: name, algorithm, parameters, users, and for each hook its size and cost.
+
+    What a killed load or unload left is listed too: its `fault` is a sentence, otherwise null, and its
+    `algorithm` is null. `unload` removes it.
+    """
     told: list[dict[str, Any]] = json.loads(_cwnd.kernel_status())
     for each in told:
         each["params"] = dict(each["params"])
@@ -85,6 +95,8 @@ class Trace:
         self, port: int | None, cca: str | None, interval: str, name: str, *, keep: bool = True
     ) -> None:
         limits = "'0 s', which is every ACK, to '60 s'"
+        if not (isinstance(name, str) and 1 <= len(name) <= 100 and one_line(name) == name):
+            raise error("name", f"{one_line(repr(name))} is not a name; 1 to 100 printable characters")
         self._interval_ns = time_ns("interval", interval, 0, 60 * 10**9, limits)
         port = None if port is None else _whole("port", port, 1, 65535)
         self._name = name
@@ -167,6 +179,11 @@ def trace(
         Error: this machine or user cannot; an argument is out of range.
     """
     return Trace(port, cca, interval, name)
+
+
+def _unicode(name: _Name) -> _Name:
+    """Half a surrogate pair is no name either, and has no UTF-8."""
+    return one_line(name) if isinstance(name, str) else name
 
 
 def time_ns(key: str, text: str, least: int, most: int, limits: str) -> int:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cwnd._errors import error
+from cwnd._errors import error, one_line
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -214,6 +214,7 @@ def epoch(law: Law, path: Path) -> Epoch:
 
     Raises `Error` if W exceeds `STATES_MAX`.
     """
+    _check_kind("law", law, Law)
     top = _top(path)
     first = max(math.floor(float(law.after(np.array(float(top)))) + 1e-9), WINDOW_MIN)
     edges = np.arange(first, top + 1.0)
@@ -235,7 +236,8 @@ def agile_sd_epoch(
     With G = (1 − β) W the closed forms are N = G/λmax (1 + ln λmax), P = W N − G²/λmax (1 − 1/(2 λmax)) and
     P/N. Arguments broadcast; λmax = 1 is AIMD(1, β).
     """
-    window, beta, most = (np.asarray(given, float) for given in (window_pkts, beta, lambda_max))
+    window = _numbers("window_pkts", window_pkts)
+    beta, most = _numbers("beta", beta), _numbers("lambda_max", lambda_max)
     _share("beta", beta)
     _lambda_max(most)
     gap = (1 - beta) * window
@@ -320,6 +322,8 @@ def transition_matrix(law: Law, path: Path) -> tuple[Array, Array]:
 
     Raises `Error` if there are more than `EXACT_MAX` states.
     """
+    _check_kind("law", law, Law)
+    _check_kind("path", path, Path)
     if path.window_pkts > EXACT_MAX:
         raise error("window", f"{path.window_pkts} packets make too large a matrix; at most {EXACT_MAX}")
     states, _, lost = _line(law, path, path.window_pkts)
@@ -332,7 +336,7 @@ def transition_matrix(law: Law, path: Path) -> tuple[Array, Array]:
 
 def stationary(matrix: ArrayLike) -> Array:
     """π = π P of a transition matrix with one recurrent class, shape (n, n); π has shape (n,) and sum 1."""
-    given = np.asarray(matrix, float)
+    given = _numbers("matrix", matrix)
     if given.ndim != 2 or given.shape[0] != given.shape[1] or not np.allclose(given.sum(axis=1), 1):
         raise error("matrix", "not a square matrix whose rows sum to 1")
     equations = given.T - np.eye(len(given))
@@ -349,6 +353,7 @@ def response(law: Law, per: ArrayLike, rtt_s: float = 0.1) -> Array:
     The fluid epoch that carries 1/per packets. For reno, scalable, highspeed and cubic it gives their
     published functions, for htcp the integral that has no closed form.
     """
+    _check_kind("law", law, Law)
     _share("per", per)
     _positive("rtt_s", rtt_s)
     return np.asarray(np.vectorize(lambda one: _even(law, float(one), rtt_s), otypes=[float])(per))
@@ -369,6 +374,7 @@ def padhye(
     p = _share("per", per)
     _positive("rtt_s", rtt_s)
     _positive("rto_s", rto_s)
+    _positive("ack_every", ack_every)
     timeouts = np.minimum(1, 3 * np.sqrt(3 * ack_every * p / 8)) * p * (1 + 32 * p**2)
     spacing_s = rtt_s * np.sqrt(2 * ack_every * p / 3) + rto_s * timeouts
     return np.asarray(np.minimum(rtt_s / spacing_s, window_max_pkts))
@@ -387,6 +393,8 @@ def scalable_response(per: ArrayLike, a: float = 0.01, b: float = 0.125) -> Arra
 
 def cubic_response(per: ArrayLike, rtt_s: float, beta: float = 0.7, c: float = 0.4) -> Array:
     """CUBIC's mean window, or Reno's where that is larger (RFC 9438, 5.1)."""
+    _positive("rtt_s", rtt_s)
+    _share("beta", beta)
     p = _share("per", per)
     curve = (c * (3 + beta) / (4 * (1 - beta))) ** 0.25 * (rtt_s / p) ** 0.75
     return np.asarray(np.maximum(curve, mathis(p)))
@@ -394,6 +402,7 @@ def cubic_response(per: ArrayLike, rtt_s: float, beta: float = 0.7, c: float = 0
 
 def aimd_response(per: ArrayLike, a: float, beta: float) -> Array:
     """The mean window √(a (1 + β) / (2 (1 − β) per)) of an AIMD(a, β)."""
+    _positive("a", a)
     _share("beta", beta)
     return np.sqrt(a * (1 + beta) / (2 * (1 - beta) * _share("per", per)))
 
@@ -501,6 +510,7 @@ def _epoch_from(law: Law, path: Path, states: _States, last: int) -> tuple[Array
 
 def _top(path: Path) -> int:
     """W, if it is not too large."""
+    _check_kind("path", path, Path)
     if path.window_pkts > STATES_MAX:
         raise error("window", f"{path.window_pkts} packets make too large a chain; at most {STATES_MAX}")
     return path.window_pkts
@@ -508,6 +518,7 @@ def _top(path: Path) -> int:
 
 def _reached(law: Law, path: Path) -> int:
     """The largest window that is reached with a chance of 10⁻¹² or more, W if nothing is lost before."""
+    _check_kind("law", law, Law)
     top = _top(path)
     while True:
         states = _states(law, path, top)
@@ -599,15 +610,27 @@ def _largest(falls: Callable[[Array], Array], target: Array | float, shape: tupl
 
 
 def _lambda_max(most: ArrayLike) -> None:
-    given = np.asarray(most, float)
+    given = _numbers("lambda_max", most)
     fits = np.isfinite(given) & (given >= 1)
     if not np.all(fits):
         raise error("lambda_max", f"{_first(given, fits)} is out of range; 1 or more")
 
 
+def _numbers(name: str, given: ArrayLike) -> Array:
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise error(name, f"{one_line(repr(given))} is neither a number nor an array of numbers") from None
+
+
+def _check_kind(name: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        raise TypeError(f"{name}: {one_line(repr(given))} is not a cwnd.models.{kind.__name__}")
+
+
 def _share(name: str, given: ArrayLike) -> Array:
     """Numbers above 0 and below 1."""
-    p = np.asarray(given, float)
+    p = _numbers(name, given)
     if not np.all((p > 0) & (p < 1)):
         raise error(name, f"{_first(p, (p > 0) & (p < 1))} is out of range; above 0, below 1")
     return p

@@ -68,6 +68,22 @@ def test_a_link_of_10_mbps_is_filled_and_not_more() -> None:
     assert row["goodput_mbps"] < row["throughput_mbps"]
 
 
+def test_no_more_threads_are_asked_for_than_memory_and_cores_allow() -> None:
+    program = """if True:
+        import resource
+        from cwnd import _cwnd
+        links = "[dumbbell]\\nrate = '1 Gbps'\\ndelay = '1 ms'\\nbuffer = 500\\n"
+        text = f"duration = '3 s'\\nrepeat = 300\\nsamples = 'off'\\n{links}[[flows]]\\ncca = 'reno'"
+        scenario = _cwnd.Scenario(text, "a.toml", {})
+        size = next(line for line in open("/proc/self/status") if line.startswith("VmSize"))
+        bytes = int(size.split()[1]) * 1024 + 100_000_000
+        resource.setrlimit(resource.RLIMIT_AS, (bytes, bytes))
+        print(len(_cwnd.run([scenario], 4096)[0].seeds))
+    """
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr, run.stdout) == (0, "", "300\n")
+
+
 def test_the_same_question_has_the_same_answer_whatever_the_number_of_jobs() -> None:
     scenario = cwnd.dumbbell("cubic", flows=2, per=1e-3, repeat=6, **SMALL)
     answers = [cwnd.run(scenario, jobs=jobs) for jobs in (1, 2, 1, 0)]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import subprocess
+import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Any
@@ -272,3 +276,154 @@ def test_the_command_shows_the_traceback_of_a_class_and_leaves_with_1(
     assert f'File "{file}", line 9, in cong_avoid' in done.stderr
     assert "RuntimeError: out of ideas" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:
+    class Flood(Reno):
+        def init(self, window: Any, ack: Any) -> None:
+            window.cwnd = 2**31 - 1
+
+    with pytest.raises(cwnd.Error, match=r"^Flood, seed 1: more than 20000000 packets .*receive_window"):
+        run_small(Flood, buffer="unlimited")
+    run_small(Flood, buffer="unlimited", stack={"receive_window": 100})
+
+
+def generator(self: Any, window: Any, ack: Any) -> Any:
+    yield window.cwnd
+
+
+async def coroutine(self: Any, window: Any, ack: Any) -> Any:
+    return window.cwnd
+
+
+async def asynchronous_generator(self: Any, window: Any, ack: Any) -> Any:
+    yield window.cwnd
+
+
+class _Called:
+    def __call__(self, window: Any, ack: Any) -> Any:
+        yield window.cwnd
+
+
+WAITING = [
+    (generator, "a generator"),
+    (coroutine, "a coroutine"),
+    (asynchronous_generator, "an asynchronous generator"),
+    (staticmethod(generator), "a generator"),
+    (classmethod(generator), "a generator"),
+    (functools.partial(generator, None), "a generator"),
+    (functools.partialmethod(generator), "a generator"),
+    (lambda self, window, ack: (yield), "a generator"),
+    (_Called(), "a generator"),
+]
+
+
+@pytest.mark.parametrize(
+    "name", ["init", "cong_avoid", "cong_control", "ssthresh", "undo_cwnd", "cwnd_event"]
+)
+@pytest.mark.parametrize(("hook", "kind"), WAITING)
+def test_a_hook_whose_code_would_never_run_is_refused_with_its_class(hook: Any, kind: str, name: str) -> None:
+    with pytest.raises(cwnd.Error, match=rf"^Idle\.{name}: {kind}, whose code would never run"):
+        type("Idle", (cwnd.CongestionControl,), {name: hook})
+
+
+def test_a_generator_that_is_inherited_is_refused_too() -> None:
+    class Mixin:
+        cong_avoid = generator
+
+    with pytest.raises(cwnd.Error, match=r"Idle\.cong_avoid: a generator"):
+        type("Idle", (Mixin, cwnd.CongestionControl), {})
+
+
+def test_a_generator_that_comes_later_is_refused_when_a_flow_gets_its_instance() -> None:
+    class Later(Reno):
+        def __init__(self) -> None:
+            self.cong_avoid = functools.partial(generator, self)  # type: ignore[method-assign]
+
+    class Assigned(Reno):
+        pass
+
+    Assigned.cong_avoid = generator  # type: ignore[method-assign]
+    for cca in (Later, Assigned):
+        with pytest.raises(cwnd.Error, match=rf"{cca.__name__}\.cong_avoid: a generator"):
+            cwnd.run(cwnd.dumbbell(cca, **SMALL))
+
+
+@pytest.mark.filterwarnings("ignore:coroutine")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("hook", [generator, coroutine, asynchronous_generator])
+def test_a_hook_that_hands_on_what_never_runs_is_an_error(hook: Any) -> None:
+    class Wrapped(Reno):
+        def cong_avoid(self, window: Any, ack: Any) -> Any:
+            return hook(self, window, ack)
+
+    with pytest.raises(TypeError, match=r"a hook must return None, not of type .*, which never runs"):
+        cwnd.run(cwnd.dumbbell(Wrapped, **SMALL))
+
+
+def test_other_threads_may_write_to_a_window_at_any_time() -> None:
+    windows: list[Any] = []
+    ended = threading.Event()
+    written = threading.Event()
+    refused: list[BaseException] = []
+
+    class Slow:
+        def __index__(self) -> int:
+            written.wait(0.001)
+            return 10
+
+    def meddle() -> None:
+        while not ended.is_set():
+            for value in (10, Slow()):
+                try:
+                    windows[0].cwnd = value
+                    windows[0].pacing_rate = 0
+                    assert repr(windows[0]).startswith("Window(cwnd=")
+                except TypeError as wrong:
+                    refused.append(wrong)
+
+    class Watched(Reno):
+        def cong_avoid(self, window: Any, ack: Any) -> None:
+            if not windows:
+                windows.append(window)
+                thread.start()
+            super().cong_avoid(window, ack)
+
+    thread = threading.Thread(target=meddle)
+    try:
+        results = cwnd.run(cwnd.dumbbell(Watched, **SMALL))
+    finally:
+        ended.set()
+        thread.join()
+    assert results.flows["delivered_pkts"][0] > 0
+    assert "window.cwnd must be an int from 1 to 2147483647, not of type Slow" in str(refused[0])
+
+
+ENDING = """
+import threading, time, cwnd
+
+class Endless(cwnd.CongestionControl):
+    def cong_avoid(self, window, ack):
+        begun.set()
+        time.sleep(0.01)
+        window.cwnd += ack.acked
+
+    def ssthresh(self, window, ack):
+        return max(window.cwnd // 2, 2)
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+begun = threading.Event()
+question = cwnd.dumbbell(Endless, rate="100 Mbps", delay="1 ms", buffer=100, duration="1000 s")
+threading.Thread(target=lambda: cwnd.run(question), daemon=True).start()
+begun.wait()
+import sys
+sys.late = Late()
+"""
+
+
+def test_the_interpreter_ends_while_a_daemon_thread_runs_a_class() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -539,6 +539,46 @@ def test_dask_gives_the_same_bytes_though_a_worker_is_killed(
     assert tables(out) == long[1]
 
 
+def test_results_that_are_lost_with_their_worker_are_computed_again(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with cluster(tmp_path) as (address, processes):
+        distributed = pytest.importorskip("distributed")
+        with distributed.Client(address, set_as_default=False) as watcher:
+            watcher.wait_for_workers(2, timeout=20)
+            worker = processes[1]
+
+            def kill_with_results(progress: cwnd.Progress) -> None:
+                if progress.done and worker.poll() is None:
+                    # The first of them may be of a task that was taken already.
+                    until(lambda: all(len(held) > 1 for held in watcher.has_what().values()))
+                    worker.kill()
+                    worker.wait()
+                    until(lambda: len(watcher.has_what()) == 1)
+
+            cwnd.sweep(long[0], out=out, dask=address, progress=kill_with_results)
+        assert worker.poll() is not None
+    assert tables(out) == long[1]
+
+
+def test_a_scheduler_that_is_gone_is_one_line_and_what_was_done_is_kept(
+    long: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with cluster(tmp_path) as (address, processes):
+        sweep = spawn(long[0], "--out", out, "--dask", address)
+        until(lambda: has_shard(out))
+        processes[0].kill()
+        _, stderr = sweep.communicate(timeout=60)
+    assert sweep.returncode == 2
+    assert stderr.splitlines()[-1].startswith(
+        "cwnd: error: --dask: the scheduler is gone; what was done is kept"
+    )
+    assert "Traceback" not in stderr
+    assert has_shard(out)
+
+
 def test_what_fails_on_every_worker_is_reported(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

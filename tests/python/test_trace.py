@@ -10,7 +10,8 @@ import pytest
 import cwnd
 from conftest import SMALL
 from cwnd import _report
-from cwnd._results import read_manifest, traced_samples
+from cwnd._manifest import read_manifest
+from cwnd._results import traced_samples
 
 CONNECTION = {
     "cca": "elastic",

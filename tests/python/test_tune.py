@@ -197,9 +197,10 @@ def test_the_objective_and_its_interval_are_what_the_tables_say(one: Path, two: 
         for name, rate in (("one", 20), ("two", 10)):
             own = flows.filter(scenario=name)
             shares = own["throughput_mbps"].to_list()
+            carried = (own["throughput_mbps"] * (own["stop_s"] - own["start_s"])).sum()
             loss = own["lost_pkts"].sum() / own["sent_pkts"].sum()
             jain = sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
-            values.append(2 * sum(shares) / rate - 10 * loss + 0.5 * jain)
+            values.append(2 * carried / 5 / rate - 10 * loss + 0.5 * jain)
         return statistics.fmean(values)
 
     for index, trial in enumerate(tuning.trials):

@@ -1,16 +1,19 @@
 //! How a run keeps time.
 
-use crate::link::Link;
+use crate::link::{Fraction, Link, Tick};
 use crate::receiver::BLOCKS_MAX;
 use crate::ring::Ring;
 use crate::simulation::Passed;
 use cwnd_scenario::Scenario;
 use std::cmp::Reverse;
+use std::marker::PhantomData;
 
 /// Time is whole nanoseconds to all of the engine. Where packets meet, a clock may know more.
 pub trait Clock {
     /// What it knows of a time beyond its nanosecond.
     type Exact: Copy + Default;
+    /// What links count time in.
+    type Tick: Tick;
     /// Links keep ns-2's time, too.
     const NS2: bool;
 
@@ -21,11 +24,12 @@ pub trait Clock {
     fn rank(exact: Self::Exact, busy_since: u64) -> impl Ord;
 }
 
-/// Whole nanoseconds alone.
-pub struct Nanoseconds;
+/// Whole nanoseconds alone, but in the links' own sums with [`Fraction`].
+pub struct Nanoseconds<T>(PhantomData<T>);
 
-impl Clock for Nanoseconds {
+impl<T: Tick> Clock for Nanoseconds<T> {
     type Exact = ();
+    type Tick = T;
     const NS2: bool = false;
 
     fn exact(_: f64) {}
@@ -45,6 +49,7 @@ pub struct Ns2;
 impl Clock for Ns2 {
     /// The time as ns-2 has it, in seconds.
     type Exact = f64;
+    type Tick = Fraction;
     const NS2: bool = true;
 
     fn exact(clock_s: f64) -> f64 {
@@ -60,6 +65,9 @@ impl Clock for Ns2 {
         (clock_s.to_bits(), Reverse(busy_since))
     }
 }
+
+/// What would be sent from then on is still there when a run ends: when exactly it would leave does not matter.
+const LONGEST_S: f64 = 2e6;
 
 /// The nearest whole nanosecond.
 #[inline(always)]
@@ -171,12 +179,12 @@ impl Ns2Time {
 
     /// A packet arrives now at the `link` of hop `hop`. When it arrives at the next hop, in both clocks.
     #[inline(always)]
-    pub fn accept(
+    pub fn accept<T: Tick>(
         &mut self,
-        link: &mut Link,
+        link: &mut Link<T>,
         (hop, id): (u32, u32),
         now: u64,
-        tx_ns: u64,
+        tx_ticks: u64,
         is_syn: bool,
     ) -> Option<(u64, f64)> {
         let Hop { crossing, departs_first, onward } = &mut self.hops[hop as usize];
@@ -192,9 +200,11 @@ impl Ns2Time {
             return None;
         }
         let start_s = self.now_s.max(queue.free_s);
-        queue.free_s = start_s + crossing.tx_s[usize::from(is_syn)];
+        let (tx_s, tx_ticks) =
+            if start_s < LONGEST_S { (crossing.tx_s[usize::from(is_syn)], tx_ticks) } else { (0.0, 0) };
+        queue.free_s = start_s + tx_s;
         queue.departures_s.push_back(queue.free_s);
-        link.accept_at(now, nanoseconds(queue.free_s), tx_ns, held, leaves_now)?;
+        link.accept_at(now, nanoseconds(queue.free_s), tx_ticks, held, leaves_now)?;
         let mut clock_s = start_s + crossing.through_s[usize::from(is_syn)];
         for (crossing, free_s) in onward {
             let start_s = clock_s.max(*free_s);

@@ -5,35 +5,34 @@
 mod application;
 mod bits;
 mod clock;
-mod key;
 mod link;
 mod plain;
 mod rate;
 mod receiver;
-pub mod results;
 mod ring;
 mod rtt;
 mod scoreboard;
 mod sender;
 mod simulation;
-mod summary;
 
-pub use key::{JobKeys, job_key};
-pub use summary::summarize;
+/// Version and source of this crate: results of another engine may differ.
+pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
 
 /// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]
 pub mod parts {
     pub use crate::answer as run_in_spans;
-    pub use crate::link::Link;
+    pub use crate::link::{Link, Nanosecond};
     pub use crate::scoreboard::Scoreboard;
 }
 
 use clock::{Nanoseconds, Ns2};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
+use cwnd_results::Run;
 use cwnd_scenario::{Cca, Clock, End, Scenario};
-use results::Run;
-use simulation::{LONGEST_SPAN_NS, Simulation};
+use link::{Fraction, Nanosecond};
+use simulation::{LONGEST_SPAN_NS, Simulation, finer_links};
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A time at which nothing happens.
@@ -48,9 +47,38 @@ pub struct Control {
     pub simulated_ns: AtomicU64,
 }
 
-/// The run was ended through [`Control::stop`].
+/// Why a run has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped;
+pub enum Unfinished {
+    /// It was ended through [`Control::stop`].
+    Stopped,
+    /// More packets than these were under way at one time.
+    Crowded { packets_max: usize, at_ns: u64 },
+    /// Samples by change had more rows than these.
+    TooManyRows { rows_max: usize, at_ns: u64 },
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match *self {
+            Unfinished::Stopped => write!(f, "stopped"),
+            Unfinished::Crowded { packets_max, at_ns } => write!(
+                f,
+                "more than {packets_max} packets under way at {} s, which take up to 2 GB of memory; \
+                 set a 'receive_window', a smaller buffer, a lower rate or shorter delays",
+                at_ns as f64 / 1e9
+            ),
+            Unfinished::TooManyRows { rows_max, at_ns } => write!(
+                f,
+                "more than {rows_max} rows of samples at {} s, which take up to 2 GB of memory; \
+                 set 'samples' to an interval or 'off', or a shorter duration",
+                at_ns as f64 / 1e9
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unfinished {}
 
 /// Makes the instances of algorithms that the registry does not have; None: not a custom one.
 pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync);
@@ -60,7 +88,7 @@ pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + 
 /// # Panics
 ///
 /// If an algorithm of the scenario is neither custom nor in the registry: a scenario that was read has none.
-pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Stopped> {
+pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Unfinished> {
     answer(scenario, seed, custom, control, LONGEST_SPAN_NS)
 }
 
@@ -71,7 +99,7 @@ pub fn answer(
     custom: Custom,
     control: &Control,
     longest_span_ns: u64,
-) -> Result<Run, Stopped> {
+) -> Result<Run, Unfinished> {
     let run = until_the_end(scenario, seed, custom, control, longest_span_ns)?;
     if scenario.end == End::Duration {
         return Ok(run);
@@ -89,7 +117,7 @@ fn until_the_end(
     custom: Custom,
     control: &Control,
     longest_span_ns: u64,
-) -> Result<Run, Stopped> {
+) -> Result<Run, Unfinished> {
     let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
     // With registered algorithms alone, their calls need no dynamic dispatch.
     if customs.iter().all(Option::is_none) {
@@ -111,12 +139,17 @@ fn simulate<C: CongestionControl>(
     ccs: impl Iterator<Item = C>,
     control: &Control,
     longest_span_ns: u64,
-) -> Result<Run, Stopped> {
+) -> Result<Run, Unfinished> {
+    let finer = finer_links(scenario);
+    macro_rules! run_by {
+        ($clock:ty) => {
+            Simulation::<_, $clock>::new(scenario, &finer, seed, control, ccs).run(longest_span_ns)
+        };
+    }
     match scenario.clock {
-        Clock::Ns2 => Simulation::<_, Ns2>::new(scenario, seed, ccs).run(control, longest_span_ns),
-        Clock::Nanoseconds => {
-            Simulation::<_, Nanoseconds>::new(scenario, seed, ccs).run(control, longest_span_ns)
-        }
+        Clock::Ns2 => run_by!(Ns2),
+        Clock::Nanoseconds if finer.contains(&true) => run_by!(Nanoseconds<Fraction>),
+        Clock::Nanoseconds => run_by!(Nanoseconds<Nanosecond>),
     }
 }
 

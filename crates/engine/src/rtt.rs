@@ -80,7 +80,9 @@ impl Rto {
 
     /// A timeout fired: the next one waits twice as long.
     pub fn back_off(&mut self) {
-        self.backoff += 1;
+        if self.backoff == 0 || self.timeout_ns() < self.max_ns {
+            self.backoff += 1;
+        }
     }
 
     /// How long after the last ACK a probe of the tail goes out (RFC 8985, 7.2; the receiver may delay the ACK
@@ -102,8 +104,7 @@ impl Rto {
 
     #[inline]
     pub fn timeout_ns(&self) -> u64 {
-        // 2^20 times the smallest timeout is beyond any maximum.
-        (self.rto_ns << self.backoff.min(20)).min(self.max_ns)
+        (self.rto_ns << self.backoff).min(self.max_ns)
     }
 }
 
@@ -226,6 +227,21 @@ mod tests {
         // 100 ms later nothing has moved the left edge: 135 ms, the first srtt above which is 70.
         rto.sample_again(1100 * MILLISECOND);
         assert_eq!(rto.srtt8_ms, 564 + 135 - 70);
+    }
+
+    #[test]
+    fn no_timeout_exceeds_the_maximum_however_long_the_rtt_and_often_it_fires() {
+        const S: u64 = 1_000_000_000;
+        let text = "stack.max_rto = '60 min'\n[[chain]]\nrate = '1 bps'\ndelay = '0 s'\nbuffer = 1\n[[flows]]\ncca = 'reno'";
+        let scenario = cwnd_scenario::Scenario::from_toml(text, "a.toml", &[]).unwrap();
+        for (rtt_s, timeouts_s) in [(1, vec![3, 6, 12, 24, 48]), (864_000, vec![3600; 70])] {
+            let mut rto = Rto::new(&scenario.flows[0].stack);
+            rto.sample(0, rtt_s * S);
+            for timeout_s in timeouts_s {
+                assert_eq!(rto.timeout_ns(), timeout_s * S);
+                rto.back_off();
+            }
+        }
     }
 
     proptest! {

@@ -241,6 +241,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.rto_at.min(self.wake_at).min(self.reorder_at)
     }
 
+    /// More is to be sent at `at`.
+    pub fn wake_at(&mut self, at: u64) {
+        self.wake_at = at;
+    }
+
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
@@ -259,15 +264,19 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         if self.special { self.next::<true>(now) } else { self.next::<false>(now) }
     }
 
-    /// The same after [`Sender::on_usual_ack`] for all that may be sent: new segments. None: ask for one after the other.
+    /// The same after [`Sender::on_usual_ack`] for all that may be sent: new segments, `most` of them. None: ask for one after
+    /// the other.
     #[inline(always)]
-    pub fn next_usual_segments(&mut self, now: u64) -> Option<Range<u64>> {
+    pub fn next_usual_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
         if self.closed || self.window.pacing_rate > 0 || self.nxt == self.una {
             return None;
         }
         let first = self.nxt;
         let allowed = self.una + self.allowance.min(self.receive_window());
         if allowed > first {
+            if allowed - first > most {
+                return None;
+            }
             self.nxt = allowed;
             self.sent += allowed - first;
             self.last_sent_ns = now;
@@ -665,7 +674,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(always)]
     fn note_rtt(&mut self, now: u64, rtt_ns: u64) {
         self.time_rtt(now, rtt_ns);
-        let rtt_us = if self.whole_rtt { (rtt_ns / 1000).max(1) as u32 } else { to_us(rtt_ns) };
+        let rtt_us =
+            if self.whole_rtt { (rtt_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32 } else { to_us(rtt_ns) };
         self.ack.rtt_us = rtt_us;
         if self.ack.min_rtt_us == 0 || rtt_us < self.ack.min_rtt_us {
             self.ack.min_rtt_us = rtt_us;

@@ -6,14 +6,14 @@
 //! What comes out is what comes out event by event, which are spans of a nanosecond.
 
 use crate::clock::{Clock, Ns2Time};
-use crate::link::{Link, Totals, random_stream};
+use crate::link::{Fraction, Link, Tick, Totals, random_stream};
 use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
-use crate::results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use crate::ring::{Ring, prefetch};
 use crate::sender::{Ack, Sender};
-use crate::{Control, NEVER, Stopped};
+use crate::{Control, NEVER, Unfinished};
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
+use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};
 use cwnd_scenario::{Handshake, Samples, Scenario};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,6 +26,14 @@ const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
 /// For so many spans what comes to a link is set apart from what comes later.
 const SPANS_AHEAD: u64 = 32;
 
+/// Between two looks at whether the run goes on, at most so many packets are sent by one flow, or come to one link.
+const PACKETS_PER_LOOK: usize = 1 << 16;
+/// In so many spans the packets in flight are counted once.
+const SPANS_PER_COUNT: u64 = 16;
+/// Under way at one time, and rows of samples by change: either takes less than 2 GB.
+const PACKETS_MAX: usize = 20_000_000;
+const ROWS_MAX: usize = 10_000_000;
+
 /// What so many flows need stays in a cache by itself; that of more is asked for some flows or packets ahead.
 const FEW_FLOWS: usize = 64;
 const FLOWS_AHEAD: usize = 2;
@@ -34,7 +42,7 @@ const PACKETS_AHEAD: usize = 8;
 pub struct Simulation<'a, C, T: Clock> {
     scenario: &'a Scenario,
     seed: u64,
-    network: Network<T>,
+    network: Network<'a, T>,
     flows: Vec<Flow<'a, C>>,
     /// By flow, if there are to be samples.
     sampled: Vec<Sampled>,
@@ -48,15 +56,18 @@ pub struct Simulation<'a, C, T: Clock> {
 }
 
 /// Where the packets are, and what comes next.
-struct Network<T: Clock> {
+struct Network<'a, T: Clock> {
+    control: &'a Control,
+    /// More packets are under way than may be.
+    crowded: bool,
     /// By flow: when it has something to do.
     due: Vec<u64>,
     /// None of them is sooner.
     earliest_due: u64,
-    links: Vec<Link>,
+    links: Vec<Link<T::Tick>>,
     /// Flow by flow, in the order of the path.
     hops: Vec<Hop>,
-    /// By hop: `tx_ns` and `onward_ns` of a SYN, which has no payload.
+    /// By hop: `tx_ticks` and `onward_ns` of a SYN, which has no payload.
     syn_times: Vec<(u64, u64)>,
     /// By link: what is on its way to it.
     inboxes: Vec<Inbox<T::Exact>>,
@@ -80,7 +91,8 @@ struct Hop {
     ecn: bool,
     /// A SYN is among those that passed.
     syn_passed: bool,
-    tx_ns: u64,
+    /// In what the link counts time in.
+    tx_ticks: u64,
     /// From the departure to the arrival at the next hop or the receiver.
     onward_ns: u64,
     /// From the arrival at the receiver to the event: the way back.
@@ -140,12 +152,22 @@ pub struct Passed {
     /// Both for a SYN.
     syn_tx_ns: u64,
     syn_rest_ns: u64,
+    tx_ticks: u64,
+    syn_tx_ticks: u64,
 }
 
 impl Passed {
     /// `tx_ns` and `rest_ns` of this packet.
     fn times(&self, segment: Segment) -> (u64, u64) {
         if segment.tag.has(SYN) { (self.syn_tx_ns, self.syn_rest_ns) } else { (self.tx_ns, self.rest_ns) }
+    }
+
+    /// How long the link has been sending by `end`.
+    fn busy_ns<T: Tick>(&self, tally: &Tally, end: u64) -> f64 {
+        let syns = u64::from(tally.syn_sent);
+        let sent_ticks = (tally.sent - syns) * self.tx_ticks + syns * self.syn_tx_ticks;
+        let under_way_ticks = T::count(tally.under_way_ns);
+        T::as_ns((sent_ticks + under_way_ticks).min(T::count(end)).into())
     }
 }
 
@@ -187,18 +209,28 @@ struct Sampled {
 }
 
 impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
-    pub fn new(scenario: &'a Scenario, seed: u64, ccs: impl Iterator<Item = C>) -> Simulation<'a, C, T> {
-        let mut users = vec![0u32; scenario.links.len()];
-        for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
-            users[link as usize] += 1;
-        }
+    /// `finer`: of each link, whether nanoseconds are too coarse for it.
+    pub fn new(
+        scenario: &'a Scenario,
+        finer: &[bool],
+        seed: u64,
+        control: &'a Control,
+        ccs: impl Iterator<Item = C>,
+    ) -> Simulation<'a, C, T> {
+        let users = count_users(scenario);
         let (mut hops, mut syn_times) = (Vec::new(), Vec::new());
         let mut flows = Vec::with_capacity(scenario.flows.len());
         let mut passed_through = Vec::new();
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let first_hop = hops.len() as u32;
-            add_hops(scenario, id, &users, (&mut hops, &mut syn_times), &mut passed_through);
+            add_hops::<T::Tick>(
+                scenario,
+                id,
+                (&users, finer),
+                (&mut hops, &mut syn_times),
+                &mut passed_through,
+            );
             flows.push(Flow {
                 timers_at: start_ns,
                 return_delay_ns: flow.return_delay_ns,
@@ -232,6 +264,8 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         };
         let inbox = || Inbox { soon: Vec::new(), later: None, horizon: 0, earliest: NEVER };
         let network = Network {
+            control,
+            crowded: false,
             due: flows.iter().map(|flow| flow.timers_at).collect(),
             earliest_due: 0,
             links: scenario.links.iter().map(|link| Link::new(link, seed)).collect(),
@@ -258,17 +292,29 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
     }
 
     /// No span is longer than `longest_span_ns`.
-    pub fn run(mut self, control: &Control, longest_span_ns: u64) -> Result<Run, Stopped> {
+    pub fn run(mut self, longest_span_ns: u64) -> Result<Run, Unfinished> {
+        let control = self.network.control;
         let end = self.scenario.duration_ns;
         let longest_span_ns = self.lookahead_ns().min(longest_span_ns).max(1);
         let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
         let mut span_ns = 1;
         let mut reported_ns = 0;
+        let mut spans = 0_u64;
         loop {
             let now = self.network.next().min(self.sample_at);
-            if control.stop.load(Relaxed) {
-                return Err(Stopped);
+            if spans.is_multiple_of(SPANS_PER_COUNT) {
+                self.network.count_packets();
             }
+            if self.network.crowded {
+                return Err(Unfinished::Crowded { packets_max: PACKETS_MAX, at_ns: now });
+            }
+            if control.stop.load(Relaxed) {
+                return Err(Unfinished::Stopped);
+            }
+            if self.flow_samples.flow.len() > ROWS_MAX && self.by_change {
+                return Err(Unfinished::TooManyRows { rows_max: ROWS_MAX, at_ns: now });
+            }
+            spans += 1;
             control.simulated_ns.fetch_add(now.min(end) - reported_ns, Relaxed);
             reported_ns = now.min(end);
             if now > end {
@@ -289,9 +335,12 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
 
     /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time.
     fn lookahead_ns(&self) -> u64 {
-        let to_the_end = |(hop, (syn_tx_ns, syn_onward_ns)): (&Hop, &(u64, u64))| {
-            let ns = hop.tx_ns.min(*syn_tx_ns) + hop.onward_ns.min(*syn_onward_ns) + hop.after_ns;
-            let links = self.scenario.flows[hop.flow as usize].path.len() as u64;
+        let to_the_end = |(hop, &(_, syn_onward_ns)): (&Hop, &(u64, u64))| {
+            let (flow, link) =
+                (&self.scenario.flows[hop.flow as usize], &self.scenario.links[hop.link as usize]);
+            let tx_ns = link.sending_ns(flow.packet_bytes().min(flow.stack.ack_bytes));
+            let ns = tx_ns + hop.onward_ns.min(syn_onward_ns) + hop.after_ns;
+            let links = flow.path.len() as u64;
             // Two clocks differ by a rounding for each link, and at either end.
             ns.saturating_sub(if T::NS2 { links + 2 } else { 0 })
         };
@@ -316,8 +365,23 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         (0..self.network.links.len()).map(|link| self.network.take_in(link, from, until)).sum()
     }
 
-    /// What the two ends of a flow do before `until`; when they have something to do then.
+    /// What the two ends of a flow do before `until`; when they have something to do then. A long line is gone through in
+    /// parts, to look in between whether the run goes on.
     fn run_ends(&mut self, id: usize, until: u64) -> u64 {
+        let mut due = self.network.due[id];
+        loop {
+            let part = self.network.lines[id]
+                .get(PACKETS_PER_LOOK)
+                .map_or(until, |packet| (packet.at + self.flows[id].return_delay_ns).max(due + 1).min(until));
+            due = self.run_ends_through(id, part);
+            if part == until || self.network.must_end() {
+                return due;
+            }
+        }
+    }
+
+    /// The same in one go.
+    fn run_ends_through(&mut self, id: usize, until: u64) -> u64 {
         let flow = &mut self.flows[id];
         let network = &mut self.network;
         loop {
@@ -353,7 +417,7 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             let packet_bytes = flow.sender.flow.packet_bytes();
             let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
             let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
-            self.flow_samples.push(now, flow.id, &flow.sender, mbps(bits, span_ns));
+            record(&mut self.flow_samples, now, flow.id, &flow.sender, mbps(bits, span_ns));
             (sampled.arrivals, sampled.at_ns) = (arrivals, now);
         }
         let first = self.link_samples.queue_pkts.len();
@@ -365,9 +429,10 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         }
         for passed in &self.passed_through {
             let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
-            let sent_at = |at: u64, segment| at - delay_ns - passed.times(segment).1;
+            let sent_at = |at: u64, segment| at.saturating_sub(delay_ns + passed.times(segment).1);
             let sends = |at, segment| {
-                (sent_at(at, segment) - passed.times(segment).0..sent_at(at, segment)).contains(&now)
+                let sent_at = sent_at(at, segment);
+                (sent_at.saturating_sub(passed.times(segment).0)..sent_at).contains(&now)
             };
             let hop = &self.network.hops[passed.hop as usize];
             let sending = match hop.next {
@@ -392,8 +457,11 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
             }
         }
         let mut totals: Vec<Totals> = self.network.links.iter_mut().map(|link| link.totals(end)).collect();
-        // Packets that a link has sent, less those still on the way to its far end.
-        let mut delivered: Vec<u64> = totals.iter().map(|t| t.sent - t.corrupted_sent).collect();
+        // Packets that a link delivers, less those that have yet to be at its far end.
+        let mut delivered = vec![0; totals.len()];
+        for hop in &self.network.hops {
+            delivered[hop.link as usize] += hop.passed;
+        }
         let passed_by = |passed: &Passed| self.network.hops[passed.hop as usize].passed;
         let mut tallies: Vec<Tally> = self
             .passed_through
@@ -406,12 +474,10 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
         self.network.between_hops(|hop_id, at, segment| {
             let hop = &self.network.hops[hop_id as usize];
             let is_syn = segment.tag.has(SYN);
-            let departure =
-                at - if is_syn { self.network.syn_times[hop_id as usize].1 } else { hop.onward_ns };
-            let there = departure + self.scenario.links[hop.link as usize].delay_ns;
-            if departure <= end && there > end {
-                delivered[hop.link as usize] -= 1;
-            }
+            let onward_ns = if is_syn { self.network.syn_times[hop_id as usize].1 } else { hop.onward_ns };
+            // By ns-2's clock what is added here may have been rounded to more than all of it there: then it is early in a run.
+            let there = at.saturating_sub(onward_ns - self.scenario.links[hop.link as usize].delay_ns);
+            delivered[hop.link as usize] -= u64::from(there > end);
             let first = self.passed_through.partition_point(|passed| passed.hop < hop_id);
             for (passed, tally) in self.passed_through.iter().zip(&mut tallies).skip(first) {
                 if passed.hop > hop_id {
@@ -419,27 +485,25 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 }
                 let (tx_ns, rest_ns) = passed.times(segment);
                 let delay_ns = self.scenario.links[passed.link as usize].delay_ns;
-                let out = at - rest_ns;
+                let out = at.saturating_sub(rest_ns);
+                let sent = out.saturating_sub(delay_ns);
                 tally.left -= u64::from(out > end);
-                tally.sent -= u64::from(out - delay_ns > end);
-                tally.entered -= u64::from(out - delay_ns - tx_ns > end);
-                if out - delay_ns > end {
+                tally.sent -= u64::from(sent > end);
+                tally.entered -= u64::from(sent.saturating_sub(tx_ns) > end);
+                if sent > end {
                     tally.syn_sent &= !is_syn;
-                    tally.under_way_ns += (end + tx_ns + delay_ns).saturating_sub(out);
+                    tally.under_way_ns += (end + tx_ns).saturating_sub(sent);
                 }
             }
         });
         for (passed, tally) in self.passed_through.iter().zip(&tallies) {
-            let saved_ns = if tally.syn_sent { passed.tx_ns - passed.syn_tx_ns } else { 0 };
-            let busy_ns = tally.sent * passed.tx_ns + tally.under_way_ns - saved_ns;
+            let busy_ns = passed.busy_ns::<T::Tick>(tally, end);
             let link = passed.link as usize;
             totals[link] = Totals {
-                sent: tally.sent,
                 dropped: 0,
                 corrupted: 0,
-                corrupted_sent: 0,
                 busy_ns,
-                held_ns: u128::from(busy_ns),
+                held_ns: busy_ns,
                 max_queue: tally.entered.min(1),
             };
             delivered[link] = tally.left;
@@ -454,9 +518,9 @@ impl<'a, C: CongestionControl, T: Clock> Simulation<'a, C, T> {
                 delivered_pkts: delivered,
                 dropped_pkts: totals.dropped,
                 error_pkts: totals.corrupted,
-                mean_queue_pkts: totals.held_ns as f64 / end as f64,
+                mean_queue_pkts: totals.held_ns / end as f64,
                 max_queue_pkts: totals.max_queue,
-                utilization: totals.busy_ns as f64 / end as f64,
+                utilization: totals.busy_ns / end as f64,
             })
             .collect();
         drop((self.network.inboxes, self.network.order));
@@ -492,26 +556,63 @@ fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
     ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
 }
 
+/// How many flows cross each link.
+fn count_users(scenario: &Scenario) -> Vec<u32> {
+    let mut users = vec![0; scenario.links.len()];
+    for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
+        users[link as usize] += 1;
+    }
+    users
+}
+
+/// Of each link, whether nanoseconds are too coarse for it. They are not if to the nearest one its packets take as long as
+/// its rate makes them, or longer by no more than a thousandth; or shorter by no more, where only one flow comes, whose
+/// pace a slower link sets. With the clock of ns-2 they only count how long the link was busy.
+pub fn finer_links(scenario: &Scenario) -> Vec<bool> {
+    let users = count_users(scenario);
+    let mut finer = vec![false; scenario.links.len()];
+    for flow in &scenario.flows {
+        let rate_bps = |index: &u32| scenario.links[*index as usize].rate_bps;
+        let slowest_bps = flow.path.iter().map(rate_bps).min();
+        for &index in &flow.path {
+            let link = &scenario.links[index as usize];
+            let paced = users[index as usize] == 1 && Some(link.rate_bps) > slowest_bps;
+            let bit_ns = u128::from(flow.packet_bytes()) * 8_000_000_000;
+            let rounded = u128::from(link.sending_ns(flow.packet_bytes())) * u128::from(link.rate_bps);
+            let slow_enough = rounded >= bit_ns || paced || scenario.clock == cwnd_scenario::Clock::Ns2;
+            finer[index as usize] |= !slow_enough || 1000 * rounded.abs_diff(bit_ns) > bit_ns;
+        }
+    }
+    finer
+}
+
 /// The links of a flow's path where its packets may wait go to `hops`, the others to `passed_through`.
-fn add_hops(
+fn add_hops<T: Tick>(
     scenario: &Scenario,
     id: u32,
-    users: &[u32],
+    (users, finer): (&[u32], &[bool]),
     (hops, syn_times): (&mut Vec<Hop>, &mut Vec<(u64, u64)>),
     passed_through: &mut Vec<Passed>,
 ) {
     let flow = &scenario.flows[id as usize];
     let (first_hop, first_passed) = (hops.len(), passed_through.len());
-    let mut slowest_tx_ns = 0;
+    // Between packets that the link before sends.
+    let mut apart_ns = 0;
     for &index in &flow.path {
         let link = &scenario.links[index as usize];
-        let tx_ns = link.sending_ns(flow.packet_bytes());
-        let syn_tx_ns = link.sending_ns(flow.stack.ack_bytes);
+        let sizes = [flow.packet_bytes(), flow.stack.ack_bytes];
+        let [tx_ticks, syn_tx_ticks] = sizes.map(|bytes| match finer[index as usize] {
+            true => Fraction::sending_ticks(link, bytes),
+            false => T::count(link.sending_ns(bytes)),
+        });
+        let [tx_ns, syn_tx_ns] = [tx_ticks, syn_tx_ticks].map(T::ns_after);
         // A packet may come as the one before it is leaving: then two are there.
         let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
             && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
         let alone = users[index as usize] == 1;
-        let passes = alone && link.per == 0.0 && tx_ns <= slowest_tx_ns && holds_two;
+        // What follows a larger SYN may wait for it.
+        let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
+        let passes = alone && link.per == 0.0 && no_slower && holds_two;
         let last = hops.len() as u32;
         if let Some(hop) = hops[first_hop..].last_mut() {
             if passes {
@@ -529,6 +630,8 @@ fn add_hops(
                     rest_ns: 0,
                     syn_tx_ns,
                     syn_rest_ns: 0,
+                    tx_ticks,
+                    syn_tx_ticks,
                 });
                 continue;
             }
@@ -541,14 +644,14 @@ fn add_hops(
             shared_first: hops.len() == first_hop && !alone,
             ecn: flow.stack.ecn,
             syn_passed: false,
-            tx_ns,
+            tx_ticks,
             onward_ns: link.delay_ns,
             after_ns: 0,
             lost: 0,
             passed: 0,
         });
-        syn_times.push((syn_tx_ns, link.delay_ns));
-        slowest_tx_ns = tx_ns;
+        syn_times.push((syn_tx_ticks, link.delay_ns));
+        apart_ns = tx_ticks / T::count(1);
     }
     if let Some(last) = hops.last_mut() {
         last.after_ns = flow.return_delay_ns;
@@ -567,6 +670,10 @@ impl<E: Copy> Inbox<E> {
             later.earliest = later.earliest.min(packet.at);
             later.packets.push(packet);
         }
+    }
+
+    fn len(&self) -> usize {
+        self.soon.len() + self.later.as_ref().map_or(0, |later| later.packets.len())
     }
 
     fn packets(&self) -> impl Iterator<Item = &Coming<E>> {
@@ -589,7 +696,20 @@ impl<E: Copy> Inbox<E> {
     }
 }
 
-impl<T: Clock> Network<T> {
+impl<T: Clock> Network<'_, T> {
+    fn count_packets(&mut self) {
+        let on_links: usize = self.inboxes.iter().map(Inbox::len).sum();
+        let in_lines: usize = self.lines.iter().map(Ring::len).sum();
+        self.crowded = on_links + in_lines > PACKETS_MAX;
+    }
+
+    /// Whether the run does not go on.
+    #[cold]
+    fn must_end(&mut self) -> bool {
+        self.count_packets();
+        self.crowded || self.control.stop.load(Relaxed)
+    }
+
     /// When the next thing happens.
     fn next(&self) -> u64 {
         let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min().unwrap_or(NEVER);
@@ -644,20 +764,23 @@ impl<T: Clock> Network<T> {
             }
         }
         order.sort();
-        let mut next = 0;
-        while next < order.len() {
-            let alike = |place: &u64| place >> 32 == order[next] >> 32;
-            let tied = order[next..].iter().take_while(|place| alike(place)).count();
-            if tied > 1 {
-                self.sort_tied(&mut order[next..next + tied], &packets);
-            }
-            for place in next..next + tied {
-                if self.due.len() > FEW_FLOWS {
-                    self.prefetch(&order[place..], &packets);
+        let (mut next, mut in_order) = (0, 0);
+        while next < order.len() && !self.control.stop.load(Relaxed) {
+            let part = order.len().min(next + PACKETS_PER_LOOK);
+            while next < part {
+                if next == in_order {
+                    let alike = |place: &u64| place >> 32 == order[next] >> 32;
+                    in_order += order[next..].iter().take_while(|place| alike(place)).count();
+                    if in_order - next > 1 {
+                        self.sort_tied(&mut order[next..in_order], &packets);
+                    }
                 }
-                self.pass_any(packets[order[place] as u32 as usize]);
+                if self.due.len() > FEW_FLOWS {
+                    self.prefetch(&order[next..], &packets);
+                }
+                self.pass_any(packets[order[next] as u32 as usize]);
+                next += 1;
             }
-            next += tied;
         }
         let came = order.len();
         order.clear();
@@ -725,12 +848,13 @@ impl<T: Clock> Network<T> {
     #[inline(always)]
     fn pass<const IS_SYN: bool>(&mut self, hop: u32, now: u64, mut segment: Segment) {
         let to = &mut self.hops[hop as usize];
-        let (tx_ns, onward_ns) = if IS_SYN { self.syn_times[hop as usize] } else { (to.tx_ns, to.onward_ns) };
+        let (tx_ticks, onward_ns) =
+            if IS_SYN { self.syn_times[hop as usize] } else { (to.tx_ticks, to.onward_ns) };
         let link = &mut self.links[to.link as usize];
         let arrival = if T::NS2 {
-            self.ns2.accept(link, (hop, to.link), now, tx_ns, IS_SYN)
+            self.ns2.accept(link, (hop, to.link), now, tx_ticks, IS_SYN)
         } else {
-            link.accept(now, tx_ns).map(|departure| (departure + onward_ns, 0.0))
+            link.accept(now, tx_ticks).map(|departure| (departure + onward_ns, 0.0))
         };
         let Some((at, clock_s)) = arrival else {
             to.lost += 1;
@@ -743,7 +867,7 @@ impl<T: Clock> Network<T> {
         to.syn_passed |= IS_SYN;
         let exact = T::exact(clock_s);
         if let Some(next) = to.next {
-            let busy_since = link.busy_since();
+            let busy_since = link.busy_since_ns();
             self.inboxes[next as usize].push(Coming { at, exact, segment, busy_since, hop: hop + 1 });
             return;
         }
@@ -864,7 +988,9 @@ impl<C: CongestionControl> Flow<'_, C> {
         network: &mut Network<T>,
     ) {
         self.sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        let Some(segments) = self.sender.next_usual_segments(now) else { return self.transmit(now, network) };
+        let Some(segments) = self.sender.next_usual_segments(now, PACKETS_PER_LOOK as u64) else {
+            return self.transmit(now, network);
+        };
         for seq in segments {
             network.enter::<false>(self.first_hop, now, Segment { tag: Tag::new(seq, 0), sent_ns: now });
         }
@@ -874,8 +1000,14 @@ impl<C: CongestionControl> Flow<'_, C> {
     /// Sends what the window allows.
     #[inline(never)]
     fn transmit<T: Clock>(&mut self, now: u64, network: &mut Network<T>) {
-        while let Some(tag) = self.sender.next_segment(now) {
+        for _ in 0..PACKETS_PER_LOOK {
+            let Some(tag) = self.sender.next_segment(now) else { return self.hasten_timers() };
             self.send(now, tag, network);
+        }
+        if network.must_end() {
+            self.sender.close();
+        } else {
+            self.sender.wake_at(now);
         }
         self.hasten_timers();
     }
@@ -910,7 +1042,7 @@ impl<C: CongestionControl> Flow<'_, C> {
         let window = (self.sender.cwnd(), self.sender.ssthresh());
         if window != sampled.window || self.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, self.sender.closed);
-            samples.push(now, self.id, &self.sender, 0.0);
+            record(samples, now, self.id, &self.sender, 0.0);
         }
     }
 
@@ -942,40 +1074,21 @@ impl<C: CongestionControl> Flow<'_, C> {
     }
 }
 
-impl FlowSamples {
-    fn push<C: CongestionControl>(
-        &mut self,
-        now: u64,
-        flow: u32,
-        sender: &Sender<'_, C>,
-        throughput_mbps: f64,
-    ) {
-        self.time_s.push(now as f64 / 1e9);
-        self.flow.push(flow);
-        self.cwnd_pkts.push(sender.cwnd());
-        self.ssthresh_pkts.push(sender.ssthresh());
-        self.in_flight_pkts.push(sender.in_flight() as u32);
-        self.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
-        self.throughput_mbps.push(throughput_mbps);
-    }
-
-    /// By time, then by flow.
-    fn sort(&mut self) {
-        fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {
-            *column = rows.iter().map(|&row| column[row]).collect();
-        }
-        let mut rows: Vec<usize> = (0..self.flow.len()).collect();
-        rows.sort_by(|&a, &b| {
-            self.time_s[a].total_cmp(&self.time_s[b]).then(self.flow[a].cmp(&self.flow[b]))
-        });
-        pick(&mut self.time_s, &rows);
-        pick(&mut self.flow, &rows);
-        pick(&mut self.cwnd_pkts, &rows);
-        pick(&mut self.ssthresh_pkts, &rows);
-        pick(&mut self.in_flight_pkts, &rows);
-        pick(&mut self.rtt_ms, &rows);
-        pick(&mut self.throughput_mbps, &rows);
-    }
+/// Adds a row of a flow's time series.
+fn record<C: CongestionControl>(
+    samples: &mut FlowSamples,
+    now: u64,
+    flow: u32,
+    sender: &Sender<'_, C>,
+    throughput_mbps: f64,
+) {
+    samples.time_s.push(now as f64 / 1e9);
+    samples.flow.push(flow);
+    samples.cwnd_pkts.push(sender.cwnd());
+    samples.ssthresh_pkts.push(sender.ssthresh());
+    samples.in_flight_pkts.push(sender.in_flight() as u32);
+    samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
+    samples.throughput_mbps.push(throughput_mbps);
 }
 
 fn mbps(bits: u64, span_ns: u64) -> f64 {

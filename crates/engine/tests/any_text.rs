@@ -5,23 +5,13 @@ mod small;
 mod text;
 
 use proptest::prelude::*;
+use std::fs;
 
-const VALID: [&str; 3] = [
-    "duration = '3 s'\nseed = 7\nsamples = '10 ms'
-    [stack]\nprofile = 'ns2'\nrecovery = 'prr'\nreceive_window = '50 packets'\nmin_rto = '1 s'\nmax_rto = '60 s'
-    [[chain]]\nrate = '1 Mbps'\ndelay = '1 us'\nbuffer = 'unlimited'\nper = 0.5
-    [[chain]]\nrate = '1.5 Tbps'\ndelay = '1 min'\nbuffer = '3 BDP'
-    [[flows]]\ncca = 'bbr'\npacket = '1 byte'\nstop = '0.5 s'
-    [[flows]]\ncca = 'reno'\ncount = 10\nstagger = '1 ms'\nstop_stagger = '1 ms'\nstack = 'linux'\n",
-    "duration = '2 s'\nsamples = 'change'
-    [dumbbell]\nrate = '10 Mbps'\ndelay = '10 ms'\nbuffer = '1 BDP'\necn_threshold = 5\nper = 1e-3
-    access = { rate = '20 Mbps', delay = '1 ms', buffer = 40 }
-    [[flows]]\ncca = { name = 'westwood', arithmetic = 'linux' }\non = '10 ms'\noff = '5 ms'\nstack = { ecn = true }
-    [[flows]]\ncca = 'cubic'\napp_rate = '1 Mbps'\npacket = 100\nstart = '1 ms'\nack_every = 2\n",
-    "duration = '1 s'\nsamples = 50
-    [dumbbell]\nrate = '1 Mbps'\ndelay = '1 us'\nbuffer = 9
-    [[flows]]\ncca = 'fast'\n
-    [sweep]\n'flows.cca' = ['vegas', 'cubic']\n'dumbbell.delay' = ['1 us', '1 s']\n",
+const VALID: [&str; 4] = [
+    include_str!("../../../fuzz/seeds/chain.toml"),
+    include_str!("../../../fuzz/seeds/dumbbell.toml"),
+    include_str!("../../../fuzz/seeds/ns2.toml"),
+    include_str!("../../../fuzz/seeds/sweep.toml"),
 ];
 
 const VALUES: &str = "[0-9]{1,12}|[0-9].[0-9]{1,3}|0[.][0-9]{1,6}|\
@@ -43,10 +33,26 @@ proptest! {
             let key = line.split(" = ").next().expect("split gives one at least");
             *line = format!("{key} = {value}");
         }
-        if let Some(sweep) = text::read(&lines.join("\n"), "a.toml").map_err(TestCaseError::fail)? {
-            for point in sweep.points.iter().take(3) {
-                small::try_run(&point.scenario).map_err(TestCaseError::fail)?;
-            }
+        read_and_run(&lines.join("\n")).map_err(TestCaseError::fail)?;
+    }
+}
+
+#[test]
+fn the_seeds_of_the_fuzzer_are_read_and_run() {
+    for folder in ["../../fuzz/seeds", "../../scenarios"] {
+        for file in fs::read_dir(folder).expect("a folder of scenarios") {
+            let path = file.expect("an entry").path();
+            let text = fs::read_to_string(&path).expect("UTF-8");
+            assert_eq!(read_and_run(&text), Ok(true), "{}", path.display());
         }
     }
+}
+
+/// Whether the text is accepted.
+fn read_and_run(text: &str) -> Result<bool, String> {
+    let Some(sweep) = text::read(text, "a.toml")? else { return Ok(false) };
+    for point in sweep.points.iter().take(3) {
+        small::try_run(&point.scenario)?;
+    }
+    Ok(true)
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{answer_by_events, answer_scenario, read};
-use cwnd_engine::results::{FlowResult, Run};
+use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::{Clock, Flow, Handshake, Link, Samples, Scenario};
 use proptest::prelude::*;
 use rayon::prelude::*;

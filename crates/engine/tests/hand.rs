@@ -7,7 +7,7 @@ mod common;
 
 use common::{Hook, answer, answer_scenario, read, rtts_us, times_us, watch};
 use cwnd_algorithms::{Event, State};
-use cwnd_engine::summarize;
+use cwnd_results::Metrics;
 
 const RTT_US: u64 = 21_066;
 
@@ -72,7 +72,7 @@ fn results_as_of_the_last_arrival_know_nothing_of_what_was_sent_later() {
     let ending = |end: &str, duration: &str| {
         let scenario = read(&format!("end = '{end}'\n{}", one_link(&fixed(5), duration, "unlimited", "")));
         let run = answer_scenario(&scenario);
-        let throughput = summarize(&scenario, std::slice::from_ref(&run)).throughput_mbps.mean;
+        let throughput = Metrics::of(&scenario, &run.flows, &run.links).throughput_mbps;
         let flow = &run.flows[0];
         (flow.sent_pkts, flow.delivered_pkts, flow.stop_s, flow.throughput_mbps, throughput)
     };
@@ -584,7 +584,7 @@ fn flows_one_after_the_other_make_no_more_than_the_link_carries() {
     let run = answer_scenario(&scenario);
     let own: Vec<_> = run.flows.iter().map(|flow| flow.throughput_mbps).collect();
     assert!(own.iter().all(|mbps| (7.5..=8.0).contains(mbps)), "{own:?}");
-    let both = summarize(&scenario, &[run]).throughput_mbps.mean;
+    let both = Metrics::of(&scenario, &run.flows, &run.links).throughput_mbps;
     assert!((both - (own[0] + own[1]) / 2.0).abs() < 1e-9, "{both}");
 }
 

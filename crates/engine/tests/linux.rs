@@ -3,7 +3,7 @@
 mod common;
 
 use common::answer;
-use cwnd_engine::results::{FlowResult, Run};
+use cwnd_results::{FlowResult, Run};
 use rayon::prelude::*;
 
 /// What Linux gave: goodput in Mbps, and segments retransmitted.

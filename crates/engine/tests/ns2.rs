@@ -3,7 +3,7 @@
 mod common;
 
 use common::answer;
-use cwnd_engine::results::FlowResult;
+use cwnd_results::FlowResult;
 use rayon::prelude::*;
 
 /// The rows of a table with `columns` columns; comments and the line of names left out.

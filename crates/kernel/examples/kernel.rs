@@ -18,16 +18,17 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["load", algorithm, name] => {
             let algorithm =
                 cwnd_algorithms::find(&algorithm.replace('_', "-")).map_err(|error| error.to_string())?;
-            load(&host, &algorithm, &algorithm.defaults(), name, false)
+            load(&host, &algorithm, &algorithm.defaults(), name, false, false)
                 .map_err(|error| format!("{error}\n{}", error.log))
         }
         ["status"] => {
             for told in status(&host).map_err(|error| error.to_string())? {
-                println!("{} {} users={}", told.name, told.algorithm, told.users);
+                let what = told.algorithm.or(told.fault).unwrap_or_default();
+                println!("{} {what} users={}", told.name, told.users);
             }
             Ok(())
         }
-        ["unload", name] => unload(&host, name).map_err(|error| error.to_string()),
+        ["unload", name] => unload(&host, name).map(drop).map_err(|error| error.to_string()),
         _ => Err("kernel load ALGORITHM NAME, kernel status, kernel unload NAME".into()),
     }
 }

@@ -37,6 +37,9 @@ const OLDEST: (u32, u32) = (6, 1);
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const CAP_SYS_ADMIN: u32 = 21;
 
+/// The check of what a kernel may do to programs that it took.
+const HOOKS: &str = "hooks";
+
 impl Host {
     pub fn this() -> Host {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -73,6 +76,16 @@ impl Host {
     /// The name that sockets have if they do not choose.
     pub fn default(&self) -> String {
         self.setting("tcp_congestion_control")
+    }
+
+    /// Sets the default that was there before, or reno, which every kernel has; returns which.
+    pub fn restore_default(&self, former: Option<&str>) -> Result<String, Error> {
+        if let Some(former) = former
+            && self.set_default(former).is_ok()
+        {
+            return Ok(former.to_owned());
+        }
+        self.set_default("reno").map(|()| "reno".to_owned())
     }
 
     pub fn set_default(&self, name: &str) -> Result<(), Error> {
@@ -113,17 +126,25 @@ impl Host {
             check(
                 "struct_ops",
                 ops.is_some(),
-                match ops {
+                match &ops {
                     None => "not for TCP",
-                    Some(Ops { leaves_out: false, .. }) => "for TCP congestion control",
-                    Some(_) => {
-                        "for TCP congestion control, but left out while process 1 runs: \
-                         windows go wrong then (docs/kernel.md)"
-                    }
+                    Some(_) => "for TCP congestion control",
                 }
                 .into(),
                 "the kernel has to be built with CONFIG_BPF_SYSCALL and CONFIG_BPF_JIT",
             );
+            if let Some(Ops { leaves_out, .. }) = ops {
+                check(
+                    HOOKS,
+                    !leaves_out,
+                    match leaves_out {
+                        true => "this kernel leaves them out while process 1 runs: windows go wrong then",
+                        false => "run in every process",
+                    }
+                    .into(),
+                    "use another kernel (docs/kernel.md), or try it with 'cwnd kernel load --force'",
+                );
+            }
         }
         let has = |bit: u32| self.capabilities >> bit & 1 == 1;
         let missing: Vec<&str> = CAPABILITIES
@@ -160,9 +181,18 @@ impl Host {
         checks
     }
 
-    /// The first thing that is missing.
+    /// The first thing without which nothing can be loaded, even by force.
     pub fn check(&self) -> Result<(), Error> {
-        match self.checks().into_iter().find(|check| !check.ok) {
+        self.first_fault(|check| check.what != HOOKS)
+    }
+
+    /// The first thing that is not as algorithms need it.
+    pub fn check_all(&self) -> Result<(), Error> {
+        self.first_fault(|_| true)
+    }
+
+    fn first_fault(&self, counts: impl Fn(&Check) -> bool) -> Result<(), Error> {
+        match self.checks().into_iter().find(|check| !check.ok && counts(check)) {
             Some(check) => Err(refuse(format!("{}: {}", check.what, check.found))),
             None => Ok(()),
         }

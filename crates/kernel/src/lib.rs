@@ -15,7 +15,7 @@ pub use trace::{Connection, Samples, Trace, Wanted};
 
 use btf::Btf;
 use cwnd_algorithms::{Algorithm, Params};
-use loader::{Ops, Registered};
+use loader::{LINK, MAP, Ops};
 use serde::Serialize;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -48,20 +48,23 @@ fn refuse(text: impl Into<String>) -> Error {
     Error { text: text.into(), log: String::new() }
 }
 
-/// An algorithm that is loaded.
-#[derive(Debug, Serialize)]
+/// An algorithm that is loaded, or what is left of one.
+#[derive(Debug, Default, Serialize)]
 pub struct Status {
     /// What sockets call it.
     pub name: String,
-    pub algorithm: String,
+    /// Unknown if there is a fault.
+    pub algorithm: Option<String>,
     pub params: Vec<(String, String)>,
     /// Sockets that use it, and namespaces whose default it is.
     pub users: u32,
     /// Is it what sockets have that do not choose?
     pub default: bool,
-    /// What was the default before, if loading changed that.
+    /// What becomes the default if this is it and is unloaded.
     pub former_default: Option<String>,
     pub hooks: Vec<Hook>,
+    /// Why nothing more is known; unloading removes what there is.
+    pub fault: Option<String>,
 }
 
 /// A hook of a loaded algorithm.
@@ -77,16 +80,22 @@ pub struct Hook {
     pub total_ns: u64,
 }
 
-/// Loads `algorithm` as `name`, which stays until it is unloaded or the machine stops.
+/// Loads `algorithm` as `name`, which stays until it is unloaded or the machine stops. `force`: even into a
+/// kernel that leaves hooks out.
 pub fn load(
     host: &Host,
     algorithm: &Algorithm,
     params: &Params,
     name: &str,
     default: bool,
+    force: bool,
 ) -> Result<(), Error> {
     check_name(name)?;
-    host.check()?;
+    if force {
+        host.check()?
+    } else {
+        host.check_all()?
+    }
     let (_, elf) =
         OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
     take_in(host, elf, &algorithm.name, params.stored(), name, default)
@@ -104,9 +113,15 @@ fn take_in(
         sys::mount_bpffs(&host.bpffs)
             .map_err(|error| refuse(format!("{} cannot be mounted: {error}", host.bpffs.display())))?;
     }
-    let folder = root(host).join(name);
+    let root = root(host);
+    let folder = root.join(name);
+    let failed = |error: io::Error| refuse(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(&root).map_err(|error| refuse(format!("{}: {error}", root.display())))?;
     let _lock = lock(host)?;
-    if folder.exists() {
+    if is_remainder(&folder) {
+        remove(&folder).map_err(failed)?;
+    }
+    if loaded(host).iter().any(|loaded| loaded == name) {
         return Err(refuse(format!(
             "'{name}' is loaded already; 'cwnd kernel unload {name}' first, or choose another name with --as"
         )));
@@ -118,22 +133,19 @@ fn take_in(
     let types = Btf::parse(&types).expect("checked with the host");
     let ops = Ops::find(&types).expect("checked with the host");
     let programs = loader::programs(elf, algorithm, params, &types, &ops)?;
-    let registered =
-        loader::register(&programs, name, &ops, host.links).map_err(|error| match error.raw_os_error() {
-            Some(libc::EEXIST) => taken(name),
-            _ => refuse(format!("the kernel does not register '{name}': {error}")),
-        })?;
-    let former = host.default();
-    let kept = keep(&folder, &registered, programs.map(".rodata.params"), default.then_some(&former));
-    let outcome = kept
-        .map_err(|error| refuse(format!("{}: {error}", folder.display())))
-        .and_then(|()| if default { host.set_default(name) } else { Ok(()) });
+    let outcome =
+        keep(&folder, programs.map(".rodata.params"), &host.default()).map_err(failed).and_then(|()| {
+            loader::register(&programs, name, &ops, host.links, &folder).map_err(|error| {
+                match error.raw_os_error() {
+                    Some(libc::EEXIST) => taken(name),
+                    _ => refuse(format!("the kernel does not register '{name}': {error}")),
+                }
+            })?;
+            if default { host.set_default(name) } else { Ok(()) }
+        });
     if outcome.is_err() {
-        if let Registered::Map(map) = &registered {
-            // What failed first is told.
-            let _ = sys::delete(map);
-        }
-        let _ = forget(&folder);
+        // What failed first is reported.
+        let _ = remove(&folder);
     }
     outcome
 }
@@ -157,88 +169,124 @@ fn root(host: &Host) -> PathBuf {
     host.bpffs.join("cwnd")
 }
 
-/// One change at a time.
-fn lock(host: &Host) -> Result<fs::File, Error> {
+/// One change at a time. `None`: nothing was ever loaded.
+fn lock(host: &Host) -> Result<Option<fs::File>, Error> {
     let root = root(host);
-    fs::create_dir_all(&root)
-        .and_then(|()| sys::lock(&root))
-        .map_err(|error| refuse(format!("{}: {error}", root.display())))
+    match sys::lock(&root) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(refuse(format!("{}: {error}", root.display()))),
+    }
 }
 
-const LINK: &str = "link";
-const MAP: &str = "registration";
 const PARAMS: &str = "params";
 const FORMER: &str = "former_default";
 
-/// Pins what must outlive this process.
-fn keep(folder: &Path, registered: &Registered, params: &OwnedFd, former: Option<&String>) -> io::Result<()> {
+/// Pins what is known of an algorithm. Its registration comes after it and goes before it, so that a folder
+/// without one, as a kill leaves it, is of nothing that is in use.
+fn keep(folder: &Path, params: &OwnedFd, former: &str) -> io::Result<()> {
     fs::create_dir(folder)?;
-    match registered {
-        Registered::Link(link) => sys::pin(link, &folder.join(LINK))?,
-        Registered::Map(map) => sys::pin(map, &folder.join(MAP))?,
-    }
     sys::pin(params, &folder.join(PARAMS))?;
-    let Some(former) = former else { return Ok(()) };
-    let mut text = [0; NAME_BYTES_MAX + 1];
-    text[..former.len()].copy_from_slice(former.as_bytes());
-    let map = sys::create_map(&sys::MapSpec::of_one(sys::MAP_ARRAY, FORMER, text.len(), 0))?;
-    sys::update(&map, &text)?;
+    let former = name_bytes(former);
+    let map = sys::create_map(&sys::MapSpec::of_one(sys::MAP_ARRAY, FORMER, former.len(), 0))?;
+    sys::update(&map, &former)?;
     sys::pin(&map, &folder.join(FORMER))
 }
 
-fn forget(folder: &Path) -> io::Result<()> {
-    for file in fs::read_dir(folder)? {
-        fs::remove_file(file?.path())?;
-    }
-    fs::remove_dir(folder)
+fn name_bytes(name: &str) -> [u8; NAME_BYTES_MAX + 1] {
+    let mut bytes = [0; NAME_BYTES_MAX + 1];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    bytes
 }
 
-/// Names of what is loaded.
+/// The struct_ops map of what a folder keeps registered; `None`: nothing is.
+fn registration(folder: &Path) -> io::Result<Option<OwnedFd>> {
+    /// Of a map without a link, in the second word of its value: `enum bpf_struct_ops_state`.
+    const IN_USE: usize = 1;
+    let pinned = |name| match sys::pinned(&folder.join(name)) {
+        Ok(object) => Ok(Some(object)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    };
+    if let Some(link) = pinned(LINK)? {
+        return sys::map_by_id(sys::link_map(&link)?).map(Some);
+    }
+    let Some(map) = pinned(MAP)? else { return Ok(None) };
+    let is_registered = object::word(&sys::lookup(&map)?, 4) == IN_USE;
+    Ok(is_registered.then_some(map))
+}
+
+/// What a load or unload left that was killed.
+fn is_remainder(folder: &Path) -> bool {
+    folder.is_dir() && matches!(registration(folder), Ok(None))
+}
+
+/// Takes what a folder keeps out of the kernel, and the folder.
+fn remove(folder: &Path) -> io::Result<()> {
+    if let Ok(map) = sys::pinned(&folder.join(MAP)) {
+        match sys::delete(&map) {
+            // It was never registered, or is being taken apart.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINPROGRESS)) => {}
+            outcome => outcome?,
+        }
+    }
+    for registration in [LINK, MAP] {
+        match fs::remove_file(folder.join(registration)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            outcome => outcome?,
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+/// Names of what is loaded, and of what is left of a load or unload that was killed.
 pub fn loaded(host: &Host) -> Vec<String> {
     let Ok(folders) = fs::read_dir(root(host)) else { return Vec::new() };
-    let mut names: Vec<String> =
-        folders.flatten().map(|folder| folder.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = folders
+        .flatten()
+        .filter(|folder| folder.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|folder| folder.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
 
-/// Takes `name` out of the kernel. Connections that use it keep it until they close. If it became the default
-/// when it was loaded and still is, the former default comes back.
-pub fn unload(host: &Host, name: &str) -> Result<(), Error> {
+/// Takes `name` out of the kernel. Connections that use it keep it until they close. If it is the default, what
+/// was the default before it was loaded comes back, and is returned.
+pub fn unload(host: &Host, name: &str) -> Result<Option<String>, Error> {
+    host.check()?;
+    let _lock = lock(host)?;
     let names = loaded(host);
     if !names.iter().any(|loaded| loaded == name) {
-        if !is_root(host) {
-            return host.check();
-        }
         let shown: String = name.chars().flat_map(char::escape_default).take(40).collect();
         return Err(refuse(match names.is_empty() {
             true => format!("'{shown}' is not loaded; nothing is"),
             false => format!("'{shown}' is not loaded; there is {}", names.join(", ")),
         }));
     }
-    host.check()?;
-    let _lock = lock(host)?;
     let folder = root(host).join(name);
-    let failed = |error: io::Error| refuse(format!("{}: {error}", folder.display()));
-    if host.default() == name
-        && let Some(former) = former_default(&folder)
-    {
-        host.set_default(&former)?;
+    let former = former_default(&folder);
+    let restored = match host.default() == name {
+        true => Some(host.restore_default(former.as_deref())?),
+        false => None,
+    };
+    if let Some(former) = former {
+        // Whoever would bring this one back brings back what was before it.
+        for other in names.iter().map(|other| root(host).join(other)) {
+            if former_default(&other).is_some_and(|default| default == name) {
+                sys::pinned(&other.join(FORMER))
+                    .and_then(|map| sys::update(&map, &name_bytes(&former)))
+                    .map_err(|error| refuse(format!("{}: {error}", other.display())))?;
+            }
+        }
     }
-    if let Ok(map) = sys::pinned(&folder.join(MAP)) {
-        sys::delete(&map).map_err(failed)?;
-    }
-    forget(&folder).map_err(failed)?;
+    remove(&folder).map_err(|error| refuse(format!("{}: {error}", folder.display())))?;
     // The kernel takes a link apart a moment after the last reference to it.
     let end = Instant::now() + Duration::from_secs(2);
     while host.available().iter().any(|known| known == name) && Instant::now() < end {
         thread::sleep(Duration::from_millis(1));
     }
-    Ok(())
-}
-
-fn is_root(host: &Host) -> bool {
-    fs::read_dir(&host.bpffs).is_ok()
+    Ok(restored)
 }
 
 fn former_default(folder: &Path) -> Option<String> {
@@ -247,26 +295,28 @@ fn former_default(folder: &Path) -> Option<String> {
     String::from_utf8(text.to_vec()).ok()
 }
 
-/// What is loaded, by name.
+/// What is loaded, by name, and what is left of loads and unloads that were killed.
 pub fn status(host: &Host) -> Result<Vec<Status>, Error> {
     host.check()?;
     let types = fs::read(&host.btf).map_err(|error| refuse(format!("{}: {error}", host.btf.display())))?;
     let ops = Btf::parse(&types).and_then(|btf| Ops::find(&btf)).expect("checked with the host");
     let default = host.default();
-    loaded(host)
-        .into_iter()
-        .map(|name| {
-            let folder = root(host).join(&name);
-            status_of(&folder, name, &ops, &default)
-                .map_err(|error| refuse(format!("{}: {error}", folder.display())))
-        })
-        .collect()
+    let _lock = lock(host)?;
+    let states = loaded(host).into_iter().map(|name| {
+        let folder = root(host).join(&name);
+        let known = status_of(&folder, &ops).unwrap_or_else(|error| Status {
+            fault: Some(format!("{}: {error}", folder.display())),
+            ..Status::default()
+        });
+        Status { default: name == default, former_default: former_default(&folder), name, ..known }
+    });
+    Ok(states.collect())
 }
 
-fn status_of(folder: &Path, name: String, ops: &Ops, default: &str) -> io::Result<Status> {
-    let map = match sys::pinned(&folder.join(LINK)) {
-        Ok(link) => sys::map_by_id(sys::link_map(&link)?)?,
-        Err(_) => sys::pinned(&folder.join(MAP))?,
+fn status_of(folder: &Path, ops: &Ops) -> io::Result<Status> {
+    let Some(map) = registration(folder)? else {
+        let fault = Some("left by a load or unload that was killed".to_owned());
+        return Ok(Status { fault, ..Status::default() });
     };
     let value = sys::lookup(&map)?;
     let users = object::word(&value, 0) as u32;
@@ -298,13 +348,49 @@ fn status_of(folder: &Path, name: String, ops: &Ops, default: &str) -> io::Resul
         });
     }
     Ok(Status {
-        default: name == default,
-        name,
-        algorithm,
+        algorithm: Some(algorithm),
         params: shown.unwrap_or_default(),
         // The registration is one.
         users: users.saturating_sub(1),
-        former_default: former_default(folder),
         hooks,
+        ..Status::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_that_a_kill_left_without_its_registration_is_reported_and_removed() {
+        let host = Host { links: false, ..Host::this() };
+        if let Err(error) = host.check() {
+            eprintln!("SKIPPED: {error}");
+            return;
+        }
+        let reno = cwnd_algorithms::find("reno").unwrap();
+        let (params, name) = (reno.defaults(), "cwnd_halfway");
+        let folder = root(&host).join(name);
+        load(&host, &reno, &params, name, false, true).unwrap();
+        assert!(!is_remainder(&folder));
+        // As an unload leaves it that is killed after its first step.
+        sys::delete(&sys::pinned(&folder.join(MAP)).unwrap()).unwrap();
+        assert!(is_remainder(&folder));
+        unload(&host, name).unwrap();
+        assert!(!folder.exists());
+        // As a load leaves it that is killed before its last step: the kernel refuses a name that it has.
+        let types = fs::read(&host.btf).unwrap();
+        let types = Btf::parse(&types).unwrap();
+        let ops = Ops::find(&types).unwrap();
+        let (_, elf) = OBJECTS.iter().find(|(known, _)| *known == "reno").unwrap();
+        let programs = loader::programs(elf, "reno", params.stored(), &types, &ops).unwrap();
+        keep(&folder, programs.map(".rodata.params"), "bbr").unwrap();
+        loader::register(&programs, "reno", &ops, host.links, &folder).unwrap_err();
+        assert!(folder.join(MAP).exists() && is_remainder(&folder));
+        let known = status(&host).unwrap();
+        let known = known.iter().find(|one| one.name == name).unwrap();
+        assert_eq!(known.fault.as_deref(), Some("left by a load or unload that was killed"));
+        unload(&host, name).unwrap();
+        assert!(!folder.exists());
+    }
 }

@@ -6,6 +6,7 @@ use crate::sys::{self, MapSpec, ProgramSpec};
 use crate::{Error, refuse};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 
 /// The kernel's side of `struct tcp_congestion_ops`.
 pub struct Ops {
@@ -208,14 +209,13 @@ fn load(
     })
 }
 
-/// A registered algorithm: a link, or on kernels before 6.4 a map that stays until it is emptied.
-pub enum Registered {
-    Link(OwnedFd),
-    Map(OwnedFd),
-}
+/// The pin of a registration: a link, which ends with its pin,
+pub const LINK: &str = "link";
+/// or on kernels before 6.4 a map, which stays registered until it is emptied.
+pub const MAP: &str = "registration";
 
-/// Makes the programs known to the kernel's TCP under `name`.
-pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool) -> io::Result<Registered> {
+/// Makes the programs known to the kernel's TCP under `name`, and pins that in `folder`.
+pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool, folder: &Path) -> io::Result<()> {
     let mut value = vec![0; ops.value_bytes];
     let place = ops.place("name");
     value[place..place + name.len()].copy_from_slice(name.as_bytes());
@@ -233,13 +233,14 @@ pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool) -> io::
         match sys::create_map(&spec(sys::F_LINK)) {
             Ok(map) => {
                 sys::update(&map, &value)?;
-                return sys::link(&map).map(Registered::Link);
+                return sys::pin(&sys::link(&map)?, &folder.join(LINK));
             }
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
             Err(error) => return Err(error),
         }
     }
     let map = sys::create_map(&spec(0))?;
-    sys::update(&map, &value)?;
-    Ok(Registered::Map(map))
+    // Pinned before it is registered: nobody could empty it if this process ended in between.
+    sys::pin(&map, &folder.join(MAP))?;
+    sys::update(&map, &value)
 }

@@ -2,7 +2,8 @@
 
 use cwnd_algorithms::{Algorithm, all, find};
 use cwnd_kernel::{Error, Host, load, loaded, status, unload};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The kernel is one; tests take turns.
@@ -22,7 +23,7 @@ fn host() -> Option<(Host, MutexGuard<'static, ()>)> {
 }
 
 fn take_in(host: &Host, algorithm: &Algorithm, name: &str) -> Result<(), Error> {
-    load(host, algorithm, &algorithm.defaults(), name, false)
+    load(host, algorithm, &algorithm.defaults(), name, false, true)
 }
 
 /// Comes out again even if a test fails.
@@ -34,8 +35,8 @@ impl Drop for Out<'_> {
     }
 }
 
-fn refusal(outcome: Result<(), Error>) -> String {
-    let text = outcome.expect_err("it must be refused").to_string();
+fn refusal<T>(outcome: Result<T, Error>) -> String {
+    let text = outcome.err().expect("it must be refused").to_string();
     assert!(!text.contains('\n'), "{text}");
     text
 }
@@ -59,7 +60,7 @@ fn every_algorithm_loads_under_a_name_of_ours_and_comes_out_again() {
     for (number, algorithm) in algorithms.iter().enumerate() {
         let name = name(number);
         let told = known.iter().find(|told| told.name == name).unwrap();
-        assert_eq!((&told.algorithm, told.users, told.default), (&algorithm.name, 0, false));
+        assert_eq!((told.algorithm.as_ref(), told.users, told.default), (Some(&algorithm.name), 0, false));
         let params = algorithm.show(&algorithm.defaults());
         let shown: Vec<(&str, String)> =
             told.params.iter().map(|(param, value)| (param.as_str(), value.clone())).collect();
@@ -80,7 +81,7 @@ fn parameters_and_a_name_taken_are_told() {
     let mut params = elastic.defaults();
     elastic.set(&mut params, "beta", "0.5").unwrap();
     let _out = Out(&host, "cwnd_half".into());
-    load(&host, &elastic, &params, "cwnd_half", false).unwrap();
+    load(&host, &elastic, &params, "cwnd_half", false, true).unwrap();
     let told = status(&host).unwrap().into_iter().find(|told| told.name == "cwnd_half").unwrap();
     assert!(told.params.contains(&("beta".into(), "0.5".into())));
     let text = refusal(take_in(&host, &reno(), "cwnd_half"));
@@ -102,6 +103,134 @@ fn without_links_the_registration_is_kept_and_removed() {
     assert_eq!(status(&host).unwrap().iter().find(|told| told.name == "cwnd_old").unwrap().users, 0);
     unload(&host, "cwnd_old").unwrap();
     assert!(!host.available().iter().any(|name| name == "cwnd_old"));
+}
+
+/// A folder that is removed with all it holds.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("cwnd-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_a_killed_load_left_is_reported_and_removed_while_others_stay() {
+    let Some((host, _turn)) = host() else { return };
+    let pins = host.bpffs.join("cwnd");
+    let names = ["cwnd_empty", "cwnd_unlinked", "cwnd_well", "cwnd_params"];
+    let _out = names.map(|name| Out(&host, name.into()));
+    for name in &names[1..] {
+        take_in(&host, &reno(), name).unwrap();
+    }
+    // As a kill between two of its steps leaves it; the last is damage from elsewhere.
+    fs::create_dir(pins.join("cwnd_empty")).unwrap();
+    fs::remove_file(pins.join("cwnd_unlinked/link")).unwrap();
+    fs::remove_file(pins.join("cwnd_params/params")).unwrap();
+    let faults = |host: &Host| -> Vec<(String, String)> {
+        let known = status(host).unwrap().into_iter().filter(|one| names.contains(&&*one.name));
+        known.map(|one| (one.name, one.fault.unwrap_or_default())).collect()
+    };
+    let killed = "left by a load or unload that was killed";
+    let found = faults(&host);
+    let expected = ["cwnd_empty", "cwnd_params", "cwnd_unlinked", "cwnd_well"];
+    assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), expected);
+    assert_eq!((&*found[0].1, &*found[2].1, &*found[3].1), (killed, killed, ""));
+    assert!(found[1].1.contains("cwnd/cwnd_params: No such file"), "{}", found[1].1);
+    // A remainder does not keep its name from a new load.
+    take_in(&host, &reno(), "cwnd_empty").unwrap();
+    assert_eq!(faults(&host)[0].1, "");
+    for name in names {
+        unload(&host, name).unwrap();
+        assert!(!pins.join(name).exists() && !host.available().iter().any(|known| known == name));
+    }
+}
+
+#[test]
+fn defaults_unloaded_in_any_order_leave_the_one_that_was_there() {
+    let Some((host, _turn)) = host() else { return };
+    let settings = Scratch::new("defaults");
+    let default = settings.0.join("tcp_congestion_control");
+    let host = Host { settings: settings.0.clone(), ..host };
+    let names = ["cwnd_a", "cwnd_b", "cwnd_c"];
+    let _out = names.map(|name| Out(&host, name.into()));
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        fs::write(&default, "vegas").unwrap();
+        for name in names {
+            load(&host, &reno(), &reno().defaults(), name, true, true).unwrap();
+            assert_eq!(host.default(), name);
+        }
+        let mut left = vec![0, 1, 2];
+        for out in order {
+            let was = host.default();
+            let restored = unload(&host, names[out]).unwrap();
+            left.retain(|&one| one != out);
+            // The latest of those that are left.
+            let expected = left.last().map_or("vegas", |&latest| names[latest]);
+            assert_eq!(host.default(), expected, "{order:?}");
+            assert_eq!(restored.as_deref(), (was == names[out]).then_some(expected));
+        }
+    }
+}
+
+#[test]
+fn a_default_that_the_kernel_no_longer_has_gives_way_to_reno() {
+    let Some((host, _turn)) = host() else { return };
+    let real = host.default();
+    let settings = Scratch::new("gone");
+    let faked = Host { settings: settings.0.clone(), ..host.clone() };
+    fs::write(settings.0.join("tcp_congestion_control"), "cwnd_gone").unwrap();
+    let _out = Out(&host, "cwnd_last".into());
+    take_in(&faked, &reno(), "cwnd_last").unwrap();
+    host.set_default("cwnd_last").unwrap();
+    let restored = unload(&host, "cwnd_last");
+    let left = host.default();
+    host.set_default(&real).unwrap();
+    assert_eq!((restored.unwrap().as_deref(), &*left), (Some("reno"), "reno"));
+}
+
+/// The kernel's types with `from` called `to`, which has as many letters.
+fn renamed(scratch: &Path, from: &str, to: &str) -> PathBuf {
+    let mut types = fs::read(Host::this().btf).unwrap();
+    let from = format!("\0{from}\0");
+    let found: Vec<usize> =
+        (0..types.len() - from.len()).filter(|&at| types[at..].starts_with(from.as_bytes())).collect();
+    for at in found {
+        types[at + 1..][..to.len()].copy_from_slice(to.as_bytes());
+    }
+    let file = scratch.join(to);
+    fs::write(&file, types).unwrap();
+    file
+}
+
+#[test]
+fn a_kernel_that_leaves_hooks_out_is_refused_unless_forced() {
+    let Some((host, _turn)) = host() else { return };
+    let scratch = Scratch::new("types");
+    // Members of struct bpf_prog_aux: what such kernels have, and what all have.
+    let sound = Host { btf: renamed(&scratch.0, "init_owned", "init_other"), ..host.clone() };
+    let quirky = Host { btf: renamed(&scratch.0, "attach_btf", "init_owned"), ..host };
+    let load = |host: &Host, force| load(host, &reno(), &reno().defaults(), "cwnd_quirk", false, force);
+    let _out = Out(&sound, "cwnd_quirk".into());
+    let hooks = |host: &Host| host.checks().into_iter().find(|check| check.what == "hooks").unwrap();
+    assert!(hooks(&sound).ok && !hooks(&quirky).ok);
+    load(&sound, false).unwrap();
+    unload(&sound, "cwnd_quirk").unwrap();
+    let text = refusal(load(&quirky, false));
+    assert!(text.contains("hooks: this kernel leaves them out") && text.contains("--force"), "{text}");
+    assert!(!loaded(&quirky).contains(&"cwnd_quirk".to_owned()));
+    load(&quirky, true).unwrap();
+    // What is in such a kernel can be seen and comes out.
+    assert!(status(&quirky).unwrap().iter().any(|one| one.name == "cwnd_quirk"));
+    unload(&quirky, "cwnd_quirk").unwrap();
 }
 
 #[test]

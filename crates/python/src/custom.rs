@@ -5,17 +5,18 @@ use cwnd_engine::Control;
 use cwnd_scenario::Cca;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Largest window: [`cwnd_algorithms::SSTHRESH_INFINITE`].
 const WINDOW_MAX: u64 = cwnd_algorithms::SSTHRESH_INFINITE as u64;
 
-/// What an algorithm may change: the sender's window, in segments.
-#[pyclass(module = "cwnd._cwnd")]
+/// What an algorithm may change: the sender's window, in segments. Any thread may look at it; no Python code runs
+/// while it is locked.
+#[pyclass(frozen, module = "cwnd._cwnd")]
 #[derive(Default)]
-pub struct Window(cwnd_algorithms::Window);
+pub struct Window(Mutex<cwnd_algorithms::Window>);
 
 /// What an algorithm may know, as of the last ACK.
 #[pyclass(frozen, module = "cwnd._cwnd")]
@@ -53,81 +54,93 @@ impl Window {
     /// Congestion window, at least 1.
     #[getter]
     fn cwnd(&self) -> u32 {
-        self.0.cwnd
+        self.lock().cwnd
     }
 
     #[setter]
-    fn set_cwnd(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
-        self.0.cwnd = whole("window.cwnd must be", value, 1, WINDOW_MAX)? as u32;
+    fn set_cwnd(&self, value: &Bound<PyAny>) -> PyResult<()> {
+        let value = whole("window.cwnd must be", value, 1, WINDOW_MAX)? as u32;
+        self.lock().cwnd = value;
         Ok(())
     }
 
     /// Segments acknowledged towards the next increase of cwnd.
     #[getter]
     fn cwnd_cnt(&self) -> u32 {
-        self.0.cwnd_cnt
+        self.lock().cwnd_cnt
     }
 
     #[setter]
-    fn set_cwnd_cnt(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
-        self.0.cwnd_cnt = whole("window.cwnd_cnt must be", value, 0, u32::MAX.into())? as u32;
+    fn set_cwnd_cnt(&self, value: &Bound<PyAny>) -> PyResult<()> {
+        let value = whole("window.cwnd_cnt must be", value, 0, u32::MAX.into())? as u32;
+        self.lock().cwnd_cnt = value;
         Ok(())
     }
 
     /// Slow start threshold; 2147483647 before the first loss.
     #[getter]
     fn ssthresh(&self) -> u32 {
-        self.0.ssthresh
+        self.lock().ssthresh
     }
 
     #[setter]
-    fn set_ssthresh(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
-        self.0.ssthresh = whole("window.ssthresh must be", value, 1, WINDOW_MAX)? as u32;
+    fn set_ssthresh(&self, value: &Bound<PyAny>) -> PyResult<()> {
+        let value = whole("window.ssthresh must be", value, 1, WINDOW_MAX)? as u32;
+        self.lock().ssthresh = value;
         Ok(())
     }
 
     /// Upper bound of cwnd, set by the stack.
     #[getter]
     fn cwnd_clamp(&self) -> u32 {
-        self.0.cwnd_clamp
+        self.lock().cwnd_clamp
     }
 
     #[setter]
-    fn set_cwnd_clamp(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
-        self.0.cwnd_clamp = whole("window.cwnd_clamp must be", value, 1, u32::MAX.into())? as u32;
+    fn set_cwnd_clamp(&self, value: &Bound<PyAny>) -> PyResult<()> {
+        let value = whole("window.cwnd_clamp must be", value, 1, u32::MAX.into())? as u32;
+        self.lock().cwnd_clamp = value;
         Ok(())
     }
 
     /// cwnd just before the last reduction, kept by the stack.
     #[getter]
     fn prior_cwnd(&self) -> u32 {
-        self.0.prior_cwnd
+        self.lock().prior_cwnd
     }
 
     #[setter]
-    fn set_prior_cwnd(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
-        self.0.prior_cwnd = whole("window.prior_cwnd must be", value, 0, WINDOW_MAX)? as u32;
+    fn set_prior_cwnd(&self, value: &Bound<PyAny>) -> PyResult<()> {
+        let value = whole("window.prior_cwnd must be", value, 0, WINDOW_MAX)? as u32;
+        self.lock().prior_cwnd = value;
         Ok(())
     }
 
     /// Bytes per second on the wire; 0: not paced.
     #[getter]
     fn pacing_rate(&self) -> u64 {
-        self.0.pacing_rate
+        self.lock().pacing_rate
     }
 
     #[setter]
-    fn set_pacing_rate(&mut self, value: &Bound<PyAny>) -> PyResult<()> {
-        self.0.pacing_rate = whole("window.pacing_rate must be", value, 0, u64::MAX)?;
+    fn set_pacing_rate(&self, value: &Bound<PyAny>) -> PyResult<()> {
+        let value = whole("window.pacing_rate must be", value, 0, u64::MAX)?;
+        self.lock().pacing_rate = value;
         Ok(())
     }
 
     fn __repr__(&self) -> String {
-        let w = &self.0;
+        let w = self.lock();
         format!(
             "Window(cwnd={}, cwnd_cnt={}, ssthresh={}, cwnd_clamp={}, prior_cwnd={}, pacing_rate={})",
             w.cwnd, w.cwnd_cnt, w.ssthresh, w.cwnd_clamp, w.prior_cwnd, w.pacing_rate
         )
+    }
+}
+
+impl Window {
+    fn lock(&self) -> MutexGuard<'_, cwnd_algorithms::Window> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -279,16 +292,12 @@ impl Failure {
         self.lock().take()
     }
 
-    pub fn is_some(&self) -> bool {
-        self.lock().is_some()
-    }
-
     fn keep(&self, error: PyErr) {
         self.lock().get_or_insert(error);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<PyErr>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -338,7 +347,7 @@ impl PythonControl {
             return None;
         }
         Python::attach(|py| {
-            window.borrow_mut(py).0 = *w;
+            *window.get().lock() = *w;
             let ack = Bound::new(py, Ack(*a));
             let answer = ack.and_then(|ack| match code {
                 None => hook.bind(py).call1((window, ack)),
@@ -346,7 +355,7 @@ impl PythonControl {
             });
             match answer.and_then(|answer| read(&answer)) {
                 Ok(value) => {
-                    *w = window.borrow(py).0;
+                    *w = *window.get().lock();
                     Some(value)
                 }
                 Err(error) => {
@@ -376,15 +385,15 @@ impl PythonControl {
 
 impl CongestionControl for PythonControl {
     fn init(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
-        self.call("init", &self.hooks.init, (w, a), None, |_| Ok(()));
+        self.call("init", &self.hooks.init, (w, a), None, nothing);
     }
 
     fn pkts_acked(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
-        self.call("pkts_acked", &self.hooks.pkts_acked, (w, a), None, |_| Ok(()));
+        self.call("pkts_acked", &self.hooks.pkts_acked, (w, a), None, nothing);
     }
 
     fn cong_avoid(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
-        self.call("cong_avoid", &self.hooks.cong_avoid, (w, a), None, |_| Ok(()));
+        self.call("cong_avoid", &self.hooks.cong_avoid, (w, a), None, nothing);
     }
 
     fn has_cong_control(&self) -> bool {
@@ -392,7 +401,7 @@ impl CongestionControl for PythonControl {
     }
 
     fn cong_control(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
-        self.call("cong_control", &self.hooks.cong_control, (w, a), None, |_| Ok(()));
+        self.call("cong_control", &self.hooks.cong_control, (w, a), None, nothing);
     }
 
     fn ssthresh(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) -> u32 {
@@ -401,11 +410,11 @@ impl CongestionControl for PythonControl {
     }
 
     fn set_state(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack, state: State) {
-        self.call("set_state", &self.hooks.set_state, (w, a), Some(state as u8), |_| Ok(()));
+        self.call("set_state", &self.hooks.set_state, (w, a), Some(state as u8), nothing);
     }
 
     fn cwnd_event(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack, event: Event) {
-        self.call("cwnd_event", &self.hooks.cwnd_event, (w, a), Some(event as u8), |_| Ok(()));
+        self.call("cwnd_event", &self.hooks.cwnd_event, (w, a), Some(event as u8), nothing);
     }
 
     fn undo_cwnd(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) -> u32 {
@@ -422,10 +431,15 @@ fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<Window>)> {
         params.set_item(name, number_or_text(py, value)?)?;
     }
     let instance = class.call((), Some(&params))?;
-    let base = py.import("cwnd._custom")?.getattr("CongestionControl")?;
+    let module = py.import("cwnd._custom")?;
+    let (base, check) = (module.getattr("CongestionControl")?, module.getattr("check_hook")?);
     let hook = |name: &str| -> PyResult<Option<Py<PyAny>>> {
-        let inherited = instance.get_type().getattr(name)?.is(base.getattr(name)?);
-        if inherited { Ok(None) } else { instance.getattr(name).map(|method| Some(method.unbind())) }
+        if instance.get_type().getattr(name)?.is(base.getattr(name)?) {
+            return Ok(None);
+        }
+        let method = instance.getattr(name)?;
+        check.call1((&cca.name, name, &method))?;
+        Ok(Some(method.unbind()))
     };
     let hooks = Hooks {
         init: hook("init")?,
@@ -454,15 +468,45 @@ fn number_or_text<'py>(py: Python<'py>, value: &str) -> PyResult<Bound<'py, PyAn
     }
 }
 
+/// Reads what a hook returns that has nothing to return: not code that waits to be run.
+fn nothing(value: &Bound<PyAny>) -> PyResult<()> {
+    if value.is_none() {
+        return Ok(());
+    }
+    for waits in ["__next__", "__await__", "__anext__"] {
+        if value.hasattr(waits)? {
+            let found = value.get_type().name()?;
+            return Err(PyTypeError::new_err(format!(
+                "a hook must return None, not of type {found}, which never runs"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// A whole number from `min` to `max`; `what` begins the sentence of the error.
+///
+/// No code in Python runs: a thread that waits for the interpreter below a function in Rust aborts the process
+/// when the interpreter ends.
 fn whole(what: &str, value: &Bound<PyAny>, min: u64, max: u64) -> PyResult<u64> {
-    // Anything that is a whole number to Python will do, NumPy's too.
-    if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
-        let found = value.repr().map_or_else(|_| value.get_type().to_string(), |text| text.to_string());
+    // NumPy's integers will do, too: theirs is a slot in C.
+    let index = value.get_type().getattr("__index__");
+    let in_c =
+        index.is_ok_and(|index| index.get_type().name().is_ok_and(|name| name == "wrapper_descriptor"));
+    if value.is_instance_of::<PyBool>() || !(value.is_instance_of::<PyInt>() || in_c) {
+        let shown = value.is_none()
+            || value.is_exact_instance_of::<PyFloat>()
+            || value.is_instance_of::<PyBool>()
+            || value.is_exact_instance_of::<PyString>();
+        let found =
+            if shown { value.repr()?.to_string() } else { format!("of type {}", value.get_type().name()?) };
         return Err(PyTypeError::new_err(format!("{what} an int from {min} to {max}, not {found}")));
     }
-    match value.extract::<u64>() {
-        Ok(number) if (min..=max).contains(&number) => Ok(number),
-        _ => Err(PyValueError::new_err(format!("{what} an int from {min} to {max}, not {value}"))),
+    match value.extract::<i128>() {
+        Ok(number) if (min.into()..=max.into()).contains(&number) => Ok(number as u64),
+        Ok(number) => Err(PyValueError::new_err(format!("{what} an int from {min} to {max}, not {number}"))),
+        Err(_) => {
+            Err(PyValueError::new_err(format!("{what} an int from {min} to {max}, not one beyond 128 bits")))
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! Single runs of many scenarios: their names, and what they answer as it comes.
+//! Single runs of many scenarios: their keys, and their results as they come.
 
-use crate::Error;
+use crate::results::Runs;
 use crate::run::{self, Job};
 use crate::scenario::Scenario;
-use cwnd_engine::JobKeys;
-use cwnd_engine::results::Run;
+use cwnd_results::Run;
+use cwnd_runner::{Done, JobKeys};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const BATCH: Duration = Duration::from_millis(200);
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, extra=&[][..]), text_signature = "(scenario, seed, extra=b'')")]
 pub fn job_key(scenario: &Scenario, seed: u64, extra: &[u8]) -> String {
-    cwnd_engine::job_key(&scenario.inner, seed, extra)
+    cwnd_runner::job_key(&scenario.inner, seed, extra)
 }
 
 /// The key of each of `seeds`, at the price of one.
@@ -29,60 +29,40 @@ pub fn job_keys(scenario: &Scenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<Strin
 
 /// Runs each scenario with its seed, `threads` at a time (0: one per core), begun in their order.
 ///
-/// `take` gets what is done now and then, and at the end: pairs of a job's index and its run as JSON. When it
-/// returns False the rest is left out; what it raises ends the runs too. Before a signal or an exception of a
-/// custom algorithm is raised it gets what was done: the job whose algorithm raised is the first that is missing.
+/// `take` gets finished runs now and then, and at the end: the places of their jobs, and the runs in that order. When
+/// it returns False the rest is left out; an exception of its own ends the runs too. Before a signal or an exception of
+/// a custom algorithm is raised it gets the finished runs: the job whose algorithm raised is the first that is missing.
 #[pyfunction]
 pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take: Py<PyAny>) -> PyResult<()> {
+    let _running = run::Running::begin();
     let queue: Vec<Job> =
         jobs.iter().map(|(scenario, seed)| Job { question: scenario.get(), seed: *seed }).collect();
-    let hand_over = |batch: &mut Vec<(usize, String)>| -> PyResult<bool> {
+    let hand_over = |batch: &mut Vec<Done>| -> PyResult<bool> {
         if batch.is_empty() {
             return Ok(true);
         }
-        let answer = Python::attach(|py| take.call1(py, (std::mem::take(batch),)))?;
-        Python::attach(|py| Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false))))
+        let (places, runs): (Vec<usize>, Vec<Run>) =
+            std::mem::take(batch).into_iter().map(|done| (done.job, done.run)).unzip();
+        Python::attach(|py| {
+            let answer = take.call1(py, (places, Runs::new(runs, Duration::ZERO)))?;
+            Ok(!answer.bind(py).is(pyo3::types::PyBool::new(py, false)))
+        })
     };
     let mut handed = Instant::now();
     let mut taking = Ok(true);
-    let watch = |batch: &mut Vec<(usize, String)>, _: f64| {
+    let watch = |batch: &mut Vec<Done>, _: f64| {
         Python::attach(|py| py.check_signals())?;
         if handed.elapsed() < BATCH {
             return Ok(true);
         }
         taking = hand_over(batch);
         handed = Instant::now();
-        // What `take` raises is kept apart from signals: it gets no more.
+        // An exception of `take` is kept apart from signals: it gets no more runs.
         Ok(matches!(taking, Ok(true)))
     };
-    let finish = |job: usize, run: Run, _: Instant| (job, to_json(&run));
-    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, finish, watch));
+    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, watch));
     if taking? {
         hand_over(&mut rest)?;
     }
     ended
-}
-
-/// The statistics over runs of `scenario`, from and as JSON.
-#[pyfunction]
-pub fn summarize(scenario: &Scenario, runs: Vec<String>) -> PyResult<String> {
-    let parse = |text: &String| {
-        let run: Run = serde_json::from_str(text).map_err(|error| format!("not a run; {error}"))?;
-        let known = |flow: u32| (flow as usize) < scenario.inner.flows.len();
-        if run.flows.iter().all(|flow| known(flow.flow)) {
-            Ok(run)
-        } else {
-            Err("a run of another scenario; its flows are not those of this one".to_owned())
-        }
-    };
-    if runs.is_empty() {
-        return Err(Error::new_err("no runs; give at least one"));
-    }
-    let runs: Vec<Run> = runs.iter().map(parse).collect::<Result<_, _>>().map_err(Error::new_err)?;
-    let summary = cwnd_engine::summarize(&scenario.inner, &runs);
-    Ok(serde_json::to_string(&summary).expect("a summary has no map with odd keys"))
-}
-
-fn to_json(run: &Run) -> String {
-    serde_json::to_string(run).expect("a run has no map with odd keys")
 }

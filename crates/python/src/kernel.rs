@@ -13,6 +13,7 @@ pub fn kernel_load(
     name: Option<&str>,
     params: Vec<(String, String)>,
     default: bool,
+    force: bool,
 ) -> PyResult<String> {
     let algorithm = cwnd_algorithms::find(algorithm).map_err(refuse)?;
     let mut values = algorithm.defaults();
@@ -20,13 +21,13 @@ pub fn kernel_load(
         algorithm.set(&mut values, param, value).map_err(refuse)?;
     }
     let name = name.map_or_else(|| algorithm.name.replace('-', "_"), str::to_owned);
-    py.detach(|| linux::load(&algorithm, &values, &name, default)).map_err(Error::new_err)?;
+    py.detach(|| linux::load(&algorithm, &values, &name, default, force)).map_err(Error::new_err)?;
     Ok(name)
 }
 
-/// Takes what was loaded under a name out again.
+/// Takes what was loaded under a name out again; returns the default that comes back, if this was it.
 #[pyfunction]
-pub fn kernel_unload(py: Python, name: &str) -> PyResult<()> {
+pub fn kernel_unload(py: Python, name: &str) -> PyResult<Option<String>> {
     py.detach(|| linux::unload(name)).map_err(Error::new_err)
 }
 
@@ -49,7 +50,7 @@ fn refuse(error: cwnd_algorithms::Error) -> PyErr {
 #[cfg(target_os = "linux")]
 mod linux {
     use crate::Error;
-    use crate::report::{doubles, words};
+    use crate::results::{doubles, words};
     use cwnd_algorithms::{Algorithm, Params};
     use cwnd_kernel::{Host, Trace, Wanted};
     use pyo3::prelude::*;
@@ -112,11 +113,18 @@ mod linux {
         }
     }
 
-    pub fn load(algorithm: &Algorithm, params: &Params, name: &str, default: bool) -> Result<(), String> {
-        cwnd_kernel::load(&Host::this(), algorithm, params, name, default).map_err(|error| error.to_string())
+    pub fn load(
+        algorithm: &Algorithm,
+        params: &Params,
+        name: &str,
+        default: bool,
+        force: bool,
+    ) -> Result<(), String> {
+        cwnd_kernel::load(&Host::this(), algorithm, params, name, default, force)
+            .map_err(|error| error.to_string())
     }
 
-    pub fn unload(name: &str) -> Result<(), String> {
+    pub fn unload(name: &str) -> Result<Option<String>, String> {
         cwnd_kernel::unload(&Host::this(), name).map_err(|error| error.to_string())
     }
 
@@ -149,11 +157,11 @@ mod linux {
         }
     }
 
-    pub fn load(_: &Algorithm, _: &Params, _: &str, _: bool) -> Result<(), String> {
+    pub fn load(_: &Algorithm, _: &Params, _: &str, _: bool, _: bool) -> Result<(), String> {
         Err(ELSEWHERE.to_owned())
     }
 
-    pub fn unload(_: &str) -> Result<(), String> {
+    pub fn unload(_: &str) -> Result<Option<String>, String> {
         Err(ELSEWHERE.to_owned())
     }
 

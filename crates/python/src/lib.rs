@@ -5,7 +5,7 @@ mod algorithms;
 mod custom;
 mod jobs;
 mod kernel;
-mod report;
+mod results;
 mod run;
 mod scenario;
 
@@ -25,17 +25,24 @@ mod _cwnd {
     #[pymodule_export]
     use super::custom::{Ack, Window};
     #[pymodule_export]
-    use super::jobs::{job_key, job_keys, run_jobs, summarize};
+    use super::jobs::{job_key, job_keys, run_jobs};
     #[pymodule_export]
     use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
-    use super::report::Report;
+    use super::results::{Runs, estimate, metrics, t_quantile, t_tail};
     #[pymodule_export]
-    use super::run::run;
+    use super::run::{end_runs, run};
     #[pymodule_export]
     use super::scenario::{Scenario, sweep, time_ns};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyAnyMethods;
+        let end = module.getattr("end_runs")?;
+        module.py().import("atexit")?.call_method1("register", (end,)).map(|_| ())
+    }
 }

@@ -1,6 +1,7 @@
 //! The question as Python holds it.
 
 use crate::Error;
+use cwnd_scenario::Samples;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 
@@ -66,6 +67,29 @@ impl Scenario {
         Scenario { inner, classes: copy(py, &self.classes) }
     }
 
+    /// The same question without time series.
+    fn without_samples(&self, py: Python) -> Self {
+        let inner = cwnd_scenario::Scenario { samples: Samples::Off, ..self.inner.clone() };
+        Scenario { inner, classes: copy(py, &self.classes) }
+    }
+
+    /// Rows in the tables of a run: one per flow and one per link.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.inner.flows.len() + self.inner.links.len()
+    }
+
+    /// Rows in the time series of a run; those of samples by change are not known before, and count as none.
+    #[getter]
+    fn sample_rows(&self) -> u64 {
+        match self.inner.samples {
+            Samples::Interval { interval_ns } => {
+                (self.inner.duration_ns / interval_ns + 1).saturating_mul(self.rows() as u64)
+            }
+            Samples::Off | Samples::Change => 0,
+        }
+    }
+
     /// The same question in which the flows of `cca` have these parameters, and how many flows those are.
     fn with_params(&self, py: Python, cca: &str, params: Vec<(String, String)>) -> PyResult<(Self, usize)> {
         let mut inner = self.inner.clone();
@@ -90,7 +114,14 @@ pub fn sweep(
     classes: HashMap<String, Py<PyAny>>,
 ) -> PyResult<Vec<(String, Scenario)>> {
     let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
-    let sweep = py.detach(|| cwnd_scenario::Sweep::from_toml(text, source, &custom)).map_err(refuse)?;
+    let mut signal = Ok(());
+    let mut go_on = || {
+        signal = Python::attach(|py| py.check_signals());
+        signal.is_ok()
+    };
+    let read = py.detach(|| cwnd_scenario::Sweep::from_toml_while(text, source, &custom, &mut go_on));
+    signal?;
+    let sweep = read.map_err(refuse)?;
     let point = |point: cwnd_scenario::Point| {
         let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
         (values, Scenario { inner: point.scenario, classes: copy(py, &classes) })

@@ -282,12 +282,9 @@ impl Scenario {
         if matches!(self.samples, Samples::Interval { interval_ns: 0 }) {
             return Err("its samples have no time between them".to_owned());
         }
+        self.check_paths()?;
         for (i, flow) in self.flows.iter().enumerate() {
             flow.cca.understood().map_err(|error| error.to_string())?;
-            let within = |link: &u32| (*link as usize) < self.links.len();
-            if flow.path.is_empty() || !flow.path.iter().all(within) {
-                return Err(format!("flow {i} has no path over the scenario's links"));
-            }
             if flow.start_ns.saturating_add(flow.start_jitter_ns) >= flow.stop_ns
                 || flow.stop_ns > self.duration_ns
             {
@@ -295,6 +292,15 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Whether each flow has a path over the links: enough to compute metrics of a run.
+    pub fn check_paths(&self) -> Result<(), String> {
+        let within = |link: &u32| (*link as usize) < self.links.len();
+        match self.flows.iter().position(|flow| flow.path.is_empty() || !flow.path.iter().all(within)) {
+            Some(i) => Err(format!("flow {i} has no path over the scenario's links")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -35,10 +35,13 @@ pub const NAME_CHARS_MAX: usize = 100;
 const FLOWS_MAX: u64 = 100_000;
 const CHAIN_LINKS_MAX: usize = 100;
 const INTERVALS_MAX: u64 = 1_000_000;
-const ROWS_MAX: u64 = 100_000_000;
+/// As many as samples by change may have.
+const ROWS_MAX: u64 = 10_000_000;
 
 const DURATION_DEFAULT: u64 = 100 * SECOND;
 const INTERVALS_DEFAULT: u64 = 100;
+/// With the clock of ns-2 the time that a packet takes to be sent is exact to a thousandth at least.
+const ROUNDINGS_PER_PACKET: f64 = 1000.0;
 /// How much faster than the bottleneck an access link is that is given no rate.
 const ACCESS_SPEEDUP: u64 = 10;
 
@@ -152,7 +155,7 @@ impl Scenario {
         let groups = groups(&root, &topology, duration_ns, custom)?;
         let (links, flows) = build(&topology, groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
-        let clock = clock(&root)?;
+        let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root)?;
         Ok(Scenario { name, duration_ns, seed, repeat, samples, clock, end, links, flows })
     }
@@ -406,13 +409,31 @@ fn param_refusal(error: cwnd_algorithms::Error) -> Refusal {
     }
 }
 
-fn clock(root: &Table) -> Result<Clock, Error> {
+fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Result<Clock, Error> {
     let Some(node) = root.get("clock") else { return Ok(Clock::default()) };
-    node.read(|value| match value.as_str() {
+    let clock = node.read(|value| match value.as_str() {
         Some("nanoseconds") => Ok(Clock::Nanoseconds),
         Some("ns2") => Ok(Clock::Ns2),
         _ => Err(Refusal::new(format!("{} is not a clock", show(value)), "'nanoseconds' or 'ns2'")),
-    })
+    })?;
+    if clock == Clock::Ns2 {
+        let sending_s = |flow: &Flow, link: u32| {
+            8.0 * f64::from(flow.packet_bytes()) / links[link as usize].rate_bps as f64
+        };
+        let shortest_s = flows
+            .iter()
+            .flat_map(|flow| flow.path.iter().map(|&link| sending_s(flow, link)))
+            .fold(f64::INFINITY, f64::min);
+        // A double of seconds, as it is at the end, is rounded to so many.
+        let rounding_s = duration_ns as f64 / 1e9 * f64::EPSILON;
+        if shortest_s < ROUNDINGS_PER_PACKET * rounding_s {
+            return Err(node.error(
+                format!("a packet takes {shortest_s:.1e} s, and doubles are rounded by {rounding_s:.1e} s"),
+                "'nanoseconds', a lower rate or a shorter duration",
+            ));
+        }
+    }
+    Ok(clock)
 }
 
 fn end(root: &Table) -> Result<End, Error> {
@@ -427,7 +448,8 @@ fn end(root: &Table) -> Result<End, Error> {
 fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Samples, Error> {
     let interval = |intervals: u64| Samples::Interval { interval_ns: duration_ns / intervals };
     let Some(node) = root.get("samples") else {
-        let interval_ns = (duration_ns / INTERVALS_DEFAULT).max(MICROSECOND);
+        let intervals = (ROWS_MAX / rows_per_interval).clamp(1, INTERVALS_DEFAULT);
+        let interval_ns = (duration_ns / intervals).max(MICROSECOND);
         return Ok(Samples::Interval { interval_ns });
     };
     let samples = node.read(|value| match value.as_str() {

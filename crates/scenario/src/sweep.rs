@@ -12,15 +12,18 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const POINTS_MAX: usize = 1_000_000;
-/// Links and flows of all points: they are in memory together.
-const PARTS_MAX: usize = 4_000_000;
+const POINTS_MAX: usize = 100_000;
+/// Links and flows of all points: they are in memory together, a few kB each as results describe them.
+const PARTS_MAX: usize = 200_000;
+/// Points between two questions whether to go on.
+const ASK_EVERY_POINTS: usize = 64;
 const RANGE_MAX: usize = 10_000;
 
 const RANGE_KEYS: [&str; 6] = ["from", "to", "step", "factor", "points", "scale"];
 
 const AXIS_EXAMPLE: &str = "give a list, or a range like { from = 50, to = 6400, factor = 2 }";
 const PATH_EXAMPLE: &str = "write it like \"dumbbell.buffer\" or \"flows[0].cca\"";
+const SPLIT: &str = "sweep fewer values, or split them over several sweeps";
 const ZIP_EXAMPLE: &str = "write [[sweep.zip]], once for each group of lists that go together";
 
 /// The scenarios of a grid.
@@ -128,6 +131,16 @@ impl Sweep {
     ///
     /// A range between whole numbers has whole numbers.
     pub fn from_toml(text: &str, file: &str, custom: &[&str]) -> Result<Sweep, Error> {
+        Sweep::from_toml_while(text, file, custom, &mut || true)
+    }
+
+    /// [`Sweep::from_toml`], given up with an error when `go_on`, asked every few points, returns false.
+    pub fn from_toml_while(
+        text: &str,
+        file: &str,
+        custom: &[&str],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Sweep, Error> {
         let document = Document { file, text };
         let mut base = document.parse()?;
         let swept = match &mut base {
@@ -146,13 +159,19 @@ impl Sweep {
         let count = axes.iter().try_fold(1, |count: usize, axis| count.checked_mul(axis.len()));
         let count = match count {
             Some(count) if count <= POINTS_MAX => count,
-            _ => return Err(node.error(format!("more than {POINTS_MAX} points"), "that is the limit")),
+            _ => {
+                let accepted = format!("at most {POINTS_MAX}: {SPLIT}");
+                return Err(node.error(format!("more than {POINTS_MAX} points"), accepted));
+            }
         };
         let mut names = Names::default();
         let mut front = String::new();
         let mut points = Vec::with_capacity(count);
         let mut parts = 0;
         for index in 0..count {
+            if index % ASK_EVERY_POINTS == ASK_EVERY_POINTS - 1 && !go_on() {
+                return Err(node.error("interrupted", "let it go on"));
+            }
             let cells = cells(&axes, index);
             let mut value = base.clone();
             let DeValue::Table(root) = &mut value else { unreachable!("a document is a table") };
@@ -163,8 +182,11 @@ impl Sweep {
             let mut scenario = Scenario::read(document, &value, custom)?;
             parts += scenario.links.len() + scenario.flows.len();
             if parts > PARTS_MAX {
-                let found = format!("more than {PARTS_MAX} links and flows in all points");
-                return Err(node.error(found, "that is the limit"));
+                let found = format!(
+                    "more than {PARTS_MAX} links and flows in {count} points, {} in one",
+                    scenario.links.len() + scenario.flows.len()
+                );
+                return Err(node.error(found, format!("at most {PARTS_MAX}: {SPLIT}")));
             }
             front.clone_from(&scenario.name);
             scenario.name = names.of(&front, &cells);

@@ -10,16 +10,10 @@ const VALID: [&str; 4] = [
     "name = 'x'\nseed = 7\nrepeat = 3\nsamples = '10 ms'\nduration = '1 s'\n
     [stack]\nprofile = 'ns2'\nrecovery = 'prr'\nreceive_window = '50 packets'\nheader = 40\nmin_rto = '1 s'\n
     [[chain]]\nrate = '1 Mbps'\ndelay = '1 us'\nbuffer = 'unlimited'\nper = 0.5\n
-    [[chain]]\nrate = '1.5 Tbps'\ndelay = '1 min'\nbuffer = '3 BDP'\n
+    [[chain]]\nrate = '1.5 Tbps'\ndelay = '1 min'\nbuffer = '0.001 BDP'\n
     [[flows]]\ncca = { name = 'mine', a = 1, b = 'two', c = 3.0 }\npacket = '1 byte'\nstop = '0.5 s'\n
     [[flows]]\ncca = 'reno'\ncount = 10\nstagger = '1 ms'\nstop_stagger = '1 ms'\nstack = 'linux'\n",
-    "name = 'x'\nduration = '1 s'\n
-    [dumbbell]\nrate = '1 Mbps'\ndelay = '1 us'\nbuffer = 'unlimited'\n
-    [[flows]]\ncca = 'reno'\n
-    [sweep]\n'flows.cca' = [{ name = 'mine', a = 1 }, 'cubic']\n
-    [sweep.'dumbbell.buffer']\nfrom = 50\nto = 200\nfactor = 2\n
-    [sweep.dumbbell.delay]\nfrom = '1 ms'\nto = '1 s'\npoints = 2\nscale = 'log'\n
-    [[sweep.zip]]\n'dumbbell.rate' = ['1 Gbps', '2 Gbps']\n'flows[0].start' = ['0 s', '0.5 s']\n",
+    include_str!("../../../fuzz/seeds/grids.toml"),
 ];
 
 /// What people and machines put into such files, and what would hurt.

@@ -190,6 +190,22 @@ fn refusal(text: &str) -> String {
 }
 
 #[test]
+fn the_clock_of_ns2_is_refused_where_its_doubles_cannot_tell_packets_apart() {
+    let text = |rate: &str, duration: &str| {
+        let link = format!("[[chain]]\nrate = '{rate}'\ndelay = '0 s'\nbuffer = 9\n");
+        format!("clock = 'ns2'\nduration = '{duration}'\n{link}[[flows]]\ncca = 'reno'\n")
+    };
+    assert_eq!(
+        refusal(&text("10 Tbps", "100 min")),
+        "bad.toml:1: clock: a packet takes 1.2e-9 s, and doubles are rounded by 1.3e-12 s; \
+         'nanoseconds', a lower rate or a shorter duration"
+    );
+    for (rate, duration) in [("10 Tbps", "100 s"), ("100 Gbps", "100 min"), ("10 Gbps", "14400 min")] {
+        Scenario::from_toml(&text(rate, duration), "good.toml", &[]).unwrap();
+    }
+}
+
+#[test]
 fn the_text_that_the_table_spoils_is_valid() {
     Scenario::from_toml(&valid(), "good.toml", &[]).unwrap();
 }

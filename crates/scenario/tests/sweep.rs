@@ -217,7 +217,7 @@ fn errors_name_the_line_of_the_value_and_what_would_do() {
         ("zip = 5", "16: sweep.zip: 5; "),
         ("[[sweep.zip]]\n\"dumbbell.rate\" = [\"1 Gbps\"]\n\"dumbbell.buffer\" = [1, 2]", "18: sweep.zip[0].dumbbell.buffer: 2 values; as many as 'dumbbell.rate' has: 1"),
         ("[[sweep.zip]]", "16: sweep.zip[0]: nothing is swept; "),
-        ("\"dumbbell.buffer\" = { from = 1, to = 9999, step = 1 }\n\"dumbbell.per\" = { from = 0.0, to = 0.5, points = 101 }", "15: sweep: more than 1000000 points; that is the limit"),
+        ("\"dumbbell.buffer\" = { from = 1, to = 9999, step = 1 }\n\"dumbbell.per\" = { from = 0.0, to = 0.5, points = 101 }", "15: sweep: more than 100000 points; at most 100000: sweep fewer values, or split them over several sweeps"),
     ];
     for (sweep, error) in table {
         let found = read(&format!("[sweep]\n{sweep}\n")).map(|sweep| sweep.points.len()).unwrap_err();

@@ -2,7 +2,8 @@
 #![allow(dead_code)] // no test file uses all of it
 
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
-use cwnd_engine::{Control, parts::run_in_spans, results::Run, run};
+use cwnd_engine::{Control, parts::run_in_spans, run};
+use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,6 @@
 //! Runs of any scenario, of a bounded number of packets.
 
-use cwnd_algorithms::{Ack, CongestionControl, Event, Instance, State, Window, find};
+use cwnd_algorithms::{Ack, CongestionControl, Event, Instance, State, Window};
 use cwnd_engine::{Control, run};
 use cwnd_scenario::{Cca, Samples, Scenario};
 use std::sync::Arc;
@@ -17,27 +17,21 @@ pub fn try_run(scenario: &Scenario) -> Result<(), String> {
         Samples::Interval { interval_ns } => scenario.duration_ns / interval_ns * parts as u64,
         Samples::Off | Samples::Change => 0,
     };
-    if parts > 40 || rows > ROWS_MAX || scenario.flows.iter().any(|flow| find(&flow.cca.law).is_err()) {
+    // A custom algorithm may have the name of a registered one, and parameters of its own.
+    let custom = scenario.flows.iter().any(|flow| flow.cca.understood().is_err());
+    if parts > 40 || rows > ROWS_MAX || custom {
         return Ok(());
     }
     let control = Arc::new(Control::default());
     let hooks = Arc::new(AtomicU64::new(0));
     let counted = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {
-        let inner = instance(cca);
+        let (algorithm, params) = cca.understood().expect("none is custom");
+        let inner = algorithm.build(&params);
         Some(Box::new(Counted { inner, hooks: Arc::clone(&hooks), control: Arc::clone(&control) }))
     };
     let Ok(counted) = run(scenario, scenario.seed, &counted, &control) else { return Ok(()) };
     let plain = run(scenario, scenario.seed, &|_| None, &Control::default());
     if plain.as_ref() == Ok(&counted) { Ok(()) } else { Err(format!("another run: {scenario:?}")) }
-}
-
-fn instance(cca: &Cca) -> Instance {
-    let algorithm = find(&cca.law).expect("the caller looked");
-    let mut params = algorithm.defaults();
-    for (name, value) in &cca.params {
-        algorithm.set(&mut params, name, value).expect("a scenario has accepted parameters");
-    }
-    algorithm.build(&params)
 }
 
 /// Ends the run after so many calls.

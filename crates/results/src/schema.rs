@@ -1,4 +1,4 @@
-//! What a run answers. The field names are those of the JSON and of the Parquet tables.
+//! The rows of a run. The field names are those of the JSON and of the Parquet tables.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct Run {
     pub last_arrival_ns: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowResult {
     pub flow: u32,
@@ -49,7 +49,7 @@ pub struct FlowResult {
     pub mean_cwnd_pkts: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkResult {
     pub link: String,
@@ -66,7 +66,7 @@ pub struct LinkResult {
     pub utilization: f64,
 }
 
-/// Time series of the flows, one entry per row in every column.
+/// Time series of the flows, an entry per row in every column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSamples {
     pub time_s: Vec<f64>,
@@ -88,29 +88,22 @@ pub struct LinkSamples {
     pub queue_pkts: Vec<u32>,
 }
 
-/// Statistics over the repetitions of a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// All flows together, from 0 to the end.
-    pub throughput_mbps: Estimate,
-    pub goodput_mbps: Estimate,
-    /// Lost / sent over all flows.
-    pub loss_ratio: Estimate,
-    /// Over all flows' means, weighted by their throughput.
-    pub mean_rtt_ms: Estimate,
-    /// Jain's index over the throughputs of the flows.
-    pub jain_fairness: Estimate,
-    /// Jain's index over throughput x base RTT of the flows.
-    pub rtt_fairness: Estimate,
-    pub utilization: Estimate,
-    pub timeouts: Estimate,
-}
-
-/// A mean with its 95 % confidence interval (Student's t); no interval for n < 2.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Estimate {
-    pub mean: f64,
-    pub ci95_low: Option<f64>,
-    pub ci95_high: Option<f64>,
-    pub n: u32,
+impl FlowSamples {
+    /// Puts the rows in the order of time, then of flows.
+    pub fn sort(&mut self) {
+        fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {
+            *column = rows.iter().map(|&row| column[row]).collect();
+        }
+        let mut rows: Vec<usize> = (0..self.flow.len()).collect();
+        rows.sort_by(|&a, &b| {
+            self.time_s[a].total_cmp(&self.time_s[b]).then(self.flow[a].cmp(&self.flow[b]))
+        });
+        pick(&mut self.time_s, &rows);
+        pick(&mut self.flow, &rows);
+        pick(&mut self.cwnd_pkts, &rows);
+        pick(&mut self.ssthresh_pkts, &rows);
+        pick(&mut self.in_flight_pkts, &rows);
+        pick(&mut self.rtt_ms, &rows);
+        pick(&mut self.throughput_mbps, &rows);
+    }
 }

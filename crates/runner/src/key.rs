@@ -4,9 +4,6 @@ use cwnd_scenario::Scenario;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// Version and source of this crate.
-const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
-
 /// The keys of one scenario's runs: what they have in common is hashed once.
 #[derive(Clone)]
 pub struct JobKeys(Sha256);
@@ -26,7 +23,7 @@ impl JobKeys {
         // Custom algorithms have no text here: theirs is in `extra`.
         let found = names.into_iter().filter_map(|name| cwnd_algorithms::find(name).ok());
         let texts: Vec<&str> = found.flat_map(|algorithm| algorithm.texts()).collect();
-        JobKeys(common(FINGERPRINT, &json, &texts, extra))
+        JobKeys(common(cwnd_engine::FINGERPRINT, &json, &texts, extra))
     }
 
     pub fn key(&self, seed: u64) -> String {

@@ -1,6 +1,6 @@
 //! The name of a run changes with all that its answer depends on, and with nothing else.
 
-use cwnd_engine::{JobKeys, job_key};
+use cwnd_runner::{JobKeys, job_key};
 use cwnd_scenario::Scenario;
 
 const TEXT: &str = r#"name = "one"

@@ -1,0 +1,87 @@
+//! The results of `tests/golden` are what they were, to the byte: a rebuilt engine gives the same answers.
+//!
+//! `results.csv` has a hash of each scenario's results, time series included, and some totals that show what differs.
+//! `CWND_GOLDEN=write` replaces it, where results are meant to move. `CWND_GOLDEN=DIR` writes each scenario's results to
+//! a file in DIR; do that with two engines and compare the directories.
+
+use cwnd_engine::{Control, run};
+use cwnd_results::Run;
+use cwnd_scenario::Sweep;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const HEAD: &str = "scenario,sha256,sent_pkts,retransmitted_pkts,lost_pkts,timeouts,goodput_mbps\n";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden")
+}
+
+/// The results of every scenario by its name, in the order of the files and their points.
+fn answers() -> Vec<(String, Run)> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+    files.sort();
+    let points = files.iter().flat_map(|file| {
+        let text = fs::read_to_string(file).unwrap();
+        let sweep = Sweep::from_toml(&text, file.to_str().unwrap(), &[]).unwrap();
+        let stem = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        sweep
+            .points
+            .into_iter()
+            .enumerate()
+            .map(move |(index, point)| (format!("{stem}-{index}"), point.scenario))
+    });
+    let points: Vec<_> = points.collect();
+    let answer = |(name, scenario): (String, cwnd_scenario::Scenario)| {
+        (name, run(&scenario, scenario.seed, &|_| None, &Control::default()).expect("nobody stops it"))
+    };
+    points.into_par_iter().map(answer).collect()
+}
+
+/// Everything that a run answers.
+fn text(run: &Run) -> String {
+    let tables = serde_json::to_string_pretty(run).unwrap();
+    format!("{tables}\n{:?}\n{:?}\n", run.flow_samples, run.link_samples)
+}
+
+fn row(name: &str, run: &Run) -> String {
+    let digest = Sha256::digest(text(run));
+    let hash = digest[..8].iter().fold(String::new(), |hash, byte| hash + &format!("{byte:02x}"));
+    let mut totals = [0; 4];
+    for flow in &run.flows {
+        let counts = [flow.sent_pkts, flow.retransmitted_pkts, flow.lost_pkts, flow.timeouts];
+        totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+    }
+    let [sent, retransmitted, lost, timeouts] = totals;
+    let goodput_mbps: f64 = run.flows.iter().map(|flow| flow.goodput_mbps).sum();
+    format!("{name},{hash},{sent},{retransmitted},{lost},{timeouts},{goodput_mbps:.6}\n")
+}
+
+#[test]
+fn results_are_what_they_were() {
+    let answers = answers();
+    assert!(answers.len() > 200);
+    let rows = answers.iter().fold(HEAD.to_owned(), |rows, (name, run)| rows + &row(name, run));
+    let file = folder().join("results.csv");
+    match std::env::var("CWND_GOLDEN").as_deref() {
+        Ok("write") => fs::write(&file, &rows).unwrap(),
+        Ok(out) => {
+            fs::create_dir_all(out).unwrap();
+            for (name, run) in &answers {
+                fs::write(Path::new(out).join(name), text(run)).unwrap();
+            }
+        }
+        Err(_) => {}
+    }
+    let before = fs::read_to_string(&file).unwrap();
+    let mut differences = String::new();
+    for (now, before) in rows.lines().zip(before.lines()).filter(|(now, before)| now != before) {
+        writeln!(differences, "was {before}\nis  {now}").unwrap();
+    }
+    assert!(differences.is_empty(), "{HEAD}{differences}");
+    assert_eq!(rows.lines().count(), before.lines().count());
+}

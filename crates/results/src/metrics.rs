@@ -1,0 +1,122 @@
+//! Metrics of a run, from its rows.
+
+use crate::{Estimate, FlowResult, LinkResult, jain_index};
+use cwnd_scenario::{End, Scenario};
+use serde::Serialize;
+
+/// The metrics of a run, or with `T = Vec<f64>` of many; with `T = Estimate` the statistics over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Metrics<T = f64> {
+    /// All flows together, from 0 to the end.
+    pub throughput_mbps: T,
+    pub goodput_mbps: T,
+    /// Lost / sent over all flows.
+    pub loss_ratio: T,
+    /// Over all flows' means, weighted by their throughput.
+    pub mean_rtt_ms: T,
+    /// Jain's index over the throughputs of the flows.
+    pub jain_fairness: T,
+    /// Jain's index over throughput x base RTT of the flows.
+    pub rtt_fairness: T,
+    /// Of the link that is busy most.
+    pub utilization: T,
+    pub timeouts: T,
+}
+
+impl Metrics {
+    /// The names of the fields in their order.
+    pub const NAMES: [&str; 8] = [
+        "throughput_mbps",
+        "goodput_mbps",
+        "loss_ratio",
+        "mean_rtt_ms",
+        "jain_fairness",
+        "rtt_fairness",
+        "utilization",
+        "timeouts",
+    ];
+
+    /// Of a run of `scenario` with these rows.
+    pub fn of(scenario: &Scenario, flows: &[FlowResult], links: &[LinkResult]) -> Metrics {
+        let total = |metric: fn(&FlowResult) -> f64| flows.iter().map(metric).sum::<f64>();
+        let ended_s = match scenario.end {
+            End::Duration => scenario.duration_ns as f64 / 1e9,
+            // Some flow lasts until then.
+            End::LastArrival => flows.iter().map(|flow| flow.stop_s).fold(0.0, f64::max),
+        };
+        let weighted_rtt_ms = total(|flow| flow.mean_rtt_ms.unwrap_or(0.0) * flow.throughput_mbps);
+        let rtt_ns = |flow: &FlowResult| scenario.rtt_ns(flow.flow as usize) as f64;
+        Metrics {
+            throughput_mbps: total(|flow| flow.throughput_mbps * (flow.stop_s - flow.start_s)) / ended_s,
+            goodput_mbps: total(|flow| flow.goodput_mbps * (flow.stop_s - flow.start_s)) / ended_s,
+            loss_ratio: total(|flow| flow.lost_pkts as f64) / total(|flow| flow.sent_pkts as f64).max(1.0),
+            mean_rtt_ms: weighted_rtt_ms / total(|flow| flow.throughput_mbps).max(f64::MIN_POSITIVE),
+            jain_fairness: jain_index(flows.iter().map(|flow| flow.throughput_mbps)),
+            rtt_fairness: jain_index(flows.iter().map(|flow| flow.throughput_mbps * rtt_ns(flow))),
+            utilization: links.iter().map(|link| link.utilization).fold(0.0, f64::max),
+            timeouts: total(|flow| flow.timeouts as f64),
+        }
+    }
+}
+
+impl<T> Metrics<T> {
+    /// Each metric replaced by what `change` makes of it.
+    pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> Metrics<U> {
+        Metrics {
+            throughput_mbps: change(self.throughput_mbps),
+            goodput_mbps: change(self.goodput_mbps),
+            loss_ratio: change(self.loss_ratio),
+            mean_rtt_ms: change(self.mean_rtt_ms),
+            jain_fairness: change(self.jain_fairness),
+            rtt_fairness: change(self.rtt_fairness),
+            utilization: change(self.utilization),
+            timeouts: change(self.timeouts),
+        }
+    }
+
+    /// The metrics in the order of their fields.
+    pub fn values(self) -> Vec<T> {
+        let mut values = Vec::new();
+        self.map(|value| values.push(value));
+        values
+    }
+}
+
+impl Metrics<Estimate> {
+    /// Means with 95 % intervals over `runs`.
+    pub fn estimate(runs: &[Metrics]) -> Metrics<Estimate> {
+        let mut columns = Metrics::<()>::default().map(|()| Vec::with_capacity(runs.len()));
+        for run in runs {
+            let mut values = run.values().into_iter();
+            columns = columns.map(|mut column| {
+                column.extend(values.next());
+                column
+            });
+        }
+        columns.map(|column: Vec<f64>| Estimate::of(&column))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_fields() {
+        let names = Metrics { throughput_mbps: 1.0, timeouts: 8.0, ..Metrics::default() };
+        let text = format!("{names:?}");
+        let fields = text.trim_start_matches("Metrics { ").split(", ");
+        let found: Vec<&str> = fields.map(|field| field.split(':').next().unwrap()).collect();
+        assert_eq!(found, Metrics::NAMES);
+        assert_eq!(names.values(), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0]);
+    }
+
+    #[test]
+    fn statistics_are_of_each_metric_by_itself() {
+        let run = |throughput_mbps, timeouts| Metrics { throughput_mbps, timeouts, ..Metrics::default() };
+        let all = Metrics::estimate(&[run(1.0, 0.0), run(3.0, 10.0)]);
+        assert_eq!(all.throughput_mbps, Estimate::of(&[1.0, 3.0]));
+        assert_eq!(all.timeouts, Estimate::of(&[0.0, 10.0]));
+        assert_eq!(all.utilization.mean, 0.0);
+    }
+}

@@ -1,0 +1,123 @@
+"""Files that appear complete or not at all, and whether they still hold what was written."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_CHUNK_BYTES = 1 << 20
+
+#: Between what a sealed file holds and the hash of all before it.
+_SEAL = b',\n"checksum": "%s"}\n'
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which becomes `path` once all of it is on the disk.
+
+    It is made under a name that nobody can guess and never through a link; a link at `path` is replaced, not
+    followed. A device or a pipe at `path` is an `OSError`.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        check_regular(path)
+    temporary = path.with_name(f".cwnd-{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_file(path: Path, data: bytes | memoryview) -> None:
+    """Makes a file that is there, complete, or not at all."""
+    with new_file(path) as file:
+        file.write(data)
+
+
+def can_exist(path: Path) -> bool:
+    """Whether a file could have this name."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def check_regular(path: Path) -> None:
+    """Raises an `OSError` if `path` is something that may block or that a file must not replace."""
+    if not can_exist(path):
+        raise OSError(errno.EINVAL, "not a file name", str(path))
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+
+
+def describe_file(path: Path) -> dict[str, Any]:
+    """What `find_damage` compares later."""
+    check_regular(path)
+    digest = hashlib.sha256()
+    length = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            length += len(chunk)
+    return {"sha256": digest.hexdigest(), "bytes": length}
+
+
+def find_damage(path: Path, described: dict[str, Any]) -> str | None:
+    """How a file differs from what `describe_file` found when it was written; None if it does not.
+
+    Raises an `OSError` if the file cannot be read.
+    """
+    found = describe_file(path)
+    if found["bytes"] != described["bytes"]:
+        return f"damaged: {found['bytes']} bytes, {described['bytes']} were written"
+    if found["sha256"] != described["sha256"]:
+        return "damaged: its contents are not those that were written"
+    return None
+
+
+def write_sealed(path: Path, head: dict[str, Any], key: str, items: Iterable[Any]) -> None:
+    """Writes a JSON object: `head`, under `key` a list with an item a line, and a hash of all that."""
+    digest = hashlib.sha256()
+    with new_file(path) as file:
+        for text in _sealed_texts(head, key, items):
+            data = text.encode()
+            digest.update(data)
+            file.write(data)
+        file.write(_SEAL % digest.hexdigest().encode())
+
+
+def _sealed_texts(head: dict[str, Any], key: str, items: Iterable[Any]) -> Iterator[str]:
+    yield "{" + "".join(f"{json.dumps(name)}: {_dump(value)},\n" for name, value in head.items())
+    yield f"{json.dumps(key)}: ["
+    for number, item in enumerate(items):
+        yield f"{',' if number else ''}\n{_dump(item)}"
+    yield "\n]"
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def read_sealed(data: bytes) -> dict[str, Any] | None:
+    """What `write_sealed` wrote, the hash included; None if it is damaged."""
+    held, _, _ = data.rpartition(_SEAL.partition(b"%s")[0])
+    if data != held + _SEAL % hashlib.sha256(held).hexdigest().encode():
+        return None
+    read: dict[str, Any] = json.loads(data)
+    return read

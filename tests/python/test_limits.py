@@ -1,0 +1,110 @@
+"""Memory is bounded by what is asked: a question is answered in bounded memory or refused in one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import cwnd
+
+SMALL = """\
+name = "small"
+duration = "10 ms"
+[dumbbell]
+rate = "10 Mbps"
+delay = "1 ms"
+buffer = 50
+[[flows]]
+cca = "reno"
+"""
+
+#: What the command itself may need, in MB: far less than the questions below would.
+MEMORY_MB_MAX = 500
+
+
+def command(*arguments: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "from cwnd import cli; cli.main()", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def run_to_the_end(*arguments: str | Path) -> tuple[int, str, float]:
+    """Exit code, standard error and the most memory in MB."""
+    process = command(*arguments)
+    assert process.stderr is not None
+    reported = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.communicate()
+    return process.returncode, reported, usage.ru_maxrss / 1024
+
+
+RENO = ("run", "--cca", "reno", "--rate", "10Mbps", "--duration", "10ms")
+POINTS = "{ from = 1, to = 1000, step = 1 }"
+QUESTIONS = {
+    "a million runs": ((*RENO, "--repeat", "1000000"), "", "1,000,000 runs have 4,000,000 rows"),
+    "runs of many flows": (
+        (*RENO, "--flows", "100000", "--samples", "off", "--repeat", "2"),
+        "",
+        "2 runs have 600,002 rows",
+    ),
+    "time series": ((*RENO, "--samples", "1000", "--repeat", "5000"), "", "rows of time series"),
+    "a million points": (
+        ("sweep",),
+        f'[sweep]\n"dumbbell.buffer" = {POINTS}\n"flows.start_jitter" = ["1 ms", "2 ms"]\n'
+        f'"dumbbell.per" = {{ from = 0.0, to = 0.5, points = 500 }}',
+        "more than 100000 points",
+    ),
+    "a thousand points with a million seeds": (
+        ("sweep", "--repeat", "1000000"),
+        f'[sweep]\n"dumbbell.buffer" = {POINTS}',
+        "1,000,000,000 runs have 4,000,000,000 rows",
+    ),
+    "39 points of 100,000 flows": (
+        ("sweep",),
+        'count = 100000\n[sweep]\n"dumbbell.buffer" = { from = 1, to = 39, step = 1 }',
+        "more than 200000 links and flows in 39 points, 300001 in one",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_would_not_fit_into_memory_is_refused_with_its_size(question: str, tmp_path: Path) -> None:
+    arguments, sweep, reason = QUESTIONS[question]
+    if sweep:
+        (tmp_path / "s.toml").write_text(f"{SMALL}{sweep}\n")
+        arguments = (*arguments, str(tmp_path / "s.toml"), "--out", str(tmp_path / "out"))
+    code, reported, memory_mb = run_to_the_end(*arguments)
+    assert code == 2, reported
+    assert reported.startswith("cwnd: error: ") and reported.count("\n") == 1
+    assert reason in reported
+    assert memory_mb < MEMORY_MB_MAX
+
+
+def test_a_hundred_thousand_flows_fit_with_samples_left_to_us() -> None:
+    text = SMALL.replace("10 ms", "1 ms") + "count = 100000\n"
+    described = cwnd.Scenario.parse(text).describe()
+    interval_ns = described["samples"]["interval"]["interval_ns"]
+    assert 1_000_000 // interval_ns * 300_001 <= 10_000_000
+
+
+def test_ctrl_c_is_heard_while_a_large_sweep_is_set_up(tmp_path: Path) -> None:
+    grid = f'"dumbbell.buffer" = {POINTS}\n"dumbbell.per" = {{ from = 0.0, to = 0.5, points = 50 }}'
+    (tmp_path / "s.toml").write_text(f"{SMALL}[sweep]\n{grid}\n")
+    process = command("sweep", tmp_path / "s.toml", "--out", tmp_path / "out")
+    time.sleep(0.6)  # some of the set-up; whichever part it is, the signal must be heard
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, reported = process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGINT), reported
+    assert time.monotonic() - begin < 5
