@@ -33,6 +33,9 @@
  * later cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
  * Nothing in flight for longer than the RTO: cwnd_event(CC_CWND_RESTART), then the stack lowers
  * cwnd. The first segment sent while nothing is in flight: cwnd_event(CC_TX_START).
+ * In ns-2's stack alone: cwnd_event(CC_SLOW_ACK), before ssthresh, for an ACK that does not move
+ * the left edge, that comes in a state other than CC_OPEN, or whose RTT is not for the algorithm;
+ * acked then is the number of segments by which it moves the left edge.
  *
  * ssthresh and one of cong_avoid and cong_control are mandatory. A hook left out has the
  * kernel's default: undo_cwnd restores prior_cwnd, the others do nothing.
@@ -71,7 +74,7 @@ struct cc_window {
 	u32 ssthresh;    /* slow start threshold */
 	u32 cwnd_clamp;  /* upper bound of cwnd, set by the stack */
 	u32 prior_cwnd;  /* cwnd just before the last reduction, kept by the stack */
-	u32 reserved;
+	u32 repair_cwnd; /* set by ssthresh, for ns-2's stack: cwnd during fast retransmit; 0: half of ssthresh */
 	u64 pacing_rate; /* bytes/s of payload; 0: not paced */
 };
 
@@ -103,8 +106,14 @@ struct cc_ack {
 /* Values are the kernel's enum tcp_ca_state. */
 enum cc_state { CC_OPEN = 0, CC_DISORDER = 1, CC_CWR = 2, CC_RECOVERY = 3, CC_LOSS = 4 };
 
-/* Values are the kernel's enum tcp_ca_event. */
-enum cc_event { CC_TX_START = 0, CC_CWND_RESTART = 1, CC_COMPLETE_CWR = 2, CC_RTO = 3 };
+/* Values are the kernel's enum tcp_ca_event; no kernel of today has the last one. */
+enum cc_event {
+	CC_TX_START = 0,
+	CC_CWND_RESTART = 1,
+	CC_COMPLETE_CWR = 2,
+	CC_RTO = 3,
+	CC_SLOW_ACK = 6,
+};
 
 enum cc_flags {
 	CC_CWND_LIMITED = 1, /* cwnd was what limited the sender: it may grow */

@@ -28,10 +28,15 @@
  *  - A loss halves the window; when the repair is done, cwnd = ssthresh = BWE RTTmin, which may
  *    be more than cwnd. A timeout sets ssthresh to it, and RTTmin to the last RTT.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which does not tell the module of
- * the end of a repair or of a timeout: every loss leaves half, and BWE only sets the window that
- * a repair must not go below, which here is the stack's. Slow start and avoidance count ACKs;
- * slow start includes cwnd == ssthresh.
+ * arithmetic = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which calls no hook at the end of
+ * a repair and none for RTTmin at a timeout. Different from linux:
+ *  - A loss sets ssthresh to half of cwnd, and cwnd to BWE RTTmin at once, which may be more: cwnd
+ *    then stays above ssthresh, in avoidance. Otherwise it grows to ssthresh as in slow start.
+ *  - An RTT is the smoothed one, rounded down to milliseconds, as an ACK that moves the left edge
+ *    leaves it; it is known before the sample that the ACK may end.
+ *  - Duplicate ACKs count as segments, and ACKs that move the left edge further count less for it.
+ *  - Avoidance counts the segments acknowledged, those of the repair included: cwnd grows right
+ *    after it, and again when the rest is a window. Slow start includes cwnd == ssthresh.
  */
 #ifndef WESTWOOD_H
 #define WESTWOOD_H
@@ -64,6 +69,10 @@ struct westwood {
 	u32 min_ms;    /* linux: RTTmin */
 	u32 started;   /* an ACK has come */
 	u32 forget;    /* linux: the last RTT is to be RTTmin */
+	u64 sent_us;   /* ns2: when the segment was sent that moved the left edge last */
+	u32 srtt8_ms;  /* ns2: eight times the smoothed RTT */
+	u32 acked;     /* ns2: segments acknowledged that cwnd_cnt has yet to count */
+	u32 ahead;     /* ns2: segments counted before they were acknowledged */
 };
 
 CC_DECLARE_PARAMS(westwood);
@@ -115,13 +124,11 @@ static inline void westwood_paper_sample(struct westwood *ca, const struct westw
 	ca->delivered = a->delivered;
 }
 
-/* The kernel's clock; its in_ack_event comes before the ACK's own RTT is known. */
-static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ack *a)
+/* The module's clock; what the ACK itself brings counts for the next sample. */
+static inline void westwood_module_sample(struct westwood *ca, const struct cc_ack *a)
 {
 	u64 delta = a->now_us / 1000 - ca->start_us / 1000;
 
-	if (ca->started && a->delivered == ca->delivered)
-		return;
 	if (delta > cc_max(ca->rtt_ms, 50)) {
 		u64 sample = ca->bytes / delta;
 
@@ -135,12 +142,20 @@ static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ac
 		ca->bytes = 0;
 		ca->start_us = a->now_us;
 	}
+	ca->min_ms = ca->forget ? ca->rtt_ms : cc_min(ca->min_ms, ca->rtt_ms);
+	ca->forget = 0;
+}
+
+/* Its in_ack_event comes before the ACK's own RTT is known. */
+static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ack *a)
+{
+	if (ca->started && a->delivered == ca->delivered)
+		return;
+	westwood_module_sample(ca, a);
 	if (ca->started)
 		ca->bytes += (a->delivered - ca->delivered) * a->mss;
 	ca->started = 1;
 	ca->delivered = a->delivered;
-	ca->min_ms = ca->forget ? ca->rtt_ms : cc_min(ca->min_ms, ca->rtt_ms);
-	ca->forget = 0;
 }
 
 static inline void westwood_sample(struct westwood *ca, const struct westwood_params *p,
@@ -150,6 +165,59 @@ static inline void westwood_sample(struct westwood *ca, const struct westwood_pa
 		westwood_paper_sample(ca, p, a);
 	else
 		westwood_linux_sample(ca, a);
+}
+
+/*
+ * An ACK that moves the left edge by acked segments; 0: it counts as one, and a later ACK as one
+ * less, and it tells again when the segment was sent that moved the left edge last.
+ */
+static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
+{
+	u32 segments = a->acked, ms;
+
+	if (a->rtt_us)
+		ca->sent_us = a->now_us - a->rtt_us;
+	ms = cc_max((u32)((a->now_us - ca->sent_us + 500) / 1000), 1);
+	ca->srtt8_ms = ca->srtt8_ms ? ca->srtt8_ms - (ca->srtt8_ms >> 3) + ms : ms << 3;
+	if (segments)
+		ca->rtt_ms = ca->srtt8_ms >> 3;
+	westwood_module_sample(ca, a);
+	ca->acked += segments;
+	if (!segments) {
+		ca->ahead++;
+		segments = 1;
+	} else if (segments > 1 && ca->ahead >= segments) {
+		ca->ahead -= segments;
+		segments = 1;
+	} else if (segments > 1) {
+		segments -= ca->ahead;
+		ca->ahead = 0;
+	}
+	ca->bytes += (u64)segments * a->mss;
+}
+
+/* The RTT of the first ACK, which is that of a SYN, only the stack has seen. */
+static inline void westwood_ns2_start(struct westwood *ca, const struct cc_ack *a)
+{
+	ca->sent_us = a->now_us - a->srtt_us;
+	ca->srtt8_ms = cc_max((u32)(((u64)a->srtt_us + 500) / 1000), 1) << 3;
+}
+
+/* Reno's growth by segments acknowledged, those of a repair included. */
+static inline void westwood_ns2_growth(struct westwood *ca, struct cc_window *w,
+				       const struct cc_ack *a)
+{
+	w->cwnd_cnt += ca->acked;
+	ca->acked = 0;
+	if (!cc_cwnd_limited(a))
+		return;
+	if (w->cwnd <= w->ssthresh) {
+		w->cwnd_cnt = 0;
+		cc_grow(w, 1);
+	} else if (w->cwnd_cnt >= w->cwnd) {
+		w->cwnd_cnt -= w->cwnd;
+		cc_grow(w, 1);
+	}
 }
 
 /* BWE RTTmin in segments, as the kernel has it. */
@@ -179,6 +247,11 @@ static inline void westwood_pkts_acked(struct westwood *ca, const struct westwoo
 				       struct cc_window *w, const struct cc_ack *a)
 {
 	(void)w;
+	if (p->arithmetic == WESTWOOD_NS2) {
+		if (a->state == CC_OPEN)
+			westwood_ns2_ack(ca, a);
+		return;
+	}
 	westwood_sample(ca, p, a);
 	ca->rtt_ms = (u32)(((u64)a->rtt_us + 999) / 1000);
 }
@@ -186,12 +259,14 @@ static inline void westwood_pkts_acked(struct westwood *ca, const struct westwoo
 static inline void westwood_cong_avoid(struct westwood *ca, const struct westwood_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	westwood_sample(ca, p, a);
-	if (!cc_cwnd_limited(a))
+	if (p->arithmetic == WESTWOOD_NS2) {
+		if (!ca->srtt8_ms)
+			westwood_ns2_start(ca, a);
+		westwood_ns2_growth(ca, w, a);
 		return;
-	if (p->arithmetic == WESTWOOD_NS2)
-		cc_reno_growth_ns2(w);
-	else
+	}
+	westwood_sample(ca, p, a);
+	if (cc_cwnd_limited(a))
 		cc_reno_growth(w, a->acked);
 }
 
@@ -200,6 +275,10 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 {
 	u64 window;
 
+	if (p->arithmetic == WESTWOOD_NS2) {
+		w->repair_cwnd = westwood_linux_window(ca, w, a);
+		ca->acked = 0;
+	}
 	if (p->arithmetic != WESTWOOD_PAPER || !ca->bwe)
 		return cc_max(w->cwnd / 2, 2);
 	window = westwood_scale(ca->bwe, a->min_rtt_us);
@@ -209,6 +288,8 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 static inline void westwood_cwnd_event(struct westwood *ca, const struct westwood_params *p,
 				       struct cc_window *w, const struct cc_ack *a, u8 event)
 {
+	if (p->arithmetic == WESTWOOD_NS2 && event == CC_SLOW_ACK)
+		westwood_ns2_ack(ca, a);
 	if (p->arithmetic != WESTWOOD_LINUX)
 		return;
 	if (event == CC_COMPLETE_CWR) {

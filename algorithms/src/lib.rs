@@ -20,7 +20,8 @@ pub struct Window {
     pub cwnd_clamp: u32,
     /// `cwnd` just before the last reduction, kept by the stack.
     pub prior_cwnd: u32,
-    pub reserved: u32,
+    /// Set by `ssthresh`, for ns-2's stack: `cwnd` during fast retransmit; 0: half of `ssthresh`.
+    pub repair_cwnd: u32,
     /// Bytes per second; 0: not paced.
     pub pacing_rate: u64,
 }
@@ -85,7 +86,7 @@ pub enum State {
     Loss = 4,
 }
 
-/// What happened besides ACKs, with the values of the kernel's `enum tcp_ca_event`.
+/// What happened besides the ACKs of `pkts_acked`: `enum cc_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {
@@ -93,6 +94,7 @@ pub enum Event {
     CwndRestart = 1,
     CompleteCwr = 2,
     Rto = 3,
+    SlowAck = 6,
 }
 
 /// A congestion control algorithm at work on one connection. Hooks are those of `cc.h`.

@@ -56,6 +56,7 @@ class CongestionControl(ABC):
     CWND_RESTART: Final = 1
     COMPLETE_CWR: Final = 2
     RTO: Final = 3
+    SLOW_ACK: Final = 6
 
     #: `window.ssthresh` before the first loss.
     SSTHRESH_INFINITE: Final = 0x7FFFFFFF
@@ -92,7 +93,11 @@ class CongestionControl(ABC):
         """The sender enters `state`: OPEN, DISORDER, CWR, RECOVERY or LOSS."""
 
     def cwnd_event(self, window: Window, ack: Ack, event: int) -> None:
-        """TX_START, CWND_RESTART, COMPLETE_CWR or RTO."""
+        """TX_START, CWND_RESTART, COMPLETE_CWR or RTO; with the profile ns2 also SLOW_ACK.
+
+        SLOW_ACK is an ACK that does not move the left edge, that comes in a state other than OPEN, or whose
+        RTT `pkts_acked` does not get; `ack.acked` then is by how many segments it moves the left edge.
+        """
 
     def undo_cwnd(self, window: Window, ack: Ack) -> int:
         """The last reduction was spurious: the cwnd to restore."""

@@ -68,7 +68,7 @@ impl<A: CongestionControl> Sender<A> {
         self.algorithm.set_state(&mut self.w, &self.a, State::Recovery);
         self.w.ssthresh = ssthresh;
         if !self.algorithm.has_cong_control() {
-            self.w.cwnd = ssthresh;
+            self.w.cwnd = if self.w.repair_cwnd > 0 { self.w.repair_cwnd } else { ssthresh };
         }
         self.w.cwnd_cnt = 0;
         self.event(Event::CompleteCwr);

@@ -30,7 +30,7 @@ class Sender:
             self.prior = self.cwnd
             self.ssthresh = self.model.loss(self, timeout=False)
             if not self.model.controls:
-                self.cwnd = self.ssthresh
+                self.cwnd = self.model.repair_cwnd or self.ssthresh
             self.model.repaired(self)
         elif "rto" in step:
             self.prior = self.cwnd
@@ -63,6 +63,7 @@ class Sender:
 
 class Model:
     controls = False  # has cong_control
+    repair_cwnd = None  # set by loss: cwnd during the repair, if it is not ssthresh
     pacing = None  # bytes/s, of a model that has it
 
     def __init__(self, **params):

@@ -115,7 +115,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.board.sacked_out = inflation.min(self.nxt - self.una);
         self.describe(now, delivered, prior_in_flight);
         if !ack.retransmission || self.flow.stack.timestamps {
-            self.sample_rtt(now - ack.echo_ns);
+            self.sample_rtt(now, now - ack.echo_ns);
         }
         if self.first_unsent == self.una {
             self.rto_at = NEVER;

@@ -1,10 +1,18 @@
 //! Round-trip times: the retransmission timeout and the distribution of the samples.
 
-use cwnd_scenario::Stack;
+use cwnd_scenario::{Recovery, Stack};
+
+const MILLISECOND: u64 = 1_000_000;
 
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
-/// closer to the smoothed RTT than `min_rto_ns`.
+/// closer to the smoothed RTT than `min_rto_ns`. In ns-2 it bounds the timeout, which goes by a smoothed RTT of its own.
 pub struct Rto {
+    as_ns2: bool,
+    /// As Agent/TCP/Linux has them, in milliseconds: eight times the smoothed RTT, four times its deviation.
+    srtt8_ms: u32,
+    rttvar4_ms: u32,
+    /// When the segment was sent that moved the left edge last.
+    sent_ns: u64,
     srtt_ns: u64,
     rttvar_ns: u64,
     rto_ns: u64,
@@ -16,6 +24,10 @@ pub struct Rto {
 impl Rto {
     pub fn new(stack: &Stack) -> Rto {
         Rto {
+            as_ns2: stack.recovery == Recovery::RateHalving,
+            srtt8_ms: 0,
+            rttvar4_ms: 0,
+            sent_ns: 0,
             srtt_ns: 0,
             rttvar_ns: 0,
             rto_ns: stack.initial_rto_ns,
@@ -25,8 +37,16 @@ impl Rto {
         }
     }
 
+    /// At `now` an ACK moves the left edge.
     #[inline]
-    pub fn sample(&mut self, rtt_ns: u64) {
+    pub fn sample(&mut self, now: u64, rtt_ns: u64) {
+        self.backoff = 0;
+        if self.as_ns2 {
+            self.sent_ns = now - rtt_ns;
+            self.sample_as_ns2(rtt_ns);
+            self.srtt_ns = if self.srtt_ns == 0 { rtt_ns } else { (7 * self.srtt_ns + rtt_ns) / 8 };
+            return;
+        }
         if self.srtt_ns == 0 {
             self.srtt_ns = rtt_ns;
             self.rttvar_ns = rtt_ns / 2;
@@ -35,7 +55,27 @@ impl Rto {
             self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
         }
         self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
-        self.backoff = 0;
+    }
+
+    /// An ACK that does not move it echoes the time of the segment that did last (RFC 7323, 4.3). As ns-2.
+    pub fn sample_again(&mut self, now: u64) {
+        self.sample_as_ns2(now - self.sent_ns);
+    }
+
+    /// Rounds down. A deviation below the mean counts an eighth, as in Linux.
+    fn sample_as_ns2(&mut self, rtt_ns: u64) {
+        let rtt = ((rtt_ns + MILLISECOND / 2) / MILLISECOND).clamp(1, u64::from(u32::MAX / 16)) as u32;
+        if self.srtt8_ms == 0 {
+            (self.srtt8_ms, self.rttvar4_ms) = (8 * rtt, 2 * rtt);
+        } else {
+            let (srtt, rttvar) = (self.srtt8_ms / 8, self.rttvar4_ms / 4);
+            let off = rtt.abs_diff(srtt);
+            let more = off.saturating_sub(rttvar) >> if rtt < srtt { 3 } else { 0 };
+            self.rttvar4_ms = self.rttvar4_ms + more - rttvar.saturating_sub(off);
+            self.srtt8_ms = self.srtt8_ms + rtt - srtt;
+        }
+        let rto_ms = self.srtt8_ms / 8 + self.rttvar4_ms;
+        self.rto_ns = (u64::from(rto_ms) * MILLISECOND).max(self.min_ns);
     }
 
     /// A timeout fired: the next one waits twice as long.
@@ -174,13 +214,29 @@ mod tests {
     }
 
     #[test]
+    fn as_in_ns2_the_timeout_is_whole_milliseconds_and_only_it_has_a_least_value() {
+        let scenario = "duration = '1 s'\nstack = 'ns2'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'";
+        let scenario = cwnd_scenario::Scenario::from_toml(scenario, "", &[]).unwrap();
+        let mut rto = Rto::new(&scenario.flows[0].stack);
+        // The sample; eight times srtt and four times rttvar, in ms, as tcp_rtt_estimator of Linux 2.6 has them.
+        for (ms, srtt8, rttvar4) in [(29, 232, 58), (30, 233, 45), (400, 604, 405), (35, 564, 344)] {
+            rto.sample(1000 * MILLISECOND, ms * MILLISECOND + 499_999);
+            assert_eq!((rto.srtt8_ms, rto.rttvar4_ms), (srtt8, rttvar4));
+            assert_eq!(rto.timeout_ns(), u64::from(srtt8 / 8 + rttvar4).max(200) * MILLISECOND);
+        }
+        // 100 ms later nothing has moved the left edge: 135 ms, the first srtt above which is 70.
+        rto.sample_again(1100 * MILLISECOND);
+        assert_eq!(rto.srtt8_ms, 564 + 135 - 70);
+    }
+
+    #[test]
     fn no_timeout_exceeds_the_maximum_however_long_the_rtt_and_often_it_fires() {
         const S: u64 = 1_000_000_000;
         let text = "stack.max_rto = '60 min'\n[[chain]]\nrate = '1 bps'\ndelay = '0 s'\nbuffer = 1\n[[flows]]\ncca = 'reno'";
         let scenario = cwnd_scenario::Scenario::from_toml(text, "a.toml", &[]).unwrap();
         for (rtt_s, timeouts_s) in [(1, vec![3, 6, 12, 24, 48]), (864_000, vec![3600; 70])] {
             let mut rto = Rto::new(&scenario.flows[0].stack);
-            rto.sample(rtt_s * S);
+            rto.sample(0, rtt_s * S);
             for timeout_s in timeouts_s {
                 assert_eq!(rto.timeout_ns(), timeout_s * S);
                 rto.back_off();

@@ -458,7 +458,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.ack.acked = acked as u32;
         self.ack.lost = 0;
         self.una = next;
-        self.note_rtt(now - echo_ns);
+        self.note_rtt(now, now - echo_ns);
         if self.recovery == Recovery::Prr {
             self.note_segment_rtt(now - sent_ns);
         }
@@ -495,7 +495,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.describe(now, ack.next, 1);
         self.nxt = self.nxt.max(ack.next);
         if self.flow.stack.timestamps || !ack.retransmission {
-            self.note_rtt(now - ack.echo_ns);
+            self.note_rtt(now, now - ack.echo_ns);
         }
         self.cc.init(&mut self.window, &self.ack);
         self.allowance = u64::from(self.window.cwnd);
@@ -523,7 +523,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
         // Once the connection stands, its handshake is nothing special.
         self.overlapped = false;
-        self.special = !self.ordinary;
+        self.special = !self.ordinary || self.is_timeless(ack);
+    }
+
+    /// In ns-2 time zero is no time: the algorithm hears nothing of the RTT of a segment that was sent then.
+    fn is_timeless(&self, ack: Ack) -> bool {
+        self.whole_rtt && ack.echo_ns == 0 && self.flow.stack.handshake == Handshake::Overlapped
     }
 
     #[inline(always)]
@@ -552,8 +557,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.board.sack_all(receiver.blocks(), self.una, self.nxt);
             self.ack.delivered += self.board.sacked_out - sacked;
         }
+        let as_ns2 = self.recovery == Recovery::RateHalving;
+        if as_ns2 && acked == 0 {
+            self.time_duplicate(now);
+        }
         // In ns-2 an ACK that tells nothing new still goes through what is missing.
-        let repairing = self.recovery == Recovery::RateHalving && !self.board.is_clear();
+        let repairing = as_ns2 && !self.board.is_clear();
         if delivered == 0 && !repairing && !(SPECIAL && ack.ece) {
             return;
         }
@@ -573,16 +582,24 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
         if !ack.retransmission || acked > 0 && self.flow.stack.timestamps {
             if self.recovery == Recovery::Prr {
-                self.note_rtt(now - ack.echo_ns);
+                self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.cc.pkts_acked(&mut self.window, &self.ack);
-            } else if SPECIAL && self.overlapped {
-                self.time_rtt(now - ack.echo_ns); // that of a SYN: not for the algorithm
+            } else if SPECIAL && (self.overlapped || acked > 0 && self.is_timeless(ack)) {
+                self.time_rtt(now, now - ack.echo_ns); // that of a SYN: not for the algorithm
             } else if acked > 0 && self.recovery == Recovery::RateHalving && self.state == State::Recovery {
-                self.note_rtt(now - ack.echo_ns); // nor is one during a repair
+                self.note_rtt(now, now - ack.echo_ns); // nor is one during a repair
             } else if acked > 0 {
-                self.sample_rtt(now - ack.echo_ns);
+                self.sample_rtt(now, now - ack.echo_ns);
             }
+        }
+        if as_ns2
+            && (acked == 0
+                || SPECIAL && !self.overlapped && self.is_timeless(ack)
+                || self.state != State::Open)
+        {
+            let moved = cwnd_algorithms::Ack { acked: acked as u32, ..self.ack };
+            self.cc.cwnd_event(&mut self.window, &moved, Event::SlowAck);
         }
         if acked > 0 {
             if self.probed != NEVER {
@@ -631,22 +648,32 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(always)]
-    pub(crate) fn sample_rtt(&mut self, rtt_ns: u64) {
-        self.note_rtt(rtt_ns);
+    pub(crate) fn sample_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.note_rtt(now, rtt_ns);
         self.cc.pkts_acked(&mut self.window, &self.ack);
     }
 
     /// A sample for the timer.
     #[inline(always)]
-    fn time_rtt(&mut self, rtt_ns: u64) {
-        self.rto.sample(rtt_ns);
+    fn time_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.rto.sample(now, rtt_ns);
         self.rtts.add(rtt_ns);
         self.ack.srtt_us = to_us(self.rto.srtt_ns());
     }
 
+    /// In ns-2 every ACK starts the timer anew, and times an RTT.
+    fn time_duplicate(&mut self, now: u64) {
+        if self.flow.stack.timestamps {
+            self.rto.sample_again(now);
+        }
+        if self.nxt > self.una && !self.closed {
+            self.set_timer(now);
+        }
+    }
+
     #[inline(always)]
-    fn note_rtt(&mut self, rtt_ns: u64) {
-        self.time_rtt(rtt_ns);
+    fn note_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.time_rtt(now, rtt_ns);
         let rtt_us =
             if self.whole_rtt { (rtt_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32 } else { to_us(rtt_ns) };
         self.ack.rtt_us = rtt_us;
@@ -778,6 +805,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// An ACK while something is missing, or the first after that, or one that echoes congestion.
     #[inline(never)]
     fn on_dubious_ack(&mut self, ack: Ack, acked: u64, delivered: u64) {
+        let as_ns2 = self.recovery == Recovery::RateHalving;
         let mut may_grow = acked > 0;
         // The echo stops when the segment that tells of the reduction has arrived, the first from `recovery_end` on.
         let echo = self.state == State::Cwr && ack.ece && self.una == self.recovery_end;
@@ -785,9 +813,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             && self.una >= self.recovery_end
             && !echo
         {
-            // Linux 2.6 did not grow on the ACK that ended a recovery.
-            may_grow &= self.state == State::Loss || self.recovery != Recovery::RateHalving;
-            if self.recovery == Recovery::RateHalving && self.state == State::Recovery {
+            // Linux 2.6 did not grow on the ACK that ended a recovery, and grew before the end of a loss.
+            if as_ns2 && self.state == State::Loss && may_grow && !self.controls {
+                self.cc.cong_avoid(&mut self.window, &self.ack);
+            }
+            may_grow &= !as_ns2;
+            if as_ns2 && self.state == State::Recovery {
                 // ns-2 forgets what was SACKed, until the next ACKs tell it again.
                 self.ack.delivered -= self.board.sacked_out;
                 self.ack.in_flight += self.board.sacked_out as u32;
@@ -803,8 +834,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         {
             self.undo_timeout(ssthresh);
         }
-        if self.board.lost_out > 0 && !matches!(self.state, State::Recovery | State::Loss) {
-            may_grow &= self.recovery == Recovery::RateHalving && self.state != State::Cwr;
+        // In ns-2 a retransmission that is lost after a timeout is answered like any loss.
+        let begins = match self.state {
+            State::Recovery => false,
+            State::Loss => as_ns2 && self.ack.lost > 0,
+            State::Open | State::Disorder | State::Cwr => true,
+        };
+        if self.board.lost_out > 0 && begins {
+            may_grow &= as_ns2 && self.state != State::Cwr;
             if may_grow && !self.controls {
                 self.cc.cong_avoid(&mut self.window, &self.ack);
             }
@@ -877,7 +914,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.window.cwnd = self.window.ssthresh.max(1);
         }
         if self.flow.stack.restart_at_half_ssthresh && !at_one {
-            self.window.cwnd = (self.window.ssthresh / 2).max(1);
+            let cwnd = match self.window.repair_cwnd {
+                0 => self.window.ssthresh / 2,
+                cwnd => cwnd,
+            };
+            self.window.cwnd = cwnd.max(1);
         }
         self.allowance = u64::from(self.window.prior_cwnd);
     }
@@ -981,8 +1022,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.begin_overlapped(now);
             self.overlapped = false;
         }
-        // One reduction for a window of data: not again for a loss already answered.
-        if !matches!(self.state, State::Recovery | State::Loss) || self.una >= self.recovery_end {
+        // One reduction for a window of data: not again for a loss already answered, but in ns-2.
+        if !matches!(self.state, State::Recovery | State::Loss)
+            || self.una >= self.recovery_end
+            || self.recovery == Recovery::RateHalving
+        {
             self.window.prior_cwnd = self.window.cwnd;
             let undo = self.flow.stack.undo_spurious_rto.then_some((now, self.window.ssthresh));
             self.repairs().undo = undo;

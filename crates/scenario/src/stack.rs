@@ -206,7 +206,7 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
 ];
 
 /// Algorithms whose module in Linux 2.6.22 had `tcp_reno_min_cwnd`: half of ssthresh after a fast
-/// retransmit, and Westwood, whose own was less still. BIC, CUBIC, H-TCP and Veno had none.
+/// retransmit, and Westwood, which has its own. BIC, CUBIC, H-TCP and Veno had none.
 const MIN_CWND: [&str; 10] =
     ["reno", "highspeed", "scalable", "hybla", "illinois", "compound", "yeah", "vegas", "westwood", "lp"];
 

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from stack import Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
+from stack import LOST, OPEN, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 MSS = 1448
 
@@ -99,20 +99,47 @@ class WestwoodLinux(Westwood):
         s.cwnd = s.ssthresh = self.window()
 
 
-class WestwoodNs2(Westwood):
-    """Reno by ACKs: the estimate decides nothing."""
+class WestwoodNs2(WestwoodLinux):
+    """Reno by segments acknowledged; after a loss cwnd is what the path carried, ssthresh half."""
+
+    arrived = eighths = 0
+
+    def start(self, s):
+        self.began = s.now // 1000
+
+    def sample(self, s):
+        """The smoothed RTT is known first; what the ACK brings counts for the next sample."""
+        if s.state != OPEN:
+            return
+        now, ms = s.now // 1000, max((s.rtt + 500) // 1000, 1)
+        self.eighths = self.eighths + ms - self.eighths // 8 if self.eighths else 8 * ms
+        self.rtt = self.eighths // 8
+        if now - self.began > max(self.rtt, 50):
+            rate = self.bytes // (now - self.began)
+            first, second = self.filters or (rate, rate)
+            if self.filters:
+                first = (7 * first + rate) // 8
+                second = (7 * second + first) // 8
+            self.filters = (first, second) if second or first else None
+            self.bytes, self.began = 0, now
+        self.least = self.rtt if self.fresh else min(self.least, self.rtt)
+        self.fresh = False
+        self.bytes += MSS * s.acked
+        self.arrived += s.acked
 
     def ack(self, s):
+        self.credit, self.arrived = self.credit + self.arrived, 0
         if s.limited and s.cwnd <= s.ssthresh:
-            s.cwnd += 1
-        elif s.limited:
-            self.credit += 1
-            if self.credit >= s.cwnd:
-                s.cwnd, self.credit = s.cwnd + 1, 0
+            s.cwnd, self.credit = s.cwnd + 1, 0
+        elif s.limited and self.credit >= s.cwnd:
+            s.cwnd, self.credit = s.cwnd + 1, self.credit - s.cwnd
 
     def loss(self, s, timeout):
-        self.credit = 0
+        self.credit = self.arrived = 0
+        self.repair_cwnd = self.window()
         return max(s.cwnd // 2, 2)
+
+    def repaired(self, s): ...
 
 
 def courses(model, **params):
