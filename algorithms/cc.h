@@ -118,6 +118,14 @@ enum cc_flags {
  * units of 1/one: P(beta, 717, 1024, ...) is 0.7 to a person. The choices "first|second|..."
  * are what a person writes for the stored values 0, 1, ...: all values from min to max, and one is
  * 1; or those below min, and then the others are numbers. doc ends with the source.
+ *
+ * Builds whose rules differ from the paper's are choices of the parameter variant, in this order:
+ *   spec           the paper or RFC; the default
+ *   linux          the module of Linux 6.1
+ *   ns2            the module of Linux 2.6 that Agent/TCP/Linux of ns-2.35 runs
+ *   ns2-agent      the agent that ns-2.35 itself has
+ *   ns2-no-module  Agent/TCP/Linux without a module
+ *   authors        what the paper's authors ran
  */
 #define CC_PARAM_FIELD(field, ...) u32 field;
 #define CC_PARAM_DEFAULT(field, value, ...) .field = (value),

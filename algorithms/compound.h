@@ -19,7 +19,7 @@
  * Differences from the paper: dwnd has fractions of 1/256 segment, win^k is accurate to that.
  * What dwnd gains in an RTT is at most what was delivered in it.
  *
- * arithmetic = ns2 is what Linux 2.6.17 had and ns-2.35 has. What it does otherwise:
+ * variant = ns2 is what Linux 2.6.17 had and ns-2.35 has. What it does otherwise:
  *  - dwnd is whole segments; diff counts half segments; win^k is a whole number, by Newton's method,
  *    before alpha divides it.
  *  - win in the rules for dwnd is the number of segments sent in the last RTT, RTT the smallest
@@ -32,7 +32,7 @@
  *    larger than the window, then dwnd = 0.
  *  - It counts ACKs, not segments. An idle period starts it afresh with dwnd = 0.
  *  - win^3 is that of 2^21 segments from there on; the original's overflows.
- * alpha, beta, gamma and zeta above are for arithmetic = paper; here they are fixed.
+ * alpha, beta, gamma and zeta above are for variant = spec; here they are fixed.
  */
 #ifndef COMPOUND_H
 #define COMPOUND_H
@@ -49,13 +49,13 @@
 	  "queued segments at which dwnd gives way; the paper")       \
 	P(zeta, 1024, 1024, 1, 102400, "",                                             \
 	  "how fast dwnd gives way; the paper")                       \
-	P(arithmetic, 0, 1, 0, 1, "paper|ns2",                                         \
-	  "ns2: what published ns-2 simulations ran; ns-2.35")
+	P(variant, 0, 1, 0, 1, "spec|ns2",                                         \
+	  "whose rules: spec the paper's, ns2 those of Agent/TCP/Linux; ns-2.35")
 #define compound_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
 
-enum compound_arithmetic { COMPOUND_PAPER, COMPOUND_NS2 };
+enum compound_variant { COMPOUND_SPEC, COMPOUND_NS2 };
 
 struct compound {
 	u64 round_end;       /* an RTT is over when more than these segments are delivered */
@@ -225,7 +225,7 @@ static inline void compound_pkts_acked(struct compound *ca, const struct compoun
 static inline void compound_cong_avoid(struct compound *ca, const struct compound_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == COMPOUND_NS2)
+	if (p->variant == COMPOUND_NS2)
 		compound_ns2_cong_avoid(ca, w, a);
 	else
 		compound_paper_cong_avoid(ca, p, w, a);
@@ -236,7 +236,7 @@ static inline u32 compound_ssthresh(struct compound *ca, const struct compound_p
 {
 	(void)a;
 	ca->prior_dwnd = ca->dwnd;
-	if (p->arithmetic == COMPOUND_NS2)
+	if (p->variant == COMPOUND_NS2)
 		return cc_max(w->cwnd / 2, 2);
 	return compound_paper_ssthresh(ca, p, w);
 }
@@ -247,7 +247,7 @@ static inline void compound_set_state(struct compound *ca, const struct compound
 	u64 start = ca->round_end - ca->round_sent, end = a->delivered + a->in_flight;
 
 	(void)w;
-	if (p->arithmetic != COMPOUND_NS2 || state != CC_OPEN)
+	if (p->variant != COMPOUND_NS2 || state != CC_OPEN)
 		return;
 	/* After losses fewer may be on their way than when the RTT began. */
 	ca->round_sent = end > start ? (u32)(end - start) : 0;
@@ -258,7 +258,7 @@ static inline void compound_set_state(struct compound *ca, const struct compound
 static inline void compound_cwnd_event(struct compound *ca, const struct compound_params *p,
 				       struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	if (p->arithmetic != COMPOUND_NS2 || (event != CC_TX_START && event != CC_CWND_RESTART))
+	if (p->variant != COMPOUND_NS2 || (event != CC_TX_START && event != CC_CWND_RESTART))
 		return;
 	ca->reno = w->cwnd;
 	ca->dwnd = 0;

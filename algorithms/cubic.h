@@ -24,7 +24,7 @@
  * RFC 9438, 4.10 wants HyStart++ with it; the slow start is the standard one by default, so that
  * what is compared is the cubic: published simulations of CUBIC had none. See hystart.
  *
- * arithmetic = linux is the module of Linux 6.1. What it does otherwise:
+ * variant = linux is the module of Linux 6.1. What it does otherwise:
  *  - cnt segments acknowledged make one of cwnd, where cnt = cwnd / (W(t) - cwnd), or 100 cwnd on
  *    or above the curve; at least 2, and at most 20 until the first loss. cnt is computed again
  *    when cwnd has changed, at most once per ms, or 32 ms have passed.
@@ -58,7 +58,7 @@
  *    began in included, then ssthresh = cwnd. If the smallest of 8 samples falls below the one
  *    CSS began with, slow start goes on. An ACK counts 8 segments at most, unless paced.
  *
- * arithmetic = ns2 is CUBIC 2.1 of Linux 2.6.22, the one in ns-2.35, which most published
+ * variant = ns2 is CUBIC 2.1 of Linux 2.6.22, the one in ns-2.35, which most published
  * simulations of CUBIC used (with beta = 819/1024). What it does otherwise:
  *  - It counts ACKs, and grows by one segment once more than cnt of them have come, where
  *    cnt = cwnd / (W(t) - cwnd), or 100 cwnd on or above the curve. cnt is computed again when
@@ -89,17 +89,17 @@
 	  "make room for new flows when the window shrinks; RFC 9438, 4.7")            \
 	P(reno_friendly, 1, 1, 0, 1, "off|on",                                         \
 	  "never slower than Reno would be; RFC 9438, 4.3")                            \
-	P(arithmetic, 0, 1, 0, 2, "rfc|ns2|linux",                                     \
-	  "ns2: CUBIC 2.1, what published ns-2 simulations ran; linux: today's kernel; ns-2.35, Linux 6.1") \
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                     \
+	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux (CUBIC 2.1); Linux 6.1, ns-2.35") \
 	P(hystart, 0, 1, 0, 2, "off|linux|plusplus",                                   \
-	  "how slow start may end before a loss, not for arithmetic = ns2; Linux 6.1, RFC 9406") \
+	  "how slow start may end before a loss, not for variant = ns2; Linux 6.1, RFC 9406") \
 	P(max_increment, 16, 1, 0, 1000000, "",                                        \
-	  "growth beyond the plateau, in segments per 100 ms, 0: no limit, for arithmetic = ns2; CUBIC 2.1")
+	  "growth beyond the plateau, in segments per 100 ms, 0: no limit, for variant = ns2; CUBIC 2.1")
 #define cubic_HOOKS(H, A)                                                              \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
 
-enum cubic_arithmetic { CUBIC_RFC, CUBIC_NS2, CUBIC_LINUX };
+enum cubic_variant { CUBIC_SPEC, CUBIC_LINUX, CUBIC_NS2 };
 enum cubic_hystart_kind { CUBIC_HYSTART_OFF, CUBIC_HYSTART_LINUX, CUBIC_HYSTART_PLUSPLUS };
 
 /* What undoing a reduction brings back (RFC 9438, 4.9). */
@@ -631,7 +631,7 @@ static inline void cubic_init(struct cubic *ca, const struct cubic_params *p, st
 			      const struct cc_ack *a)
 {
 	(void)w;
-	if (p->arithmetic == CUBIC_NS2)
+	if (p->variant == CUBIC_NS2)
 		cubic_ns2_reset(&ca->ns2);
 	cubic_hystart_reset(&ca->hystart, a);
 	if (p->hystart == CUBIC_HYSTART_LINUX)
@@ -643,11 +643,11 @@ static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params 
 {
 	u32 delay_min_us = a->min_rtt_us;
 
-	if (p->arithmetic == CUBIC_NS2) {
+	if (p->variant == CUBIC_NS2) {
 		cubic_ns2_pkts_acked(&ca->ns2, a);
 		return;
 	}
-	if (p->arithmetic == CUBIC_LINUX) {
+	if (p->variant == CUBIC_LINUX) {
 		if (!cubic_linux_sample(&ca->module, a))
 			return;
 		delay_min_us = ca->module.delay_min_us;
@@ -661,14 +661,14 @@ static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params 
 static inline void cubic_cong_avoid(struct cubic *ca, const struct cubic_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == CUBIC_NS2) {
+	if (p->variant == CUBIC_NS2) {
 		cubic_ns2_cong_avoid(&ca->ns2, p, w, a);
 	} else if (p->hystart == CUBIC_HYSTART_PLUSPLUS && w->ssthresh >= CC_SSTHRESH_INFINITE) {
-		if (p->arithmetic == CUBIC_RFC)
+		if (p->variant == CUBIC_SPEC)
 			ca->rfc.last_us = a->now_us;
 		if (cc_cwnd_limited(a))
 			cc_grow(w, cubic_hystart_acked(&ca->hystart, w, a));
-	} else if (p->arithmetic == CUBIC_LINUX) {
+	} else if (p->variant == CUBIC_LINUX) {
 		cubic_linux_cong_avoid(&ca->module, p, w, a);
 	} else {
 		cubic_rfc_cong_avoid(&ca->rfc, p, w, a);
@@ -681,11 +681,11 @@ static inline u32 cubic_ssthresh(struct cubic *ca, const struct cubic_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
 	(void)a;
-	if (p->arithmetic == CUBIC_NS2) {
+	if (p->variant == CUBIC_NS2) {
 		ca->ns2.start_ms = 0;
 		ca->ns2.lossless = 0;
 		ca->ns2.wmax = cubic_reduced(p, w->cwnd, ca->ns2.wmax);
-	} else if (p->arithmetic == CUBIC_LINUX) {
+	} else if (p->variant == CUBIC_LINUX) {
 		ca->module.start_ms = 0;
 		ca->module.wmax = cubic_reduced(p, w->cwnd, ca->module.wmax);
 	} else {
@@ -705,9 +705,9 @@ static inline void cubic_set_state(struct cubic *ca, const struct cubic_params *
 	(void)w;
 	if (state != CC_LOSS)
 		return;
-	if (p->arithmetic == CUBIC_NS2)
+	if (p->variant == CUBIC_NS2)
 		cubic_ns2_reset(&ca->ns2);
-	else if (p->arithmetic == CUBIC_LINUX)
+	else if (p->variant == CUBIC_LINUX)
 		ca->module = (struct cubic_linux){ .sent_ms = ca->module.sent_ms };
 	else
 		ca->rfc.epoch.wmax = 0;
@@ -722,9 +722,9 @@ static inline void cubic_cwnd_event(struct cubic *ca, const struct cubic_params 
 {
 	(void)w;
 	(void)a;
-	if (event == CC_TX_START && p->arithmetic == CUBIC_RFC)
+	if (event == CC_TX_START && p->variant == CUBIC_SPEC)
 		ca->rfc.idle = 1;
-	else if (event == CC_TX_START && p->arithmetic == CUBIC_LINUX)
+	else if (event == CC_TX_START && p->variant == CUBIC_LINUX)
 		ca->module.idle = 1;
 }
 
@@ -732,7 +732,7 @@ static inline u32 cubic_undo_cwnd(struct cubic *ca, const struct cubic_params *p
 				  struct cc_window *w, const struct cc_ack *a)
 {
 	(void)a;
-	if (p->arithmetic == CUBIC_RFC)
+	if (p->variant == CUBIC_SPEC)
 		ca->rfc.epoch = ca->rfc.before;
 	return cc_max(w->cwnd, w->prior_cwnd);
 }

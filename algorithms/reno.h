@@ -11,10 +11,10 @@
  * Difference from RFC 5681: the half is taken of cwnd, as every kernel does, not of FlightSize;
  * the two are equal for a sender limited by cwnd, and growth happens for no other.
  *
- * arithmetic = agent is that of the base agents of ns-2.35 (Agent/TCP, /Reno, /Newreno, /Sack1,
+ * variant = ns2-agent is that of the base agents of ns-2.35 (Agent/TCP, /Reno, /Newreno, /Sack1,
  * /Fack): cwnd is a real number, grows whatever limits the sender, by ACKs, and the half is that of
- * min(cwnd, receive window). arithmetic = linux-agent is that of Agent/TCP/Linux without a module
- * (no select_ca): the same, but the half is that of whole segments. arithmetic = ns2 is its module
+ * min(cwnd, receive window). variant = ns2-no-module is that of Agent/TCP/Linux without a module
+ * (no select_ca): the same, but the half is that of whole segments. variant = ns2 is its module
  * reno, of Linux 2.6.22: it counts ACKs, and slow start includes cwnd == ssthresh.
  */
 #ifndef RENO_H
@@ -23,11 +23,11 @@
 #include "cc.h"
 
 #define reno_PARAMS(P)                                          \
-	P(arithmetic, 0, 1, 0, 3, "rfc|agent|linux-agent|ns2",  \
-	  "agent: cwnd is a real number that grows past the receive window; ns2: the module of Agent/TCP/Linux; ns-2.35")
+	P(variant, 0, 1, 0, 3, "spec|ns2|ns2-agent|ns2-no-module",  \
+	  "whose rules: spec the RFC's, ns2 those of Agent/TCP/Linux's module, ns2-agent those of the base agents, ns2-no-module those of Agent/TCP/Linux without a module; ns-2.35")
 #define reno_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum reno_arithmetic { RENO_RFC, RENO_AGENT, RENO_LINUX_AGENT, RENO_NS2 };
+enum reno_variant { RENO_SPEC, RENO_NS2, RENO_NS2_AGENT, RENO_NS2_NO_MODULE };
 
 /* What a real cwnd has beyond its whole segments. */
 struct reno_real {
@@ -78,11 +78,11 @@ static inline void reno_real_set_state(struct reno_real *r, const struct cc_wind
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_AGENT || p->arithmetic == RENO_LINUX_AGENT)
+	if (p->variant == RENO_NS2_AGENT || p->variant == RENO_NS2_NO_MODULE)
 		reno_real_growth(&ca->real, w);
 	else if (!cc_cwnd_limited(a))
 		return;
-	else if (p->arithmetic == RENO_NS2)
+	else if (p->variant == RENO_NS2)
 		cc_reno_growth_ns2(w);
 	else
 		cc_reno_growth(w, a->acked);
@@ -91,9 +91,9 @@ static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 				struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_RFC || p->arithmetic == RENO_NS2)
+	if (p->variant == RENO_SPEC || p->variant == RENO_NS2)
 		return cc_max(w->cwnd / 2, 2);
-	if (p->arithmetic == RENO_LINUX_AGENT)
+	if (p->variant == RENO_NS2_NO_MODULE)
 		ca->real.fraction = 0;
 	return reno_real_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
 }

@@ -18,7 +18,7 @@
  * much a loss takes is not stated; it is Reno's half. The queue's bound alpha is 1 and beta 3
  * segments, the first of the paper's two pairs (1, 3 and 2, 4).
  *
- * arithmetic = linux is the kernel's (whose alpha is 2, beta 4). What it does otherwise:
+ * variant = linux is the kernel's (whose alpha is 2, beta 4). What it does otherwise:
  *  - RTT is the smallest sample of the last RTT, and Actual is cwnd / RTT. One microsecond is
  *    added to every sample. With fewer than three samples the window grows like Reno's.
  *  - Slow start doubles every RTT. Its end sets cwnd to what BaseRTT carries at the actual rate,
@@ -27,7 +27,7 @@
  *  - Growth does not ask whether cwnd was the limit. The window is 2 at least.
  *  - Outside the open state it is Reno. Sending after a pause forgets BaseRTT.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 (whose alpha is 1, beta 3). Different from linux:
+ * variant = ns2 is that of Linux 2.6.22 (whose alpha is 1, beta 3). Different from linux:
  *  - Actual is the segments sent in the last RTT by its smallest sample, Expected the same number
  *    by BaseRTT. Diff is in half segments, rounded up.
  *  - The window goes one step towards cwnd as it was an RTT ago, plus or minus one.
@@ -35,7 +35,7 @@
  *    ends it still adds one segment.
  *  - Slow start counts ACKs and includes cwnd == ssthresh.
  *
- * arithmetic = agent is that of ns-2's own Agent/TCP/Vegas. Different from the paper's:
+ * variant = ns2-agent is that of ns-2's own Agent/TCP/Vegas. Different from the paper's:
  *  - RTT is the mean of the samples of the last RTT, Actual the segments sent in it by that mean,
  *    Expected what is in flight now by BaseRTT; Diff is rounded to whole segments.
  *  - cwnd begins at 1 and is the initial window from the first ACK of data on. It is a real number;
@@ -56,13 +56,13 @@
 	  "queued segments above which the window shrinks; the paper")                 \
 	P(gamma, 1, 1, 0, 1000000, "",                                                 \
 	  "queued segments above which slow start ends; the paper")                    \
-	P(arithmetic, 0, 1, 0, 3, "paper|linux|ns2|agent",                             \
-	  "linux: that of the kernel; ns2, agent: those of Agent/TCP/Linux and Agent/TCP/Vegas; Linux 6.1 and ns-2.35")
+	P(variant, 0, 1, 0, 3, "spec|linux|ns2|ns2-agent",                          \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux, ns2-agent those of Agent/TCP/Vegas; Linux 6.1, ns-2.35")
 #define vegas_HOOKS(H, A)                                                              \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
 
-enum vegas_arithmetic { VEGAS_PAPER, VEGAS_LINUX, VEGAS_NS2, VEGAS_AGENT };
+enum vegas_variant { VEGAS_SPEC, VEGAS_LINUX, VEGAS_NS2, VEGAS_NS2_AGENT };
 
 struct vegas_agent {
 	u64 begin;             /* an RTT is over when more than these segments are delivered */
@@ -330,7 +330,7 @@ static inline void vegas_init(struct vegas *ca, const struct vegas_params *p,
 {
 	ca->round_end = a->delivered + a->in_flight;
 	ca->cwnd_now = w->cwnd;
-	if (p->arithmetic != VEGAS_AGENT)
+	if (p->variant != VEGAS_NS2_AGENT)
 		return;
 	ca->agent.initial = w->cwnd;
 	ca->agent.begin = 1; /* the SYN */
@@ -343,7 +343,7 @@ static inline void vegas_pkts_acked(struct vegas *ca, const struct vegas_params 
 	u32 rtt = a->rtt_us + (a->rtt_us < 0xffffffff);
 
 	(void)w;
-	if (p->arithmetic == VEGAS_AGENT)
+	if (p->variant == VEGAS_NS2_AGENT)
 		return;
 	if (!ca->base_us || rtt < ca->base_us)
 		ca->base_us = rtt;
@@ -355,11 +355,11 @@ static inline void vegas_pkts_acked(struct vegas *ca, const struct vegas_params 
 static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == VEGAS_PAPER)
+	if (p->variant == VEGAS_SPEC)
 		vegas_paper_cong_avoid(ca, p, w, a);
-	else if (p->arithmetic == VEGAS_LINUX)
+	else if (p->variant == VEGAS_LINUX)
 		vegas_linux_cong_avoid(ca, p, w, a);
-	else if (p->arithmetic == VEGAS_AGENT)
+	else if (p->variant == VEGAS_NS2_AGENT)
 		vegas_agent_cong_avoid(ca, p, w, a);
 	else
 		vegas_ns2_cong_avoid(ca, p, w, a);
@@ -368,7 +368,7 @@ static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params 
 static inline u32 vegas_ssthresh(struct vegas *ca, const struct vegas_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == VEGAS_AGENT)
+	if (p->variant == VEGAS_NS2_AGENT)
 		return reno_real_part(&ca->agent.real, w, cc_min(w->cwnd, a->snd_wnd), 3);
 	return cc_max(w->cwnd / 2, 2);
 }
@@ -376,7 +376,7 @@ static inline u32 vegas_ssthresh(struct vegas *ca, const struct vegas_params *p,
 static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *p,
 				   struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	if (p->arithmetic == VEGAS_AGENT)
+	if (p->variant == VEGAS_NS2_AGENT)
 		reno_real_set_state(&ca->agent.real, w, state);
 	if (state == CC_OPEN)
 		vegas_restart_round(ca, a);
@@ -387,7 +387,7 @@ static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *
 static inline void vegas_cwnd_event(struct vegas *ca, const struct vegas_params *p,
 				    struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	if (p->arithmetic == VEGAS_AGENT) {
+	if (p->variant == VEGAS_NS2_AGENT) {
 		/* ssthresh is 3/4 of the window: a half is two thirds of that. */
 		if (event == CC_RTO)
 			w->ssthresh = cc_max(w->ssthresh / 3 * 2, 2);
@@ -398,7 +398,7 @@ static inline void vegas_cwnd_event(struct vegas *ca, const struct vegas_params 
 	if (event != CC_TX_START && event != CC_CWND_RESTART)
 		return;
 	vegas_restart_round(ca, a);
-	if (p->arithmetic != VEGAS_PAPER)
+	if (p->variant != VEGAS_SPEC)
 		ca->base_us = 0;
 }
 

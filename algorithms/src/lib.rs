@@ -188,6 +188,15 @@ pub enum Error {
     BadValue { param: &'static str, found: String, accepted: String },
 }
 
+/// A parameter that was given by its former name. Displays as one line that has both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// As it is written now.
+    pub name: &'static str,
+    pub value: String,
+    line: String,
+}
+
 /// Parameters of one algorithm, in the order of [`Algorithm::params`], stored values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params(Arc<[u32]>);
@@ -258,15 +267,32 @@ impl Algorithm {
         Params(self.params.iter().map(|p| p.default).collect())
     }
 
-    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice.
-    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<(), Error> {
+    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice. Returns
+    /// what it is called now if `name` is its former name.
+    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<Option<Renamed>, Error> {
+        let renamed = (name == "arithmetic").then(|| self.renamed(value));
+        let (name, value) = renamed.as_ref().map_or((name, value), |now| (now.name, &now.value));
         let index = self.params.iter().position(|p| p.name == name).ok_or_else(|| Error::UnknownParam {
             algorithm: self.name.clone(),
             name: name.to_owned(),
             accepted: self.params.iter().map(|p| p.name).collect(),
         })?;
         Arc::make_mut(&mut params.0)[index] = self.params[index].parse(value)?;
-        Ok(())
+        Ok(renamed)
+    }
+
+    /// `arithmetic` was the name of `variant`, with a name of its own for each algorithm's first choice.
+    fn renamed(&self, former: &str) -> Renamed {
+        let has = |choice| self.params.iter().any(|p| p.name == "variant" && p.choices.contains(&choice));
+        let value = match former {
+            "paper" if has("authors") => "authors",
+            "exact" | "paper" | "rfc" => "spec",
+            "agent" => "ns2-agent",
+            "linux-agent" => "ns2-no-module",
+            _ => former,
+        };
+        let line = format!("parameter arithmetic = {former} of {} is now variant = {value}", self.name);
+        Renamed { name: "variant", value: value.to_owned(), line }
     }
 
     /// The value of each parameter as a person would write it.
@@ -281,6 +307,12 @@ impl Algorithm {
             params: params.0.clone(),
             state: [0; ffi::STATE_WORDS],
         }
+    }
+}
+
+impl fmt::Display for Renamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
     }
 }
 

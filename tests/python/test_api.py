@@ -219,7 +219,7 @@ def test_algorithms_lists_the_registry_with_parameters() -> None:
     assert beta["accepted"] == "0.5 to 0.9893"
     assert beta["meaning"] and beta["source"] == "RFC 9438, 4.6"
     assert listed["cubic"]["profiles"]["ns2"] == {
-        "params": {"arithmetic": "ns2", "beta": 0.7998},
+        "params": {"variant": "ns2", "beta": 0.7998},
         "stack": {},
     }
     assert listed["reno"]["profiles"]["ns2"]["stack"] == {"restart_at_half_ssthresh": True}
