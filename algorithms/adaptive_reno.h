@@ -29,8 +29,9 @@
 #ifndef ADAPTIVE_RENO_H
 #define ADAPTIVE_RENO_H
 
-#include "bandwidth.h"
 #include "cc.h"
+#include "parts/bandwidth.h"
+#include "parts/growth.h"
 
 #define adaptive_reno_PARAMS(P)                                                            \
 	P(alpha, 10000, 1000, 1000, 20000, "",                                             \

@@ -50,6 +50,8 @@
 #define BBR_H
 
 #include "cc.h"
+#include "parts/growth.h"
+#include "parts/windowed_max.h"
 
 #define bbr_PARAMS(P)                                                                          \
 	P(startup_gain, 2885, 1000, 1100, 4000, "",                                            \
@@ -86,10 +88,7 @@ struct bbr {
 	u64 round_end;       /* a round is over when a segment sent after these were delivered arrives */
 	u64 phase_us;        /* start of the phase of PROBE_BW; in PROBE_RTT the last ACK */
 	u64 epoch_us;        /* since when extra_acked is measured */
-	struct {
-		u32 round;
-		u32 rate;
-	} best[3];           /* the largest rate, the largest after it, the largest after that */
+	struct windowed_max rate; /* of the delivery rate, by rounds */
 	u32 rounds;          /* so far */
 	u32 min_rtt_us;      /* RTprop */
 	u32 min_rtt_ms;      /* when it was seen */
@@ -139,7 +138,7 @@ static inline u32 bbr_rate(u64 segments, u64 us)
 /* BtlBw. */
 static inline u32 bbr_bandwidth(const struct bbr *ca)
 {
-	return ca->lt_used ? ca->lt_rate : ca->best[0].rate;
+	return ca->lt_used ? ca->lt_rate : windowed_max(&ca->rate);
 }
 
 static inline u32 bbr_high_gain(const struct bbr_params *p)
@@ -174,7 +173,7 @@ static inline u64 bbr_with_bursts(const struct bbr *ca, u64 segments)
 
 static inline u64 bbr_inflight(const struct bbr *ca, u32 gain)
 {
-	return bbr_with_bursts(ca, bbr_bdp(ca, ca->best[0].rate, gain));
+	return bbr_with_bursts(ca, bbr_bdp(ca, windowed_max(&ca->rate), gain));
 }
 
 /* Above the path's rate the burst that this ACK releases is as good as sent. */
@@ -299,48 +298,6 @@ static inline void bbr_lt_sample(struct bbr *ca, const struct cc_ack *a, u32 app
 	bbr_lt_interval_over(ca, a, bbr_rate(delivered, (u64)ms * 1000));
 }
 
-/*
- * The maximum of BBR_BW_ROUNDS rounds. The second and third best, each later than the one before
- * it, are taken no later than a quarter and half of that after the best, to succeed it.
- */
-static inline void bbr_max_rate(struct bbr *ca, u32 rate)
-{
-	u32 now = ca->rounds, age;
-
-	if (rate >= ca->best[0].rate || now - ca->best[2].round > BBR_BW_ROUNDS) {
-		ca->best[0].rate = rate;
-		ca->best[0].round = now;
-		ca->best[2] = ca->best[1] = ca->best[0];
-		return;
-	}
-	if (rate >= ca->best[1].rate) {
-		ca->best[1].rate = rate;
-		ca->best[1].round = now;
-		ca->best[2] = ca->best[1];
-	} else if (rate >= ca->best[2].rate) {
-		ca->best[2].rate = rate;
-		ca->best[2].round = now;
-	}
-	age = now - ca->best[0].round;
-	if (age > BBR_BW_ROUNDS) {
-		ca->best[0] = ca->best[1];
-		ca->best[1] = ca->best[2];
-		ca->best[2].rate = rate;
-		ca->best[2].round = now;
-		if (now - ca->best[0].round > BBR_BW_ROUNDS) {
-			ca->best[0] = ca->best[1];
-			ca->best[1] = ca->best[2];
-		}
-	} else if (ca->best[1].round == ca->best[0].round && age > BBR_BW_ROUNDS / 4) {
-		ca->best[1].rate = rate;
-		ca->best[1].round = now;
-		ca->best[2] = ca->best[1];
-	} else if (ca->best[2].round == ca->best[1].round && age > BBR_BW_ROUNDS / 2) {
-		ca->best[2].rate = rate;
-		ca->best[2].round = now;
-	}
-}
-
 static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
 				   const struct cc_ack *a)
 {
@@ -360,8 +317,8 @@ static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
 	if (p->long_term)
 		bbr_lt_sample(ca, a, app_limited, a->lost);
 	rate = bbr_rate(a->rate_delivered, a->rate_interval_us);
-	if (!app_limited || rate >= ca->best[0].rate)
-		bbr_max_rate(ca, rate);
+	if (!app_limited || rate >= windowed_max(&ca->rate))
+		windowed_max_add(&ca->rate, BBR_BW_ROUNDS, ca->rounds, rate);
 }
 
 static inline void bbr_update_extra_acked(struct bbr *ca, const struct cc_window *w,
@@ -407,7 +364,7 @@ static inline u32 bbr_phase_over(const struct bbr *ca, const struct cc_ack *a)
 
 static inline void bbr_update_full(struct bbr *ca, const struct cc_ack *a)
 {
-	u32 rate = ca->best[0].rate;
+	u32 rate = windowed_max(&ca->rate);
 
 	if (ca->full || !ca->round_over || bbr_rate_limited_by_app(ca, a))
 		return;

@@ -44,7 +44,8 @@
 #define BIC_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define bic_PARAMS(P)                                                                  \
 	P(s_max, 32, 1, 1, 100000, "",                                                 \
@@ -144,11 +145,8 @@ static inline void bic_paper_cong_avoid(struct bic_paper *ca, const struct bic_p
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	if (w->cwnd < p->low_window) {
 		cc_additive_increase(w, w->cwnd, acked);
 		return;
@@ -223,24 +221,15 @@ static inline void bic_kernel_cong_avoid(struct bic_kernel *ca, const struct bic
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->variant == BIC_NS2 && w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
+	if (p->variant == BIC_NS2 && cc_slow_start_ns2(w))
 		return;
-	}
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	bic_kernel_update(ca, w->cwnd, a->now_us / 1000);
-	if (p->variant == BIC_LINUX) {
+	if (p->variant == BIC_LINUX)
 		cc_additive_increase(w, ca->cnt, acked);
-	} else if (w->cwnd_cnt >= ca->cnt) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	} else {
-		w->cwnd_cnt++;
-	}
+	else
+		cc_additive_increase_ns2(w, ca->cnt);
 }
 
 static inline u32 bic_kernel_ssthresh(struct bic_kernel *ca, const struct bic_params *p, u32 cwnd)

@@ -25,8 +25,9 @@
 #define DISCRETE_H
 
 #include "cc.h"
-#include "fixed.h"
-#include "reno.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
+#include "parts/real_window.h"
 
 #define discrete_PARAMS(P)                    \
 	P(cut, 0, 1, 0, 1, "published|raw",   \
@@ -40,7 +41,7 @@ enum discrete_variant { DISCRETE_SPEC, DISCRETE_NS2_AGENT };
 
 struct discrete {
 	u32 half; /* of the window at the last loss: ssthresh if it turns out a timeout */
-	struct reno_real real;
+	struct real_window real;
 };
 
 CC_DECLARE_PARAMS(discrete);
@@ -50,7 +51,7 @@ static inline void discrete_cong_avoid(struct discrete *ca, const struct discret
 				       struct cc_window *w, const struct cc_ack *a)
 {
 	if (p->variant == DISCRETE_NS2_AGENT)
-		reno_real_growth(&ca->real, w);
+		real_window_growth(&ca->real, w);
 	else if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
 		cc_reno_growth(w, a->acked);
 }
@@ -66,7 +67,7 @@ static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_p
 	else if (cc_in_slow_start(w))
 		part = 2;
 	if (p->variant == DISCRETE_NS2_AGENT)
-		return reno_real_part(&ca->real, w, window, part);
+		return real_window_part(&ca->real, w, window, part);
 	return cc_max(cc_part(window, part, 4), 2);
 }
 
@@ -75,7 +76,7 @@ static inline void discrete_set_state(struct discrete *ca, const struct discrete
 {
 	(void)p;
 	(void)a;
-	reno_real_set_state(&ca->real, w, state);
+	real_window_set_state(&ca->real, w, state);
 }
 
 static inline void discrete_cwnd_event(struct discrete *ca, const struct discrete_params *p,

@@ -34,7 +34,8 @@
 #define ELASTIC_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define elastic_PARAMS(P)                                                                         \
 	P(beta, 900, 1000, 100, 999, "",                                                          \
@@ -100,11 +101,8 @@ static inline void elastic_cong_avoid(struct elastic *ca, const struct elastic_p
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	ca->rtt_max_us = cc_max(ca->rtt_max_us, rtt);
 	if (p->variant == ELASTIC_AUTHORS) {
 		grown = ca->fraction + acked * elastic_growth_thousandths(rtt, ca->rtt_max_us, w->cwnd);

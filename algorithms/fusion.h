@@ -23,9 +23,10 @@
 #ifndef FUSION_H
 #define FUSION_H
 
-#include "bandwidth.h"
 #include "cc.h"
-#include "fixed.h"
+#include "parts/bandwidth.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define fusion_PARAMS(P)                                                                   \
 	P(dmin_ms, 4000, 1000, 1, 1000000, "",                                             \

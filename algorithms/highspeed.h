@@ -40,7 +40,8 @@
 #define HIGHSPEED_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define highspeed_PARAMS(P)                                                            \
 	P(low_window, 38, 1, 2, 1000, "",                                              \

@@ -53,7 +53,8 @@
 #define HTCP_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define htcp_PARAMS(P)                                                                 \
 	P(delta_l, 1000, 1000, 0, 100000, "",                                          \
@@ -167,11 +168,8 @@ static inline void htcp_paper_cong_avoid(struct htcp_paper *ca, const struct htc
 	}
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	grown = ca->fraction + acked * htcp_growth(ca, p, w->cwnd, a->now_us);
 	ca->fraction = (u32)grown;
 	cc_grow(w, grown >> 32);
@@ -281,10 +279,8 @@ static inline void htcp_kernel_cong_avoid(struct htcp_kernel *ca, const struct h
 	if (!cc_cwnd_limited(a))
 		return;
 	if (p->variant == HTCP_NS2) {
-		if (w->cwnd <= w->ssthresh) {
-			cc_grow(w, 1);
+		if (cc_slow_start_ns2(w))
 			return;
-		}
 		htcp_kernel_rtt(ca, a, a->srtt_us / 1000,
 				w->ssthresh < 65535 && htcp_kernel_settled(ca, now));
 	} else if (cc_in_slow_start(w)) {

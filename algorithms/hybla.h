@@ -37,6 +37,7 @@
 #define HYBLA_H
 
 #include "cc.h"
+#include "parts/growth.h"
 
 #define hybla_PARAMS(P)                                                                \
 	P(rtt0_ms, 25, 1, 1, 10000, "",                                                \

@@ -42,7 +42,8 @@
 #define ILLINOIS_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define illinois_PARAMS(P)                                                             \
 	P(alpha_min, 300, 1000, 10, 1000, "",                                          \
@@ -177,11 +178,8 @@ static inline void illinois_paper_growth(struct illinois *ca, const struct illin
 {
 	u64 alpha, window, grow;
 
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	alpha = w->cwnd < p->w_thresh ? 1 << 20 : ca->alpha;
 	window = (u64)w->cwnd << 20;
 	ca->credit += acked * alpha;
@@ -195,10 +193,8 @@ static inline void illinois_linux_growth(struct illinois *ca, const struct illin
 {
 	u64 credit;
 
-	if (p->variant == ILLINOIS_NS2 && w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
+	if (p->variant == ILLINOIS_NS2 && cc_slow_start_ns2(w))
 		return;
-	}
 	if (cc_in_slow_start(w)) {
 		cc_slow_start(w, acked);
 		return;

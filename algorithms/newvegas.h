@@ -23,6 +23,7 @@
 #define NEWVEGAS_H
 
 #include "cc.h"
+#include "parts/growth.h"
 #include "vegas.h"
 
 #define newvegas_PARAMS(P)                                                             \

@@ -21,6 +21,8 @@
 #define RENO_H
 
 #include "cc.h"
+#include "parts/growth.h"
+#include "parts/real_window.h"
 
 #define reno_PARAMS(P)                                          \
 	P(variant, 0, 1, 0, 3, "spec|ns2|ns2-agent|ns2-no-module",  \
@@ -29,57 +31,18 @@
 
 enum reno_variant { RENO_SPEC, RENO_NS2, RENO_NS2_AGENT, RENO_NS2_NO_MODULE };
 
-/* What a real cwnd has beyond its whole segments. */
-struct reno_real {
-	u32 fraction; /* in 2^-32 segments */
-	u32 left;     /* the fraction after the loss being repaired */
-};
-
 struct reno {
-	struct reno_real real;
+	struct real_window real;
 };
 
 CC_DECLARE_PARAMS(reno);
 CC_CHECK_STATE(reno);
 
-/* An ACK of one segment or more. */
-static inline void reno_real_growth(struct reno_real *r, struct cc_window *w)
-{
-	u64 cwnd = (u64)w->cwnd << 32 | r->fraction, more;
-
-	if (cc_in_slow_start(w)) {
-		cc_grow(w, 1);
-		return;
-	}
-	more = r->fraction + ~0ULL / cwnd;
-	r->fraction = (u32)more;
-	cc_grow(w, more >> 32);
-}
-
-/* part/4 of the window in use, whole segments; the fraction is kept for what follows the loss. */
-static inline u32 reno_real_part(struct reno_real *r, const struct cc_window *w, u32 window, u32 part)
-{
-	u64 real = (u64)window << 32 | (window < w->cwnd ? 0 : r->fraction);
-
-	real = (real >> 2) * part;
-	r->left = (u32)real;
-	return cc_max((u32)(real >> 32), 2);
-}
-
-/* The stack has set cwnd for the repair of a loss. */
-static inline void reno_real_set_state(struct reno_real *r, const struct cc_window *w, u8 state)
-{
-	if (state == CC_RECOVERY || state == CC_CWR)
-		r->fraction = w->cwnd > 1 ? r->left : 0;
-	else if (state == CC_LOSS)
-		r->fraction = 0;
-}
-
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
 	if (p->variant == RENO_NS2_AGENT || p->variant == RENO_NS2_NO_MODULE)
-		reno_real_growth(&ca->real, w);
+		real_window_growth(&ca->real, w);
 	else if (!cc_cwnd_limited(a))
 		return;
 	else if (p->variant == RENO_NS2)
@@ -95,7 +58,7 @@ static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 		return cc_max(w->cwnd / 2, 2);
 	if (p->variant == RENO_NS2_NO_MODULE)
 		ca->real.fraction = 0;
-	return reno_real_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
+	return real_window_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
 }
 
 static inline void reno_set_state(struct reno *ca, const struct reno_params *p,
@@ -103,7 +66,7 @@ static inline void reno_set_state(struct reno *ca, const struct reno_params *p,
 {
 	(void)p;
 	(void)a;
-	reno_real_set_state(&ca->real, w, state);
+	real_window_set_state(&ca->real, w, state);
 }
 
 #endif /* RENO_H */

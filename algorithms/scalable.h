@@ -26,7 +26,8 @@
 #define SCALABLE_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define scalable_PARAMS(P)                                                             \
 	P(a, 100, 10000, 1, 10000, "",                                                 \
@@ -64,12 +65,8 @@ static inline void scalable_paper_growth(struct scalable *ca, const struct scala
 
 static inline void scalable_ns2_cong_avoid(struct cc_window *w)
 {
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
-	} else if (++w->cwnd_cnt > cc_min(w->cwnd, 50)) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
+	if (!cc_slow_start_ns2(w))
+		cc_additive_increase_ns2(w, cc_min(w->cwnd, 50));
 }
 
 static inline void scalable_cong_avoid(struct scalable *ca, const struct scalable_params *p,
@@ -83,11 +80,8 @@ static inline void scalable_cong_avoid(struct scalable *ca, const struct scalabl
 		scalable_ns2_cong_avoid(w);
 		return;
 	}
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	if (p->variant == SCALABLE_LINUX)
 		cc_additive_increase(w, cc_min(w->cwnd, 100), acked);
 	else

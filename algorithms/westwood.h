@@ -37,7 +37,8 @@
 #define WESTWOOD_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define westwood_PARAMS(P)                                                             \
 	P(estimate, 0, 1, 0, 1, "plus|original",                                       \

@@ -38,6 +38,7 @@
 #define YEAH_H
 
 #include "cc.h"
+#include "parts/growth.h"
 
 #define yeah_PARAMS(P)                                                                 \
 	P(alpha, 80, 1, 1, 1000000, "",                                                \
@@ -131,10 +132,8 @@ static inline void yeah_update(struct yeah *ca, const struct yeah_params *p, str
 static inline void yeah_ns2_growth(const struct yeah *ca, const struct yeah_params *p,
 				   struct cc_window *w, u32 acked)
 {
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
+	if (cc_slow_start_ns2(w))
 		return;
-	}
 	w->cwnd_cnt += ca->slow_rtts ? 1 : acked;
 	if (w->cwnd_cnt >= (ca->slow_rtts ? w->cwnd : cc_min(w->cwnd, p->ai_cnt) + 1)) {
 		cc_grow(w, 1);

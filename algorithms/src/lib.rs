@@ -237,30 +237,26 @@ pub fn find(name: &str) -> Result<Algorithm, Error> {
     Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
 }
 
-/// The headers and what they include, in the order of `registry.h`.
-const TEXTS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+/// The headers and what they include, each with its path, in the order of `registry.h`.
+const TEXTS: &[&[(&str, &str)]] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 
 /// What every algorithm is compiled with and called through.
-const SHARED_TEXTS: [&str; 4] =
-    [include_str!("../cc.h"), include_str!("../fixed.h"), include_str!("table.c"), include_str!("ffi.rs")];
+const SHARED_TEXTS: [&str; 3] = [include_str!("../cc.h"), include_str!("table.c"), include_str!("ffi.rs")];
 
 impl Algorithm {
     /// The source of all that it computes: its header and those it includes first, then what all share.
     pub fn texts(&self) -> impl Iterator<Item = &'static str> + use<> {
-        [TEXTS[self.index]].into_iter().chain(SHARED_TEXTS)
+        TEXTS[self.index].iter().map(|(_, text)| *text).chain(SHARED_TEXTS)
     }
 
-    /// What the header says of the algorithm: its first comment after the licence, as text. Equations are
-    /// indented.
+    /// The header's account of the algorithm, then those of the variants in headers of their own: the first
+    /// comment of each after the licence, as text. Equations are indented.
     pub fn essay(&self) -> String {
-        let header = TEXTS[self.index];
-        let comment = header.split_once("\n/*\n").and_then(|(_, rest)| rest.split_once("\n */"));
-        let (comment, _) = comment.expect("a header begins with its licence and an essay");
-        let lines: Vec<&str> = comment
-            .lines()
-            .map(|line| line.strip_prefix(" * ").unwrap_or_else(|| line.trim_start_matches(" *")))
-            .collect();
-        lines.join("\n")
+        let (header, others) = TEXTS[self.index].split_first().expect("an algorithm has a header");
+        let variants = others.iter().filter(|(path, _)| path.starts_with("variants/"));
+        let essays: Vec<String> =
+            std::iter::once(header).chain(variants).map(|(_, text)| essay(text)).collect();
+        essays.join("\n\n")
     }
 
     pub fn defaults(&self) -> Params {
@@ -314,6 +310,16 @@ impl fmt::Display for Renamed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.line)
     }
+}
+
+fn essay(header: &str) -> String {
+    let comment = header.split_once("\n/*\n").and_then(|(_, rest)| rest.split_once("\n */"));
+    let (comment, _) = comment.expect("a header begins with its licence and an essay");
+    let lines: Vec<&str> = comment
+        .lines()
+        .map(|line| line.strip_prefix(" * ").unwrap_or_else(|| line.trim_start_matches(" *")))
+        .collect();
+    lines.join("\n")
 }
 
 impl Param {
