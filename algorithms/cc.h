@@ -89,7 +89,7 @@ struct cc_ack {
 	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
 	u32 srtt_us;         /* smoothed RTT, RFC 6298; 0: no sample yet */
 	u32 min_rtt_us;      /* smallest sample of the connection; 0: no sample yet */
-	u32 acked;           /* segments that it newly tells to have arrived, in order or SACKed */
+	u32 acked;           /* segments newly reported to have arrived, in order or SACKed */
 	u32 lost;            /* segments newly marked lost */
 	u32 prior_in_flight; /* segments in flight before this ACK */
 	u32 in_flight;       /* and after it */

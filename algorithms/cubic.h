@@ -26,10 +26,10 @@
  *
  * hystart ends slow start before it overruns the buffer, by setting ssthresh to cwnd:
  *  - linux: from 16 segments on, when the ACKs of a round have come at most 2 ms apart for half of
- *    delay_min and of the time of four bursts of 64 KiB (1 ms at most), or for all of it if
- *    paced; or when the smallest of more than 8 samples of a round is above delay_min by an
- *    eighth of it, 4 to 16 ms. The rate of bursts, if not paced, is the one Linux would pace at
- *    after the ACK before: 2 cwnd per RTT, 1.2 from half of ssthresh on.
+ *    delay_min (the smallest RTT) and of the time of four bursts of 64 KiB (1 ms at most), or for
+ *    all of it if paced; or when the smallest of more than 8 samples of a round is above delay_min
+ *    by an eighth of it, 4 to 16 ms. The rate of bursts, if not paced, is the one Linux would pace
+ *    at after the ACK before: 2 cwnd per RTT, 1.2 from half of ssthresh on.
  *  - plusplus: HyStart++ (RFC 9406), in the first slow start only. When the smallest of at least 8
  *    samples of a round is above that of the round before by an eighth of it, 4 to 16 ms,
  *    conservative slow start (CSS) follows: a quarter of the growth for 5 rounds, the one it

@@ -19,7 +19,7 @@
  * its Tables 2 to 4. It asks for a window that grows past the receive window, so growth is then
  * not held to what limits the sender, as ns-2's was not.
  *
- * variant = ns2-agent: cwnd is a real number, as in reno.h.
+ * variant = ns2-agent: cwnd is a real number (parts/real_window.h).
  */
 #ifndef DISCRETE_H
 #define DISCRETE_H

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Reno's window law (V. Jacobson 1988/1990; RFC 5681):
+ * Reno: the window grows by one segment per RTT and is halved on loss (V. Jacobson 1988/1990;
+ * RFC 5681):
  *
  *   slow start            cwnd += 1      per segment acknowledged
  *   congestion avoidance  cwnd += 1/cwnd per segment acknowledged
  *   loss                  ssthresh = cwnd / 2
  *
- * How losses are repaired (Tahoe, Reno, NewReno, SACK, FACK) is the stack's choice, not this law's.
+ * How losses are repaired (Tahoe, Reno, NewReno, SACK, FACK) is the stack's choice, not this
+ * algorithm's.
  *
  * Difference from RFC 5681: the half is taken of cwnd, as every kernel does, not of FlightSize;
  * the two are equal for a sender limited by cwnd, and growth happens for no other.

@@ -52,7 +52,7 @@
 	P(phi, 8, 1, 1, 1000, "",                                                      \
 	  "the mode is slow when the queueing delay is above 1/phi of RTTbase; the paper") \
 	P(rho, 16, 1, 0, 1000000, "",                                                  \
-	  "RTTs of slow mode that tell of Reno flows; the paper")                      \
+	  "RTTs of slow mode that show Reno flows; the paper")                      \
 	P(zeta, 50, 1, 0, 1000000, "",                                                 \
 	  "RTTs of fast mode after which there are none; the paper")                   \
 	P(ai_cnt, 100, 1, 2, 1000000, "",                                              \
