@@ -227,7 +227,10 @@ def test_algorithms_lists_the_registry_with_parameters() -> None:
 
 def test_an_essay_is_the_text_of_the_header() -> None:
     for algorithm in cwnd.algorithms():
-        header = (HEADERS / f"{algorithm['name'].replace('-', '_')}.h").read_text().splitlines()
+        name = algorithm["name"].replace("-", "_")
+        header = (HEADERS / f"{name}.h").read_text().splitlines()
+        for variant in sorted((HEADERS / "variants").glob(f"{name}_*.h")):
+            header += variant.read_text().splitlines()
         first = next(line for line in header[1:] if line not in ("/*", " *"))
         essay = algorithm["essay"].splitlines()
         assert first == f" * {essay[0]}"

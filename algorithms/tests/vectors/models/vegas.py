@@ -316,7 +316,9 @@ CASES = [
         )
     ],
     *[
-        case(f"ns2-agent: {what}", VegasAgent, start, *steps, tolerance=tolerance, variant="ns2-agent", **params)
+        case(
+            f"ns2-agent: {what}", VegasAgent, start, *steps, tolerance=tolerance, variant="ns2-agent", **params
+        )
         for what, start, steps, tolerance, params in (
             ("slow start, its end, growth", at(2), [acks(n) for n in (1, 3, 6, 12, 24, 48)], 0, {}),
             (
