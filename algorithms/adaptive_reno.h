@@ -16,7 +16,7 @@
  *
  * in congestion avoidance, with alpha 10 and a 0.85. Winc falls from 0.8 Wmax on an empty queue
  * below zero and ends at 1 where losses are; over all c its mean is 1. B is the estimate of
- * bandwidth.h.
+ * parts/bandwidth.h.
  *
  * A reconstruction: the paper's text was not at hand, the equations are those of ports. Ours are:
  *  - B is in segments/s and M is 1000, the number in the ports: a segment per RTT for 12 Mbit/s in
@@ -29,8 +29,9 @@
 #ifndef ADAPTIVE_RENO_H
 #define ADAPTIVE_RENO_H
 
-#include "bandwidth.h"
 #include "cc.h"
+#include "parts/bandwidth.h"
+#include "parts/growth.h"
 
 #define adaptive_reno_PARAMS(P)                                                            \
 	P(alpha, 10000, 1000, 1000, 20000, "",                                             \

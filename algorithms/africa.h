@@ -26,6 +26,7 @@
 
 #include "cc.h"
 #include "highspeed.h"
+#include "parts/growth.h"
 
 #define africa_PARAMS(P)                                                                   \
 	P(alpha, 1, 1, 1, 1000000, "",                                                     \
@@ -53,11 +54,8 @@ static inline void africa_cong_avoid(struct africa *ca, const struct africa_para
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	if ((u64)w->cwnd * (a->srtt_us - base) < (u64)p->alpha * a->srtt_us)
 		highspeed_rfc_growth(&ca->fast, &highspeed_defaults, w, acked);
 	else

@@ -29,6 +29,7 @@
 #include "agile_sd.h"
 #include "cc.h"
 #include "elastic.h"
+#include "parts/growth.h"
 
 #define agile_PARAMS(P)                                                                    \
 	P(beta, 900, 1000, 100, 999, "",                                                   \
@@ -97,11 +98,8 @@ static inline void agile_cong_avoid(struct agile *ca, const struct agile_params 
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	grown = ca->elastic.fraction + acked * agile_growth(ca, p, w->cwnd, a->min_rtt_us);
 	ca->elastic.fraction = (u32)grown;
 	cc_grow(w, grown >> 32);

@@ -41,7 +41,8 @@
 #define AGILE_SD_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define agile_sd_PARAMS(P)                                                                 \
 	P(beta, 900, 1000, 100, 999, "",                                                   \
@@ -101,11 +102,8 @@ static inline void agile_sd_cong_avoid(struct agile_sd *ca, const struct agile_s
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	lambda = agile_sd_lambda(ca, p, w->cwnd);
 	growth = lambda * 1000 / w->cwnd;
 	if (p->build == AGILE_SD_SLOW) {

@@ -10,25 +10,61 @@
  *   pacing_rate = pacing_gain * BtlBw, less 1 %
  *   cwnd        = cwnd_gain * BtlBw * RTprop + room for aggregated ACKs and for the sender's bursts
  *
- *   STARTUP    both gains 2.885, until BtlBw grew by less than 25 % in three rounds
- *   DRAIN      pacing_gain 1 / 2.885, until no more than a BDP is in flight
- *   PROBE_BW   cwnd_gain 2, pacing_gain 1.25, 0.75, 1, 1, 1, 1, 1, 1, one RTprop each
- *   PROBE_RTT  cwnd 4 for 200 ms and a round, when RTprop was not seen for 10 s
- *
  * A round is over when a segment is acknowledged that was sent after the last one was over.
- * 1.25 lasts until 1.25 BDP are in flight or something is lost, 0.75 at most until one BDP is.
+ *
+ *             |
+ *             v    pipe full               one BDP in flight
+ *     +---> STARTUP ----------> DRAIN --------------------> PROBE_BW <--+
+ *     |       |                   |                          |   |      |
+ *     |       |                   |                          |   +------+
+ *     |       +-------------------+--------------------------+   next phase
+ *     |                           | RTprop not seen for 10 s
+ *     |  pipe not full yet        v           pipe full
+ *     +----------------------- PROBE_RTT ------------------> PROBE_BW
+ *
+ *   STARTUP    both gains 2.885, until the pipe is full: BtlBw grew by less than 25 % in three rounds
+ *   DRAIN      pacing_gain 1 / 2.885, until no more than a BDP is in flight
+ *   PROBE_BW   cwnd_gain 2, pacing_gain 1.25, 0.75, 1, 1, 1, 1, 1, 1, one RTprop each;
+ *              1.25 lasts until 1.25 BDP are in flight or something is lost,
+ *              0.75 at most until one BDP is
+ *   PROBE_RTT  cwnd 4 for 200 ms and a round
+ *
+ * Why these constants (the paper and the draft; of ACK aggregation and policers, see below):
+ *  - 2.885 is 2 / ln 2, the smallest gain of a paced sender that doubles what it sends each round.
+ *    DRAIN has its inverse, so that the queue that STARTUP built is gone in about as long.
+ *  - 25 % in three rounds: a sender that doubles its rate and gains so little has found the
+ *    bottleneck. One or two such rounds may be the receiver, whose window still opens.
+ *  - 10 rounds of rate samples: more than a cycle of eight phases, so that one of 1.25 is always
+ *    among them, and few enough to follow a path that becomes slower.
+ *  - 1.25 and 0.75: the mean is 1. If BtlBw has not grown, the first makes a queue of a quarter of
+ *    a BDP, which the second drains. Six phases of 1 keep the queue short most of the time, and let
+ *    others find room.
+ *  - cwnd_gain 2: the window is only there to bound the queue if the model is wrong. The second
+ *    BDP keeps the sender going while ACKs are late or come in lumps.
+ *  - 10 s without the smallest RTT: long enough for the pauses of most applications to empty the
+ *    queue by themselves, short enough to notice a new route.
+ *  - 200 ms: flows that share a queue see its smallest RTT at the same time, enter PROBE_RTT
+ *    together, and overlap in it although their RTTs differ. 200 ms of 10 s cost 2 % of throughput.
+ *  - cwnd 4: the least with which a receiver that acknowledges every second segment sends an ACK
+ *    in time.
+ *  - 1 % below BtlBw: a rate that is estimated a little too high would let the queue grow for ever.
  *
  * A loss takes what was lost from cwnd; in the first round of a fast retransmit as many segments
  * are sent as arrive (packet conservation); after the repair cwnd is what it was before. A
- * timeout does the same from cwnd = 1, and STARTUP looks for 25 % anew. ssthresh plays no part.
+ * timeout does the same from cwnd = 1, and STARTUP looks for 25 % anew. ssthresh plays no part: a
+ * loss is no estimate of the path.
  *
  * ACK aggregation: extra_acked is by how much the segments acknowledged since some moment exceed
  * BtlBw times that time, at most cwnd and 2^20 segments; its maximum of 5 to 10 rounds, at most
- * what arrives in 100 ms, is added to cwnd once the pipe is full.
+ * what arrives in 100 ms, is added to cwnd once the pipe is full. Where a link holds ACKs back and
+ * sends them in lumps, two BDP may be too little. Two maxima of 5 rounds each take the place of
+ * a filter; 100 ms bound the queue that a wrong estimate makes.
  *
  * Policers (long_term): two intervals of 4 to 16 rounds, each from one loss to another, in which
  * a fifth of what arrived was lost, at rates within 1/8 or 4 kbit/s of each other, make their
- * mean the BtlBw of the next 48 rounds of PROBE_BW, with pacing_gain 1.
+ * mean the BtlBw of the next 48 rounds of PROBE_BW, with pacing_gain 1. From loss to loss, as a
+ * token bucket is empty at both ends and what it let through is its rate; a fifth, as a queue
+ * loses less; 48 rounds, as a policer may be gone.
  *
  * This is BBR version 1 as Linux 6.1 runs it, down to its units: rates in 2^-24 segments per us
  * (256 segments per us at most), gains in 1/256, times of RTprop and of policers in ms, pacing
@@ -41,7 +77,7 @@
  *    more in the phase of 1.25. A burst is one segment here, as Linux has it below 1.2 Mbit/s;
  *    with segmentation offload Linux counts what leaves in 1 ms, 2 to 127 segments.
  *  - Linux has the stack mark what is sent in PROBE_RTT as limited by the application. The stack
- *    is not told here, so samples count as such in PROBE_RTT and until the second round after.
+ *    cannot be asked here, so samples count as such in PROBE_RTT and until the second round after.
  *  - Segments sent ahead of their time do not exist: what is in flight is in the network.
  *  - There is no lone short segment whose ACK the receiver delays.
  *  - Segments that a timeout marks lost count for policers if a later ACK reports them.
@@ -50,6 +86,8 @@
 #define BBR_H
 
 #include "cc.h"
+#include "parts/growth.h"
+#include "parts/windowed_max.h"
 
 #define bbr_PARAMS(P)                                                                          \
 	P(startup_gain, 2885, 1000, 1100, 4000, "",                                            \
@@ -86,10 +124,7 @@ struct bbr {
 	u64 round_end;       /* a round is over when a segment sent after these were delivered arrives */
 	u64 phase_us;        /* start of the phase of PROBE_BW; in PROBE_RTT the last ACK */
 	u64 epoch_us;        /* since when extra_acked is measured */
-	struct {
-		u32 round;
-		u32 rate;
-	} best[3];           /* the largest rate, the largest after it, the largest after that */
+	struct windowed_max rate; /* of the delivery rate, by rounds */
 	u32 rounds;          /* so far */
 	u32 min_rtt_us;      /* RTprop */
 	u32 min_rtt_ms;      /* when it was seen */
@@ -139,7 +174,7 @@ static inline u32 bbr_rate(u64 segments, u64 us)
 /* BtlBw. */
 static inline u32 bbr_bandwidth(const struct bbr *ca)
 {
-	return ca->lt_used ? ca->lt_rate : ca->best[0].rate;
+	return ca->lt_used ? ca->lt_rate : windowed_max(&ca->rate);
 }
 
 static inline u32 bbr_high_gain(const struct bbr_params *p)
@@ -174,7 +209,7 @@ static inline u64 bbr_with_bursts(const struct bbr *ca, u64 segments)
 
 static inline u64 bbr_inflight(const struct bbr *ca, u32 gain)
 {
-	return bbr_with_bursts(ca, bbr_bdp(ca, ca->best[0].rate, gain));
+	return bbr_with_bursts(ca, bbr_bdp(ca, windowed_max(&ca->rate), gain));
 }
 
 /* Above the path's rate the burst that this ACK releases is as good as sent. */
@@ -299,48 +334,6 @@ static inline void bbr_lt_sample(struct bbr *ca, const struct cc_ack *a, u32 app
 	bbr_lt_interval_over(ca, a, bbr_rate(delivered, (u64)ms * 1000));
 }
 
-/*
- * The maximum of BBR_BW_ROUNDS rounds. The second and third best, each later than the one before
- * it, are taken no later than a quarter and half of that after the best, to succeed it.
- */
-static inline void bbr_max_rate(struct bbr *ca, u32 rate)
-{
-	u32 now = ca->rounds, age;
-
-	if (rate >= ca->best[0].rate || now - ca->best[2].round > BBR_BW_ROUNDS) {
-		ca->best[0].rate = rate;
-		ca->best[0].round = now;
-		ca->best[2] = ca->best[1] = ca->best[0];
-		return;
-	}
-	if (rate >= ca->best[1].rate) {
-		ca->best[1].rate = rate;
-		ca->best[1].round = now;
-		ca->best[2] = ca->best[1];
-	} else if (rate >= ca->best[2].rate) {
-		ca->best[2].rate = rate;
-		ca->best[2].round = now;
-	}
-	age = now - ca->best[0].round;
-	if (age > BBR_BW_ROUNDS) {
-		ca->best[0] = ca->best[1];
-		ca->best[1] = ca->best[2];
-		ca->best[2].rate = rate;
-		ca->best[2].round = now;
-		if (now - ca->best[0].round > BBR_BW_ROUNDS) {
-			ca->best[0] = ca->best[1];
-			ca->best[1] = ca->best[2];
-		}
-	} else if (ca->best[1].round == ca->best[0].round && age > BBR_BW_ROUNDS / 4) {
-		ca->best[1].rate = rate;
-		ca->best[1].round = now;
-		ca->best[2] = ca->best[1];
-	} else if (ca->best[2].round == ca->best[1].round && age > BBR_BW_ROUNDS / 2) {
-		ca->best[2].rate = rate;
-		ca->best[2].round = now;
-	}
-}
-
 static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
 				   const struct cc_ack *a)
 {
@@ -360,8 +353,8 @@ static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
 	if (p->long_term)
 		bbr_lt_sample(ca, a, app_limited, a->lost);
 	rate = bbr_rate(a->rate_delivered, a->rate_interval_us);
-	if (!app_limited || rate >= ca->best[0].rate)
-		bbr_max_rate(ca, rate);
+	if (!app_limited || rate >= windowed_max(&ca->rate))
+		windowed_max_add(&ca->rate, BBR_BW_ROUNDS, ca->rounds, rate);
 }
 
 static inline void bbr_update_extra_acked(struct bbr *ca, const struct cc_window *w,
@@ -407,7 +400,7 @@ static inline u32 bbr_phase_over(const struct bbr *ca, const struct cc_ack *a)
 
 static inline void bbr_update_full(struct bbr *ca, const struct cc_ack *a)
 {
-	u32 rate = ca->best[0].rate;
+	u32 rate = windowed_max(&ca->rate);
 
 	if (ca->full || !ca->round_over || bbr_rate_limited_by_app(ca, a))
 		return;

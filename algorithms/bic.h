@@ -21,7 +21,7 @@
  *  - A timeout is a loss like any other.
  *  - max is accurate to 2^-16 segments, and the window never grows faster than in slow start.
  *
- * arithmetic = linux is the kernel's module. What it does otherwise:
+ * variant = linux is the kernel's module. What it does otherwise:
  *  - It grows by one segment per cnt acknowledged, a whole number. cnt is computed when cwnd has
  *    changed or more than 31 ms have passed.
  *  - The search goes a quarter of the way: d = (max - cwnd) / 4, rounded down; cnt = cwnd / d
@@ -35,16 +35,17 @@
  *  - beta: a loss leaves 819/1024, and a half at low_window = 14 too, where max is set as well.
  *  - A credit of segments gathered under a larger cnt becomes one segment of growth at once.
  *
- * arithmetic = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but it counts ACKs, grows by one
+ * variant = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but it counts ACKs, grows by one
  * segment once more than cnt of them have come, and slow start includes cwnd == ssthresh.
  *
- * s_max, s_min, beta and low_window are for arithmetic = paper; the others' are fixed.
+ * s_max, s_min, beta and low_window are for variant = spec; the others' are fixed.
  */
 #ifndef BIC_H
 #define BIC_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define bic_PARAMS(P)                                                                  \
 	P(s_max, 32, 1, 1, 100000, "",                                                 \
@@ -57,13 +58,13 @@
 	  "below it growth and loss are Reno's; the paper")                            \
 	P(fast_convergence, 1, 1, 0, 1, "off|on",                                      \
 	  "make room for new flows when the window shrinks; the paper")                \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: the kernel's module; ns2: what published ns-2 simulations ran; Linux 6.1, ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define bic_HOOKS(H, A)                                                                \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, undo_cwnd)
 
-enum bic_arithmetic { BIC_PAPER, BIC_LINUX, BIC_NS2 };
+enum bic_variant { BIC_SPEC, BIC_LINUX, BIC_NS2 };
 
 /* Where the search stands. */
 struct bic_search {
@@ -144,11 +145,8 @@ static inline void bic_paper_cong_avoid(struct bic_paper *ca, const struct bic_p
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	if (w->cwnd < p->low_window) {
 		cc_additive_increase(w, w->cwnd, acked);
 		return;
@@ -223,24 +221,15 @@ static inline void bic_kernel_cong_avoid(struct bic_kernel *ca, const struct bic
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->arithmetic == BIC_NS2 && w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
+	if (p->variant == BIC_NS2 && cc_slow_start_ns2(w))
 		return;
-	}
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	bic_kernel_update(ca, w->cwnd, a->now_us / 1000);
-	if (p->arithmetic == BIC_LINUX) {
+	if (p->variant == BIC_LINUX)
 		cc_additive_increase(w, ca->cnt, acked);
-	} else if (w->cwnd_cnt >= ca->cnt) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	} else {
-		w->cwnd_cnt++;
-	}
+	else
+		cc_additive_increase_ns2(w, ca->cnt);
 }
 
 static inline u32 bic_kernel_ssthresh(struct bic_kernel *ca, const struct bic_params *p, u32 cwnd)
@@ -257,7 +246,7 @@ static inline void bic_init(struct bic *ca, const struct bic_params *p, struct c
 {
 	(void)w;
 	(void)a;
-	if (p->arithmetic != BIC_PAPER)
+	if (p->variant != BIC_SPEC)
 		bic_kernel_reset(&ca->kernel);
 }
 
@@ -265,7 +254,7 @@ static inline void bic_pkts_acked(struct bic *ca, const struct bic_params *p, st
 				  const struct cc_ack *a)
 {
 	(void)w;
-	if (p->arithmetic == BIC_PAPER || a->state != CC_OPEN)
+	if (p->variant == BIC_SPEC || a->state != CC_OPEN)
 		return;
 	ca->kernel.delayed -= ca->kernel.delayed >> 4;
 	ca->kernel.delayed += cc_min(a->acked, 1 << 24);
@@ -274,7 +263,7 @@ static inline void bic_pkts_acked(struct bic *ca, const struct bic_params *p, st
 static inline void bic_cong_avoid(struct bic *ca, const struct bic_params *p, struct cc_window *w,
 				  const struct cc_ack *a)
 {
-	if (p->arithmetic == BIC_PAPER)
+	if (p->variant == BIC_SPEC)
 		bic_paper_cong_avoid(&ca->paper, p, w, a);
 	else
 		bic_kernel_cong_avoid(&ca->kernel, p, w, a);
@@ -284,7 +273,7 @@ static inline u32 bic_ssthresh(struct bic *ca, const struct bic_params *p, struc
 			       const struct cc_ack *a)
 {
 	(void)a;
-	if (p->arithmetic == BIC_PAPER)
+	if (p->variant == BIC_SPEC)
 		return bic_paper_ssthresh(&ca->paper, p, w->cwnd);
 	return bic_kernel_ssthresh(&ca->kernel, p, w->cwnd);
 }
@@ -294,7 +283,7 @@ static inline void bic_set_state(struct bic *ca, const struct bic_params *p, str
 {
 	(void)w;
 	(void)a;
-	if (p->arithmetic != BIC_PAPER && state == CC_LOSS)
+	if (p->variant != BIC_SPEC && state == CC_LOSS)
 		bic_kernel_reset(&ca->kernel);
 }
 
@@ -302,7 +291,7 @@ static inline u32 bic_undo_cwnd(struct bic *ca, const struct bic_params *p, stru
 				const struct cc_ack *a)
 {
 	(void)a;
-	if (p->arithmetic == BIC_PAPER)
+	if (p->variant == BIC_SPEC)
 		ca->paper.search = ca->paper.before;
 	return cc_max(w->cwnd, w->prior_cwnd);
 }

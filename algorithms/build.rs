@@ -16,9 +16,13 @@ fn main() {
             included(&mut headers, 0);
             let texts: String = headers
                 .iter()
-                .map(|header| format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{header}\")), "))
+                .map(|header| {
+                    format!(
+                        "({header:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{header}\"))), "
+                    )
+                })
                 .collect();
-            format!("concat!({texts}),\n")
+            format!("&[{texts}],\n")
         })
         .collect();
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
@@ -35,7 +39,7 @@ fn main() {
         .compile("cwnd_algorithms");
 }
 
-/// Adds the headers that those from `from` on include, but for the ones that all share.
+/// Adds the headers that those from `from` on include, but for the one that all share.
 fn included(headers: &mut Vec<String>, from: usize) {
     let Some(header) = headers.get(from) else { return };
     let text = fs::read_to_string(header).unwrap_or_else(|e| panic!("{header}: {e}"));
@@ -43,7 +47,7 @@ fn included(headers: &mut Vec<String>, from: usize) {
         let Some(other) = line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) else {
             continue;
         };
-        if !matches!(other, "cc.h" | "fixed.h") && !headers.iter().any(|known| known == other) {
+        if other != "cc.h" && !headers.iter().any(|known| known == other) {
             headers.push(other.to_owned());
         }
     }

@@ -42,7 +42,7 @@
  *
  * Rules, so that one text compiles for the host, for a module and for the BPF verifier:
  * u32, u64 and s64 only; no floating point; no loop or recursion whose branches depend on
- * data (write them with masks: fixed.h); no signed division; at most five arguments;
+ * data (write them with masks: parts/fixed.h); no signed division; at most five arguments;
  * no pointer kept between calls; the state's arrays indexed by constants. No compiler warning under -Wall -Wextra -Wconversion.
  */
 #ifndef CC_H
@@ -92,7 +92,7 @@ struct cc_ack {
 	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
 	u32 srtt_us;         /* smoothed RTT, RFC 6298; 0: no sample yet */
 	u32 min_rtt_us;      /* smallest sample of the connection; 0: no sample yet */
-	u32 acked;           /* segments that it newly tells to have arrived, in order or SACKed */
+	u32 acked;           /* segments newly reported to have arrived, in order or SACKed */
 	u32 lost;            /* segments newly marked lost */
 	u32 prior_in_flight; /* segments in flight before this ACK */
 	u32 in_flight;       /* and after it */
@@ -127,6 +127,14 @@ enum cc_flags {
  * units of 1/one: P(beta, 717, 1024, ...) is 0.7 to a person. The choices "first|second|..."
  * are what a person writes for the stored values 0, 1, ...: all values from min to max, and one is
  * 1; or those below min, and then the others are numbers. doc ends with the source.
+ *
+ * Builds whose rules differ from the paper's are choices of the parameter variant, in this order:
+ *   spec           the paper or RFC; the default
+ *   linux          the module of Linux 6.1
+ *   ns2            the module of Linux 2.6 that Agent/TCP/Linux of ns-2.35 runs
+ *   ns2-agent      the agent that ns-2.35 itself has
+ *   ns2-no-module  Agent/TCP/Linux without a module
+ *   authors        what the paper's authors ran
  */
 #define CC_PARAM_FIELD(field, ...) u32 field;
 #define CC_PARAM_DEFAULT(field, value, ...) .field = (value),
@@ -156,71 +164,6 @@ static inline u32 cc_max(u32 a, u32 b)
 static inline u32 cc_cwnd_limited(const struct cc_ack *a)
 {
 	return a->flags & CC_CWND_LIMITED;
-}
-
-/* Slow start ends when cwnd reaches ssthresh (RFC 5681, 3.1). */
-static inline u32 cc_in_slow_start(const struct cc_window *w)
-{
-	return w->cwnd < w->ssthresh;
-}
-
-/* Grows cwnd as far as the stack allows. */
-static inline void cc_grow(struct cc_window *w, u64 segments)
-{
-	u64 cwnd = w->cwnd + segments;
-
-	w->cwnd = cwnd < w->cwnd_clamp ? (u32)cwnd : w->cwnd_clamp;
-}
-
-/*
- * Slow start: one segment for each segment acknowledged, up to ssthresh.
- * Returns the acknowledged segments that are left for congestion avoidance.
- */
-static inline u32 cc_slow_start(struct cc_window *w, u32 acked)
-{
-	u32 room = w->ssthresh - w->cwnd;
-	u32 grow = cc_min(acked, room);
-
-	cc_grow(w, grow);
-	return acked - grow;
-}
-
-/* Additive increase: one segment of cwnd for every per segments acknowledged. */
-static inline void cc_additive_increase(struct cc_window *w, u32 per, u32 acked)
-{
-	per = cc_max(per, 1);
-	/* A credit gathered under a larger per counts as one segment at most. */
-	if (w->cwnd_cnt >= per) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
-	w->cwnd_cnt += acked;
-	if (w->cwnd_cnt >= per) {
-		u32 grow = w->cwnd_cnt / per;
-
-		w->cwnd_cnt -= grow * per;
-		cc_grow(w, grow);
-	}
-}
-
-/* Reno's growth: slow start, then one segment per window acknowledged (RFC 5681, 3.1). */
-static inline void cc_reno_growth(struct cc_window *w, u32 acked)
-{
-	if (cc_in_slow_start(w))
-		acked = cc_slow_start(w, acked);
-	if (acked)
-		cc_additive_increase(w, w->cwnd, acked);
-}
-
-/* That of Linux 2.6.22: it counts ACKs, and slow start includes cwnd == ssthresh. */
-static inline void cc_reno_growth_ns2(struct cc_window *w)
-{
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
-	} else if (++w->cwnd_cnt >= w->cwnd) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
 }
 
 #endif /* CC_H */

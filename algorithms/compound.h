@@ -19,7 +19,7 @@
  * Differences from the paper: dwnd has fractions of 1/256 segment, win^k is accurate to that.
  * What dwnd gains in an RTT is at most what was delivered in it.
  *
- * arithmetic = ns2 is what Linux 2.6.17 had and ns-2.35 has. What it does otherwise:
+ * variant = ns2 is what Linux 2.6.17 had and ns-2.35 has. What it does otherwise:
  *  - dwnd is whole segments; diff counts half segments; win^k is a whole number, by Newton's method,
  *    before alpha divides it.
  *  - win in the rules for dwnd is the number of segments sent in the last RTT, RTT the smallest
@@ -32,13 +32,15 @@
  *    larger than the window, then dwnd = 0.
  *  - It counts ACKs, not segments. An idle period starts it afresh with dwnd = 0.
  *  - win^3 is that of 2^21 segments from there on; the original's overflows.
- * alpha, beta, gamma and zeta above are for arithmetic = paper; here they are fixed.
+ * alpha, beta, gamma and zeta above are for variant = spec; here they are fixed.
  */
 #ifndef COMPOUND_H
 #define COMPOUND_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
+#include "parts/round.h"
 
 #define compound_PARAMS(P)                                                             \
 	P(alpha, 128, 1024, 1, 1024, "",                                               \
@@ -49,40 +51,23 @@
 	  "queued segments at which dwnd gives way; the paper")       \
 	P(zeta, 1024, 1024, 1, 102400, "",                                             \
 	  "how fast dwnd gives way; the paper")                       \
-	P(arithmetic, 0, 1, 0, 1, "paper|ns2",                                         \
-	  "ns2: what published ns-2 simulations ran; ns-2.35")
+	P(variant, 0, 1, 0, 1, "spec|ns2",                                         \
+	  "whose rules: spec the paper's, ns2 those of Agent/TCP/Linux; ns-2.35")
 #define compound_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
 
-enum compound_arithmetic { COMPOUND_PAPER, COMPOUND_NS2 };
+enum compound_variant { COMPOUND_SPEC, COMPOUND_NS2 };
 
 struct compound {
-	u64 round_end;       /* an RTT is over when more than these segments are delivered */
-	u64 dwnd;            /* in 1/256 segments */
-	u64 prior_dwnd;      /* dwnd before the last loss */
-	u32 round_sent;      /* segments sent in the last RTT */
-	u32 round_delivered; /* and in the RTT before: they were delivered in the last */
-	u32 round_rtts;      /* ns2: samples in this RTT */
-	u32 round_rtt_us;    /* ns2: the smallest of them */
-	u32 reno;            /* ns2: the paper's cwnd, as the last growth left it */
+	struct round round;
+	u64 dwnd;       /* in 1/256 segments */
+	u64 prior_dwnd; /* dwnd before the last loss */
+	u32 reno;       /* ns2: the paper's cwnd, as the last growth left it */
 };
 
 CC_DECLARE_PARAMS(compound);
 CC_CHECK_STATE(compound);
-
-/* Is an RTT over? Then the next one begins. */
-static inline u32 compound_round_over(struct compound *ca, const struct cc_ack *a)
-{
-	u64 end = a->delivered + a->in_flight;
-
-	if (a->delivered <= ca->round_end)
-		return 0;
-	ca->round_delivered = ca->round_sent;
-	ca->round_sent = (u32)(end - ca->round_end);
-	ca->round_end = end;
-	return 1;
-}
 
 /* win^(3/4) in 1/256 segments, as the root of win * sqrt(win). */
 static inline u32 compound_power(u32 win)
@@ -95,7 +80,7 @@ static inline u64 compound_paper_dwnd(const struct compound *ca, const struct co
 				      const struct cc_ack *a, u32 win)
 {
 	u32 rtt = cc_max(a->srtt_us, 1), base = cc_min(a->min_rtt_us, rtt);
-	u64 waiting = (u64)win * (rtt - base), delivered = (u64)ca->round_delivered << 8;
+	u64 waiting = (u64)win * (rtt - base), delivered = (u64)ca->round.delivered << 8;
 	u64 diff = (waiting / rtt << 8) + (waiting % rtt << 8) / rtt, change;
 
 	if (diff < (u64)p->gamma << 8) {
@@ -110,7 +95,7 @@ static inline u64 compound_paper_dwnd(const struct compound *ca, const struct co
 static inline void compound_paper_cong_avoid(struct compound *ca, const struct compound_params *p,
 					     struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked, over = compound_round_over(ca, a), dwnd;
+	u32 acked = a->acked, over = round_over(&ca->round, a), dwnd;
 
 	if (!cc_cwnd_limited(a))
 		return;
@@ -165,12 +150,12 @@ static inline u32 compound_ns2_power(u32 win)
 /* dwnd after an RTT, in segments. */
 static inline u32 compound_ns2_dwnd(const struct compound *ca, u32 dwnd, u32 min_rtt_us)
 {
-	u32 rtt = ca->round_rtt_us, base = cc_min(min_rtt_us, rtt), gain;
-	u64 sent = ca->round_delivered, diff = 2 * sent - (sent * base << 1) / rtt;
+	u32 rtt = ca->round.rtt_us, base = cc_min(min_rtt_us, rtt), gain;
+	u64 sent = ca->round.delivered, diff = 2 * sent - (sent * base << 1) / rtt;
 
 	if (diff >= 2 * 30)
 		return 2 * (u64)dwnd > diff ? (u32)((2 * (u64)dwnd - diff) >> 1) : 0;
-	gain = compound_ns2_power(cc_min(ca->round_delivered, 1 << 21)) >> 3;
+	gain = compound_ns2_power(cc_min(ca->round.delivered, 1 << 21)) >> 3;
 	return gain > 1 ? dwnd + gain - 1 : dwnd;
 }
 
@@ -194,11 +179,11 @@ static inline void compound_ns2_cong_avoid(struct compound *ca, struct cc_window
 		w->cwnd_cnt = 0;
 		ca->reno++;
 	}
-	if (compound_round_over(ca, a)) {
-		if (ca->round_rtts > 2)
+	if (round_over(&ca->round, a)) {
+		if (ca->round.rtts > 2)
 			dwnd = compound_ns2_dwnd(ca, dwnd, a->min_rtt_us);
 		ca->dwnd = (u64)dwnd << 8;
-		ca->round_rtts = 0;
+		ca->round.rtts = 0;
 	}
 	w->cwnd = ca->reno;
 	cc_grow(w, dwnd);
@@ -209,7 +194,7 @@ static inline void compound_init(struct compound *ca, const struct compound_para
 {
 	(void)p;
 	ca->reno = w->cwnd;
-	ca->round_end = a->delivered + a->in_flight;
+	ca->round.end = a->delivered + a->in_flight;
 }
 
 static inline void compound_pkts_acked(struct compound *ca, const struct compound_params *p,
@@ -217,15 +202,13 @@ static inline void compound_pkts_acked(struct compound *ca, const struct compoun
 {
 	(void)p;
 	(void)w;
-	if (!ca->round_rtts || a->rtt_us < ca->round_rtt_us)
-		ca->round_rtt_us = a->rtt_us;
-	ca->round_rtts++;
+	round_sample(&ca->round, a->rtt_us);
 }
 
 static inline void compound_cong_avoid(struct compound *ca, const struct compound_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == COMPOUND_NS2)
+	if (p->variant == COMPOUND_NS2)
 		compound_ns2_cong_avoid(ca, w, a);
 	else
 		compound_paper_cong_avoid(ca, p, w, a);
@@ -236,7 +219,7 @@ static inline u32 compound_ssthresh(struct compound *ca, const struct compound_p
 {
 	(void)a;
 	ca->prior_dwnd = ca->dwnd;
-	if (p->arithmetic == COMPOUND_NS2)
+	if (p->variant == COMPOUND_NS2)
 		return cc_max(w->cwnd / 2, 2);
 	return compound_paper_ssthresh(ca, p, w);
 }
@@ -244,27 +227,21 @@ static inline u32 compound_ssthresh(struct compound *ca, const struct compound_p
 static inline void compound_set_state(struct compound *ca, const struct compound_params *p,
 				      struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	u64 start = ca->round_end - ca->round_sent, end = a->delivered + a->in_flight;
-
 	(void)w;
-	if (p->arithmetic != COMPOUND_NS2 || state != CC_OPEN)
-		return;
-	/* After losses fewer may be on their way than when the RTT began. */
-	ca->round_sent = end > start ? (u32)(end - start) : 0;
-	ca->round_end = end;
-	ca->round_rtts = 0;
+	if (p->variant == COMPOUND_NS2 && state == CC_OPEN)
+		round_restart(&ca->round, a);
 }
 
 static inline void compound_cwnd_event(struct compound *ca, const struct compound_params *p,
 				       struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	if (p->arithmetic != COMPOUND_NS2 || (event != CC_TX_START && event != CC_CWND_RESTART))
+	if (p->variant != COMPOUND_NS2 || (event != CC_TX_START && event != CC_CWND_RESTART))
 		return;
 	ca->reno = w->cwnd;
 	ca->dwnd = 0;
-	ca->round_end = a->delivered + a->in_flight;
-	ca->round_sent = 0;
-	ca->round_rtts = 0;
+	ca->round.end = a->delivered + a->in_flight;
+	ca->round.sent = 0;
+	ca->round.rtts = 0;
 }
 
 static inline u32 compound_undo_cwnd(struct compound *ca, const struct compound_params *p,

@@ -19,27 +19,29 @@
  * its Tables 2 to 4. It asks for a window that grows past the receive window, so growth is then
  * not held to what limits the sender, as ns-2's was not.
  *
- * arithmetic = agent: cwnd is a real number, as in reno.h.
+ * variant = ns2-agent: cwnd is a real number (parts/real_window.h).
  */
 #ifndef DISCRETE_H
 #define DISCRETE_H
 
 #include "cc.h"
-#include "fixed.h"
-#include "reno.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
+#include "parts/real_window.h"
 
 #define discrete_PARAMS(P)                    \
 	P(cut, 0, 1, 0, 1, "published|raw",   \
 	  "raw: 3/4 of cwnd at every fast retransmit, whatever the receive window; fits Tables 2 to 4 of the paper") \
-	P(arithmetic, 0, 1, 0, 1, "rfc|agent",  \
-	  "agent: cwnd is a real number that grows past the receive window; ns-2.35")
+	P(variant, 0, 1, 0, 1, "spec|ns2-agent",  \
+	  "whose rules: spec the paper's, ns2-agent those of ns-2's base agents, with a real cwnd that grows past the receive window; ns-2.35")
 #define discrete_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
 
 enum discrete_cut { DISCRETE_PUBLISHED, DISCRETE_RAW };
+enum discrete_variant { DISCRETE_SPEC, DISCRETE_NS2_AGENT };
 
 struct discrete {
 	u32 half; /* of the window at the last loss: ssthresh if it turns out a timeout */
-	struct reno_real real;
+	struct real_window real;
 };
 
 CC_DECLARE_PARAMS(discrete);
@@ -48,8 +50,8 @@ CC_CHECK_STATE(discrete);
 static inline void discrete_cong_avoid(struct discrete *ca, const struct discrete_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_AGENT)
-		reno_real_growth(&ca->real, w);
+	if (p->variant == DISCRETE_NS2_AGENT)
+		real_window_growth(&ca->real, w);
 	else if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
 		cc_reno_growth(w, a->acked);
 }
@@ -64,8 +66,8 @@ static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_p
 		window = w->cwnd;
 	else if (cc_in_slow_start(w))
 		part = 2;
-	if (p->arithmetic == RENO_AGENT)
-		return reno_real_part(&ca->real, w, window, part);
+	if (p->variant == DISCRETE_NS2_AGENT)
+		return real_window_part(&ca->real, w, window, part);
 	return cc_max(cc_part(window, part, 4), 2);
 }
 
@@ -74,7 +76,7 @@ static inline void discrete_set_state(struct discrete *ca, const struct discrete
 {
 	(void)p;
 	(void)a;
-	reno_real_set_state(&ca->real, w, state);
+	real_window_set_state(&ca->real, w, state);
 }
 
 static inline void discrete_cwnd_event(struct discrete *ca, const struct discrete_params *p,

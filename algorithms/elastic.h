@@ -26,7 +26,7 @@
  *    ("over this connection").
  *  - The window never grows faster than in slow start. Without this bound it would where
  *    RTTmax / RTTcur > cwnd, a few segments after a timeout.
- *  - arithmetic = exact keeps the fractions. paper is what the paper's figures were made with:
+ *  - variant = spec keeps the fractions. paper is what the paper's figures were made with:
  *    growth per segment in whole thousandths, rounded down, the fraction lost at each cut
  *    (Fig. 7a: six below cwnd = 29166, five above).
  */
@@ -34,13 +34,14 @@
 #define ELASTIC_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define elastic_PARAMS(P)                                                                         \
 	P(beta, 900, 1000, 100, 999, "",                                                          \
 	  "multiplicative decrease factor; measured from Fig. 7a of the paper")                   \
-	P(arithmetic, 0, 1, 0, 1, "exact|paper",                                                  \
-	  "paper: growth in whole thousandths, rounded down; measured from Fig. 7a of the paper") \
+	P(variant, 0, 1, 0, 1, "spec|authors",                                                  \
+	  "whose rules: spec the paper's, authors those of its figures, with growth in whole thousandths; measured from Fig. 7a of the paper") \
 	P(rtt_max_from, 0, 1, 0, 1, "all|avoidance",                                              \
 	  "samples that RTTmax is taken from; avoidance: Algorithm 1, all: fits Fig. 7 of the paper") \
 	P(reset_rtt_on_rto, 0, 1, 0, 1, "off|on",                                                 \
@@ -48,7 +49,7 @@
 #define elastic_HOOKS(H, A) \
 	H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)
 
-enum elastic_arithmetic { ELASTIC_EXACT, ELASTIC_PAPER };
+enum elastic_variant { ELASTIC_SPEC, ELASTIC_AUTHORS };
 enum elastic_rtt_max_from { ELASTIC_ALL, ELASTIC_AVOIDANCE };
 
 struct elastic {
@@ -100,13 +101,10 @@ static inline void elastic_cong_avoid(struct elastic *ca, const struct elastic_p
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	ca->rtt_max_us = cc_max(ca->rtt_max_us, rtt);
-	if (p->arithmetic == ELASTIC_PAPER) {
+	if (p->variant == ELASTIC_AUTHORS) {
 		grown = ca->fraction + acked * elastic_growth_thousandths(rtt, ca->rtt_max_us, w->cwnd);
 		ca->fraction = (u32)(grown % 1000);
 		grown /= 1000;
@@ -122,7 +120,7 @@ static inline u32 elastic_ssthresh(struct elastic *ca, const struct elastic_para
 				   struct cc_window *w, const struct cc_ack *a)
 {
 	(void)a;
-	if (p->arithmetic == ELASTIC_PAPER)
+	if (p->variant == ELASTIC_AUTHORS)
 		ca->fraction = 0;
 	return cc_max(cc_part(w->cwnd, p->beta, 1000), 2);
 }

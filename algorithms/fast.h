@@ -31,6 +31,7 @@
 #define FAST_H
 
 #include "cc.h"
+#include "parts/growth.h"
 
 #define fast_PARAMS(P)                                                                     \
 	P(alpha, 100, 1, 1, 1000000, "",                                                   \

@@ -29,6 +29,7 @@
 #define FAST_START_H
 
 #include "cc.h"
+#include "parts/growth.h"
 
 #define fast_start_PARAMS(P)
 #define fast_start_HOOKS(H, A)                                                         \

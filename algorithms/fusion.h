@@ -13,7 +13,7 @@
  *   cwnd  = max(cwnd, Wreno),  Wreno += 1 / cwnd per segment acknowledged
  *   loss    cwnd = max(RTTmin / RTT cwnd, cwnd / 2), Wreno = Wreno / 2
  *
- * with Dmin 4 ms, in congestion avoidance. BWE is the rate of bandwidth.h.
+ * with Dmin 4 ms, in congestion avoidance. BWE is the rate of parts/bandwidth.h.
  *
  * A reconstruction: the paper's text was not at hand, the rules are those of descriptions and of
  * ports. Ours are: RTT is the smoothed one and RTTmin the smallest sample of the connection; BWE
@@ -23,9 +23,10 @@
 #ifndef FUSION_H
 #define FUSION_H
 
-#include "bandwidth.h"
 #include "cc.h"
-#include "fixed.h"
+#include "parts/bandwidth.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define fusion_PARAMS(P)                                                                   \
 	P(dmin_ms, 4000, 1000, 1, 1000000, "",                                             \

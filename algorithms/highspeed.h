@@ -25,22 +25,23 @@
  *  - Beyond High_Window, of which the RFC says nothing, b stays High_Decrease; p and a go on.
  *  - A timeout takes the same part as a loss.
  *
- * arithmetic = linux is the kernel's module. A table has b, in 1/256, for each of 72 ranges of
+ * variant = linux is the kernel's module. A table has b, in 1/256, for each of 72 ranges of
  * cwnd; a is 1 in the first, 2 in the second and so on; the last is open. What else differs:
  *  - The range is looked up on ACKs in congestion avoidance. A loss in slow start finds b of
  *    the last such ACK: a half before the first.
  *  - It counts ACKs, not segments. In slow start, segments left over at ssthresh are forgotten.
  *
- * arithmetic = ns2 is Linux 2.6.22's, in ns-2.35: the same, and slow start includes
+ * variant = ns2 is Linux 2.6.22's, in ns-2.35: the same, and slow start includes
  * cwnd == ssthresh.
  *
- * The five constants above are for arithmetic = rfc; the table has them built in.
+ * The five constants above are for variant = spec; the table has them built in.
  */
 #ifndef HIGHSPEED_H
 #define HIGHSPEED_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define highspeed_PARAMS(P)                                                            \
 	P(low_window, 38, 1, 2, 1000, "",                                              \
@@ -57,11 +58,11 @@
 	  "slow start held to max_ssthresh / 2 segments per RTT; RFC 3742")            \
 	P(max_ssthresh, 100, 1, 2, 1000000, "",                                        \
 	  "the window from which limited slow start holds; RFC 3742, 2")               \
-	P(arithmetic, 0, 1, 0, 2, "rfc|linux|ns2",                                     \
-	  "linux: the kernel's module; ns2: what published ns-2 simulations ran; Linux 6.1, ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                     \
+	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define highspeed_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh)
 
-enum highspeed_arithmetic { HIGHSPEED_RFC, HIGHSPEED_LINUX, HIGHSPEED_NS2 };
+enum highspeed_variant { HIGHSPEED_SPEC, HIGHSPEED_LINUX, HIGHSPEED_NS2 };
 
 struct highspeed {
 	/* rfc; logarithms are binary, in 2^-26 */
@@ -252,19 +253,19 @@ static inline void highspeed_init(struct highspeed *ca, const struct highspeed_p
 static inline void highspeed_cong_avoid(struct highspeed *ca, const struct highspeed_params *p,
 					struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = p->arithmetic == HIGHSPEED_NS2 ? 1 : a->acked;
+	u32 acked = p->variant == HIGHSPEED_NS2 ? 1 : a->acked;
 
 	if (!cc_cwnd_limited(a))
 		return;
 	if (cc_in_slow_start(w)) {
 		acked = highspeed_slow_start(p, w, acked);
-		if (!acked || p->arithmetic != HIGHSPEED_RFC)
+		if (!acked || p->variant != HIGHSPEED_SPEC)
 			return;
-	} else if (p->arithmetic == HIGHSPEED_NS2 && w->cwnd == w->ssthresh) {
+	} else if (p->variant == HIGHSPEED_NS2 && w->cwnd == w->ssthresh) {
 		cc_grow(w, 1);
 		return;
 	}
-	if (p->arithmetic == HIGHSPEED_RFC)
+	if (p->variant == HIGHSPEED_SPEC)
 		highspeed_rfc_growth(ca, p, w, acked);
 	else
 		highspeed_table_growth(ca, w);
@@ -276,7 +277,7 @@ static inline u32 highspeed_ssthresh(struct highspeed *ca, const struct highspee
 	u32 b;
 
 	(void)a;
-	if (p->arithmetic != HIGHSPEED_RFC)
+	if (p->variant != HIGHSPEED_SPEC)
 		return cc_max(w->cwnd - cc_part(w->cwnd, ca->b, 256), 2);
 	b = highspeed_b(ca, p, highspeed_above(ca, w->cwnd));
 	return cc_max(cc_part(w->cwnd, (1U << 24) - b, 1U << 24), 2);

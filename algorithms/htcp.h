@@ -28,7 +28,7 @@
  * rtt_scaling = on multiplies alpha by RTTmin / 100 ms, held to [0.1, 2], but leaves it at 1 at
  * least, so that growth per second depends less on the RTT. Off by default; the others have it.
  *
- * arithmetic = linux is the kernel's module, in milliseconds, 1/128 and whole alphas. What it
+ * variant = linux is the kernel's module, in milliseconds, 1/128 and whole alphas. What it
  * does otherwise:
  *  - RTT scaling, always. alpha is rounded down, but 1 at least; it is computed at a loss and
  *    again after each segment of growth. Delta restarts when the repair is over.
@@ -42,18 +42,19 @@
  *    more than three RTTs have passed since the event, and its maximum taken. What is compared
  *    is 5 B(k+1) with 4 B(k) and 6 B(k). The maximum starts anew only within the three RTTs.
  *
- * arithmetic = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but RTT is the smoothed one, in whole
+ * variant = ns2 is Linux 2.6.22's, in ns-2.35: as linux, but RTT is the smoothed one, in whole
  * milliseconds, and only looked at in congestion avoidance; RTTmax only with ssthresh below 65535
  * and more than three RTTs after an event; any return to the open state restarts Delta and the
  * count for B; slow start includes cwnd == ssthresh.
  *
- * The other parameters are for arithmetic = paper; here they are fixed.
+ * The other parameters are for variant = spec; here they are fixed.
  */
 #ifndef HTCP_H
 #define HTCP_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define htcp_PARAMS(P)                                                                 \
 	P(delta_l, 1000, 1000, 0, 100000, "",                                          \
@@ -66,13 +67,13 @@
 	  "change of throughput between two events that turns adaptive backoff off; the paper") \
 	P(rtt_scaling, 0, 1, 0, 1, "off|on",                                           \
 	  "alpha in proportion to the RTT; Linux 6.1")                                 \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: the kernel's module; ns2: what published ns-2 simulations ran; Linux 6.1, ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define htcp_HOOKS(H, A)                                                               \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
 
-enum htcp_arithmetic { HTCP_PAPER, HTCP_LINUX, HTCP_NS2 };
+enum htcp_variant { HTCP_SPEC, HTCP_LINUX, HTCP_NS2 };
 
 #define HTCP_SCALE 1000000 /* beta is in 1/HTCP_SCALE */
 
@@ -167,11 +168,8 @@ static inline void htcp_paper_cong_avoid(struct htcp_paper *ca, const struct htc
 	}
 	if (!cc_cwnd_limited(a))
 		return;
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	grown = ca->fraction + acked * htcp_growth(ca, p, w->cwnd, a->now_us);
 	ca->fraction = (u32)grown;
 	cc_grow(w, grown >> 32);
@@ -266,7 +264,7 @@ static inline void htcp_kernel_pkts_acked(struct htcp_kernel *ca, const struct h
 {
 	if (a->state == CC_OPEN)
 		ca->acked = a->acked;
-	if (a->rtt_us && p->arithmetic == HTCP_LINUX)
+	if (a->rtt_us && p->variant == HTCP_LINUX)
 		htcp_kernel_rtt(ca, a, a->rtt_us / 1000 + !!(a->rtt_us % 1000), 1);
 	htcp_kernel_throughput(ca, w, a);
 }
@@ -280,11 +278,9 @@ static inline void htcp_kernel_cong_avoid(struct htcp_kernel *ca, const struct h
 		htcp_kernel_pkts_acked(ca, p, w, a);
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->arithmetic == HTCP_NS2) {
-		if (w->cwnd <= w->ssthresh) {
-			cc_grow(w, 1);
+	if (p->variant == HTCP_NS2) {
+		if (cc_slow_start_ns2(w))
 			return;
-		}
 		htcp_kernel_rtt(ca, a, a->srtt_us / 1000,
 				w->ssthresh < 65535 && htcp_kernel_settled(ca, now));
 	} else if (cc_in_slow_start(w)) {
@@ -337,10 +333,10 @@ static inline void htcp_kernel_set_state(struct htcp_kernel *ca, const struct ht
 		ca->before_rate = ca->last_rate;
 		ca->can_undo = 1;
 		ca->event_ms = now_ms;
-	} else if (state == CC_OPEN && (ca->can_undo || p->arithmetic == HTCP_NS2)) {
+	} else if (state == CC_OPEN && (ca->can_undo || p->variant == HTCP_NS2)) {
 		ca->can_undo = 0;
 		ca->event_ms = now_ms;
-		if (p->arithmetic == HTCP_NS2) {
+		if (p->variant == HTCP_NS2) {
 			ca->counted = 0;
 			ca->counted_ms = now_ms;
 		}
@@ -351,7 +347,7 @@ static inline void htcp_init(struct htcp *ca, const struct htcp_params *p, struc
 			     const struct cc_ack *a)
 {
 	(void)w;
-	if (p->arithmetic == HTCP_PAPER) {
+	if (p->variant == HTCP_SPEC) {
 		ca->paper.event_us = a->now_us;
 		ca->paper.beta = HTCP_SCALE / 2;
 		htcp_start_round(&ca->paper, a);
@@ -366,7 +362,7 @@ static inline void htcp_init(struct htcp *ca, const struct htcp_params *p, struc
 static inline void htcp_pkts_acked(struct htcp *ca, const struct htcp_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic != HTCP_PAPER) {
+	if (p->variant != HTCP_SPEC) {
 		htcp_kernel_pkts_acked(&ca->kernel, p, w, a);
 	} else if (a->state <= CC_DISORDER) {
 		if (!ca->paper.rtt_min_us || a->rtt_us < ca->paper.rtt_min_us)
@@ -378,7 +374,7 @@ static inline void htcp_pkts_acked(struct htcp *ca, const struct htcp_params *p,
 static inline void htcp_cong_avoid(struct htcp *ca, const struct htcp_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == HTCP_PAPER)
+	if (p->variant == HTCP_SPEC)
 		htcp_paper_cong_avoid(&ca->paper, p, w, a);
 	else
 		htcp_kernel_cong_avoid(&ca->kernel, p, w, a);
@@ -387,7 +383,7 @@ static inline void htcp_cong_avoid(struct htcp *ca, const struct htcp_params *p,
 static inline u32 htcp_ssthresh(struct htcp *ca, const struct htcp_params *p, struct cc_window *w,
 				const struct cc_ack *a)
 {
-	if (p->arithmetic == HTCP_PAPER)
+	if (p->variant == HTCP_SPEC)
 		return htcp_paper_ssthresh(&ca->paper, p, w, a);
 	return htcp_kernel_ssthresh(&ca->kernel, w, a);
 }
@@ -396,7 +392,7 @@ static inline void htcp_set_state(struct htcp *ca, const struct htcp_params *p,
 				  struct cc_window *w, const struct cc_ack *a, u8 state)
 {
 	(void)w;
-	if (p->arithmetic != HTCP_PAPER)
+	if (p->variant != HTCP_SPEC)
 		htcp_kernel_set_state(&ca->kernel, p, a->now_us / 1000, state);
 }
 
@@ -404,7 +400,7 @@ static inline void htcp_cwnd_event(struct htcp *ca, const struct htcp_params *p,
 				   struct cc_window *w, const struct cc_ack *a, u8 event)
 {
 	(void)w;
-	if (p->arithmetic == HTCP_PAPER && event == CC_COMPLETE_CWR)
+	if (p->variant == HTCP_SPEC && event == CC_COMPLETE_CWR)
 		htcp_start_round(&ca->paper, a);
 }
 
@@ -412,7 +408,7 @@ static inline u32 htcp_undo_cwnd(struct htcp *ca, const struct htcp_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
 	(void)a;
-	if (p->arithmetic == HTCP_PAPER) {
+	if (p->variant == HTCP_SPEC) {
 		ca->paper.event_us = ca->paper.before_event_us;
 		ca->paper.event_rate = ca->paper.before_rate;
 	} else if (ca->kernel.can_undo) {

@@ -18,7 +18,7 @@
  *  - The initial window and ssthresh are the stack's, not rho times those of RTT0. Pacing,
  *    bandwidth estimation and SACK, which the paper recommends beside, are the stack's too.
  *
- * arithmetic = linux is the kernel's; ns-2.35's module differs little. What it does otherwise:
+ * variant = linux is the kernel's; ns-2.35's module differs little. What it does otherwise:
  *  - RTT is the smoothed one, rho is computed where that is the smallest so far, in eighths,
  *    rounded down; 2^rho and rho^2 / cwnd are in 1/128.
  *  - It counts ACKs, not segments. The window starts at rho segments and ends at 65535.
@@ -28,7 +28,7 @@
  *  - rho^2 does not overflow here, as it does in the kernel at RTTs above 145 s. A connection
  *    that starts without a sample has rho from the first one, where the kernel stays at 1.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 in ns-2.35. Different from linux: it starts with the
+ * variant = ns2 is that of Linux 2.6.22 in ns-2.35. Different from linux: it starts with the
  * first ACK, whose sample it has: the window is rho segments from there on, and that ACK adds to
  * no larger one. Where an ACK would add less than 1/128 the window stands. Reno counts ACKs, and
  * its slow start includes cwnd == ssthresh.
@@ -37,15 +37,16 @@
 #define HYBLA_H
 
 #include "cc.h"
+#include "parts/growth.h"
 
 #define hybla_PARAMS(P)                                                                \
 	P(rtt0_ms, 25, 1, 1, 10000, "",                                                \
 	  "RTT0, the RTT of the connection to be equal to; the paper")                 \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: that of the kernel; ns2: that of Agent/TCP/Linux; Linux 6.1 and ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define hybla_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum hybla_arithmetic { HYBLA_PAPER, HYBLA_LINUX, HYBLA_NS2 };
+enum hybla_variant { HYBLA_SPEC, HYBLA_LINUX, HYBLA_NS2 };
 
 #define HYBLA_LINUX_CLAMP 65535U
 
@@ -105,7 +106,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 					  struct cc_window *w, const struct cc_ack *a)
 {
 	u32 slow_start = cc_in_slow_start(w);
-	u32 first = p->arithmetic == HYBLA_NS2 && a->srtt_us && !ca->srtt_min_us;
+	u32 first = p->variant == HYBLA_NS2 && a->srtt_us && !ca->srtt_min_us;
 	u64 growth;
 
 	if (a->srtt_us && (!ca->srtt_min_us || a->srtt_us < ca->srtt_min_us))
@@ -115,7 +116,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 	if (!cc_cwnd_limited(a) || (first && a->prior_in_flight < w->cwnd))
 		return;
 	if (ca->reno) {
-		if (p->arithmetic == HYBLA_NS2)
+		if (p->variant == HYBLA_NS2)
 			cc_reno_growth_ns2(w);
 		else
 			cc_reno_growth(w, a->acked);
@@ -137,7 +138,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	}
-	if (!growth && p->arithmetic == HYBLA_LINUX && w->cwnd_cnt >= w->cwnd) {
+	if (!growth && p->variant == HYBLA_LINUX && w->cwnd_cnt >= w->cwnd) {
 		cc_grow(w, 1);
 		w->cwnd_cnt = 0;
 	}
@@ -149,7 +150,7 @@ static inline void hybla_linux_cong_avoid(struct hybla *ca, const struct hybla_p
 static inline void hybla_init(struct hybla *ca, const struct hybla_params *p, struct cc_window *w,
 			      const struct cc_ack *a)
 {
-	if (p->arithmetic != HYBLA_LINUX)
+	if (p->variant != HYBLA_LINUX)
 		return;
 	hybla_linux_rho(ca, p, a->srtt_us);
 	w->cwnd = ca->rho >> 3;
@@ -158,7 +159,7 @@ static inline void hybla_init(struct hybla *ca, const struct hybla_params *p, st
 static inline void hybla_cong_avoid(struct hybla *ca, const struct hybla_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic != HYBLA_PAPER)
+	if (p->variant != HYBLA_SPEC)
 		hybla_linux_cong_avoid(ca, p, w, a);
 	else if (cc_cwnd_limited(a))
 		hybla_paper_cong_avoid(ca, p, w, a);

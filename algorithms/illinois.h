@@ -24,7 +24,7 @@
  * Differences from the paper: the window never grows faster than in slow start. A timeout too
  * takes beta of the window, not half: the stack does not say which loss it asks about.
  *
- * arithmetic = linux is the kernel's. The constants are the paper's and fixed. Otherwise:
+ * variant = linux is the kernel's. The constants are the paper's and fixed. Otherwise:
  *  - alpha is in 1/128 (0.3 is 38), beta in 1/64; delays are whole microseconds, samples above
  *    3.36 s count as that.
  *  - w_thresh is looked at when an RTT is over; alpha and beta stay until the next one.
@@ -33,7 +33,7 @@
  *    window below 10 can grow by up to ten segments per segment acknowledged.
  *  - What slow start leaves of an ACK does not count.
  *
- * arithmetic = ns2 is that of Linux 2.6.22, which has besides
+ * variant = ns2 is that of Linux 2.6.22, which has besides
  *  - a loss reduces the window to beta * cwnd instead of by it: to an eighth of it where the
  *    delay is small. It was a mistake, and published ns-2 simulations have it.
  *  - Slow start counts ACKs and includes cwnd == ssthresh.
@@ -42,7 +42,8 @@
 #define ILLINOIS_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define illinois_PARAMS(P)                                                             \
 	P(alpha_min, 300, 1000, 10, 1000, "",                                          \
@@ -63,12 +64,12 @@
 	  "RTTs of small delay before alpha returns to alpha_max; the paper")          \
 	P(w_thresh, 15, 1, 0, 1000000, "",                                             \
 	  "window below which alpha is 1 and beta 1/2; the paper")                     \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: that of the kernel; ns2: what published ns-2 simulations ran; Linux 6.1 and ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define illinois_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum illinois_arithmetic { ILLINOIS_PAPER, ILLINOIS_LINUX, ILLINOIS_NS2 };
+enum illinois_variant { ILLINOIS_SPEC, ILLINOIS_LINUX, ILLINOIS_NS2 };
 
 struct illinois {
 	u64 round_end;  /* an RTT is over when more than these segments are delivered */
@@ -103,7 +104,7 @@ static inline void illinois_reno(struct illinois *ca, u32 paper)
 /* May alpha be alpha_max, now that an RTT was (high: not) at or below d1? */
 static inline u32 illinois_settled(struct illinois *ca, const struct illinois_params *p, u32 high)
 {
-	u32 paper = p->arithmetic == ILLINOIS_PAPER;
+	u32 paper = p->variant == ILLINOIS_SPEC;
 
 	if (high) {
 		ca->above = 1;
@@ -158,13 +159,13 @@ static inline void illinois_linux_update(struct illinois *ca, const struct illin
 static inline void illinois_update(struct illinois *ca, const struct illinois_params *p,
 				   const struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic != ILLINOIS_PAPER && w->cwnd < 15) {
+	if (p->variant != ILLINOIS_SPEC && w->cwnd < 15) {
 		illinois_reno(ca, 0);
 	} else if (ca->rtts) {
 		u64 da = ca->rtt_sum_us / ca->rtts - ca->rtt_min_us;
 		u64 dm = ca->rtt_max_us - ca->rtt_min_us;
 
-		if (p->arithmetic == ILLINOIS_PAPER)
+		if (p->variant == ILLINOIS_SPEC)
 			illinois_paper_update(ca, p, da, dm);
 		else
 			illinois_linux_update(ca, p, da, dm);
@@ -177,11 +178,8 @@ static inline void illinois_paper_growth(struct illinois *ca, const struct illin
 {
 	u64 alpha, window, grow;
 
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start_took_all(w, &acked))
+		return;
 	alpha = w->cwnd < p->w_thresh ? 1 << 20 : ca->alpha;
 	window = (u64)w->cwnd << 20;
 	ca->credit += acked * alpha;
@@ -195,10 +193,8 @@ static inline void illinois_linux_growth(struct illinois *ca, const struct illin
 {
 	u64 credit;
 
-	if (p->arithmetic == ILLINOIS_NS2 && w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
+	if (p->variant == ILLINOIS_NS2 && cc_slow_start_ns2(w))
 		return;
-	}
 	if (cc_in_slow_start(w)) {
 		cc_slow_start(w, acked);
 		return;
@@ -214,7 +210,7 @@ static inline void illinois_linux_growth(struct illinois *ca, const struct illin
 static inline void illinois_init(struct illinois *ca, const struct illinois_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
-	u32 paper = p->arithmetic == ILLINOIS_PAPER;
+	u32 paper = p->variant == ILLINOIS_SPEC;
 
 	(void)w;
 	illinois_reno(ca, paper);
@@ -228,7 +224,7 @@ static inline void illinois_pkts_acked(struct illinois *ca, const struct illinoi
 	u32 rtt = a->rtt_us;
 
 	(void)w;
-	if (p->arithmetic != ILLINOIS_PAPER)
+	if (p->variant != ILLINOIS_SPEC)
 		rtt = cc_min(rtt, 0xffffffff / 1280);
 	if (!ca->rtt_min_us || rtt < ca->rtt_min_us)
 		ca->rtt_min_us = rtt;
@@ -244,7 +240,7 @@ static inline void illinois_cong_avoid(struct illinois *ca, const struct illinoi
 		illinois_update(ca, p, w, a);
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->arithmetic == ILLINOIS_PAPER)
+	if (p->variant == ILLINOIS_SPEC)
 		illinois_paper_growth(ca, p, w, a->acked);
 	else
 		illinois_linux_growth(ca, p, w, a->acked);
@@ -256,10 +252,10 @@ static inline u32 illinois_ssthresh(struct illinois *ca, const struct illinois_p
 	u32 beta = ca->beta;
 
 	(void)a;
-	if (p->arithmetic != ILLINOIS_PAPER) {
+	if (p->variant != ILLINOIS_SPEC) {
 		u32 part = cc_part(w->cwnd, beta, 64);
 
-		return cc_max(p->arithmetic == ILLINOIS_NS2 ? part : w->cwnd - part, 2);
+		return cc_max(p->variant == ILLINOIS_NS2 ? part : w->cwnd - part, 2);
 	}
 	ca->credit = 0;
 	if (w->cwnd < p->w_thresh)
@@ -273,7 +269,7 @@ static inline void illinois_set_state(struct illinois *ca, const struct illinois
 	(void)w;
 	if (state != CC_LOSS)
 		return;
-	illinois_reno(ca, p->arithmetic == ILLINOIS_PAPER);
+	illinois_reno(ca, p->variant == ILLINOIS_SPEC);
 	ca->low_rtts = 0;
 	ca->above = 0;
 	illinois_new_round(ca, a);

@@ -8,7 +8,7 @@
  *   else        Vegas: cwnd += 1 if Diff < alpha, -= 1 if Diff > beta, once per RTT; unpaced
  *   loss        cwnd / 2
  *
- * Diff, BaseRTT and what an RTT is are those of vegas.h, arithmetic = paper.
+ * Diff, BaseRTT and what an RTT is are those of vegas.h, variant = spec.
  *
  * A reconstruction: no text of the rules was at hand, only what the authors say they change, a
  * slow start too timid for a long path and an RTT that delayed ACKs inflate. Ours is:
@@ -23,6 +23,7 @@
 #define NEWVEGAS_H
 
 #include "cc.h"
+#include "parts/growth.h"
 #include "vegas.h"
 
 #define newvegas_PARAMS(P)                                                             \

@@ -1,88 +1,53 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Reno's window law (V. Jacobson 1988/1990; RFC 5681):
+ * Reno: the window grows by one segment per RTT and is halved on loss (V. Jacobson 1988/1990;
+ * RFC 5681):
  *
  *   slow start            cwnd += 1      per segment acknowledged
  *   congestion avoidance  cwnd += 1/cwnd per segment acknowledged
  *   loss                  ssthresh = cwnd / 2
  *
- * How losses are repaired (Tahoe, Reno, NewReno, SACK, FACK) is the stack's choice, not this law's.
+ * How losses are repaired (Tahoe, Reno, NewReno, SACK, FACK) is the stack's choice, not this
+ * algorithm's.
  *
  * Difference from RFC 5681: the half is taken of cwnd, as every kernel does, not of FlightSize;
  * the two are equal for a sender limited by cwnd, and growth happens for no other.
  *
- * arithmetic = agent is that of the base agents of ns-2.35 (Agent/TCP, /Reno, /Newreno, /Sack1,
+ * variant = ns2-agent is that of the base agents of ns-2.35 (Agent/TCP, /Reno, /Newreno, /Sack1,
  * /Fack): cwnd is a real number, grows whatever limits the sender, by ACKs, and the half is that of
- * min(cwnd, receive window). arithmetic = linux-agent is that of Agent/TCP/Linux without a module
- * (no select_ca): the same, but the half is that of whole segments. arithmetic = ns2 is its module
+ * min(cwnd, receive window). variant = ns2-no-module is that of Agent/TCP/Linux without a module
+ * (no select_ca): the same, but the half is that of whole segments. variant = ns2 is its module
  * reno, of Linux 2.6.22: it counts ACKs, and slow start includes cwnd == ssthresh.
  */
 #ifndef RENO_H
 #define RENO_H
 
 #include "cc.h"
+#include "parts/growth.h"
+#include "parts/real_window.h"
 
 #define reno_PARAMS(P)                                          \
-	P(arithmetic, 0, 1, 0, 3, "rfc|agent|linux-agent|ns2",  \
-	  "agent: cwnd is a real number that grows past the receive window; ns2: the module of Agent/TCP/Linux; ns-2.35")
+	P(variant, 0, 1, 0, 3, "spec|ns2|ns2-agent|ns2-no-module",  \
+	  "whose rules: spec the RFC's, ns2 those of Agent/TCP/Linux's module, ns2-agent those of the base agents, ns2-no-module those of Agent/TCP/Linux without a module; ns-2.35")
 #define reno_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
-enum reno_arithmetic { RENO_RFC, RENO_AGENT, RENO_LINUX_AGENT, RENO_NS2 };
-
-/* What a real cwnd has beyond its whole segments. */
-struct reno_real {
-	u32 fraction; /* in 2^-32 segments */
-	u32 left;     /* the fraction after the loss being repaired */
-};
+enum reno_variant { RENO_SPEC, RENO_NS2, RENO_NS2_AGENT, RENO_NS2_NO_MODULE };
 
 struct reno {
-	struct reno_real real;
+	struct real_window real;
 };
 
 CC_DECLARE_PARAMS(reno);
 CC_CHECK_STATE(reno);
 
-/* An ACK of one segment or more. */
-static inline void reno_real_growth(struct reno_real *r, struct cc_window *w)
-{
-	u64 cwnd = (u64)w->cwnd << 32 | r->fraction, more;
-
-	if (cc_in_slow_start(w)) {
-		cc_grow(w, 1);
-		return;
-	}
-	more = r->fraction + ~0ULL / cwnd;
-	r->fraction = (u32)more;
-	cc_grow(w, more >> 32);
-}
-
-/* part/4 of the window in use, whole segments; the fraction is kept for what follows the loss. */
-static inline u32 reno_real_part(struct reno_real *r, const struct cc_window *w, u32 window, u32 part)
-{
-	u64 real = (u64)window << 32 | (window < w->cwnd ? 0 : r->fraction);
-
-	real = (real >> 2) * part;
-	r->left = (u32)real;
-	return cc_max((u32)(real >> 32), 2);
-}
-
-/* The stack has set cwnd for the repair of a loss. */
-static inline void reno_real_set_state(struct reno_real *r, const struct cc_window *w, u8 state)
-{
-	if (state == CC_RECOVERY || state == CC_CWR)
-		r->fraction = w->cwnd > 1 ? r->left : 0;
-	else if (state == CC_LOSS)
-		r->fraction = 0;
-}
-
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_AGENT || p->arithmetic == RENO_LINUX_AGENT)
-		reno_real_growth(&ca->real, w);
+	if (p->variant == RENO_NS2_AGENT || p->variant == RENO_NS2_NO_MODULE)
+		real_window_growth(&ca->real, w);
 	else if (!cc_cwnd_limited(a))
 		return;
-	else if (p->arithmetic == RENO_NS2)
+	else if (p->variant == RENO_NS2)
 		cc_reno_growth_ns2(w);
 	else
 		cc_reno_growth(w, a->acked);
@@ -91,11 +56,11 @@ static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 				struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == RENO_RFC || p->arithmetic == RENO_NS2)
+	if (p->variant == RENO_SPEC || p->variant == RENO_NS2)
 		return cc_max(w->cwnd / 2, 2);
-	if (p->arithmetic == RENO_LINUX_AGENT)
+	if (p->variant == RENO_NS2_NO_MODULE)
 		ca->real.fraction = 0;
-	return reno_real_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
+	return real_window_part(&ca->real, w, cc_min(w->cwnd, a->snd_wnd), 2);
 }
 
 static inline void reno_set_state(struct reno *ca, const struct reno_params *p,
@@ -103,7 +68,7 @@ static inline void reno_set_state(struct reno *ca, const struct reno_params *p,
 {
 	(void)p;
 	(void)a;
-	reno_real_set_state(&ca->real, w, state);
+	real_window_set_state(&ca->real, w, state);
 }
 
 #endif /* RENO_H */

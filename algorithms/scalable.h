@@ -13,20 +13,21 @@
  * Differences from the paper: none in effect; fractions of a segment are kept. A timeout takes
  * the same part as a loss.
  *
- * arithmetic = linux is the kernel's module: one segment per min(cwnd, 100) acknowledged, on loss
+ * variant = linux is the kernel's module: one segment per min(cwnd, 100) acknowledged, on loss
  * an eighth, rounded down, and no legacy window: up to 100 segments it grows as Reno does.
  *
- * arithmetic = ns2 is Linux 2.6.22's, in ns-2.35: it counts ACKs, grows by one segment once more
+ * variant = ns2 is Linux 2.6.22's, in ns-2.35: it counts ACKs, grows by one segment once more
  * than min(cwnd, 50) of them have come (meant for delayed ACKs), and slow start includes
  * cwnd == ssthresh. The loss is that of linux.
  *
- * a, b and legacy_window are for arithmetic = paper; the others' are fixed.
+ * a, b and legacy_window are for variant = spec; the others' are fixed.
  */
 #ifndef SCALABLE_H
 #define SCALABLE_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define scalable_PARAMS(P)                                                             \
 	P(a, 100, 10000, 1, 10000, "",                                                 \
@@ -35,11 +36,11 @@
 	  "what a loss takes of cwnd; the paper")                                      \
 	P(legacy_window, 16, 1, 1, 1000000, "",                                        \
 	  "lwnd, the largest window with Reno's growth and loss; the paper")           \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: the kernel's module; ns2: what published ns-2 simulations ran; Linux 6.1, ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define scalable_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh)
 
-enum scalable_arithmetic { SCALABLE_PAPER, SCALABLE_LINUX, SCALABLE_NS2 };
+enum scalable_variant { SCALABLE_SPEC, SCALABLE_LINUX, SCALABLE_NS2 };
 
 struct scalable {
 	u32 fraction; /* of a segment of cwnd, in 1/10000 */
@@ -64,12 +65,8 @@ static inline void scalable_paper_growth(struct scalable *ca, const struct scala
 
 static inline void scalable_ns2_cong_avoid(struct cc_window *w)
 {
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
-	} else if (++w->cwnd_cnt > cc_min(w->cwnd, 50)) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
-	}
+	if (!cc_slow_start_ns2(w))
+		cc_additive_increase_ns2(w, cc_min(w->cwnd, 50));
 }
 
 static inline void scalable_cong_avoid(struct scalable *ca, const struct scalable_params *p,
@@ -79,16 +76,13 @@ static inline void scalable_cong_avoid(struct scalable *ca, const struct scalabl
 
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->arithmetic == SCALABLE_NS2) {
+	if (p->variant == SCALABLE_NS2) {
 		scalable_ns2_cong_avoid(w);
 		return;
 	}
-	if (cc_in_slow_start(w)) {
-		acked = cc_slow_start(w, acked);
-		if (!acked)
-			return;
-	}
-	if (p->arithmetic == SCALABLE_LINUX)
+	if (cc_slow_start_took_all(w, &acked))
+		return;
+	if (p->variant == SCALABLE_LINUX)
 		cc_additive_increase(w, cc_min(w->cwnd, 100), acked);
 	else
 		scalable_paper_growth(ca, p, w, acked);
@@ -101,7 +95,7 @@ static inline u32 scalable_ssthresh(struct scalable *ca, const struct scalable_p
 
 	(void)ca;
 	(void)a;
-	if (p->arithmetic != SCALABLE_PAPER)
+	if (p->variant != SCALABLE_SPEC)
 		left = w->cwnd - w->cwnd / 8;
 	else if (w->cwnd <= p->legacy_window)
 		left = w->cwnd / 2;

@@ -18,7 +18,7 @@
  * much a loss takes is not stated; it is Reno's half. The queue's bound alpha is 1 and beta 3
  * segments, the first of the paper's two pairs (1, 3 and 2, 4).
  *
- * arithmetic = linux is the kernel's (whose alpha is 2, beta 4). What it does otherwise:
+ * variant = linux is the kernel's (whose alpha is 2, beta 4). What it does otherwise:
  *  - RTT is the smallest sample of the last RTT, and Actual is cwnd / RTT. One microsecond is
  *    added to every sample. With fewer than three samples the window grows like Reno's.
  *  - Slow start doubles every RTT. Its end sets cwnd to what BaseRTT carries at the actual rate,
@@ -27,7 +27,7 @@
  *  - Growth does not ask whether cwnd was the limit. The window is 2 at least.
  *  - Outside the open state it is Reno. Sending after a pause forgets BaseRTT.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 (whose alpha is 1, beta 3). Different from linux:
+ * variant = ns2 is that of Linux 2.6.22 (whose alpha is 1, beta 3). Different from linux:
  *  - Actual is the segments sent in the last RTT by its smallest sample, Expected the same number
  *    by BaseRTT. Diff is in half segments, rounded up.
  *  - The window goes one step towards cwnd as it was an RTT ago, plus or minus one.
@@ -35,7 +35,7 @@
  *    ends it still adds one segment.
  *  - Slow start counts ACKs and includes cwnd == ssthresh.
  *
- * arithmetic = agent is that of ns-2's own Agent/TCP/Vegas. Different from the paper's:
+ * variant = ns2-agent is that of ns-2's own Agent/TCP/Vegas. Different from the paper's:
  *  - RTT is the mean of the samples of the last RTT, Actual the segments sent in it by that mean,
  *    Expected what is in flight now by BaseRTT; Diff is rounded to whole segments.
  *  - cwnd begins at 1 and is the initial window from the first ACK of data on. It is a real number;
@@ -47,7 +47,9 @@
 #define VEGAS_H
 
 #include "cc.h"
-#include "reno.h"
+#include "parts/growth.h"
+#include "parts/real_window.h"
+#include "parts/round.h"
 
 #define vegas_PARAMS(P)                                                                \
 	P(alpha, 1, 1, 0, 1000000, "",                                                 \
@@ -56,13 +58,13 @@
 	  "queued segments above which the window shrinks; the paper")                 \
 	P(gamma, 1, 1, 0, 1000000, "",                                                 \
 	  "queued segments above which slow start ends; the paper")                    \
-	P(arithmetic, 0, 1, 0, 3, "paper|linux|ns2|agent",                             \
-	  "linux: that of the kernel; ns2, agent: those of Agent/TCP/Linux and Agent/TCP/Vegas; Linux 6.1 and ns-2.35")
+	P(variant, 0, 1, 0, 3, "spec|linux|ns2|ns2-agent",                          \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux, ns2-agent those of Agent/TCP/Vegas; Linux 6.1, ns-2.35")
 #define vegas_HOOKS(H, A)                                                              \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
 
-enum vegas_arithmetic { VEGAS_PAPER, VEGAS_LINUX, VEGAS_NS2, VEGAS_AGENT };
+enum vegas_variant { VEGAS_SPEC, VEGAS_LINUX, VEGAS_NS2, VEGAS_NS2_AGENT };
 
 struct vegas_agent {
 	u64 begin;             /* an RTT is over when more than these segments are delivered */
@@ -70,15 +72,11 @@ struct vegas_agent {
 	u32 count;             /* and how many */
 	u32 initial;           /* initial window, until cwnd is that; then 0 */
 	u32 step;              /* growth per ACK in 2^-32 segments; 0: none, or all of one */
-	struct reno_real real; /* what cwnd has beyond its whole segments */
+	struct real_window real; /* what cwnd has beyond its whole segments */
 };
 
 struct vegas {
-	u64 round_end;       /* an RTT is over when more than these segments are delivered */
-	u32 round_sent;      /* segments sent in the last RTT */
-	u32 round_delivered; /* and in the RTT before: they were delivered in the last */
-	u32 round_rtts;      /* samples in this RTT */
-	u32 round_rtt_us;    /* the smallest of them */
+	struct round round;
 	u32 base_us;         /* the smallest of all, BaseRTT; 0: none yet */
 	u32 cwnd_now;        /* ns2: cwnd when this RTT began */
 	u32 cwnd_before;     /* ns2: and the RTT before */
@@ -94,22 +92,11 @@ CC_CHECK_STATE(vegas);
 static inline u32 vegas_round_over(struct vegas *ca, const struct cc_window *w,
 				   const struct cc_ack *a)
 {
-	u64 end = a->delivered + a->in_flight;
-
-	if (a->delivered <= ca->round_end)
+	if (!round_over(&ca->round, a))
 		return 0;
-	ca->round_delivered = ca->round_sent;
-	ca->round_sent = (u32)(end - ca->round_end);
-	ca->round_end = end;
 	ca->cwnd_before = ca->cwnd_now;
 	ca->cwnd_now = w->cwnd;
 	return 1;
-}
-
-static inline void vegas_no_samples(struct vegas *ca)
-{
-	ca->round_rtts = 0;
-	ca->round_rtt_us = 0;
 }
 
 /* Never up again by slow start to where the window was too large. */
@@ -121,7 +108,7 @@ static inline void vegas_end_slow_start(struct cc_window *w)
 static inline void vegas_paper_round(struct vegas *ca, const struct vegas_params *p,
 				     struct cc_window *w, const struct cc_ack *a)
 {
-	u64 expected = (u64)w->cwnd * a->rtt_us, actual = (u64)ca->round_sent * a->min_rtt_us;
+	u64 expected = (u64)w->cwnd * a->rtt_us, actual = (u64)ca->round.sent * a->min_rtt_us;
 	u64 diff = expected > actual ? expected - actual : 0;
 
 	if (cc_in_slow_start(w)) {
@@ -167,7 +154,7 @@ static inline u32 vegas_below(const struct cc_window *w)
 static inline void vegas_linux_round(struct vegas *ca, const struct vegas_params *p,
 				     struct cc_window *w, const struct cc_ack *a)
 {
-	u32 base = ca->base_us, rtt = ca->round_rtt_us;
+	u32 base = ca->base_us, rtt = ca->round.rtt_us;
 	u64 diff = (u64)w->cwnd * (rtt - base) / base;
 
 	if (cc_in_slow_start(w)) {
@@ -196,18 +183,18 @@ static inline void vegas_linux_cong_avoid(struct vegas *ca, const struct vegas_p
 			cc_slow_start(w, a->acked);
 		return;
 	}
-	if (!ca->off && ca->round_rtts > 2)
+	if (!ca->off && ca->round.rtts > 2)
 		vegas_linux_round(ca, p, w, a);
 	else if (cc_cwnd_limited(a))
 		cc_reno_growth(w, a->acked);
 	if (!ca->off)
-		vegas_no_samples(ca);
+		ca->round.rtts = 0;
 }
 
 static inline void vegas_ns2_round(struct vegas *ca, const struct vegas_params *p,
 				   struct cc_window *w)
 {
-	u64 sent = ca->round_delivered, target = (sent * ca->base_us << 1) / ca->round_rtt_us;
+	u64 sent = ca->round.delivered, target = (sent * ca->base_us << 1) / ca->round.rtt_us;
 	u64 diff = 2 * sent - target;
 
 	if (w->cwnd <= w->ssthresh) {
@@ -236,16 +223,15 @@ static inline void vegas_ns2_cong_avoid(struct vegas *ca, const struct vegas_par
 					struct cc_window *w, const struct cc_ack *a)
 {
 	if (!ca->off && !vegas_round_over(ca, w, a)) {
-		if (w->cwnd <= w->ssthresh)
-			cc_grow(w, 1);
+		cc_slow_start_ns2(w);
 		return;
 	}
-	if (!ca->off && ca->round_rtts > 2)
+	if (!ca->off && ca->round.rtts > 2)
 		vegas_ns2_round(ca, p, w);
 	else if (cc_cwnd_limited(a))
 		cc_reno_growth_ns2(w);
 	if (!ca->off)
-		vegas_no_samples(ca);
+		ca->round.rtts = 0;
 }
 
 static inline void vegas_agent_round(struct vegas *ca, const struct vegas_params *p,
@@ -316,21 +302,16 @@ static inline void vegas_agent_cong_avoid(struct vegas *ca, const struct vegas_p
 /* An RTT begins; what was sent in the one it interrupts counts on. */
 static inline void vegas_restart_round(struct vegas *ca, const struct cc_ack *a)
 {
-	u64 start = ca->round_end - ca->round_sent, end = a->delivered + a->in_flight;
-
-	/* After losses fewer may be on their way than when the RTT began. */
-	ca->round_sent = end > start ? (u32)(end - start) : 0;
-	ca->round_end = end;
+	round_restart(&ca->round, a);
 	ca->off = 0;
-	vegas_no_samples(ca);
 }
 
 static inline void vegas_init(struct vegas *ca, const struct vegas_params *p,
 			      struct cc_window *w, const struct cc_ack *a)
 {
-	ca->round_end = a->delivered + a->in_flight;
+	ca->round.end = a->delivered + a->in_flight;
 	ca->cwnd_now = w->cwnd;
-	if (p->arithmetic != VEGAS_AGENT)
+	if (p->variant != VEGAS_NS2_AGENT)
 		return;
 	ca->agent.initial = w->cwnd;
 	ca->agent.begin = 1; /* the SYN */
@@ -343,23 +324,21 @@ static inline void vegas_pkts_acked(struct vegas *ca, const struct vegas_params 
 	u32 rtt = a->rtt_us + (a->rtt_us < 0xffffffff);
 
 	(void)w;
-	if (p->arithmetic == VEGAS_AGENT)
+	if (p->variant == VEGAS_NS2_AGENT)
 		return;
 	if (!ca->base_us || rtt < ca->base_us)
 		ca->base_us = rtt;
-	if (!ca->round_rtts || rtt < ca->round_rtt_us)
-		ca->round_rtt_us = rtt;
-	ca->round_rtts++;
+	round_sample(&ca->round, rtt);
 }
 
 static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == VEGAS_PAPER)
+	if (p->variant == VEGAS_SPEC)
 		vegas_paper_cong_avoid(ca, p, w, a);
-	else if (p->arithmetic == VEGAS_LINUX)
+	else if (p->variant == VEGAS_LINUX)
 		vegas_linux_cong_avoid(ca, p, w, a);
-	else if (p->arithmetic == VEGAS_AGENT)
+	else if (p->variant == VEGAS_NS2_AGENT)
 		vegas_agent_cong_avoid(ca, p, w, a);
 	else
 		vegas_ns2_cong_avoid(ca, p, w, a);
@@ -368,16 +347,16 @@ static inline void vegas_cong_avoid(struct vegas *ca, const struct vegas_params 
 static inline u32 vegas_ssthresh(struct vegas *ca, const struct vegas_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == VEGAS_AGENT)
-		return reno_real_part(&ca->agent.real, w, cc_min(w->cwnd, a->snd_wnd), 3);
+	if (p->variant == VEGAS_NS2_AGENT)
+		return real_window_part(&ca->agent.real, w, cc_min(w->cwnd, a->snd_wnd), 3);
 	return cc_max(w->cwnd / 2, 2);
 }
 
 static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *p,
 				   struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	if (p->arithmetic == VEGAS_AGENT)
-		reno_real_set_state(&ca->agent.real, w, state);
+	if (p->variant == VEGAS_NS2_AGENT)
+		real_window_set_state(&ca->agent.real, w, state);
 	if (state == CC_OPEN)
 		vegas_restart_round(ca, a);
 	else
@@ -387,7 +366,7 @@ static inline void vegas_set_state(struct vegas *ca, const struct vegas_params *
 static inline void vegas_cwnd_event(struct vegas *ca, const struct vegas_params *p,
 				    struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	if (p->arithmetic == VEGAS_AGENT) {
+	if (p->variant == VEGAS_NS2_AGENT) {
 		/* ssthresh is 3/4 of the window: a half is two thirds of that. */
 		if (event == CC_RTO)
 			w->ssthresh = cc_max(w->ssthresh / 3 * 2, 2);
@@ -398,7 +377,7 @@ static inline void vegas_cwnd_event(struct vegas *ca, const struct vegas_params 
 	if (event != CC_TX_START && event != CC_CWND_RESTART)
 		return;
 	vegas_restart_round(ca, a);
-	if (p->arithmetic != VEGAS_PAPER)
+	if (p->variant != VEGAS_SPEC)
 		ca->base_us = 0;
 }
 

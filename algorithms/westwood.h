@@ -20,7 +20,7 @@
  * the default; it gets no samples of zero while no ACK comes, its a is 0 at least instead. An ACK
  * in recovery without an RTT sample counts with the next.
  *
- * arithmetic = linux is the kernel's (estimate, alpha and tau have no effect). Otherwise:
+ * variant = linux is the kernel's (estimate, alpha and tau have no effect). Otherwise:
  *  - A sample is bytes per millisecond over more than the last RTT and more than 50 ms, and takes
  *    in what arrived before the ACK that ends it. Two filters follow each other, each with an
  *    alpha of 7/8. The first sample fills both. All is rounded down, RTTs are rounded up to
@@ -28,7 +28,7 @@
  *  - A loss halves the window; when the repair is done, cwnd = ssthresh = BWE RTTmin, which may
  *    be more than cwnd. A timeout sets ssthresh to it, and RTTmin to the last RTT.
  *
- * arithmetic = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which calls no hook at the end of
+ * variant = ns2 is that of Linux 2.6.22 as ns-2.35 runs it, which calls no hook at the end of
  * a repair and none for RTTmin at a timeout. Different from linux:
  *  - A loss sets ssthresh to half of cwnd, and cwnd to BWE RTTmin at once, which may be more: cwnd
  *    then stays above ssthresh, in avoidance. Otherwise it grows to ssthresh as in slow start.
@@ -42,7 +42,8 @@
 #define WESTWOOD_H
 
 #include "cc.h"
-#include "fixed.h"
+#include "parts/fixed.h"
+#include "parts/growth.h"
 
 #define westwood_PARAMS(P)                                                             \
 	P(estimate, 0, 1, 0, 1, "plus|original",                                       \
@@ -51,13 +52,13 @@
 	  "what a new sample leaves of BWE, for estimate = plus; the paper of 2004")   \
 	P(tau_ms, 500, 1, 1, 10000, "",                                                \
 	  "time constant of the filter, for estimate = original; assumed")             \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: that of the kernel; ns2: that of Agent/TCP/Linux; Linux 6.1 and ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define westwood_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)
 
 enum westwood_estimate { WESTWOOD_PLUS, WESTWOOD_ORIGINAL };
-enum westwood_arithmetic { WESTWOOD_PAPER, WESTWOOD_LINUX, WESTWOOD_NS2 };
+enum westwood_variant { WESTWOOD_SPEC, WESTWOOD_LINUX, WESTWOOD_NS2 };
 
 struct westwood {
 	u64 bwe;       /* BWE, in 2^-32 segments/us (paper) or bytes/ms; 0: no sample yet */
@@ -161,7 +162,7 @@ static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ac
 static inline void westwood_sample(struct westwood *ca, const struct westwood_params *p,
 				   const struct cc_ack *a)
 {
-	if (p->arithmetic == WESTWOOD_PAPER)
+	if (p->variant == WESTWOOD_SPEC)
 		westwood_paper_sample(ca, p, a);
 	else
 		westwood_linux_sample(ca, a);
@@ -247,7 +248,7 @@ static inline void westwood_pkts_acked(struct westwood *ca, const struct westwoo
 				       struct cc_window *w, const struct cc_ack *a)
 {
 	(void)w;
-	if (p->arithmetic == WESTWOOD_NS2) {
+	if (p->variant == WESTWOOD_NS2) {
 		if (a->state == CC_OPEN)
 			westwood_ns2_ack(ca, a);
 		return;
@@ -259,7 +260,7 @@ static inline void westwood_pkts_acked(struct westwood *ca, const struct westwoo
 static inline void westwood_cong_avoid(struct westwood *ca, const struct westwood_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->arithmetic == WESTWOOD_NS2) {
+	if (p->variant == WESTWOOD_NS2) {
 		if (!ca->srtt8_ms)
 			westwood_ns2_start(ca, a);
 		westwood_ns2_growth(ca, w, a);
@@ -275,11 +276,11 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 {
 	u64 window;
 
-	if (p->arithmetic == WESTWOOD_NS2) {
+	if (p->variant == WESTWOOD_NS2) {
 		w->repair_cwnd = westwood_linux_window(ca, w, a);
 		ca->acked = 0;
 	}
-	if (p->arithmetic != WESTWOOD_PAPER || !ca->bwe)
+	if (p->variant != WESTWOOD_SPEC || !ca->bwe)
 		return cc_max(w->cwnd / 2, 2);
 	window = westwood_scale(ca->bwe, a->min_rtt_us);
 	return cc_max((u32)(window < w->cwnd ? window : w->cwnd), 2);
@@ -288,9 +289,9 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 static inline void westwood_cwnd_event(struct westwood *ca, const struct westwood_params *p,
 				       struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	if (p->arithmetic == WESTWOOD_NS2 && event == CC_SLOW_ACK)
+	if (p->variant == WESTWOOD_NS2 && event == CC_SLOW_ACK)
 		westwood_ns2_ack(ca, a);
-	if (p->arithmetic != WESTWOOD_LINUX)
+	if (p->variant != WESTWOOD_LINUX)
 		return;
 	if (event == CC_COMPLETE_CWR) {
 		w->ssthresh = westwood_linux_window(ca, w, a);

@@ -24,13 +24,13 @@
  * Differences from the paper: windows are whole segments, and the rules are not looked at while
  * the sender does not use its window. RTTs of fast mode need not be in a row for zeta.
  *
- * arithmetic = linux is the kernel's. What it does otherwise:
+ * variant = linux is the kernel's. What it does otherwise:
  *  - One microsecond is added to every sample; Q is rounded down, as is RTTbase / phi. Fewer than
  *    three samples: the mode, Q and reno_count stay.
  *  - Sending after a pause forgets RTTbase.
  *  - The window is at most 2^25 - 1 segments.
  *
- * arithmetic = ns2 is that of Linux 2.6.22. Different from linux: growth in fast mode needs one
+ * variant = ns2 is that of Linux 2.6.22. Different from linux: growth in fast mode needs one
  * segment more, slow mode counts ACKs, what is over is dropped; slow start counts ACKs and
  * includes cwnd == ssthresh; the window has no limit.
  */
@@ -38,6 +38,7 @@
 #define YEAH_H
 
 #include "cc.h"
+#include "parts/growth.h"
 
 #define yeah_PARAMS(P)                                                                 \
 	P(alpha, 80, 1, 1, 1000000, "",                                                \
@@ -51,18 +52,18 @@
 	P(phi, 8, 1, 1, 1000, "",                                                      \
 	  "the mode is slow when the queueing delay is above 1/phi of RTTbase; the paper") \
 	P(rho, 16, 1, 0, 1000000, "",                                                  \
-	  "RTTs of slow mode that tell of Reno flows; the paper")                      \
+	  "RTTs of slow mode that show Reno flows; the paper")                      \
 	P(zeta, 50, 1, 0, 1000000, "",                                                 \
 	  "RTTs of fast mode after which there are none; the paper")                   \
 	P(ai_cnt, 100, 1, 2, 1000000, "",                                              \
 	  "segments acknowledged per segment of growth in fast mode; Scalable TCP, a = 0.01") \
-	P(arithmetic, 0, 1, 0, 2, "paper|linux|ns2",                                   \
-	  "linux: that of the kernel; ns2: what published ns-2 simulations ran; Linux 6.1 and ns-2.35")
+	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define yeah_HOOKS(H, A)                                                               \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
 
-enum yeah_arithmetic { YEAH_PAPER, YEAH_LINUX, YEAH_NS2 };
+enum yeah_variant { YEAH_SPEC, YEAH_LINUX, YEAH_NS2 };
 
 struct yeah {
 	u64 round_end;    /* an RTT is over when more than these segments are delivered */
@@ -103,7 +104,7 @@ static inline void yeah_update(struct yeah *ca, const struct yeah_params *p, str
 	u64 waiting = (u64)w->cwnd * delay;
 	u32 queue = (u32)(waiting / rtt), over, high;
 
-	if (p->arithmetic == YEAH_PAPER) {
+	if (p->variant == YEAH_SPEC) {
 		over = waiting > (u64)p->alpha * rtt;
 		high = (u64)delay * p->phi > ca->base_us;
 	} else {
@@ -131,10 +132,8 @@ static inline void yeah_update(struct yeah *ca, const struct yeah_params *p, str
 static inline void yeah_ns2_growth(const struct yeah *ca, const struct yeah_params *p,
 				   struct cc_window *w, u32 acked)
 {
-	if (w->cwnd <= w->ssthresh) {
-		cc_grow(w, 1);
+	if (cc_slow_start_ns2(w))
 		return;
-	}
 	w->cwnd_cnt += ca->slow_rtts ? 1 : acked;
 	if (w->cwnd_cnt >= (ca->slow_rtts ? w->cwnd : cc_min(w->cwnd, p->ai_cnt) + 1)) {
 		cc_grow(w, 1);
@@ -149,7 +148,7 @@ static inline void yeah_growth(const struct yeah *ca, const struct yeah_params *
 		acked = cc_slow_start(w, acked);
 	if (acked)
 		cc_additive_increase(w, ca->slow_rtts ? w->cwnd : cc_min(w->cwnd, p->ai_cnt), acked);
-	if (p->arithmetic == YEAH_LINUX)
+	if (p->variant == YEAH_LINUX)
 		w->cwnd = cc_min(w->cwnd, 0xffffffff / 128);
 }
 
@@ -168,7 +167,7 @@ static inline void yeah_pkts_acked(struct yeah *ca, const struct yeah_params *p,
 	u32 rtt = a->rtt_us;
 
 	(void)w;
-	if (p->arithmetic != YEAH_PAPER && rtt < 0xffffffff)
+	if (p->variant != YEAH_SPEC && rtt < 0xffffffff)
 		rtt++;
 	if (!ca->base_us || rtt < ca->base_us)
 		ca->base_us = rtt;
@@ -182,13 +181,13 @@ static inline void yeah_cong_avoid(struct yeah *ca, const struct yeah_params *p,
 {
 	if (!cc_cwnd_limited(a))
 		return;
-	if (p->arithmetic == YEAH_NS2)
+	if (p->variant == YEAH_NS2)
 		yeah_ns2_growth(ca, p, w, a->acked);
 	else
 		yeah_growth(ca, p, w, a->acked);
 	if (a->delivered <= ca->round_end)
 		return;
-	if (ca->round_rtts > (p->arithmetic == YEAH_PAPER ? 0 : 2))
+	if (ca->round_rtts > (p->variant == YEAH_SPEC ? 0 : 2))
 		yeah_update(ca, p, w);
 	yeah_new_round(ca, a);
 }
@@ -219,7 +218,7 @@ static inline void yeah_cwnd_event(struct yeah *ca, const struct yeah_params *p,
 				   struct cc_window *w, const struct cc_ack *a, u8 event)
 {
 	(void)w;
-	if (p->arithmetic == YEAH_PAPER || (event != CC_TX_START && event != CC_CWND_RESTART))
+	if (p->variant == YEAH_SPEC || (event != CC_TX_START && event != CC_CWND_RESTART))
 		return;
 	yeah_new_round(ca, a);
 	ca->base_us = 0;

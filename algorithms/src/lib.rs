@@ -190,6 +190,15 @@ pub enum Error {
     BadValue { param: &'static str, found: String, accepted: String },
 }
 
+/// A parameter that was given by its former name. Displays as one line that has both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renamed {
+    /// As it is written now.
+    pub name: &'static str,
+    pub value: String,
+    line: String,
+}
+
 /// Parameters of one algorithm, in the order of [`Algorithm::params`], stored values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params(Arc<[u32]>);
@@ -230,45 +239,58 @@ pub fn find(name: &str) -> Result<Algorithm, Error> {
     Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
 }
 
-/// The headers and what they include, in the order of `registry.h`.
-const TEXTS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
+/// The headers and what they include, each with its path, in the order of `registry.h`.
+const TEXTS: &[&[(&str, &str)]] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 
 /// What every algorithm is compiled with and called through.
-const SHARED_TEXTS: [&str; 4] =
-    [include_str!("../cc.h"), include_str!("../fixed.h"), include_str!("table.c"), include_str!("ffi.rs")];
+const SHARED_TEXTS: [&str; 3] = [include_str!("../cc.h"), include_str!("table.c"), include_str!("ffi.rs")];
 
 impl Algorithm {
     /// The source of all that it computes: its header and those it includes first, then what all share.
     pub fn texts(&self) -> impl Iterator<Item = &'static str> + use<> {
-        [TEXTS[self.index]].into_iter().chain(SHARED_TEXTS)
+        TEXTS[self.index].iter().map(|(_, text)| *text).chain(SHARED_TEXTS)
     }
 
-    /// What the header says of the algorithm: its first comment after the licence, as text. Equations are
-    /// indented.
+    /// The header's account of the algorithm, then those of the variants in headers of their own: the first
+    /// comment of each after the licence, as text. Equations are indented.
     pub fn essay(&self) -> String {
-        let header = TEXTS[self.index];
-        let comment = header.split_once("\n/*\n").and_then(|(_, rest)| rest.split_once("\n */"));
-        let (comment, _) = comment.expect("a header begins with its licence and an essay");
-        let lines: Vec<&str> = comment
-            .lines()
-            .map(|line| line.strip_prefix(" * ").unwrap_or_else(|| line.trim_start_matches(" *")))
-            .collect();
-        lines.join("\n")
+        let (header, others) = TEXTS[self.index].split_first().expect("an algorithm has a header");
+        let variants = others.iter().filter(|(path, _)| path.starts_with("variants/"));
+        let essays: Vec<String> =
+            std::iter::once(header).chain(variants).map(|(_, text)| essay(text)).collect();
+        essays.join("\n\n")
     }
 
     pub fn defaults(&self) -> Params {
         Params(self.params.iter().map(|p| p.default).collect())
     }
 
-    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice.
-    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<(), Error> {
+    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice. Returns
+    /// what it is called now if `name` is its former name.
+    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<Option<Renamed>, Error> {
+        let renamed = (name == "arithmetic").then(|| self.renamed(value));
+        let (name, value) = renamed.as_ref().map_or((name, value), |now| (now.name, &now.value));
         let index = self.params.iter().position(|p| p.name == name).ok_or_else(|| Error::UnknownParam {
             algorithm: self.name.clone(),
             name: name.to_owned(),
             accepted: self.params.iter().map(|p| p.name).collect(),
         })?;
         Arc::make_mut(&mut params.0)[index] = self.params[index].parse(value)?;
-        Ok(())
+        Ok(renamed)
+    }
+
+    /// `arithmetic` was the name of `variant`, with a name of its own for each algorithm's first choice.
+    fn renamed(&self, former: &str) -> Renamed {
+        let has = |choice| self.params.iter().any(|p| p.name == "variant" && p.choices.contains(&choice));
+        let value = match former {
+            "paper" if has("authors") => "authors",
+            "exact" | "paper" | "rfc" => "spec",
+            "agent" => "ns2-agent",
+            "linux-agent" => "ns2-no-module",
+            _ => former,
+        };
+        let line = format!("parameter arithmetic = {former} of {} is now variant = {value}", self.name);
+        Renamed { name: "variant", value: value.to_owned(), line }
     }
 
     /// The value of each parameter as a person would write it.
@@ -284,6 +306,22 @@ impl Algorithm {
             state: [0; ffi::STATE_WORDS],
         }
     }
+}
+
+impl fmt::Display for Renamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+fn essay(header: &str) -> String {
+    let comment = header.split_once("\n/*\n").and_then(|(_, rest)| rest.split_once("\n */"));
+    let (comment, _) = comment.expect("a header begins with its licence and an essay");
+    let lines: Vec<&str> = comment
+        .lines()
+        .map(|line| line.strip_prefix(" * ").unwrap_or_else(|| line.trim_start_matches(" *")))
+        .collect();
+    lines.join("\n")
 }
 
 impl Param {

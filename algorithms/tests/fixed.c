@@ -2,7 +2,7 @@
 /* Reads numbers, writes their square and cube roots: fixed.rs knows what they are. */
 #include <stdio.h>
 
-#include "fixed.h"
+#include "parts/fixed.h"
 
 int main(void)
 {

@@ -1,4 +1,4 @@
-//! The roots of `fixed.h` against the definition of a root, in 128 bits.
+//! The roots of `parts/fixed.h` against the definition of a root, in 128 bits.
 
 mod compiler;
 

@@ -10,9 +10,11 @@ fn main() {
     for changed in ["bpf", "build.rs"] {
         println!("cargo::rerun-if-changed={changed}");
     }
-    for header in fs::read_dir(headers).expect("the headers are there").flatten() {
-        if header.path().extension().is_some_and(|extension| extension == "h") {
-            println!("cargo::rerun-if-changed={}", header.path().display());
+    for folder in ["", "parts", "variants"] {
+        for header in fs::read_dir(headers.join(folder)).expect("the headers are there").flatten() {
+            if header.path().extension().is_some_and(|extension| extension == "h") {
+                println!("cargo::rerun-if-changed={}", header.path().display());
+            }
         }
     }
     println!("cargo::rerun-if-env-changed=PATH");

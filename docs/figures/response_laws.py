@@ -40,17 +40,17 @@ def one(law: Callable[[float], Array]) -> Callable[[float], float]:
 
 LAWS = {
     "reno": Law("√(1.5/p)", one(models.mathis), {}),
-    "highspeed": Law("0.12/p^0.835", one(models.highspeed_response), {"arithmetic": "rfc"}),
-    "scalable": Law("0.08/p", one(models.scalable_response), {"arithmetic": "paper"}),
+    "highspeed": Law("0.12/p^0.835", one(models.highspeed_response), {"variant": "spec"}),
+    "scalable": Law("0.08/p", one(models.scalable_response), {"variant": "spec"}),
     "htcp": Law(
         "integral of α(Δ), β 0.8",
         one(lambda p: models.response(models.htcp(), p, RTT_S)),
-        {"arithmetic": "paper"},
+        {"variant": "spec"},
     ),
     "cubic": Law(
         "RFC 9438, 5.1",
         one(lambda p: models.cubic_response(p, RTT_S)),
-        {"arithmetic": "rfc", "hystart": "off"},
+        {"variant": "spec", "hystart": "off"},
     ),
     "agile-sd": Law("√(a(1+β)/(2(1−β)p))", one(models.agile_sd_response), {}),
     "elastic": Law("(1/((1−β)p))^(2/3)", one(models.elastic_response), {}),

@@ -235,7 +235,7 @@ def test_algorithms_lists_the_registry_with_parameters() -> None:
     assert beta["accepted"] == "0.5 to 0.9893"
     assert beta["meaning"] and beta["source"] == "RFC 9438, 4.6"
     assert listed["cubic"]["profiles"]["ns2"] == {
-        "params": {"arithmetic": "ns2", "beta": 0.7998},
+        "params": {"variant": "ns2", "beta": 0.7998},
         "stack": {},
     }
     assert listed["reno"]["profiles"]["ns2"]["stack"] == {"restart_at_half_ssthresh": True}
@@ -243,7 +243,10 @@ def test_algorithms_lists_the_registry_with_parameters() -> None:
 
 def test_an_essay_is_the_text_of_the_header() -> None:
     for algorithm in cwnd.algorithms():
-        header = (HEADERS / f"{algorithm['name'].replace('-', '_')}.h").read_text().splitlines()
+        name = algorithm["name"].replace("-", "_")
+        header = (HEADERS / f"{name}.h").read_text().splitlines()
+        for variant in sorted((HEADERS / "variants").glob(f"{name}_*.h")):
+            header += variant.read_text().splitlines()
         first = next(line for line in header[1:] if line not in ("/*", " *"))
         essay = algorithm["essay"].splitlines()
         assert first == f" * {essay[0]}"

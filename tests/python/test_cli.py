@@ -133,8 +133,19 @@ def test_algorithms_are_listed_and_told_in_full(cwnd_command: Command) -> None:
     told = cwnd_command("algorithms", "cubic").stdout
     assert "beta" in told and "RFC 9438, 4.6" in told
     assert "  W(t)   = C (t - K)^3 + Wmax" in told
-    assert "stack ns2 sets arithmetic = ns2, beta = 0.7998" in told
+    assert "stack ns2 sets beta = 0.7998, variant = ns2" in told
     assert json.loads(cwnd_command("algorithms", "cubic", "--json").stdout)["name"] == "cubic"
+
+
+def test_the_former_name_of_variant_is_read_with_one_line_on_stderr(cwnd_command: Command) -> None:
+    def run(param: str) -> subprocess.CompletedProcess[str]:
+        return cwnd_command("run", "--cca", "reno", "--flows", "3", *SMALL_FLAGS, "--json", "--param", param)
+
+    former, now = run("arithmetic=agent"), run("variant=ns2-agent")
+    read = [json.loads(one.stdout)["scenario"] for one in (former, now)]
+    assert read[0] == read[1]
+    line = "cwnd: warning: parameter arithmetic = agent of reno is now variant = ns2-agent\n"
+    assert (former.returncode, former.stderr, now.stderr) == (0, line, "")
 
 
 def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: Command) -> None:

@@ -44,10 +44,10 @@ def run_small(cca: type[cwnd.CongestionControl], **changes: Any) -> cwnd.Results
 @pytest.mark.parametrize("stack", ["linux", "ns2"])
 def test_the_same_law_in_python_and_in_c_has_the_same_windows(stack: str) -> None:
     question = {"flows": 3, "per": 1e-3, "repeat": 2, "samples": "change", "stack": stack, **SMALL}
-    # In ns2 the registry's reno has another arithmetic, and a stack that restarts it after a fast retransmit.
+    # In ns2 the registry's reno has another variant, and a stack that restarts it after a fast retransmit.
     question["stack"] = {"profile": stack, "restart_at_half_ssthresh": False}
     python = cwnd.run(cwnd.dumbbell(Reno, name="x", **question))
-    c = cwnd.run(cwnd.dumbbell("reno", name="x", params={"arithmetic": "rfc"}, **question))
+    c = cwnd.run(cwnd.dumbbell("reno", name="x", params={"variant": "spec"}, **question))
     python_json, c_json = (json.loads(r.to_json().replace('"Reno"', '"reno"')) for r in (python, c))
     for told in (python_json, c_json):
         told.pop("engine")

@@ -99,7 +99,7 @@ def test_the_command_loads_tells_and_unloads(cwnd_command: Command, clean: None)
     done = cwnd_command("kernel", "load", "reno", "--as", "cwndtest", "--force")
     assert (done.returncode, done.stderr) == (0, "") and "cwndtest is loaded" in done.stdout
     listed = cwnd_command("kernel", "status")
-    assert "cwndtest" in listed.stdout and "arithmetic = rfc" in listed.stdout
+    assert "cwndtest" in listed.stdout and "variant = spec" in listed.stdout
     told = json.loads(cwnd_command("kernel", "status", "--json").stdout)["loaded"]
     (mine,) = [each for each in told if each["name"] == "cwndtest"]
     assert {"cong_avoid", "ssthresh", "undo_cwnd"} <= {hook["name"] for hook in mine["hooks"]}

@@ -171,7 +171,7 @@ enum Ssthresh {
 
 /// The exceptions.
 fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
-    let paper = algorithm.show(params).contains(&("arithmetic", "paper".to_owned()));
+    let paper = algorithm.show(params).contains(&("variant", "spec".to_owned()));
     match algorithm.name.as_str() {
         // It goes on from an earlier window after a repair and after PROBE_RTT, from min_cwnd (at most 100) at
         // least; it does not use ssthresh.
@@ -187,7 +187,7 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         // The kernel's spends all the segments counted so far when alpha rises or the window falls.
         "illinois" if !paper => (Growth::Any, Ssthresh::Cwnd),
         // That of ns-2's own agent begins at 1 and is the initial window an ACK later.
-        "vegas" if algorithm.show(params).contains(&("arithmetic", "agent".to_owned())) => {
+        "vegas" if algorithm.show(params).contains(&("variant", "ns2-agent".to_owned())) => {
             (Growth::Any, Ssthresh::Cwnd)
         }
         // The kernel's takes the estimated window even where it is above cwnd.

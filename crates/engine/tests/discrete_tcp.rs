@@ -9,7 +9,7 @@ const VARIANTS: [(&str, &str); 7] = [
     ("SACK", "cca = 'sack'"),
     (
         "Vegas",
-        "cca = { name = 'vegas', arithmetic = 'agent' }
+        "cca = { name = 'vegas', variant = 'ns2-agent' }
 stack = { recovery = 'vegas', handshake = 'first', restart_at_half_ssthresh = false }",
     ),
     ("Linux", "cca = 'linux'"),
@@ -17,7 +17,7 @@ stack = { recovery = 'vegas', handshake = 'first', restart_at_half_ssthresh = fa
     ("FS", "cca = 'fast-start'"),
     (
         "Reno",
-        "cca = { name = 'reno', arithmetic = 'agent' }\nstack = { recovery = 'reno', handshake = 'first' }",
+        "cca = { name = 'reno', variant = 'ns2-agent' }\nstack = { recovery = 'reno', handshake = 'first' }",
     ),
     ("DTCP", "cca = { name = 'discrete', cut = 'raw' }"),
 ];

@@ -427,7 +427,7 @@ fn reno_through_the_trait_is_reno_of_the_registry() {
             let mut in_rust = answer(&scenario("'reno-in-rust'"));
             in_rust.flows.iter_mut().for_each(|flow| flow.cca = "reno".to_owned());
             assert!(
-                in_rust == answer(&scenario("{ name = 'reno', arithmetic = 'rfc' }")),
+                in_rust == answer(&scenario("{ name = 'reno', variant = 'spec' }")),
                 "{stack}, {buffer} packets, PER {per}"
             );
         }

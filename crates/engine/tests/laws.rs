@@ -355,23 +355,23 @@ fn the_fluid_of_reno_has_the_constant_of_ott_kemperman_and_mathis() {
 
 #[test]
 fn highspeed_under_random_loss_has_the_mean_window_of_its_law() {
-    holds_to_its_law("{ name = 'highspeed', arithmetic = 'rfc' }", Fluid::HighSpeed, highspeed_formula);
+    holds_to_its_law("{ name = 'highspeed', variant = 'spec' }", Fluid::HighSpeed, highspeed_formula);
 }
 
 #[test]
 fn scalable_under_random_loss_has_the_mean_window_of_its_law() {
-    holds_to_its_law("{ name = 'scalable', arithmetic = 'paper' }", Fluid::Scalable, |p| 0.08 / p);
+    holds_to_its_law("{ name = 'scalable', variant = 'spec' }", Fluid::Scalable, |p| 0.08 / p);
 }
 
 #[test]
 fn cubic_under_random_loss_has_the_mean_window_of_its_law() {
-    holds_to_its_law("{ name = 'cubic', arithmetic = 'rfc', hystart = 'off' }", cubic(true), cubic_formula);
+    holds_to_its_law("{ name = 'cubic', variant = 'spec', hystart = 'off' }", cubic(true), cubic_formula);
 }
 
 #[test]
 fn cubic_without_fast_convergence_under_random_loss_has_the_mean_window_of_its_law() {
     holds_to_its_law(
-        "{ name = 'cubic', arithmetic = 'rfc', hystart = 'off', fast_convergence = 'off' }",
+        "{ name = 'cubic', variant = 'spec', hystart = 'off', fast_convergence = 'off' }",
         cubic(false),
         cubic_formula,
     );
@@ -379,7 +379,7 @@ fn cubic_without_fast_convergence_under_random_loss_has_the_mean_window_of_its_l
 
 #[test]
 fn htcp_under_random_loss_has_the_mean_window_of_its_law() {
-    holds_to_its_law("{ name = 'htcp', arithmetic = 'paper' }", HTCP, htcp_formula);
+    holds_to_its_law("{ name = 'htcp', variant = 'spec' }", HTCP, htcp_formula);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn four_flows_send_and_repair_as_many_packets_as_in_ns2() {
     let counts = |toml: String| -> Vec<_> {
         answer(&toml).flows.iter().map(|flow| (flow.sent_pkts, flow.retransmitted_pkts)).collect()
     };
-    let elastic = r#"{ name = "elastic", arithmetic = "paper" }"#;
+    let elastic = r#"{ name = "elastic", variant = "authors" }"#;
     let together = four_flows("reno", "50", 128).replace(r#""reno""#, elastic);
     assert_eq!(counts(together), [(189_348, 842), (219_779, 794), (417_779, 579), (727_592, 257)]);
     let in_turn = "\nstagger = '5 s'\nstop = '100 s'\nstop_stagger = '5 s'\n";
@@ -131,7 +131,7 @@ fn the_window_of_a_single_flow_is_that_of_ns2() {
 /// One flow, every queue as long as the bottleneck's.
 fn elastic_paper(cca: &str, buffer: &str, samples: &str) -> String {
     let cca = match cca {
-        "elastic" => r#"{ name = "elastic", arithmetic = "paper" }"#.to_owned(),
+        "elastic" => r#"{ name = "elastic", variant = "authors" }"#.to_owned(),
         "agile-sd" => r#"{ name = "agile-sd", build = "slow" }"#.to_owned(),
         other => format!("{other:?}"),
     };

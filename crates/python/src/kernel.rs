@@ -1,6 +1,7 @@
 //! The algorithms in the running kernel.
 
 use crate::Error;
+use crate::scenario::warn;
 use pyo3::prelude::*;
 
 pub use linux::KernelTrace;
@@ -18,7 +19,8 @@ pub fn kernel_load(
     let algorithm = cwnd_algorithms::find(algorithm).map_err(refuse)?;
     let mut values = algorithm.defaults();
     for (param, value) in &params {
-        algorithm.set(&mut values, param, value).map_err(refuse)?;
+        let renamed = algorithm.set(&mut values, param, value).map_err(refuse)?;
+        warn(py, renamed.map(|now| now.to_string()))?;
     }
     let name = name.map_or_else(|| algorithm.name.replace('-', "_"), str::to_owned);
     py.detach(|| linux::load(&algorithm, &values, &name, default, force)).map_err(Error::new_err)?;

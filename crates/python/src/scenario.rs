@@ -2,8 +2,10 @@
 
 use crate::Error;
 use cwnd_scenario::Samples;
+use pyo3::exceptions::PyFutureWarning;
 use pyo3::prelude::*;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::CString;
 
 /// A scenario that was read and understood, with the classes of its custom algorithms by name.
 #[pyclass(frozen, module = "cwnd._cwnd")]
@@ -16,9 +18,10 @@ pub struct Scenario {
 impl Scenario {
     /// Reads TOML. `source` is what errors call the text.
     #[new]
-    fn new(text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
+    fn new(py: Python, text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
         let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
         let inner = cwnd_scenario::Scenario::from_toml(text, source, &custom).map_err(refuse)?;
+        warn(py, &inner.warnings)?;
         Ok(Scenario { inner, classes })
     }
 
@@ -95,12 +98,16 @@ impl Scenario {
         let mut inner = self.inner.clone();
         let custom = self.classes.contains_key(cca);
         let mut count = 0;
+        let mut warnings = BTreeSet::new();
         for flow in inner.flows.iter_mut().filter(|flow| flow.cca.name == cca) {
             for (param, value) in &params {
-                flow.cca.set(param, value, custom).map_err(|error| Error::new_err(error.to_string()))?;
+                let renamed = flow.cca.set(param, value, custom);
+                let renamed = renamed.map_err(|error| Error::new_err(error.to_string()))?;
+                warnings.extend(renamed.map(|now| now.to_string()));
             }
             count += 1;
         }
+        warn(py, &warnings)?;
         Ok((Scenario { inner, classes: copy(py, &self.classes) }, count))
     }
 }
@@ -122,11 +129,21 @@ pub fn sweep(
     let read = py.detach(|| cwnd_scenario::Sweep::from_toml_while(text, source, &custom, &mut go_on));
     signal?;
     let sweep = read.map_err(refuse)?;
+    warn(py, sweep.points.iter().flat_map(|point| &point.scenario.warnings).collect::<BTreeSet<_>>())?;
     let point = |point: cwnd_scenario::Point| {
         let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
         (values, Scenario { inner: point.scenario, classes: copy(py, &classes) })
     };
     Ok(sweep.points.into_iter().map(point).collect())
+}
+
+/// A line of warning for each, to Python's caller.
+pub fn warn(py: Python, lines: impl IntoIterator<Item = impl AsRef<str>>) -> PyResult<()> {
+    let category = py.get_type::<PyFutureWarning>();
+    lines.into_iter().try_for_each(|line| {
+        let line = CString::new(line.as_ref()).expect("a parameter's value has no NUL");
+        PyErr::warn(py, &category, &line, 1)
+    })
 }
 
 fn copy(py: Python, classes: &HashMap<String, Py<PyAny>>) -> HashMap<String, Py<PyAny>> {

@@ -47,7 +47,7 @@ fn everything_else_changes_it() {
         ("buffer = 50", "buffer = 51"),
         ("buffer = 50", "buffer = 50\nper = 1e-9"),
         ("\"elastic\"", "\"cubic\""),
-        ("\"elastic\"", "{ name = \"elastic\", arithmetic = \"paper\" }"),
+        ("\"elastic\"", "{ name = \"elastic\", variant = \"authors\" }"),
         ("duration", "samples = \"off\"\nduration"),
     ];
     for (from, to) in others {

@@ -17,7 +17,7 @@ pub use sweep::{Point, Sweep, Value};
 pub use understood::{FlowGroup, LinkGroup, Understood};
 pub use units::time_of;
 
-use cwnd_algorithms::{Algorithm, Params};
+use cwnd_algorithms::{Algorithm, Params, Renamed};
 use serde::{Deserialize, Serialize};
 
 /// Everything a run depends on, but the seed of a repetition.
@@ -43,6 +43,9 @@ pub struct Scenario {
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
     pub flows: Vec<Flow>,
+    /// What the text has by a former name, a line for each such parameter.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 /// Which time series are kept.
@@ -255,21 +258,28 @@ impl Cca {
         Ok((algorithm, params))
     }
 
-    /// Sets a parameter from what a person wrote; of a `custom` algorithm, to just that.
-    pub fn set(&mut self, param: &str, value: &str, custom: bool) -> Result<(), cwnd_algorithms::Error> {
-        let value = if custom {
-            value.to_owned()
-        } else {
+    /// Sets a parameter from what a person wrote; of a `custom` algorithm, to just that. Returns what it is
+    /// called now if `param` is its former name.
+    pub fn set(
+        &mut self,
+        param: &str,
+        value: &str,
+        custom: bool,
+    ) -> Result<Option<Renamed>, cwnd_algorithms::Error> {
+        let mut renamed = None;
+        let (mut param, mut value) = (param, value.to_owned());
+        if !custom {
             let (algorithm, mut params) = self.understood()?;
-            algorithm.set(&mut params, param, value)?;
+            renamed = algorithm.set(&mut params, param, &value)?;
+            param = renamed.as_ref().map_or(param, |now| now.name);
             let shown = algorithm.show(&params).into_iter().find(|(name, _)| *name == param);
-            shown.expect("it is there").1
-        };
+            value = shown.expect("it is there").1;
+        }
         match self.params.iter_mut().find(|(name, _)| name == param) {
             Some((_, old)) => *old = value,
             None => self.params.push((param.to_owned(), value)),
         }
-        Ok(())
+        Ok(renamed)
     }
 }
 

@@ -152,12 +152,13 @@ impl Scenario {
         let seed = root.read("seed", |v| units::whole(v, 0..=i64::MAX as u64))?.unwrap_or(1);
         let repeat = root.read("repeat", |v| units::whole(v, 1..=1_000_000))?.unwrap_or(1) as u32;
         let topology = topology(&root)?;
-        let groups = groups(&root, &topology, duration_ns, custom)?;
+        let mut warnings = Vec::new();
+        let groups = groups(&root, &topology, duration_ns, custom, &mut warnings)?;
         let (links, flows) = build(&topology, groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
         let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root)?;
-        Ok(Scenario { name, duration_ns, seed, repeat, samples, clock, end, links, flows })
+        Ok(Scenario { name, duration_ns, seed, repeat, samples, clock, end, links, flows, warnings })
     }
 }
 
@@ -227,7 +228,13 @@ fn delay(value: &DeValue) -> Result<u64, Refusal> {
     units::time(value, 0..=HOUR, "'0 s' to '60 min'")
 }
 
-fn groups(root: &Table, topology: &Topology, duration_ns: u64, custom: &[&str]) -> Result<Vec<Group>, Error> {
+fn groups(
+    root: &Table,
+    topology: &Topology,
+    duration_ns: u64,
+    custom: &[&str],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Group>, Error> {
     let node = root.need("flows", "give them as [[flows]]")?;
     let mut groups = Vec::new();
     let mut room = FLOWS_MAX;
@@ -240,7 +247,7 @@ fn groups(root: &Table, topology: &Topology, duration_ns: u64, custom: &[&str]) 
                 return Err(at.as_ref().unwrap_or(&node).error(found, "that is the limit"));
             }
         };
-        groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom)?);
+        groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom, warnings)?);
     }
     Ok(groups)
 }
@@ -252,6 +259,7 @@ fn group(
     count: u64,
     duration_ns: u64,
     custom: &[&str],
+    warnings: &mut Vec<String>,
 ) -> Result<Group, Error> {
     let cca_node = table.need("cca", CCA_EXAMPLE)?;
     let (name, params) = cca_draft(&cca_node, custom)?;
@@ -274,7 +282,7 @@ fn group(
         cca: if custom.contains(&name.as_str()) {
             custom_cca(name, params)?
         } else {
-            cca(&cca_node, &name, params, profile)?
+            cca(&cca_node, &name, params, profile, warnings)?
         },
         stack,
     })
@@ -364,7 +372,13 @@ fn custom_cca(name: String, params: Params) -> Result<Cca, Error> {
 }
 
 /// An algorithm of the registry, or a preset of one: its defaults, then the profile's, then what the scenario sets.
-fn cca(node: &Node, name: &str, params: Params, profile: Profile) -> Result<Cca, Error> {
+fn cca(
+    node: &Node,
+    name: &str,
+    params: Params,
+    profile: Profile,
+    warnings: &mut Vec<String>,
+) -> Result<Cca, Error> {
     let refuse = |node: &Node, error: cwnd_algorithms::Error| {
         let refusal = param_refusal(error);
         node.error(refusal.found, refusal.accepted)
@@ -374,9 +388,21 @@ fn cca(node: &Node, name: &str, params: Params, profile: Profile) -> Result<Cca,
     for (param, value) in profile.params(name) {
         algorithm.set(&mut values, param, value).map_err(|error| refuse(node, error))?;
     }
-    for (param, node) in params {
+    for (param, node) in &params {
         let value = node.read(|v| param_value(v, "on", "off"))?;
-        algorithm.set(&mut values, param, &value).map_err(|error| refuse(&node, error))?;
+        let Some(now) = algorithm.set(&mut values, param, &value).map_err(|error| refuse(node, error))?
+        else {
+            continue;
+        };
+        if params.iter().any(|(param, _)| *param == now.name) {
+            return Err(
+                node.error(format!("the former name of '{}', which is given too", now.name), "leave it out")
+            );
+        }
+        let line = now.to_string();
+        if !warnings.contains(&line) {
+            warnings.push(line);
+        }
     }
     let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Cca { name: name.to_owned(), law: algorithm.name, params })

@@ -343,6 +343,33 @@ fn a_flow_overrides_the_scenario_which_overrides_the_profile_key_by_key() {
 }
 
 #[test]
+fn the_former_name_of_variant_and_its_choices_are_read_with_one_warning() {
+    let former = [
+        ("reno", "agent", "ns2-agent"),
+        ("reno", "linux-agent", "ns2-no-module"),
+        ("elastic", "exact", "spec"),
+        ("elastic", "paper", "authors"),
+        ("bic", "paper", "spec"),
+        ("cubic", "rfc", "spec"),
+        ("cubic", "linux", "linux"),
+    ];
+    for (cca, old, new) in former {
+        let flows = |param: &str, value: &str| {
+            let flow = format!("[[flows]]\ncca = {{ name = '{cca}', {param} = '{value}' }}\ncount = 3\n");
+            dumbbell("", &flow.repeat(2))
+        };
+        let (old_one, new_one) = (flows("arithmetic", old), flows("variant", new));
+        assert_eq!(old_one.flows, new_one.flows);
+        let line = format!("parameter arithmetic = {old} of {cca} is now variant = {new}");
+        assert_eq!((old_one.warnings, new_one.warnings), (vec![line], vec![]));
+    }
+    let mut flow = one_flow("", "");
+    let renamed = flow.cca.set("arithmetic", "agent", false).unwrap().unwrap();
+    assert_eq!((renamed.name, renamed.value.as_str()), ("variant", "ns2-agent"));
+    assert_eq!(flow.cca.params, [("variant".to_owned(), "ns2-agent".to_owned())]);
+}
+
+#[test]
 fn a_profile_sets_parameters_and_a_scenario_overrides_them() {
     let cubic = cwnd_algorithms::find("cubic").unwrap();
     let value = |head: &str, cca: &str, param: &str| {
@@ -355,7 +382,7 @@ fn a_profile_sets_parameters_and_a_scenario_overrides_them() {
     };
     assert_eq!(value("", "'cubic'", "beta"), default("beta"));
     assert_eq!(value("stack = 'ns2'", "'cubic'", "beta"), "0.7998"); // 819/1024
-    assert_eq!(value("stack = 'ns2'", "'cubic'", "arithmetic"), "ns2");
+    assert_eq!(value("stack = 'ns2'", "'cubic'", "variant"), "ns2");
     assert_eq!(value("stack = 'ns2'", "{ name = 'cubic', beta = 0.5 }", "beta"), "0.5");
     assert_eq!(
         value("stack = 'ns2'", "{ name = 'cubic', fast_convergence = false }", "fast_convergence"),

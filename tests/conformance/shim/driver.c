@@ -12,6 +12,7 @@
 
 #define CC_HAVE_TYPES
 #include "cc.h"
+#include "parts/growth.h"
 
 struct event {
 	u32 kind, arg;

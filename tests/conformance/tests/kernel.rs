@@ -21,7 +21,7 @@ struct Case {
     params: &'static [(&'static str, &'static str)],
 }
 
-const LINUX: &[(&str, &str)] = &[("arithmetic", "linux")];
+const LINUX: &[(&str, &str)] = &[("variant", "linux")];
 
 const fn case(module: &'static [&'static str], name: &'static str) -> Case {
     Case { module, exceptions: &[], name, params: LINUX }
@@ -31,17 +31,17 @@ const CASES: &[Case] = &[
     Case { params: &[], ..case(&["reno"], "reno") },
     Case {
         exceptions: &["--by-delivery"],
-        params: &[("arithmetic", "linux"), ("hystart", "linux")],
+        params: &[("variant", "linux"), ("hystart", "linux")],
         ..case(&["cubic"], "cubic")
     },
-    Case { params: &[("arithmetic", "linux"), ("hystart", "off")], ..case(&["cubic", "hystart=0"], "cubic") },
+    Case { params: &[("variant", "linux"), ("hystart", "off")], ..case(&["cubic", "hystart=0"], "cubic") },
     case(&["bic"], "bic"),
     case(&["htcp"], "htcp"),
     case(&["highspeed"], "highspeed"),
     case(&["scalable"], "scalable"),
     case(&["hybla"], "hybla"),
     Case { exceptions: &["--sacked-once", "--by-delivery"], ..case(&["illinois"], "illinois") },
-    Case { params: &[("arithmetic", "linux"), ("alpha", "2"), ("beta", "4")], ..case(&["vegas"], "vegas") },
+    Case { params: &[("variant", "linux"), ("alpha", "2"), ("beta", "4")], ..case(&["vegas"], "vegas") },
     Case { exceptions: &["--by-delivery", "--edge-acks"], ..case(&["westwood"], "westwood") },
     case(&["yeah"], "yeah"),
     Case { params: &[], ..case(&["bbr"], "bbr") },

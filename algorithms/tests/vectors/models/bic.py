@@ -122,8 +122,8 @@ class Ns2(Linux):
 
 
 def common(model, **params):
-    name = params.get("arithmetic", "paper")
-    tolerance = 1 if name == "paper" else 0
+    name = params.get("variant", "spec")
+    tolerance = 1 if name == "spec" else 0
 
     def one(title, *steps):
         return case(f"{name}: {title}", model, *steps, tolerance=tolerance, **params)
@@ -221,7 +221,7 @@ CASES = [
         beta="0.3",
         low_window="30",
     ),
-    *common(Linux, arithmetic="linux"),
-    *common(Ns2, arithmetic="ns2"),
-    case("ns2: 29180 -> 23338", Ns2, avoiding(29180), LOST, arithmetic="ns2"),
+    *common(Linux, variant="linux"),
+    *common(Ns2, variant="ns2"),
+    case("ns2: 29180 -> 23338", Ns2, avoiding(29180), LOST, variant="ns2"),
 ]

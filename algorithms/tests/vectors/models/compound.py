@@ -61,7 +61,7 @@ def power(win):
 
 
 class CompoundNs2(Model):
-    """The Linux 2.6.17 arithmetic as compound.h describes it, in whole numbers."""
+    """The arithmetic of Linux 2.6.17 as compound.h describes it, in whole numbers."""
 
     def start(self, s):
         self.rounds, self.rtts = Rounds(), []
@@ -186,14 +186,14 @@ CASES = [
         acks(700),
         tolerance=1,
     ),
-    case("ns2: slow start with dwnd at work", CompoundNs2, at(2), *[acks(100)] * 10, arithmetic="ns2"),
-    case("ns2: growth", CompoundNs2, avoiding(14084), *[acks(14300, gap_us=10)] * 5, arithmetic="ns2"),
+    case("ns2: slow start with dwnd at work", CompoundNs2, at(2), *[acks(100)] * 10, variant="ns2"),
+    case("ns2: growth", CompoundNs2, avoiding(14084), *[acks(14300, gap_us=10)] * 5, variant="ns2"),
     case(
         "ns2: win^k of 6168 is not rounded down",
         CompoundNs2,
         avoiding(6167),
         *[acks(6167, gap_us=10)] * 4,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: a queue",
@@ -202,7 +202,7 @@ CASES = [
         *[acks(1000)] * 10,
         *[acks(1100, rtt_ms=103)] * 4,
         *[acks(1100, rtt_ms=110)] * 8,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: the next ACK after a cut shares out what is left",
@@ -215,7 +215,7 @@ CASES = [
         LOST,
         acks(1),
         *[acks(900)] * 5,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: a queue of just 30",
@@ -223,7 +223,7 @@ CASES = [
         avoiding(1000),
         *[acks(1000)] * 10,
         *[acks(1300, rtt_ms=102 + n / 20) for n in range(30)],
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: the window restarts at a quarter",
@@ -234,21 +234,21 @@ CASES = [
         {"cwnd": 250},
         acks(100),
         *[acks(300)] * 5,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: nothing grows while the application is the limit",
         CompoundNs2,
         avoiding(300),
         acks(2000, limited=False),
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: two samples are not enough",
         CompoundNs2,
         avoiding(400),
         *[acks(398, rtt_ms=0), acks(2)] * 5,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "ns2: idle, restart, timeout",
@@ -265,9 +265,9 @@ CASES = [
         *[acks(500)] * 5,
         {"event": "tx_start"},
         *[acks(300, rtt_ms=150)] * 5,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
-        "ns2: delayed ACKs count once", CompoundNs2, at(10, 100), *[acks(60, acked=2)] * 10, arithmetic="ns2"
+        "ns2: delayed ACKs count once", CompoundNs2, at(10, 100), *[acks(60, acked=2)] * 10, variant="ns2"
     ),
 ]

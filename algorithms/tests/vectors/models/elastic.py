@@ -29,13 +29,13 @@ class Elastic(Model):
 
     def avoid(self, s, acked):
         self.rtt_max = max(self.rtt_max, self.rtt)
-        paper = self.p.get("arithmetic") == "paper"
-        self.carry += acked * elastic_growth(self.rtt_max, self.rtt, s.cwnd, paper)
+        authors = self.p.get("variant") == "authors"
+        self.carry += acked * elastic_growth(self.rtt_max, self.rtt, s.cwnd, authors)
         s.cwnd += math.floor(self.carry)
         self.carry %= 1
 
     def loss(self, s, timeout):
-        if self.p.get("arithmetic") == "paper":
+        if self.p.get("variant") == "authors":
             self.carry = Decimal(0)
         if timeout and self.p.get("reset_rtt_on_rto") == "on":
             self.rtt_max = 0
@@ -122,27 +122,27 @@ CASES = [
         beta="0.8",
     ),
     case(
-        "paper: Fig. 7a, 29180 -> 26262",
+        "authors: Fig. 7a, 29180 -> 26262",
         Elastic,
         avoiding(29180),
         acks(1, rtt_ms=300),
         LOST,
         *[acks(26262, gap_us=8, rtt_ms=204)] * 4,
-        arithmetic="paper",
+        variant="authors",
     ),
-    case("paper: 30839 -> 27755", Elastic, avoiding(30839), LOST, arithmetic="paper"),
+    case("authors: 30839 -> 27755", Elastic, avoiding(30839), LOST, variant="authors"),
     case(
-        "paper: Fig. 7a, six thousandths below 29166, five above",
+        "authors: Fig. 7a, six thousandths below 29166, five above",
         Elastic,
         avoiding(29100),
         acks(1, rtt_ms=257.25),
         acks(10000, rtt_ms=244.44),
         {"cwnd": 29200},
         acks(10000, rtt_ms=245.28),
-        arithmetic="paper",
+        variant="authors",
     ),
     case(
-        "paper: the fraction is lost at a cut",
+        "authors: the fraction is lost at a cut",
         Elastic,
         avoiding(1000),
         acks(31),
@@ -152,13 +152,13 @@ CASES = [
         acks(1),
         acks(1),
         acks(1),
-        arithmetic="paper",
+        variant="authors",
     ),
     case(
-        "paper: small windows",
+        "authors: small windows",
         Elastic,
         avoiding(2),
         *[acks(3, rtt_ms=100 + n) for n in range(20)],
-        arithmetic="paper",
+        variant="authors",
     ),
 ]

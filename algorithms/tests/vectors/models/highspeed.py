@@ -108,8 +108,8 @@ class Ns2(Linux):
 
 
 def common(model, **params):
-    name = params.get("arithmetic", "rfc")
-    tolerance = 1 if name == "rfc" else 0
+    name = params.get("variant", "spec")
+    tolerance = 1 if name == "spec" else 0
 
     def one(title, *steps):
         return case(f"{name}: {title}", model, *steps, tolerance=tolerance, **params)
@@ -204,7 +204,7 @@ CASES = [
             tolerance=1 if model is HighSpeed else 0,
             **params,
         )
-        for model, params in ((HighSpeed, {}), (Linux, {"arithmetic": "linux"}), (Ns2, {"arithmetic": "ns2"}))
+        for model, params in ((HighSpeed, {}), (Linux, {"variant": "linux"}), (Ns2, {"variant": "ns2"}))
     ),
     case(
         "max_ssthresh",
@@ -214,6 +214,6 @@ CASES = [
         limited_slow_start="on",
         max_ssthresh="51",
     ),
-    *common(Linux, arithmetic="linux"),
-    *common(Ns2, arithmetic="ns2"),
+    *common(Linux, variant="linux"),
+    *common(Ns2, variant="ns2"),
 ]

@@ -153,8 +153,8 @@ class Ns2(Linux):
 
 
 def common(model, **params):
-    name = params.get("arithmetic", "paper")
-    tolerance = 1 if name == "paper" else 0
+    name = params.get("variant", "spec")
+    tolerance = 1 if name == "spec" else 0
 
     def one(title, *steps):
         return case(f"{name}: {title}", model, *steps, tolerance=tolerance, **params)
@@ -281,14 +281,14 @@ CASES = [
         )
         for rtt in (5, 33, 130, 600)
     ),
-    *common(Linux, arithmetic="linux"),
-    *common(Ns2, arithmetic="ns2"),
+    *common(Linux, variant="linux"),
+    *common(Ns2, variant="ns2"),
     case(
         "ns2: a bandwidth is not measured across a repair",
         Ns2,
         avoiding(100),
         *[acks(150), acks(150, rtt_ms=110), acks(80, gap_us=10_000), LOST] * 4,
-        arithmetic="ns2",
+        variant="ns2",
     ),
     case(
         "linux: two thousand million",
@@ -296,6 +296,6 @@ CASES = [
         avoiding(2_000_000_000),
         acks(500, acked=10_000_000, gap_us=100_000),
         LOST,
-        arithmetic="linux",
+        variant="linux",
     ),
 ]

@@ -163,7 +163,7 @@ CASES = [
         tolerance=1,
     ),
     *[
-        case(f"linux: {what}", HyblaLinux, start, *steps, arithmetic="linux", **params)
+        case(f"linux: {what}", HyblaLinux, start, *steps, variant="linux", **params)
         for what, start, steps, params in (
             ("slow start", at(2, 1000), [acks(1)] * 70 + [acks(900)], {}),
             ("parts of rho", at(2), [acks(10, rtt_ms=40 - n) for n in range(17)], {}),
@@ -178,7 +178,7 @@ CASES = [
         )
     ],
     *[
-        case(f"ns2: {what}", HyblaNs2, start, *steps, arithmetic="ns2")
+        case(f"ns2: {what}", HyblaNs2, start, *steps, variant="ns2")
         for what, start, steps in (
             ("slow start", at(2, 1000), [acks(1, rtt_ms=204)] * 5 + [acks(300, rtt_ms=204)]),
             ("a loss", at(2, 60), [acks(1, rtt_ms=204), *[acks(90)] * 4, LOST, *[acks(50)] * 4]),

@@ -206,7 +206,7 @@ CASES = [
         tolerance=2**11,
     ),
     *[
-        case(f"{name}: {what}", model, start, *steps, arithmetic=name)
+        case(f"{name}: {what}", model, start, *steps, variant=name)
         for name, model in (("linux", IllinoisLinux), ("ns2", IllinoisNs2))
         for what, start, steps in (
             ("every delay", avoiding(300), everything(300)),
@@ -220,7 +220,7 @@ CASES = [
             ),
         )
     ],
-    case("linux: delayed ACKs", IllinoisLinux, at(10, 100), *[acks(60, acked=2)] * 6, arithmetic="linux"),
+    case("linux: delayed ACKs", IllinoisLinux, at(10, 100), *[acks(60, acked=2)] * 6, variant="linux"),
     case(
         "linux: a small window whose alpha is still 10",
         IllinoisLinux,
@@ -230,6 +230,6 @@ CASES = [
         acks(1),
         acks(1),
         acks(4),
-        arithmetic="linux",
+        variant="linux",
     ),
 ]

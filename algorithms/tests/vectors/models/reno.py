@@ -55,7 +55,7 @@ class RenoReal(Model):
         s.cwnd, self.rest = math.floor(real), real % 1
 
     def part(self, s):
-        rest = 0 if self.p["arithmetic"] == "linux-agent" else self.rest
+        rest = 0 if self.p["variant"] == "ns2-no-module" else self.rest
         return Decimal("0.5") * min(s.cwnd + rest, s.snd_wnd)
 
     def loss(self, s, timeout):
@@ -87,7 +87,7 @@ CASES = [
         acks(1, acked=3),
     ),
     case(
-        "agent: ACKs count, and fractions are kept",
+        "ns2-agent: ACKs count, and fractions are kept",
         RenoReal,
         avoiding(10),
         acks(10),
@@ -99,19 +99,19 @@ CASES = [
         acks(1),
         TIMEOUT,
         acks(60),
-        arithmetic="agent",
+        variant="ns2-agent",
     ),
     case(
-        "agent: cwnd outgrows the receive window, whose half is taken",
+        "ns2-agent: cwnd outgrows the receive window, whose half is taken",
         RenoReal,
         at(48, 50),
         acks(400, snd_wnd=50, limited=False),
         LOST,
         acks(90, snd_wnd=50, limited=False),
-        arithmetic="agent",
+        variant="ns2-agent",
     ),
     case(
-        "linux-agent: half of whole segments",
+        "ns2-no-module: half of whole segments",
         RenoReal,
         avoiding(29),
         acks(20),
@@ -119,7 +119,7 @@ CASES = [
         acks(60),
         LOST,
         acks(60),
-        arithmetic="linux-agent",
+        variant="ns2-no-module",
     ),
     case(
         "ns2: slow start goes one segment beyond ssthresh, ACKs count",
@@ -133,6 +133,6 @@ CASES = [
         acks(12),
         TIMEOUT,
         acks(30),
-        arithmetic="ns2",
+        variant="ns2",
     ),
 ]

@@ -61,7 +61,7 @@ class Ns2(Linux):
 
 
 def common(model, **params):
-    name = params.get("arithmetic", "paper")
+    name = params.get("variant", "spec")
     return [
         case(f"{name}: slow start into avoidance", model, at(2, 120), acks(118), acks(1000), **params),
         case(f"{name}: below a hundred segments", model, avoiding(20), *[acks(200)] * 5, **params),
@@ -138,6 +138,6 @@ CASES = [
         b="0.3",
         legacy_window="35",
     ),
-    *common(Linux, arithmetic="linux"),
-    *common(Ns2, arithmetic="ns2"),
+    *common(Linux, variant="linux"),
+    *common(Ns2, variant="ns2"),
 ]

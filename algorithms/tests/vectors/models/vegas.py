@@ -168,8 +168,8 @@ def queue(cwnd, *queued):
 
 
 def courses(model, **params):
-    """The same events for each arithmetic."""
-    name = params.get("arithmetic", "paper")
+    """The same events for each variant."""
+    name = params.get("variant", "spec")
     return [
         case(f"{name}: {what}", model, start, *steps, **params)
         for what, start, steps in (
@@ -297,11 +297,11 @@ MORE = {"alpha": "2", "beta": "4", "gamma": "3"}
 
 CASES = [
     *courses(Vegas),
-    *courses(VegasLinux, arithmetic="linux"),
-    *courses(VegasNs2, arithmetic="ns2"),
+    *courses(VegasLinux, variant="linux"),
+    *courses(VegasNs2, variant="ns2"),
     *[
         case(
-            f"{params.get('arithmetic', 'paper')}: parameters",
+            f"{params.get('variant', 'spec')}: parameters",
             model,
             at(2, 45),
             acks(60),
@@ -311,12 +311,14 @@ CASES = [
         )
         for model, params in (
             (Vegas, {}),
-            (VegasLinux, {"arithmetic": "linux"}),
-            (VegasNs2, {"arithmetic": "ns2"}),
+            (VegasLinux, {"variant": "linux"}),
+            (VegasNs2, {"variant": "ns2"}),
         )
     ],
     *[
-        case(f"agent: {what}", VegasAgent, start, *steps, tolerance=tolerance, arithmetic="agent", **params)
+        case(
+            f"ns2-agent: {what}", VegasAgent, start, *steps, tolerance=tolerance, variant="ns2-agent", **params
+        )
         for what, start, steps, tolerance, params in (
             ("slow start, its end, growth", at(2), [acks(n) for n in (1, 3, 6, 12, 24, 48)], 0, {}),
             (

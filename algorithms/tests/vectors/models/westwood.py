@@ -145,7 +145,7 @@ class WestwoodNs2(WestwoodLinux):
 def courses(model, **params):
     name = ", ".join(params.values()) or "plus"
     return [
-        case(f"{name}: {what}", model, start, *steps, tolerance=0 if "arithmetic" in params else 1, **params)
+        case(f"{name}: {what}", model, start, *steps, tolerance=0 if "variant" in params else 1, **params)
         for what, start, steps in (
             ("a path of 100 segments", avoiding(150), [acks(900), LOST, acks(300), LOST]),
             (
@@ -201,6 +201,6 @@ CASES = [
     *courses(Westwood, estimate="original"),
     *courses(Westwood, alpha="0.75"),
     *courses(Westwood, estimate="original", tau_ms="100"),
-    *courses(WestwoodLinux, arithmetic="linux"),
-    *courses(WestwoodNs2, arithmetic="ns2"),
+    *courses(WestwoodLinux, variant="linux"),
+    *courses(WestwoodNs2, variant="ns2"),
 ]

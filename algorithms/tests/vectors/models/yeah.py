@@ -120,7 +120,7 @@ def queue(*queued, cwnd=500):
 
 
 def courses(model, **params):
-    name = params.get("arithmetic", "paper")
+    name = params.get("variant", "spec")
     return [
         case(f"{name}: {what}", model, start, *steps, **params)
         for what, start, steps in (
@@ -194,11 +194,11 @@ def courses(model, **params):
 
 CASES = [
     *courses(Yeah),
-    *courses(YeahLinux, arithmetic="linux"),
-    *courses(YeahNs2, arithmetic="ns2"),
+    *courses(YeahLinux, variant="linux"),
+    *courses(YeahNs2, variant="ns2"),
     *[
         case(
-            f"{params.get('arithmetic', 'paper')}: parameters",
+            f"{params.get('variant', 'spec')}: parameters",
             model,
             avoiding(500),
             *queue(0, 30, 30, 0, 18, 26, 60, 350, 0, 0, 0, 0, 0, 40, 0, 0),
@@ -217,8 +217,8 @@ CASES = [
         )
         for model, params in (
             (Yeah, {}),
-            (YeahLinux, {"arithmetic": "linux"}),
-            (YeahNs2, {"arithmetic": "ns2"}),
+            (YeahLinux, {"variant": "linux"}),
+            (YeahNs2, {"variant": "ns2"}),
         )
     ],
 ]
