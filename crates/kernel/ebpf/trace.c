@@ -11,7 +11,8 @@ struct trace_params {
 	unsigned int interval_us;
 	char cca[16]; /* empty: any */
 };
-#include "shim.h"
+#include "program.h"
+#include "../shim/shim.h"
 
 /* In src/trace.rs again. */
 struct record {

@@ -11,7 +11,8 @@ struct none_params {
 };
 #undef NAME
 #define NAME none
-#include "shim.h"
+#include "program.h"
+#include "../shim/shim.h"
 
 #define KFUNC extern __attribute__((section(".ksyms")))
 #define PROGRAM(hook) SEC("struct_ops/" #hook) int hook(u64 *ctx)
