@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * FORWARD_cubic and FORWARD_bbr: the kernel's own cubic and bbr behind programs that do nothing but call them, so that the kernel
- * counts their time as it counts that of ours.
+ * FORWARD_cubic and FORWARD_bbr: programs that only call the kernel's own cubic and bbr, so that the kernel
+ * measures their time as it measures ours.
  */
 #undef HEADER
 #define HEADER "cc.h"

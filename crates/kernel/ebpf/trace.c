@@ -14,7 +14,7 @@ struct trace_params {
 #include "program.h"
 #include "../shim/shim.h"
 
-/* In src/trace.rs again. */
+/* src/trace.rs has the same layout. */
 struct record {
 	u64 time_ns; /* CLOCK_MONOTONIC */
 	u64 cookie;
