@@ -7,7 +7,7 @@ use std::{env, fs, thread};
 
 fn main() {
     let headers = Path::new("../../algorithms");
-    for changed in ["bpf", "build.rs"] {
+    for changed in ["shim", "ebpf", "build.rs"] {
         println!("cargo::rerun-if-changed={changed}");
     }
     for folder in ["", "parts", "variants"] {
@@ -68,7 +68,7 @@ fn compile(compiler: &[String], headers: &Path, kind: &str, name: &str, out: &Pa
         .arg(format!("-DFORWARD_{name}"))
         .arg("-I")
         .arg(headers)
-        .arg(format!("bpf/{kind}.c"))
+        .arg(format!("ebpf/{kind}.c"))
         .arg("-o")
         .arg(out.join(format!("{name}.{kind}.o")));
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));

@@ -4,7 +4,36 @@
  * `cwnd kernel load --param`. Those of a loaded module do not change: a connection's state is made for them.
  * Kbuild defines HEADER and NAME.
  */
-#include "../bpf/hooks.h"
+#include <linux/ctype.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+#include <linux/stringify.h>
+#include <linux/version.h>
+#include <net/tcp.h>
+
+#ifndef CONFIG_64BIT
+#error "the algorithms divide 64-bit numbers: a 64-bit kernel is needed"
+#endif
+
+/* The algorithms use this name. */
+#undef current
+
+#include "../shim/names.h"
+#define CC_HAVE_TYPES
+#include HEADER
+
+#define BITS(s, field) ((s)->field)
+
+static PARAMS params = { NAMED(NAME, _PARAMS)(CC_PARAM_DEFAULT) };
+
+static inline const PARAMS *parameters(void)
+{
+	return &params;
+}
+
+#include "../shim/hooks.h"
 
 struct parameter {
 	u32 *stored;

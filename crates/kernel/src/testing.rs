@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/events.rs"));
 
-/// Where `event` of `bpf/events.c` has its parts.
+/// The offsets in `event` of `ebpf/events.c`.
 const RESULT: usize = 0;
 const WHAT: usize = 4;
 const WINDOW: usize = 8;

@@ -31,7 +31,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// As `struct trace_params` of `bpf/trace.c` has it.
+    /// As in `struct trace_params` of `ebpf/trace.c`.
     fn words(&self) -> Vec<u32> {
         let mut cca = [0; 16];
         let name = self.cca.as_deref().unwrap_or_default().as_bytes();
@@ -42,7 +42,7 @@ impl Wanted {
     }
 }
 
-/// What the kernel tells of a connection at an ACK: `struct record` of `bpf/trace.c`.
+/// What the kernel reports of a connection at an ACK: `struct record` of `ebpf/trace.c`.
 #[derive(Clone, Debug, PartialEq)]
 struct Record {
     time_ns: u64,

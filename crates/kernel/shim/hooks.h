@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The hooks of NAME on a socket, on_init() and so on: what a program or a module gives the kernel. */
+/* The hooks of NAME on a socket, on_init() and so on, which a program or a module registers with the kernel. */
 #ifndef HOOKS_H
 #define HOOKS_H
 

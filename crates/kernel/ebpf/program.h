@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The kernel as eBPF programs see it. The structs name only what is used; where it lies is relocated
+ * The kernel as eBPF programs see it. The structs name only the members in use; their offsets are relocated
  * when the program is loaded (CO-RE).
  */
-#ifndef KERNEL_H
-#define KERNEL_H
+#ifndef PROGRAM_H
+#define PROGRAM_H
 
 /* A call is a program of its own to the verifier, and may have no struct on the caller's stack. */
 #define inline inline __attribute__((always_inline))
 #define CC_FORGET() asm volatile("" : : : "memory")
+#include "../shim/names.h"
 #include HEADER
 
 #define SEC(name) __attribute__((section(name), used))
@@ -123,4 +124,4 @@ static inline const struct rate_sample *rate_sample(const u64 *ctx)
 	return rs;
 }
 
-#endif /* KERNEL_H */
+#endif /* PROGRAM_H */

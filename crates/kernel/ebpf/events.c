@@ -3,9 +3,10 @@
  * One algorithm as programs that run its hooks on memory instead of a socket, for tests: a section per
  * hook, with its name. HEADER and NAME come from build.rs.
  */
-#include "shim.h"
+#include "program.h"
+#include "../shim/shim.h"
 
-/* Shared with tests/kernel/mod.rs. */
+/* src/testing.rs has the same offsets. */
 struct {
 	u32 result;
 	u32 what;

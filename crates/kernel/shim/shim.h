@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * Between the contract of cc.h and the kernel: struct sock becomes cc_window and cc_ack, and what a
- * hook changed goes back. As eBPF and as a module.
+ * hook changed goes back. Before it come the kernel's structs, BITS and parameters(): program.h declares
+ * them for eBPF, module.c for a module.
  *
- * What the kernel does not tell, and what stands for it:
+ * What the kernel does not report, and what stands for it:
  *  - rtt_us outside pkts_acked and cong_control is that of the newest segment that arrived.
  *  - prior_in_flight in cong_avoid is what is in flight and what this ACK acknowledged.
  *  - min_rtt_us is the kernel's, the smallest of five minutes.
  *  - acked in pkts_acked counts segments that are acknowledged cumulatively.
- *  - CC_ECE is never set: no hook of the contract runs where the kernel tells it.
+ *  - CC_ECE is never set: no hook of the contract runs where the kernel knows of it.
  *  - delivered counts modulo 2^32.
  * Without cong_control the kernel sets pacing_rate again after each ACK, to 2 or 1.2 windows per RTT.
  */
 #ifndef SHIM_H
 #define SHIM_H
-
-#define PASTE(a, b) a##b
-#define NAMED(a, b) PASTE(a, b)
-#define STATE struct NAME
-#define PARAMS struct NAMED(NAME, _params)
-
-/* The kernel's structs and parameters(), for a program or for a module. */
-#ifdef __KERNEL__
-#include "../module/kernel.h"
-#else
-#include "kernel.h"
-#endif
 
 #define TCP(sk) ((struct tcp_sock *)(sk))
 #define INET(sk) ((struct inet_connection_sock *)(sk))

@@ -11,9 +11,10 @@ struct trace_params {
 	unsigned int interval_us;
 	char cca[16]; /* empty: any */
 };
-#include "shim.h"
+#include "program.h"
+#include "../shim/shim.h"
 
-/* In src/trace.rs again. */
+/* src/trace.rs has the same layout. */
 struct record {
 	u64 time_ns; /* CLOCK_MONOTONIC */
 	u64 cookie;

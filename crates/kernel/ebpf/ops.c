@@ -3,7 +3,8 @@
  * One algorithm as programs for struct tcp_congestion_ops: a section per hook, with its name.
  * HEADER and NAME come from build.rs.
  */
-#include "hooks.h"
+#include "program.h"
+#include "../shim/hooks.h"
 
 const char _license[] SEC("license") = "Dual MIT/GPL";
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * FORWARD_cubic and FORWARD_bbr: the kernel's own cubic and bbr behind programs that do nothing but call them, so that the kernel
- * counts their time as it counts that of ours.
+ * FORWARD_cubic and FORWARD_bbr: programs that only call the kernel's own cubic and bbr, so that the kernel
+ * measures their time as it measures ours.
  */
 #undef HEADER
 #define HEADER "cc.h"
@@ -11,7 +11,8 @@ struct none_params {
 };
 #undef NAME
 #define NAME none
-#include "shim.h"
+#include "program.h"
+#include "../shim/shim.h"
 
 #define KFUNC extern __attribute__((section(".ksyms")))
 #define PROGRAM(hook) SEC("struct_ops/" #hook) int hook(u64 *ctx)
