@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cwnd._errors import error, one_line
+from cwnd._common.errors import error, one_line
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import FILE, SMALL_FLAGS, Command
-from cwnd import cli
+from cwnd._cli import main as cli
+from cwnd._cli import options
 
 RENO = ("run", "--cca", "reno")
 
@@ -165,7 +166,7 @@ def refused(done: object, words: str) -> None:
     assert (returncode, stdout) == (2, "")
 
 
-VALUED_FLAGS = sorted("--" + name.replace("_", "-") for name in cli._SCENARIO_FLAGS)
+VALUED_FLAGS = sorted("--" + name.replace("_", "-") for name in options.SCENARIO_FLAGS)
 
 
 @given(
