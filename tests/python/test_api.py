@@ -185,7 +185,7 @@ def test_describe_tells_rtt_and_bdp() -> None:
         ({"stack": "bsd"}, "stack: "),
         ({"recovery": "hope"}, "recovery: "),
         ({"params": {"beta": 0.5}}, "params['beta']: "),
-        ({"cca": ["reno", "cubic"], "params": {"beta": 0.5}}, "params['beta']: whose parameter?"),
+        ({"cca": ["reno", "cubic"], "params": {"beta": 0.5}}, "params['beta']: of which algorithm?"),
         ({"params": {"vegas.beta": 0.5}}, "params['vegas.beta']: no algorithm 'vegas' here"),
         ({"stop": "1 s", "start": "2 s"}, "stop: "),
         ({"repeat": 0}, "repeat: "),

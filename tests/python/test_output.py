@@ -64,8 +64,8 @@ def test_a_name_is_no_mathematics_in_a_figure(tmp_path: Path) -> None:
 def test_a_swept_key_is_no_mathematics_in_a_figure(tmp_path: Path) -> None:
     results = cwnd.run([cwnd.dumbbell("reno", name=str(n), **{**SMALL, "buffer": n}) for n in (10, 20)])
     for key in (r"$\frac{", "$x_1$", "flows.a_b"):
-        for told, value in zip(results._told, (1, 2), strict=True):
-            told["values"] = {key: value}
+        for entry, value in zip(results.entries, (1, 2), strict=True):
+            entry["values"] = {key: value}
         results.plot("lines", tmp_path / "lines.svg")
         assert points.points_of(results, ["10", "20"]).axes[0].name.replace("_", " ") in texts(
             tmp_path / "lines.svg"

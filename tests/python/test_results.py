@@ -11,6 +11,7 @@ import pytest
 import cwnd
 from conftest import SMALL
 from cwnd._report import figures as figures_module
+from cwnd._report.looks import looks
 
 TABLES = ["flows.parquet", "links.parquet", "manifest.json", "samples.parquet", "summary.parquet"]
 
@@ -167,13 +168,13 @@ def test_throughput_against_buffer_has_a_panel_per_error_rate_and_a_line_per_alg
 
 
 def test_an_algorithm_looks_the_same_in_every_figure() -> None:
-    alone, together = figures_module.looks(["mine"]), figures_module.looks(["cubic", "mine", "other"])
+    alone, together = looks(["mine"]), looks(["cubic", "mine", "other"])
     assert alone["cubic"] == together["cubic"]
     assert len(set(together.values())) == len(together)
 
 
 def test_no_two_algorithms_of_the_registry_share_a_colour() -> None:
-    look = figures_module.looks([])
+    look = looks([])
     names = {algorithm["name"] for algorithm in cwnd.algorithms()}
     assert names <= look.keys()
     assert len({one.colour for one in look.values()}) == len(look)

@@ -372,7 +372,7 @@ def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
     assert all("elastic" in failure.scenario for failure in outcome.failures)
     kept = cwnd.Results.load(tmp_path / "out")
     assert kept.flows.height == (18 - 3) * 2
-    assert [answer["seeds"] for answer in kept._told] == [[1, 2, 3]] * 3 + [[1, 3]] * 3
+    assert [entry["seeds"] for entry in kept.entries] == [[1, 2, 3]] * 3 + [[1, 3]] * 3
     cwnd.sweep(file, out=tmp_path / "out")
     cwnd.sweep(file, out=tmp_path / "fresh")
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
@@ -397,7 +397,7 @@ def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
         (["--until", "2%"], "--until: '2%' is not ci=SHARE"),
         (["--until", "ci=0"], "--until: 'ci=0' is not ci=SHARE"),
         (["--until", "ci=2%", "--shard", "0/2"], "--until: not together with shard"),
-        (["--max-seeds", "5"], "--max-seeds: says where until ends"),
+        (["--max-seeds", "5"], "--max-seeds: limits until"),
         (["--repeat", "0"], "--repeat: 0 is out of range"),
         (["--jobs", "-1"], "--jobs: -1 is out of range"),
         (["--dask", "nonsense://x"], "--dask: no scheduler at nonsense://x"),

@@ -425,7 +425,7 @@ def test_bad_input_is_one_line(
 def test_a_scenario_of_which_other_seeds_say_nothing_is_refused(one: Path) -> None:
     one.write_text(ONE.replace("per = 2e-3\n", ""))
     with pytest.raises(
-        cwnd.Error, match=r"^one: nothing in it is random, so that other seeds would say the same"
+        cwnd.Error, match=r"^one: nothing in it is random, so that all seeds would give the same"
     ):
         cwnd.tune(one, cca="agile-sd", params={"beta": (0.5, 0.9)})
 

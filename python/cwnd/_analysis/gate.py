@@ -27,7 +27,7 @@ Pair = tuple[Sequence[float], Sequence[float]]
 
 
 class Verdict(NamedTuple):
-    """What `gate` says of one point."""
+    """The verdict of `gate` on one point."""
 
     point: str
     ok: bool
@@ -82,7 +82,7 @@ def gate(
     - worse: the loss is beyond the margin, with a chance of at most 2.5 % for the whole table that any point
       is called so wrongly (Holm's correction over the points).
     - undecided: neither is shown. This is not ok: a comparison that sees nothing must not let everything
-      pass. The line tells about how many more seeds would let an equal table pass, 19 times in 20.
+      pass. The line estimates the number of further seeds that would let an equal table pass, 19 times in 20.
 
     The verdicts come in the order of the baseline's scenarios, each with its line for people.
 
@@ -220,7 +220,8 @@ def _pairs(baseline: dict[str, dict[int, float]], candidate: dict[str, dict[int,
             raise error(name, f"has no point {one_line(repr(missing[0]))}{more}; the other has")
     for point, runs in baseline.items():
         if runs.keys() != candidate[point].keys():
-            seeds = f"{_told(runs.keys())} in the baseline, {_told(candidate[point].keys())} in the candidate"
+            ours, theirs = map(_list_seeds, (runs, candidate[point]))
+            seeds = f"{ours} in the baseline, {theirs} in the candidate"
             raise error(one_line(point), f"seeds differ ({seeds}); both need the same")
     return {
         point: ([runs[seed] for seed in runs], [candidate[point][seed] for seed in runs])
@@ -228,7 +229,7 @@ def _pairs(baseline: dict[str, dict[int, float]], candidate: dict[str, dict[int,
     }
 
 
-def _told(seeds: Iterable[int]) -> str:
+def _list_seeds(seeds: Iterable[int]) -> str:
     known = sorted(seeds)
     if len(known) > 1 and known[-1] - known[0] == len(known) - 1:
         return f"{known[0]} to {known[-1]}"
@@ -239,33 +240,33 @@ def _lines(points: Sequence[str], judgements: Sequence[Judgement], metric: str, 
     """A line per point, in columns."""
     names = [f"{one_line(point)}:" for point in points]
     name_width = max(map(len, names))
-    word_width = max(len(told.word) for told in judgements)
+    word_width = max(len(one.word) for one in judgements)
     digits = 1 if margin >= 0.01 else 3
 
     def percent(share: float) -> str:
         return f"{round(100 * share, digits) + 0.0:+.{digits}f}"  # + 0.0: no minus before a zero
 
-    def line(name: str, told: Judgement) -> str:
-        bounds = f"[{percent(told.low)}, {percent(told.high)}]" if math.isfinite(told.sd) else "[one seed]"
-        of = f"{told.of:.1f}" if told.of >= 10 else f"{told.of:.3g}"
+    def line(name: str, one: Judgement) -> str:
+        bounds = f"[{percent(one.low)}, {percent(one.high)}]" if math.isfinite(one.sd) else "[one seed]"
+        of = f"{one.of:.1f}" if one.of >= 10 else f"{one.of:.3g}"
         return (
-            f"{told.word:<{word_width}} {name:<{name_width}} {metric} {percent(told.mean):>{digits + 4}} % "
+            f"{one.word:<{word_width}} {name:<{name_width}} {metric} {percent(one.mean):>{digits + 4}} % "
             f"{bounds} of {of}{_METRICS[metric].unit}, margin {100 * margin:g} %"
-            f"{_advice(told, len(points), margin)}"
+            f"{_advice(one, len(points), margin)}"
         )
 
-    return [line(name, told) for name, told in zip(names, judgements, strict=True)]
+    return [line(name, one) for name, one in zip(names, judgements, strict=True)]
 
 
-def _advice(told: Judgement, points: int, margin: float) -> str:
+def _advice(one: Judgement, points: int, margin: float) -> str:
     """What an undecided point needs."""
-    if told.word != "undecided":
+    if one.word != "undecided":
         return ""
-    if told.n == 1:
+    if one.n == 1:
         return "; needs more than one seed"
-    needed = seeds_needed(told.sd, told.n, points, margin) if margin else None
+    needed = seeds_needed(one.sd, one.n, points, margin) if margin else None
     if needed is None:
         return f"; too noisy for this margin, even with {_SEEDS_MAX} seeds"
-    if needed > told.n:
-        return f"; needs about {needed - told.n} more seeds"
+    if needed > one.n:
+        return f"; needs about {needed - one.n} more seeds"
     return "; its seeds would do for an equal one, so a loss near the margin is likely"

@@ -1,4 +1,4 @@
-"""What a model says about a path beside what a simulation does: the command `cwnd model`."""
+"""A model of a path beside a simulation of it: the command `cwnd model`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cwnd import models
 from cwnd._analysis.gate import interval
 from cwnd._common.errors import error, one_line
 from cwnd._common.text import exponent
-from cwnd._common.text import rate as told_rate
+from cwnd._common.text import rate as rate_text
 from cwnd._cwnd import Error
 from cwnd._run.run import run
 from cwnd._scenario.facts import bottleneck, bottleneck_link, rtt_ms
@@ -40,7 +40,7 @@ _LAWS: dict[str, tuple[Callable[..., models.Law], dict[str, str]]] = {
 _PRESETS = ("newreno", "sack")
 #: What the simulations have to be comparable: losses are repaired by SACK, every segment is acknowledged.
 _STACK = {"ack_every": 1}
-#: Epochs that are simulated, and the most packets of a run where the user says no duration.
+#: Epochs that are simulated, and the most packets of a run where the user gives no duration.
 _EPOCHS = 60
 _PACKETS_MAX = 4_000_000
 #: Where the models hold; measured in docs/models.md.
@@ -80,7 +80,7 @@ class Comparison(NamedTuple):
         window = float(models.response(self.law, self.path.per, self.path.rtt_s))
         return min(window / self.path.bdp_pkts, 1.0) * self.capacity_mbps
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """As JSON."""
         mean = self.simulated["throughput_mbps"]["mean"]
         end_s = self.scenario["duration_ns"] / 1e9
@@ -230,14 +230,14 @@ def path_of(scenario: dict[str, Any]) -> models.Path:
 
 def limits(law: models.Law, chain: models.Chain, path: models.Path) -> list[str]:
     """The assumptions of the chains that do not hold on a path, in words."""
-    told = []
+    found = []
     losses = path.per * chain.mean_window_pkts
     if losses > LOSSES_MAX:
-        told.append(f"{losses:.2g} random losses per window; one at a time is assumed, up to {LOSSES_MAX}")
+        found.append(f"{losses:.2g} random losses per window; one at a time is assumed, up to {LOSSES_MAX}")
     if chain.mean_window_pkts < WINDOW_MIN:
-        told.append(f"a mean window of {chain.mean_window_pkts:.2g} packets; timeouts are not modelled")
+        found.append(f"a mean window of {chain.mean_window_pkts:.2g} packets; timeouts are not modelled")
     if law.name == "htcp" and chain.congestion_share < 0.5:
-        told.append("random losses turn H-TCP's adaptive backoff off; it is modelled as on")
+        found.append("random losses turn H-TCP's adaptive backoff off; it is modelled as on")
     if chain.congestion_share > 0.01:
         top = float(path.window_pkts)
         start = float(law.after(np.array(top)))
@@ -245,10 +245,10 @@ def limits(law: models.Law, chain: models.Chain, path: models.Path) -> list[str]
         growth = float(rtt_s[0] / law.step_s(np.array([start, start + 1]), top, rtt_s)[0] / start)
         bursts = "bursts overflow it before the window fills it"
         if path.buffer_pkts < BUFFER_MIN:
-            told.append(f"a buffer of {path.buffer_pkts:g} packets; {bursts}")
+            found.append(f"a buffer of {path.buffer_pkts:g} packets; {bursts}")
         elif growth > FAST_GROWTH and path.buffer_pkts < FAST_BUFFER_MIN:
-            told.append(f"growth by {growth:.0%} an RTT, a buffer of {path.buffer_pkts:g} packets; {bursts}")
-    return told
+            found.append(f"growth by {growth:.0%} an RTT, a buffer of {path.buffer_pkts:g} packets; {bursts}")
+    return found
 
 
 def _model_metrics(chain: models.Chain, path: models.Path, capacity_mbps: float) -> dict[str, float]:
@@ -269,18 +269,18 @@ def _simulated(samples: pl.DataFrame, warm_s: float) -> dict[str, dict[str, Any]
     means = counted.group_by("seed", maintain_order=True).agg(
         pl.col(column).mean() for column in columns.values()
     )
-    told: dict[str, dict[str, Any]] = {}
+    estimates: dict[str, dict[str, Any]] = {}
     for metric, column in columns.items():
         values = means[column].drop_nulls().to_list()
         mean, low, high = interval(values) if values else (None, None, None)
         several = len(values) > 1
-        told[metric] = {
+        estimates[metric] = {
             "mean": mean,
             "ci95_low": low if several else None,
             "ci95_high": high if several else None,
             "n": len(values),
         }
-    return told
+    return estimates
 
 
 def draw(compared: Comparison) -> matplotlib.figure.Figure:
@@ -328,13 +328,13 @@ def draw(compared: Comparison) -> matplotlib.figure.Figure:
                 "simulated, 95 % interval": left.containers[0],
             },
         )
-        figure.suptitle(f"{name}: {_path_told(compared)}")
+        figure.suptitle(f"{name}: {_path_text(compared)}")
     return figure
 
 
-def _path_told(compared: Comparison) -> str:
+def _path_text(compared: Comparison) -> str:
     rate_bps, buffer_pkts, per = bottleneck(compared.scenario)
     lost = f"PER {exponent(per)}" if per else "no random loss"
     return (
-        f"{told_rate(rate_bps)}, RTT {rtt_ms(compared.scenario):.4g} ms, buffer {buffer_pkts} packets, {lost}"
+        f"{rate_text(rate_bps)}, RTT {rtt_ms(compared.scenario):.4g} ms, buffer {buffer_pkts} packets, {lost}"
     )

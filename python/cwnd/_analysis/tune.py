@@ -31,7 +31,7 @@ _SEEDS_MAX = 1_000_000
 #: Of the sampler: the candidates follow from what was asked alone.
 _SAMPLER_SEED = 1
 
-#: What an objective weighs, as the metrics of `_gate` call it, and its weight when it is the objective.
+#: What an objective weighs, as `gate` names its metrics, and its weight when it is the objective.
 _MEASURES = {"throughput": ("throughput", 1.0), "loss": ("loss", -1.0), "fairness": ("jain", 1.0)}
 
 #: A value of each tuned parameter.
@@ -56,7 +56,7 @@ class Compared(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """What the held-out seeds say: `verdict` is better, worse or not distinguishable, by the objective.
+    """The result on held-out seeds: `verdict` is better, worse or not distinguishable, by the objective.
 
     `measures` has the objective and, whatever it weighs, throughput, loss and fairness.
     """
@@ -83,7 +83,7 @@ class Tuning(NamedTuple):
 
     def to_json(self) -> str:
         """One object; the same question gives the same text."""
-        told = {
+        content = {
             **self._asdict(),
             "judgements": [
                 {**one._asdict(), "measures": {name: m._asdict() for name, m in one.measures.items()}}
@@ -91,7 +91,7 @@ class Tuning(NamedTuple):
             ],
             "trials": [trial._asdict() for trial in self.trials],
         }
-        return json.dumps(told, indent=1, allow_nan=False)
+        return json.dumps(content, indent=1, allow_nan=False)
 
 
 class _Knob(NamedTuple):
@@ -192,7 +192,7 @@ def tune(
         progress: Called several times a second.
 
     Raises:
-        Error: bad input; a scenario without randomness, of which other seeds say nothing; Optuna is missing;
+        Error: bad input; a scenario without randomness, which seeds do not change; Optuna is missing;
             `out` holds something else; the file system or a run fails.
     """
     weights = read_objective(objective)
@@ -292,12 +292,12 @@ class _Search(NamedTuple):
             nonlocal before, found
             last = Progress(0, 0, 0, 0)
 
-            def told(now: Progress) -> None:
+            def report(now: Progress) -> None:
                 nonlocal last
                 last = now
                 seen(now)
 
-            measured = bench.run(self.cca, params, seeds, where, self.jobs, told)
+            measured = bench.run(self.cca, params, seeds, where, self.jobs, report)
             runs = seeds[1] * len(bench.points)
             before, found = before + runs, found + (last.found if last.total else runs)
             return measured
@@ -374,11 +374,11 @@ class _Search(NamedTuple):
         sides = {"objective": (self._objective(default), self._objective(tuned))}
         sides |= {name: (mean(default, name), mean(tuned, name)) for name in _MEASURES}
         measures = {name: _compared(*pair) for name, pair in sides.items()}
-        told = measures["objective"]
+        objective = measures["objective"]
         verdict = "not distinguishable"
-        if told.ci95_low > 0:
+        if objective.ci95_low > 0:
             verdict = "better"
-        elif told.ci95_high < 0:
+        elif objective.ci95_high < 0:
             verdict = "worse"
         return Judgement(on, bench.names, self.others, verdict, measures)
 
@@ -425,17 +425,17 @@ def _bench(questions: list[Question], cca: str) -> _Bench:
         plan = sweep.read(question)
         points += plan.points
         classes |= plan.classes
-    for told in (point.description for point in points):
-        if not any(flow["cca"]["name"] == cca for flow in told["flows"]):
-            there = ", ".join(sorted({flow["cca"]["name"] for flow in told["flows"]}))
-            raise error("cca", f"{told['name']} has no flow of '{one_line(cca)}'; it has {there}")
-        if not any(link["per"] for link in told["links"]) and not any(
-            flow["start_jitter_ns"] for flow in told["flows"]
+    for scenario in (point.description for point in points):
+        if not any(flow["cca"]["name"] == cca for flow in scenario["flows"]):
+            there = ", ".join(sorted({flow["cca"]["name"] for flow in scenario["flows"]}))
+            raise error("cca", f"{scenario['name']} has no flow of '{one_line(cca)}'; it has {there}")
+        if not any(link["per"] for link in scenario["links"]) and not any(
+            flow["start_jitter_ns"] for flow in scenario["flows"]
         ):
             reason = (
-                "nothing in it is random, so that other seeds would say the same; give it start_jitter or per"
+                "nothing in it is random, so that all seeds would give the same; give it start_jitter or per"
             )
-            raise error(told["name"], reason)
+            raise error(scenario["name"], reason)
     names = unique([point.scenario.name for point in points])
     distinct = len({json.dumps(point.values) for point in points}) == len(points)
     return _Bench(
@@ -472,8 +472,8 @@ def _knob(cca: str, name: str, ends: tuple[float, float], *, custom: bool) -> _K
         raise error(key, f"{low:g} is not below {high:g}; a range goes up")
     if custom:
         return _Knob(name, low, high, 1 if isinstance(low, int) and isinstance(high, int) else None)
-    told: Any = algorithm(cca)
-    law: Any = algorithm(told.get("law", cca))
+    described: Any = algorithm(cca)
+    law: Any = algorithm(described.get("law", cca))
     known = {one["name"]: one for one in law["params"]}
     if name not in known:
         raise error(key, f"unknown parameter; there is {', '.join(known) or 'none'}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def algorithms_command(name: str | None, as_json: bool) -> None:
-    """List the algorithms and presets, or tell one in full: the idea, its parameters and their sources."""
+    """List the algorithms and presets, or show one in full: its idea, parameters and their sources."""
     from rich.text import Text
 
     if name is None:
@@ -29,26 +29,26 @@ def algorithms_command(name: str | None, as_json: bool) -> None:
             return
         _print_algorithms()
         return
-    told: dict[str, Any] = {**algorithm(name)}
+    described: dict[str, Any] = {**algorithm(name)}
     if as_json:
-        click.echo(json.dumps(told, indent=2))
+        click.echo(json.dumps(described, indent=2))
         return
     console = open_console()
-    if "law" in told:
-        recovery = told["recovery"] or "the stack's"
-        console.print(Text.assemble((told["name"], "bold"), f": {told['about']}"))
-        console.print(f"law {told['law']}, recovery {recovery}", highlight=False)
+    if "law" in described:
+        recovery = described["recovery"] or "the stack's"
+        console.print(Text.assemble((described["name"], "bold"), f": {described['about']}"))
+        console.print(f"law {described['law']}, recovery {recovery}", highlight=False)
     else:
-        idea = f": {told['title']} ({told['year']}), {told['kind']}, "
-        console.print(Text.assemble((told["name"], "bold"), idea, _status(told["status"])))
-        console.print(f"{told['paper']}; {told['state_bytes']} bytes of state", highlight=False)
-        click.echo(f"\n{told['essay']}\n")
-    if told.get("params"):
+        idea = f": {described['title']} ({described['year']}), {described['kind']}, "
+        console.print(Text.assemble((described["name"], "bold"), idea, _status(described["status"])))
+        console.print(f"{described['paper']}; {described['state_bytes']} bytes of state", highlight=False)
+        click.echo(f"\n{described['essay']}\n")
+    if described.get("params"):
         table = new_table("parameter", ">default", "accepted", "meaning", "source")
-        for param in told["params"]:
+        for param in described["params"]:
             table.add_row(*(str(param[key]) for key in ("name", "default", "accepted", "meaning", "source")))
         console.print(table)
-    for profile, setting in told["profiles"].items():
+    for profile, setting in described["profiles"].items():
         listed = [f"{key} = {value}" for key, value in setting["params"].items()]
         listed += [_stack_key(key, value) for key, value in setting["stack"].items()]
         console.print(f"stack {profile} sets {', '.join(listed) or 'nothing'}", highlight=False)
@@ -69,14 +69,14 @@ def _print_algorithms() -> None:
 
 
 def _status(status: str) -> Text:
-    """With the mark of those whose paper leaves something out that is ours."""
+    """The status, highlighted where the paper leaves something out that we filled in."""
     from rich.text import Text
 
     return Text(status, style="yellow" if status == "reconstruction" else "")
 
 
 def _stack_key(field: str, value: Any) -> str:
-    """A field of a stack as a scenario would say it."""
+    """A field of a stack as a scenario file writes it."""
     key, _, unit = field.rpartition("_")
     if unit == "ns":
         return f"{key} = {digits(value / 1e9)} s"

@@ -15,8 +15,8 @@ from cwnd._common.errors import error, one_line
 @click.command("gate", short_help="Whether a result is no worse than another; exit 1 if not.")
 @click.argument("baseline", metavar="BASELINE")
 @click.argument("candidate", metavar="CANDIDATE")
-@click.option("--metric", metavar="NAME", default="throughput", help="What is compared.  [throughput]")
-@click.option("--margin", metavar="SHARE", default="2%", help="The loss that does not count.  [2%]")
+@click.option("--metric", metavar="NAME", default="throughput", help="Metric to compare.  [throughput]")
+@click.option("--margin", metavar="SHARE", default="2%", help="Largest loss that is accepted.  [2%]")
 def gate_command(baseline: str, candidate: str, metric: str, margin: str) -> None:
     """Compare two results point by point on the same seeds: one line each; exit 1 unless all are ok."""
     written = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", margin)

@@ -15,7 +15,7 @@ from cwnd._common.errors import one_line
 from cwnd._common.text import digits, estimate, exponent, rate
 
 
-@click.command("model", short_help="What a model says of a path, beside a simulation of it.")
+@click.command("model", short_help="A model of a path beside a simulation of it.")
 @click.option("--cca", required=True, metavar="NAME", help="Algorithm; a wrong one lists those with a model.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
 @click.option("--rate", default="1Gbps", metavar="RATE", help="Of the bottleneck, such as 100Mbps.  [1Gbps]")
@@ -33,35 +33,35 @@ from cwnd._common.text import digits, estimate, exponent, rate
 def model_command(
     cca: str, params: tuple[str, ...], out: str | None, as_json: bool, **flags: str | None
 ) -> None:
-    """Tell the throughput of one flow by a Markov chain of its window, and by simulation.
+    """Show the throughput of one flow from a Markov chain of its window and from simulation.
 
     \b
     cwnd model --cca agile-sd --rate 100Mbps --rtt 20ms --buffer 50 --per 1e-5 --out model.svg
     """
     from cwnd._analysis import model
 
-    said: dict[str, Any] = {
+    given: dict[str, Any] = {
         name: read_number(value) if name in NUMBERS else value
         for name, value in flags.items()
         if value is not None
     }
     with flag_errors(), progress_bar() as progress:
-        compared = model.compare(cca, params=read_params([cca], params)[cca], progress=progress, **said)
+        compared = model.compare(cca, params=read_params([cca], params)[cca], progress=progress, **given)
     if out is not None:
         from cwnd._report.figures import write_figure
 
         write_figure(model.draw(compared), Path(out))
-    told = compared.told()
+    described = compared.to_dict()
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(described))
         return
-    _print_model(told)
+    _print_model(described)
     if out is not None:
         click.echo(f"Written to {one_line(out)}")
 
 
-def _print_model(told: dict[str, Any]) -> None:
-    path, model, simulation = told["path"], told["model"], told["simulation"]
+def _print_model(described: dict[str, Any]) -> None:
+    path, model, simulation = described["path"], described["model"], described["simulation"]
     table = new_table("", ">model", ">simulation")
     metrics = {
         "throughput_mbps": "throughput Mbit/s",
@@ -73,7 +73,7 @@ def _print_model(told: dict[str, Any]) -> None:
         table.add_row(heading, digits(model[metric]), estimate(simulated, 1))
     console = open_console()
     click.echo(
-        f"{told['cca']}: {rate(path['rate_bps'])}, RTT {digits(path['rtt_ms'])} ms, "
+        f"{described['cca']}: {rate(path['rate_bps'])}, RTT {digits(path['rtt_ms'])} ms, "
         f"buffer {path['buffer_pkts']} packets, PER {exponent(path['per'])}\n"
     )
     console.print(table)

@@ -16,7 +16,7 @@ from cwnd._common.errors import error, one_line
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
-#: Flags that say a scenario, each an argument of `dumbbell`: how the value is shown, and its help.
+#: Flags that describe a scenario, each an argument of `dumbbell`: how the value is shown, and its help.
 SCENARIO_FLAGS = {
     "flows": ("N", "Flows of each algorithm.  [1]"),
     "rate": ("RATE", "Of the bottleneck, such as 100Mbps.  [1Gbps]"),
@@ -32,13 +32,13 @@ SCENARIO_FLAGS = {
     "access_delay": ("TIME", "Of the links of each host, one way.  [0s]"),
     "access_buffer": ("SIZE", "Of the links of each host.  [unlimited]"),
     "start": ("TIME", "When the first flow starts.  [0s]"),
-    "stagger": ("TIME", "Each flow starts that much after the one before.  [0s]"),
+    "stagger": ("TIME", "Each flow starts later than the previous one by this.  [0s]"),
     "start_jitter": ("TIME", "Each flow starts later by a random time below it.  [0s]"),
     "stop": ("TIME", "When the first flow stops.  [the end]"),
-    "stop_stagger": ("TIME", "Each flow stops that much before the one before.  [0s]"),
+    "stop_stagger": ("TIME", "Each flow stops earlier than the previous one by this.  [0s]"),
     "app_rate": ("RATE", "Of payload that each application writes.  [all at once]"),
-    "on": ("TIME", "Each application writes for so long,"),
-    "off": ("TIME", "pauses for so long, and so on.  [no pauses]"),
+    "on": ("TIME", "Time that each application writes for,"),
+    "off": ("TIME", "then pauses for, repeatedly.  [no pauses]"),
     "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
     "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
@@ -46,10 +46,10 @@ SCENARIO_FLAGS = {
     "end": ("NAME", "Results as of: duration, or last-arrival, of a packet before that.  [duration]"),
 }
 
-#: Flags whose value is a number to TOML.
+#: Flags whose value is a number in TOML.
 NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
-#: Arguments of the API that are flags and do not say a scenario.
+#: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
     *("cca", "rtt", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
     *("objective", "trials", "held_out_seeds"),
@@ -83,22 +83,24 @@ def scenario_flags(command: _Command) -> _Command:
 
 
 def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenario]:
-    said = {name: value for name, value in flags.items() if value not in (None, ())}
+    given = {name: value for name, value in flags.items() if value not in (None, ())}
     if files:
-        for name in said:
+        for name in given:
             if name in ("seed", "repeat"):
                 continue
-            raise error(_flag(name), "not together with a scenario FILE, which says it itself")
+            raise error(_flag(name), "not together with a scenario FILE, which sets it")
         return [Scenario.from_toml(file) for file in files]
-    ccas = said.pop("ccas", ())
+    ccas = given.pop("ccas", ())
     if not ccas:
         raise error("", "nothing to simulate; give a scenario FILE or --cca NAME")
     arguments = {
-        name: read_number(said[name]) if name in NUMBERS else said[name] for name in said.keys() - {"params"}
+        name: read_number(value) if name in NUMBERS else value
+        for name, value in given.items()
+        if name != "params"
     }
     algorithms_asked = [_cca(cca) for cca in ccas]
     names = [cca if isinstance(cca, str) else cca.__name__ for cca in algorithms_asked]
-    params = read_params(names, said.get("params", ()))
+    params = read_params(names, given.get("params", ()))
     with flag_errors():
         return [
             dumbbell(cca, **arguments, params=params[name], name=name[:100] or None)
@@ -114,7 +116,7 @@ def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any
 
 
 def _cca(text: str) -> str | type[CongestionControl]:
-    """A name of the registry, or the class that FILE.py:CLASS says."""
+    """A name of the registry, or the class that FILE.py:CLASS names."""
     path, colon, name = text.rpartition(":")
     if not text:
         raise error("--cca", "an empty name; 'cwnd algorithms' lists what there is")

@@ -22,7 +22,7 @@ def papers_command(as_json: bool) -> None:
     """List the papers: what each is about, its figures and tables."""
     known = papers()
     if as_json:
-        told = [
+        listed = [
             {
                 "name": paper.name,
                 "title": paper.title,
@@ -34,7 +34,7 @@ def papers_command(as_json: bool) -> None:
             }
             for paper in known
         ]
-        click.echo(json.dumps({"papers": told}, indent=2))
+        click.echo(json.dumps({"papers": listed}, indent=2))
         return
     table = new_table("paper", "about", "figures and tables", ">numbers", ">claims")
     for paper in known:
@@ -71,7 +71,7 @@ def reproduce_command(
     cwnd reproduce --all --quick
     """
     if bool(names) == all_of_them:
-        raise error("", "name papers, or say --all; 'cwnd papers' lists them")
+        raise error("", "name papers, or use --all; 'cwnd papers' lists them")
     chosen = [paper.name for paper in papers()] if all_of_them else list(dict.fromkeys(names))
     items = [] if only is None else [part.strip() for part in only.split(",") if part.strip()]
     reproductions = []
@@ -104,9 +104,9 @@ def _print_reproduction(reproduction: Reproduction) -> None:
     table = new_table(
         "item", "", ">numbers", ">agree", ">differ", ">explained", title=f"{reproduction.paper.name}:"
     )
-    for item, told in reproduction.items():
-        if told.numbers:
-            counts = (told.numbers, told.agree, told.differ, told.explained)
+    for item, summary in reproduction.items():
+        if summary.numbers:
+            counts = (summary.numbers, summary.agree, summary.differ, summary.explained)
             table.add_row(item.name, item.title, *map(str, counts))
     if table.row_count:
         console.print(table)

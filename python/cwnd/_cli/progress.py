@@ -37,7 +37,7 @@ def progress_bar() -> Iterator[Callable[[float], None] | None]:
 
 @contextlib.contextmanager
 def show_progress(out: str, name: str | None = None) -> Iterator[Callable[[Progress], None]]:
-    """Shows the progress of runs, of a paper or of a sweep; Ctrl-C tells how many are kept in `out`."""
+    """Shows the progress of runs, of a paper or of a sweep; Ctrl-C prints how many are kept in `out`."""
     last = Progress(0, 0, 0, 0)
 
     def seen(progress: Progress) -> None:

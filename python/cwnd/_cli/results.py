@@ -100,11 +100,11 @@ def _print_swept(results: Results) -> None:
         *(f">{heading}" for heading, _ in columns.values()),
         title=", ".join(shared_facts(results.scenarios)),
     )
-    for told in results.entries:
-        summary = told["summary"]
-        cells = [_swept_value(told["values"].get(key)) for key in keys] or [told["scenario"]["name"]]
+    for entry in results.entries:
+        summary = entry["summary"]
+        cells = [_swept_value(entry["values"].get(key)) for key in keys] or [entry["scenario"]["name"]]
         numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in columns.items()]
-        table.add_row(*cells, str(len(told["seeds"])), *numbers)
+        table.add_row(*cells, str(len(entry["seeds"])), *numbers)
     open_console().print(table)
 
 

@@ -83,7 +83,7 @@ def _print_results(results: Results) -> None:
     # Over the flows and the runs.
     p95 = flows.group_by("scenario").agg(pl.col("p95_rtt_ms").mean())
     p95_of = dict(p95.iter_rows())
-    packets, wall_s = (sum(told["engine"][key] for told in results.entries) for key in ("packets", "wall_s"))
+    packets, wall_s = (sum(one["engine"][key] for one in results.entries) for key in ("packets", "wall_s"))
     table = new_table(
         "scenario",
         *(f">{heading}" for heading, _ in columns.values()),

@@ -30,15 +30,15 @@ def show_command(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
         _print_scenario(scenario)
 
 
-def _print_scenario(told: dict[str, Any]) -> None:
-    samples = told["samples"]
+def _print_scenario(shown: dict[str, Any]) -> None:
+    samples = shown["samples"]
     if isinstance(samples, dict):
         samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s"
-    clock = ", the clock of ns-2" if told["clock"] == "ns2" else ""
-    end = ", as of the last arrival" if told["end"] == "last-arrival" else ""
-    seeds = f"seed {told['seed']}"
-    if told["repeat"] > 1:
-        seeds = f"seeds {told['seed']} to {told['seed'] + told['repeat'] - 1}"
+    clock = ", the clock of ns-2" if shown["clock"] == "ns2" else ""
+    end = ", as of the last arrival" if shown["end"] == "last-arrival" else ""
+    seeds = f"seed {shown['seed']}"
+    if shown["repeat"] > 1:
+        seeds = f"seeds {shown['seed']} to {shown['seed'] + shown['repeat'] - 1}"
     console = open_console()
     links = new_table(
         "link",
@@ -50,9 +50,9 @@ def _print_scenario(told: dict[str, Any]) -> None:
         ">buffer ms",
         ">PER",
         ">ECN above",
-        title=f"{told['name']}: {digits(told['duration_s'])} s, {seeds}, samples {samples}{clock}{end}",
+        title=f"{shown['name']}: {digits(shown['duration_s'])} s, {seeds}, samples {samples}{clock}{end}",
     )
-    for link in told["links"]:
+    for link in shown["links"]:
         links.add_row(
             link["name"],
             str(link["count"]),
@@ -77,7 +77,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
         "application",
         "stack",
     )
-    for group in told["flows"]:
+    for group in shown["flows"]:
         first, last = group["first"], group["first"] + group["count"] - 1
         stack = group["stack"]
         flows.add_row(
@@ -93,7 +93,7 @@ def _print_scenario(told: dict[str, Any]) -> None:
             f"{stack['profile']}, {stack['recovery']}" + ", ECN" * stack["ecn"],
         )
     console.print(flows)
-    for group in {json.dumps(group["cca"]): group["cca"] for group in told["flows"]}.values():
+    for group in {json.dumps(group["cca"]): group["cca"] for group in shown["flows"]}.values():
         params = group["params"]
         if params:
             listed = ", ".join(f"{name} = {value}" for name, value in params)
@@ -101,18 +101,18 @@ def _print_scenario(told: dict[str, Any]) -> None:
 
 
 def _named(cca: dict[str, Any]) -> str:
-    """The algorithm, and its law if the name is a preset's."""
+    """The algorithm; for a preset, its name with the algorithm in brackets."""
     name: str = cca["name"]
     return name if name == cca["law"] else f"{name} ({cca['law']})"
 
 
 def _application(group: dict[str, Any]) -> str:
     """What the application of a flow writes."""
-    told = [] if group["app_rate_bps"] is None else [rate(group["app_rate_bps"])]
+    parts = [] if group["app_rate_bps"] is None else [rate(group["app_rate_bps"])]
     if group["on_off_s"] is not None:
         on, off = map(digits, group["on_off_s"])
-        told.append(f"{on} s on, {off} s off")
-    return ", ".join(told) or "unlimited"
+        parts.append(f"{on} s on, {off} s off")
+    return ", ".join(parts) or "unlimited"
 
 
 def _jitter(below_s: float) -> str:

@@ -66,13 +66,13 @@ def sweep_command(
 def _sweep_line(outcome: sweep.Outcome, out: str) -> str:
     """How a sweep ended."""
     runs = f"{outcome.runs:,} run{'s' * (outcome.runs != 1)} of {outcome.points:,} point"
-    told = [runs + "s" * (outcome.points != 1)]
+    parts = [runs + "s" * (outcome.points != 1)]
     if outcome.ran == outcome.runs:
-        told.append(f"in {outcome.wall_s:.3g} s, {outcome.ran / outcome.wall_s:.0f} a second")
+        parts.append(f"in {outcome.wall_s:.3g} s, {outcome.ran / outcome.wall_s:.0f} a second")
     else:
-        told.append(f"{outcome.ran:,} new, in {outcome.wall_s:.3g} s")
+        parts.append(f"{outcome.ran:,} new, in {outcome.wall_s:.3g} s")
     if outcome.failures:
-        told.append(f"{len(outcome.failures):,} failed")
+        parts.append(f"{len(outcome.failures):,} failed")
     if not outcome.finished:
-        return f"{', '.join(told)}; {one_line(out)} waits for the other shards"
-    return f"{', '.join(told)}; see 'cwnd results {one_line(out)}'"
+        return f"{', '.join(parts)}; {one_line(out)} waits for the other shards"
+    return f"{', '.join(parts)}; see 'cwnd results {one_line(out)}'"

@@ -17,14 +17,14 @@ from cwnd._common.text import digits, exponent
 
 @click.command("tune", short_help="Look for an algorithm's best parameters; judge them on held-out seeds.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--cca", required=True, metavar="NAME", help="Whose flows are tuned.")
+@click.option("--cca", required=True, metavar="NAME", help="Algorithm to tune.")
 @click.option(
     "--param",
     "params",
     multiple=True,
     required=True,
     metavar="NAME=LOW:HIGH",
-    help="What is tuned, and where.",
+    help="Parameter to tune, and its range.",
 )
 @click.option(
     "--objective",
@@ -98,12 +98,12 @@ def _print_tuning(tuning: Tuning) -> None:
     console = open_console()
     weights = ", ".join(f"{weight:g} {name}" for name, weight in tuning.objective.items())
     default = tuning.default or {}
-    told = [
+    tuned = [
         f"{name} = {value:g} (default {default.get(name, 'not one')})"
         for name, value in tuning.params.items()
     ]
     candidates = f"{len(tuning.trials) - 1:,} candidates, objective {weights}"
-    console.print(f"{tuning.cca}: {', '.join(told)}; {candidates}", highlight=False)
+    console.print(f"{tuning.cca}: {', '.join(tuned)}; {candidates}", highlight=False)
     for one in tuning.judgements:
         of = f"{len(one.scenarios)} scenario{'s' * (len(one.scenarios) != 1)}, {one.seeds} seeds"
         table = new_table(one.on, ">default", ">tuned", ">difference", ">95 % interval", title=of)

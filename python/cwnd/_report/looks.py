@@ -1,4 +1,4 @@
-"""What all figures share: one look per algorithm, colour, line and marker, told apart in grey too."""
+"""What all figures share: one look per algorithm, colour, line and marker, distinct in grey too."""
 
 from __future__ import annotations
 

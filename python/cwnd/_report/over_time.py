@@ -148,14 +148,14 @@ def _draw_queue(panel: Panel) -> None:
     links = {link["name"]: link for link in slowest}
     ccas = {flow["cca"]["name"] for flow in scenario["flows"]}
     colour = look[ccas.pop()].colour if len(ccas) == 1 else "#333333"
-    for index, (name, told) in enumerate(links.items()):
+    for index, (name, link) in enumerate(links.items()):
         rows = samples.filter(link=name)
         time, queue = rows["time_s"].to_numpy(), rows["queue_pkts"].to_numpy()
         own = shade(colour, index, len(links))
         axes.plot(time, queue, color=own, linewidth=1)
         axes.fill_between(time, queue, color=own, alpha=0.15, linewidth=0)
-        if told["buffer_pkts"] is not None:
-            mark(axes, told["buffer_pkts"], "buffer")
+        if link["buffer_pkts"] is not None:
+            mark(axes, link["buffer_pkts"], "buffer")
 
 
 SERIES = {

@@ -109,10 +109,10 @@ def _summary(results: Source) -> str:
         estimates.setdefault(row["scenario"], {})[row["metric"]] = row
     rows = []
     for scenario, values in zip(results.scenarios, results.values, strict=True):
-        told = estimates.get(scenario["name"], {})
+        own = estimates.get(scenario["name"], {})
         names = [_value(values.get(key)) for key in keys] or [scenario["name"]]
-        runs = max((row["n"] for row in told.values()), default=0)
-        numbers = [estimate(told.get(name), metric.factor) for name, metric in METRICS.items()]
+        runs = max((row["n"] for row in own.values()), default=0)
+        numbers = [estimate(own.get(name), metric.factor) for name, metric in METRICS.items()]
         rows.append([*names, str(runs), *numbers])
     texts = keys or ["scenario"]
     return _table([*texts, "runs", *(metric.label for metric in METRICS.values())], rows, len(texts))
@@ -137,7 +137,7 @@ def _flows(results: Source) -> str:
 
 def _provenance(results: Source, manifest: dict[str, Any]) -> str:
     seeds = sorted(set(results.flows["seed"]))
-    told = {
+    facts = {
         "cwnd": manifest["cwnd"],
         "command": one_line(" ".join(manifest.get("command") or [])) or "from Python",
         "seeds": f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else ", ".join(map(str, seeds)),
@@ -147,9 +147,9 @@ def _provenance(results: Source, manifest: dict[str, Any]) -> str:
     }
     git = manifest.get("git")
     if git:
-        told["git"] = f"{git['commit']}{', with changes' if git.get('changed') else ''}"
+        facts["git"] = f"{git['commit']}{', with changes' if git.get('changed') else ''}"
     rows = "".join(
-        f"<dt>{_text(name)}</dt><dd>{_text(str(value))}</dd>" for name, value in told.items() if value
+        f"<dt>{_text(name)}</dt><dd>{_text(str(value))}</dd>" for name, value in facts.items() if value
     )
     return f"<dl>{rows}</dl>"
 

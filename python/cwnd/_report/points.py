@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Metric(NamedTuple):
-    """How a metric of the summary is told: its name, unit, and what a value is multiplied by."""
+    """How a metric of the summary is shown: its name, its unit, and the factor of its values."""
 
     name: str
     unit: str
@@ -56,7 +56,7 @@ class Axis(NamedTuple):
     def label(self) -> str:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
-    def tell(self, value: float) -> str:
+    def describe(self, value: float) -> str:
         """The axis at a value, for the title of a panel."""
         if self.name == _NAMES["per"]:
             return f"PER {exponent(value)}" if value else "no random loss"
@@ -100,10 +100,10 @@ _QUANTITY = re.compile(r"([-+]?\d+(?:[._]\d+)*(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)
 
 
 def values_of(results: Source) -> list[dict[str, Any]]:
-    """What was swept, per scenario: as the sweep says it, else what differs between the scenarios."""
-    told = getattr(results, "values", None)
-    if told and any(told):
-        return [dict(values) for values in told]
+    """The swept values per scenario: as the sweep gives them, else those that differ."""
+    swept = getattr(results, "values", None)
+    if swept and any(swept):
+        return [dict(values) for values in swept]
     return _differing([_understood(scenario) for scenario in results.scenarios])
 
 
@@ -111,12 +111,12 @@ def points_of(results: Source, names: Sequence[str]) -> Points:
     """The points of the named scenarios."""
     values = values_of(results)
     scenarios = results.scenarios
-    keys = list(dict.fromkeys(key for told in values for key in told))
+    keys = list(dict.fromkeys(key for own in values for key in own))
     numbers: dict[str, list[float | None]] = {}
     units: dict[str, str] = {}
     words: list[str] = []
     for key in keys:
-        column = [told.get(key) for told in values]
+        column = [own.get(key) for own in values]
         read = _numbers(key, column, scenarios)
         if read is None:
             words.append(key)
@@ -125,7 +125,7 @@ def points_of(results: Source, names: Sequence[str]) -> Points:
     labels = ["+".join(dict.fromkeys(flow["cca"]["name"] for flow in one["flows"])) for one in scenarios]
     variants = [""] * len(scenarios)
     for key in words:
-        texts = [_text(told.get(key)) for told in values]
+        texts = [_text(own.get(key)) for own in values]
         if not _follows(list(zip(labels, variants, strict=True)), texts):
             variants = [
                 f"{known}, {text}" if known else text for known, text in zip(variants, texts, strict=True)
@@ -151,7 +151,7 @@ def points_of(results: Source, names: Sequence[str]) -> Points:
 
 
 def chosen_axes(swept: Points, over: Sequence[str] | None, at_least: int, at_most: int) -> list[Axis]:
-    """The axes that a figure has to tell apart, the one with the most values first; or those of `over`.
+    """The axes that a figure has to keep apart, the one with the most values first; or those of `over`.
 
     Left out is what follows from the others, as a list that is swept beside another one.
     """
@@ -246,8 +246,8 @@ def _understood(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differing(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    constant = {key for key in values[0] if len({told[key] for told in values}) == 1} if values else set()
-    return [{key: value for key, value in told.items() if key not in constant} for told in values]
+    constant = {key for key in values[0] if len({own[key] for own in values}) == 1} if values else set()
+    return [{key: value for key, value in own.items() if key not in constant} for own in values]
 
 
 def flow_labels(point: Point) -> list[str]:

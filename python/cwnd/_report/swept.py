@@ -51,7 +51,7 @@ def throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) -> Figur
         tick_at(axes, sorted({value.x for value in values}), "factors2")
         axes.set_xlabel("buffer (packets)")
         if len(panels) > 1:
-            axes.set_title(_PER.tell(per))
+            axes.set_title(_PER.describe(per))
     grid[0].set_ylim(bottom=0)
     grid[0].set_ylabel("throughput (Mbit/s)")
     _mark_rate(scenarios, grid, [grid[-1]])
@@ -83,10 +83,10 @@ def lines(
         wanted = {axis.key: value for axis, value in zip(others, (column, row), strict=False)}
         here = [point for point in points if wanted.items() <= point.numbers.items()]
         values = [_Value(p.label, p.numbers[x.key], _scaled(means[p.scenario["name"]], metric)) for p in here]
-        _check_distinct(values, lambda value: x.tell(value.x))
+        _check_distinct(values, lambda value: x.describe(value.x))
         drawn += _draw_lines(panel, values, look)
         if wanted:
-            panel.set_title(plain(", ".join(axis.tell(wanted[axis.key] or 0) for axis in others)))
+            panel.set_title(plain(", ".join(axis.describe(wanted[axis.key] or 0) for axis in others)))
     if not drawn:
         raise error("metric", f"{metric} has no value here; there is nothing to draw")
     steps = sorted({point.numbers[x.key] for point in points})
@@ -135,8 +135,8 @@ def heatmap(
             ]
             _check_distinct(
                 [_Value(label, p.numbers[x.key], {"y": p.numbers[y.key]}) for p in here],
-                lambda value: f"{x.tell(value.x)}, {y.tell(value.told['y'])}",
-                lambda value: (value.x, value.told["y"]),
+                lambda value: f"{x.describe(value.x)}, {y.describe(value.row['y'])}",
+                lambda value: (value.x, value.row["y"]),
             )
             cells = np.full((len(ys), len(xs)), np.nan)
             for p in here:
@@ -158,7 +158,7 @@ def heatmap(
     width = max(4.2, 1.6 + across * max(1.5, len(xs) * cell_width + 0.2))
     figure = new_figure(width, 1.1 + down * max(0.95, 0.55 + 0.27 * len(ys)))
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-    told = cell_width >= 0.34 and len(xs) * len(ys) <= 120
+    labelled = cell_width >= 0.34 and len(xs) * len(ys) <= 120
     for index, ((row, label), cells) in enumerate(panels.items()):
         panel = grid.flat[index]
         image = panel.pcolormesh(
@@ -166,14 +166,14 @@ def heatmap(
             cmap="cividis",
             norm=norm,
             edgecolors="white",
-            linewidth=0.8 if told else 0,
+            linewidth=0.8 if labelled else 0,
             rasterized=False,
         )
         panel.set_facecolor("#dddddd")
         panel.grid(False)
         panel.tick_params(length=0)
         panel.spines[:].set_visible(False)
-        panel.set_title(plain(label + (f", {others[0].tell(row)}" if row is not None else "")))
+        panel.set_title(plain(label + (f", {others[0].describe(row)}" if row is not None else "")))
         _cell_ticks(panel.xaxis, xs, 12)
         _cell_ticks(panel.yaxis, ys, 24)
         if len(xs) > 5:
@@ -183,8 +183,8 @@ def heatmap(
             panel.tick_params(labelbottom=True)
         if index % across == 0:
             panel.set_ylabel(plain(y.label))
-        if told:
-            _tell_cells(panel, cells, norm)
+        if labelled:
+            _label_cells(panel, cells, norm)
     for panel in grid.flat[len(panels) :]:
         panel.set_visible(False)
     bar = figure.colorbar(
@@ -224,7 +224,7 @@ class _Value(NamedTuple):
 
     label: str
     x: float
-    told: dict[str, Any]
+    row: dict[str, Any]
 
 
 def _lines_axes(swept: Points, over: Sequence[str] | None) -> list[Axis]:
@@ -256,13 +256,13 @@ def _check_cells(swept: Points, axes: list[Axis]) -> None:
 
 def _check_distinct(
     values: Iterable[_Value],
-    tell: Callable[[_Value], str],
+    describe: Callable[[_Value], str],
     place: Callable[[_Value], object] = lambda value: value.x,
 ) -> None:
     seen = set()
     for value in values:
         if (value.label, place(value)) in seen:
-            raise error("scenarios", f"{value.label}, {tell(value)}: twice; choose one")
+            raise error("scenarios", f"{value.label}, {describe(value)}: twice; choose one")
         seen.add((value.label, place(value)))
 
 
@@ -278,26 +278,22 @@ def _means(results: Source, metric: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: means.get(one["name"], nothing) for one in results.scenarios}
 
 
-def _scaled(told: dict[str, Any], metric: str) -> dict[str, Any]:
+def _scaled(row: dict[str, Any], metric: str) -> dict[str, Any]:
     factor = metric_of(metric).factor
-    return {
-        key: None if told[key] is None else told[key] * factor for key in ("mean", "ci95_low", "ci95_high")
-    }
+    return {key: None if row[key] is None else row[key] * factor for key in ("mean", "ci95_low", "ci95_high")}
 
 
 def _draw_lines(axes: Axes, values: list[_Value], look: dict[str, Look]) -> list[float]:
     """A line per label, with intervals where all of its points have one; gives back the means."""
     drawn = []
     for label in dict.fromkeys(value.label for value in values):
-        own = sorted(
-            (v for v in values if v.label == label and v.told["mean"] is not None), key=lambda v: v.x
-        )
-        means = [value.told["mean"] for value in own]
+        own = sorted((v for v in values if v.label == label and v.row["mean"] is not None), key=lambda v: v.x)
+        means = [value.row["mean"] for value in own]
         bars = None
-        if all(value.told["ci95_low"] is not None for value in own):
+        if all(value.row["ci95_low"] is not None for value in own):
             bars = [
-                [value.told["mean"] - value.told["ci95_low"] for value in own],
-                [value.told["ci95_high"] - value.told["mean"] for value in own],
+                [value.row["mean"] - value.row["ci95_low"] for value in own],
+                [value.row["ci95_high"] - value.row["mean"] for value in own],
             ]
         if own:
             axes.errorbar(
@@ -353,7 +349,7 @@ def _cell_ticks(axis: Any, steps: list[float], most: int) -> None:
     )
 
 
-def _tell_cells(axes: Axes, cells: np.ndarray[Any, np.dtype[np.float64]], norm: Normalize) -> None:
+def _label_cells(axes: Axes, cells: np.ndarray[Any, np.dtype[np.float64]], norm: Normalize) -> None:
     digits = 3 if np.nanmax(np.abs(cells)) >= 1 else 2
     for (row, column), value in np.ndenumerate(cells):
         if np.isfinite(value):

@@ -173,7 +173,7 @@ class Series:
         return quantity
 
     def only(self, keep: Callable[[Any], bool]) -> Series:
-        """The part of the axis that `keep` says."""
+        """The part of the axis that `keep` accepts."""
         return Series({x: value for x, value in self.points.items() if keep(x)})
 
     def max(self) -> Quantity:
@@ -185,11 +185,11 @@ class Series:
         return min(self.points.values(), key=lambda value: value.mean)
 
     def above(self, bound: float) -> Outcome:
-        """Holds if it is above everywhere; tells the point that is nearest to failing."""
+        """Holds if it is above everywhere; shows the point that is nearest to failing."""
         return self._everywhere([value.above(bound) for value in self.points.values()], self.min())
 
     def below(self, bound: float) -> Outcome:
-        """Holds if it is below everywhere; tells the point that is nearest to failing."""
+        """Holds if it is below everywhere; shows the point that is nearest to failing."""
         return self._everywhere([value.below(bound) for value in self.points.values()], self.max())
 
     def _everywhere(self, outcomes: list[Outcome], nearest: Quantity) -> Outcome:
@@ -237,7 +237,7 @@ def every(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 class Claim(NamedTuple):
-    """A sentence of a paper, and the comparison it stands for. `why` is told if it fails."""
+    """A sentence of a paper, and the comparison it stands for. `why` is shown if it fails."""
 
     name: str
     where: str
@@ -249,6 +249,6 @@ class Claim(NamedTuple):
 def claim(where: str, text: str, *, why: str | None = None) -> Callable[[Callable[[Any], Outcome]], Claim]:
     """Makes a function a claim.
 
-    `where` is its place in the paper, `text` says it in a sentence, `why` why it fails if that is known.
+    `where` is its place in the paper, `text` the sentence, `why` the reason if it fails and that is known.
     """
     return lambda test: Claim(test.__name__, where, text, test, why)

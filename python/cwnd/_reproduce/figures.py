@@ -27,7 +27,7 @@ _PANEL_WIDTH = 3.6
 _PANEL_HEIGHT = 2.7
 #: A title and a row of the legend fit.
 _WIDTH_LEAST = 5.4
-#: From so many points a figure has lines, with fewer it has bars.
+#: The fewest points of a figure with lines; with fewer it has bars.
 _LINE_POINTS = 4
 
 _AXES = {"buffer": "buffer (packets)", "per": "packet error rate", "delay": "one-way delay"}
@@ -242,11 +242,11 @@ def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
         return plain(title)
     of = next(series.at(part).of for _, series in _series(measured, item, metric) if part in series.points)
     names = {key: key.rpartition(".")[2].replace("_", " ") for key in of}
-    told = [
+    parts = [
         f"{'PER' if names[key] == 'per' else names[key]} {number(x) if isinstance(x, int | float) else x}"
         for key, x in of.items()
     ]
-    return plain(f"{title}, {', '.join(told)}")
+    return plain(f"{title}, {', '.join(parts)}")
 
 
 def _algorithm(change: dict[str, Any]) -> str:

@@ -95,13 +95,13 @@ def _cause(
 
 
 def read_so(measured: Measured, about: Sequence[Number], reading: str) -> list[tuple[Number, bool]]:
-    """Those of the numbers that a reading was run for, and whether they agree with it."""
-    told = []
+    """The numbers that a reading was run for, and whether each agrees with it."""
+    compared = []
     for one in about:
         so = _ours(measured, measured.items[one.item], one.row, reading)
         if so is not None:
-            told.append((one, so.agrees(float(one.row["value"]))))
-    return told
+            compared.append((one, so.agrees(float(one.row["value"]))))
+    return compared
 
 
 def judge(measured: Measured) -> list[Judged]:

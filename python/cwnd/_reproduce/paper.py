@@ -1,6 +1,6 @@
 """Papers: their experiments, what they published, and the verdict on each number and claim.
 
-`papers/NAME/paper.toml` says what is run; CONTRIBUTING.md describes its keys. All runs of a paper are
+`papers/NAME/paper.toml` lists the runs; CONTRIBUTING.md describes its keys. All runs of a paper are
 one sweep, so that it goes on where it stopped.
 """
 
@@ -36,7 +36,7 @@ class Variant(NamedTuple):
 
 class Experiment(NamedTuple):
     name: str
-    #: The scenario as TOML says it.
+    #: The scenario as read from TOML.
     scenario: dict[str, Any]
     variants: list[str]
     #: Keys of the sweep and those of their values that a quick look takes.
@@ -101,8 +101,8 @@ class Cause(NamedTuple):
     of: dict[str, list[str]]
     #: Explains those with which this reading agrees.
     reading: str | None
-    #: "runs": explains those between the least and the most of the runs, of the reading's if it is said;
-    #: "rounding": those that the mean gives with as many decimals as were printed.
+    #: "runs": explains those between the least and the most of the runs, of the reading's if there is one;
+    #: "rounding": the values that the mean gives with as many decimals as were printed.
     within: str | None
     #: What was changed, and what came of it.
     tested: str | None
@@ -130,7 +130,7 @@ def papers() -> list[Paper]:
     return [load(path.parent.name) for path in sorted(_FOLDER.glob("*/paper.toml"))]
 
 
-#: The keys of paper.toml's tables: those that are needed, and the others.
+#: The keys of paper.toml's tables: the ones that are needed, and the others.
 _KEYS = {
     "experiment": (("scenario",), ("variants", "quick")),
     "item": (("title", "experiment"), ("published", "at", "metrics")),
@@ -150,20 +150,22 @@ def load(name: str) -> Paper:
     if not (folder / "paper.toml").is_file():
         there = ", ".join(path.parent.name for path in sorted(_FOLDER.glob("*/paper.toml")))
         raise error("", f"'{one_line(name)}' is not a paper; there are {there}")
-    told = _toml(folder / "paper.toml")
+    document = _toml(folder / "paper.toml")
     for key in ("title", "citation", "about"):
-        if not isinstance(told.get(key), str):
+        if not isinstance(document.get(key), str):
             raise error(f"{name}/paper.toml: {key}", "is needed, a text")
-    variants = {key: Variant(key, one.pop("label", key), one) for key, one in told.get("variant", {}).items()}
+    variants = {
+        key: Variant(key, one.pop("label", key), one) for key, one in document.get("variant", {}).items()
+    }
     every = list(variants)
-    metrics = told.get("metrics", {})
-    tables = {kind: _tables(name, kind, told.get(kind, {})) for kind in _KEYS}
+    metrics = document.get("metrics", {})
+    tables = {kind: _tables(name, kind, document.get(kind, {})) for kind in _KEYS}
     paper = Paper(
         name,
         folder,
-        told["title"],
-        told["citation"],
-        told["about"],
+        document["title"],
+        document["citation"],
+        document["about"],
         variants,
         {
             key: Experiment(
@@ -233,9 +235,9 @@ def _toml(path: Path) -> dict[str, Any]:
         raise error(shown, one_line(str(failed))) from None
 
 
-def _tables(paper: str, kind: str, told: Any) -> list[tuple[str, dict[str, Any]]]:
+def _tables(paper: str, kind: str, document: Any) -> list[tuple[str, dict[str, Any]]]:
     """The tables of a kind by name, or by number; an `Error` for a key that is missing or unknown."""
-    named = list(told.items()) if isinstance(told, dict) else list(enumerate(told, 1))
+    named = list(document.items()) if isinstance(document, dict) else list(enumerate(document, 1))
     needed, others = _KEYS[kind]
     for key, one in named:
         where = f"{paper}/paper.toml: {kind} {key}"
@@ -248,7 +250,7 @@ def _tables(paper: str, kind: str, told: Any) -> list[tuple[str, dict[str, Any]]
 
 
 def _check(paper: Paper) -> None:
-    """Raises an `Error` for a name that is nobody's."""
+    """Raises an `Error` for a name that does not exist."""
 
     def known(where: str, names: Iterable[str], there: Iterable[str]) -> None:
         for name in names:

@@ -1,4 +1,4 @@
-"""What `cwnd reproduce` tells and writes: numbers, claims, tables, figures."""
+"""The output of `cwnd reproduce`: numbers, claims, tables, figures."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ class Reproduction:
         }
 
     def readings(self) -> list[tuple[Reading, int, int, int]]:
-        """Of each other reading: the numbers it is about, those that agree without it, those with it."""
-        told = []
+        """For each other reading: how many numbers it is about, agree without it, and agree with it."""
+        parts = []
         for reading in self.paper.readings.values():
             about = [
                 one
@@ -88,8 +88,8 @@ class Reproduction:
             so = read_so(self.measured, about, reading.name)
             if so:
                 ours = sum(one.verdict == "agrees" for one, _ in so)
-                told.append((reading, len(so), ours, sum(agrees for _, agrees in so)))
-        return told
+                parts.append((reading, len(so), ours, sum(agrees for _, agrees in so)))
+        return parts
 
     def items(self) -> list[tuple[Item, Summary]]:
         """The verdicts by item."""
@@ -141,14 +141,21 @@ class Reproduction:
             "randomness plays a part. It agrees if it lies within the interval or within 10 % of our mean; "
             "**≠** marks those that do not, with the letter of the cause, or ? where it is unexplained.\n"
         )
-        with_numbers = [(item, told) for item, told in self.items() if told.numbers]
+        with_numbers = [(item, summary) for item, summary in self.items() if summary.numbers]
         if with_numbers:
             parts.append(
                 _table(
                     ["item", "", "numbers", "agree", "differ", "explained"],
                     [
-                        [item.name, item.title, told.numbers, told.agree, told.differ, told.explained]
-                        for item, told in with_numbers
+                        [
+                            item.name,
+                            item.title,
+                            summary.numbers,
+                            summary.agree,
+                            summary.differ,
+                            summary.explained,
+                        ]
+                        for item, summary in with_numbers
                     ],
                 )
             )
@@ -199,12 +206,12 @@ class Reproduction:
         """A row for each variant, a column for each point."""
 
         def point(one: Number) -> str:
-            told = [
+            parts = [
                 f"{name} {exponent(float(one.row[column]))}"
                 for column, name in (("buffer_pkts", "buffer"), ("per", "PER"))
                 if one.row.get(column) and len({other.row[column] for other in own}) > 1
             ]
-            return ", ".join(told)
+            return ", ".join(parts)
 
         columns = list(dict.fromkeys(point(one) for one in own))
         rows: dict[str, dict[str, str]] = {}

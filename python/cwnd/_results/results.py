@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from cwnd._common.errors import error, one_line
 from cwnd._common.files import write_file
 from cwnd._cwnd import Runs, Scenario, __version__
-from cwnd._report.figures import write_figure
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
 from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
 from cwnd._results.metrics import metrics_of, summarize
@@ -35,7 +34,7 @@ class Results:
     def __init__(self) -> None:
         raise TypeError("use cwnd.run(...), cwnd.kernel.trace(...) or Results.load(directory)")
 
-    #: Of each scenario what the manifest tells: scenario, values, seeds, summary, engine.
+    #: One entry per scenario, as the manifest has it: scenario, values, seeds, summary, engine.
     entries: list[dict[str, Any]]
     #: Reads or makes the table of that name.
     _read: Callable[[str], pl.DataFrame]
@@ -45,7 +44,7 @@ class Results:
         """The runs of each scenario."""
         import polars as pl
 
-        told = []
+        entries = []
         tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
         for scenario, runs in zip(scenarios, answers, strict=True):
             rows = rows_of(runs)
@@ -58,7 +57,7 @@ class Results:
                 "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
                 "version": __version__,
             }
-            told.append(
+            entries.append(
                 {
                     "seeds": runs.seeds,
                     "values": {},
@@ -70,15 +69,15 @@ class Results:
 
         def read(table: str) -> pl.DataFrame:
             if table == "samples":
-                return samples_of(told, answers)
+                return samples_of(entries, answers)
             return pl.concat([cls._empty(table), *tables[table]])
 
-        return cls._made(told, read)
+        return cls._made(entries, read)
 
     @classmethod
-    def _made(cls, told: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
+    def _made(cls, entries: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
         results = object.__new__(cls)
-        results.entries = told
+        results.entries = entries
         results._read = read
         return results
 
@@ -105,10 +104,10 @@ class Results:
             ],
         }
         engine = {"version": __version__, "kernel": platform.release()}
-        told = {"scenario": scenario, "values": {}, "seeds": [0], "summary": {}, "engine": engine}
+        entry = {"scenario": scenario, "values": {}, "seeds": [0], "summary": {}, "engine": engine}
         flows = traced_flows(name, connections, samples)
         tables = {"flows": flows, "links": cls._empty("links"), "samples": samples}
-        return cls._made([told], tables.__getitem__)
+        return cls._made([entry], tables.__getitem__)
 
     @staticmethod
     def _empty(table: str) -> pl.DataFrame:
@@ -126,7 +125,7 @@ class Results:
         folder = Path(directory)
         manifest = read_manifest(folder)
         check_files(folder, manifest)
-        results = [{"values": {}, **told} for told in manifest["results"]]
+        results = [{"values": {}, **entry} for entry in manifest["results"]]
 
         def read(table: str) -> pl.DataFrame:
             return read_table(folder / f"{table}.parquet")
@@ -172,9 +171,9 @@ class Results:
         import polars as pl
 
         rows = [
-            {"scenario": told["scenario"]["name"], "metric": metric, **estimate}
-            for told in self.entries
-            for metric, estimate in told["summary"].items()
+            {"scenario": entry["scenario"]["name"], "metric": metric, **estimate}
+            for entry in self.entries
+            for metric, estimate in entry["summary"].items()
         ]
         return pl.DataFrame(rows, schema=summary_schema())
 
@@ -192,28 +191,28 @@ class Results:
     @property
     def scenarios(self) -> list[dict[str, Any]]:
         """The scenarios as they were understood."""
-        return [told["scenario"] for told in self.entries]
+        return [entry["scenario"] for entry in self.entries]
 
     @property
     def values(self) -> list[dict[str, Any]]:
         """What a sweep set in each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
-        return [told["values"] for told in self.entries]
+        return [entry["values"] for entry in self.entries]
 
     @cached_property
     def _answers(self) -> list[dict[str, Any]]:
-        """What `to_json` tells."""
+        """The content of `to_json`."""
         runs = runs_of({"flows": self.flows, "links": self.links})
         return [
             {
-                "scenario": told["scenario"],
+                "scenario": entry["scenario"],
                 "runs": [
-                    runs.get((told["scenario"]["name"], seed), {"seed": seed, "flows": [], "links": []})
-                    for seed in told["seeds"]
+                    runs.get((entry["scenario"]["name"], seed), {"seed": seed, "flows": [], "links": []})
+                    for seed in entry["seeds"]
                 ],
-                "summary": told["summary"],
-                "engine": told["engine"],
+                "summary": entry["summary"],
+                "engine": entry["engine"],
             }
-            for told in self.entries
+            for entry in self.entries
         ]
 
     def __add__(self, other: Results) -> Results:
@@ -223,7 +222,7 @@ class Results:
         if not isinstance(other, Results):
             return NotImplemented
         both = (self, other)
-        mine, others = ({told["scenario"]["name"] for told in each.entries} for each in both)
+        mine, others = ({entry["scenario"]["name"] for entry in each.entries} for each in both)
         if common := sorted(mine & others):
             raise error("", f"both have a scenario '{one_line(common[0])}'; name them apart")
         return Results._made(
@@ -236,14 +235,14 @@ class Results:
 
         The same scenario and seed give the same text, but for `engine`.
         """
-        told: Any = self._answers[0] if len(self._answers) == 1 else {"results": self._answers}
-        return json.dumps(told, separators=(",", ":"), allow_nan=False)
+        content: Any = self._answers[0] if len(self._answers) == 1 else {"results": self._answers}
+        return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
         """Writes manifest.json, the tables (flows, links, samples, summary: Parquet) and the figures.
 
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
-        holds anything else is refused with an `Error`. `command` is what the manifest tells as command line.
+        holds anything else is refused with an `Error`. `command` is the command line for the manifest.
         """
         from cwnd._report import figures
 
@@ -281,7 +280,7 @@ class Results:
         the flows' throughput; "throughput-delay" with ellipses.
 
         Args:
-            path: Also write it there; the ending says how (.png, .svg, .pdf).
+            path: Also write it there; the ending sets the format (.png, .svg, .pdf).
             scenarios: Names of those to draw; all when left out.
             title: Instead of the one made from the scenarios.
             metric: Of the summary, for "lines" and "heatmap"; "throughput_mbps" when left out.
@@ -291,7 +290,7 @@ class Results:
 
         figure = figures.draw(kind, self, scenarios, seed, title, metric=metric, over=over)
         if path is not None:
-            write_figure(figure, Path(path))
+            figures.write_figure(figure, Path(path))
         return figure
 
     def plots(self) -> list[str]:
@@ -307,7 +306,7 @@ class Results:
         )
 
     def __repr__(self) -> str:
-        runs = sum(len(told["seeds"]) for told in self.entries)
+        runs = sum(len(entry["seeds"]) for entry in self.entries)
         names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
         more = ", ..." if len(self.entries) > 4 else ""
         return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
@@ -316,5 +315,5 @@ class Results:
         return self.summary._repr_html_()
 
 
-def _unpickle(told: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
-    return Results._made(told, tables.__getitem__)
+def _unpickle(entries: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
+    return Results._made(entries, tables.__getitem__)

@@ -109,7 +109,7 @@ def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) ->
 
 
 def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataFrame) -> pl.DataFrame:
-    """What each connection did while it was traced; timeouts are not told."""
+    """The row of each connection over the time of its trace; timeouts are unknown."""
     import polars as pl
 
     means = samples.group_by("flow").agg(
@@ -122,8 +122,8 @@ def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataF
     for one in connections:
         seconds = one["stop_s"] - one["start_s"]
         rate = {
-            metric: one[told] * 8e-6 / seconds if seconds else 0.0
-            for metric, told in (("throughput_mbps", "delivered_bytes"), ("goodput_mbps", "acked_bytes"))
+            metric: one[column] * 8e-6 / seconds if seconds else 0.0
+            for metric, column in (("throughput_mbps", "delivered_bytes"), ("goodput_mbps", "acked_bytes"))
         }
         loss_ratio = one["lost_pkts"] / max(one["sent_pkts"], 1)
         row = {"scenario": name, "seed": 0, "timeouts": None, "loss_ratio": loss_ratio}
@@ -147,16 +147,16 @@ def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def samples_of(told: list[dict[str, Any]], answers: Sequence[Runs]) -> pl.DataFrame:
+def samples_of(entries: list[dict[str, Any]], answers: Sequence[Runs]) -> pl.DataFrame:
     import polars as pl
 
     schema = _sample_schema()
     parts = [pl.DataFrame(schema=schema)]
-    for answer, runs in zip(told, answers, strict=True):
-        scenario = answer["scenario"]
+    for entry, runs in zip(entries, answers, strict=True):
+        scenario = entry["scenario"]
         ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
         names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
-        for index, seed in enumerate(answer["seeds"]):
+        for index, seed in enumerate(entry["seeds"]):
             here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
             flows = _columns(runs.flow_samples(index), schema)
             links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
@@ -189,7 +189,7 @@ def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.Data
 
 
 def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
-    """The runs as `to_json` tells them, from their tables, by scenario and seed."""
+    """The runs as `to_json` has them, from their tables, by scenario and seed."""
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     for of, table in tables.items():
         for row in table.drop("job", strict=False).iter_rows(named=True):

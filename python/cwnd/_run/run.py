@@ -67,7 +67,7 @@ def _check_memory(scenarios: Sequence[_cwnd.Scenario]) -> None:
 
 
 def unique(asked: list[str]) -> list[str]:
-    """The names, those that occurred before with the first free number behind them."""
+    """The names; one that occurred before gets the first free number appended."""
     given = set(asked)
     taken: set[str] = set()
     names: list[str] = []

@@ -251,7 +251,7 @@ class Store:
             raise error(self._shown, "not writable")
 
     def prepare(self) -> None:
-        """Writes whose shards will follow; there are runs to do."""
+        """Writes the points that the shards will belong to; there are runs to do."""
         points = (
             {
                 "values": point.values,
@@ -564,7 +564,7 @@ def _join(files: Sequence[Path], to: Path) -> None:
     try:
         pl.scan_parquet(list(files)).sink_parquet(to, row_group_size=_ROW_GROUP, maintain_order=True)
     except pl.exceptions.PolarsError as failed:
-        # Whatever the disk says comes as text.
+        # polars reports an error of the disk as text.
         if "os error 28" in str(failed):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
         raise

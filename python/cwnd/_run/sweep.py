@@ -41,7 +41,7 @@ _MAX_SEEDS = 100
 _ROWS_MAX = 10_000_000
 #: Attempts to run what is missing when the sweep should be complete.
 _ATTEMPTS = 5
-#: An interval needs two runs; one of two or three runs says little about its own width.
+#: An interval needs two runs; from two or three runs its own width is uncertain.
 _FIRST_SEEDS = 4
 
 
@@ -66,7 +66,7 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a sweep: `finished` says whether the tables are written."""
+    """What came of a sweep: `finished` is true once the tables are written."""
 
     points: int
     runs: int
@@ -119,7 +119,7 @@ def sweep(
     plan = read(scenario, grid, repeat)
     if out is None:
         if shard is not None:
-            raise error("shard", "needs a directory: say out")
+            raise error("shard", "needs a directory: give out")
         with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
             return _swept(plan, Path(folder), jobs, shard, until, max_seeds, dask, progress)
     return _swept(plan, Path(out), jobs, shard, until, max_seeds, dask, progress)
@@ -154,7 +154,7 @@ def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None
     """Understands a sweep."""
     seed = asked = None
     if isinstance(scenario, Scenario):
-        text, source, classes = scenario._said
+        text, source, classes = scenario._source
         seed, asked = scenario.seed, scenario.repeat
     elif isinstance(scenario, str) and "\n" in scenario:
         text, source, classes = scenario, "scenario", {}
@@ -194,7 +194,7 @@ def work(
     jobs = whole("jobs", jobs, 0, 4096)
     limit = _MAX_SEEDS if max_seeds is None else whole("max_seeds", max_seeds, 2, _REPEAT_MAX)
     if until is None and max_seeds is not None:
-        raise error("max_seeds", "says where until ends; say until too")
+        raise error("max_seeds", "limits until; give until too")
     if until is not None and shard is not None:
         raise error("until", "not together with shard: it needs the runs of all of them")
     if dask is not None and plan.classes:
@@ -387,7 +387,7 @@ def _until(
 
 
 def _seeds_for(summary: dict[str, Estimate] | None, share: float, n: int) -> int:
-    """How many seeds make the interval narrow enough, as far as `n` can tell."""
+    """The number of seeds that makes the interval narrow enough, estimated from `n`."""
     throughput = (summary or {}).get("throughput_mbps")
     if throughput is None:  # every run failed
         return n

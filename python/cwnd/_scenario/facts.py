@@ -9,7 +9,7 @@ from cwnd._common.text import exponent, rate
 
 
 def is_trace(scenario: dict[str, Any]) -> bool:
-    """Live connections, whose path nobody told."""
+    """Live connections, whose path is unknown."""
     return not scenario["links"]
 
 
@@ -45,14 +45,14 @@ def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
 
     def facts(scenario: dict[str, Any]) -> list[str]:
         flows = len(scenario["flows"])
-        told = [f"{flows} flow{'s' * (flows != 1)}"]
+        words = [f"{flows} flow{'s' * (flows != 1)}"]
         if is_trace(scenario):
-            return [*told, "traced"]
+            return [*words, "traced"]
         rate_bps, buffer, per = bottleneck(scenario)
-        told += [rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
-        told.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
-        told.append(f"PER {exponent(per)}" if per else "no random loss")
-        return [*told, f"{scenario['flows'][0]['stack']['profile']} stack"]
+        words += [rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
+        words.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
+        words.append(f"PER {exponent(per)}" if per else "no random loss")
+        return [*words, f"{scenario['flows'][0]['stack']['profile']} stack"]
 
     each = [facts(scenario) for scenario in scenarios]
-    return [fact for fact in (each[0] if each else ()) if all(fact in told for told in each)]
+    return [fact for fact in (each[0] if each else ()) if all(fact in others for others in each)]

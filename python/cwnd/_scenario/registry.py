@@ -33,8 +33,8 @@ class Setting(TypedDict):
 class Algorithm(TypedDict):
     """One algorithm of the registry.
 
-    `kind` is loss, delay, hybrid or model; `status` is published, rfc or reconstruction. `essay` is what its
-    header says: idea, equations, differences from the paper. `profiles` has linux and ns2.
+    `kind` is loss, delay, hybrid or model; `status` is published, rfc or reconstruction. `essay` is the
+    comment of its header: idea, equations, differences from the paper. `profiles` has linux and ns2.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Algorithm(TypedDict):
 
 
 class Preset(TypedDict):
-    """A name for an algorithm, `law`, together with a `recovery`. None: the stack's own."""
+    """A name for the algorithm `law` together with a `recovery`. None: the stack's own."""
 
     name: str
     law: str

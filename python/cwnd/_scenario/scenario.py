@@ -1,4 +1,4 @@
-"""Scenarios: read from TOML, or said in one call."""
+"""Scenarios: read from TOML, or described in one call."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _BYTES_MAX = 16 << 20
 class Scenario:
     """A question for the simulator, read and understood: links, flows, TCP stacks, seeds."""
 
-    __slots__ = ("_inner", "_said")
+    __slots__ = ("_inner", "_source")
 
     _inner: _cwnd.Scenario
     #: The TOML it was read from, what errors call that, and the classes it may name.
-    _said: tuple[str, str, dict[str, type[CongestionControl]]]
+    _source: tuple[str, str, dict[str, type[CongestionControl]]]
 
     def __init__(self) -> None:
         raise TypeError("use cwnd.dumbbell(), Scenario.from_toml(path) or Scenario.parse(text)")
@@ -64,11 +64,11 @@ class Scenario:
 
     @classmethod
     def _of(
-        cls, inner: _cwnd.Scenario, said: tuple[str, str, dict[str, type[CongestionControl]]]
+        cls, inner: _cwnd.Scenario, source: tuple[str, str, dict[str, type[CongestionControl]]]
     ) -> Scenario:
         scenario = object.__new__(cls)
         scenario._inner = inner
-        scenario._said = said
+        scenario._source = source
         return scenario
 
     @property
@@ -101,10 +101,10 @@ class Scenario:
             seed = whole("seed", seed, 0, (1 << 63) - 1)
         if repeat is not None:
             repeat = whole("repeat", repeat, 1, 1_000_000)
-        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._said)
+        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._source)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (*self._said, self.name, self.seed, self.repeat)
+        return _unpickle, (*self._source, self.name, self.seed, self.repeat)
 
     def __repr__(self) -> str:
         return f"<cwnd.Scenario {self.name!r}: seed {self.seed}, repeat {self.repeat}>"
@@ -182,7 +182,7 @@ def dumbbell(
         rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200 or "2 BDP"
             or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
         ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
-            unless `stack` says otherwise. Never, when left out.
+            unless `stack` sets it. Never, when left out.
         packet: Payload in bytes; 1448 with the linux stack, 1000 with ns2.
         duration: "100 s" when left out.
         seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
@@ -197,8 +197,8 @@ def dumbbell(
         recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
-        clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides who of
-            simultaneous packets is first.
+        clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides
+            the order of simultaneous packets.
         end: "duration", when left out; "last-arrival": results as of the last arrival before that.
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
         name: What results call it; the algorithms' names when left out.
@@ -264,7 +264,7 @@ def _split_params(names: list[str], params: Mapping[str, Any]) -> dict[str, dict
         owner, dot, param = key.rpartition(".")
         if not dot and len(own) > 1:
             raise error(
-                param_key(key), f"whose parameter? Write {' or '.join(f'{named}.{key}' for named in own)}"
+                param_key(key), f"of which algorithm? Write {' or '.join(f'{named}.{key}' for named in own)}"
             )
         if dot and owner not in own:
             raise error(param_key(key), f"no algorithm '{owner}' here; there are {', '.join(own)}")
@@ -321,7 +321,7 @@ def check_class(cca: type[CongestionControl]) -> type[CongestionControl]:
 
 
 def to_toml(value: Any) -> Any:
-    """What TOML can say: mappings without their Nones, lists, text, numbers."""
+    """What TOML can hold: mappings without their Nones, lists, text, numbers."""
     if isinstance(value, Mapping):
         return {str(key): to_toml(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):

@@ -41,7 +41,7 @@ def runner(address: str) -> Runner:
     def run(points: Sequence[Point], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
         shown = one_line(address)
         try:
-            # Asked first: the client tells a refusal late, and with a traceback at exit.
+            # Asked first: the client reports a refusal late, and with a traceback at exit.
             _reach(address)
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
