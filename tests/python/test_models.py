@@ -215,13 +215,14 @@ def test_steps_of_several_packets_change_little() -> None:
 def test_simulations_agree_within_five_percent(cca: str, rtt: str, buffer: int, per: float | None) -> None:
     compared = model.compare(cca, rate="20 Mbps", rtt=rtt, buffer=buffer, per=per, repeat=10 if per else 1)
     assert not compared.limits
-    assert abs(compared.told()["difference"]) < 0.05
+    assert abs(compared.to_dict()["difference"]) < 0.05
 
 
 def test_the_parameters_of_the_algorithm_reach_model_and_simulation() -> None:
     path: dict[str, Any] = {"rate": "20 Mbps", "rtt": "20 ms", "buffer": 4}
     low, high = (
-        model.compare("agile-sd", **path, params={"beta": 0.5, "lambda_max": most}).told() for most in (1, 10)
+        model.compare("agile-sd", **path, params={"beta": 0.5, "lambda_max": most}).to_dict()
+        for most in (1, 10)
     )
     assert low["path"]["window_pkts"] == math.floor(20e6 * 0.02 / (8 * 1514) + 1.2 + 4)
     for side in (

@@ -250,8 +250,8 @@ def test_a_wrong_paper_toml_gets_one_line(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "name papers, or say --all; 'cwnd papers' lists them"),
-        (("discrete-tcp", "--all"), "name papers, or say --all; 'cwnd papers' lists them"),
+        ((), "name papers, or use --all; 'cwnd papers' lists them"),
+        (("discrete-tcp", "--all"), "name papers, or use --all; 'cwnd papers' lists them"),
         (("nothing",), "'nothing' is not a paper; there are "),
         (("discrete-tcp", "--only", "fig99"), "--only: 'fig99' is not in discrete-tcp; there are "),
         (("discrete-tcp", "--seeds", "0"), "--seeds: "),

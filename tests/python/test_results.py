@@ -100,7 +100,7 @@ def test_an_earlier_result_is_replaced(results: cwnd.Results, sweep: cwnd.Result
 def test_a_directory_with_something_else_is_refused_and_kept(results: cwnd.Results, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("...")
-    with pytest.raises(cwnd.Error, match=r"holds what is not a result of cwnd \(thesis\.tex\)"):
+    with pytest.raises(cwnd.Error, match=r"holds a file that is not part of a result \(thesis\.tex\)"):
         results.save(tmp_path / "out")
     assert names(tmp_path / "out") == ["thesis.tex"]
 

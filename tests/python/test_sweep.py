@@ -421,7 +421,7 @@ def test_a_directory_that_is_not_this_sweeps_is_refused(file: Path, tmp_path: Pa
         cwnd.sweep(file, out=tmp_path / "plain")
     with pytest.raises(cwnd.Error, match=r"not a directory|exists"):
         cwnd.sweep(file, out=tmp_path / "plain" / "below")
-    with pytest.raises(cwnd.Error, match=r"holds what is not a sweep \(.*\); choose another directory"):
+    with pytest.raises(cwnd.Error, match=r"a file that is not part of a sweep \(.*\); choose another"):
         cwnd.sweep(file, out=tmp_path)
     single = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")])
     cwnd.run(single).save(tmp_path / "run")

@@ -353,7 +353,7 @@ def test_another_question_or_foreign_files_leave_the_directory_alone(one: Path, 
         ask(objective="loss")
     with pytest.raises(cwnd.Error, match=r"out: holds another tuning, of other params; choose another"):
         ask(params={"beta": (0.5, 0.9)})
-    with pytest.raises(cwnd.Error, match="holds what is not a tuning"):
+    with pytest.raises(cwnd.Error, match="holds a file that is not part of a tuning"):
         ask(out=tmp_path)
     with pytest.raises(cwnd.Error, match=r"one\.toml: not a directory"):
         ask(out=one)

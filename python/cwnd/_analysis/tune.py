@@ -547,7 +547,7 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
                 raise error(shown, f"holds another tuning, of other {other[0]}; choose another directory")
             return
         if folder.exists() and any(folder.iterdir()):
-            raise error(shown, "holds what is not a tuning; choose another directory")
+            raise error(shown, "holds a file that is not part of a tuning; choose another directory")
         folder.mkdir(parents=True, exist_ok=True)
         write_file(asked, json.dumps(question, indent=1).encode() + b"\n")
     except OSError as failed:

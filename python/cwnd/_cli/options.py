@@ -119,7 +119,7 @@ def _cca(text: str) -> str | type[CongestionControl]:
     """A name of the registry, or the class that FILE.py:CLASS names."""
     path, colon, name = text.rpartition(":")
     if not text:
-        raise error("--cca", "an empty name; 'cwnd algorithms' lists what there is")
+        raise error("--cca", "an empty name; 'cwnd algorithms' lists the names")
     if not colon:
         return text
     if not Path(path).is_file():

@@ -27,7 +27,7 @@ from cwnd._scenario.facts import shared_facts
 _FLOW_ROWS_MAX = 32
 
 
-@click.command("run", short_help="Simulate scenarios and compare what came of them.")
+@click.command("run", short_help="Simulate scenarios and compare their results.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option("--on", "world", default="sim", metavar="WORLD", help="Where: sim, the simulator.  [sim]")

@@ -1,4 +1,4 @@
-"""Figures."""
+"""Every kind of figure of a result: drawn by name, written to a file."""
 
 from __future__ import annotations
 
@@ -23,18 +23,7 @@ from cwnd._report.points import METRICS, metric_of
 from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
 
 if TYPE_CHECKING:
-    import matplotlib.figure
-if TYPE_CHECKING:
     from cwnd._report.source import Source
-
-
-def write_figure(figure: matplotlib.figure.Figure, path: Path) -> None:
-    try:
-        write(figure, path)
-    except OSError as failed:
-        raise os_error(one_line(str(path)), failed) from None
-    except ValueError as failed:  # an ending that matplotlib does not know
-        raise error(one_line(str(path)), one_line(str(failed))) from None
 
 
 def draw(
@@ -99,6 +88,16 @@ def write(figure: Figure, path: Path) -> None:
     image = io.BytesIO()
     _save(figure, image, name.rpartition(".")[2].lower())
     write_file(path.with_name(name), image.getbuffer())
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """`write`, with an `Error` of one line where it fails."""
+    try:
+        write(figure, path)
+    except OSError as failed:
+        raise os_error(one_line(str(path)), failed) from None
+    except ValueError as failed:  # an ending that matplotlib does not know
+        raise error(one_line(str(path)), one_line(str(failed))) from None
 
 
 def write_svg(figure: Figure, file: IO[bytes]) -> None:

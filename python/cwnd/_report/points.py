@@ -13,8 +13,6 @@ from cwnd._scenario.facts import bottleneck, rtt_ms
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source
-if TYPE_CHECKING:
-    from cwnd._report.source import Source
 
 
 class Metric(NamedTuple):

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cwnd._reproduce.claims import Claim, Estimate, MissingError
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
 
 #: What a published column is called in a scenario: the last part of a key.
 _COLUMNS = {"buffer_pkts": "buffer", "per": "per"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,10 +17,6 @@ from cwnd._results.tables import runs_of
 from cwnd._run import sweep
 from cwnd._worlds.jobs import Point
 
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 if TYPE_CHECKING:
     import polars as pl
 

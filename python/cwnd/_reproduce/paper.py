@@ -1,4 +1,4 @@
-"""Papers: their experiments, what they published, and the verdict on each number and claim.
+"""Papers: their experiments, published numbers and claims, as `papers/NAME` has them.
 
 `papers/NAME/paper.toml` lists the runs; CONTRIBUTING.md describes its keys. All runs of a paper are
 one sweep, so that it goes on where it stopped.

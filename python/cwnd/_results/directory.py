@@ -42,7 +42,7 @@ def check_target(folder: Path) -> None:
                 raise error(shown, "not a directory")
             foreign = sorted(item.name for item in folder.iterdir() if item.name not in _FILES)
             if foreign:
-                raise error(shown, f"holds what is not a result of cwnd ({one_line(foreign[0])})")
+                raise error(shown, f"holds a file that is not part of a result ({one_line(foreign[0])})")
             if (folder / "manifest.json").exists() and "sweep" in read_manifest(folder):
                 raise error(shown, "holds a sweep; choose another directory")
         parent = next(parent for parent in folder.absolute().parents if parent.exists())

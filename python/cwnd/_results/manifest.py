@@ -49,7 +49,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def find_damaged(folder: Path, manifest: dict[str, Any]) -> dict[str, str]:
-    """The tables that are not those the manifest was written with, and what is wrong with each."""
+    """The tables that differ from the ones the manifest was written with, and the fault of each."""
     damaged = {}
     for name, described in manifest["files"].items():
         try:

@@ -1,4 +1,4 @@
-"""Metrics of runs and statistics over them: what `cwnd-results` computes, from and to tables."""
+"""Metrics of runs and statistics over them: `cwnd-results` computes them, from and to tables."""
 
 from __future__ import annotations
 

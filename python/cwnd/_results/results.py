@@ -117,7 +117,7 @@ class Results:
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
-        """Reads what `save` or a sweep wrote.
+        """Reads the directory that `save` or a sweep wrote.
 
         Raises `Error` when the directory does not hold a result, or one of another version's format, or when
         a file is missing or damaged.

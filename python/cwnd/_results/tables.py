@@ -1,4 +1,4 @@
-"""The tables of a result: their columns, and the rows made from what the engine returns."""
+"""The tables of a result: their columns, and the rows made from the engine's runs."""
 
 from __future__ import annotations
 

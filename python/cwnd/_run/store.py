@@ -81,7 +81,7 @@ class Store:
         self._shown = one_line(str(folder))
         self._pending: list[pl.DataFrame] = []
         self._began = self._flushed = time.monotonic()
-        #: Files that did not hold what was written to them; their runs are not done.
+        #: Files whose content is not the one written; their runs are not done.
         self.damaged: list[str] = []
         with self._one_line():
             self._open()
@@ -113,7 +113,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what is not on disk yet."""
+        """Writes the rows that are not on disk yet."""
         import polars as pl
 
         self._flushed = time.monotonic()
@@ -245,8 +245,8 @@ class Store:
             # Tables without a manifest are no result; shards alone are of a sweep that was killed early.
             foreign = sorted({item.name for item in self._folder.iterdir()} - {*_TABLES, "shards"})
             if foreign:
-                reason = f"holds what is not a sweep ({one_line(foreign[0])}); choose another directory"
-                raise error(self._shown, reason)
+                found = f"holds a file that is not part of a sweep ({one_line(foreign[0])})"
+                raise error(self._shown, f"{found}; choose another directory")
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise error(self._shown, "not writable")
 
@@ -538,7 +538,7 @@ def _name(values: dict[str, Any]) -> str:
 
 
 def _essence(described: dict[str, Any]) -> str:
-    """A hash of what makes a scenario another one; parameters may have changed with the algorithm."""
+    """A hash of the keys that make it another scenario; parameters may have changed with the algorithm."""
     kept = {
         key: value for key, value in described.items() if key not in ("name", "seed", "repeat", "samples")
     }

@@ -39,7 +39,7 @@ _REPEAT_MAX = 1_000_000
 _MAX_SEEDS = 100
 #: Of all runs: `Results.load` reads them at once, some 150 bytes each.
 _ROWS_MAX = 10_000_000
-#: Attempts to run what is missing when the sweep should be complete.
+#: Attempts to run the missing jobs when the sweep should be complete.
 _ATTEMPTS = 5
 #: An interval needs two runs; from two or three runs its own width is uncertain.
 _FIRST_SEEDS = 4
@@ -190,7 +190,7 @@ def work(
     progress: Callable[[Progress], object] | None = None,
     command: Sequence[str] | None = None,
 ) -> Outcome:
-    """Runs what is missing in `folder`."""
+    """Runs the jobs that are missing in `folder`."""
     jobs = whole("jobs", jobs, 0, 4096)
     limit = _MAX_SEEDS if max_seeds is None else whole("max_seeds", max_seeds, 2, _REPEAT_MAX)
     if until is None and max_seeds is not None:

@@ -31,7 +31,7 @@ class Scenario:
     __slots__ = ("_inner", "_source")
 
     _inner: _cwnd.Scenario
-    #: The TOML it was read from, what errors call that, and the classes it may name.
+    #: The TOML it was read from, its name in errors, and the classes it may name.
     _source: tuple[str, str, dict[str, type[CongestionControl]]]
 
     def __init__(self) -> None:
