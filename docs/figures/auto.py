@@ -12,8 +12,8 @@ from statistics import fmean
 from typing import Any
 
 import cwnd
-from cwnd._facts import exponent
-from cwnd._gate import interval, per_seed
+from cwnd._analysis.gate import interval, per_seed
+from cwnd._common.text import exponent
 
 RATE_MBPS = 50
 SEEDS = 10

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import matplotlib as mpl
 
-from cwnd._looks import STYLE, legend, looks, new_figure
+from cwnd._report.looks import STYLE, legend, looks, new_figure
 
 ROOT = Path(__file__).parents[2]
 #: The best of so many runs.

@@ -16,10 +16,10 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import cwnd
-from cwnd import _plots
-from cwnd._facts import bdp_pkts, bottleneck
-from cwnd._looks import STYLE, looks, mark, new_figure, note
-from cwnd._scenario import Algorithm
+from cwnd._report import figures
+from cwnd._report.looks import STYLE, looks, mark, new_figure, note
+from cwnd._scenario.facts import bdp_pkts, bottleneck
+from cwnd._scenario.registry import Algorithm
 
 BUFFERS = {"6400": 6400, "1bdp": "1 BDP"}
 HEADINGS = {"6400": "buffer 6400 packets", "1bdp": "buffer 1 BDP"}
@@ -42,7 +42,7 @@ def main() -> None:
     out = parser.parse_args().out
     for name, buffer in BUFFERS.items():
         results = cwnd.run([scenario(one, buffer) for one in cwnd.algorithms()])
-        _plots.write(draw(results, HEADINGS[name]), out / f"gallery-{name}.svg")
+        figures.write(draw(results, HEADINGS[name]), out / f"gallery-{name}.svg")
 
 
 def scenario(algorithm: Algorithm, buffer: int | str) -> cwnd.Scenario:

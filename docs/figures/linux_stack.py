@@ -8,7 +8,7 @@ import matplotlib as mpl
 import polars as pl
 
 import cwnd
-from cwnd._looks import GREY, STYLE, legend, looks, new_figure
+from cwnd._report.looks import GREY, STYLE, legend, looks, new_figure
 
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "crates/engine/tests/linux"

@@ -22,8 +22,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import cwnd
-from cwnd import _model, _plots, models
-from cwnd._looks import GREY, STYLE, legend, new_figure
+from cwnd import models
+from cwnd._analysis import model as model_beside
+from cwnd._report import figures as paper_figures
+from cwnd._report.looks import GREY, STYLE, legend, new_figure
 
 RATE_BPS = 100e6
 PACKET_BITS = 8 * 1514
@@ -50,13 +52,13 @@ def main() -> None:
     out = parser.parse_args().out
     for draw in (per, paths, epochs, lambdas, region):
         with mpl.rc_context(STYLE):
-            _plots.write(draw(), out / f"models-{draw.__name__}.svg")
+            paper_figures.write(draw(), out / f"models-{draw.__name__}.svg")
 
 
 @cache
 def point(beta: float, lambda_max: float, rtt_ms: float, buffer: int, per: float) -> Point:
     """Agile-SD with these parameters; λmax = 1 and β = 0.5 are NewReno."""
-    compared = _model.compare(
+    compared = model_beside.compare(
         "agile-sd",
         rate=f"{RATE_BPS:.0f} bps",
         rtt=f"{rtt_ms:g} ms",
@@ -139,7 +141,7 @@ def per() -> Figure:
 
 
 def chain_limit(law: models.Law, on: models.Path) -> bool:
-    return bool(_model.limits(law, models.exact_chain(law, on), on))
+    return bool(model_beside.limits(law, models.exact_chain(law, on), on))
 
 
 def paths() -> Figure:
@@ -163,7 +165,7 @@ def paths() -> Figure:
         scatter(right, rtts, more, most)
         every += points + more
     told("paths", every)
-    left.axvspan(1, _model.BUFFER_MIN, color="#dddddd", zorder=0)
+    left.axvspan(1, model_beside.BUFFER_MIN, color="#dddddd", zorder=0)
     left.set(xscale="log", xlabel="buffer (packets)", ylabel="throughput / capacity", ylim=(0, 1.03))
     left.set_title("RTT 10 ms (BDP 84 packets), PER 1e-8, β 0.5")
     right.set(xscale="log", xlabel="RTT (ms)")

@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 import cwnd
-from cwnd import _plots, models
-from cwnd._looks import STYLE, looks, new_figure
+from cwnd import models
+from cwnd._report import figures
+from cwnd._report.looks import STYLE, looks, new_figure
 from cwnd.models import Array
 
 RTT_S = 0.1
@@ -71,7 +72,7 @@ def main() -> None:
             for p, window in measured[name].items()
         ]
         print(f"| {name}: {law.formula} | " + " | ".join(cells) + " |")
-    _plots.write(draw(measured), out / "response-laws.svg")
+    figures.write(draw(measured), out / "response-laws.svg")
 
 
 def digits(window: float) -> int:

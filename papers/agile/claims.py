@@ -6,7 +6,7 @@ is measured tells the share of the points where it holds, and the geometric mean
 
 from math import exp, log
 
-from cwnd._claims import Outcome, claim
+from cwnd._reproduce.claims import Outcome, claim
 
 DEFAULTS = ("cubic", "compound")
 AF = ("fig4_10_0", "fig4_10_4", "fig4_11_0", "fig4_11_4", "fig4_12_0", "fig4_12_4")

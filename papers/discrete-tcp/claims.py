@@ -1,6 +1,6 @@
 """What the paper says of its results, as comparisons. A gain is taken seed by seed."""
 
-from cwnd._claims import Outcome, Series, claim, every
+from cwnd._reproduce.claims import Outcome, Series, claim, every
 
 
 def gain(m, item, over, per):

@@ -6,7 +6,7 @@ import itertools
 
 import polars as pl
 
-from cwnd._claims import Outcome, Quantity, claim, every
+from cwnd._reproduce.claims import Outcome, Quantity, claim, every
 
 OTHERS = ("cubic", "compound", "agile-sd")
 SIMULATED = ("fig10a", "fig10b", "fig10c", "fig11a", "fig11b", "fig11c", "fig12a", "fig12b", "fig12c")

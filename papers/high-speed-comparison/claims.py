@@ -1,6 +1,6 @@
 """What the comparison says of its results, as comparisons of means."""
 
-from cwnd._claims import MissingError, Outcome, claim, every
+from cwnd._reproduce.claims import MissingError, Outcome, claim, every
 
 ALL = [
     "bic",

@@ -6,19 +6,23 @@
 >>> results.plot("cwnd", "cwnd.png")
 """
 
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import Any as _Any
 
 from cwnd import kernel
-from cwnd._custom import CongestionControl
+from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
-from cwnd._reproduce import reproduce
-from cwnd._results import Results
-from cwnd._run import run
-from cwnd._scenario import Scenario, algorithms, dumbbell, presets
-from cwnd._sweep import Progress, sweep
-from cwnd._tune import Tuning, tune
-from cwnd._verdicts import Reproduction
+from cwnd._reproduce.reproduce import reproduce
+from cwnd._reproduce.verdicts import Reproduction
+from cwnd._results.results import Results
+from cwnd._run.run import run
+from cwnd._run.sweep import Progress, sweep
+from cwnd._scenario.custom import CongestionControl
+from cwnd._scenario.registry import algorithms, presets
+from cwnd._scenario.scenario import Scenario, dumbbell
+
+if _typing.TYPE_CHECKING:
+    from cwnd import models
 
 __all__ = [
     "CongestionControl",
@@ -41,8 +45,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> object:
     # Not before it is used: it imports NumPy.
     if name == "models":
         return _import_module("cwnd.models")
     raise AttributeError(f"module 'cwnd' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "models"})

@@ -1,5 +1,5 @@
 """``python -m cwnd`` is the command ``cwnd``."""
 
-from cwnd.cli import main
+from cwnd._cli.main import main
 
 main()

@@ -12,12 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cwnd import _cwnd
-from cwnd._errors import error, one_line
-from cwnd._results import Results, traced_samples
-from cwnd._scenario import _whole, mapping
+from cwnd._common.checks import mapping, whole
+from cwnd._common.errors import error, one_line
+from cwnd._results.results import Results
+from cwnd._results.tables import traced_samples
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 _Name = TypeVar("_Name", str, str | None)
 
@@ -98,7 +100,7 @@ class Trace:
         if not (isinstance(name, str) and 1 <= len(name) <= 100 and one_line(name) == name):
             raise error("name", f"{one_line(repr(name))} is not a name; 1 to 100 printable characters")
         self._interval_ns = time_ns("interval", interval, 0, 60 * 10**9, limits)
-        port = None if port is None else _whole("port", port, 1, 65535)
+        port = None if port is None else whole("port", port, 1, 65535)
         self._name = name
         self._keep = keep
         self._inner = _cwnd.KernelTrace(port, cca, self._interval_ns // 1000)

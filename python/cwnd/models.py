@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cwnd._errors import error, one_line
+from cwnd._common.errors import error, one_line
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Path:
         return math.floor(self.bdp_pkts + self.buffer_pkts + 1e-9)
 
     def rtt_at_s(self, windows_pkts: ArrayLike) -> Array:
-        """The RTT with a window of so many packets in flight, queueing included; same shape."""
+        """The RTT with each window in flight, queueing included; same shape."""
         return np.asarray(self.rtt_s * np.maximum(1.0, np.asarray(windows_pkts, float) / self.bdp_pkts))
 
 
@@ -251,7 +251,7 @@ class Chain(NamedTuple):
 
     `windows_pkts`, `probability` and `time_share` have shape (n,): the states, how often each is entered, and
     the part of the time spent there. `utilization` is the throughput as a part of the capacity;
-    `packets_per_loss`, `rounds_per_loss` (RTTs) and `epoch_s` tell the mean distance of two losses;
+    `packets_per_loss`, `rounds_per_loss` (RTTs) and `epoch_s` give the mean distance of two losses;
     `congestion_share` is the part of the losses that happen at W.
     """
 
@@ -290,7 +290,7 @@ def exact_chain(law: Law, path: Path, *, step_pkts: int | None = None) -> Chain:
     (a chance below 10⁻¹²) are left out.
 
     Args:
-        step_pkts: Take the windows in steps of so many packets; None: of as few as make no more than
+        step_pkts: Take the windows in steps of this many packets; None: of as few as make no more than
             `STEPS` windows.
 
     Raises `Error` if that makes more than `EXACT_MAX` windows.
@@ -571,7 +571,7 @@ def _chain(
 def _by_window(
     name: str, after: Callable[[Array], Array], growth: Callable[[Array, float, Array], Array]
 ) -> Law:
-    """A law with so many segments per RTT at each window."""
+    """A law with the given number of segments per RTT at each window."""
 
     def step_s(edges: Array, loss: float, rtt_s: Array) -> Array:
         middle = (edges[:-1] + edges[1:]) / 2

@@ -201,7 +201,7 @@ def test_describe_tells_rtt_and_bdp() -> None:
         ({"stack": "bsd"}, "stack: "),
         ({"recovery": "hope"}, "recovery: "),
         ({"params": {"beta": 0.5}}, "params['beta']: "),
-        ({"cca": ["reno", "cubic"], "params": {"beta": 0.5}}, "params['beta']: whose parameter?"),
+        ({"cca": ["reno", "cubic"], "params": {"beta": 0.5}}, "params['beta']: of which algorithm?"),
         ({"params": {"vegas.beta": 0.5}}, "params['vegas.beta']: no algorithm 'vegas' here"),
         ({"stop": "1 s", "start": "2 s"}, "stop: "),
         ({"repeat": 0}, "repeat: "),
@@ -323,16 +323,33 @@ def test_other_threads_run_meanwhile() -> None:
 
 
 def test_importing_cwnd_imports_no_heavy_library() -> None:
-    code = "import sys, cwnd, cwnd.cli; print(*{'matplotlib', 'numpy', 'polars', 'rich'} & set(sys.modules))"
+    code = "import sys, cwnd._cli.main; print(*{'matplotlib', 'numpy', 'polars', 'rich'} & set(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []
 
 
 def test_what_is_public_is_listed() -> None:
-    assert set(cwnd.__all__) == {name for name in vars(cwnd) if not name.startswith("_")} - {"cli"} | {
-        "__version__",
-        "models",
-    }
+    public = {name for name in dir(cwnd) if not name.startswith("_")}
+    assert set(cwnd.__all__) == public | {"__version__"}
+
+
+def test_models_is_listed_before_it_is_imported() -> None:
+    code = "import sys, cwnd; print('models' in dir(cwnd), 'cwnd.models' in sys.modules)"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert listed.stdout.split() == ["True", "False"]
+
+
+def test_a_type_checker_knows_the_functions_of_models(tmp_path: Path) -> None:
+    user = tmp_path / "user.py"
+    user.write_text("import cwnd\nreveal_type(cwnd.models.reno)\n")
+    check = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=", str(user)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert 'Revealed type is "def (beta' in check.stdout, check.stdout
 
 
 def test_the_stub_of_the_extension_module_is_true() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import FILE, SMALL_FLAGS, Command
-from cwnd import cli
+from cwnd._cli import main as cli
+from cwnd._cli import options
 
 RENO = ("run", "--cca", "reno")
 
@@ -22,7 +23,7 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
     (("run", "--cca"), "--cca"),
     ((*RENO, "--bufer", "50"), "--buffer"),
     (("run", "--cca", "elastc"), "--cca: unknown algorithm 'elastc'; did you mean 'elastic'?"),
-    (("run", "--cca", ""), "--cca: an empty name; 'cwnd algorithms' lists what there is"),
+    (("run", "--cca", ""), "--cca: an empty name; 'cwnd algorithms' lists the names"),
     (("run", "--cca", "nowhere.py:Mine"), "--cca: nowhere.py: no such file"),
     ((*RENO, "--cca", "Reno"), "--cca: unknown algorithm 'Reno'"),
     ((*RENO, "--rate", "0bps"), "--rate: '0bps' is out of range"),
@@ -83,7 +84,10 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
     ((*RENO, "--jobs", "-1"), "--jobs: -1 is out of range"),
     ((*RENO, "--jobs", "all"), "--jobs: all is not a whole number"),
     ((*RENO, *SMALL_FLAGS, "--out", "."), "--out: .: not a name for a new directory"),
-    ((*RENO, *SMALL_FLAGS, "--out", "full"), "--out: full: holds what is not a result of cwnd (thesis.tex)"),
+    (
+        (*RENO, *SMALL_FLAGS, "--out", "full"),
+        "--out: full: holds a file that is not part of a result (thesis.tex)",
+    ),
     ((*RENO, *SMALL_FLAGS, "--out", "good.toml"), "--out: good.toml: not a directory"),
     ((*RENO, *SMALL_FLAGS, "--out", "good.toml/out"), "--out: "),
     ((*RENO, *SMALL_FLAGS, "--out", "/proc/nowhere/out"), "--out: "),
@@ -165,7 +169,7 @@ def refused(done: object, words: str) -> None:
     assert (returncode, stdout) == (2, "")
 
 
-VALUED_FLAGS = sorted("--" + name.replace("_", "-") for name in cli._SCENARIO_FLAGS)
+VALUED_FLAGS = sorted("--" + name.replace("_", "-") for name in options.SCENARIO_FLAGS)
 
 
 @given(

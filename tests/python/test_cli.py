@@ -113,7 +113,7 @@ def test_out_writes_a_result_that_the_api_loads(cwnd_command: Command, tmp_path:
     assert (out / "cwnd.png").stat().st_size > 10_000
 
 
-def test_show_tells_rtt_and_bdp(cwnd_command: Command) -> None:
+def test_show_prints_rtt_and_bdp(cwnd_command: Command) -> None:
     done = cwnd_command("show", "--cca", "reno", "--rate", "1Gbps", "--delay", "100ms", "--buffer", "2BDP")
     assert (done.returncode, done.stderr) == (0, "")
     assert "BDP packets" in done.stdout
@@ -156,7 +156,7 @@ def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: C
     assert json.loads(cwnd_command("algorithms", "fack", "--json").stdout)["law"] == "reno"
 
 
-def test_show_tells_the_application_the_marks_and_the_preset(cwnd_command: Command) -> None:
+def test_show_prints_the_application_the_marks_and_the_preset(cwnd_command: Command) -> None:
     flags = ("--app-rate", "10Mbps", "--app-on", "1s", "--app-off", "500ms", "--ecn-threshold", "20")
     done = cwnd_command("show", "--cca", "newreno", "--stack", "ns2", *flags)
     assert (done.returncode, done.stderr) == (0, "")
@@ -167,7 +167,7 @@ def test_show_tells_the_application_the_marks_and_the_preset(cwnd_command: Comma
     assert bottleneck.split()[-1] == "20"
 
 
-def test_version_and_help_are_told(cwnd_command: Command) -> None:
+def test_version_and_help_are_printed(cwnd_command: Command) -> None:
     assert cwnd_command("--version").stdout == f"cwnd {cwnd.__version__}\n"
     assert "algorithms" in cwnd_command("--help").stdout
     assert "algorithms" in cwnd_command().stdout

@@ -14,7 +14,7 @@ import pytest
 
 import cwnd
 from conftest import SMALL, SMALL_FLAGS
-from cwnd import cli
+from cwnd._cli import main as cli
 
 TABLES = ["flows.parquet", "links.parquet", "samples.parquet", "summary.parquet"]
 #: What reads a result.

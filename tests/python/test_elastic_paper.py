@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from cwnd import _papers
+from cwnd._reproduce import measure
+from cwnd._reproduce import paper as paper_reader
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +25,11 @@ def test_the_code_lines_beside_table_2_are_those_of_the_headers() -> None:
 
 
 def test_every_published_number_belongs_to_an_item_and_a_point() -> None:
-    paper = _papers.load("elastic-tcp")
+    paper = paper_reader.load("elastic-tcp")
     metrics = {(item.published, metric) for item in paper.items.values() for metric in item.metrics}
     assert {(row["item"], row["metric"]) for row in paper.published} <= metrics
-    selection = _papers.select(paper)
-    points = [point.values for point in _papers.plan(selection).points]
+    selection = measure.select(paper)
+    points = [point.values for point in measure.plan(selection).points]
     of_item = {(item.published, metric): item for item in paper.items.values() for metric in item.metrics}
     for row in paper.published:
         item = of_item[row["item"], row["metric"]]
@@ -39,8 +40,8 @@ def test_every_published_number_belongs_to_an_item_and_a_point() -> None:
 
 
 def test_a_reading_keeps_the_points_of_its_items_that_it_does_not_change() -> None:
-    paper = _papers.load("elastic-tcp")
-    points = [point.values for point in _papers.plan(_papers.select(paper, ["table4"])).points]
+    paper = paper_reader.load("elastic-tcp")
+    points = [point.values for point in measure.plan(measure.select(paper, ["table4"])).points]
     four = [values for values in points if values["reading"] == "four-flows"]
     assert {values["dumbbell.access.buffer"] for values in four} == {128}
     assert sorted({values["dumbbell.buffer"] for values in four}) == [
@@ -53,5 +54,5 @@ def test_a_reading_keeps_the_points_of_its_items_that_it_does_not_change() -> No
         3200,
         6400,
     ]
-    jitter = [point.values for point in _papers.plan(_papers.select(paper, ["fig12a"])).points]
+    jitter = [point.values for point in measure.plan(measure.select(paper, ["fig12a"])).points]
     assert {v["dumbbell.buffer"] for v in jitter if v["reading"] == "jitter"} == {50, 100, 200}

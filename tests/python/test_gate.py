@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cwnd
-from cwnd._gate import Pair, gate, judge, seeds_needed
+from cwnd._analysis.gate import Pair, gate, judge, seeds_needed
 
 METRICS = ("throughput", "goodput", "loss", "rtt", "jain", "utilization")
 SUMMARY = {

@@ -30,7 +30,7 @@ MEMORY_MB_MAX = 500
 
 def command(*arguments: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", "from cwnd import cli; cli.main()", *map(str, arguments)],
+        [sys.executable, "-c", "from cwnd._cli.main import main; main()", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

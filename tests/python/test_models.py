@@ -14,7 +14,8 @@ import pytest
 
 import cwnd
 from conftest import Command
-from cwnd import _model, models
+from cwnd import models
+from cwnd._analysis import model
 from cwnd.models import Path as Pipe
 
 
@@ -212,15 +213,15 @@ def test_steps_of_several_packets_change_little() -> None:
     ],
 )
 def test_simulations_agree_within_five_percent(cca: str, rtt: str, buffer: int, per: float | None) -> None:
-    compared = _model.compare(cca, rate="20 Mbps", rtt=rtt, buffer=buffer, per=per, repeat=10 if per else 1)
+    compared = model.compare(cca, rate="20 Mbps", rtt=rtt, buffer=buffer, per=per, repeat=10 if per else 1)
     assert not compared.limits
-    assert abs(compared.told()["difference"]) < 0.05
+    assert abs(compared.to_dict()["difference"]) < 0.05
 
 
 def test_the_parameters_of_the_algorithm_reach_model_and_simulation() -> None:
     path: dict[str, Any] = {"rate": "20 Mbps", "rtt": "20 ms", "buffer": 4}
     low, high = (
-        _model.compare("agile-sd", **path, params={"beta": 0.5, "lambda_max": most}).told()
+        model.compare("agile-sd", **path, params={"beta": 0.5, "lambda_max": most}).to_dict()
         for most in (1, 10)
     )
     assert low["path"]["window_pkts"] == math.floor(20e6 * 0.02 / (8 * 1514) + 1.2 + 4)
@@ -233,7 +234,7 @@ def test_the_parameters_of_the_algorithm_reach_model_and_simulation() -> None:
 
 def test_what_does_not_hold_is_said() -> None:
     def words(per: float | None, buffer: int, **params: float) -> str:
-        compared = _model.compare(
+        compared = model.compare(
             "agile-sd", rate="10 Mbps", rtt="20 ms", buffer=buffer, per=per, repeat=1, params=params
         )
         return " ".join(compared.limits)
@@ -241,7 +242,7 @@ def test_what_does_not_hold_is_said() -> None:
     assert "random losses per window" in words(0.05, 10)
     assert "buffer of 2 packets" in words(None, 2)
     assert "growth by" in words(None, 5, beta=0.5, lambda_max=30)
-    htcp = _model.compare("htcp", rate="10 Mbps", rtt="20 ms", buffer=8, per=1e-2, repeat=1)
+    htcp = model.compare("htcp", rate="10 Mbps", rtt="20 ms", buffer=8, per=1e-2, repeat=1)
     assert any("backoff" in limit for limit in htcp.limits)
 
 
@@ -331,5 +332,5 @@ def test_wrong_flags_are_one_line(cwnd_command: Command, flags: tuple[str, ...],
 )
 def test_wrong_arguments_are_one_line(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(cwnd.Error) as refused:
-        _model.compare("agile-sd", **{"rate": "10 Mbps", "rtt": "20 ms", "buffer": 8, **arguments})
+        model.compare("agile-sd", **{"rate": "10 Mbps", "rtt": "20 ms", "buffer": 8, **arguments})
     assert str(refused.value) == said

@@ -33,7 +33,7 @@ BOUNDED = f"""\
 import resource, signal
 resource.setrlimit(resource.RLIMIT_AS, ({2 * MEMORY_MAX_BYTES}, {2 * MEMORY_MAX_BYTES}))
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from cwnd import cli
+from cwnd._cli import main as cli
 cli.main()
 """
 

@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
-from cwnd import _papers
-from cwnd._claims import Estimate
+from cwnd._reproduce import judge, measure
+from cwnd._reproduce import paper as paper_reader
+from cwnd._reproduce.claims import Estimate
 
 
 def _cause_of(mean: float, printed: str, **says: Any) -> str | None:
-    cause = _papers.Cause("why", {}, says.get("reading"), says.get("within"), says.get("tested"))
+    cause = paper_reader.Cause("why", {}, says.get("reading"), says.get("within"), says.get("tested"))
     measured: Any = SimpleNamespace(paper=SimpleNamespace(causes=[cause]))
     item: Any = SimpleNamespace(name="table")
     ours = Estimate(mean, mean, mean, mean, mean, 1)
-    return _papers._cause(measured, item, {"value": printed}, float(printed), ours)
+    return judge._cause(measured, item, {"value": printed}, float(printed), ours)
 
 
 @pytest.mark.parametrize(
@@ -30,8 +31,8 @@ def test_a_value_that_the_mean_does_not_round_to_is_not(mean: float, printed: st
 
 
 def test_a_reading_runs_the_points_that_it_is_limited_to() -> None:
-    paper = _papers.load("high-speed-comparison")
-    points = _papers.plan(_papers.select(paper, seeds=1)).points
+    paper = paper_reader.load("high-speed-comparison")
+    points = measure.plan(measure.select(paper, seeds=1)).points
     for name, reading in paper.readings.items():
         for key, own in reading.only.items():
             assert {point.values[key] for point in points if point.values["reading"] == name} == set(own)
@@ -42,5 +43,5 @@ def test_packets_in_flight_at_the_end_are_missing() -> None:
         {"sent_pkts": 60, "delivered_pkts": 57, "mean_rtt_ms": 100.0},
         {"sent_pkts": 40, "delivered_pkts": 38, "mean_rtt_ms": 100.0},
     ]
-    assert _papers._OF_FLOWS["missing_percent"](flows) == pytest.approx(5)
-    assert _papers._OF_FLOWS["rtt_jain"](flows) == pytest.approx(1)
+    assert measure._OF_FLOWS["missing_percent"](flows) == pytest.approx(5)
+    assert measure._OF_FLOWS["rtt_jain"](flows) == pytest.approx(1)

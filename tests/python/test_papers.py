@@ -15,8 +15,11 @@ import pytest
 
 import cwnd
 from conftest import Command
-from cwnd import _papers, _plots_papers, _verdicts
-from cwnd._claims import Estimate, MissingError, Quantity, Series, best
+from cwnd._reproduce import figures as paper_figures
+from cwnd._reproduce import judge, measure
+from cwnd._reproduce import paper as paper_reader
+from cwnd._reproduce import verdicts as verdict_texts
+from cwnd._reproduce.claims import Estimate, MissingError, Quantity, Series, best
 
 PAPER = """\
 title = "A small paper"
@@ -86,7 +89,7 @@ count = 2
 """
 
 CLAIMS = """\
-from cwnd._claims import claim
+from cwnd._reproduce.claims import claim
 
 @claim("1", "Errors cost throughput.")
 def errors(m):
@@ -113,7 +116,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (paper / "pair.toml").write_text(PAIR)
     (paper / "claims.py").write_text(CLAIMS)
     (paper / "published.csv").write_text(HEAD + "\n")
-    monkeypatch.setattr(_papers, "_FOLDER", tmp_path / "papers")
+    monkeypatch.setattr(paper_reader, "_FOLDER", tmp_path / "papers")
     monkeypatch.chdir(tmp_path)
     return paper
 
@@ -213,17 +216,17 @@ def test_a_value_within_the_runs_but_not_the_interval_is_explained_by_them(folde
 
 
 def test_quick_runs_the_points_it_names_and_randomness_decides_the_seeds(folder: Path) -> None:
-    paper = _papers.load("small")
-    full = _papers.plan(_papers.select(paper))
+    paper = paper_reader.load("small")
+    full = measure.plan(measure.select(paper))
     assert [len(seeds) for point, seeds in zip(full.points, full.seeds, strict=True)] == [
         30 if point.values["dumbbell.per"] else 1 for point in full.points
     ]
     # Two variants, buffers and PERs; the reading is for the item without errors.
     assert len(full.points) == 8 + 4
-    quick = _papers.plan(_papers.select(paper, quick=True))
+    quick = measure.plan(measure.select(paper, quick=True))
     assert {point.values["dumbbell.buffer"] for point in quick.points} == {20}
     assert max(map(len, quick.seeds)) == 3
-    only = _papers.plan(_papers.select(paper, ["fig2"]))
+    only = measure.plan(measure.select(paper, ["fig2"]))
     assert {point.values["dumbbell.per"] for point in only.points} == {0.01}
 
 
@@ -240,15 +243,15 @@ def test_a_wrong_paper_toml_gets_one_line(folder: Path) -> None:
         assert PAPER.count(old)
         (folder / "paper.toml").write_text(PAPER.replace(old, new, 1))
         with pytest.raises(cwnd.Error) as refused:
-            _papers.load("small")
+            paper_reader.load("small")
         assert str(refused.value).startswith(line) and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "name papers, or say --all; 'cwnd papers' lists them"),
-        (("discrete-tcp", "--all"), "name papers, or say --all; 'cwnd papers' lists them"),
+        ((), "name papers, or use --all; 'cwnd papers' lists them"),
+        (("discrete-tcp", "--all"), "name papers, or use --all; 'cwnd papers' lists them"),
         (("nothing",), "'nothing' is not a paper; there are "),
         (("discrete-tcp", "--only", "fig99"), "--only: 'fig99' is not in discrete-tcp; there are "),
         (("discrete-tcp", "--seeds", "0"), "--seeds: "),
@@ -316,7 +319,7 @@ def test_json_has_the_promised_names(cwnd_command: Command, tmp_path: Path) -> N
         assert len(list(csv.DictReader(file))) == len(paper["numbers"])
 
 
-NAMES = [paper.name for paper in _papers.papers()]
+NAMES = [paper.name for paper in paper_reader.papers()]
 
 
 def test_the_papers_are_listed(cwnd_command: Command) -> None:
@@ -328,21 +331,21 @@ def test_the_papers_are_listed(cwnd_command: Command) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_published_row_is_measured(name: str) -> None:
-    paper = _papers.load(name)
-    selection = _papers.select(paper)
-    runs = _papers.plan(selection)
+    paper = paper_reader.load(name)
+    selection = measure.select(paper)
+    runs = measure.plan(selection)
     points: dict[tuple[str, str], list[dict[str, float]]] = {}
     for point in runs.points:
         if point.values["reading"] is None:
             key = (point.values["experiment"], point.values["variant"])
             points.setdefault(key, []).append(point.values)
-    item_of: dict[tuple[str | None, str], _papers.Item] = {}
+    item_of: dict[tuple[str | None, str], paper_reader.Item] = {}
     for item in paper.items.values():
         for metric in item.metrics:
             item_of.setdefault((item.published, metric), item)
     for row in paper.published:
         item = item_of[row["item"], row["metric"]]
-        wanted = {key: float(row[column]) for column, key in _papers._COLUMNS.items() if row.get(column)}
+        wanted = {key: float(row[column]) for column, key in judge._COLUMNS.items() if row.get(column)}
 
         def here(values: dict[str, float], wanted: dict[str, float] = wanted) -> bool:
             swept = {key.rpartition(".")[2]: value for key, value in values.items()}
@@ -354,7 +357,7 @@ def test_every_published_row_is_measured(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_paper_is_told_to_a_reader(name: str) -> None:
-    paper = _papers.load(name)
+    paper = paper_reader.load(name)
     assert (paper.folder / "README.md").is_file() and (paper.folder / "verdicts.md").is_file()
     drawn = {item for figure in paper.figures.values() for item in figure.items}
     printed = {item.name for item in paper.items.values() if item.published}
@@ -370,15 +373,15 @@ def test_figures_and_tables_of_verdicts_need_no_published_values(folder: Path) -
     assert reproduction.summary[:4] == (0, 0, 0, 0)
     left = {path.name for path in (Path("out") / "small-fig1-quick").iterdir()}
     assert left == {"runs", "figures", "verdicts.json", "verdicts.md"}
-    figure = _plots_papers.draw(reproduction.measured, [], reproduction.paper.figures["both"])
+    figure = paper_figures.draw(reproduction.measured, [], reproduction.paper.figures["both"])
     assert len(figure.axes) >= 1
-    assert _verdicts.total([reproduction, reproduction]).claims == 2 * reproduction.summary.claims
+    assert verdict_texts.total([reproduction, reproduction]).claims == 2 * reproduction.summary.claims
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_claim_about_what_was_not_run_is_not_run(name: str) -> None:
-    paper = _papers.load(name)
+    paper = paper_reader.load(name)
     nothing = cwnd.Results._made([], cwnd.Results._empty)
     for item in paper.items:
-        measured = _papers.Measured(_papers.select(paper, [item]), nothing, {})
-        assert {one.verdict for one in _papers.judge(measured)} == {"not run"}
+        measured = measure.Measured(measure.select(paper, [item]), nothing, {})
+        assert {one.verdict for one in judge.judge(measured)} == {"not run"}

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import cwnd
-from cwnd import _plots, _report
+from cwnd._report import figures
+from cwnd._report import page as page_module
 
 MANIFEST = {"cwnd": "0", "command": ["cwnd", "sweep"], "platform": "p", "python": "3", "host": "h"}
 
@@ -72,7 +73,7 @@ def test_lines_hold_the_means_and_intervals_of_the_summary(grid: cwnd.Results) -
 @pytest.mark.parametrize("kind", ["lines", "heatmap", "throughput-buffer", "cdf"])
 def test_a_single_run_has_no_figure_of_a_sweep(kind: str) -> None:
     one = cwnd.run(cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", buffer=10, duration="1 s"))
-    assert kind not in _plots.applicable(one)
+    assert kind not in figures.applicable(one)
 
 
 class Page(HTMLParser):
@@ -95,7 +96,7 @@ class Page(HTMLParser):
 
 
 def test_a_report_is_one_page_that_needs_nothing_from_elsewhere(grid: cwnd.Results, tmp_path: Path) -> None:
-    _report.write(grid, tmp_path / "report.html", MANIFEST)
+    page_module.write(grid, tmp_path / "report.html", MANIFEST)
     text = (tmp_path / "report.html").read_text()
     page = Page()
     page.feed(text)
@@ -110,7 +111,7 @@ def test_a_report_is_one_page_that_needs_nothing_from_elsewhere(grid: cwnd.Resul
 def test_names_in_a_report_are_texts(tmp_path: Path) -> None:
     hostile = '<script>alert(1)</script> & "quotes"'
     scenario = cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", buffer=10, duration="1 s", name=hostile)
-    _report.write(cwnd.run(scenario), tmp_path / "report.html", {**MANIFEST, "command": [hostile]})
+    page_module.write(cwnd.run(scenario), tmp_path / "report.html", {**MANIFEST, "command": [hostile]})
     text = (tmp_path / "report.html").read_text()
     assert "<script" not in text
     assert "&lt;script&gt;" in text
@@ -128,7 +129,7 @@ def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
             )
         ]
     )  # fmt: skip
-    _report.write(results, tmp_path / "report.html", MANIFEST)
+    page_module.write(results, tmp_path / "report.html", MANIFEST)
     text = (tmp_path / "report.html").read_text()
     assert len(text) < 5_000_000
     assert re.search(r"300 of 480 rows", text)

@@ -10,7 +10,8 @@ import pytest
 
 import cwnd
 from conftest import SMALL
-from cwnd import _plots
+from cwnd._report import figures as figures_module
+from cwnd._report.looks import looks
 
 TABLES = ["flows.parquet", "links.parquet", "manifest.json", "samples.parquet", "summary.parquet"]
 
@@ -99,7 +100,7 @@ def test_an_earlier_result_is_replaced(results: cwnd.Results, sweep: cwnd.Result
 def test_a_directory_with_something_else_is_refused_and_kept(results: cwnd.Results, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").write_text("...")
-    with pytest.raises(cwnd.Error, match=r"holds what is not a result of cwnd \(thesis\.tex\)"):
+    with pytest.raises(cwnd.Error, match=r"holds a file that is not part of a result \(thesis\.tex\)"):
         results.save(tmp_path / "out")
     assert names(tmp_path / "out") == ["thesis.tex"]
 
@@ -116,7 +117,7 @@ def test_nothing_stays_behind_when_saving_fails(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_plots, "write", full)
+    monkeypatch.setattr(figures_module, "write", full)
     with pytest.raises(cwnd.Error, match="no space left on device"):
         results.save(tmp_path / "out")
     assert names(tmp_path) == []
@@ -167,13 +168,13 @@ def test_throughput_against_buffer_has_a_panel_per_error_rate_and_a_line_per_alg
 
 
 def test_an_algorithm_looks_the_same_in_every_figure() -> None:
-    alone, together = _plots.looks(["mine"]), _plots.looks(["cubic", "mine", "other"])
+    alone, together = looks(["mine"]), looks(["cubic", "mine", "other"])
     assert alone["cubic"] == together["cubic"]
     assert len(set(together.values())) == len(together)
 
 
 def test_no_two_algorithms_of_the_registry_share_a_colour() -> None:
-    look = _plots.looks([])
+    look = looks([])
     names = {algorithm["name"] for algorithm in cwnd.algorithms()}
     assert names <= look.keys()
     assert len({one.colour for one in look.values()}) == len(look)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import cwnd
-from cwnd._gate import interval, t_quantile, t_tail
+from cwnd._analysis.gate import interval, t_quantile, t_tail
 
 #: A run of 1 ms whose throughput varies by a third from seed to seed.
 NOISY: dict[str, Any] = {

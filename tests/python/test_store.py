@@ -19,7 +19,7 @@ import pytest
 
 import cwnd
 from conftest import Command
-from cwnd import _store
+from cwnd._run import store as stores
 from test_sweep import SWEEP, TABLES, spawn, tables, until
 
 #: Seconds of work for one core.
@@ -150,16 +150,16 @@ def test_a_shard_removed_while_the_sweep_goes_on_is_missed_and_made_again(
 ) -> None:
     out = tmp_path / "out"
     half_done(small, out)
-    finish = _store.Store.finish
+    finish = stores.Store.finish
     asked = []
 
-    def thief(store: _store.Store, *arguments: Any) -> Any:
+    def thief(store: stores.Store, *arguments: Any) -> Any:
         asked.append(arguments)
         if len(asked) == 1:
             next((out / "shards").glob("*.parquet")).unlink()
         return finish(store, *arguments)
 
-    monkeypatch.setattr(_store.Store, "finish", thief)
+    monkeypatch.setattr(stores.Store, "finish", thief)
     cwnd.sweep(small.file, out=out)
     assert len(asked) == 2
     assert tables(out) == small.answers[3]
@@ -168,14 +168,14 @@ def test_a_shard_removed_while_the_sweep_goes_on_is_missed_and_made_again(
 def test_shards_that_are_removed_again_and_again_end_in_one_line(
     small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish = _store.Store.finish
+    finish = stores.Store.finish
 
-    def thief(store: _store.Store, *arguments: Any) -> Any:
+    def thief(store: stores.Store, *arguments: Any) -> Any:
         for shard in (tmp_path / "out" / "shards").glob("*.parquet"):
             shard.unlink()
         return finish(store, *arguments)
 
-    monkeypatch.setattr(_store.Store, "finish", thief)
+    monkeypatch.setattr(stores.Store, "finish", thief)
     with pytest.raises(cwnd.Error, match="its files are removed or damaged while the sweep goes on"):
         cwnd.sweep(small.file, out=tmp_path / "out")
 
@@ -204,15 +204,15 @@ def test_a_kill_while_tables_are_moved_loses_nothing(
             return counting
 
         with monkeypatch.context() as patched:
-            move = _store.Store._move_tables
+            move = stores.Store._move_tables
 
-            def moving(store: _store.Store, patched: Any = patched, move: Any = move) -> None:
+            def moving(store: stores.Store, patched: Any = patched, move: Any = move) -> None:
                 patched.setattr(Path, "replace", counted(Path.replace))
                 patched.setattr(Path, "unlink", counted(Path.unlink))
-                patched.setattr(_store.shutil, "rmtree", counted(_store.shutil.rmtree))
+                patched.setattr(stores.shutil, "rmtree", counted(stores.shutil.rmtree))
                 move(store)
 
-            patched.setattr(_store.Store, "_move_tables", moving)
+            patched.setattr(stores.Store, "_move_tables", moving)
             try:
                 cwnd.sweep(small.file, out=out, repeat=5)
                 assert step > 5, "not a step was counted"
@@ -220,7 +220,7 @@ def test_a_kill_while_tables_are_moved_loses_nothing(
                 pass
         with monkeypatch.context() as patched:
             if step <= 5:
-                patched.setattr(_store._cwnd, "run_jobs", None)  # every run is still there
+                patched.setattr(stores._cwnd, "run_jobs", None)  # every run is still there
             cwnd.sweep(small.file, out=out, repeat=5)
         assert tables(out) == small.answers[5]
         assert sorted(item.name for item in out.iterdir()) == sorted([*TABLES, "manifest.json"])
@@ -251,16 +251,16 @@ def test_a_process_that_asks_for_fewer_seeds_than_the_tables_have_is_refused(
 ) -> None:
     """Another process finishes the larger sweep between the runs and the tables of the smaller one."""
     out = tmp_path / "out"
-    finish = _store.Store.finish
+    finish = stores.Store.finish
     patched = monkeypatch.context()
     with patched as inner:
 
-        def late(store: _store.Store, *arguments: Any) -> Any:
+        def late(store: stores.Store, *arguments: Any) -> Any:
             inner.undo()
             cwnd.sweep(small.file, out=out, repeat=5)
             return finish(store, *arguments)
 
-        inner.setattr(_store.Store, "finish", late)
+        inner.setattr(stores.Store, "finish", late)
         with pytest.raises(cwnd.Error, match=r"holds seeds 1 to 5 .* this sweep asks for 1 to 3"):
             cwnd.sweep(small.file, out=out, repeat=3)
     assert tables(out) == small.answers[5]

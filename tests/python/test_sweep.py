@@ -20,8 +20,9 @@ import pytest
 
 import cwnd
 from conftest import Command
-from cwnd import _cwnd, _sweep
-from cwnd._store import Store
+from cwnd import _cwnd
+from cwnd._run import sweep as sweeps
+from cwnd._run.store import Store
 
 SWEEP = """\
 name = "small"
@@ -67,7 +68,10 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 #: The command, with a shard five times a second.
-HASTY = "from cwnd import _store, cli; _store._FLUSH_S = _store._FLUSH_S_MAX = 0.1; cli.main()"
+HASTY = (
+    "from cwnd._cli.main import main; from cwnd._run import store; "
+    "store._FLUSH_S = store._FLUSH_S_MAX = 0.1; main()"
+)
 
 
 def spawn(*arguments: str | Path) -> subprocess.Popen[str]:
@@ -358,17 +362,17 @@ def fragile(jobs: Any, threads: int, take: Any) -> None:
 def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = _sweep.read(file)
+    plan = sweeps.read(file)
     with monkeypatch.context() as patched:
         patched.setattr(_cwnd, "run_jobs", fragile)
-        outcome = _sweep.work(plan, tmp_path / "out")
+        outcome = sweeps.work(plan, tmp_path / "out")
     assert [(failure.seed, failure.reason) for failure in outcome.failures] == [
         (2, r"RuntimeError: out of\ncheese")
     ] * 3
     assert all("elastic" in failure.scenario for failure in outcome.failures)
     kept = cwnd.Results.load(tmp_path / "out")
     assert kept.flows.height == (18 - 3) * 2
-    assert [answer["seeds"] for answer in kept._told] == [[1, 2, 3]] * 3 + [[1, 3]] * 3
+    assert [entry["seeds"] for entry in kept.entries] == [[1, 2, 3]] * 3 + [[1, 3]] * 3
     cwnd.sweep(file, out=tmp_path / "out")
     cwnd.sweep(file, out=tmp_path / "fresh")
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
@@ -376,8 +380,8 @@ def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
 
 def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    plan = _sweep.read(file)
-    _sweep.work(plan, out, shard=(0, 2))
+    plan = sweeps.read(file)
+    sweeps.work(plan, out, shard=(0, 2))
     (shard,) = (out / "shards").glob("*.parquet")
     shard.write_bytes(shard.read_bytes()[:100])
     assert Store(out, plan.points, plan.seeds).done() == set()
@@ -393,7 +397,7 @@ def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
         (["--until", "2%"], "--until: '2%' is not ci=SHARE"),
         (["--until", "ci=0"], "--until: 'ci=0' is not ci=SHARE"),
         (["--until", "ci=2%", "--shard", "0/2"], "--until: not together with shard"),
-        (["--max-seeds", "5"], "--max-seeds: says where until ends"),
+        (["--max-seeds", "5"], "--max-seeds: limits until"),
         (["--repeat", "0"], "--repeat: 0 is out of range"),
         (["--jobs", "-1"], "--jobs: -1 is out of range"),
         (["--dask", "nonsense://x"], "--dask: no scheduler at nonsense://x"),
@@ -417,7 +421,7 @@ def test_a_directory_that_is_not_this_sweeps_is_refused(file: Path, tmp_path: Pa
         cwnd.sweep(file, out=tmp_path / "plain")
     with pytest.raises(cwnd.Error, match=r"not a directory|exists"):
         cwnd.sweep(file, out=tmp_path / "plain" / "below")
-    with pytest.raises(cwnd.Error, match=r"holds what is not a sweep \(.*\); choose another directory"):
+    with pytest.raises(cwnd.Error, match=r"a file that is not part of a sweep \(.*\); choose another"):
         cwnd.sweep(file, out=tmp_path)
     single = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")])
     cwnd.run(single).save(tmp_path / "run")
@@ -455,7 +459,7 @@ def test_results_summarise_export_and_redraw(file: Path, tmp_path: Path, cwnd_co
 
 
 def test_a_report_is_one_page(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
-    pytest.importorskip("cwnd._report", reason="this build has no reports")
+    pytest.importorskip("cwnd._report.page", reason="this build has no reports")
     cwnd.sweep(file, out=tmp_path / "out")
     done = cwnd_command("report", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
@@ -589,7 +593,7 @@ def test_what_fails_on_every_worker_is_reported(
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
     ) as here:
-        outcome = _sweep.work(_sweep.read(file), tmp_path / "out", dask=here.scheduler_address)
+        outcome = sweeps.work(sweeps.read(file), tmp_path / "out", dask=here.scheduler_address)
     assert [failure.seed for failure in outcome.failures] == [2, 2, 2]
     assert cwnd.Results.load(tmp_path / "out").flows.height == (18 - 3) * 2
 

@@ -9,9 +9,9 @@ import pytest
 
 import cwnd
 from conftest import SMALL
-from cwnd import _report
-from cwnd._manifest import read_manifest
-from cwnd._results import traced_samples
+from cwnd._report import page
+from cwnd._results.manifest import read_manifest
+from cwnd._results.tables import traced_samples
 
 CONNECTION = {
     "cca": "elastic",
@@ -78,7 +78,7 @@ def test_a_trace_is_drawn_saved_loaded_and_reported_as_a_simulated_run(tmp_path:
     results.save(tmp_path / "out")
     loaded = cwnd.Results.load(tmp_path / "out")
     assert loaded.to_json() == results.to_json() and loaded.samples.equals(results.samples)
-    _report.write(loaded, tmp_path / "report.html", read_manifest(tmp_path / "out"))
+    page.write(loaded, tmp_path / "report.html", read_manifest(tmp_path / "out"))
     assert "2 flows, traced" in (tmp_path / "report.html").read_text()
 
 

@@ -15,7 +15,8 @@ import pytest
 
 import cwnd
 from conftest import Command
-from cwnd import _sweep, cli
+from cwnd._cli import main as cli
+from cwnd._run import sweep as sweeps
 from test_sweep import TABLES, until
 
 ONE = """\
@@ -312,7 +313,7 @@ def test_killed_and_interrupted_it_goes_on_to_the_same_bytes(
 def test_more_trials_go_on_with_those_that_are_there(one: Path, tmp_path: Path) -> None:
     def ask(trials: int, out: str) -> tuple[cwnd.Tuning, int]:
         ran = []
-        real = _sweep.work
+        real = sweeps.work
 
         def counted(*args: Any, **kwargs: Any) -> Any:
             outcome = real(*args, **kwargs)
@@ -320,7 +321,7 @@ def test_more_trials_go_on_with_those_that_are_there(one: Path, tmp_path: Path) 
             return outcome
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_sweep, "work", counted)
+            patch.setattr(sweeps, "work", counted)
             tuning = cwnd.tune(
                 one,
                 cca="agile-sd",
@@ -352,7 +353,7 @@ def test_another_question_or_foreign_files_leave_the_directory_alone(one: Path, 
         ask(objective="loss")
     with pytest.raises(cwnd.Error, match=r"out: holds another tuning, of other params; choose another"):
         ask(params={"beta": (0.5, 0.9)})
-    with pytest.raises(cwnd.Error, match="holds what is not a tuning"):
+    with pytest.raises(cwnd.Error, match="holds a file that is not part of a tuning"):
         ask(out=tmp_path)
     with pytest.raises(cwnd.Error, match=r"one\.toml: not a directory"):
         ask(out=one)
@@ -424,13 +425,13 @@ def test_bad_input_is_one_line(
 def test_a_scenario_of_which_other_seeds_say_nothing_is_refused(one: Path) -> None:
     one.write_text(ONE.replace("per = 2e-3\n", ""))
     with pytest.raises(
-        cwnd.Error, match=r"^one: nothing in it is random, so that other seeds would say the same"
+        cwnd.Error, match=r"^one: nothing in it is random, so that all seeds would give the same"
     ):
         cwnd.tune(one, cca="agile-sd", params={"beta": (0.5, 0.9)})
 
 
 def test_without_optuna_one_line_says_how_to_get_it(one: Path, tmp_path: Path) -> None:
-    hidden = "import sys; sys.modules['optuna'] = None; from cwnd import cli; cli.main()"
+    hidden = "import sys; sys.modules['optuna'] = None; from cwnd._cli.main import main; main()"
     asked = ("tune", str(one), *FLAGS, "--out", str(tmp_path / "out"))
     done = subprocess.run([sys.executable, "-c", hidden, *asked], capture_output=True, text=True, timeout=30)
     assert done.returncode == 2

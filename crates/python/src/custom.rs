@@ -431,7 +431,7 @@ fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<Window>)> {
         params.set_item(name, number_or_text(py, value)?)?;
     }
     let instance = class.call((), Some(&params))?;
-    let module = py.import("cwnd._custom")?;
+    let module = py.import("cwnd._scenario.custom")?;
     let (base, check) = (module.getattr("CongestionControl")?, module.getattr("check_hook")?);
     let hook = |name: &str| -> PyResult<Option<Py<PyAny>>> {
         if instance.get_type().getattr(name)?.is(base.getattr(name)?) {

@@ -1,0 +1,1 @@
+"""Questions about results: verdicts of a gate, models beside simulations, tuning."""

@@ -1,0 +1,1 @@
+"""The command `cwnd`, a file for each command: it reads flags, calls, prints."""

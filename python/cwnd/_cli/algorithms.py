@@ -1,0 +1,85 @@
+"""`cwnd algorithms`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cwnd import algorithms, presets
+from cwnd._cli.tables import new_table, open_console
+from cwnd._common.text import digits
+from cwnd._scenario.registry import algorithm
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+@click.command("algorithms", short_help="The algorithms, or one of them in full.")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def algorithms_command(name: str | None, as_json: bool) -> None:
+    """List the algorithms and presets, or show one in full: its idea, parameters and their sources."""
+    from rich.text import Text
+
+    if name is None:
+        if as_json:
+            click.echo(json.dumps({"algorithms": algorithms(), "presets": presets()}, indent=2))
+            return
+        _print_algorithms()
+        return
+    described: dict[str, Any] = {**algorithm(name)}
+    if as_json:
+        click.echo(json.dumps(described, indent=2))
+        return
+    console = open_console()
+    if "law" in described:
+        recovery = described["recovery"] or "the stack's"
+        console.print(Text.assemble((described["name"], "bold"), f": {described['about']}"))
+        console.print(f"law {described['law']}, recovery {recovery}", highlight=False)
+    else:
+        idea = f": {described['title']} ({described['year']}), {described['kind']}, "
+        console.print(Text.assemble((described["name"], "bold"), idea, _status(described["status"])))
+        console.print(f"{described['paper']}; {described['state_bytes']} bytes of state", highlight=False)
+        click.echo(f"\n{described['essay']}\n")
+    if described.get("params"):
+        table = new_table("parameter", ">default", "accepted", "meaning", "source")
+        for param in described["params"]:
+            table.add_row(*(str(param[key]) for key in ("name", "default", "accepted", "meaning", "source")))
+        console.print(table)
+    for profile, setting in described["profiles"].items():
+        listed = [f"{key} = {value}" for key, value in setting["params"].items()]
+        listed += [_stack_key(key, value) for key, value in setting["stack"].items()]
+        console.print(f"stack {profile} sets {', '.join(listed) or 'nothing'}", highlight=False)
+
+
+def _print_algorithms() -> None:
+    table = new_table("name", ">year", "title", "kind", "status", "paper")
+    for each in algorithms():
+        status = _status(each["status"])
+        table.add_row(each["name"], str(each["year"]), each["title"], each["kind"], status, each["paper"])
+    named = new_table("preset", "law", "recovery", "what it is")
+    for preset in presets():
+        recovery = preset["recovery"] or "the stack's"
+        named.add_row(preset["name"], preset["law"], recovery, preset["about"])
+    console = open_console()
+    console.print(table)
+    console.print(named)
+
+
+def _status(status: str) -> Text:
+    """The status, highlighted where the paper leaves something out that we filled in."""
+    from rich.text import Text
+
+    return Text(status, style="yellow" if status == "reconstruction" else "")
+
+
+def _stack_key(field: str, value: Any) -> str:
+    """A field of a stack as a scenario file writes it."""
+    key, _, unit = field.rpartition("_")
+    if unit == "ns":
+        return f"{key} = {digits(value / 1e9)} s"
+    if unit in ("pkts", "bytes"):
+        return f"{key} = {'unlimited' if value is None else value}"
+    return f"{field} = {str(value).lower()}"

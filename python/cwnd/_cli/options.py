@@ -1,0 +1,176 @@
+"""Flags that describe a scenario, and errors that name the flag."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cwnd import CongestionControl, Error, Scenario, dumbbell
+from cwnd._common.errors import error, one_line
+
+_Command = TypeVar("_Command", bound=Callable[..., None])
+
+#: Flags that describe a scenario, each an argument of `dumbbell`: how the value is shown, and its help.
+SCENARIO_FLAGS = {
+    "flows": ("N", "Flows of each algorithm.  [1]"),
+    "rate": ("RATE", "Of the bottleneck, such as 100Mbps.  [1Gbps]"),
+    "delay": ("TIME", "Of the bottleneck, one way, such as 10ms.  [100ms]"),
+    "buffer": ("SIZE", "Of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
+    "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
+    "ecn_threshold": ("PACKETS", "Queue of the bottleneck above which it marks; ECN on.  [never]"),
+    "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
+    "duration": ("TIME", "Simulated time.  [100s]"),
+    "seed": ("N", "Of the first repetition; the others count up.  [1]"),
+    "repeat": ("N", "Repetitions, for confidence intervals.  [1]"),
+    "access_rate": ("RATE", "Of the links of each host.  [10 times --rate]"),
+    "access_delay": ("TIME", "Of the links of each host, one way.  [0s]"),
+    "access_buffer": ("SIZE", "Of the links of each host.  [unlimited]"),
+    "start": ("TIME", "When the first flow starts.  [0s]"),
+    "stagger": ("TIME", "Each flow starts later than the previous one by this.  [0s]"),
+    "start_jitter": ("TIME", "Each flow starts later by a random time below it.  [0s]"),
+    "stop": ("TIME", "When the first flow stops.  [the end]"),
+    "stop_stagger": ("TIME", "Each flow stops earlier than the previous one by this.  [0s]"),
+    "app_rate": ("RATE", "Of payload that each application writes.  [all at once]"),
+    "on": ("TIME", "Time that each application writes for,"),
+    "off": ("TIME", "then pauses for, repeatedly.  [no pauses]"),
+    "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
+    "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
+    "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
+    "clock": ("NAME", "nanoseconds, or ns2: rounded as ns-2 rounds, which decides ties.  [nanoseconds]"),
+    "end": ("NAME", "Results as of: duration, or last-arrival, of a packet before that.  [duration]"),
+}
+
+#: Flags whose value is a number in TOML.
+NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
+
+#: Arguments of the API that are flags and do not describe a scenario.
+_OTHER_FLAGS = {
+    *("cca", "rtt", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
+    *("objective", "trials", "held_out_seeds"),
+    *("port", "interval"),
+}
+
+
+def _flag(name: str) -> str:
+    # --on is where to run.
+    special = {"ccas": "--cca", "params": "--param", "on": "--app-on", "off": "--app-off"}
+    return special.get(name, "--" + name.replace("_", "-"))
+
+
+def scenario_flags(command: _Command) -> _Command:
+    for name, (metavar, help_text) in reversed(SCENARIO_FLAGS.items()):
+        command = click.option(_flag(name), name, metavar=metavar, help=help_text)(command)
+    command = click.option(
+        "--param",
+        "params",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Of the algorithm; CCA.NAME=VALUE when several.",
+    )(command)
+    return click.option(
+        "--cca",
+        "ccas",
+        multiple=True,
+        metavar="NAME",
+        help="Algorithm, or FILE.py:CLASS. Several are compared.",
+    )(command)
+
+
+def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenario]:
+    given = {name: value for name, value in flags.items() if value not in (None, ())}
+    if files:
+        for name in given:
+            if name in ("seed", "repeat"):
+                continue
+            raise error(_flag(name), "not together with a scenario FILE, which sets it")
+        return [Scenario.from_toml(file) for file in files]
+    ccas = given.pop("ccas", ())
+    if not ccas:
+        raise error("", "nothing to simulate; give a scenario FILE or --cca NAME")
+    arguments = {
+        name: read_number(value) if name in NUMBERS else value
+        for name, value in given.items()
+        if name != "params"
+    }
+    algorithms_asked = [_cca(cca) for cca in ccas]
+    names = [cca if isinstance(cca, str) else cca.__name__ for cca in algorithms_asked]
+    params = read_params(names, given.get("params", ()))
+    with flag_errors():
+        return [
+            dumbbell(cca, **arguments, params=params[name], name=name[:100] or None)
+            for cca, name in zip(algorithms_asked, names, strict=True)
+        ]
+
+
+def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any]:
+    """The seed and the number of repetitions that replace those of scenario FILEs."""
+    return {
+        name: read_number(flags[name]) for name in ("seed", "repeat") if files and flags[name] is not None
+    }
+
+
+def _cca(text: str) -> str | type[CongestionControl]:
+    """A name of the registry, or the class that FILE.py:CLASS names."""
+    path, colon, name = text.rpartition(":")
+    if not text:
+        raise error("--cca", "an empty name; 'cwnd algorithms' lists the names")
+    if not colon:
+        return text
+    if not Path(path).is_file():
+        raise error("--cca", f"{one_line(path)}: no such file; write NAME or FILE.py:CLASS")
+    found = runpy.run_path(path, run_name=Path(path).stem).get(name)
+    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
+        raise error("--cca", f"{one_line(path)} has no class '{one_line(name)}' of cwnd.CongestionControl")
+    return found
+
+
+def read_params(names: list[str], written: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """The parameters of each algorithm."""
+    params: dict[str, dict[str, str]] = {name: {} for name in names}
+    for text in written:
+        key, equals, value = text.partition("=")
+        owner, dot, name = key.rpartition(".")
+        if not (equals and name):
+            raise error("--param", f"'{one_line(text)}' is not NAME=VALUE")
+        if dot and owner not in params:
+            raise error("--param", f"no algorithm '{one_line(owner)}' here; there are {', '.join(params)}")
+        if not dot and len(params) > 1:
+            raise error("--param", f"'{one_line(key)}' of which algorithm? Write {names[0]}.{one_line(text)}")
+        params[owner or names[0]][name] = value
+    return params
+
+
+def read_number(text: str) -> Any:
+    """A number if it is written as one."""
+    with contextlib.suppress(ValueError):
+        return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else float(text)
+    return text
+
+
+@contextlib.contextmanager
+def flag_errors() -> Iterator[None]:
+    """Lets errors about arguments of the API speak of flags."""
+    try:
+        yield
+    except Error as refused:
+        key = getattr(refused, "key", "")
+        param = re.fullmatch(r"params\['(.*)'\]", key)
+        if param:
+            raise error(f"--param {param[1]}", refused.reason) from None
+        if key in SCENARIO_FLAGS or key in _OTHER_FLAGS:
+            raise error(_flag(key), refused.reason) from None
+        raise
+
+
+@contextlib.contextmanager
+def errors_about(flag: str) -> Iterator[None]:
+    try:
+        yield
+    except Error as refused:
+        raise error(flag, str(refused)) from None

@@ -1,0 +1,93 @@
+"""Progress bars on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import click
+
+from cwnd import Progress
+from cwnd._cli.options import flag_errors
+from cwnd._common.errors import one_line
+from cwnd._common.text import digits
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[Callable[[float], None] | None]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (
+        rich.TextColumn("simulating"),
+        rich.BarColumn(),
+        rich.TaskProgressColumn(),
+        rich.TimeRemainingColumn(),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+@contextlib.contextmanager
+def show_progress(out: str, name: str | None = None) -> Iterator[Callable[[Progress], None]]:
+    """Shows the progress of runs, of a paper or of a sweep; Ctrl-C prints how many are kept in `out`."""
+    last = Progress(0, 0, 0, 0)
+
+    def seen(progress: Progress) -> None:
+        nonlocal last
+        last = progress
+        if show is not None:
+            show(progress)
+
+    try:
+        with flag_errors(), sweep_bar(name or "sweeping") as show:
+            yield seen
+    except KeyboardInterrupt:
+        if not last.total:
+            raise
+        of_paper = "" if name is None else f" of {name}"
+        kept = f"{last.done - last.failed:,} of {last.total:,} runs{of_paper} are kept in {one_line(out)}"
+        print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
+        raise click.exceptions.Exit(130) from None
+
+
+@contextlib.contextmanager
+def sweep_bar(what: str) -> Iterator[Callable[[Progress], None] | None]:
+    """A bar on a terminal with rate, time left and failures; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns = (
+        rich.TextColumn(what),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TextColumn("{task.fields[rate]}"),
+        rich.TimeRemainingColumn(),
+        rich.TextColumn("{task.fields[failures]}", style="red"),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rate="", failures="")
+        begin = time.monotonic()
+
+        def show(progress: Progress) -> None:
+            new = progress.done - progress.found
+            rate = new / max(time.monotonic() - begin, 1e-3)
+            bar.update(
+                task,
+                completed=progress.done,
+                total=progress.total,
+                rate=f"{digits(rate)}/s" if new else "",
+                failures=f"{progress.failed} failed" if progress.failed else "",
+            )
+
+        yield show

@@ -1,0 +1,114 @@
+"""`cwnd results` and `cwnd report`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cwnd import Results
+from cwnd._cli.tables import flow_table, new_table, open_console
+from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.files import write_file
+from cwnd._common.text import estimate, exponent
+from cwnd._results.manifest import read_manifest
+from cwnd._scenario.facts import is_trace, shared_facts
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@click.command("results", short_help="Summarise a result, export its tables, redraw its figures.")
+@click.argument("directory", metavar="DIR")
+@click.option("--csv", metavar="FILE|-", help="Write a table as CSV and nothing else.")
+@click.option(
+    "--table", metavar="NAME", default="summary", help="For --csv: summary, flows or links.  [summary]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def results_command(directory: str, csv: str | None, table: str, as_json: bool) -> None:
+    """Summarise what DIR holds and draw its figures again, without a run."""
+    if table not in ("summary", "flows", "links"):
+        raise error("--table", f"'{one_line(table)}' is not a table; summary, flows or links")
+    if csv is not None and as_json:
+        raise error("--csv", "not together with --json")
+    results = Results.load(directory)
+    if as_json:
+        click.echo(results.to_json())
+        return
+    if csv is not None:
+        _export(results, table, csv)
+        return
+    from cwnd._report.figures import write_figure
+
+    _print_swept(results)
+    kinds = results.plots()
+    for kind in kinds:
+        figure = results.plot(kind)
+        for ending in ("png", "svg", "pdf"):
+            write_figure(figure, Path(directory) / f"{kind}.{ending}")
+    if kinds:
+        click.echo(f"Figures in {one_line(directory)}: {', '.join(kinds)} (PNG, SVG, PDF)")
+
+
+@click.command("report", short_help="One HTML page with everything of a result.")
+@click.argument("directory", metavar="DIR")
+@click.option("--out", metavar="FILE", help="Where to.  [DIR/report.html]")
+def report_command(directory: str, out: str | None) -> None:
+    """Write one self-contained HTML page: figures, tables, scenario, where it comes from."""
+    from cwnd._report import page
+
+    results = Results.load(directory)
+    path = Path(directory) / "report.html" if out is None else Path(out)
+    try:
+        page.write(results, path, read_manifest(Path(directory)))
+    except OSError as failed:
+        raise os_error(one_line(str(path)), failed) from None
+    click.echo(f"Written to {one_line(str(path))}")
+
+
+def _export(results: Results, table: str, csv: str) -> None:
+    """A table as CSV."""
+    frame: pl.DataFrame = getattr(results, table)
+    if csv == "-":
+        click.echo(frame.write_csv(), nl=False)
+        return
+    try:
+        write_file(Path(csv), frame.write_csv().encode())
+    except OSError as failed:
+        raise os_error(one_line(csv), failed) from None
+
+
+def _print_swept(results: Results) -> None:
+    """A row per point: the swept values, or the name, and the summary."""
+    columns = {
+        "throughput_mbps": ("throughput Mbit/s", 1),
+        "goodput_mbps": ("goodput Mbit/s", 1),
+        "loss_ratio": ("loss %", 100),
+        "mean_rtt_ms": ("mean RTT ms", 1),
+        "jain_fairness": ("Jain", 1),
+        "timeouts": ("timeouts", 1),
+    }
+    if len(results.scenarios) == 1 and is_trace(results.scenarios[0]):
+        open_console().print(flow_table(results.flows))
+        return
+    keys = list(dict.fromkeys(key for values in results.values for key in values))
+    table = new_table(
+        *(keys or ["scenario"]),
+        ">runs",
+        *(f">{heading}" for heading, _ in columns.values()),
+        title=", ".join(shared_facts(results.scenarios)),
+    )
+    for entry in results.entries:
+        summary = entry["summary"]
+        cells = [_swept_value(entry["values"].get(key)) for key in keys] or [entry["scenario"]["name"]]
+        numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in columns.items()]
+        table.add_row(*cells, str(len(entry["seeds"])), *numbers)
+    open_console().print(table)
+
+
+def _swept_value(value: Any) -> str:
+    if isinstance(value, float):
+        return exponent(value)
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)

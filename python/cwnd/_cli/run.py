@@ -1,0 +1,101 @@
+"""`cwnd run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cwnd import Results, run
+from cwnd._cli.options import (
+    errors_about,
+    flag_errors,
+    read_changes,
+    read_number,
+    read_scenarios,
+    scenario_flags,
+)
+from cwnd._cli.progress import progress_bar
+from cwnd._cli.tables import flow_table, new_table, open_console
+from cwnd._common.errors import error, one_line
+from cwnd._common.text import digits, estimate
+from cwnd._results.directory import check_target
+from cwnd._scenario.facts import shared_facts
+
+_FLOW_ROWS_MAX = 32
+
+
+@click.command("run", short_help="Simulate scenarios and compare their results.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@scenario_flags
+@click.option("--on", "world", default="sim", metavar="WORLD", help="Where: sim, the simulator.  [sim]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest there.")
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+def run_command(
+    files: tuple[str, ...], world: str, as_json: bool, out: str | None, jobs: str, **flags: Any
+) -> None:
+    """Simulate scenario FILEs, or the dumbbell that the flags describe.
+
+    \b
+    cwnd run scenarios/elastic-single.toml
+    cwnd run --cca elastic --cca cubic --rate 1Gbps --delay 100ms --buffer 3200
+    """
+    if world != "sim":
+        raise error("--on", f"'{one_line(world)}' is not a world to run in; there is only 'sim'")
+    scenarios = read_scenarios(files, flags)
+    if out is not None:
+        with errors_about("--out"):
+            check_target(Path(out))
+    changes = read_changes(files, flags)
+    with flag_errors(), progress_bar() as progress:
+        results = run(scenarios, jobs=read_number(jobs), progress=progress, **changes)
+    if out is not None:
+        with errors_about("--out"):
+            results.save(out, command=["cwnd", *sys.argv[1:]])
+    if as_json:
+        click.echo(results.to_json())
+    else:
+        _print_results(results)
+        if out is not None:
+            click.echo(f"Written to {one_line(out)}")
+
+
+def _print_results(results: Results) -> None:
+    import polars as pl
+
+    scenarios = results.scenarios
+    console = open_console()
+    flows = results.flows
+    if len(scenarios) == 1 and 1 < len(scenarios[0]["flows"]) <= _FLOW_ROWS_MAX:
+        console.print(flow_table(flows))
+    columns = {
+        "throughput_mbps": ("throughput Mbit/s", 1),
+        "goodput_mbps": ("goodput Mbit/s", 1),
+        "loss_ratio": ("loss %", 100),
+        "mean_rtt_ms": ("mean RTT ms", 1),
+        "p95_rtt_ms": ("p95 RTT ms", 1),
+        "jain_fairness": ("Jain", 1),
+        "timeouts": ("timeouts", 1),
+    }
+    # Over the flows and the runs.
+    p95 = flows.group_by("scenario").agg(pl.col("p95_rtt_ms").mean())
+    p95_of = dict(p95.iter_rows())
+    packets, wall_s = (sum(one["engine"][key] for one in results.entries) for key in ("packets", "wall_s"))
+    table = new_table(
+        "scenario",
+        *(f">{heading}" for heading, _ in columns.values()),
+        title=", ".join(shared_facts(scenarios)),
+        caption=f"{packets:,} packets in {wall_s:.2g} s, {packets / wall_s / 1e6:.1f} million a second",
+    )
+    for scenario in scenarios:
+        name = scenario["name"]
+        rows = {row["metric"]: row for row in results.summary.filter(scenario=name).iter_rows(named=True)}
+        cells = [
+            digits(p95_of[name]) if metric == "p95_rtt_ms" else estimate(rows[metric], scale)
+            for metric, (_, scale) in columns.items()
+        ]
+        table.add_row(name, *cells)
+    console.print(table)

@@ -1,0 +1,124 @@
+"""`cwnd show`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from cwnd._cli.options import flag_errors, read_changes, read_scenarios, scenario_flags
+from cwnd._cli.tables import new_table, open_console
+from cwnd._common.text import digits, exponent, rate
+
+
+@click.command("show", short_help="The scenario as understood: RTT, BDP, buffers in BDPs.")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@scenario_flags
+@click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
+def show_command(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+    """Show scenario FILEs, or the dumbbell that the flags describe, without running anything."""
+    changes = read_changes(files, flags)
+    scenarios = read_scenarios(files, flags)
+    with flag_errors():
+        scenarios = [scenario._replace(**changes) for scenario in scenarios]
+    described = [scenario.describe() for scenario in scenarios]
+    if as_json:
+        click.echo(json.dumps(described[0] if len(described) == 1 else {"scenarios": described}))
+        return
+    for scenario in described:
+        _print_scenario(scenario)
+
+
+def _print_scenario(shown: dict[str, Any]) -> None:
+    samples = shown["samples"]
+    if isinstance(samples, dict):
+        samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s"
+    clock = ", the clock of ns-2" if shown["clock"] == "ns2" else ""
+    end = ", as of the last arrival" if shown["end"] == "last-arrival" else ""
+    seeds = f"seed {shown['seed']}"
+    if shown["repeat"] > 1:
+        seeds = f"seeds {shown['seed']} to {shown['seed'] + shown['repeat'] - 1}"
+    console = open_console()
+    links = new_table(
+        "link",
+        ">count",
+        ">rate",
+        ">delay ms",
+        ">buffer packets",
+        ">buffer BDP",
+        ">buffer ms",
+        ">PER",
+        ">ECN above",
+        title=f"{shown['name']}: {digits(shown['duration_s'])} s, {seeds}, samples {samples}{clock}{end}",
+    )
+    for link in shown["links"]:
+        links.add_row(
+            link["name"],
+            str(link["count"]),
+            rate(link["rate_bps"]),
+            digits(link["delay_ms"]),
+            "unlimited" if link["buffer_pkts"] is None else str(link["buffer_pkts"]),
+            digits(link["buffer_bdp"]),
+            digits(link["buffer_ms"]),
+            exponent(link["per"]),
+            "" if link["ecn_threshold_pkts"] is None else str(link["ecn_threshold_pkts"]),
+        )
+    console.print(links)
+    flows = new_table(
+        ">flow",
+        "cca",
+        "start s",
+        "stop s",
+        ">packet bytes",
+        ">RTT ms",
+        ">BDP packets",
+        "bottleneck",
+        "application",
+        "stack",
+    )
+    for group in shown["flows"]:
+        first, last = group["first"], group["first"] + group["count"] - 1
+        stack = group["stack"]
+        flows.add_row(
+            str(first) if first == last else f"{first}..{last}",
+            _named(group["cca"]),
+            _span(group["start_s"]) + _jitter(group["start_jitter_s"]),
+            _span(group["stop_s"]),
+            f"{group['payload_bytes']} + {group['packet_bytes'] - group['payload_bytes']}",
+            digits(group["rtt_ms"]),
+            digits(group["bdp_pkts"]),
+            group["bottleneck"],
+            _application(group),
+            f"{stack['profile']}, {stack['recovery']}" + ", ECN" * stack["ecn"],
+        )
+    console.print(flows)
+    for group in {json.dumps(group["cca"]): group["cca"] for group in shown["flows"]}.values():
+        params = group["params"]
+        if params:
+            listed = ", ".join(f"{name} = {value}" for name, value in params)
+            console.print(f"{group['name']}: {listed}", highlight=False)
+
+
+def _named(cca: dict[str, Any]) -> str:
+    """The algorithm; for a preset, its name with the algorithm in brackets."""
+    name: str = cca["name"]
+    return name if name == cca["law"] else f"{name} ({cca['law']})"
+
+
+def _application(group: dict[str, Any]) -> str:
+    """What the application of a flow writes."""
+    parts = [] if group["app_rate_bps"] is None else [rate(group["app_rate_bps"])]
+    if group["on_off_s"] is not None:
+        on, off = map(digits, group["on_off_s"])
+        parts.append(f"{on} s on, {off} s off")
+    return ", ".join(parts) or "unlimited"
+
+
+def _jitter(below_s: float) -> str:
+    return f" + 0..{digits(below_s)}" if below_s else ""
+
+
+def _span(ends: list[float]) -> str:
+    first, last = map(digits, ends)
+    return first if first == last else f"{first}..{last}"

@@ -1,0 +1,78 @@
+"""`cwnd sweep`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from cwnd._cli.options import flag_errors, read_number
+from cwnd._cli.progress import show_progress
+from cwnd._common.errors import one_line
+from cwnd._run import sweep
+
+
+@click.command("sweep", short_help="Run a scenario's [sweep]; goes on where it stopped.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--out", required=True, metavar="DIR", help="Keeps the runs; the same command goes on with them."
+)
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option("--repeat", metavar="N", help="Seeds of each point, the same for all.  [the scenario's]")
+@click.option("--shard", metavar="I/N", help="Only every N-th run, from the I-th (0/N to N-1/N).")
+@click.option(
+    "--until", metavar="ci=SHARE", help="More seeds until the throughput's 95 % interval is within it."
+)
+@click.option("--max-seeds", metavar="N", help="The most seeds of a point with --until.  [100]")
+@click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://127.0.0.1:8786.")
+def sweep_command(
+    file: str,
+    out: str,
+    jobs: str,
+    repeat: str | None,
+    shard: str | None,
+    until: str | None,
+    max_seeds: str | None,
+    dask: str | None,
+) -> None:
+    """Run every point of the [sweep] of a scenario FILE with each of its seeds.
+
+    \b
+    cwnd sweep scenarios/elastic-buffer-sweep.toml --out sweep --until ci=2%
+    cwnd results sweep
+    """
+    with flag_errors():
+        plan = sweep.read(file, repeat=None if repeat is None else read_number(repeat))
+    with show_progress(out) as seen:
+        outcome = sweep.work(
+            plan,
+            Path(out),
+            jobs=read_number(jobs),
+            shard=None if shard is None else sweep.read_shard(shard),
+            until=None if until is None else sweep.read_until(until),
+            max_seeds=None if max_seeds is None else read_number(max_seeds),
+            dask=dask,
+            progress=seen,
+            command=["cwnd", *sys.argv[1:]],
+        )
+    for failure in outcome.failures:
+        print(f"cwnd: failed: {failure}", file=sys.stderr)
+    click.echo(_sweep_line(outcome, out))
+    if outcome.failures:
+        raise click.exceptions.Exit(1)
+
+
+def _sweep_line(outcome: sweep.Outcome, out: str) -> str:
+    """How a sweep ended."""
+    runs = f"{outcome.runs:,} run{'s' * (outcome.runs != 1)} of {outcome.points:,} point"
+    parts = [runs + "s" * (outcome.points != 1)]
+    if outcome.ran == outcome.runs:
+        parts.append(f"in {outcome.wall_s:.3g} s, {outcome.ran / outcome.wall_s:.0f} a second")
+    else:
+        parts.append(f"{outcome.ran:,} new, in {outcome.wall_s:.3g} s")
+    if outcome.failures:
+        parts.append(f"{len(outcome.failures):,} failed")
+    if not outcome.finished:
+        return f"{', '.join(parts)}; {one_line(out)} waits for the other shards"
+    return f"{', '.join(parts)}; see 'cwnd results {one_line(out)}'"

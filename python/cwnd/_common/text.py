@@ -1,0 +1,40 @@
+"""Numbers as tables and figures show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def rate(bps: float) -> str:
+    for unit in ("bps", "kbps", "Mbps"):
+        if bps < 1000:
+            return f"{bps:.4g} {unit}"
+        bps /= 1000
+    return f"{bps:.4g} Gbps"
+
+
+def exponent(number: float) -> str:
+    """1e-5, neither 1e-05 nor 0.00001."""
+    text = f"{number:e}" if 0 < abs(number) < 1e-3 else f"{number:g}"
+    mantissa, e, power = text.partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(power)}" if e else text
+
+
+def digits(number: float | None) -> str:
+    """Four digits, or all of the whole part."""
+    if number is None:
+        return "-"
+    return f"{number:.0f}" if abs(number) >= 1000 else exponent(float(f"{number:.4g}"))
+
+
+def estimate(row: dict[str, Any] | None, scale: float) -> str:
+    """A row of the summary: its mean and, with more than one run, half the width of its interval."""
+    if row is None:
+        return "-"
+    mean = digits(row["mean"] * scale)
+    if row["ci95_high"] is None:
+        return mean
+    half = (row["ci95_high"] - row["mean"]) * scale
+    if half < 1e-9 * abs(row["mean"] * scale):  # equal runs, but for rounding
+        half = 0.0
+    return f"{mean} ± {exponent(float(f'{half:.2g}'))}"

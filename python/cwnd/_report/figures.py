@@ -1,0 +1,174 @@
+"""Every kind of figure of a result: drawn by name, written to a file."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from cwnd._common.checks import whole
+from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.files import write_file
+from cwnd._cwnd import Error
+from cwnd._report import distributions, swept
+from cwnd._report.looks import STYLE, bold, plain
+from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
+from cwnd._report.points import METRICS, metric_of
+from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
+
+if TYPE_CHECKING:
+    from cwnd._report.source import Source
+
+
+def draw(
+    kind: str,
+    results: Source,
+    names: Sequence[str] | None,
+    seed: int | None,
+    title: str | None,
+    *,
+    metric: str | None = None,
+    over: Sequence[str] | None = None,
+) -> Figure:
+    """One of `KINDS`. `metric` and `over`, swept keys, are for "lines" and "heatmap"."""
+    if kind not in KINDS:
+        raise error("kind", f"{kind!r} is not a figure; there are {', '.join(KINDS)}")
+    if kind not in ("lines", "heatmap") and (metric is not None or over is not None):
+        raise error("metric" if metric is not None else "over", f"not for {kind!r}")
+    if metric is not None and metric not in METRICS:
+        raise error("metric", f"{metric!r} is not in the summary; there are {', '.join(METRICS)}")
+    if title is not None and not isinstance(title, str):
+        raise error("title", f"{one_line(repr(title))} is not a text")
+    if seed is not None:
+        seed = whole("seed", seed, 0, (1 << 64) - 1)
+    scenarios = _chosen(results, names)
+    if kind not in SERIES and any(map(is_trace, scenarios)):
+        raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
+    with _style():
+        figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
+        shared = plain(", ".join(shared_facts(scenarios)))
+        if title is None:
+            figure.suptitle(bold(heading) + (f"\n{shared}" if shared else ""))
+        elif title:
+            figure.suptitle(plain(title))
+        return figure
+
+
+def applicable(results: Source) -> list[str]:
+    """The kinds that this result has something for."""
+    kinds = []
+    scenarios = results.scenarios
+    if 0 < len(scenarios) <= PANELS_MAX and results.samples.height:
+        by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
+        queues = results.samples["queue_pkts"].null_count() < results.samples.height
+        kinds = ["cwnd", "rtt"] + ["throughput"] * by_interval + ["queue"] * queues
+    if len(scenarios) < 2 or any(map(is_trace, scenarios)):
+        return kinds
+    if len({buffer for _, buffer, _ in map(bottleneck, scenarios)}) > 1 and _refuses_not(
+        lambda: swept.check_throughput_buffer(results, scenarios)
+    ):
+        kinds.append("throughput-buffer")
+    for kind, check in _CHECKS.items():
+        if kind == "lines" and "throughput-buffer" in kinds:
+            continue  # the same figure
+        if _refuses_not(lambda check=check: check(results, scenarios)):  # type: ignore[misc]
+            kinds.append(kind)
+    return kinds
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Writes the figure without a date in it; PNG if the name has no ending."""
+    name = path.name if path.suffix else f"{path.name.rstrip('.')}.png"
+    image = io.BytesIO()
+    _save(figure, image, name.rpartition(".")[2].lower())
+    write_file(path.with_name(name), image.getbuffer())
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """`write`, with an `Error` of one line where it fails."""
+    try:
+        write(figure, path)
+    except OSError as failed:
+        raise os_error(one_line(str(path)), failed) from None
+    except ValueError as failed:  # an ending that matplotlib does not know
+        raise error(one_line(str(path)), one_line(str(failed))) from None
+
+
+def write_svg(figure: Figure, file: IO[bytes]) -> None:
+    """The figure as SVG, without a date in it."""
+    _save(figure, file, "svg")
+
+
+def _save(figure: Figure, to: IO[bytes], form: str) -> None:
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    with _style():
+        figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ ")  # a name in a script that the font lacks
+        yield
+
+
+def _refuses_not(check: Callable[[], object]) -> bool:
+    try:
+        check()
+    except Error:
+        return False
+    return True
+
+
+def _chosen(results: Source, names: Sequence[str] | None) -> list[dict[str, Any]]:
+    by_name = {scenario["name"]: scenario for scenario in results.scenarios}
+    for name in names or ():
+        if name not in by_name:
+            raise error("scenarios", f"no {name!r} here; there are {', '.join(by_name)}")
+    chosen = list(by_name.values()) if names is None else [by_name[name] for name in names]
+    if not chosen:
+        raise error("scenarios", "an empty list; there is nothing to draw")
+    return chosen
+
+
+def _drawn(
+    kind: str,
+    results: Source,
+    scenarios: list[dict[str, Any]],
+    seed: int | None,
+    metric: str,
+    over: Sequence[str] | None,
+) -> tuple[Figure, str]:
+    """The figure and its heading."""
+    of = metric_of(metric).name
+    of = of[0].upper() + of[1:]
+    if kind in SERIES:
+        return draw_over_time(SERIES[kind], results, scenarios, seed), SERIES[kind].heading
+    if kind == "throughput-buffer":
+        return swept.throughput_buffer(results, scenarios), "Throughput against buffer"
+    if kind == "lines":
+        figure, axes = swept.lines(results, scenarios, metric, over)
+        return figure, f"{of} against {axes[0].name}"
+    if kind == "heatmap":
+        figure, axes = swept.heatmap(results, scenarios, metric, over)
+        return figure, f"{of} over {axes[0].name} and {axes[1].name}"
+    if kind == "cdf":
+        return distributions.cdf(results, scenarios), "Throughput of the flows"
+    return distributions.throughput_delay(results, scenarios), "Throughput against delay"
+
+
+#: Figures of sweeps but "throughput-buffer", each with the check that raises an `Error` where it has no use.
+_CHECKS: dict[str, Callable[[Source, list[dict[str, Any]]], None]] = {
+    "lines": swept.check_lines,
+    "heatmap": swept.check_heatmap,
+    "cdf": distributions.check_cdf,
+    "throughput-delay": distributions.check_throughput_delay,
+}
+#: Every kind of figure: over time, then over the points of a sweep.
+KINDS = (*SERIES, "throughput-buffer", *_CHECKS)

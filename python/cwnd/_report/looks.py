@@ -1,0 +1,170 @@
+"""What all figures share: one look per algorithm, colour, line and marker, distinct in grey too."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from cwnd._scenario.registry import algorithms
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+#: The colour of each algorithm and preset; those compared most have Okabe and Ito's, made for every kind of
+#: colour vision.
+_COLOURS = {
+    "reno": "#0072B2",
+    "vegas": "#7B3294",
+    "fast-start": "#8C564B",
+    "highspeed": "#CC79A7",
+    "scalable": "#B2182B",
+    "bic": "#1B7837",
+    "fast": "#9970AB",
+    "htcp": "#17BECF",
+    "hybla": "#A6761D",
+    "westwood": "#4D4D4D",
+    "adaptive-reno": "#2C3E94",
+    "newvegas": "#C2A5CF",
+    "africa": "#DD3497",
+    "compound": "#000000",
+    "fusion": "#66A61E",
+    "yeah": "#01665E",
+    "cubic": "#009E73",
+    "illinois": "#6A3D00",
+    "agile-sd": "#E69F00",
+    "bbr": "#56B4E9",
+    "agile": "#B58900",
+    "discrete": "#6A51A3",
+    "elastic": "#D55E00",
+    "tahoe": "#80B1D3",
+    "newreno": "#1F4E79",
+    "sack": "#8DA0CB",
+    "fack": "#5F9EA0",
+    "linux": "#999999",
+}
+#: For algorithms of one's own.
+_OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")
+_LINES = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+#: What mathematics shows as it is.
+_BOLD = re.compile(r"[A-Za-z0-9 '(),./-]*")
+GREY = "#666666"
+
+STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "figure.titlesize": 10,
+    "figure.constrained_layout.use": True,
+    "path.simplify_threshold": 0.2,
+    "svg.hashsalt": "cwnd",  # the same figure is the same bytes
+}
+
+
+class Look(NamedTuple):
+    colour: str
+    line: Any
+    marker: str
+
+
+class _Figure(Figure):
+    """A figure that a notebook shows without further ado."""
+
+    def _repr_png_(self) -> bytes:
+        image = io.BytesIO()
+        with mpl.rc_context(STYLE):
+            self.savefig(image, format="png", dpi=150)
+        return image.getvalue()
+
+
+def new_figure(width: float, height: float) -> Figure:
+    figure = _Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """The look of each algorithm, the same in every figure; of others in the order of `names`."""
+    registry = [algorithm["name"] for algorithm in algorithms()]
+    order = dict.fromkeys([*_COLOURS, *registry, *names])
+    colours = [*_COLOURS.values(), *_OTHERS]
+    return {
+        name: Look(
+            colours[index % len(colours)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
+        )
+        for index, name in enumerate(order)
+    }
+
+
+def mark(axes: Axes, y: float, text: str, *, named: bool = True) -> None:
+    """A thin line across, named at its right end."""
+    axes.axhline(y, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+    if named:
+        note(axes, y, text)
+
+
+def note(axes: Axes, y: float, text: str, drop: float = 0) -> None:
+    """A few words right of the axes, at the height of `y`, less `drop` points."""
+    axes.annotate(
+        text,
+        (1, y),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(4, -drop),
+        textcoords="offset points",
+        color=GREY,
+        fontsize=7.5,
+        va="center",
+        annotation_clip=False,
+    )
+
+
+def plain(text: str) -> str:
+    """`text` for matplotlib, to which a dollar sign would be the start of mathematics."""
+    return text.replace("$", r"\$")
+
+
+def bold(text: str) -> str:
+    """`text` in bold, if matplotlib's mathematics can have it."""
+    return text.replace(" ", r"\ ").join((r"$\bf{", "}$")) if _BOLD.fullmatch(text) else plain(text)
+
+
+def legend(figure: Figure, entries: dict[str, Line2D], columns: int = 6) -> None:
+    names = [plain(name) for name in entries]
+    shown = figure.legend(
+        list(entries.values()),
+        [name.lstrip("_") or "-" for name in names],  # matplotlib leaves out what begins with _
+        loc="outside lower center",
+        ncols=min(len(entries), columns),
+    )
+    for text, name in zip(shown.get_texts(), names, strict=True):
+        text.set_text(name)
+
+
+def handle(look: Look, dashed: bool, marker: str | None = None, joined: bool = True) -> Line2D:
+    line: Any = (look.line if dashed else "-") if joined else "none"
+    return Line2D([], [], color=look.colour, linestyle=line, marker=marker)
+
+
+def algorithms_label(scenario: dict[str, Any]) -> str:
+    return "+".join(algorithm_names([scenario]))
+
+
+def algorithm_names(scenarios: Sequence[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(flow["cca"]["name"] for scenario in scenarios for flow in scenario["flows"]))

@@ -1,0 +1,178 @@
+"""Figures over time: windows, RTTs, throughput, queues."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from cwnd._common.errors import error
+from cwnd._report.looks import (
+    GREY,
+    Look,
+    algorithm_names,
+    handle,
+    legend,
+    looks,
+    mark,
+    new_figure,
+    note,
+    plain,
+)
+from cwnd._scenario.facts import bdp_pkts, bottleneck, bottleneck_link, is_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cwnd._report.source import Source
+
+
+PANELS_MAX = 8
+
+
+class Panel(NamedTuple):
+    """One scenario of a figure over time."""
+
+    axes: Axes
+    scenario: dict[str, Any]
+    samples: pl.DataFrame
+    looks: dict[str, Look]
+
+
+class Series(NamedTuple):
+    heading: str
+    label: str
+    column: str
+    draw: Callable[[Panel], None]
+
+
+def draw_over_time(
+    series: Series, results: Source, scenarios: list[dict[str, Any]], seed: int | None
+) -> Figure:
+    if len(scenarios) > PANELS_MAX:
+        raise error("scenarios", f"{len(scenarios)} are too many for one figure; choose at most {PANELS_MAX}")
+    columns = 1 if len(scenarios) <= 3 else 2
+    rows = math.ceil(len(scenarios) / columns)
+    height = 3.2 if rows == 1 else 0.9 + 1.75 * rows
+    figure = new_figure(7.2, height)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    look = looks(algorithm_names(results.scenarios))
+    entries: dict[str, Line2D] = {}
+    for index, scenario in enumerate(scenarios):
+        axes = grid[index // columns][index % columns]
+        own = scenario["seed"] if seed is None else seed
+        chosen = results.samples.filter(scenario=scenario["name"], seed=own).drop_nulls(series.column)
+        if chosen.is_empty():
+            raise error(scenario["name"], f"no samples of the {series.heading.lower()} with seed {own}")
+        series.draw(Panel(axes, scenario, chosen, look))
+        ccas = list(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"]))
+        if len(scenarios) > 1:
+            axes.set_title(plain(scenario["name"]))
+        if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
+            entries |= {_flows_label(scenario, cca): handle(look[cca], len(ccas) > 1) for cca in ccas}
+        axes.set_xlim(0, max(one["duration_ns"] for one in scenarios) / 1e9)
+        axes.margins(y=0.08)
+        if index // columns == rows - 1 or index + columns >= len(scenarios):
+            axes.set_xlabel("time (s)")
+            axes.tick_params(labelbottom=True)
+        if index % columns == 0:
+            axes.set_ylabel(series.label)
+    grid.flat[0].set_ylim(bottom=0)
+    for axes in grid.flat[len(scenarios) :]:
+        axes.set_visible(False)
+    if entries and series.column != "queue_pkts":
+        legend(figure, entries)
+    return figure
+
+
+def _draw_flows(panel: Panel, column: str) -> None:
+    axes, scenario, samples, look = panel
+    ccas = [flow["cca"]["name"] for flow in scenario["flows"]]
+    distinct = list(dict.fromkeys(ccas))
+    by_change = scenario["samples"] == "change"
+    for (flow,), rows in samples.group_by("flow", maintain_order=True):
+        cca = ccas[int(str(flow))]
+        alike = [index for index, name in enumerate(ccas) if name == cca]
+        axes.plot(
+            rows["time_s"].to_numpy(),
+            rows[column].to_numpy(),
+            color=shade(look[cca].colour, alike.index(int(str(flow))), len(alike)),
+            linestyle=look[cca].line if len(distinct) > 1 else "-",
+            linewidth=1.1 if len(ccas) <= 4 else 0.7,
+            drawstyle="steps-post" if by_change else "default",
+            zorder=3 - 0.5 * alike.index(int(str(flow))) / len(alike),
+        )
+
+
+def _draw_cwnd(panel: Panel) -> None:
+    _draw_flows(panel, "cwnd_pkts")
+    if len(panel.scenario["flows"]) == 1 and not is_trace(panel.scenario):
+        _, buffer, _ = bottleneck(panel.scenario)
+        bdp = bdp_pkts(panel.scenario)
+        mark(panel.axes, bdp, "BDP")
+        if buffer is not None and buffer > 0.08 * bdp:
+            mark(panel.axes, bdp + buffer, "BDP + buffer")
+
+
+def _draw_rtt(panel: Panel) -> None:
+    _draw_flows(panel, "rtt_ms")
+
+
+def _draw_throughput(panel: Panel) -> None:
+    _draw_flows(panel, "throughput_mbps")
+    if is_trace(panel.scenario):
+        return
+    rate, _, _ = bottleneck(panel.scenario)
+    mark(panel.axes, rate / 1e6, "link rate")
+    if len(panel.scenario["flows"]) > 1:
+        total = panel.samples.group_by("time_s").agg(pl.col("throughput_mbps").sum()).sort("time_s")
+        panel.axes.plot(
+            total["time_s"].to_numpy(),
+            total["throughput_mbps"].to_numpy(),
+            color=GREY,
+            linewidth=1,
+            zorder=1,
+        )
+        last = float(total["throughput_mbps"].tail(max(1, total.height // 5)).mean() or 0)  # type: ignore[arg-type]
+        note(panel.axes, last, "all flows", drop=9 if last > 0.9 * rate / 1e6 else 0)
+
+
+def _draw_queue(panel: Panel) -> None:
+    axes, scenario, samples, look = panel
+    slowest = [bottleneck_link(scenario, flow) for flow in range(len(scenario["flows"]))]
+    links = {link["name"]: link for link in slowest}
+    ccas = {flow["cca"]["name"] for flow in scenario["flows"]}
+    colour = look[ccas.pop()].colour if len(ccas) == 1 else "#333333"
+    for index, (name, link) in enumerate(links.items()):
+        rows = samples.filter(link=name)
+        time, queue = rows["time_s"].to_numpy(), rows["queue_pkts"].to_numpy()
+        own = shade(colour, index, len(links))
+        axes.plot(time, queue, color=own, linewidth=1)
+        axes.fill_between(time, queue, color=own, alpha=0.15, linewidth=0)
+        if link["buffer_pkts"] is not None:
+            mark(axes, link["buffer_pkts"], "buffer")
+
+
+SERIES = {
+    "cwnd": Series("Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd),
+    "rtt": Series("Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt),
+    "throughput": Series("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
+    "queue": Series("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),
+}
+
+
+def _flows_label(scenario: dict[str, Any], cca: str) -> str:
+    count = sum(flow["cca"]["name"] == cca for flow in scenario["flows"])
+    return cca if count == 1 else f"{cca} ({count} flows)"
+
+
+def shade(colour: str, index: int, count: int) -> tuple[float, float, float]:
+    """The colour, lighter for the later of several."""
+    white = 0.6 * index / count
+    red, green, blue = (part + (1 - part) * white for part in to_rgb(colour))
+    return red, green, blue

@@ -1,0 +1,181 @@
+"""One self-contained HTML page with everything of a result."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwnd._common.errors import one_line
+from cwnd._common.files import write_file
+from cwnd._common.text import digits, estimate
+from cwnd._report.points import METRICS
+from cwnd._scenario.facts import shared_facts
+
+if TYPE_CHECKING:
+    from cwnd._report.source import Source
+
+
+#: Rows of a table that are shown; the rest is in the Parquet files.
+_ROWS_MAX = 300
+
+_TITLES = {
+    "cwnd": "Congestion windows over time",
+    "rtt": "Smoothed round-trip times over time",
+    "throughput": "Throughput over time",
+    "queue": "Queue over time",
+    "throughput-buffer": "Throughput against buffer",
+    "lines": "Throughput against what was swept",
+    "heatmap": "Throughput over two swept values",
+    "cdf": "Distribution of the flows' throughput",
+    "throughput-delay": "Throughput against delay",
+}
+
+_STYLE = """
+:root { color-scheme: light; font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; }
+body { margin: 0 auto; max-width: 72rem; padding: 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
+figure { margin: 1.5rem 0; overflow-x: auto; }
+figure img { display: block; min-width: 34rem; max-width: 100%; height: auto; margin: 0 auto; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .7rem .2rem 0; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid #e6e6e6; }
+th { position: sticky; top: 0; background: #fff; vertical-align: bottom; }
+th.text, td.text { text-align: left; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
+dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
+pre { overflow-x: auto; background: #f6f6f6; padding: .75rem; font-size: .8rem; }
+.note { color: #555; font-size: .9rem; }
+"""
+
+
+def write(results: Source, path: Path, manifest: dict[str, Any]) -> None:
+    """Writes the page to `path`: figures, summary, flows, scenario, and where it comes from by `manifest`.
+
+    It needs nothing from elsewhere: figures are in it, there is no script. The file appears complete or not
+    at all. An OSError is the caller's.
+    """
+    write_file(path, _page(results, manifest).encode())
+
+
+def _page(results: Source, manifest: dict[str, Any]) -> str:
+    from cwnd._report import figures
+
+    scenarios = results.scenarios
+    title = scenarios[0]["name"].partition(" (")[0] if scenarios else "empty result"
+    parts = [
+        f"<h1>{_text(title)}</h1>",
+        f"<p>{_text(', '.join(shared_facts(scenarios)))}</p>" if scenarios else "",
+        *(_figure(results, kind) for kind in figures.applicable(results)),
+        "<h2>Summary</h2>",
+        "<p class=note>Means over the seeds with 95 % confidence intervals (Student's t).</p>",
+        _summary(results),
+        "<h2>Flows</h2>",
+        _flows(results),
+        "<h2>Where it comes from</h2>",
+        _provenance(results, manifest),
+        "<h2>Scenario</h2>",
+        "<p class=note>As it was understood, in base units; of several the first.</p>",
+        f"<details><summary>JSON</summary><pre>{_text(json.dumps(scenarios[:1], indent=1))}</pre></details>",
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<title>{_text(title)}</title>\n<link rel="icon" href="data:,">\n<style>{_STYLE}</style>\n</head>\n'
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _figure(results: Source, kind: str) -> str:
+    from cwnd._report import figures
+
+    image = io.BytesIO()
+    figures.write_svg(figures.draw(kind, results, None, None, None), image)
+    data = base64.b64encode(image.getvalue()).decode()
+    return f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{_text(_TITLES[kind])}"></figure>'
+
+
+def _summary(results: Source) -> str:
+    keys = list(dict.fromkeys(key for values in results.values for key in values))
+    estimates: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in results.summary.iter_rows(named=True):
+        estimates.setdefault(row["scenario"], {})[row["metric"]] = row
+    rows = []
+    for scenario, values in zip(results.scenarios, results.values, strict=True):
+        own = estimates.get(scenario["name"], {})
+        names = [_value(values.get(key)) for key in keys] or [scenario["name"]]
+        runs = max((row["n"] for row in own.values()), default=0)
+        numbers = [estimate(own.get(name), metric.factor) for name, metric in METRICS.items()]
+        rows.append([*names, str(runs), *numbers])
+    texts = keys or ["scenario"]
+    return _table([*texts, "runs", *(metric.label for metric in METRICS.values())], rows, len(texts))
+
+
+def _flows(results: Source) -> str:
+    columns = {
+        "seed": "seed",
+        "flow": "flow",
+        "throughput_mbps": "throughput Mbit/s",
+        "goodput_mbps": "goodput Mbit/s",
+        "retransmitted_pkts": "retransmitted",
+        "lost_pkts": "lost",
+        "timeouts": "timeouts",
+        "mean_rtt_ms": "mean RTT ms",
+        "mean_cwnd_pkts": "mean cwnd packets",
+    }
+    shown = results.flows.head(_ROWS_MAX).select("scenario", "cca", *columns)
+    rows = [[_value(cell) for cell in row] for row in shown.iter_rows()]
+    return _table(["scenario", "algorithm", *columns.values()], rows, 2, of=results.flows.height)
+
+
+def _provenance(results: Source, manifest: dict[str, Any]) -> str:
+    seeds = sorted(set(results.flows["seed"]))
+    facts = {
+        "cwnd": manifest["cwnd"],
+        "command": one_line(" ".join(manifest.get("command") or [])) or "from Python",
+        "seeds": f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else ", ".join(map(str, seeds)),
+        "platform": manifest.get("platform"),
+        "Python": manifest.get("python"),
+        "host": manifest.get("host"),
+    }
+    git = manifest.get("git")
+    if git:
+        facts["git"] = f"{git['commit']}{', with changes' if git.get('changed') else ''}"
+    rows = "".join(
+        f"<dt>{_text(name)}</dt><dd>{_text(str(value))}</dd>" for name, value in facts.items() if value
+    )
+    return f"<dl>{rows}</dl>"
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int, of: int | None = None) -> str:
+    """The first `texts` columns are text, the others numbers. `of`: rows that there are."""
+
+    def cells(tag: str, row: Iterable[str]) -> str:
+        kinds = (' class="text"' if index < texts else "" for index, _ in enumerate(headings))
+        return "".join(f"<{tag}{kind}>{_text(cell)}</{tag}>" for kind, cell in zip(kinds, row, strict=True))
+
+    total = len(rows) if of is None else of
+    shown = rows[:_ROWS_MAX]
+    body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in shown)
+    head = f"<thead><tr>{cells('th', headings)}</tr></thead>"
+    table = f'<div class="table"><table>{head}\n<tbody>{body}</tbody></table></div>'
+    if total > len(shown):
+        table += f"<p class=note>{len(shown)} of {total:,} rows; all are in the Parquet files.</p>"
+    return table
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return digits(value)
+    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _text(text: str) -> str:
+    return html.escape(text)

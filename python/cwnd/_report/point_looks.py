@@ -1,0 +1,25 @@
+"""The looks of the points of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cwnd._report.looks import Look, algorithm_names, algorithms_label, looks
+from cwnd._report.points import Point, flow_labels, points_of
+
+if TYPE_CHECKING:
+    from cwnd._report.source import Source
+
+
+def all_looks(results: Source, points: Iterable[Point]) -> dict[str, Look]:
+    """Those of the flows' algorithms first, so that they are the same in every figure of these results."""
+    every = points_of(results, [one["name"] for one in results.scenarios]).points if points else []
+    return looks(
+        [
+            *algorithm_names(results.scenarios),
+            *map(algorithms_label, results.scenarios),
+            *(point.label for point in every),
+            *(label for point in every for label in flow_labels(point)),
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Papers re-run: their experiments, claims, verdicts and figures."""

@@ -1,0 +1,308 @@
+"""The runs of a paper, and the values that its claims compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tomli_w
+
+from cwnd import _cwnd
+from cwnd._common.errors import error, one_line
+from cwnd._reproduce.claims import MissingError, Quantity, Series, best
+from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, Trace
+from cwnd._results.results import Results
+from cwnd._results.tables import runs_of
+from cwnd._run import sweep
+from cwnd._worlds.jobs import Point
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+#: Seeds where randomness plays a part, as many as the papers' own runs; of a quick look.
+SEEDS = 30
+QUICK_SEEDS = 3
+
+
+class Selection(NamedTuple):
+    """What of a paper is run."""
+
+    paper: Paper
+    items: list[Item]
+    traces: list[Trace]
+    quick: bool
+    seeds: int
+
+
+def select(
+    paper: Paper, only: Sequence[str] = (), *, quick: bool = False, seeds: int | None = None
+) -> Selection:
+    """The items and traces whose names are, or begin with, one of `only`; all if it is empty.
+
+    Raises `Error` if one of `only` is nothing's name.
+    """
+    for part in only:
+        if not any(name.startswith(part) for name in [*paper.items, *paper.traces]):
+            there = ", ".join([*paper.items, *paper.traces])
+            raise error("only", f"'{one_line(part)}' is not in {paper.name}; there are {there}")
+
+    def chosen(name: str) -> bool:
+        return not only or name.startswith(tuple(only))
+
+    return Selection(
+        paper,
+        [item for item in paper.items.values() if chosen(item.name)],
+        [trace for trace in paper.traces.values() if chosen(trace.name) and (trace.quick or not quick)],
+        quick,
+        (QUICK_SEEDS if quick else SEEDS) if seeds is None else seeds,
+    )
+
+
+def plan(selection: Selection) -> sweep.Plan:
+    """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
+
+    A quick look takes only those readings that explain something.
+    """
+    paper = selection.paper
+    explaining = {cause.reading for cause in paper.causes}
+    readings = [one for one in paper.readings.values() if not selection.quick or one.name in explaining]
+    points = []
+    for experiment in paper.experiments.values():
+        items = [item for item in selection.items if item.experiment == experiment.name]
+        for variant in experiment.variants if items else []:
+            points += _points(selection, experiment, variant, items, None)
+        for reading in readings:
+            mine = [item for item in items if item.name in reading.items]
+            for variant in reading.variants if mine else []:
+                if variant in experiment.variants:
+                    points += _points(selection, experiment, variant, mine, reading)
+    seeds = [
+        range(
+            point.scenario.seed,
+            point.scenario.seed + (selection.seeds if is_random(point.description) else 1),
+        )
+        for point in points
+    ]
+    return sweep.Plan(points, seeds, {})
+
+
+def is_random(scenario: Mapping[str, Any]) -> bool:
+    """Whether the seed changes anything."""
+    return any(link["per"] for link in scenario["links"]) or any(
+        flow["start_jitter_ns"] for flow in scenario["flows"]
+    )
+
+
+def _points(
+    selection: Selection, experiment: Experiment, variant: str, items: Sequence[Item], reading: Reading | None
+) -> list[Point]:
+    change = {**selection.paper.variants[variant].change, **({} if reading is None else reading.change)}
+    name = ", ".join([experiment.name, *([] if reading is None else [reading.name]), variant])
+    text = _text(experiment.scenario, name, change)
+    tags = {"experiment": experiment.name, "reading": reading and reading.name, "variant": variant}
+    points = []
+    for point in sweep.read(text).points:
+        needed = any(_is_at(point.values, _left(item.at, change)) for item in items)
+        quick = _is_among(point.values, experiment.quick)
+        wanted = reading is None or _is_among(point.values, reading.only)
+        if needed and wanted and (quick or not selection.quick):
+            rest = [str(value) for key, value in point.values.items() if key not in change]
+            inner = point.scenario.replace(name=", ".join([name, *rest]))
+            points.append(Point({**tags, **point.values}, inner))
+    return points
+
+
+def _text(scenario: dict[str, Any], name: str, change: Mapping[str, Any]) -> str:
+    """The scenario as TOML, with `change` in its sweep, over what it sweeps itself."""
+    swept = {**scenario.get("sweep", {}), **{key: [value] for key, value in change.items()}}
+    if "zip" in swept:
+        left = [{key: value for key, value in one.items() if key not in change} for one in swept["zip"]]
+        swept["zip"] = [one for one in left if one]
+    return tomli_w.dumps({**scenario, "name": name, "sweep": swept})
+
+
+def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
+    return all(values.get(key) == value for key, value in at.items())
+
+
+def _left(at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that are not changed."""
+    return {key: value for key, value in at.items() if key not in change}
+
+
+def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> bool:
+    return all(values.get(key) in some for key, some in among.items())
+
+
+class Measured:
+    """What the runs gave, by item, variant and point: what a claim asks.
+
+    `m("fig10b", "elastic")` is the series of a variant in an item.
+    """
+
+    def __init__(self, selection: Selection, results: Results, traces: dict[str, Results]) -> None:
+        self.selection = selection
+        self.paper = selection.paper
+        self.items = {item.name: item for item in selection.items}
+        self._traces = traces
+        runs: dict[str, dict[int, dict[str, Any]]] = {}
+        for (scenario, seed), run in runs_of({"flows": results.flows}).items():
+            runs.setdefault(scenario, {})[seed] = run
+        self._points = [
+            (values, scenario, runs.get(scenario["name"], {}))
+            for values, scenario in zip(results.values, results.scenarios, strict=True)
+        ]
+        self._metrics = {
+            name: {run["seed"]: run for run in table.iter_rows(named=True)}
+            for name, table in results.metrics_by_scenario.items()
+        }
+
+    def __call__(
+        self,
+        item: str,
+        variant: str,
+        metric: str | None = None,
+        *,
+        reading: str | None = None,
+        at: Mapping[str, Any] | None = None,
+    ) -> Series:
+        """A variant's values in an item over the swept key that is left; over tuples if there are several.
+
+        Args:
+            metric: One of the item's; the first, if left out.
+            at: More keys of the sweep with the value to take.
+        """
+        if item not in self.items:
+            raise MissingError
+        its = self.items[item]
+        ours = its.metrics[metric] if metric is not None else next(iter(its.metrics.values()))
+        tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
+        change = self.paper.variants[variant].change
+        again = {} if reading is None else self.paper.readings[reading].change
+        fixed = _left({**its.at, **(at or {})}, again)
+        # Keys that are swept together are one axis: the first.
+        zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
+        others = {key for one in zipped for key in list(one)[1:]}
+        series = {}
+        for values, scenario, runs in self._points:
+            if not _is_at(values, {**tags, **fixed}) or not runs:
+                continue
+            rest = {
+                key: value
+                for key, value in values.items()
+                if key not in others and key not in {**tags, **fixed, **change, **again}
+            }
+            x = next(iter(rest.values())) if len(rest) == 1 else tuple(rest.values())
+            by_seed = {seed: self._value(scenario["name"], run, ours) for seed, run in sorted(runs.items())}
+            series[x] = Quantity(by_seed, fixed=not is_random(scenario), of=rest)
+        return Series(series)
+
+    def best(
+        self,
+        item: str,
+        metric: str | None = None,
+        *,
+        besides: str | Sequence[str],
+        reading: str | None = None,
+    ) -> Series:
+        """Point by point the largest of the variants but `besides`."""
+        return best(self(item, variant, metric, reading=reading) for variant in self.others(item, besides))
+
+    def others(self, item: str, besides: str | Sequence[str]) -> list[str]:
+        """The variants of an item but `besides`."""
+        out = [besides] if isinstance(besides, str) else besides
+        return [variant for variant in self.variants(item) if variant not in out]
+
+    def variants(self, item: str) -> list[str]:
+        """The variants of an item."""
+        if item not in self.items:
+            raise MissingError
+        return self.paper.experiments[self.items[item].experiment].variants
+
+    def unit(self, item: Item, metric: str) -> str:
+        """A published metric with its unit, for an axis."""
+        units = [
+            row["unit"]
+            for row in self.paper.published
+            if row["item"] == item.published and row["metric"] == metric
+        ]
+        shown = metric.replace("_", " ")
+        return f"{shown} ({units[0]})" if units else shown
+
+    def trace(self, name: str, variant: str) -> pl.DataFrame:
+        """The time series of a figure of windows, as in `Results.samples`."""
+        if name not in self._traces:
+            raise MissingError
+        import polars as pl
+
+        return self._traces[name].samples.filter(pl.col("scenario") == variant)
+
+    def _value(self, scenario: str, run: dict[str, Any], metric: str) -> float:
+        name, _, argument = metric.partition(" ")
+        if name in _OF_FLOWS:
+            flows = run["flows"]
+            if argument:
+                flows = [flows[int(argument) - 1]]
+            return _OF_FLOWS[name](flows)
+        return float(self._metrics[scenario][run["seed"]][name])
+
+
+def _total(flows: Sequence[Mapping[str, Any]], column: str) -> float:
+    return float(sum(flow[column] for flow in flows))
+
+
+#: Metrics of papers that are not in the summary; "NAME K" is that of the K-th flow alone.
+_OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
+    # Retransmitted for each 100 packets that arrived.
+    "retransmitted_percent": lambda flows: (
+        100 * _total(flows, "retransmitted_pkts") / max(_total(flows, "delivered_pkts"), 1)
+    ),
+    # The highest sequence number sent, from 0: `maxseq_` of ns-2.
+    "highest_sent": lambda flows: (
+        _total(flows, "sent_pkts") - _total(flows, "retransmitted_pkts") - len(flows)
+    ),
+    # Packets sent that have not arrived by the end, those in flight among them.
+    "missing_percent": lambda flows: (
+        100 * (1 - _total(flows, "delivered_pkts") / max(_total(flows, "sent_pkts"), 1))
+    ),
+    # The sum of the flows' mean windows.
+    "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
+    # Jain's index of the flows' mean RTTs.
+    "rtt_jain": lambda flows: (
+        _total(flows, "mean_rtt_ms") ** 2
+        / (len(flows) * sum(float(flow["mean_rtt_ms"]) ** 2 for flow in flows))
+    ),
+    "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
+}
+
+
+def measure(
+    selection: Selection,
+    folder: Path,
+    *,
+    jobs: int = 0,
+    progress: Callable[[sweep.Progress], object] | None = None,
+    command: Sequence[str] | None = None,
+) -> tuple[Measured, list[sweep.Failure]]:
+    """Runs what is missing in `folder`, then the traces."""
+    asked = plan(selection)
+    failures: list[sweep.Failure] = []
+    results = Results._made([], Results._empty)
+    if asked.points:
+        outcome = sweep.work(asked, folder, jobs=jobs, progress=progress, command=command)
+        failures = outcome.failures
+        results = Results.load(folder)
+    traces = {trace.name: _traced(selection.paper, trace, jobs) for trace in selection.traces}
+    return Measured(selection, results, traces), failures
+
+
+def _traced(paper: Paper, trace: Trace, jobs: int) -> Results:
+    scenario = {key: value for key, value in trace.scenario.items() if key != "sweep"}
+    scenarios = []
+    for variant in trace.variants:
+        change = {**paper.variants[variant].change, **trace.change}
+        ((_, inner),) = _cwnd.sweep(_text(scenario, variant, change), trace.name, {})
+        scenarios.append(inner.replace(name=variant, seed=None, repeat=None))
+    return Results._of(scenarios, _cwnd.run(scenarios, jobs, None))

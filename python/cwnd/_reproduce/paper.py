@@ -1,0 +1,291 @@
+"""Papers: their experiments, published numbers and claims, as `papers/NAME` has them.
+
+`papers/NAME/paper.toml` lists the runs; CONTRIBUTING.md describes its keys. All runs of a paper are
+one sweep, so that it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cwnd._common.errors import error, one_line, os_error
+from cwnd._reproduce.claims import Claim
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+_FOLDER = Path(__file__).parents[1] / "papers"
+
+
+class Variant(NamedTuple):
+    """What runs under a name that the paper uses."""
+
+    name: str
+    label: str
+    #: Keys of the scenario and their values.
+    change: dict[str, Any]
+
+
+class Experiment(NamedTuple):
+    name: str
+    #: The scenario as read from TOML.
+    scenario: dict[str, Any]
+    variants: list[str]
+    #: Keys of the sweep and those of their values that a quick look takes.
+    quick: dict[str, list[Any]]
+
+
+class Item(NamedTuple):
+    """A figure or table of the paper, or a part of one."""
+
+    name: str
+    #: Its name in published.csv; None if it prints no numbers that can be read.
+    published: str | None
+    title: str
+    experiment: str
+    #: Swept keys, and the value that each has here.
+    at: dict[str, Any]
+    #: Published metrics, and what they are called here.
+    metrics: dict[str, str]
+
+
+class Trace(NamedTuple):
+    """A figure of windows over time."""
+
+    name: str
+    title: str
+    scenario: dict[str, Any]
+    variants: list[str]
+    change: dict[str, Any]
+    #: The sum over the flows instead of each flow.
+    total: bool
+    #: A quick look draws it.
+    quick: bool
+
+
+class Figure(NamedTuple):
+    """Items drawn together."""
+
+    name: str
+    title: str
+    items: list[str]
+    #: Drawn is by how many percent this variant exceeds each of the others, not their values.
+    gain_of: str | None
+
+
+class Reading(NamedTuple):
+    """Another way to read the paper, or another world: run beside what is taken for right."""
+
+    name: str
+    about: str
+    items: list[str]
+    variants: list[str]
+    change: dict[str, Any]
+    #: Keys of the sweep and those of their values that it takes.
+    only: dict[str, list[Any]]
+
+
+class Cause(NamedTuple):
+    """Why published values differ from ours, and the test of it: `reading`, `within`, or `tested`."""
+
+    text: str
+    #: Columns of published.csv and the values that this is about.
+    of: dict[str, list[str]]
+    #: Explains those with which this reading agrees.
+    reading: str | None
+    #: "runs": explains those between the least and the most of the runs, of the reading's if there is one;
+    #: "rounding": the values that the mean gives with as many decimals as were printed.
+    within: str | None
+    #: What was changed, and what came of it.
+    tested: str | None
+
+
+class Paper(NamedTuple):
+    name: str
+    folder: Path
+    title: str
+    citation: str
+    about: str
+    variants: dict[str, Variant]
+    experiments: dict[str, Experiment]
+    items: dict[str, Item]
+    traces: dict[str, Trace]
+    figures: dict[str, Figure]
+    readings: dict[str, Reading]
+    causes: list[Cause]
+    published: list[dict[str, str]]
+    claims: list[Claim]
+
+
+def papers() -> list[Paper]:
+    """All papers, by name."""
+    return [load(path.parent.name) for path in sorted(_FOLDER.glob("*/paper.toml"))]
+
+
+#: The keys of paper.toml's tables: the ones that are needed, and the others.
+_KEYS = {
+    "experiment": (("scenario",), ("variants", "quick")),
+    "item": (("title", "experiment"), ("published", "at", "metrics")),
+    "trace": (("title", "scenario"), ("variants", "change", "total", "quick")),
+    "figure": (("title", "items"), ("gain_of",)),
+    "reading": (("about", "items", "change"), ("variants", "only")),
+    "cause": (("text",), ("of", "reading", "within", "tested")),
+}
+
+
+def load(name: str) -> Paper:
+    """Reads `papers/NAME`.
+
+    Raises `Error` if there is no such paper, or its paper.toml is wrong.
+    """
+    folder = _FOLDER / name
+    if not (folder / "paper.toml").is_file():
+        there = ", ".join(path.parent.name for path in sorted(_FOLDER.glob("*/paper.toml")))
+        raise error("", f"'{one_line(name)}' is not a paper; there are {there}")
+    document = _toml(folder / "paper.toml")
+    for key in ("title", "citation", "about"):
+        if not isinstance(document.get(key), str):
+            raise error(f"{name}/paper.toml: {key}", "is needed, a text")
+    variants = {
+        key: Variant(key, one.pop("label", key), one) for key, one in document.get("variant", {}).items()
+    }
+    every = list(variants)
+    metrics = document.get("metrics", {})
+    tables = {kind: _tables(name, kind, document.get(kind, {})) for kind in _KEYS}
+    paper = Paper(
+        name,
+        folder,
+        document["title"],
+        document["citation"],
+        document["about"],
+        variants,
+        {
+            key: Experiment(
+                key, _toml(folder / one["scenario"]), one.get("variants", every), one.get("quick", {})
+            )
+            for key, one in tables["experiment"]
+        },
+        {
+            key: Item(
+                key,
+                one.get("published"),
+                one["title"],
+                one["experiment"],
+                one.get("at", {}),
+                one.get("metrics", metrics),
+            )
+            for key, one in tables["item"]
+        },
+        {
+            key: Trace(
+                key,
+                one["title"],
+                _toml(folder / one["scenario"]),
+                one.get("variants", every),
+                one.get("change", {}),
+                one.get("total", False),
+                one.get("quick", True),
+            )
+            for key, one in tables["trace"]
+        },
+        {key: Figure(key, one["title"], one["items"], one.get("gain_of")) for key, one in tables["figure"]},
+        {
+            key: Reading(
+                key,
+                one["about"],
+                one["items"],
+                one.get("variants", every),
+                one["change"],
+                one.get("only", {}),
+            )
+            for key, one in tables["reading"]
+        },
+        [
+            Cause(
+                one["text"],
+                {key: [str(value) for value in values] for key, values in one.get("of", {}).items()},
+                one.get("reading"),
+                one.get("within"),
+                one.get("tested"),
+            )
+            for _, one in tables["cause"]
+        ],
+        _published(folder / "published.csv"),
+        _claims(folder / "claims.py"),
+    )
+    _check(paper)
+    return paper
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    shown = f"{path.parent.name}/{path.name}"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as failed:
+        raise os_error(shown, failed) from None
+    except ValueError as failed:
+        raise error(shown, one_line(str(failed))) from None
+
+
+def _tables(paper: str, kind: str, document: Any) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a kind by name, or by number; an `Error` for a key that is missing or unknown."""
+    named = list(document.items()) if isinstance(document, dict) else list(enumerate(document, 1))
+    needed, others = _KEYS[kind]
+    for key, one in named:
+        where = f"{paper}/paper.toml: {kind} {key}"
+        for missing in needed:
+            if missing not in one:
+                raise error(where, f"{missing} is needed")
+        for unknown in one.keys() - {*needed, *others}:
+            raise error(where, f"{one_line(unknown)} is not a key; there are {', '.join((*needed, *others))}")
+    return [(str(key), one) for key, one in named]
+
+
+def _check(paper: Paper) -> None:
+    """Raises an `Error` for a name that does not exist."""
+
+    def known(where: str, names: Iterable[str], there: Iterable[str]) -> None:
+        for name in names:
+            if name not in there:
+                reason = f"'{one_line(name)}' is not one of {', '.join(there)}"
+                raise error(f"{paper.name}/paper.toml: {where}", reason)
+
+    for experiment in paper.experiments.values():
+        known(f"variants of {experiment.name}", experiment.variants, paper.variants)
+    for item in paper.items.values():
+        known(f"experiment of {item.name}", [item.experiment], paper.experiments)
+    for trace in paper.traces.values():
+        known(f"variants of {trace.name}", trace.variants, paper.variants)
+    for figure in paper.figures.values():
+        known(f"items of {figure.name}", figure.items, paper.items)
+    for reading in paper.readings.values():
+        known(f"items of {reading.name}", reading.items, paper.items)
+        known(f"variants of {reading.name}", reading.variants, paper.variants)
+    for number, cause in enumerate(paper.causes, 1):
+        known(f"reading of cause {number}", [cause.reading] if cause.reading else [], paper.readings)
+        known(f"within of cause {number}", [cause.within] if cause.within else [], ["runs", "rounding"])
+
+
+def _published(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _claims(path: Path) -> list[Claim]:
+    if not path.exists():
+        return []
+    spec = importlib.util.spec_from_file_location(f"cwnd_papers.{path.parent.name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [value for value in vars(module).values() if isinstance(value, Claim)]

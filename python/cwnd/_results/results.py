@@ -1,0 +1,319 @@
+"""What runs answer, as tables, JSON, files and figures."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwnd._common.errors import error, one_line
+from cwnd._common.files import write_file
+from cwnd._cwnd import Runs, Scenario, __version__
+from cwnd._results.directory import TABLES, check_target, new_directory, provenance
+from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
+from cwnd._results.metrics import metrics_of, summarize
+from cwnd._results.tables import rows_of, runs_of, samples_of, schema_of, summary_schema, traced_flows
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+    import polars as pl
+
+
+class Results:
+    """What one or several scenarios answered.
+
+    `flows`, `links`, `samples` and `summary` are polars tables with a column `scenario` and, but for the
+    summary, `seed`.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("use cwnd.run(...), cwnd.kernel.trace(...) or Results.load(directory)")
+
+    #: One entry per scenario, as the manifest has it: scenario, values, seeds, summary, engine.
+    entries: list[dict[str, Any]]
+    #: Reads or makes the table of that name.
+    _read: Callable[[str], pl.DataFrame]
+
+    @classmethod
+    def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Runs]) -> Results:
+        """The runs of each scenario."""
+        import polars as pl
+
+        entries = []
+        tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
+        for scenario, runs in zip(scenarios, answers, strict=True):
+            rows = rows_of(runs)
+            for name, table in rows.items():
+                named = table.with_columns(pl.lit(scenario.name).alias("scenario"))
+                tables[name].append(named.select(schema_of(name).keys()))
+            engine = {
+                "wall_s": runs.wall_s,
+                "packets": runs.packets,
+                "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
+                "version": __version__,
+            }
+            entries.append(
+                {
+                    "seeds": runs.seeds,
+                    "values": {},
+                    "scenario": json.loads(scenario.json()),
+                    "summary": summarize(metrics_of(scenario.json(), rows["flows"], rows["links"])),
+                    "engine": engine,
+                }
+            )
+
+        def read(table: str) -> pl.DataFrame:
+            if table == "samples":
+                return samples_of(entries, answers)
+            return pl.concat([cls._empty(table), *tables[table]])
+
+        return cls._made(entries, read)
+
+    @classmethod
+    def _made(cls, entries: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
+        results = object.__new__(cls)
+        results.entries = entries
+        results._read = read
+        return results
+
+    @classmethod
+    def _traced(
+        cls,
+        name: str,
+        interval_ns: int,
+        elapsed_s: float,
+        connections: list[dict[str, Any]],
+        samples: pl.DataFrame,
+    ) -> Results:
+        """One run, of live connections: a scenario without links."""
+        scenario = {
+            "name": name,
+            "duration_ns": round(elapsed_s * 1e9),
+            "seed": 0,
+            "repeat": 1,
+            "samples": {"interval": {"interval_ns": interval_ns}},
+            "links": [],
+            "flows": [
+                {"cca": {"name": one["cca"]}, **{key: one[key] for key in ("local", "remote", "netns")}}
+                for one in connections
+            ],
+        }
+        engine = {"version": __version__, "kernel": platform.release()}
+        entry = {"scenario": scenario, "values": {}, "seeds": [0], "summary": {}, "engine": engine}
+        flows = traced_flows(name, connections, samples)
+        tables = {"flows": flows, "links": cls._empty("links"), "samples": samples}
+        return cls._made([entry], tables.__getitem__)
+
+    @staticmethod
+    def _empty(table: str) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame(schema=schema_of(table))
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Results:
+        """Reads the directory that `save` or a sweep wrote.
+
+        Raises `Error` when the directory does not hold a result, or one of another version's format, or when
+        a file is missing or damaged.
+        """
+        folder = Path(directory)
+        manifest = read_manifest(folder)
+        check_files(folder, manifest)
+        results = [{"values": {}, **entry} for entry in manifest["results"]]
+
+        def read(table: str) -> pl.DataFrame:
+            return read_table(folder / f"{table}.parquet")
+
+        tables = {name: read(name) for name in ("flows", "links")}
+        # Not every result has time series.
+        tables |= {} if os.path.lexists(folder / "samples.parquet") else {"samples": cls._empty("samples")}
+        return cls._made(results, lambda table: tables[table] if table in tables else read(table))
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per scenario, seed and flow.
+
+        `flow, cca, start_s, stop_s, sent_pkts, retransmitted_pkts, delivered_pkts, lost_pkts, timeouts,
+        throughput_mbps` (on the wire), `goodput_mbps` (payload, in order, once), `loss_ratio, mean_rtt_ms,
+        p95_rtt_ms` (null without a sample), `mean_cwnd_pkts`.
+        """
+        return self._read("flows")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per scenario, seed and link.
+
+        `link, delivered_pkts, dropped_pkts` (queue full), `error_pkts` (lost on the wire), `mean_queue_pkts,
+        max_queue_pkts, utilization`.
+        """
+        return self._read("links")
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """Time series: rows of flows and, with `link` instead of `flow`, rows of links.
+
+        `scenario, seed, time_s, flow, cca, cwnd_pkts, ssthresh_pkts` (null before the first loss),
+        `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
+        before; null when samples are by change), `link, queue_pkts`. A trace of live connections has
+        `state` ("open", "disorder", "cwr", "recovery", "loss") and `pacing_mbps` (null when not paced) too.
+        """
+        return self._read("samples")
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One row per scenario and metric: `mean, ci95_low, ci95_high` (null for one run), `n`."""
+        import polars as pl
+
+        rows = [
+            {"scenario": entry["scenario"]["name"], "metric": metric, **estimate}
+            for entry in self.entries
+            for metric, estimate in entry["summary"].items()
+        ]
+        return pl.DataFrame(rows, schema=summary_schema())
+
+    @cached_property
+    def metrics_by_scenario(self) -> dict[str, pl.DataFrame]:
+        """By scenario: a row per seed with the metrics of the summary, for simulated runs."""
+        links = self.links.partition_by("scenario", as_dict=True)
+        empty = self.links.clear()
+        scenarios = {scenario["name"]: json.dumps(scenario) for scenario in self.scenarios}
+        return {
+            str(name): metrics_of(scenarios[str(name)], rows, links.get((name,), empty))
+            for (name,), rows in self.flows.partition_by("scenario", as_dict=True).items()
+        }
+
+    @property
+    def scenarios(self) -> list[dict[str, Any]]:
+        """The scenarios as they were understood."""
+        return [entry["scenario"] for entry in self.entries]
+
+    @property
+    def values(self) -> list[dict[str, Any]]:
+        """What a sweep set in each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
+        return [entry["values"] for entry in self.entries]
+
+    @cached_property
+    def _answers(self) -> list[dict[str, Any]]:
+        """The content of `to_json`."""
+        runs = runs_of({"flows": self.flows, "links": self.links})
+        return [
+            {
+                "scenario": entry["scenario"],
+                "runs": [
+                    runs.get((entry["scenario"]["name"], seed), {"seed": seed, "flows": [], "links": []})
+                    for seed in entry["seeds"]
+                ],
+                "summary": entry["summary"],
+                "engine": entry["engine"],
+            }
+            for entry in self.entries
+        ]
+
+    def __add__(self, other: Results) -> Results:
+        """Both, to be drawn together. Raises `Error` when they have a scenario's name in common."""
+        import polars as pl
+
+        if not isinstance(other, Results):
+            return NotImplemented
+        both = (self, other)
+        mine, others = ({entry["scenario"]["name"] for entry in each.entries} for each in both)
+        if common := sorted(mine & others):
+            raise error("", f"both have a scenario '{one_line(common[0])}'; name them apart")
+        return Results._made(
+            [*self.entries, *other.entries],
+            lambda table: pl.concat([getattr(each, table) for each in both], how="diagonal"),
+        )
+
+    def to_json(self) -> str:
+        """One object `{"scenario", "runs", "summary", "engine"}`; of several scenarios `{"results": [...]}`.
+
+        The same scenario and seed give the same text, but for `engine`.
+        """
+        content: Any = self._answers[0] if len(self._answers) == 1 else {"results": self._answers}
+        return json.dumps(content, separators=(",", ":"), allow_nan=False)
+
+    def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
+        """Writes manifest.json, the tables (flows, links, samples, summary: Parquet) and the figures.
+
+        The directory appears complete or not at all. An earlier result there is replaced; a directory that
+        holds anything else is refused with an `Error`. `command` is the command line for the manifest.
+        """
+        from cwnd._report import figures
+
+        folder = Path(directory)
+        check_target(folder)
+        with new_directory(folder) as building:
+            for name in TABLES:
+                table = io.BytesIO()  # polars has no error of its own for a full disk
+                getattr(self, name).write_parquet(table)
+                write_file(building / f"{name}.parquet", table.getbuffer())
+            head = {**provenance(command), "files": describe_tables(building)}
+            write_manifest(building, head, self.entries)
+            for kind in self.plots():
+                figure = self.plot(kind)
+                for ending in ("png", "svg"):
+                    figures.write(figure, building / f"{kind}.{ending}")
+
+    def plot(
+        self,
+        kind: str,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        scenarios: Sequence[str] | None = None,
+        seed: int | None = None,
+        title: str | None = None,
+        metric: str | None = None,
+        over: Sequence[str] | None = None,
+    ) -> matplotlib.figure.Figure:
+        """Draws one figure.
+
+        "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show
+        one run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
+        scenarios' bottleneck buffers, with 95 % confidence intervals, and a panel per packet error rate.
+        Of a sweep: "lines" of a metric over a swept value, with intervals; a "heatmap" over two; "cdf" of
+        the flows' throughput; "throughput-delay" with ellipses.
+
+        Args:
+            path: Also write it there; the ending sets the format (.png, .svg, .pdf).
+            scenarios: Names of those to draw; all when left out.
+            title: Instead of the one made from the scenarios.
+            metric: Of the summary, for "lines" and "heatmap"; "throughput_mbps" when left out.
+            over: Swept keys that those two are drawn over, such as ["dumbbell.buffer"].
+        """
+        from cwnd._report import figures
+
+        figure = figures.draw(kind, self, scenarios, seed, title, metric=metric, over=over)
+        if path is not None:
+            figures.write_figure(figure, Path(path))
+        return figure
+
+    def plots(self) -> list[str]:
+        """The figures that this result has something for."""
+        from cwnd._report import figures
+
+        return figures.applicable(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (
+            self.entries,
+            {name: getattr(self, name) for name in ("flows", "links", "samples")},
+        )
+
+    def __repr__(self) -> str:
+        runs = sum(len(entry["seeds"]) for entry in self.entries)
+        names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
+        more = ", ..." if len(self.entries) > 4 else ""
+        return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+
+def _unpickle(entries: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
+    return Results._made(entries, tables.__getitem__)

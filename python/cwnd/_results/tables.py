@@ -1,0 +1,199 @@
+"""The tables of a result: their columns, and the rows made from the engine's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cwnd._cwnd import Runs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+#: `ssthresh` before the first loss.
+_SSTHRESH_INFINITE = 0x7FFFFFFF
+
+
+def schema_of(table: str) -> dict[str, pl.DataType]:
+    return {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}[table]()
+
+
+def flow_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    counts = ("sent_pkts", "retransmitted_pkts", "delivered_pkts", "lost_pkts", "timeouts")
+    numbers = (
+        "throughput_mbps",
+        "goodput_mbps",
+        "loss_ratio",
+        "mean_rtt_ms",
+        "p95_rtt_ms",
+        "mean_cwnd_pkts",
+    )
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "flow": pl.UInt32(),
+        "cca": pl.String(),
+        "start_s": pl.Float64(),
+        "stop_s": pl.Float64(),
+        **dict.fromkeys(counts, pl.UInt64()),
+        **dict.fromkeys(numbers, pl.Float64()),
+    }
+
+
+def link_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "link": pl.String(),
+        **dict.fromkeys(("delivered_pkts", "dropped_pkts", "error_pkts"), pl.UInt64()),
+        "mean_queue_pkts": pl.Float64(),
+        "max_queue_pkts": pl.UInt64(),
+        "utilization": pl.Float64(),
+    }
+
+
+def summary_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
+    return {"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
+
+
+def _sample_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "time_s": pl.Float64(),
+        "flow": pl.UInt32(),
+        "cca": pl.String(),
+        "cwnd_pkts": pl.UInt32(),
+        "ssthresh_pkts": pl.UInt32(),
+        "in_flight_pkts": pl.UInt32(),
+        "rtt_ms": pl.Float64(),
+        "throughput_mbps": pl.Float64(),
+        "link": pl.String(),
+        "queue_pkts": pl.UInt32(),
+    }
+
+
+#: Values of the kernel's enum tcp_ca_state.
+_STATES = ("open", "disorder", "cwr", "recovery", "loss")
+
+
+def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) -> pl.DataFrame:
+    """Samples of live connections as `Results.samples` has them; `ccas` by flow."""
+    import polars as pl
+
+    schema = _sample_schema()
+    own = {"pacing_mbps": pl.Float64(), "state": pl.UInt32()}
+    read = _columns(columns, {**schema, **own})
+    names, states = (pl.Series(texts, dtype=pl.String) for texts in (ccas, _STATES))
+    rows = read.with_columns(
+        pl.lit(name).alias("scenario"),
+        pl.lit(0, pl.UInt64).alias("seed"),
+        pl.lit(names.gather(read["flow"])).alias("cca"),
+        pl.lit(states.gather(read["state"])).alias("state"),
+        pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
+        pl.col("rtt_ms", "pacing_mbps").replace(0.0, None),
+        pl.col("throughput_mbps").fill_nan(None),
+    )
+    empty = pl.DataFrame(schema={**schema, "state": pl.String(), "pacing_mbps": pl.Float64()})
+    return pl.concat([empty, rows], how="diagonal")
+
+
+def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataFrame) -> pl.DataFrame:
+    """The row of each connection over the time of its trace; timeouts are unknown."""
+    import polars as pl
+
+    means = samples.group_by("flow").agg(
+        pl.col("rtt_ms").mean().alias("mean_rtt_ms"),
+        pl.col("rtt_ms").quantile(0.95).alias("p95_rtt_ms"),
+        pl.col("cwnd_pkts").mean().alias("mean_cwnd_pkts"),
+    )
+    of_flow = {row.pop("flow"): row for row in means.iter_rows(named=True)}
+    rows = []
+    for one in connections:
+        seconds = one["stop_s"] - one["start_s"]
+        rate = {
+            metric: one[column] * 8e-6 / seconds if seconds else 0.0
+            for metric, column in (("throughput_mbps", "delivered_bytes"), ("goodput_mbps", "acked_bytes"))
+        }
+        loss_ratio = one["lost_pkts"] / max(one["sent_pkts"], 1)
+        row = {"scenario": name, "seed": 0, "timeouts": None, "loss_ratio": loss_ratio}
+        rows.append({**one, **row, **rate, **of_flow.get(one["flow"], {})})
+    schema = flow_schema()
+    return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
+
+
+def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
+    """The tables "flows" and "links" of runs, without the scenario's name: `run` is the place of the run."""
+    import polars as pl
+
+    schema = {**flow_schema(), **link_schema(), "run": pl.UInt32()}
+    seeds = pl.Series("seed", runs.seeds, pl.UInt64)
+    tables = {}
+    for name, columns in (("flows", runs.flows()), ("links", runs.links())):
+        rows = _columns(columns, schema)
+        # A flow without an RTT sample has none.
+        rows = rows.with_columns(pl.col("^(mean|p95)_rtt_ms$").fill_nan(None))
+        tables[name] = rows.with_columns(seeds.gather(rows["run"]))
+    return tables
+
+
+def samples_of(entries: list[dict[str, Any]], answers: Sequence[Runs]) -> pl.DataFrame:
+    import polars as pl
+
+    schema = _sample_schema()
+    parts = [pl.DataFrame(schema=schema)]
+    for entry, runs in zip(entries, answers, strict=True):
+        scenario = entry["scenario"]
+        ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+        names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
+        for index, seed in enumerate(entry["seeds"]):
+            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
+            flows = _columns(runs.flow_samples(index), schema)
+            links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
+            throughput = pl.col("throughput_mbps")
+            if scenario["samples"] == "change":
+                throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
+            flows = flows.with_columns(
+                *here,
+                pl.lit(ccas.gather(flows["flow"])).alias("cca"),
+                pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
+                pl.col("rtt_ms").replace(0.0, None),
+                throughput,
+            )
+            links = links.with_columns(*here, pl.lit(names.gather(links["link"])).alias("link"))
+            parts += [flows, links]
+    return pl.concat(parts, how="diagonal")
+
+
+def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """A table of little-endian numbers and lists of texts."""
+    import numpy as np
+    import polars as pl
+
+    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4", pl.UInt64(): "<u8"}
+    series = (
+        pl.Series(name, np.frombuffer(data, kinds[schema[name]]) if isinstance(data, bytes) else data)
+        for name, data in columns.items()
+    )
+    return pl.DataFrame([one.cast(schema[one.name]) for one in series])
+
+
+def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
+    """The runs as `to_json` has them, from their tables, by scenario and seed."""
+    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    for of, table in tables.items():
+        for row in table.drop("job", strict=False).iter_rows(named=True):
+            scenario, seed = row.pop("scenario"), row.pop("seed")
+            run = runs.setdefault((scenario, seed), {"seed": seed, "flows": [], "links": []})
+            run[of].append(row)
+    return runs

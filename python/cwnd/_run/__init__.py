@@ -1,0 +1,1 @@
+"""Runs of scenarios and sweeps, and the directory of a sweep."""

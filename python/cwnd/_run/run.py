@@ -1,0 +1,81 @@
+"""Running scenarios."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from cwnd import _cwnd
+from cwnd._common.checks import whole
+from cwnd._common.errors import error
+from cwnd._results.results import Results
+from cwnd._scenario.scenario import Scenario
+
+#: Of flows and links, and of time series: all runs are in memory together, some kB and some 100 bytes a row.
+_ROWS_MAX = 400_000
+_SAMPLE_ROWS_MAX = 10_000_000
+
+Question: TypeAlias = "Scenario | str | os.PathLike[str]"
+
+
+def run(
+    scenarios: Question | Iterable[Question],
+    *,
+    seed: int | None = None,
+    repeat: int | None = None,
+    jobs: int = 0,
+    progress: Callable[[float], object] | None = None,
+) -> Results:
+    """Simulates one or several scenarios, or scenario files, with each of their seeds.
+
+    Args:
+        seed, repeat: Instead of the scenarios' own.
+        jobs: Runs at a time; 0: one per core. The results do not depend on it.
+        progress: Called about every 50 ms with the share that is done, and with 1 at the end.
+
+    Scenarios of one name get a number behind it. A KeyboardInterrupt stops the runs within a second. An
+    exception in a Python algorithm stops them too and is raised here.
+
+    Raises:
+        Error: a file cannot be read or is not a scenario; an argument is out of range; the runs have more
+            rows than are kept in memory.
+    """
+    jobs = whole("jobs", jobs, 0, 4096)
+    given = [scenarios] if isinstance(scenarios, Scenario | str | os.PathLike) else list(scenarios)
+    read = [one if isinstance(one, Scenario) else Scenario.from_toml(one) for one in given]
+    asked = [
+        scenario._replace(name=name, seed=seed, repeat=repeat)
+        for scenario, name in zip(read, unique([one.name for one in read]), strict=True)
+    ]
+    inner = [scenario._inner for scenario in asked]
+    _check_memory(inner)
+    return Results._of(inner, _cwnd.run(inner, jobs, progress))
+
+
+def _check_memory(scenarios: Sequence[_cwnd.Scenario]) -> None:
+    """Raises an `Error` if the runs have more rows than are kept in memory."""
+    runs = sum(scenario.repeat for scenario in scenarios)
+    rows = sum(scenario.repeat * scenario.rows for scenario in scenarios)
+    samples = sum(scenario.repeat * scenario.sample_rows for scenario in scenarios)
+    if rows > _ROWS_MAX:
+        reason = f"have {rows:,} rows of flows and links, at most {_ROWS_MAX:,} are kept in memory"
+        raise error("repeat", f"{runs:,} runs {reason}; repeat less, or sweep, which keeps runs on disk")
+    if samples > _SAMPLE_ROWS_MAX:
+        reason = f"have {samples:,} rows of time series, at most {_SAMPLE_ROWS_MAX:,} are kept in memory"
+        raise error("samples", f"{runs:,} runs {reason}; take fewer or 'off', or repeat less")
+
+
+def unique(asked: list[str]) -> list[str]:
+    """The names; one that occurred before gets the first free number appended."""
+    given = set(asked)
+    taken: set[str] = set()
+    names: list[str] = []
+    for first in asked:
+        name, number = first, 1
+        while name in taken or (number > 1 and name in given):
+            number += 1
+            name = f"{first}-{number}"
+        taken.add(name)
+        names.append(name)
+    return names

@@ -1,0 +1,572 @@
+"""The directory of a sweep: finished runs as shards while it goes on, tables once it is complete.
+
+    shards/HASH.parquet   rows of finished runs under their job's key; the name is a hash of the file
+    shards/sweep.json     the points and the seeds that the shards belong to
+    shards/building/      tables while they are written
+    shards/complete/      tables that are whole, while they are moved to the directory
+    shards/lock           held by a process that finishes the sweep or reads tables and shards together
+
+`finish` turns shards into the files that `Results.load` reads: flows.parquet, links.parquet, summary.parquet
+and manifest.json, which has a hash of each and of itself. A file that does not match its hash is reported in
+`Store.damaged`, and its runs count as not done. Files are written under another name and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import itertools
+import json
+import os
+import shutil
+import time
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cwnd import _cwnd
+from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.files import can_exist, read_sealed, write_file, write_sealed
+from cwnd._results.manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
+from cwnd._results.metrics import Estimate, metrics_of, summarize
+from cwnd._results.tables import flow_schema, link_schema, summary_schema
+from cwnd._run.lock import lock
+from cwnd._worlds.jobs import Job, Point, Rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+#: A shard is written after this time or this many rows, whichever comes first. The time grows with the time
+#: gone by, so that a sweep of days has hundreds of shards and not a million.
+_FLUSH_S = 2.0
+_FLUSH_S_MAX = 30.0
+_FLUSH_ROWS = 50_000
+
+#: Rows of flows and links that are merged at a time, but for a run that has more.
+_GROUP_ROWS = 200_000
+
+_TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
+
+#: Rows in a row group of the tables: fixed, for the same bytes everywhere.
+_ROW_GROUP = 1 << 16
+
+#: Attempts to write into shards/ while other processes remove it.
+_ATTEMPTS = 100
+
+
+class _Kept(NamedTuple):
+    """Where finished runs are: in rows of the tables, or in which of the shards."""
+
+    rows: dict[str, dict[str, tuple[int, int]]]
+    shard_of: dict[str, int]
+    shards: list[Path]
+
+
+class Store:
+    """A sweep's directory. Every failure of the file system is an `Error` of one line."""
+
+    def __init__(self, folder: Path, points: Sequence[Point], seeds: Sequence[range]) -> None:
+        """Opens or creates it for these points and the seeds that each may have.
+
+        Raises `Error` if the directory holds something else: nothing is lost by a slip.
+        """
+        self._folder = folder
+        self._shards = folder / "shards"
+        self._points = points
+        self._seeds = seeds
+        self._index_of = {_name(point.values): index for index, point in enumerate(points)}
+        self._shown = one_line(str(folder))
+        self._pending: list[pl.DataFrame] = []
+        self._began = self._flushed = time.monotonic()
+        #: Files whose content is not the one written; their runs are not done.
+        self.damaged: list[str] = []
+        with self._one_line():
+            self._open()
+
+    def seeds_done(self) -> list[int]:
+        """How many seeds of each point the tables hold."""
+        with self._one_line():
+            results = self._sound_manifest()["results"]
+        kept = {_name(result["values"]): len(result["seeds"]) for result in results}
+        return [kept.get(_name(point.values), 0) for point in self._points]
+
+    def done(self) -> set[str]:
+        """The keys of all finished jobs."""
+        with self._one_line(), lock(self._shards):
+            kept = self._kept()
+        return kept.shard_of.keys() | _in_tables(kept)
+
+    def add(self, keys: Sequence[str], rows: Rows) -> None:
+        """Keeps the rows of finished runs, one per key, on disk within a few seconds."""
+        import polars as pl
+
+        jobs = pl.Series("job", keys, pl.String)
+        tables = [table.with_columns(jobs.gather(table["run"])) for table in rows.values()]
+        self._pending.append(pl.concat(tables, how="diagonal"))
+        now = time.monotonic()
+        after = min(max(_FLUSH_S, (now - self._began) / 100), _FLUSH_S_MAX)
+        many = sum(table.height for table in self._pending) >= _FLUSH_ROWS
+        if many or now - self._flushed >= after:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes the rows that are not on disk yet."""
+        import polars as pl
+
+        self._flushed = time.monotonic()
+        if not self._pending:
+            return
+        columns = {"job": None, **flow_schema(), **link_schema()}.keys() - {"scenario", "seed"}
+        rows = pl.concat(self._pending).select(sorted(columns))
+        data = _parquet(rows, compression_level=1)
+        with self._one_line():
+            self._write_shard(f"{_shard_name(data)}.parquet", data)
+        self._pending.clear()
+
+    def summaries(self, jobs: Sequence[Job]) -> dict[int, dict[str, Estimate]] | None:
+        """The summary of each point over `jobs`; None if the runs of some are missing or damaged."""
+        with self._one_line(), lock(self._shards):
+            summaries: dict[int, dict[str, Estimate]] = {}
+            for group, tables, ended in self._merged(jobs, self._kept()):
+                if self._incomplete(group, tables):
+                    return None
+                summaries |= ended
+            return summaries
+
+    def finish(self, asked: Sequence[Job], broken: Container[str], manifest: dict[str, Any]) -> list[Job]:
+        """Writes the manifest and the tables of the jobs, and removes the shards whose runs they hold.
+
+        The jobs are those `asked` for, without the `broken` ones, whose keys are given. The tables' bytes
+        follow from the jobs alone. Killed at any point, all runs are still there. If the runs of some jobs
+        are missing or damaged, nothing is written and these jobs are returned. Raises `Error` if the
+        directory holds more seeds than are asked for: another process asked for more.
+        """
+        jobs = [job for job in asked if job.key not in broken]
+        with self._one_line(), lock(self._shards, creating=True):
+            self._check_tables(self._seeds_of(asked))
+            kept = self._kept()
+            done = kept.shard_of.keys() | _in_tables(kept)
+            missing = [job for job in jobs if job.key not in done]
+            if missing:
+                return missing
+            building = self._shards / "building"
+            shutil.rmtree(building, ignore_errors=True)
+            building.mkdir()
+            try:
+                missing = self._build(jobs, kept, manifest, building)
+                if not missing:
+                    building.rename(self._shards / "complete")
+            finally:
+                shutil.rmtree(building, ignore_errors=True)
+            if missing:
+                return missing
+            self._move_tables()
+            self._remove_shards({job.key for job in jobs})
+            return []
+
+    def _build(self, jobs: Sequence[Job], kept: _Kept, manifest: dict[str, Any], building: Path) -> list[Job]:
+        """Writes the tables and the manifest to `building`, a group of jobs at a time.
+
+        Returns the jobs whose runs turn out to be incomplete; then there is no manifest.
+        """
+        seeds: list[list[int]] = [[] for _ in self._points]
+        summaries: dict[int, dict[str, Estimate]] = {}
+        parts: dict[str, list[Path]] = {"flows": [], "links": []}
+        missing: list[Job] = []
+        for number, (group, tables, ended) in enumerate(self._merged(jobs, kept)):
+            summaries |= ended
+            missing += self._incomplete(group, tables)
+            for job in group:
+                seeds[job.point].append(job.seed)
+            for name, table in tables.items():
+                parts[name].append(building / f"{name}.{number}")
+                write_file(parts[name][-1], _parquet(table, compression_level=1, statistics=False))
+        if missing:
+            return missing
+        for name, pieces in parts.items():
+            _join(pieces, building / f"{name}.parquet")
+            for piece in pieces:
+                piece.unlink()
+        write_file(building / "summary.parquet", _parquet(self._summary_table(summaries)))
+        engine = {"wall_s": None, "packets": None, "packets_per_s": None, "version": _cwnd.__version__}
+        results = (
+            {
+                "seeds": seeds[index],
+                "values": point.values,
+                "scenario": point.description,
+                "summary": summaries.get(index, {}),
+                "engine": engine,
+            }
+            for index, point in enumerate(self._points)
+        )
+        write_manifest(building, {**manifest, "files": describe_tables(building)}, results)
+        return []
+
+    def _incomplete(self, group: Sequence[Job], tables: dict[str, pl.DataFrame]) -> list[Job]:
+        """The jobs of `group` that do not have a row for each flow and each link."""
+        rows: dict[tuple[str, int], int] = {}
+        for table in tables.values():
+            for *run, count in table.group_by("scenario", "seed").len().iter_rows():
+                rows[run[0], run[1]] = rows.get((run[0], run[1]), 0) + count
+        scenario = [self._points[job.point].scenario for job in group]
+        return [
+            job
+            for job, asked in zip(group, scenario, strict=True)
+            if rows.get((asked.name, job.seed)) != asked.rows
+        ]
+
+    def is_complete(self, jobs: Sequence[Job]) -> bool:
+        """Whether the tables hold these jobs, undamaged, and nothing is left to merge."""
+        with self._one_line():
+            if self._shards.exists():
+                return False
+            results = self._sound_manifest()["results"]
+        seeds: list[list[int]] = [[] for _ in self._points]
+        for job in jobs:
+            seeds[job.point].append(job.seed)
+        return len(results) == len(self._points) and all(
+            (result["values"], result["seeds"], result["scenario"]) == (point.values, own, point.description)
+            for result, point, own in zip(results, self._points, seeds, strict=True)
+        )
+
+    def _open(self) -> None:
+        if not can_exist(self._folder):
+            raise error(self._shown, "not a name for a directory")
+        if self._folder.exists() and not self._folder.is_dir():
+            raise error(self._shown, "not a directory")
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if (self._shards / "complete").exists():
+            with lock(self._shards):
+                self._move_tables()
+        if not self._check_tables(self._seeds) and not self._check_shards():
+            # Tables without a manifest are no result; shards alone are of a sweep that was killed early.
+            foreign = sorted({item.name for item in self._folder.iterdir()} - {*_TABLES, "shards"})
+            if foreign:
+                found = f"holds a file that is not part of a sweep ({one_line(foreign[0])})"
+                raise error(self._shown, f"{found}; choose another directory")
+        if not os.access(self._folder, os.W_OK | os.X_OK):
+            raise error(self._shown, "not writable")
+
+    def prepare(self) -> None:
+        """Writes the points that the shards will belong to; there are runs to do."""
+        points = (
+            {
+                "values": point.values,
+                "name": point.scenario.name,
+                "scenario": _essence(point.description),
+                "seeds": [own[0], own[-1]],
+            }
+            for point, own in zip(self._points, self._seeds, strict=True)
+        )
+        with self._one_line(), lock(self._shards, creating=True):
+            self._check_shards()
+            head = {"cwnd": _cwnd.__version__, "format": FORMAT}
+            write_sealed(self._shards / "sweep.json", head, "points", points)
+
+    def _check_tables(self, seeds: Sequence[range]) -> bool:
+        """Whether there are tables of a sweep. Raises an `Error` if not all of it is part of this one."""
+        manifest = self._manifest()
+        if not manifest["results"]:
+            return False
+        if "sweep" not in manifest:
+            raise error(self._shown, "holds a result that is not a sweep's; choose another directory")
+        same_version = manifest["cwnd"] == _cwnd.__version__
+        for result in manifest["results"]:
+            essence = _essence(result["scenario"]) if same_version else None
+            self._check(result["values"], result["scenario"]["name"], essence, result["seeds"], seeds)
+        return True
+
+    def _check_shards(self) -> bool:
+        """Whether there are shards of a sweep. Raises an `Error` if not all of it is part of this one."""
+        file = self._shards / "sweep.json"
+        try:
+            kept = read_sealed(file.read_bytes())
+        except FileNotFoundError:
+            return False
+        if kept is None:
+            # Only a guard against slips: shards hold their runs' keys.
+            self._report("shards/sweep.json")
+            file.unlink(missing_ok=True)
+            return True
+        same_version = kept["cwnd"] == _cwnd.__version__
+        for point in kept["points"]:
+            essence = point["scenario"] if same_version else None
+            self._check(point["values"], point["name"], essence, point["seeds"], self._seeds)
+        return True
+
+    def _check(
+        self,
+        values: dict[str, Any],
+        name: str,
+        essence: str | None,
+        held: Sequence[int],
+        seeds: Sequence[range],
+    ) -> None:
+        """Raises an `Error` if a point of an earlier sweep here is not part of this one."""
+        index = self._index_of.get(_name(values))
+        where = one_line(", ".join(f"{key} = {value}" for key, value in values.items())) or one_line(name)
+        if index is None:
+            raise error(self._shown, f"holds another sweep's runs ({where}); choose another directory")
+        if essence is not None and essence != _essence(self._points[index].description):
+            raise error(self._shown, f"holds runs of another scenario ({where}); choose another directory")
+        asked = seeds[index]
+        if held and not (asked[0] <= min(held) and max(held) <= asked[-1]):
+            reason = (
+                f"holds seeds {min(held)} to {max(held)} ({where}), this sweep asks for {asked[0]} to "
+                f"{asked[-1]}; ask for as many, or choose another directory"
+            )
+            raise error(self._shown, reason)
+
+    def _seeds_of(self, jobs: Sequence[Job]) -> list[range]:
+        """The seeds of each point, which follow each other."""
+        spans: dict[int, tuple[int, int]] = {}
+        for job in jobs:
+            first, last = spans.get(job.point, (job.seed, job.seed))
+            spans[job.point] = (min(first, job.seed), max(last, job.seed))
+        return [range(spans[point][0], spans[point][1] + 1) for point in range(len(self._points))]
+
+    def _manifest(self) -> dict[str, Any]:
+        if not (self._folder / "manifest.json").exists():
+            return {"results": []}
+        return read_manifest(self._folder)
+
+    def _sound_manifest(self) -> dict[str, Any]:
+        """The manifest, if the tables are those it was written with; else one without results."""
+        manifest = self._manifest()
+        damaged = find_damaged(self._folder, manifest) if manifest["results"] else {}
+        self._report(*damaged)
+        return {"results": []} if damaged else manifest
+
+    def _report(self, *names: str) -> None:
+        self.damaged += [name for name in names if name not in self.damaged]
+
+    def _kept(self) -> _Kept:
+        """Where the runs are."""
+        import polars as pl
+
+        kept = _Kept({}, {}, [])
+        if self._sound_manifest()["results"]:
+            for table in ("flows", "links"):
+                jobs = pl.read_parquet(self._folder / f"{table}.parquet", columns=["job"])["job"].rle()
+                start = 0
+                spans = kept.rows[table] = {}
+                for length, key in jobs.struct.unnest().iter_rows():
+                    spans[key] = (start, start + length)
+                    start += length
+        for shard in sorted(self._shards.glob("*.parquet")):
+            rows = self._read_shard(shard, ["job"])
+            if rows is not None:
+                kept.shard_of.update(dict.fromkeys(rows["job"], len(kept.shards)))
+                kept.shards.append(shard)
+        return kept
+
+    def _read_shard(self, shard: Path, columns: Sequence[str] | None) -> pl.DataFrame | None:
+        """These columns, or all; None if it is gone or damaged. Damaged shards are removed."""
+        import polars as pl
+
+        try:
+            data = shard.read_bytes()
+        except FileNotFoundError:
+            return None
+        if shard.stem == _shard_name(data):
+            return pl.read_parquet(data, columns=columns if columns is None else list(columns))
+        self._report(f"shards/{one_line(shard.name)}")
+        shard.unlink(missing_ok=True)
+        return None
+
+    def _tables(self, jobs: Sequence[Job], kept: _Kept) -> dict[str, pl.DataFrame]:
+        """The rows of those of `jobs` that are done, in the order of the jobs."""
+        import polars as pl
+
+        wanted = {job.key for job in jobs}
+        schemas: dict[str, dict[str, Any]] = {}
+        for table, schema in (("flows", flow_schema()), ("links", link_schema())):
+            rest = {name: kind for name, kind in schema.items() if name not in ("scenario", "seed")}
+            schemas[table] = {"job": pl.String(), **rest}
+        parts = {table: [pl.DataFrame(schema=schema)] for table, schema in schemas.items()}
+        taken = wanted & _in_tables(kept)
+        keys = pl.Series("job", list(taken), pl.String)
+        for table, spans in kept.rows.items() if taken else ():
+            begin, end = min(spans[key][0] for key in taken), max(spans[key][1] for key in taken)
+            rows = pl.scan_parquet(self._folder / f"{table}.parquet").slice(begin, end - begin)
+            held = rows.select(list(schemas[table])).filter(pl.col("job").is_in(keys.implode()))
+            parts[table].append(held.collect())
+        wanted -= taken
+        in_shards = pl.col("job").is_in(pl.Series(list(wanted), dtype=pl.String).implode())
+        numbers = {kept.shard_of[key] for key in wanted if key in kept.shard_of}
+        for number in sorted(numbers):
+            shard = self._read_shard(kept.shards[number], None)
+            if shard is None:
+                continue
+            # A run may be in two shards.
+            mine = shard.filter(in_shards, pl.col("job").is_in(list(taken)).not_())
+            taken.update(mine["job"].unique())
+            for table, of_table in (("flows", "flow"), ("links", "link")):
+                own = mine.filter(pl.col(of_table).is_not_null())
+                parts[table].append(own.select(schemas[table].keys()))
+        order = pl.DataFrame(
+            {
+                "job": [job.key for job in jobs],
+                "seed": [job.seed for job in jobs],
+                "scenario": [self._points[job.point].scenario.name for job in jobs],
+            },
+            schema={"job": pl.String(), "seed": pl.UInt64(), "scenario": pl.String()},
+        ).with_row_index("_job")
+        answer = {}
+        for table, frames in parts.items():
+            # Two points may be one and the same scenario; their rows are there twice.
+            rows_here = pl.concat(frames).unique(maintain_order=True).with_row_index("_row")
+            placed = rows_here.join(order, on="job").sort("_job", "_row")
+            names = [name for name in schemas[table] if name != "job"]
+            answer[table] = placed.select("scenario", "seed", *names, "job")
+        return answer
+
+    def _merged(
+        self, jobs: Sequence[Job], kept: _Kept
+    ) -> Iterator[tuple[Sequence[Job], dict[str, pl.DataFrame], dict[int, dict[str, Estimate]]]]:
+        """Some jobs at a time: their tables, and the summaries of the points that end with them."""
+        import polars as pl
+
+        point_of = {point.scenario.name: index for index, point in enumerate(self._points)}
+        begun: dict[int, list[pl.DataFrame]] = {}
+        groups = itertools.chain(self._groups(jobs), [[]])
+        group = next(groups)
+        for following in groups:
+            tables = self._tables(group, kept)
+            links = tables["links"].partition_by("scenario", as_dict=True)
+            none = tables["links"].clear()
+            for (scenario,), flows in tables["flows"].partition_by("scenario", as_dict=True).items():
+                point = point_of[scenario]
+                runs = metrics_of(self._points[point].scenario.json(), flows, links.get((scenario,), none))
+                begun.setdefault(point, []).append(runs)
+            ended = [point for point in begun if not following or point != following[0].point]
+            yield group, tables, {point: summarize(pl.concat(begun.pop(point))) for point in ended}
+            group = following
+
+    def _groups(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
+        """The jobs in their order, as many at a time as have `_GROUP_ROWS` rows together, at least one."""
+        group: list[Job] = []
+        rows = 0
+        for job in jobs:
+            own = self._points[job.point].scenario.rows
+            if group and rows + own > _GROUP_ROWS:
+                yield group
+                group, rows = [], 0
+            group.append(job)
+            rows += own
+        yield group
+
+    def _summary_table(self, summaries: dict[int, dict[str, Estimate]]) -> pl.DataFrame:
+        import polars as pl
+
+        rows = [
+            {"scenario": point.scenario.name, "metric": metric, **estimate}
+            for index, point in enumerate(self._points)
+            for metric, estimate in summaries.get(index, {}).items()
+        ]
+        return pl.DataFrame(rows, schema=summary_schema())
+
+    def _write_shard(self, name: str, data: bytes) -> None:
+        """Writes a file into shards/, which another process may be removing because it is empty."""
+        for attempt in itertools.count(1):
+            self._shards.mkdir(parents=True, exist_ok=True)
+            try:
+                write_file(self._shards / name, data)
+                return
+            except FileNotFoundError:
+                if attempt == _ATTEMPTS:
+                    raise
+
+    def _move_tables(self) -> None:
+        """Moves whole tables from shards/complete to the directory, or goes on with it; the manifest last.
+
+        Meanwhile the directory has no manifest: no result rather than a mixed one.
+        """
+        complete = self._shards / "complete"
+        if (complete / "manifest.json").exists():
+            (self._folder / "manifest.json").unlink(missing_ok=True)
+            for name in (*_TABLES, "manifest.json"):
+                with contextlib.suppress(FileNotFoundError):
+                    (complete / name).replace(self._folder / name)
+        shutil.rmtree(complete, ignore_errors=True)
+
+    def _remove_shards(self, keys: set[str]) -> None:
+        """Removes the shards whose runs are all among `keys`, and shards/ if no process asks for more."""
+        try:
+            self._check_shards()
+            is_last = True
+        except _cwnd.Error:
+            is_last = False
+        for shard in self._shards.glob("*.parquet"):
+            rows = None if is_last else self._read_shard(shard, ["job"])
+            if is_last or (rows is not None and keys.issuperset(rows["job"])):
+                shard.unlink(missing_ok=True)
+        if is_last:
+            # A process that is writing a file here makes the directory anew.
+            for name in ("sweep.json", *(file.name for file in self._shards.glob(".cwnd-*")), "lock"):
+                (self._shards / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._shards.rmdir()
+
+    @contextlib.contextmanager
+    def _one_line(self) -> Iterator[None]:
+        import polars as pl
+
+        try:
+            yield
+        except OSError as failed:
+            if failed.errno == errno.ENOSPC:
+                reason = "no space left on device; what was done is kept, the same command goes on with it"
+                raise error(self._shown, reason) from None
+            raise os_error(self._shown, failed) from None
+        except (pl.exceptions.PolarsError, ValueError, KeyError, TypeError) as failed:
+            if isinstance(failed, _cwnd.Error):
+                raise
+            raise error(self._shown, f"a file of the sweep is damaged ({one_line(str(failed))})") from None
+
+
+def _in_tables(kept: _Kept) -> set[str]:
+    """The keys with rows in both tables."""
+    return set.intersection(*map(set, kept.rows.values())) if kept.rows else set()
+
+
+def _name(values: dict[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+def _essence(described: dict[str, Any]) -> str:
+    """A hash of the keys that make it another scenario; parameters may have changed with the algorithm."""
+    kept = {
+        key: value for key, value in described.items() if key not in ("name", "seed", "repeat", "samples")
+    }
+    kept["flows"] = [{**flow, "cca": flow["cca"]["name"]} for flow in described["flows"]]
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+
+
+def _shard_name(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _parquet(table: pl.DataFrame, **how: Any) -> bytes:
+    # Not to the file at once: polars has no error of its own for a full disk.
+    data = io.BytesIO()
+    table.write_parquet(data, **how)
+    return data.getvalue()
+
+
+def _join(files: Sequence[Path], to: Path) -> None:
+    """One table of several, without holding them."""
+    import polars as pl
+
+    try:
+        pl.scan_parquet(list(files)).sink_parquet(to, row_group_size=_ROW_GROUP, maintain_order=True)
+    except pl.exceptions.PolarsError as failed:
+        # polars reports an error of the disk as text.
+        if "os error 28" in str(failed):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+        raise
+    with to.open("rb+") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,1 @@
+"""The question: scenarios, the registry of algorithms, algorithms written in Python."""

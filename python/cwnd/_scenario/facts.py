@@ -1,0 +1,58 @@
+"""What a reader wants to know about a scenario, from its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cwnd._common.text import exponent, rate
+
+
+def is_trace(scenario: dict[str, Any]) -> bool:
+    """Live connections, whose path is unknown."""
+    return not scenario["links"]
+
+
+def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
+    """The slowest link of a flow's path; of several, the one that a dumbbell calls so, else the first."""
+    path = [scenario["links"][link] for link in scenario["flows"][flow]["path"]]
+    slowest: dict[str, Any] = min(path, key=lambda link: (link["rate_bps"], link["name"] != "bottleneck"))
+    return slowest
+
+
+def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
+    """Of the first flow's slowest link: rate in bits/s, buffer in packets (None: no limit), PER."""
+    slowest = bottleneck_link(scenario, 0)
+    return slowest["rate_bps"], slowest["buffer_pkts"], slowest["per"]
+
+
+def rtt_ms(scenario: dict[str, Any]) -> float:
+    """The first flow's delays, both ways."""
+    path = scenario["flows"][0]["path"]
+    return 2 * sum(int(scenario["links"][link]["delay_ns"]) for link in path) / 1e6
+
+
+def bdp_pkts(scenario: dict[str, Any]) -> float:
+    """Bandwidth-delay product of the first flow."""
+    flow = scenario["flows"][0]
+    packet_bytes = flow["payload_bytes"] + flow["stack"]["header_bytes"]
+    rate_bps, _, _ = bottleneck(scenario)
+    return float(rate_bps * rtt_ms(scenario) / 8e3 / packet_bytes)
+
+
+def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
+    """What all the scenarios have in common, a few words each."""
+
+    def facts(scenario: dict[str, Any]) -> list[str]:
+        flows = len(scenario["flows"])
+        words = [f"{flows} flow{'s' * (flows != 1)}"]
+        if is_trace(scenario):
+            return [*words, "traced"]
+        rate_bps, buffer, per = bottleneck(scenario)
+        words += [rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
+        words.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
+        words.append(f"PER {exponent(per)}" if per else "no random loss")
+        return [*words, f"{scenario['flows'][0]['stack']['profile']} stack"]
+
+    each = [facts(scenario) for scenario in scenarios]
+    return [fact for fact in (each[0] if each else ()) if all(fact in others for others in each)]

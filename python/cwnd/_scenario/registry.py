@@ -1,0 +1,77 @@
+"""The algorithms of the registry and the presets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypedDict
+
+from cwnd import _cwnd
+from cwnd._common.errors import one_line
+
+
+class Param(TypedDict):
+    """A parameter of an algorithm. `accepted` is in words, `source` where the default comes from.
+
+    `numbers` are the smallest and the largest accepted and the step between neighbours; None for a choice.
+    """
+
+    name: str
+    default: float | str
+    accepted: str
+    numbers: list[float] | None
+    meaning: str
+    source: str
+
+
+class Setting(TypedDict):
+    """What a stack profile sets for one algorithm: parameters, and where its stack differs from its usual."""
+
+    params: dict[str, float | str]
+    stack: dict[str, Any]
+
+
+class Algorithm(TypedDict):
+    """One algorithm of the registry.
+
+    `kind` is loss, delay, hybrid or model; `status` is published, rfc or reconstruction. `essay` is the
+    comment of its header: idea, equations, differences from the paper. `profiles` has linux and ns2.
+    """
+
+    name: str
+    title: str
+    year: int
+    paper: str
+    kind: str
+    status: str
+    essay: str
+    state_bytes: int
+    params: list[Param]
+    profiles: dict[str, Setting]
+
+
+class Preset(TypedDict):
+    """A name for the algorithm `law` together with a `recovery`. None: the stack's own."""
+
+    name: str
+    law: str
+    recovery: str | None
+    about: str
+    profiles: dict[str, Setting]
+
+
+def algorithms() -> list[Algorithm]:
+    """Every algorithm of the registry, in its order."""
+    listed: list[Algorithm] = json.loads(_cwnd.algorithms())
+    return listed
+
+
+def presets() -> list[Preset]:
+    """The names that papers use for an algorithm together with a recovery: tahoe, newreno and so on."""
+    listed: list[Preset] = json.loads(_cwnd.presets())
+    return listed
+
+
+def algorithm(name: str) -> Algorithm | Preset:
+    """The algorithm or preset called `name`. The `Error` for an unknown one suggests the nearest."""
+    found: Algorithm | Preset = json.loads(_cwnd.algorithm(one_line(name)))
+    return found

@@ -1,0 +1,336 @@
+"""Scenarios: read from TOML, or described in one call."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import tomli_w
+
+from cwnd import _cwnd
+from cwnd._common.checks import mapping, whole
+from cwnd._common.errors import error, one_line, os_error
+from cwnd._scenario.custom import CongestionControl
+
+#: A name of the registry, or a class of one's own.
+Cca: TypeAlias = "str | type[CongestionControl]"
+#: A value with its unit, such as "100 ms"; a plain number where the scenario takes one.
+Quantity: TypeAlias = "str | float"
+
+_BYTES_MAX = 16 << 20
+
+
+class Scenario:
+    """A question for the simulator, read and understood: links, flows, TCP stacks, seeds."""
+
+    __slots__ = ("_inner", "_source")
+
+    _inner: _cwnd.Scenario
+    #: The TOML it was read from, its name in errors, and the classes it may name.
+    _source: tuple[str, str, dict[str, type[CongestionControl]]]
+
+    def __init__(self) -> None:
+        raise TypeError("use cwnd.dumbbell(), Scenario.from_toml(path) or Scenario.parse(text)")
+
+    @classmethod
+    def from_toml(
+        cls, path: str | os.PathLike[str], *, ccas: Iterable[type[CongestionControl]] = ()
+    ) -> Scenario:
+        """Reads a scenario file. `ccas` are the classes that it may name beside the registry.
+
+        Raises `Error` with one line, FILE:LINE: KEY: what was found; what is accepted.
+        """
+        return cls.parse(read_text(path), one_line(os.fspath(path)), ccas=ccas)
+
+    @classmethod
+    def parse(
+        cls, text: str, source: str = "scenario", *, ccas: Iterable[type[CongestionControl]] = ()
+    ) -> Scenario:
+        """Reads a scenario from TOML text; errors call it `source`."""
+        return cls._read(text, source, _classes(ccas))
+
+    @classmethod
+    def _read(cls, text: str, source: str, classes: dict[str, type[CongestionControl]]) -> Scenario:
+        try:
+            inner = _cwnd.Scenario(text, one_line(source), classes)
+        except UnicodeEncodeError:
+            raise error(one_line(source), "text that is not Unicode; scenarios are TOML in UTF-8") from None
+        return cls._of(inner, (text, source, classes))
+
+    @classmethod
+    def _of(
+        cls, inner: _cwnd.Scenario, source: tuple[str, str, dict[str, type[CongestionControl]]]
+    ) -> Scenario:
+        scenario = object.__new__(cls)
+        scenario._inner = inner
+        scenario._source = source
+        return scenario
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def seed(self) -> int:
+        """Seed of the first repetition; the others count up from it."""
+        return self._inner.seed
+
+    @property
+    def repeat(self) -> int:
+        return self._inner.repeat
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything a run depends on, in base units: the `scenario` of the results."""
+        understood: dict[str, Any] = json.loads(self._inner.json())
+        return understood
+
+    def describe(self) -> dict[str, Any]:
+        """The scenario for a reader: equal links and flows together, with RTTs, BDPs and buffers in BDPs."""
+        described: dict[str, Any] = json.loads(self._inner.describe())
+        return described
+
+    def _replace(
+        self, *, name: str | None = None, seed: int | None = None, repeat: int | None = None
+    ) -> Scenario:
+        if seed is not None:
+            seed = whole("seed", seed, 0, (1 << 63) - 1)
+        if repeat is not None:
+            repeat = whole("repeat", repeat, 1, 1_000_000)
+        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle, (*self._source, self.name, self.seed, self.repeat)
+
+    def __repr__(self) -> str:
+        return f"<cwnd.Scenario {self.name!r}: seed {self.seed}, repeat {self.repeat}>"
+
+
+def _unpickle(
+    text: str,
+    source: str,
+    classes: dict[str, type[CongestionControl]],
+    name: str,
+    seed: int,
+    repeat: int,
+) -> Scenario:
+    return Scenario._read(text, source, classes)._replace(name=name, seed=seed, repeat=repeat)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a scenario file."""
+    shown = one_line(os.fspath(path))
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(_BYTES_MAX + 1)
+    except OSError as failed:
+        raise os_error(shown, failed) from None
+    except ValueError:  # a NUL in the name
+        raise error(shown, "not a file name") from None
+    if len(data) > _BYTES_MAX:
+        raise error(shown, f"larger than {_BYTES_MAX >> 20} MiB; not a scenario")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as failed:
+        line = 1 + data.count(b"\n", 0, failed.start)
+        raise error(f"{shown}:{line}", "not UTF-8; scenarios are TOML in UTF-8") from None
+
+
+def dumbbell(
+    cca: Cca | Sequence[Cca] = "reno",
+    *,
+    flows: int | Sequence[int] = 1,
+    rate: Quantity = "1 Gbps",
+    delay: Quantity = "100 ms",
+    buffer: Quantity = "1 BDP",
+    per: float | None = None,
+    ecn_threshold: Quantity | None = None,
+    packet: Quantity | None = None,
+    duration: Quantity | None = None,
+    seed: int | None = None,
+    repeat: int | None = None,
+    start: Quantity | None = None,
+    stagger: Quantity | None = None,
+    start_jitter: Quantity | None = None,
+    stop: Quantity | None = None,
+    stop_stagger: Quantity | None = None,
+    app_rate: Quantity | None = None,
+    on: Quantity | None = None,
+    off: Quantity | None = None,
+    access_rate: Quantity | None = None,
+    access_delay: Quantity | None = None,
+    access_buffer: Quantity | None = None,
+    stack: str | Mapping[str, Any] = "linux",
+    recovery: str | None = None,
+    samples: int | str | None = None,
+    clock: str | None = None,
+    end: str | None = None,
+    params: Mapping[str, float | str | bool] | None = None,
+    name: str | None = None,
+) -> Scenario:
+    """Flows that share one bottleneck, each with access links of its own. Data goes one way.
+
+    None means what a scenario file means that leaves the key out.
+
+    Args:
+        cca: The algorithm, by name or as a class; of several, each has `flows` flows on the same bottleneck.
+        flows: Flows of each algorithm: one number, or one for each algorithm.
+        rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200 or "2 BDP"
+            or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
+        ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
+            unless `stack` sets it. Never, when left out.
+        packet: Payload in bytes; 1448 with the linux stack, 1000 with ns2.
+        duration: "100 s" when left out.
+        seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
+        start, stop: Of the first flow; the others of its algorithm start `stagger` later each and stop
+            `stop_stagger` earlier each.
+        start_jitter: Each flow starts later by a random time below it; none, when left out.
+        app_rate, on, off: The application writes at this rate, and by turns for `on` and not for `off`; when
+            left out, all there is at once and without pauses.
+        access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
+            the bottleneck's rate, no delay and no limit when left out.
+        stack: "linux" or "ns2", or a table as in a scenario file.
+        recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
+            stack's own.
+        samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
+        clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides
+            the order of simultaneous packets.
+        end: "duration", when left out; "last-arrival": results as of the last arrival before that.
+        params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
+        name: What results call it; the algorithms' names when left out.
+
+    Raises:
+        Error: with one line, ARGUMENT: what was found; what is accepted.
+    """
+    ccas = [cca] if isinstance(cca, str | type) else list(cca)
+    if not ccas:
+        raise error("cca", "an empty list; give at least one algorithm")
+    classes = _classes(c for c in ccas if not isinstance(c, str))
+    names = list(map(cca_name, ccas))
+    counts = (
+        list(flows) if isinstance(flows, Sequence) and not isinstance(flows, str) else [flows] * len(ccas)
+    )
+    if len(counts) != len(ccas):
+        raise error("flows", f"{len(counts)} numbers for {len(ccas)} algorithms; give one, or one for each")
+    own_params = _split_params(names, mapping("params", params or {}))
+    document = {
+        "name": "+".join(dict.fromkeys(names))[:100] if name is None else name,
+        "duration": duration,
+        "seed": seed,
+        "repeat": repeat,
+        "samples": samples,
+        "clock": clock,
+        "end": end,
+        "stack": _stack(stack, recovery=recovery, ecn=ecn_threshold is not None),
+        "dumbbell": {
+            "rate": rate,
+            "delay": delay,
+            "buffer": buffer,
+            "per": per,
+            "ecn_threshold": ecn_threshold,
+            "access": {"rate": access_rate, "delay": access_delay, "buffer": access_buffer},
+        },
+        "flows": [
+            {
+                "cca": {"name": named, **own_params[named]},
+                "count": count,
+                "start": start,
+                "stagger": stagger,
+                "start_jitter": start_jitter,
+                "stop": stop,
+                "stop_stagger": stop_stagger,
+                "packet": packet,
+                "app_rate": app_rate,
+                "on": on,
+                "off": off,
+            }
+            for named, count in zip(names, counts, strict=True)
+        ],
+    }
+    text = tomli_w.dumps(to_toml(document))
+    try:
+        return Scenario._read(text, "dumbbell", classes)
+    except _cwnd.Error as refused:
+        raise error(_argument(refused.key), refused.reason) from None
+
+
+def _split_params(names: list[str], params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    own: dict[str, dict[str, Any]] = {named: {} for named in names}
+    for key, value in params.items():
+        owner, dot, param = key.rpartition(".")
+        if not dot and len(own) > 1:
+            raise error(
+                param_key(key), f"of which algorithm? Write {' or '.join(f'{named}.{key}' for named in own)}"
+            )
+        if dot and owner not in own:
+            raise error(param_key(key), f"no algorithm '{owner}' here; there are {', '.join(own)}")
+        if param == "name":
+            raise error(param_key(key), "not a parameter: it is the algorithm's name")
+        own[owner or names[0]][param] = value
+    return own
+
+
+def param_key(key: str) -> str:
+    return f"params[{key!r}]"
+
+
+def _stack(stack: str | Mapping[str, Any], *, recovery: str | None, ecn: bool) -> str | dict[str, Any]:
+    """`stack` with these in it."""
+    if recovery is None and not ecn:
+        return stack if isinstance(stack, str) else dict(mapping("stack", stack))
+    table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(mapping("stack", stack))
+    if ecn:
+        table.setdefault("ecn", True)
+    if recovery is not None:
+        table["recovery"] = recovery
+    return table
+
+
+def _argument(key: str) -> str:
+    """The argument of `dumbbell` that became this key of its TOML; any other key as it is."""
+    key = re.sub(r"^flows\[\d+\]\.", "", key).removeprefix("dumbbell.")
+    if key.startswith("cca."):
+        return "cca" if key == "cca.name" else param_key(key.removeprefix("cca."))
+    renamed = {"count": "flows", "stack.profile": "stack", "stack.recovery": "recovery"}
+    return renamed.get(key, key.replace("access.", "access_"))
+
+
+def _classes(ccas: Iterable[type[CongestionControl]]) -> dict[str, type[CongestionControl]]:
+    return {usable.__name__: usable for usable in map(check_class, ccas)}
+
+
+def cca_name(cca: Cca) -> str:
+    return cca if isinstance(cca, str) else check_class(cca).__name__
+
+
+def check_class(cca: type[CongestionControl]) -> type[CongestionControl]:
+    if not (isinstance(cca, type) and issubclass(cca, CongestionControl)):
+        raise TypeError(f"an algorithm is a name or a subclass of cwnd.CongestionControl, not {cca!r}")
+    missing = sorted(cca.__abstractmethods__)
+    base = CongestionControl
+    if cca.cong_avoid is base.cong_avoid and cca.cong_control is base.cong_control:
+        missing.insert(0, "cong_avoid")
+    if missing:
+        needed = "ssthresh and one of cong_avoid and cong_control are needed"
+        raise error(cca.__name__, f"without {' and '.join(missing)}; {needed}")
+    return cca
+
+
+def to_toml(value: Any) -> Any:
+    """What TOML can hold: mappings without their Nones, lists, text, numbers."""
+    if isinstance(value, Mapping):
+        return {str(key): to_toml(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [to_toml(item) for item in value]
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, float):
+        return float(value)  # NumPy's would be written with its type
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value if not hasattr(value, "item") else to_toml(value.item())

@@ -1,0 +1,1 @@
+"""Where runs happen: the threads of this machine, a Dask cluster."""

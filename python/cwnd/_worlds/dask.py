@@ -1,0 +1,147 @@
+"""A sweep's runs on a Dask cluster that is already there."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import logging
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from cwnd import _cwnd
+from cwnd._common.errors import error, one_line
+from cwnd._results.tables import rows_of
+from cwnd._worlds.jobs import Failed, Job, Point, Rows, Runner, Take
+
+#: Runs of a task. A task that its worker does not survive is tried again elsewhere.
+_CHUNK = 16
+_RETRIES = 3
+#: Tasks on the scheduler at a time, for each thread of the cluster.
+_AHEAD = 4
+_CONNECT_S = 10
+_PORT = 8786
+
+
+class Task(NamedTuple):
+    """What a worker gets: scenarios as JSON, and runs of them by place, seed and key."""
+
+    scenarios: list[str]
+    runs: list[tuple[int, int, str]]
+
+
+def runner(address: str) -> Runner:
+    """Runs jobs through the scheduler at `address`."""
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise error("dask", "the package distributed is missing; pip install 'cwnd[dask]'") from None
+
+    def run(points: Sequence[Point], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
+        shown = one_line(address)
+        try:
+            # Asked first: the client reports a refusal late, and with a traceback at exit.
+            _reach(address)
+            client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as refused:
+            raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
+        logger = logging.getLogger("distributed.client")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)  # it reports a lost connection with a traceback
+        try:
+            with client:
+                _run(distributed, client, points, jobs, take, failed)
+        finally:
+            logger.setLevel(level)
+
+    return run
+
+
+def _reach(address: str) -> None:
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname:
+        raise ValueError("an address is like tcp://127.0.0.1:8786")
+    socket.create_connection((parts.hostname, parts.port or _PORT), _CONNECT_S).close()
+
+
+def _run(
+    distributed: Any,
+    client: Any,
+    points: Sequence[Point],
+    jobs: Sequence[Job],
+    take: Take,
+    failed: Failed,
+) -> None:
+    def submit(indices: Sequence[int]) -> Any:
+        future = client.submit(
+            work, _task(points, [jobs[index] for index in indices]), retries=_RETRIES, pure=False
+        )
+        indices_of[future.key] = list(indices)
+        return future
+
+    indices_of: dict[str, list[int]] = {}
+    waiting = _chunks(len(jobs))
+    threads = sum(client.nthreads().values())
+    first = list(itertools.islice(waiting, max(_AHEAD * threads, _AHEAD)))
+    pool = distributed.as_completed([submit(chunk) for chunk in first], loop=client.loop)
+    for future in pool:
+        indices = indices_of.pop(future.key)
+        try:
+            # A result is lost with the worker that holds it: then this waits until another has it again.
+            version, rows = future.result()
+        except Exception as reason:
+            if future.status != "error":
+                raise error(
+                    "dask", "the scheduler is gone; what was done is kept, the same command goes on"
+                ) from None
+            if len(indices) > 1:
+                # One of them is to blame.
+                for index in indices:
+                    pool.add(submit([index]))
+            else:
+                failed(indices[0], f"{type(reason).__name__}: {reason}")
+        else:
+            if version is not None:
+                raise error("dask", f"a worker has another cwnd or other algorithms ({version})")
+            take(indices, rows)
+        future.release()
+        for chunk in itertools.islice(waiting, 1):
+            pool.add(submit(chunk))
+
+
+def _chunks(count: int) -> Iterator[range]:
+    return (range(begin, min(begin + _CHUNK, count)) for begin in range(0, count, _CHUNK))
+
+
+def _task(points: Sequence[Point], jobs: Sequence[Job]) -> Task:
+    place = {point: index for index, point in enumerate(dict.fromkeys(job.point for job in jobs))}
+    return Task(
+        [points[point].scenario.json() for point in place],
+        [(place[job.point], job.seed, job.key) for job in jobs],
+    )
+
+
+def work(task: Task) -> tuple[str | None, Rows]:
+    """On the worker: the rows of the task's runs; or this cwnd's version if it is another one."""
+    import polars as pl
+
+    scenarios = [_cwnd.Scenario.from_json(text) for text in task.scenarios]
+    for place, seed, key in task.runs:
+        if _cwnd.job_keys(scenarios[place], [seed]) != [key]:
+            return _cwnd.__version__, {}
+    parts: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
+
+    def take(places: list[int], runs: _cwnd.Runs) -> None:
+        place_of = pl.Series("run", places, pl.UInt32)
+        for name, table in rows_of(runs).items():
+            parts[name].append(table.with_columns(place_of.gather(table["run"])))
+
+    # Dask has its threads already.
+    try:
+        _cwnd.run_jobs([(scenarios[place], seed) for place, seed, _ in task.runs], 1, take)
+    except BaseException as reason:
+        if type(reason).__name__ == "PanicException":  # not an Exception: it would end the worker
+            raise RuntimeError(f"the engine panicked: {reason}") from None
+        raise
+    return None, {name: pl.concat(tables) for name, tables in parts.items()}
