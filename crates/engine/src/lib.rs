@@ -2,18 +2,14 @@
 //!
 //! [`run`] answers one scenario with one seed. It reads no clock, file, thread or environment.
 
-mod application;
-mod bits;
-mod clock;
-mod link;
-mod plain;
-mod rate;
-mod receiver;
-mod ring;
-mod rtt;
-mod scoreboard;
-mod sender;
+mod control;
+mod memory;
+mod ns2;
+mod path;
+mod random;
 mod simulation;
+mod tcp;
+mod time;
 
 /// Version and source of this crate: results of another engine may differ.
 pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
@@ -22,63 +18,18 @@ pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
 #[doc(hidden)]
 pub mod parts {
     pub use crate::answer as run_in_spans;
-    pub use crate::link::{Link, Nanosecond};
-    pub use crate::scoreboard::Scoreboard;
+    pub use crate::path::link::Link;
+    pub use crate::tcp::scoreboard::Scoreboard;
+    pub use crate::time::Nanosecond;
 }
 
-use clock::{Nanoseconds, Ns2};
+pub use control::{Control, Unfinished};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Clock, End, Scenario};
-use link::{Fraction, Nanosecond};
+use ns2::clock::{Nanoseconds, Ns2};
 use simulation::{LONGEST_SPAN_NS, Simulation, finer_links};
-use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-
-/// A time at which nothing happens.
-const NEVER: u64 = u64::MAX;
-
-/// What others may see of a run under way, and how they stop it.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Set to end every run that shares this control, within some thousand packets.
-    pub stop: AtomicBool,
-    /// Simulated time so far, added up over the runs.
-    pub simulated_ns: AtomicU64,
-}
-
-/// Why a run has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfinished {
-    /// It was ended through [`Control::stop`].
-    Stopped,
-    /// More packets than these were under way at one time.
-    Crowded { packets_max: usize, at_ns: u64 },
-    /// Samples by change had more rows than these.
-    TooManyRows { rows_max: usize, at_ns: u64 },
-}
-
-impl fmt::Display for Unfinished {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match *self {
-            Unfinished::Stopped => write!(f, "stopped"),
-            Unfinished::Crowded { packets_max, at_ns } => write!(
-                f,
-                "more than {packets_max} packets under way at {} s, which take up to 2 GB of memory; \
-                 set a 'receive_window', a smaller buffer, a lower rate or shorter delays",
-                at_ns as f64 / 1e9
-            ),
-            Unfinished::TooManyRows { rows_max, at_ns } => write!(
-                f,
-                "more than {rows_max} rows of samples at {} s, which take up to 2 GB of memory; \
-                 set 'samples' to an interval or 'off', or a shorter duration",
-                at_ns as f64 / 1e9
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Unfinished {}
+use time::{Fraction, NEVER, Nanosecond};
 
 /// Makes the instances of algorithms that the registry does not have; None: not a custom one.
 pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync);

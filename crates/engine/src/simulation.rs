@@ -5,12 +5,15 @@
 //! themselves; then each link takes in what has come to it, sorted by time, link after link in the order of the paths.
 //! What comes out is what comes out event by event, which are spans of a nanosecond.
 
-use crate::clock::{Clock, Ns2Time};
-use crate::link::{Fraction, Link, Tick, Totals, random_stream};
-use crate::receiver::{CONGESTION, Receiver, SYN, Segment, Tag};
-use crate::ring::{Ring, prefetch};
-use crate::sender::{Ack, Sender};
-use crate::{Control, NEVER, Unfinished};
+use crate::control::{Control, Unfinished};
+use crate::memory::ring::{Ring, prefetch};
+use crate::ns2::clock::{Clock, Ns2Time};
+use crate::path::link::{Link, Totals};
+use crate::random::random_stream;
+use crate::tcp::packet::{Ack, CONGESTION, SYN, Segment, Tag};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use crate::time::{Fraction, NEVER, Tick};
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run};

@@ -1,6 +1,6 @@
 //! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation), for algorithms with `cong_control`.
 
-use crate::ring::Ring;
+use crate::memory::ring::Ring;
 
 /// The connection as it was when a segment was sent.
 #[derive(Clone, Copy, Default)]

@@ -1,50 +1,8 @@
 //! The receiving end: what is acknowledged, and when.
 
-use crate::bits::BitRing;
-use crate::sender::Ack;
+use crate::memory::bits::BitRing;
+use crate::tcp::packet::{Ack, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
 use std::num::NonZeroU64;
-use std::ops::Range;
-
-/// A data packet as it arrives.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Segment {
-    pub tag: Tag,
-    pub sent_ns: u64,
-}
-
-/// A sequence number, and flags in its lowest bits: [`RETRANSMISSION`], [`CONGESTION`], [`CWR`], [`SYN`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tag(u64);
-
-pub const RETRANSMISSION: u8 = 1;
-/// A queue marked it (RFC 3168, CE).
-pub const CONGESTION: u8 = 2;
-/// The sender has reduced its window (RFC 3168).
-pub const CWR: u8 = 4;
-/// The first segment of a connection with a handshake; sent again, it is an ordinary one.
-pub const SYN: u8 = 8;
-
-impl Tag {
-    #[inline]
-    pub fn new(seq: u64, flags: u8) -> Tag {
-        Tag(seq << 4 | u64::from(flags))
-    }
-
-    #[inline]
-    pub fn seq(self) -> u64 {
-        self.0 >> 4
-    }
-
-    /// Whether it has one of `flags`.
-    #[inline]
-    pub fn has(self, flags: u8) -> bool {
-        self.0 & u64::from(flags) != 0
-    }
-
-    pub fn with(self, flags: u8) -> Tag {
-        Tag(self.0 | u64::from(flags))
-    }
-}
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
 /// ACK is lost, so the sender learns what three SACK blocks would tell it.
@@ -74,12 +32,6 @@ struct Early {
     /// Stretches of them that ACKs tell of, the one that grew last first; the rest are empty.
     blocks: [Block; BLOCKS_MAX],
 }
-
-/// A stretch of segments.
-pub type Block = Range<u64>;
-
-/// Of so many stretches do ACKs tell, and a receiver like TCPSink/Sack1 remembers no more.
-pub const BLOCKS_MAX: usize = 3;
 
 impl Early {
     /// Segment `seq` has arrived again: the stretch that it is in comes first (RFC 2018, 4).

@@ -1,9 +1,10 @@
 //! How a run keeps time.
 
-use crate::link::{Fraction, Link, Tick};
-use crate::receiver::BLOCKS_MAX;
-use crate::ring::Ring;
+use crate::memory::ring::Ring;
+use crate::path::link::Link;
 use crate::simulation::Passed;
+use crate::tcp::packet::BLOCKS_MAX;
+use crate::time::{Fraction, Tick};
 use cwnd_scenario::Scenario;
 use std::cmp::Reverse;
 use std::marker::PhantomData;

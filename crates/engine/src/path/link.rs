@@ -3,57 +3,16 @@
 //! Outside, time is in nanoseconds. Links count it in ticks: whole nanoseconds where they will do, else fractions
 //! of one, so that packets leave no sooner than the rate lets them.
 
-use crate::NEVER;
-use crate::ring::Ring;
+use crate::memory::ring::Ring;
+use crate::random::random_stream;
+use crate::time::{NEVER, Tick};
 use chacha20::ChaCha8Rng;
-use chacha20::rand_core::{Rng, SeedableRng};
+use chacha20::rand_core::Rng;
 use std::marker::PhantomData;
 
 /// A packet that comes when it takes this long to send those before it is still there when a run ends, with ticks of a
 /// [`Fraction`] too. So is each one behind it, whenever it would leave: no sum of times exceeds 64 bits.
 const LONGEST_WAIT_TICKS: u64 = 1 << 62;
-
-/// What links count time in.
-pub trait Tick {
-    /// How many of them are in a nanosecond, as a power of two.
-    const BITS: u32;
-
-    #[inline(always)]
-    fn count(ns: u64) -> u64 {
-        ns << Self::BITS
-    }
-
-    /// The first whole nanosecond when so many are over.
-    #[inline(always)]
-    fn ns_after(ticks: u64) -> u64 {
-        (ticks + ((1 << Self::BITS) - 1)) >> Self::BITS
-    }
-
-    /// Nothing is rounded that would not be in nanoseconds.
-    fn as_ns(ticks: u128) -> f64 {
-        ticks as f64 / Self::count(1) as f64
-    }
-}
-
-pub struct Nanosecond;
-
-impl Tick for Nanosecond {
-    const BITS: u32 = 0;
-}
-
-pub struct Fraction;
-
-impl Tick for Fraction {
-    const BITS: u32 = 12;
-}
-
-impl Fraction {
-    /// How long `link` is busy with a packet of `bytes`, or a part of a tick longer.
-    pub fn sending_ticks(link: &cwnd_scenario::Link, bytes: u32) -> u64 {
-        let bit_ticks = u128::from(bytes) * 8 * u128::from(Self::count(1_000_000_000));
-        bit_ticks.div_ceil(u128::from(link.rate_bps.max(1))) as u64
-    }
-}
 
 /// Because the link is FIFO, a packet's departure is known when it arrives. Packets that take equally long to send
 /// leave at equal distances: as long as it holds no others, what it holds follows from when it will be free.
@@ -101,19 +60,6 @@ struct Wire {
     threshold: u64,
     rng: ChaCha8Rng,
     corrupted: u64,
-}
-
-/// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
-pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
-    let mut key = [0; 32];
-    key[..8].copy_from_slice(&seed.to_le_bytes());
-    let mut rng = ChaCha8Rng::from_seed(key);
-    // FNV-1a.
-    let stream = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    rng.set_stream(stream);
-    rng
 }
 
 /// Totals of a link at the end of a run.
@@ -358,6 +304,7 @@ impl<T: Tick> Link<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::{Fraction, Nanosecond};
     use proptest::prelude::*;
 
     fn link<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> Link<T> {

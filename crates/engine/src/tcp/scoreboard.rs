@@ -1,8 +1,8 @@
 //! What the sender knows of the segments in flight.
 
-use crate::NEVER;
-use crate::bits::BitRing;
-use crate::receiver::{BLOCKS_MAX, Block};
+use crate::memory::bits::BitRing;
+use crate::tcp::packet::{BLOCKS_MAX, Block};
+use crate::time::NEVER;
 use cwnd_scenario::{Recovery, Stack};
 use std::collections::VecDeque;
 

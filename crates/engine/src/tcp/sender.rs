@@ -1,13 +1,14 @@
 //! The sending end of a TCP connection: loss detection, recovery, timeouts, and the calls into the
 //! congestion control algorithm. What differs without SACK is in `plain.rs`.
 
-use crate::NEVER;
-use crate::application::Application;
-use crate::plain::Plain;
-use crate::rate::RateSampler;
-use crate::receiver::{CWR, RETRANSMISSION, Receiver, Tag};
-use crate::rtt::{Distribution, Rto, Sum};
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use crate::tcp::application::Application;
+use crate::tcp::delivery_rate::RateSampler;
+use crate::tcp::non_sack::Plain;
+use crate::tcp::packet::{Ack, CWR, RETRANSMISSION, Tag};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::rtt::{Distribution, Rto, Sum};
+use crate::tcp::scoreboard::{DUP_THRESH, Scoreboard};
+use crate::time::NEVER;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, ECE, Event, RATE_APP_LIMITED, SSTHRESH_INFINITE, State,
     Window,
@@ -15,22 +16,6 @@ use cwnd_algorithms::{
 use cwnd_scenario::{Flow, Handshake, Recovery};
 use std::num::NonZeroU64;
 use std::ops::Range;
-
-/// An ACK as it arrives.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Ack {
-    /// Everything before this segment has arrived.
-    pub next: u64,
-    /// The segment beyond it that caused this ACK.
-    pub sacked: Option<NonZeroU64>,
-    /// When the segment that caused it was sent.
-    pub sent_ns: u64,
-    /// When the first segment that waited for it was sent (RFC 7323, 4.3).
-    pub echo_ns: u64,
-    pub retransmission: bool,
-    /// It echoes congestion experienced (RFC 3168).
-    pub ece: bool,
-}
 
 /// Sequence numbers count segments, from 0. What a usual ACK needs comes first, close together.
 #[repr(C)]

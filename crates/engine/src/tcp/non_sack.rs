@@ -1,8 +1,9 @@
 //! Loss recovery without SACK: Tahoe, Reno (RFC 5681), NewReno (RFC 6582) and Vegas' (Brakmo, Peterson 1995).
 
-use crate::NEVER;
-use crate::scoreboard::DUP_THRESH;
-use crate::sender::{Ack, Sender};
+use crate::tcp::packet::Ack;
+use crate::tcp::scoreboard::DUP_THRESH;
+use crate::tcp::sender::Sender;
+use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, Event, State};
 use cwnd_scenario::Recovery;
 use std::collections::VecDeque;

@@ -1,0 +1,46 @@
+//! How others watch a run and stop it, and why a run may have no result.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// What others may see of a run under way, and how they stop it.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set to end every run that shares this control, within some thousand packets.
+    pub stop: AtomicBool,
+    /// Simulated time so far, added up over the runs.
+    pub simulated_ns: AtomicU64,
+}
+
+/// Why a run has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// It was ended through [`Control::stop`].
+    Stopped,
+    /// More packets than these were under way at one time.
+    Crowded { packets_max: usize, at_ns: u64 },
+    /// Samples by change had more rows than these.
+    TooManyRows { rows_max: usize, at_ns: u64 },
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match *self {
+            Unfinished::Stopped => write!(f, "stopped"),
+            Unfinished::Crowded { packets_max, at_ns } => write!(
+                f,
+                "more than {packets_max} packets under way at {} s, which take up to 2 GB of memory; \
+                 set a 'receive_window', a smaller buffer, a lower rate or shorter delays",
+                at_ns as f64 / 1e9
+            ),
+            Unfinished::TooManyRows { rows_max, at_ns } => write!(
+                f,
+                "more than {rows_max} rows of samples at {} s, which take up to 2 GB of memory; \
+                 set 'samples' to an interval or 'off', or a shorter duration",
+                at_ns as f64 / 1e9
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unfinished {}

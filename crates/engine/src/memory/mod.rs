@@ -1,0 +1,4 @@
+//! Containers that allocate little and grow seldom.
+
+pub mod bits;
+pub mod ring;

@@ -1,0 +1,3 @@
+//! What only ns-2 does.
+
+pub mod clock;

@@ -1,0 +1,3 @@
+//! What lies between the two ends.
+
+pub mod link;

@@ -1,0 +1,17 @@
+//! Randomness: each user draws from a stream of its own.
+
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::SeedableRng;
+
+/// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
+pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&seed.to_le_bytes());
+    let mut rng = ChaCha8Rng::from_seed(key);
+    // FNV-1a.
+    let stream = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    rng.set_stream(stream);
+    rng
+}

@@ -1,0 +1,46 @@
+//! Time: whole nanoseconds from the beginning of the run, and the finer ticks that links may count in.
+
+/// A time at which nothing happens.
+pub const NEVER: u64 = u64::MAX;
+
+/// What links count time in.
+pub trait Tick {
+    /// How many of them are in a nanosecond, as a power of two.
+    const BITS: u32;
+
+    #[inline(always)]
+    fn count(ns: u64) -> u64 {
+        ns << Self::BITS
+    }
+
+    /// The first whole nanosecond when so many are over.
+    #[inline(always)]
+    fn ns_after(ticks: u64) -> u64 {
+        (ticks + ((1 << Self::BITS) - 1)) >> Self::BITS
+    }
+
+    /// Nothing is rounded that would not be in nanoseconds.
+    fn as_ns(ticks: u128) -> f64 {
+        ticks as f64 / Self::count(1) as f64
+    }
+}
+
+pub struct Nanosecond;
+
+impl Tick for Nanosecond {
+    const BITS: u32 = 0;
+}
+
+pub struct Fraction;
+
+impl Tick for Fraction {
+    const BITS: u32 = 12;
+}
+
+impl Fraction {
+    /// How long `link` is busy with a packet of `bytes`, or a part of a tick longer.
+    pub fn sending_ticks(link: &cwnd_scenario::Link, bytes: u32) -> u64 {
+        let bit_ticks = u128::from(bytes) * 8 * u128::from(Self::count(1_000_000_000));
+        bit_ticks.div_ceil(u128::from(link.rate_bps.max(1))) as u64
+    }
+}
