@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use cwnd_algorithms::{Ack, CWND_LIMITED, CongestionControl, Window};
-use cwnd_engine::parts::{Link, Nanosecond, Scoreboard};
+use cwnd_engine::parts::{FifoLink, Nanosecond, Scoreboard};
 use cwnd_engine::{Control, run};
 use cwnd_scenario::Scenario;
 use std::hint::black_box;
@@ -63,7 +63,7 @@ fn queue(c: &mut Criterion) {
             per: 0.0,
             ecn_threshold_pkts: None,
         };
-        Link::<Nanosecond>::new(&link, 1)
+        FifoLink::<Nanosecond>::new(&link, 1)
     };
     group.bench_function("takes", |b| {
         let (mut link, mut now) = (link(None), 0);

@@ -1,15 +1,21 @@
-//! A deterministic packet-level simulation of TCP flows over FIFO links.
+//! A deterministic packet-level simulation of TCP flows over links.
 //!
-//! [`run`] answers one scenario with one seed. It reads no clock, file, thread or environment.
+//! [`run`] answers one scenario with one seed; [`Simulation`] can be looked at on the way. Neither reads a clock, a file, a
+//! thread's identity or the environment.
 
+mod connection;
 mod control;
+mod inbox;
 mod memory;
+mod network;
 mod ns2;
+mod observe;
 mod path;
 mod random;
-mod simulation;
+mod schedule;
 mod tcp;
 mod time;
+mod topology;
 
 /// Version and source of this crate: results of another engine may differ.
 pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
@@ -17,41 +23,146 @@ pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
 /// What `bench/` times by itself, and what the tests judge by.
 #[doc(hidden)]
 pub mod parts {
-    pub use crate::answer as run_in_spans;
-    pub use crate::path::link::Link;
+    pub use crate::path::link::FifoLink;
+    pub use crate::path::queue::discipline::{Discipline, Next, Packet};
     pub use crate::tcp::scoreboard::Scoreboard;
     pub use crate::time::Nanosecond;
+    pub use crate::{Parts, run_with};
 }
 
 pub use control::{Control, Unfinished};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Clock, End, Scenario};
-use ns2::clock::{Nanoseconds, Ns2};
-use simulation::{LONGEST_SPAN_NS, Simulation, finer_links};
+use ns2::timing::Ns2Timing;
+pub use observe::{FlowObservation, LinkObservation, Observation};
+use path::queue::discipline::{Disciplines, named};
+use path::timing::Nanoseconds;
+use schedule::{Advance, LONGEST_SPAN_NS, Schedule};
 use time::{Fraction, NEVER, Nanosecond};
+use topology::finer_links;
 
-/// Makes the instances of algorithms that the registry does not have; None: not a custom one.
+/// Makes the instances of algorithms that the registry does not have; None: the registry has this one.
 pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync);
+
+/// A run under way, which can be looked at. How it is advanced does not change its results.
+///
+/// ```
+/// use cwnd_engine::{Control, Simulation};
+///
+/// let scenario = "duration = '10 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 50\n[[flows]]\ncca = 'cubic'";
+/// let scenario = cwnd_scenario::Scenario::from_toml(scenario, "example.toml", &[])?;
+/// let control = Control::default();
+/// let mut simulation = Simulation::new(&scenario, 1, &|_| None, &control);
+/// simulation.advance(1_000_000_000)?;
+/// assert!(simulation.observe().flows[0].cwnd_pkts > 10);
+/// let run = simulation.finish()?;
+/// assert!(run.flows[0].goodput_mbps > 9.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulation<'a> {
+    schedule: Box<dyn Advance + 'a>,
+    duration_ns: u64,
+    now_ns: u64,
+}
+
+impl<'a> Simulation<'a> {
+    /// Nothing has happened yet.
+    ///
+    /// # Panics
+    ///
+    /// If [`Scenario::check`] would refuse the scenario, or one of its algorithms is neither custom nor in the registry. A
+    /// scenario that was read from a text is never refused.
+    pub fn new(scenario: &'a Scenario, seed: u64, custom: Custom, control: &'a Control) -> Simulation<'a> {
+        Simulation::with(scenario, seed, custom, control, Parts::default())
+    }
+
+    fn with(
+        scenario: &'a Scenario,
+        seed: u64,
+        custom: Custom,
+        control: &'a Control,
+        parts: Parts,
+    ) -> Simulation<'a> {
+        let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
+        // With registered algorithms alone, their calls need no dynamic dispatch.
+        let mut registered = registered();
+        let schedule = if customs.iter().all(Option::is_none) {
+            let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca));
+            schedule(scenario, seed, ccs, control, parts)
+        } else {
+            let ccs =
+                scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
+                    custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
+                });
+            schedule(scenario, seed, ccs, control, parts)
+        };
+        Simulation { schedule, duration_ns: scenario.duration_ns, now_ns: 0 }
+    }
+
+    /// Simulates what happens up to `until_ns`, included, or to the end of the duration.
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot go on.
+    pub fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished> {
+        self.now_ns = until_ns.min(self.duration_ns).max(self.now_ns);
+        self.schedule.advance(self.now_ns)
+    }
+
+    /// Windows, queues and counts at the time that the run has been advanced to.
+    pub fn observe(&mut self) -> Observation {
+        self.schedule.observe(self.now_ns)
+    }
+
+    /// Simulates the rest of the duration. With [`End::LastArrival`], which takes two runs, use [`run`].
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot go on.
+    pub fn finish(mut self) -> Result<Run, Unfinished> {
+        self.advance(self.duration_ns)?;
+        Ok(self.schedule.finish())
+    }
+}
 
 /// Answers `scenario` with `seed`.
 ///
+/// # Errors
+///
+/// If the run cannot go on to its end.
+///
 /// # Panics
 ///
-/// If an algorithm of the scenario is neither custom nor in the registry: a scenario that was read has none.
+/// As [`Simulation::new`].
 pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Unfinished> {
-    answer(scenario, seed, custom, control, LONGEST_SPAN_NS)
+    run_with(scenario, seed, custom, control, Parts::default())
 }
 
-/// [`run`], in spans of simulated time of at most `longest_span_ns`; with 1, event by event.
-pub fn answer(
+/// What tests replace in a run.
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    /// Which links have a queue that a discipline manages.
+    pub disciplines: Disciplines<'a>,
+    /// Spans of simulated time are no longer; 1: event by event.
+    pub longest_span_ns: u64,
+}
+
+impl Default for Parts<'_> {
+    fn default() -> Self {
+        Parts { disciplines: &named, longest_span_ns: LONGEST_SPAN_NS }
+    }
+}
+
+/// [`run`] with other parts.
+pub fn run_with(
     scenario: &Scenario,
     seed: u64,
     custom: Custom,
     control: &Control,
-    longest_span_ns: u64,
+    parts: Parts,
 ) -> Result<Run, Unfinished> {
-    let run = until_the_end(scenario, seed, custom, control, longest_span_ns)?;
+    let run = Simulation::with(scenario, seed, custom, control, parts).finish()?;
     if scenario.end == End::Duration {
         return Ok(run);
     }
@@ -59,48 +170,26 @@ pub fn answer(
     let stopped_ns = scenario.flows.iter().map(|flow| flow.stop_ns).max();
     let end_ns = run.last_arrival_ns.min(stopped_ns.unwrap_or(NEVER)).max(started_ns.unwrap_or(1));
     let shorter = Scenario { duration_ns: end_ns, ..scenario.clone() };
-    until_the_end(&shorter, seed, custom, control, longest_span_ns)
+    Simulation::with(&shorter, seed, custom, control, parts).finish()
 }
 
-fn until_the_end(
-    scenario: &Scenario,
-    seed: u64,
-    custom: Custom,
-    control: &Control,
-    longest_span_ns: u64,
-) -> Result<Run, Unfinished> {
-    let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
-    // With registered algorithms alone, their calls need no dynamic dispatch.
-    if customs.iter().all(Option::is_none) {
-        drop(customs);
-        let mut registered = registered();
-        let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca));
-        return simulate(scenario, seed, ccs, control, longest_span_ns);
-    }
-    let mut registered = registered();
-    let ccs = scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
-        custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
-    });
-    simulate(scenario, seed, ccs, control, longest_span_ns)
-}
-
-fn simulate<C: CongestionControl>(
-    scenario: &Scenario,
+/// Chooses how the run keeps time.
+fn schedule<'a, C: CongestionControl + 'a>(
+    scenario: &'a Scenario,
     seed: u64,
     ccs: impl Iterator<Item = C>,
-    control: &Control,
-    longest_span_ns: u64,
-) -> Result<Run, Unfinished> {
-    let finer = finer_links(scenario);
-    macro_rules! run_by {
-        ($clock:ty) => {
-            Simulation::<_, $clock>::new(scenario, &finer, seed, control, ccs).run(longest_span_ns)
+    control: &'a Control,
+    Parts { disciplines, longest_span_ns }: Parts,
+) -> Box<dyn Advance + 'a> {
+    macro_rules! with_timing {
+        ($timing:ty) => {
+            Box::new(Schedule::<_, $timing>::new(scenario, seed, disciplines, ccs, control, longest_span_ns))
         };
     }
     match scenario.clock {
-        Clock::Ns2 => run_by!(Ns2),
-        Clock::Nanoseconds if finer.contains(&true) => run_by!(Nanoseconds<Fraction>),
-        Clock::Nanoseconds => run_by!(Nanoseconds<Nanosecond>),
+        Clock::Ns2 => with_timing!(Ns2Timing),
+        Clock::Nanoseconds if finer_links(scenario).contains(&true) => with_timing!(Nanoseconds<Fraction>),
+        Clock::Nanoseconds => with_timing!(Nanoseconds<Nanosecond>),
     }
 }
 

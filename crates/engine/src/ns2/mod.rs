@@ -1,3 +1,4 @@
 //! What only ns-2 does.
 
-pub mod clock;
+mod link;
+pub mod timing;

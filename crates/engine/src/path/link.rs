@@ -1,390 +1,62 @@
-//! A FIFO link with a droptail queue and random loss on the wire.
-//!
-//! Outside, time is in nanoseconds. Links count it in ticks: whole nanoseconds where they will do, else fractions
-//! of one, so that packets leave no sooner than the rate lets them.
+//! A link in one direction: a queue, then a wire.
 
-use crate::memory::ring::Ring;
-use crate::random::random_stream;
-use crate::time::{NEVER, Tick};
-use chacha20::ChaCha8Rng;
-use chacha20::rand_core::Rng;
-use std::marker::PhantomData;
+use crate::path::accounting::Totals;
+use crate::path::queue::droptail::DropTail;
+use crate::path::wire::Wire;
+use crate::time::Tick;
 
-/// A packet that comes when it takes this long to send those before it is still there when a run ends, with ticks of a
-/// [`Fraction`] too. So is each one behind it, whenever it would leave: no sum of times exceeds 64 bits.
-const LONGEST_WAIT_TICKS: u64 = 1 << 62;
-
-/// Because the link is FIFO, a packet's departure is known when it arrives. Packets that take equally long to send
-/// leave at equal distances: as long as it holds no others, what it holds follows from when it will be free.
-pub struct Link<T> {
-    /// When the packet that arrived last will have been sent.
-    free_at: u64,
-    /// Since when the link has been sending without a pause, in nanoseconds.
-    busy_since_ns: u64,
-    /// What each of the packets held takes, more than 0; NEVER before the first, and while some are in `mixed`.
-    tx_ticks: u64,
-    /// Packets that came while it sent such ones without a pause: at least those held.
-    run: u64,
-    /// The work at which as many of them are held as the buffer takes, unless it is the longest wait first; as are marked;
-    /// and as ever were.
-    full_ticks: u64,
-    mark_ticks: u64,
-    most_ticks: u64,
-    limit: u64,
-    ecn_threshold: u64,
-    max_queue: u64,
-    /// How long it had been sending before it last began to; by another clock, what its packets took.
-    busy_ticks: u64,
-    /// Sum over the packets of the time each is held: the time integral of the queue.
-    held_ticks: u128,
-    wire: Option<Box<Wire>>,
-    /// The packets held, if they are not all alike.
-    mixed: Ring<Run>,
-    mixed_pkts: u64,
-    dropped: u64,
-    tick: PhantomData<T>,
-}
-
-/// Packets held that leave at equal distances.
-#[derive(Clone, Copy, Default)]
-struct Run {
-    /// When the first of them leaves.
-    departure: u64,
-    tx_ticks: u64,
-    pkts: u64,
-}
-
-/// Loses each packet with the same probability, independently.
-struct Wire {
-    /// A 64-bit draw below it is a loss.
-    threshold: u64,
-    rng: ChaCha8Rng,
-    corrupted: u64,
-}
-
-/// Totals of a link at the end of a run.
-pub struct Totals {
-    pub dropped: u64,
-    pub corrupted: u64,
-    pub busy_ns: f64,
-    pub held_ns: f64,
-    pub max_queue: u64,
-}
-
-impl<T: Tick> Link<T> {
-    pub fn new(link: &cwnd_scenario::Link, seed: u64) -> Link<T> {
-        let wire = (link.per > 0.0).then(|| {
-            Box::new(Wire {
-                threshold: (link.per * 2f64.powi(64)) as u64,
-                rng: random_stream(seed, &link.name),
-                corrupted: 0,
-            })
-        });
-        Link {
-            free_at: 0,
-            busy_since_ns: 0,
-            tx_ticks: NEVER,
-            run: 0,
-            full_ticks: 0,
-            mark_ticks: 0,
-            most_ticks: 0,
-            limit: link.buffer_pkts.map_or(u64::MAX, u64::from),
-            ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
-            max_queue: 0,
-            busy_ticks: 0,
-            held_ticks: 0,
-            wire,
-            mixed: Ring::new(),
-            mixed_pkts: 0,
-            dropped: 0,
-            tick: PhantomData,
-        }
-    }
-
-    /// A packet that takes `tx_ticks` to send arrives at `now_ns`; arrivals come in the order of time. When it leaves, in
-    /// nanoseconds; None: the queue is full, or it is lost on the wire.
-    #[inline(always)]
-    pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
-        let now = T::count(now_ns);
-        if self.free_at < now {
-            self.busy_ticks += self.free_at - T::count(self.busy_since_ns);
-            (self.free_at, self.busy_since_ns, self.run) = (now, now_ns, 0);
-        }
-        let departure = if tx_ticks != self.tx_ticks {
-            self.accept_other(now, tx_ticks)
-        } else {
-            self.accept_alike(now, tx_ticks)
-        };
-        departure.map(|departure| T::ns_after(departure))
-    }
-
-    /// A packet arrives that takes as long as each one held.
-    #[inline(always)]
-    fn accept_alike(&mut self, now: u64, tx_ticks: u64) -> Option<u64> {
-        // An arrival at the instant of a departure finds that packet still there.
-        if self.free_at - now >= self.full_ticks {
-            if self.run >= self.limit {
-                self.dropped += 1;
-                return None;
-            }
-            if self.free_at - now >= LONGEST_WAIT_TICKS {
-                return self.accept_other(now, 0);
-            }
-        }
-        self.run += 1;
-        self.free_at += tx_ticks;
-        if self.free_at - now > self.most_ticks {
-            self.max_queue += 1;
-            self.most_ticks += tx_ticks;
-        }
-        self.send(now)
-    }
-
-    /// A packet arrives that takes longer or shorter than another that is held.
-    #[cold]
-    #[inline(never)]
-    fn accept_other(&mut self, now: u64, tx_ticks: u64) -> Option<u64> {
-        let tx_ticks = if self.free_at - now >= LONGEST_WAIT_TICKS { 0 } else { tx_ticks };
-        if self.mixed.len() == 0 && self.run > 0 {
-            let pkts = self.run.min((self.free_at - now) / self.tx_ticks + 1);
-            let departure = self.free_at - (pkts - 1) * self.tx_ticks;
-            self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts });
-            self.mixed_pkts = pkts;
-        }
-        self.let_go_before(now);
-        let alike = self.mixed.len() <= 1 && self.mixed.front().is_none_or(|run| run.tx_ticks == tx_ticks);
-        if alike && tx_ticks > 0 {
-            self.run = self.mixed.pop_front().map_or(0, |run| run.pkts);
-            self.mixed_pkts = 0;
-            self.tx_ticks = tx_ticks;
-            self.full_ticks = self.limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
-            self.mark_ticks = self.ecn_threshold.saturating_mul(tx_ticks);
-            self.most_ticks = self.max_queue.saturating_mul(tx_ticks);
-            return self.accept_alike(now, tx_ticks);
-        }
-        self.tx_ticks = NEVER;
-        if self.mixed_pkts >= self.limit {
-            self.dropped += 1;
-            return None;
-        }
-        match self.mixed.back_mut() {
-            Some(run) if run.tx_ticks == tx_ticks => run.pkts += 1,
-            _ => self.mixed.push_back(Run { departure: self.free_at + tx_ticks, tx_ticks, pkts: 1 }),
-        }
-        self.mixed_pkts += 1;
-        let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
-        self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
-        self.free_at += tx_ticks;
-        self.send(now)
-    }
-
-    /// A packet arrives at `now_ns`, and by another clock than this one it leaves at `departure_ns`, and `held` are
-    /// there, of which the first may be leaving; None: lost on the wire.
-    #[inline(always)]
-    pub fn accept_at(
-        &mut self,
-        now_ns: u64,
-        departure_ns: u64,
-        tx_ticks: u64,
-        held: u64,
-        leaving: bool,
-    ) -> Option<()> {
-        if held == 0 {
-            self.busy_since_ns = now_ns;
-        }
-        self.run = held + 1;
-        self.busy_ticks += tx_ticks;
-        self.max_queue = self.max_queue.max(held + 1 - u64::from(leaving));
-        let now = T::count(now_ns);
-        self.free_at = T::count(departure_ns).max(now);
-        self.send(now).map(|_| ())
-    }
-
-    /// When those held leave, by another clock than this one.
-    pub fn list(&mut self, departures_ns: impl Iterator<Item = u64>) {
-        // What the packets took, not what is between their departures, which are rounded.
-        (self.busy_ticks, self.busy_since_ns) = (self.busy_ticks.wrapping_sub(self.free_at), 0);
-        for departure_ns in departures_ns {
-            self.mixed.push_back(Run { departure: T::count(departure_ns), tx_ticks: 0, pkts: 1 });
-            self.mixed_pkts += 1;
-        }
-    }
-
-    /// A packet arrives, and another clock than this one tells that the queue is full.
-    pub fn refuse(&mut self) {
-        self.dropped += 1;
-    }
-
-    /// Packets that it holds at most.
-    pub fn limit(&self) -> u64 {
-        self.limit
-    }
-
-    /// Forgets those of `mixed` that leave before `time`.
-    fn let_go_before(&mut self, time: u64) {
-        while let Some(run) = self.mixed.front_mut()
-            && run.departure < time
-        {
-            run.departure += run.tx_ticks;
-            run.pkts -= 1;
-            self.mixed_pkts -= 1;
-            if run.pkts == 0 {
-                self.mixed.pop_front();
-            }
-            if self.mixed.len() == 0 {
-                (self.tx_ticks, self.run) = (NEVER, 0);
-            }
-        }
-    }
-
-    /// A packet that arrived at `now` leaves when the link is free again, unless it is lost on the wire.
-    #[inline(always)]
-    fn send(&mut self, now: u64) -> Option<u64> {
-        self.held_ticks += u128::from(self.free_at - now);
-        if let Some(wire) = &mut self.wire
-            && wire.rng.next_u64() < wire.threshold
-        {
-            wire.corrupted += 1;
-            return None;
-        }
-        Some(self.free_at)
-    }
-
+/// What the engine asks of a link, however the link keeps time.
+pub trait Link {
     /// Since when the link has been sending without a pause, when it has sent the packet that arrived last.
-    #[inline]
-    pub fn busy_since_ns(&self) -> u64 {
-        self.busy_since_ns
-    }
+    fn busy_since_ns(&self) -> u64;
 
-    /// Whether the packet that arrived last, at `now_ns`, found the queue at its ECN threshold.
-    pub fn marks(&self, now_ns: u64) -> bool {
-        if self.mixed.len() > 0 {
-            return self.mixed_pkts > self.ecn_threshold;
-        }
-        self.free_at - T::count(now_ns) >= self.mark_ticks && self.run > self.ecn_threshold
-    }
+    /// Whether the packet that arrived last, at `now_ns`, found the queue above its ECN threshold.
+    fn marks(&self, now_ns: u64) -> bool;
 
-    /// Packets held at `now_ns`, the one being sent included; none arrive then any more.
-    pub fn queue(&mut self, now_ns: u64) -> u64 {
-        let now = T::count(now_ns);
-        if self.mixed.len() > 0 {
-            self.let_go_before(now + 1);
-            return self.mixed_pkts;
-        }
-        self.free_at.saturating_sub(now).div_ceil(self.tx_ticks)
-    }
+    /// Packets held at `now_ns`, the one being sent included, after the last arrival of that instant.
+    fn held_pkts(&mut self, now_ns: u64) -> u64;
 
     /// Totals up to `end_ns`, the time of the last arrival or later.
-    pub fn totals(&mut self, end_ns: u64) -> Totals {
-        let held = self.queue(end_ns);
-        let end = T::count(end_ns);
-        if self.mixed.len() == 0 && held > 0 {
-            let departure = self.free_at - (held - 1) * self.tx_ticks;
-            self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts: held });
-        }
-        let beyond = |run: &Run| {
-            let (pkts, tx_ticks) = (u128::from(run.pkts), u128::from(run.tx_ticks));
-            pkts * u128::from(run.departure - end) + pkts * (pkts - 1) / 2 * tx_ticks
-        };
-        let beyond: u128 = self.mixed.iter().map(beyond).sum();
-        let busy_since = T::count(self.busy_since_ns);
-        let busy = self.busy_ticks.wrapping_add(self.free_at.min(end)).wrapping_sub(busy_since);
-        // By another clock it is rounded.
-        let busy = (busy as i64).clamp(0, end as i64) as u64;
-        Totals {
-            dropped: self.dropped,
-            corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
-            busy_ns: T::as_ns(busy.into()),
-            held_ns: T::as_ns(self.held_ticks - beyond),
-            max_queue: self.max_queue,
-        }
+    fn totals(&mut self, end_ns: u64) -> Totals;
+}
+
+/// A droptail FIFO queue before a wire.
+pub struct FifoLink<T> {
+    queue: DropTail<T>,
+    wire: Option<Box<Wire>>,
+}
+
+impl<T: Tick> FifoLink<T> {
+    pub fn new(link: &cwnd_scenario::Link, seed: u64) -> FifoLink<T> {
+        FifoLink { queue: DropTail::new(link), wire: Wire::new(link, seed) }
+    }
+
+    /// A packet that takes `tx_ticks` to send arrives at `now_ns`; arrivals come in the order of time. Returns when it
+    /// leaves, in nanoseconds, or None if the queue is full or the wire loses it.
+    #[inline(always)]
+    pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
+        let departure_ns = self.queue.accept(now_ns, tx_ticks)?;
+        let lost = self.wire.as_mut().is_some_and(|wire| wire.loses());
+        (!lost).then_some(departure_ns)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::time::{Fraction, Nanosecond};
-    use proptest::prelude::*;
-
-    fn link<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> Link<T> {
-        let (name, rate_bps, delay_ns, per) = (String::new(), 1, 0, 0.0);
-        let link = cwnd_scenario::Link { name, rate_bps, delay_ns, buffer_pkts, per, ecn_threshold_pkts };
-        Link::new(&link, 1)
+impl<T: Tick> Link for FifoLink<T> {
+    #[inline(always)]
+    fn busy_since_ns(&self) -> u64 {
+        self.queue.busy_since_ns()
     }
 
-    /// Compares a link with a list of departures. An arrival comes so long after the one before, less 20 ns, and takes so
-    /// long to send.
-    fn check<T: Tick>(
-        (buffer, threshold): (Option<u32>, Option<u32>),
-        arrivals: Vec<(u64, u64)>,
-    ) -> Result<(), TestCaseError> {
-        let mut link = link::<T>(buffer, threshold);
-        let (mut now_ns, mut free_at, mut most) = (0_u64, 0, 0);
-        let mut departures: Vec<u64> = Vec::new();
-        for (wait_ns, tx_ns) in arrivals {
-            // Mostly early enough to find others there.
-            now_ns += wait_ns.saturating_sub(20);
-            if wait_ns == 29 {
-                departures.retain(|&departure| departure > T::count(now_ns));
-                prop_assert_eq!(link.queue(now_ns), departures.len() as u64);
-                now_ns += 1;
-            }
-            let now = T::count(now_ns);
-            // A part of a nanosecond more.
-            let tx_ticks = T::count(tx_ns) + if T::BITS > 0 { 123 * tx_ns } else { 0 };
-            departures.retain(|&departure| departure >= now);
-            let fate = link.accept(now_ns, tx_ticks);
-            if buffer.is_some_and(|buffer| departures.len() >= buffer as usize) {
-                prop_assert_eq!(fate, None);
-                continue;
-            }
-            free_at = now.max(free_at) + tx_ticks;
-            departures.push(free_at);
-            prop_assert_eq!(fate, Some(free_at.div_ceil(T::count(1))));
-            prop_assert_eq!(
-                link.marks(now_ns),
-                threshold.is_some_and(|threshold| departures.len() > threshold as usize)
-            );
-            most = most.max(departures.len() - usize::from(departures[0] == now));
-            prop_assert_eq!(link.max_queue, most as u64);
-        }
-        let end = T::count(now_ns + 1);
-        departures.retain(|&departure| departure > end);
-        prop_assert_eq!(link.queue(now_ns + 1), departures.len() as u64);
-        let beyond: u64 = departures.iter().map(|departure| departure - end).sum();
-        let held_ticks = link.held_ticks - u128::from(beyond);
-        prop_assert_eq!(T::as_ns(held_ticks), link.totals(now_ns + 1).held_ns);
-        Ok(())
+    fn marks(&self, now_ns: u64) -> bool {
+        self.queue.marks(now_ns)
     }
 
-    proptest! {
-        #[test]
-        fn a_link_knows_what_a_list_of_departures_would_tell(
-            buffer in prop::option::of(1..8_u32),
-            threshold in prop::option::of(1..8_u32),
-            arrivals in prop::collection::vec((0..30_u64, prop_oneof![8 => Just(10_u64), 2 => Just(3), 1 => Just(0)]), 1..200),
-        ) {
-            check::<Nanosecond>((buffer, threshold), arrivals.clone())?;
-            check::<Fraction>((buffer, threshold), arrivals)?;
-        }
+    fn held_pkts(&mut self, now_ns: u64) -> u64 {
+        self.queue.held_pkts(now_ns)
     }
 
-    #[test]
-    fn no_backlog_is_too_long() {
-        let mut link = link::<Nanosecond>(None, None);
-        // 65,066 bytes at 1 bps: 50,000 of them take 825 years.
-        let (tx_ticks, end_ns) = (520_528_000_000_000, 864_000_000_000_000);
-        let mut last = 0;
-        for _ in 0..50_000 {
-            let departure = link.accept(0, tx_ticks).expect("there is no limit");
-            assert!(departure >= last && departure < u64::MAX / 2);
-            last = departure;
-        }
-        assert_eq!(link.queue(end_ns), 49_999);
-        let totals = link.totals(end_ns);
-        assert_eq!((totals.max_queue, totals.busy_ns), (50_000, end_ns as f64));
-        let held_ns = 49_999.0 * end_ns as f64 + tx_ticks as f64;
-        assert!((totals.held_ns / held_ns - 1.0).abs() < 1e-12);
+    fn totals(&mut self, end_ns: u64) -> Totals {
+        let corrupted = self.wire.as_ref().map_or(0, |wire| wire.corrupted);
+        Totals { corrupted, ..self.queue.totals(end_ns) }
     }
 }

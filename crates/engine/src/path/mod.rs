@@ -1,3 +1,9 @@
 //! What lies between the two ends.
 
+pub mod accounting;
 pub mod link;
+pub mod managed;
+pub mod queue;
+pub mod reverse;
+pub mod timing;
+pub mod wire;

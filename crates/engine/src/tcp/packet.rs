@@ -10,7 +10,7 @@ pub struct Segment {
     pub sent_ns: u64,
 }
 
-/// A sequence number, and flags in its lowest bits: [`RETRANSMISSION`], [`CONGESTION`], [`CWR`], [`SYN`].
+/// A sequence number, the size of the packet, and flags: [`RETRANSMISSION`], [`CONGESTION`], [`CWR`], [`SYN`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag(u64);
 
@@ -22,15 +22,38 @@ pub const CWR: u8 = 4;
 /// The first segment of a connection with a handshake; sent again, it is an ordinary one.
 pub const SYN: u8 = 8;
 
+const FLAG_BITS: u32 = 4;
+const SIZE_BITS: u32 = 17;
+const SIZE_MASK: u64 = ((1 << SIZE_BITS) - 1) << FLAG_BITS;
+
 impl Tag {
+    /// Of a packet without a size yet.
     #[inline]
     pub fn new(seq: u64, flags: u8) -> Tag {
-        Tag(seq << 4 | u64::from(flags))
+        Tag(seq << (FLAG_BITS + SIZE_BITS) | u64::from(flags))
+    }
+
+    /// The same in a packet of `bytes`, at most 131,071.
+    #[inline]
+    pub fn sized(self, bytes: u32) -> Tag {
+        Tag(self.0 & !SIZE_MASK | u64::from(bytes) << FLAG_BITS)
     }
 
     #[inline]
     pub fn seq(self) -> u64 {
-        self.0 >> 4
+        self.0 >> (FLAG_BITS + SIZE_BITS)
+    }
+
+    /// Of the packet on the wire.
+    #[inline]
+    pub fn bytes(self) -> u32 {
+        ((self.0 & SIZE_MASK) >> FLAG_BITS) as u32
+    }
+
+    /// Whether it is `other`, whatever their sizes.
+    #[inline]
+    pub fn is(self, other: Tag) -> bool {
+        (self.0 ^ other.0) & !SIZE_MASK == 0
     }
 
     /// Whether it has one of `flags`.

@@ -122,7 +122,7 @@ impl Receiver {
     /// expected then. None: it is not so, and nothing was done.
     #[inline(always)]
     pub fn receive_next(&mut self, segment: Segment) -> Option<u64> {
-        if segment.tag != Tag::new(self.next, 0) || self.early_count > 0 || self.ack_every > 1 {
+        if !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 || self.ack_every > 1 {
             return None;
         }
         self.arrived += 1;

@@ -2,7 +2,8 @@
 #![allow(dead_code)] // no test file uses all of it
 
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
-use cwnd_engine::{Control, parts::run_in_spans, run};
+use cwnd_engine::parts::{Parts, run_with};
+use cwnd_engine::{Control, run};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use std::sync::{Arc, Mutex};
@@ -24,7 +25,8 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
 
 /// The same, event by event.
 pub fn answer_by_events(scenario: &Scenario) -> Run {
-    let run = run_in_spans(scenario, scenario.seed, &custom, &Control::default(), 1);
+    let parts = Parts { longest_span_ns: 1, ..Parts::default() };
+    let run = run_with(scenario, scenario.seed, &custom, &Control::default(), parts);
     run.expect("nobody stops it")
 }
 

@@ -1,0 +1,231 @@
+//! A flow: its two ends and their timers.
+
+use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
+use crate::path::reverse::ReversePath;
+use crate::path::timing::Timing;
+use crate::tcp::packet::{Ack, SYN, Segment, Tag};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use crate::time::NEVER;
+use cwnd_algorithms::CongestionControl;
+use cwnd_scenario::{Flow, Handshake};
+
+#[repr(C, align(64))] // cache lines
+pub struct Connection<'a, C> {
+    /// When to look at the timers: not after the first of them.
+    pub timers_at: u64,
+    pub way_back: ReversePath,
+    pub stop_ns: u64,
+    pub id: u32,
+    pub first_hop: u32,
+    pub receiver: Receiver,
+    pub sender: Sender<'a, C>,
+    /// Arrived and in order when the flow stops, once more has arrived.
+    at_stop: Option<Box<(u64, u64)>>,
+    /// When the last packet arrived at the receiver.
+    pub last_arrival_ns: u64,
+}
+
+impl<'a, C: CongestionControl> Connection<'a, C> {
+    pub fn new(id: u32, flow: &'a Flow, cc: C, start_ns: u64, first_hop: u32) -> Connection<'a, C> {
+        Connection {
+            timers_at: start_ns,
+            way_back: ReversePath::new(flow),
+            stop_ns: flow.stop_ns,
+            id,
+            first_hop,
+            receiver: Receiver::new(
+                flow.stack.ack_every_pkts,
+                // The SYN is acknowledged at once.
+                flow.stack.quick_acks_pkts.max(u32::from(flow.stack.handshake == Handshake::First)),
+                flow.stack.ack_delay_ns,
+            ),
+            sender: Sender::new(cc, flow, start_ns),
+            at_stop: None,
+            last_arrival_ns: 0,
+        }
+    }
+
+    /// Does what the two ends do before `until`; returns when they have something to do then.
+    #[inline(always)]
+    pub fn advance<T: Timing>(
+        &mut self,
+        until: u64,
+        network: &mut Network<T>,
+        mut after_event: impl FnMut(u64, &Self),
+    ) -> u64 {
+        loop {
+            // What the receiver does shows when its ACK is at the sender.
+            let packet = network.to_receiver[self.id as usize].front();
+            let arrival = packet.map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
+            let due = self.timers_at.min(arrival);
+            if due >= until {
+                return due;
+            }
+            if due == self.timers_at {
+                self.on_timers(due, network);
+            } else {
+                self.on_arrival(due, network);
+            }
+            after_event(due, self);
+        }
+    }
+
+    /// Start, stop, retransmission timeout, delayed ACK.
+    #[inline(never)]
+    fn on_timers<T: Timing>(&mut self, due: u64, network: &mut Network<T>) {
+        let now = network.timing.reach_sender(self.id, due);
+        if !self.sender.started {
+            self.sender.start();
+            self.transmit(now, network);
+        }
+        if self.stop_ns <= now && !self.sender.closed {
+            self.sender.close();
+        } else if self.sender.timer_at() <= now {
+            if let Some(tag) = self.sender.on_timer(now) {
+                self.send(now, tag, network);
+            }
+            self.transmit(now, network);
+        }
+        if self.ack_due_ns() <= now
+            && let Some(ack) = self.receiver.acknowledge_waiting()
+        {
+            self.on_ack(now, ack, network);
+        }
+        self.set_timers();
+    }
+
+    /// When a delayed ACK, if there is one, is at the sender, or NEVER.
+    #[inline]
+    fn ack_due_ns(&self) -> u64 {
+        self.receiver.ack_due_ns().map_or(NEVER, |due_ns| self.way_back.ack_arrival_ns(due_ns))
+    }
+
+    /// What the first packet on its way to the receiver causes there is at the sender.
+    #[inline(always)]
+    fn on_arrival<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
+        let packets = &mut network.to_receiver[self.id as usize];
+        let Arrival { at, segment, exact } = packets.pop_front().expect("a packet is due");
+        self.note_arrival(at);
+        if self.sender.expects_usual_ack()
+            && let Some(next) = self.receiver.receive_next(segment)
+        {
+            let now = network.timing.return_ack(self.id, now, exact, Some(|| 0));
+            self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, network);
+        } else {
+            self.on_other_arrival(at, segment, exact, network);
+        }
+    }
+
+    /// A packet arrives at the receiver at `at`.
+    #[inline(always)]
+    pub fn note_arrival(&mut self, at: u64) {
+        if at > self.stop_ns && self.at_stop.is_none() {
+            self.at_stop = Some(Box::new(self.received()));
+        }
+        self.last_arrival_ns = at;
+    }
+
+    /// Packets that have arrived, and segments in order.
+    fn received(&self) -> (u64, u64) {
+        (self.receiver.arrived(), self.receiver.in_order())
+    }
+
+    /// The same when the flow stopped, or now if it did not.
+    pub fn received_until_stop(&self) -> (u64, u64) {
+        self.at_stop.as_deref().copied().unwrap_or_else(|| self.received())
+    }
+
+    #[inline(never)]
+    fn on_other_arrival<T: Timing>(
+        &mut self,
+        at: u64,
+        segment: Segment,
+        exact: T::Exact,
+        network: &mut Network<T>,
+    ) {
+        if let Some(ack) = self.receiver.receive(at, segment) {
+            let due = self.way_back.ack_arrival_ns(at);
+            let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
+            let now = network.timing.return_ack(self.id, due, exact, blocks);
+            self.on_ack(now, ack, network);
+        }
+        if self.ack_due_ns() < self.timers_at {
+            self.set_timers();
+        }
+    }
+
+    /// An ACK arrives at the sender.
+    #[inline(always)]
+    fn on_ack<T: Timing>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
+        if self.sender.is_usual(&ack) {
+            self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
+        } else {
+            self.sender.on_ack(now, ack, &self.receiver);
+            self.transmit(now, network);
+        }
+    }
+
+    /// An ACK arrives at the sender, and it is one as expected.
+    #[inline(always)]
+    fn deliver_usual<T: Timing>(
+        &mut self,
+        now: u64,
+        next: u64,
+        sent_ns: u64,
+        echo_ns: u64,
+        network: &mut Network<T>,
+    ) {
+        self.sender.on_usual_ack(now, next, sent_ns, echo_ns);
+        let Some(segments) = self.sender.next_usual_segments(now, PACKETS_PER_LOOK as u64) else {
+            return self.transmit(now, network);
+        };
+        let bytes = self.sender.flow.packet_bytes();
+        for seq in segments {
+            let segment = Segment { tag: Tag::new(seq, 0).sized(bytes), sent_ns: now };
+            network.enter(self.first_hop, now, segment);
+        }
+        self.hasten_timers();
+    }
+
+    /// Sends what the window allows.
+    #[inline(never)]
+    fn transmit<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
+        for _ in 0..PACKETS_PER_LOOK {
+            let Some(tag) = self.sender.next_segment(now) else { return self.hasten_timers() };
+            self.send(now, tag, network);
+        }
+        if network.must_end() {
+            self.sender.close();
+        } else {
+            self.sender.wake_at(now);
+        }
+        self.hasten_timers();
+    }
+
+    /// The retransmission timer moves with every ACK: when its old time comes, it is looked at again.
+    #[inline(always)]
+    fn hasten_timers(&mut self) {
+        if self.sender.timer_at() < self.timers_at {
+            self.set_timers();
+        }
+    }
+
+    #[inline]
+    fn send<T: Timing>(&mut self, now: u64, tag: Tag, network: &mut Network<T>) {
+        let flow = self.sender.flow;
+        let tag = if tag == Tag::new(0, 0) && flow.stack.handshake != Handshake::Off {
+            tag.with(SYN).sized(flow.stack.ack_bytes)
+        } else {
+            tag.sized(flow.packet_bytes())
+        };
+        network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+    }
+
+    /// The earliest of the timers.
+    #[inline(never)]
+    fn set_timers(&mut self) {
+        let stop = if self.sender.closed { NEVER } else { self.stop_ns };
+        self.timers_at = stop.min(self.sender.timer_at()).min(self.ack_due_ns());
+    }
+}

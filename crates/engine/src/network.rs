@@ -1,0 +1,330 @@
+//! Where the packets are between the two ends of the flows, and what each link does with them.
+
+use crate::control::Control;
+use crate::inbox::{InTransit, Inbox};
+use crate::memory::ring::{Ring, prefetch};
+use crate::path::link::Link;
+use crate::path::managed::{Departure, ManagedLink};
+use crate::path::queue::discipline::Disciplines;
+use crate::path::timing::{Crossing, Timing};
+use crate::tcp::packet::{CONGESTION, Segment};
+use crate::time::NEVER;
+use crate::topology::Topology;
+use cwnd_scenario::Scenario;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Between two looks at whether the run goes on, at most this many packets are sent by one flow, or arrive at one link.
+pub const PACKETS_PER_LOOK: usize = 1 << 16;
+/// Packets under way at one time; they take less than 2 GB.
+pub const PACKETS_MAX: usize = 20_000_000;
+
+/// The state of this many flows stays in a cache by itself; that of more is asked for some packets ahead.
+const FEW_FLOWS: usize = 64;
+const PACKETS_AHEAD: usize = 8;
+
+pub struct Network<'a, T: Timing> {
+    control: &'a Control,
+    /// More packets are under way than may be.
+    pub crowded: bool,
+    /// By flow: when it has something to do.
+    pub due: Vec<u64>,
+    /// None of them is sooner.
+    pub earliest_due: u64,
+    pub topology: Topology<'a, T::Tick>,
+    pub links: Vec<T::Link>,
+    /// Links whose queue a discipline manages.
+    pub managed: BTreeMap<u32, ManagedLink<T::Exact, T::Tick>>,
+    /// By link: packets on their way to it.
+    pub inboxes: Vec<Inbox<T::Exact>>,
+    /// By flow: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
+    pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
+    /// How many packets of another size than the hop's passed it, by hop and size.
+    pub other_sizes: BTreeMap<(u32, u32), u64>,
+    pub timing: T,
+    /// What arrives at a link in a span: when, counted from the span's beginning, and its place in the inbox. Empty between
+    /// links.
+    order: Vec<u64>,
+}
+
+/// A packet that arrives at its receiver.
+#[derive(Clone, Copy, Default)]
+pub struct Arrival<E> {
+    pub at: u64,
+    pub exact: E,
+    pub segment: Segment,
+}
+
+impl<'a, T: Timing> Network<'a, T> {
+    pub fn new(
+        scenario: &'a Scenario,
+        disciplines: Disciplines,
+        seed: u64,
+        control: &'a Control,
+    ) -> Network<'a, T> {
+        let managed = (0..)
+            .zip(&scenario.links)
+            .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link)?, link, seed))));
+        let managed: BTreeMap<_, _> = managed.collect();
+        let topology = Topology::new(scenario, |link| managed.contains_key(&link));
+        let timing = T::new(scenario, &topology);
+        Network {
+            control,
+            crowded: false,
+            due: vec![0; scenario.flows.len()],
+            earliest_due: 0,
+            topology,
+            links: scenario.links.iter().map(|link| T::new_link(link, seed)).collect(),
+            managed,
+            inboxes: scenario.links.iter().map(|_| Inbox::new()).collect(),
+            to_receiver: scenario.flows.iter().map(|_| Ring::new()).collect(),
+            other_sizes: BTreeMap::new(),
+            timing,
+            order: Vec::new(),
+        }
+    }
+
+    pub fn count_packets(&mut self) {
+        let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
+        let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();
+        self.crowded = to_links + to_receivers > PACKETS_MAX;
+    }
+
+    /// Whether the run does not go on.
+    #[cold]
+    pub fn must_end(&mut self) -> bool {
+        self.count_packets();
+        self.crowded || self.control.stop.load(Relaxed)
+    }
+
+    /// When the next thing happens.
+    pub fn next_event_ns(&self) -> u64 {
+        let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min().unwrap_or(NEVER);
+        let departures = self.managed.values().map(ManagedLink::next_departure_ns).min().unwrap_or(NEVER);
+        arrivals.min(departures).min(self.earliest_due)
+    }
+
+    /// Calls `see` with each packet that is on its way to the next hop or to the receiver: the hop that it is behind, and
+    /// when it will be there.
+    pub fn between_hops(&self, mut see: impl FnMut(u32, u64, Segment)) {
+        let hops = &self.topology.hops;
+        for packet in self.inboxes.iter().flat_map(Inbox::packets) {
+            // An ACK may be later than its event, and what it lets go later than the end.
+            if !hops[packet.hop as usize].through_inbox {
+                see(packet.hop - 1, packet.at, packet.segment);
+            }
+        }
+        let mut hop = 0;
+        for packets in &self.to_receiver {
+            while hops[hop].next.is_some() {
+                hop += 1;
+            }
+            packets.iter().for_each(|packet| see(hop as u32, packet.at, packet.segment));
+            hop += 1;
+        }
+    }
+
+    /// A flow sends `segment` at `now`; `hop` is its first.
+    #[inline(always)]
+    pub fn enter(&mut self, hop: u32, now: u64, segment: Segment) {
+        let first = &self.topology.hops[hop as usize];
+        if first.through_inbox {
+            let exact = self.timing.now();
+            self.inboxes[first.link as usize].push(InTransit { at: now, exact, segment, busy_since: 0, hop });
+        } else {
+            self.cross(hop, now, segment);
+        }
+    }
+
+    /// What arrives at `link` before `until`, from `from` on, crosses it; returns how many packets.
+    pub fn serve(&mut self, link: usize, from: u64, until: u64) -> usize {
+        if !self.managed.is_empty() && self.managed.contains_key(&(link as u32)) {
+            return self.serve_managed(link, from, until);
+        }
+        if self.inboxes[link].earliest >= until {
+            return 0;
+        }
+        let mut order = std::mem::take(&mut self.order);
+        let (packets, earliest) = self.take_soon(link, from, until, &mut order);
+        let (mut next, mut in_order) = (0, 0);
+        while next < order.len() && !self.control.stop.load(Relaxed) {
+            let part = order.len().min(next + PACKETS_PER_LOOK);
+            while next < part {
+                if next == in_order {
+                    let alike = |place: &u64| place >> 32 == order[next] >> 32;
+                    in_order += order[next..].iter().take_while(|place| alike(place)).count();
+                    if in_order - next > 1 {
+                        self.sort_tied(&mut order[next..in_order], &packets);
+                    }
+                }
+                if self.due.len() > FEW_FLOWS {
+                    self.prefetch(&order[next..], &packets);
+                }
+                let packet = packets[order[next] as u32 as usize];
+                self.timing.set_now(packet.exact);
+                self.cross(packet.hop, packet.at, packet.segment);
+                next += 1;
+            }
+        }
+        let arrived = order.len();
+        order.clear();
+        self.order = order;
+        self.inboxes[link].put_back(packets, until, earliest);
+        arrived
+    }
+
+    /// Takes out what arrives at `link` before `until`, and fills `order`. The packets that arrive later, the first when
+    /// the answer says, go back into the inbox afterwards.
+    #[inline(always)]
+    fn take_soon(
+        &mut self,
+        link: usize,
+        from: u64,
+        until: u64,
+        order: &mut Vec<u64>,
+    ) -> (Vec<InTransit<T::Exact>>, u64) {
+        let packets = self.inboxes[link].take_soon(until, until - from);
+        let mut earliest = NEVER;
+        for (place, packet) in packets.iter().enumerate() {
+            if packet.at < until {
+                order.push(packet.at.saturating_sub(from) << 32 | place as u64);
+            } else {
+                earliest = earliest.min(packet.at);
+            }
+        }
+        order.sort();
+        (packets, earliest)
+    }
+
+    /// The places of packets that come next: asks for what they need.
+    #[inline(never)]
+    fn prefetch(&self, places: &[u64], packets: &[InTransit<T::Exact>]) {
+        let packet = |ahead: usize| places.get(ahead).map(|&place| &packets[place as u32 as usize]);
+        let hop = |packet: &InTransit<T::Exact>| &self.topology.hops[packet.hop as usize];
+        if let Some(packet) = packet(4 * PACKETS_AHEAD) {
+            prefetch(packet);
+        }
+        if let Some(packet) = packet(3 * PACKETS_AHEAD) {
+            prefetch(hop(packet));
+        }
+        if let Some(packet) = packet(2 * PACKETS_AHEAD) {
+            prefetch(&raw const self.to_receiver[hop(packet).flow as usize]);
+        }
+        if let Some(packet) = packet(PACKETS_AHEAD) {
+            self.to_receiver[hop(packet).flow as usize].prefetch_back();
+        }
+    }
+
+    /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
+    /// sending without a pause latest, then the lower flow. In a simulator that runs simultaneous events in the order in
+    /// which they were scheduled this is the order, too; and no flow wins every time.
+    #[cold]
+    fn sort_tied(&self, places: &mut [u64], packets: &[InTransit<T::Exact>]) {
+        places.sort_by_key(|&place| {
+            let packet = &packets[place as u32 as usize];
+            let sent_now = self.topology.hops[packet.hop as usize].through_inbox;
+            ((!sent_now).then(|| T::rank(packet.exact, packet.busy_since)), packet.hop)
+        });
+    }
+
+    /// `segment` arrives at the link of hop `hop` at `now`, and what becomes of it is known.
+    #[inline(always)]
+    fn cross(&mut self, hop: u32, now: u64, mut segment: Segment) {
+        let bytes = segment.tag.bytes();
+        let (tx_ticks, onward_ns) = self.topology.times(hop, bytes);
+        let to = &mut self.topology.hops[hop as usize];
+        let link = &mut self.links[to.link as usize];
+        let crossing = Crossing { now_ns: now, hop, bytes, tx_ticks, onward_ns };
+        let Some((at, exact)) = self.timing.cross(link, crossing) else {
+            to.lost += 1;
+            return;
+        };
+        if to.ecn && link.marks(now) {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        let busy_since = link.busy_since_ns();
+        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+    }
+
+    /// `packet` has crossed the link of `hop`.
+    #[inline(always)]
+    fn go_on(&mut self, hop: u32, packet: InTransit<T::Exact>) {
+        let from = &mut self.topology.hops[hop as usize];
+        from.passed += 1;
+        if packet.segment.tag.bytes() != from.bytes {
+            note_other_size(&mut self.other_sizes, hop, packet.segment);
+        }
+        if let Some(next) = from.next {
+            self.inboxes[next as usize].push(packet);
+            return;
+        }
+        let InTransit { at, exact, segment, .. } = packet;
+        let packets = &mut self.to_receiver[from.flow as usize];
+        packets.push_back(Arrival { at, exact, segment });
+        if packets.len() == 1 {
+            let due = &mut self.due[from.flow as usize];
+            *due = (*due).min(at + from.after_ns);
+            self.earliest_due = self.earliest_due.min(*due);
+        }
+    }
+
+    /// The same as [`Network::serve`] where a discipline manages the queue: arrivals and departures in the order of time.
+    fn serve_managed(&mut self, link: usize, from: u64, until: u64) -> usize {
+        let mut managed = self.managed.remove(&(link as u32)).expect("it was there");
+        let mut order = std::mem::take(&mut self.order);
+        let (packets, earliest) = self.take_soon(link, from, until, &mut order);
+        order
+            .chunk_by_mut(|one, other| one >> 32 == other >> 32)
+            .for_each(|tied| self.sort_tied(tied, &packets));
+        let mut arrivals = order.iter().map(|&place| packets[place as u32 as usize]).peekable();
+        let mut events = 0;
+        while events % PACKETS_PER_LOOK != 0 || !self.control.stop.load(Relaxed) {
+            events += 1;
+            match arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
+                Some(packet) => {
+                    let to = &self.topology.hops[packet.hop as usize];
+                    for hop in managed.accept(packet, to.flow, to.ecn) {
+                        self.topology.hops[hop as usize].lost += 1;
+                    }
+                }
+                None if managed.next_departure_ns() < until => {
+                    let (departure, dropped) = managed.depart(|hop, bytes| self.topology.times(hop, bytes).0);
+                    for hop in dropped {
+                        self.topology.hops[hop as usize].lost += 1;
+                    }
+                    if let Some(departure) = departure {
+                        self.leave(departure);
+                    }
+                }
+                None => break,
+            }
+        }
+        let arrived = order.len();
+        order.clear();
+        self.order = order;
+        self.inboxes[link].put_back(packets, until, earliest);
+        self.managed.insert(link as u32, managed);
+        arrived
+    }
+
+    /// A managed link starts to send a packet.
+    fn leave(&mut self, departure: Departure<T::Exact>) {
+        let Departure { packet, marked, lost_on_wire, busy_since_ns, at_ns } = departure;
+        let InTransit { hop, mut segment, .. } = packet;
+        if lost_on_wire {
+            self.topology.hops[hop as usize].lost += 1;
+            return;
+        }
+        if marked {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        let at = at_ns + self.topology.times(hop, segment.tag.bytes()).1;
+        let exact = T::exact(at);
+        self.go_on(hop, InTransit { at, exact, segment, busy_since: busy_since_ns, hop: hop + 1 });
+    }
+}
+
+#[cold]
+fn note_other_size(other_sizes: &mut BTreeMap<(u32, u32), u64>, hop: u32, segment: Segment) {
+    *other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
+}

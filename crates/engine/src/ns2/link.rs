@@ -1,0 +1,140 @@
+//! A droptail FIFO link that adds up seconds in doubles, as ns-2 does.
+
+use crate::memory::ring::Ring;
+use crate::path::accounting::Totals;
+use crate::path::link::Link;
+use crate::path::wire::Wire;
+use crate::time::{Fraction, Tick};
+
+/// A packet that would be sent from then on is still in the queue when a run ends: when it would leave does not matter.
+const LONGEST_S: f64 = 2e6;
+
+/// The nearest whole nanosecond.
+#[inline(always)]
+pub fn nanoseconds(clock_s: f64) -> u64 {
+    // No time is negative, nor as long as 292 years.
+    (clock_s * 1e9 + 0.5) as i64 as u64
+}
+
+/// How long a packet takes to be sent, and to the far end of the link.
+#[derive(Clone, Copy)]
+pub struct Times {
+    pub tx_s: f64,
+    pub through_s: f64,
+}
+
+/// A packet that arrives.
+pub struct Arrival {
+    pub now_s: f64,
+    pub now_ns: u64,
+    pub times: Times,
+    pub tx_ticks: u64,
+    /// A packet that departs at this very instant has already gone.
+    pub departs_first: bool,
+}
+
+pub struct Ns2Link {
+    limit: u64,
+    ecn_threshold: u64,
+    wire: Option<Box<Wire>>,
+    free_s: f64,
+    /// Of the packets held.
+    departures_s: Ring<f64>,
+    /// Found by the packet that was accepted last, itself included.
+    held: u64,
+    /// The rest is accounting, in ticks, for what it adds up is rounded.
+    free_at: u64,
+    busy_since_ns: u64,
+    busy_ticks: u64,
+    held_ticks: u128,
+    max_queue: u64,
+    dropped: u64,
+}
+
+impl Ns2Link {
+    pub fn new(link: &cwnd_scenario::Link, seed: u64) -> Ns2Link {
+        Ns2Link {
+            limit: link.buffer_pkts.map_or(u64::MAX, u64::from),
+            ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
+            wire: Wire::new(link, seed),
+            free_s: 0.0,
+            departures_s: Ring::new(),
+            held: 0,
+            free_at: 0,
+            busy_since_ns: 0,
+            busy_ticks: 0,
+            held_ticks: 0,
+            max_queue: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Returns when the packet is at the far end; None: the queue is full, or the wire loses it.
+    #[inline(always)]
+    pub fn accept(&mut self, arrival: Arrival) -> Option<f64> {
+        let Arrival { now_s, now_ns, times, tx_ticks, departs_first } = arrival;
+        let gone = |departure_s: f64| departure_s < now_s || departs_first && departure_s == now_s;
+        while self.departures_s.front().is_some_and(|&departure_s| gone(departure_s)) {
+            self.departures_s.pop_front();
+        }
+        let before = self.departures_s.len() as u64;
+        let leaves_now = self.departures_s.front().is_some_and(|&departure_s| departure_s == now_s);
+        if before >= self.limit {
+            self.dropped += 1;
+            return None;
+        }
+        let start_s = now_s.max(self.free_s);
+        let (tx_s, tx_ticks) = if start_s < LONGEST_S { (times.tx_s, tx_ticks) } else { (0.0, 0) };
+        self.free_s = start_s + tx_s;
+        self.departures_s.push_back(self.free_s);
+
+        if before == 0 {
+            self.busy_since_ns = now_ns;
+        }
+        self.held = before + 1;
+        self.busy_ticks += tx_ticks;
+        self.max_queue = self.max_queue.max(self.held - u64::from(leaves_now));
+        let now = Fraction::count(now_ns);
+        self.free_at = Fraction::count(nanoseconds(self.free_s)).max(now);
+        self.held_ticks += u128::from(self.free_at - now);
+        let lost = self.wire.as_mut().is_some_and(|wire| wire.loses());
+        (!lost).then_some(start_s + times.through_s)
+    }
+
+    /// When the packets held at `now_ns` will have been sent.
+    fn departures_ns(&self, now_ns: u64) -> impl Iterator<Item = u64> {
+        let departures = self.departures_s.iter().map(|&departure_s| nanoseconds(departure_s));
+        departures.filter(move |&departure_ns| departure_ns > now_ns)
+    }
+}
+
+impl Link for Ns2Link {
+    #[inline(always)]
+    fn busy_since_ns(&self) -> u64 {
+        self.busy_since_ns
+    }
+
+    fn marks(&self, _: u64) -> bool {
+        self.held > self.ecn_threshold
+    }
+
+    fn held_pkts(&mut self, now_ns: u64) -> u64 {
+        self.departures_ns(now_ns).count() as u64
+    }
+
+    fn totals(&mut self, end_ns: u64) -> Totals {
+        let end = Fraction::count(end_ns);
+        let beyond = |departure_ns: u64| u128::from(Fraction::count(departure_ns) - end);
+        let beyond: u128 = self.departures_ns(end_ns).map(beyond).sum();
+        // What the packets took, not what is between their departures, which are rounded.
+        let unsent = self.free_at.saturating_sub(end);
+        let busy = self.busy_ticks.saturating_sub(unsent).min(end);
+        Totals {
+            dropped: self.dropped,
+            corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
+            busy_ns: Fraction::as_ns(busy.into()),
+            held_ns: Fraction::as_ns(self.held_ticks - beyond),
+            max_queue: self.max_queue,
+        }
+    }
+}

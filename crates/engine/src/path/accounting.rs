@@ -1,0 +1,16 @@
+//! What a link counts.
+
+/// Totals of a link at the end of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Packets that the queue refused or dropped.
+    pub dropped: u64,
+    /// Packets lost on the wire.
+    pub corrupted: u64,
+    /// How long the link has been sending.
+    pub busy_ns: f64,
+    /// The time integral of the packets held, the one being sent included.
+    pub held_ns: f64,
+    /// The most packets held at one time.
+    pub max_queue: u64,
+}

@@ -1,0 +1,162 @@
+//! A link whose queue a discipline manages.
+
+use crate::inbox::InTransit;
+use crate::path::accounting::Totals;
+use crate::path::queue::discipline::{Discipline, Next, Packet};
+use crate::path::wire::Wire;
+use crate::time::{NEVER, Tick};
+use std::marker::PhantomData;
+
+pub struct ManagedLink<E, T> {
+    discipline: Box<dyn Discipline>,
+    wire: Option<Box<Wire>>,
+    /// Packets that wait, by [`Packet::place`].
+    packets: Vec<InTransit<E>>,
+    vacant: Vec<u32>,
+    /// When the packet that is being sent, or was sent last, has been sent.
+    free_at: u64,
+    /// When to ask for the next packet, or NEVER.
+    ask_at: u64,
+    busy_since_ns: u64,
+    busy_ticks: u64,
+    /// Of packets that were sent: the time that each was held.
+    held_ticks: u128,
+    max_queue: u64,
+    dropped: u64,
+    /// What the last question dropped.
+    newly_dropped: Vec<Packet>,
+    tick: PhantomData<T>,
+}
+
+/// A packet that a link starts to send.
+pub struct Departure<E> {
+    pub packet: InTransit<E>,
+    pub marked: bool,
+    pub lost_on_wire: bool,
+    pub busy_since_ns: u64,
+    /// When it has been sent.
+    pub at_ns: u64,
+}
+
+impl<E: Copy, T: Tick> ManagedLink<E, T> {
+    pub fn new(discipline: Box<dyn Discipline>, link: &cwnd_scenario::Link, seed: u64) -> ManagedLink<E, T> {
+        ManagedLink {
+            discipline,
+            wire: Wire::new(link, seed),
+            packets: Vec::new(),
+            vacant: Vec::new(),
+            free_at: 0,
+            ask_at: NEVER,
+            busy_since_ns: 0,
+            busy_ticks: 0,
+            held_ticks: 0,
+            max_queue: 0,
+            dropped: 0,
+            newly_dropped: Vec::new(),
+            tick: PhantomData,
+        }
+    }
+
+    /// When the link asks for its next packet, in nanoseconds, or NEVER.
+    pub fn next_departure_ns(&self) -> u64 {
+        if self.ask_at == NEVER { NEVER } else { T::ns_after(self.ask_at) }
+    }
+
+    /// Whether an arrival at `now_ns` comes before the next departure.
+    pub fn precedes_departure(&self, now_ns: u64) -> bool {
+        T::count(now_ns) <= self.ask_at
+    }
+
+    /// `packet` of `flow` arrives. The hops of the packets that were dropped for it are in the answer.
+    pub fn accept(&mut self, packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<u32> {
+        let (now_ns, now) = (packet.at, T::count(packet.at));
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.packets.push(packet);
+            self.packets.len() as u32 - 1
+        });
+        self.packets[place as usize] = packet;
+        let bytes = packet.segment.tag.bytes();
+        let seen = Packet { flow, bytes, ecn, marked: false, arrived_ns: now_ns, place };
+        let sending = self.busy_ticks > 0 && self.free_at >= now;
+        self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
+        let waiting = self.discipline.waiting_pkts();
+        self.max_queue = self.max_queue.max(waiting + u64::from(self.free_at > now));
+        if waiting > 0 && self.ask_at == NEVER {
+            self.ask_at = self.free_at.max(now);
+        }
+        self.take_dropped(now)
+    }
+
+    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size. The hops of
+    /// the packets that were dropped meanwhile are in the answer.
+    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> (Option<Departure<E>>, Vec<u32>) {
+        let now = self.ask_at;
+        let now_ns = T::ns_after(now);
+        let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
+        self.ask_at = match next {
+            Next::Wait(until_ns) => T::count(until_ns).max(now + 1),
+            Next::Empty | Next::Send(_) => NEVER,
+        };
+        let mut departure = None;
+        if let Next::Send(seen) = next {
+            let packet = self.packets[seen.place as usize];
+            self.vacant.push(seen.place);
+            let tx_ticks = tx_ticks(packet.hop, seen.bytes);
+            if self.free_at < now {
+                self.busy_since_ns = now_ns;
+            }
+            self.free_at = now + tx_ticks;
+            self.busy_ticks += tx_ticks;
+            self.held_ticks += u128::from(self.free_at - T::count(seen.arrived_ns));
+            if self.discipline.waiting_pkts() > 0 {
+                self.ask_at = self.free_at;
+            }
+            departure = Some(Departure {
+                packet,
+                marked: seen.marked,
+                lost_on_wire: self.wire.as_mut().is_some_and(|wire| wire.loses()),
+                busy_since_ns: self.busy_since_ns,
+                at_ns: T::ns_after(self.free_at),
+            });
+        }
+        (departure, self.take_dropped(now))
+    }
+
+    /// Counts what the discipline just dropped, and gives the hops of these packets.
+    fn take_dropped(&mut self, now: u64) -> Vec<u32> {
+        let mut hops = Vec::new();
+        for packet in self.newly_dropped.drain(..) {
+            self.dropped += 1;
+            self.held_ticks += u128::from(now - T::count(packet.arrived_ns));
+            self.vacant.push(packet.place);
+            hops.push(self.packets[packet.place as usize].hop);
+        }
+        hops
+    }
+
+    /// The packets that wait.
+    fn waiting(&self) -> impl Iterator<Item = &InTransit<E>> {
+        let mut waits = vec![true; self.packets.len()];
+        self.vacant.iter().for_each(|&place| waits[place as usize] = false);
+        self.packets.iter().zip(waits).filter(|(_, waits)| *waits).map(|(packet, _)| packet)
+    }
+
+    /// Packets held at `now_ns`, the one being sent included, after the last arrival and departure of that instant.
+    pub fn held_pkts(&self, now_ns: u64) -> u64 {
+        self.discipline.waiting_pkts() + u64::from(self.free_at > T::count(now_ns))
+    }
+
+    /// Totals up to `end_ns`, the time of the last arrival or later.
+    pub fn totals(&self, end_ns: u64) -> Totals {
+        let end = T::count(end_ns);
+        let unsent = self.free_at.saturating_sub(end);
+        let waited: u128 = self.waiting().map(|packet| u128::from(end - T::count(packet.at))).sum();
+        Totals {
+            dropped: self.dropped,
+            corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
+            busy_ns: T::as_ns((self.busy_ticks - unsent).into()),
+            held_ns: T::as_ns(self.held_ticks - u128::from(unsent) + waited),
+            max_queue: self.max_queue,
+        }
+    }
+}

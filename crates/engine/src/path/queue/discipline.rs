@@ -1,0 +1,49 @@
+//! The seam for queue disciplines. A droptail FIFO queue needs none: see `droptail.rs`.
+
+/// A packet as a discipline sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    pub flow: u32,
+    /// On the wire.
+    pub bytes: u32,
+    /// Its flow understands marks (RFC 3168, ECT).
+    pub ecn: bool,
+    /// Congestion experienced (RFC 3168, CE).
+    pub marked: bool,
+    pub arrived_ns: u64,
+    /// Where the link keeps the rest of the packet.
+    pub place: u32,
+}
+
+/// What a discipline answers when the link is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// This packet is sent now.
+    Send(Packet),
+    /// No packet waits.
+    Empty,
+    /// Packets wait, but none may leave before this time, which is later than the present.
+    Wait(u64),
+}
+
+/// Decides which packets a link holds, marks, drops and sends. It is asked in the order of time: an arrival before a
+/// departure at the same instant.
+pub trait Discipline: Send {
+    /// `packet` arrives at `now_ns`. `sending`: whether the link is sending another one, or has just sent it. What the
+    /// discipline drops, this packet or another, goes to `dropped`.
+    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>);
+
+    /// The link is free at `now_ns`. What the discipline drops goes to `dropped`.
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next;
+
+    /// Packets that wait.
+    fn waiting_pkts(&self) -> u64;
+}
+
+/// The discipline of a link; None: droptail in closed form.
+pub type Disciplines<'a> = &'a (dyn Fn(&cwnd_scenario::Link) -> Option<Box<dyn Discipline>> + Sync);
+
+/// The disciplines that scenarios can name.
+pub fn named(_: &cwnd_scenario::Link) -> Option<Box<dyn Discipline>> {
+    None
+}

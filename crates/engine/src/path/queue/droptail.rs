@@ -1,0 +1,303 @@
+//! The droptail FIFO queue, in closed form: what it holds is known without a list of packets.
+
+use crate::memory::ring::Ring;
+use crate::path::accounting::Totals;
+use crate::time::{NEVER, Tick};
+use std::marker::PhantomData;
+
+/// A packet behind a backlog that takes this long to send is still in the queue when a run ends, and so is every packet
+/// behind it. When they would leave does not matter, so their sending counts as 0 and no sum of times exceeds 64 bits.
+const LONGEST_WAIT_TICKS: u64 = 1 << 62;
+
+/// Because the queue is FIFO, a packet's departure is known when it arrives. Packets that take equally long to send
+/// leave at equal distances: while all packets held are such, the queue's length follows from when the link will be free.
+pub struct DropTail<T> {
+    /// When the packet that arrived last will have been sent.
+    free_at: u64,
+    /// Since when the link has been sending without a pause, in nanoseconds.
+    busy_since_ns: u64,
+    /// What each of the packets held takes, more than 0; NEVER before the first, and while some are in `mixed`.
+    tx_ticks: u64,
+    /// Packets that came while it sent such ones without a pause: at least those held.
+    run: u64,
+    /// How long it takes to send as many of them as fill the buffer, or the longest wait if that is less.
+    full_ticks: u64,
+    /// How long it takes to send as many of them as are not marked.
+    mark_ticks: u64,
+    /// How long it takes to send as many of them as `max_queue`.
+    most_ticks: u64,
+    limit: u64,
+    ecn_threshold: u64,
+    max_queue: u64,
+    /// How long it had been sending before it last began to.
+    busy_ticks: u64,
+    /// Sum over the packets of the time each is held: the time integral of the queue.
+    held_ticks: u128,
+    /// The packets held, if they are not all alike.
+    mixed: Ring<Run>,
+    mixed_pkts: u64,
+    dropped: u64,
+    tick: PhantomData<T>,
+}
+
+/// Packets held that leave at equal distances.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    /// When the first of them leaves.
+    departure: u64,
+    tx_ticks: u64,
+    pkts: u64,
+}
+
+impl<T: Tick> DropTail<T> {
+    pub fn new(link: &cwnd_scenario::Link) -> DropTail<T> {
+        DropTail {
+            free_at: 0,
+            busy_since_ns: 0,
+            tx_ticks: NEVER,
+            run: 0,
+            full_ticks: 0,
+            mark_ticks: 0,
+            most_ticks: 0,
+            limit: link.buffer_pkts.map_or(u64::MAX, u64::from),
+            ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
+            max_queue: 0,
+            busy_ticks: 0,
+            held_ticks: 0,
+            mixed: Ring::new(),
+            mixed_pkts: 0,
+            dropped: 0,
+            tick: PhantomData,
+        }
+    }
+
+    /// A packet that takes `tx_ticks` to send arrives at `now_ns`; arrivals come in the order of time. Returns when it
+    /// leaves, in nanoseconds, or None if the queue is full.
+    #[inline(always)]
+    pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
+        let now = T::count(now_ns);
+        if self.free_at < now {
+            self.busy_ticks += self.free_at - T::count(self.busy_since_ns);
+            (self.free_at, self.busy_since_ns, self.run) = (now, now_ns, 0);
+        }
+        let accepted =
+            if tx_ticks == self.tx_ticks { self.accept_alike(now) } else { self.accept_other(now, tx_ticks) };
+        if !accepted {
+            return None;
+        }
+        self.held_ticks += u128::from(self.free_at - now);
+        Some(T::ns_after(self.free_at))
+    }
+
+    /// A packet arrives that takes as long as each one held.
+    #[inline(always)]
+    fn accept_alike(&mut self, now: u64) -> bool {
+        // An arrival at the instant of a departure finds that packet still there.
+        if self.free_at - now >= self.full_ticks {
+            if self.run >= self.limit {
+                self.dropped += 1;
+                return false;
+            }
+            if self.free_at - now >= LONGEST_WAIT_TICKS {
+                return self.accept_other(now, 0);
+            }
+        }
+        self.run += 1;
+        self.free_at += self.tx_ticks;
+        if self.free_at - now > self.most_ticks {
+            self.max_queue += 1;
+            self.most_ticks += self.tx_ticks;
+        }
+        true
+    }
+
+    /// A packet arrives that takes longer or shorter than another that is held.
+    #[cold]
+    #[inline(never)]
+    fn accept_other(&mut self, now: u64, tx_ticks: u64) -> bool {
+        let tx_ticks = if self.free_at - now >= LONGEST_WAIT_TICKS { 0 } else { tx_ticks };
+        if self.mixed.len() == 0 && self.run > 0 {
+            let pkts = self.run.min((self.free_at - now) / self.tx_ticks + 1);
+            let departure = self.free_at - (pkts - 1) * self.tx_ticks;
+            self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts });
+            self.mixed_pkts = pkts;
+        }
+        self.let_go_before(now);
+        let alike = self.mixed.len() <= 1 && self.mixed.front().is_none_or(|run| run.tx_ticks == tx_ticks);
+        if alike && tx_ticks > 0 {
+            self.run = self.mixed.pop_front().map_or(0, |run| run.pkts);
+            self.mixed_pkts = 0;
+            self.tx_ticks = tx_ticks;
+            self.full_ticks = self.limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
+            self.mark_ticks = self.ecn_threshold.saturating_mul(tx_ticks);
+            self.most_ticks = self.max_queue.saturating_mul(tx_ticks);
+            return self.accept_alike(now);
+        }
+        self.tx_ticks = NEVER;
+        if self.mixed_pkts >= self.limit {
+            self.dropped += 1;
+            return false;
+        }
+        match self.mixed.back_mut() {
+            Some(run) if run.tx_ticks == tx_ticks => run.pkts += 1,
+            _ => self.mixed.push_back(Run { departure: self.free_at + tx_ticks, tx_ticks, pkts: 1 }),
+        }
+        self.mixed_pkts += 1;
+        let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
+        self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
+        self.free_at += tx_ticks;
+        true
+    }
+
+    /// Removes the packets of `mixed` that leave before `time`.
+    fn let_go_before(&mut self, time: u64) {
+        while let Some(run) = self.mixed.front_mut()
+            && run.departure < time
+        {
+            run.departure += run.tx_ticks;
+            run.pkts -= 1;
+            self.mixed_pkts -= 1;
+            if run.pkts == 0 {
+                self.mixed.pop_front();
+            }
+            if self.mixed.len() == 0 {
+                (self.tx_ticks, self.run) = (NEVER, 0);
+            }
+        }
+    }
+
+    /// Since when the link has been sending without a pause, when it has sent the packet that arrived last.
+    #[inline]
+    pub fn busy_since_ns(&self) -> u64 {
+        self.busy_since_ns
+    }
+
+    /// Whether the packet that arrived last, at `now_ns`, found the queue at its ECN threshold.
+    pub fn marks(&self, now_ns: u64) -> bool {
+        if self.mixed.len() > 0 {
+            return self.mixed_pkts > self.ecn_threshold;
+        }
+        self.free_at - T::count(now_ns) >= self.mark_ticks && self.run > self.ecn_threshold
+    }
+
+    /// Packets held at `now_ns`, the one being sent included, after the last arrival of that instant.
+    pub fn held_pkts(&mut self, now_ns: u64) -> u64 {
+        let now = T::count(now_ns);
+        if self.mixed.len() > 0 {
+            self.let_go_before(now + 1);
+            return self.mixed_pkts;
+        }
+        self.free_at.saturating_sub(now).div_ceil(self.tx_ticks)
+    }
+
+    /// Totals up to `end_ns`, the time of the last arrival or later.
+    pub fn totals(&mut self, end_ns: u64) -> Totals {
+        let held = self.held_pkts(end_ns);
+        let end = T::count(end_ns);
+        if self.mixed.len() == 0 && held > 0 {
+            let departure = self.free_at - (held - 1) * self.tx_ticks;
+            self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts: held });
+        }
+        let beyond = |run: &Run| {
+            let (pkts, tx_ticks) = (u128::from(run.pkts), u128::from(run.tx_ticks));
+            pkts * u128::from(run.departure - end) + pkts * (pkts - 1) / 2 * tx_ticks
+        };
+        let beyond: u128 = self.mixed.iter().map(beyond).sum();
+        let busy = self.busy_ticks + self.free_at.min(end) - T::count(self.busy_since_ns);
+        Totals {
+            dropped: self.dropped,
+            corrupted: 0,
+            busy_ns: T::as_ns(busy.into()),
+            held_ns: T::as_ns(self.held_ticks - beyond),
+            max_queue: self.max_queue,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::{Fraction, Nanosecond};
+    use proptest::prelude::*;
+
+    fn queue<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> DropTail<T> {
+        let (name, rate_bps, delay_ns, per) = (String::new(), 1, 0, 0.0);
+        let link = cwnd_scenario::Link { name, rate_bps, delay_ns, buffer_pkts, per, ecn_threshold_pkts };
+        DropTail::new(&link)
+    }
+
+    /// Compares the queue with a list of departures. `arrivals`: how long after the one before, less 20 ns, each packet
+    /// arrives, and how long it takes to send.
+    fn check<T: Tick>(
+        (buffer, threshold): (Option<u32>, Option<u32>),
+        arrivals: Vec<(u64, u64)>,
+    ) -> Result<(), TestCaseError> {
+        let mut queue = queue::<T>(buffer, threshold);
+        let (mut now_ns, mut free_at, mut most) = (0_u64, 0, 0);
+        let mut departures: Vec<u64> = Vec::new();
+        for (wait_ns, tx_ns) in arrivals {
+            // Mostly early enough to find others there.
+            now_ns += wait_ns.saturating_sub(20);
+            if wait_ns == 29 {
+                departures.retain(|&departure| departure > T::count(now_ns));
+                prop_assert_eq!(queue.held_pkts(now_ns), departures.len() as u64);
+                now_ns += 1;
+            }
+            let now = T::count(now_ns);
+            // A part of a nanosecond more.
+            let tx_ticks = T::count(tx_ns) + if T::BITS > 0 { 123 * tx_ns } else { 0 };
+            departures.retain(|&departure| departure >= now);
+            let fate = queue.accept(now_ns, tx_ticks);
+            if buffer.is_some_and(|buffer| departures.len() >= buffer as usize) {
+                prop_assert_eq!(fate, None);
+                continue;
+            }
+            free_at = now.max(free_at) + tx_ticks;
+            departures.push(free_at);
+            prop_assert_eq!(fate, Some(free_at.div_ceil(T::count(1))));
+            prop_assert_eq!(
+                queue.marks(now_ns),
+                threshold.is_some_and(|threshold| departures.len() > threshold as usize)
+            );
+            most = most.max(departures.len() - usize::from(departures[0] == now));
+            prop_assert_eq!(queue.max_queue, most as u64);
+        }
+        let end = T::count(now_ns + 1);
+        departures.retain(|&departure| departure > end);
+        prop_assert_eq!(queue.held_pkts(now_ns + 1), departures.len() as u64);
+        let beyond: u64 = departures.iter().map(|departure| departure - end).sum();
+        let held_ticks = queue.held_ticks - u128::from(beyond);
+        prop_assert_eq!(T::as_ns(held_ticks), queue.totals(now_ns + 1).held_ns);
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn the_closed_form_equals_a_list_of_departures(
+            buffer in prop::option::of(1..8_u32),
+            threshold in prop::option::of(1..8_u32),
+            arrivals in prop::collection::vec((0..30_u64, prop_oneof![8 => Just(10_u64), 2 => Just(3), 1 => Just(0)]), 1..200),
+        ) {
+            check::<Nanosecond>((buffer, threshold), arrivals.clone())?;
+            check::<Fraction>((buffer, threshold), arrivals)?;
+        }
+    }
+
+    #[test]
+    fn no_backlog_is_too_long() {
+        let mut queue = queue::<Nanosecond>(None, None);
+        // 65,066 bytes at 1 bps: 50,000 of them take 825 years.
+        let (tx_ticks, end_ns) = (520_528_000_000_000, 864_000_000_000_000);
+        let mut last = 0;
+        for _ in 0..50_000 {
+            let departure = queue.accept(0, tx_ticks).expect("there is no limit");
+            assert!(departure >= last && departure < u64::MAX / 2);
+            last = departure;
+        }
+        assert_eq!(queue.held_pkts(end_ns), 49_999);
+        let totals = queue.totals(end_ns);
+        assert_eq!((totals.max_queue, totals.busy_ns), (50_000, end_ns as f64));
+        let held_ns = 49_999.0 * end_ns as f64 + tx_ticks as f64;
+        assert!((totals.held_ns / held_ns - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,113 @@
+//! How a run keeps time where packets meet. To all of the engine time is whole nanoseconds; links may know more.
+
+use crate::path::link::{FifoLink, Link};
+use crate::time::Tick;
+use crate::topology::Topology;
+use cwnd_scenario::Scenario;
+use std::cmp::Reverse;
+
+/// The links of a run, and what is known of a time beyond its nanosecond.
+pub trait Timing: Sized {
+    /// What is known beyond the nanosecond.
+    type Exact: Copy + Default;
+    /// What packet times are counted in.
+    type Tick: Tick;
+    type Link: Link;
+
+    fn new(scenario: &Scenario, topology: &Topology<Self::Tick>) -> Self;
+
+    fn new_link(link: &cwnd_scenario::Link, seed: u64) -> Self::Link;
+
+    /// By how much a packet that crosses this many links may be early.
+    fn slack_ns(links: u64) -> u64;
+
+    /// An event at the sender of `flow` is due at `due_ns`. Returns the time there.
+    fn reach_sender(&mut self, flow: u32, due_ns: u64) -> u64;
+
+    /// An ACK, due at the sender of `flow` at `due_ns`, was caused by a packet that arrived at `exact`. `blocks` gives
+    /// the ACK's SACK blocks; None: not one packet alone caused it. Returns the time there.
+    fn return_ack(
+        &mut self,
+        flow: u32,
+        due_ns: u64,
+        exact: Self::Exact,
+        blocks: Option<impl FnOnce() -> usize>,
+    ) -> u64;
+
+    /// What is known of a time of which no more is known than its nanosecond.
+    fn exact(now_ns: u64) -> Self::Exact;
+
+    /// What is known of the present beyond the nanosecond.
+    fn now(&self) -> Self::Exact;
+
+    /// The present is that of a packet that arrives.
+    fn set_now(&mut self, exact: Self::Exact);
+
+    /// A packet arrives at `link`. Returns when it arrives at the next hop or the receiver; None: dropped or lost.
+    fn cross(&mut self, link: &mut Self::Link, crossing: Crossing) -> Option<(u64, Self::Exact)>;
+
+    /// Of packets that arrive in the same nanosecond, the least comes first. `busy_since_ns`: since when the link that
+    /// sent it last had been sending without a pause.
+    fn rank(exact: Self::Exact, busy_since_ns: u64) -> impl Ord;
+}
+
+/// A packet that arrives at a link.
+#[derive(Clone, Copy)]
+pub struct Crossing {
+    pub now_ns: u64,
+    pub hop: u32,
+    pub bytes: u32,
+    /// How long the link is busy with it.
+    pub tx_ticks: u64,
+    /// From its departure to the next hop or the receiver.
+    pub onward_ns: u64,
+}
+
+/// Whole nanoseconds; links may add up fractions of one.
+pub struct Nanoseconds<T>(std::marker::PhantomData<T>);
+
+impl<T: Tick> Timing for Nanoseconds<T> {
+    type Exact = ();
+    type Tick = T;
+    type Link = FifoLink<T>;
+
+    fn new(_: &Scenario, _: &Topology<T>) -> Nanoseconds<T> {
+        Nanoseconds(std::marker::PhantomData)
+    }
+
+    fn new_link(link: &cwnd_scenario::Link, seed: u64) -> FifoLink<T> {
+        FifoLink::new(link, seed)
+    }
+
+    fn slack_ns(_: u64) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn reach_sender(&mut self, _: u32, due_ns: u64) -> u64 {
+        due_ns
+    }
+
+    #[inline(always)]
+    fn return_ack(&mut self, _: u32, due_ns: u64, (): (), _: Option<impl FnOnce() -> usize>) -> u64 {
+        due_ns
+    }
+
+    fn exact(_: u64) {}
+
+    #[inline(always)]
+    fn now(&self) {}
+
+    #[inline(always)]
+    fn set_now(&mut self, (): ()) {}
+
+    #[inline(always)]
+    fn cross(&mut self, link: &mut FifoLink<T>, crossing: Crossing) -> Option<(u64, ())> {
+        let departure_ns = link.accept(crossing.now_ns, crossing.tx_ticks)?;
+        Some((departure_ns + crossing.onward_ns, ()))
+    }
+
+    fn rank((): (), busy_since_ns: u64) -> impl Ord {
+        Reverse(busy_since_ns)
+    }
+}

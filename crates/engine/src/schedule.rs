@@ -1,0 +1,223 @@
+//! The order of events.
+//!
+//! Time goes on in spans. A packet that has yet to enter the last link of its path when a span begins is not at the
+//! receiver, and so is no ACK of it at the sender, before the span ends. So the ends of each flow go through the span by
+//! themselves; then each link takes in what has arrived at it, sorted by time, link after link in the order of the paths.
+//! The result is the same as event by event, which are spans of a nanosecond.
+
+use crate::connection::Connection;
+use crate::control::{Control, Unfinished};
+use crate::network::{Network, PACKETS_MAX, PACKETS_PER_LOOK};
+use crate::observe::{Observation, Sampler, flow_result, link_results, observe};
+use crate::path::queue::discipline::Disciplines;
+use crate::path::timing::Timing;
+use crate::random::random_stream;
+use crate::time::NEVER;
+use chacha20::rand_core::Rng;
+use cwnd_algorithms::CongestionControl;
+use cwnd_results::Run;
+use cwnd_scenario::Scenario;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// No span is longer: what is sorted in it fits in 32 bits.
+pub const LONGEST_SPAN_NS: u64 = u32::MAX as u64;
+/// Spans are as long as it takes this many packets to arrive at links, and this many more per flow: what lies between two
+/// stages stays in a cache, and each stage has enough to do.
+const PACKETS_PER_SPAN: usize = 1024;
+const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
+/// In this many spans the packets in flight are counted once.
+const SPANS_PER_COUNT: u64 = 16;
+/// Rows of samples by change; they take less than 2 GB.
+const ROWS_MAX: usize = 10_000_000;
+/// The ends of this many flows are asked for ahead.
+const FLOWS_AHEAD: usize = 2;
+
+/// A run under way, of one kind of algorithm and timing.
+pub struct Schedule<'a, C, T: Timing> {
+    scenario: &'a Scenario,
+    seed: u64,
+    control: &'a Control,
+    network: Network<'a, T>,
+    flows: Vec<Connection<'a, C>>,
+    sampler: Sampler,
+    longest_span_ns: u64,
+    span_ns: u64,
+    spans: u64,
+    /// Simulated time that [`Control`] knows of.
+    reported_ns: u64,
+}
+
+/// A run under way, whatever its algorithms and timing.
+pub trait Advance {
+    /// Simulates all that happens up to `until_ns`, included.
+    fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished>;
+
+    /// The run at `now_ns`, which it has been advanced to.
+    fn observe(&mut self, now_ns: u64) -> Observation;
+
+    /// The results at the end of the duration, which the run has been advanced to.
+    fn finish(self: Box<Self>) -> Run;
+}
+
+impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
+    /// No span is longer than `longest_span_ns`.
+    pub fn new(
+        scenario: &'a Scenario,
+        seed: u64,
+        disciplines: Disciplines,
+        ccs: impl Iterator<Item = C>,
+        control: &'a Control,
+        longest_span_ns: u64,
+    ) -> Schedule<'a, C, T> {
+        let mut network = Network::<T>::new(scenario, disciplines, seed, control);
+        let mut first_hop = 0;
+        let mut flows = Vec::with_capacity(scenario.flows.len());
+        for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
+            let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
+            flows.push(Connection::new(id, flow, cc, start_ns, first_hop));
+            let hops = network.topology.hops[first_hop as usize..].iter();
+            first_hop += hops.take_while(|hop| hop.flow == id).count() as u32;
+        }
+        network.due = flows.iter().map(|flow| flow.timers_at).collect();
+        let lookahead_ns = network.topology.lookahead_ns(T::slack_ns).unwrap_or(NEVER);
+        Schedule {
+            scenario,
+            seed,
+            control,
+            network,
+            flows,
+            sampler: Sampler::new(scenario),
+            longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
+            span_ns: 1,
+            spans: 0,
+            reported_ns: 0,
+        }
+    }
+
+    /// Simulates all that happens from `from` on and before `until`; returns how many packets arrived at links that flows
+    /// share.
+    fn run_span(&mut self, from: u64, until: u64) -> usize {
+        if self.network.earliest_due < until {
+            self.network.earliest_due = NEVER;
+            for flow in 0..self.flows.len() {
+                if let Some(packets) = self.network.to_receiver.get(flow + FLOWS_AHEAD) {
+                    packets.prefetch_front();
+                }
+                if self.network.due[flow] < until {
+                    self.network.due[flow] = self.run_ends(flow, until);
+                }
+                self.network.earliest_due = self.network.earliest_due.min(self.network.due[flow]);
+            }
+        }
+        (0..self.network.links.len()).map(|link| self.network.serve(link, from, until)).sum()
+    }
+
+    /// Simulates the two ends of a flow before `until`; returns when they have something to do then. Many packets are gone
+    /// through in parts, to look in between whether the run goes on.
+    fn run_ends(&mut self, id: usize, until: u64) -> u64 {
+        let mut due = self.network.due[id];
+        loop {
+            let flow = &mut self.flows[id];
+            let part = self.network.to_receiver[id]
+                .get(PACKETS_PER_LOOK)
+                .map_or(until, |packet| flow.way_back.ack_arrival_ns(packet.at).max(due + 1).min(until));
+            let sampler = &mut self.sampler;
+            due = flow.advance(part, &mut self.network, |now, flow| {
+                if sampler.by_change {
+                    sampler.sample_change(now, flow);
+                }
+            });
+            if part == until || self.network.must_end() {
+                return due;
+            }
+        }
+    }
+
+    /// Why the run cannot go on at `now`.
+    fn check(&mut self, now: u64) -> Result<(), Unfinished> {
+        if self.spans.is_multiple_of(SPANS_PER_COUNT) {
+            self.network.count_packets();
+        }
+        if self.network.crowded {
+            return Err(Unfinished::Crowded { packets_max: PACKETS_MAX, at_ns: now });
+        }
+        if self.control.stop.load(Relaxed) {
+            return Err(Unfinished::Stopped);
+        }
+        if self.sampler.flow_samples.flow.len() > ROWS_MAX && self.sampler.by_change {
+            return Err(Unfinished::TooManyRows { rows_max: ROWS_MAX, at_ns: now });
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, now: u64) {
+        self.control.simulated_ns.fetch_add(now - self.reported_ns, Relaxed);
+        self.reported_ns = now;
+    }
+}
+
+impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
+    fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished> {
+        let end = until_ns.min(self.scenario.duration_ns);
+        let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
+        loop {
+            let now = self.network.next_event_ns().min(self.sampler.due_ns);
+            self.check(now)?;
+            self.spans += 1;
+            self.report(now.min(end));
+            if now > end {
+                return Ok(());
+            }
+            let until =
+                now.saturating_add(self.span_ns).min(self.sampler.due_ns.saturating_add(1)).min(end + 1);
+            let packets = self.run_span(now, until);
+            if until > self.sampler.due_ns {
+                self.sampler.sample(&self.flows, &mut self.network);
+            }
+            if packets < wanted {
+                self.span_ns = (2 * self.span_ns).min(self.longest_span_ns);
+            } else if packets > 2 * wanted {
+                self.span_ns = (self.span_ns / 2).max(1);
+            }
+        }
+    }
+
+    fn observe(&mut self, now_ns: u64) -> Observation {
+        observe(now_ns, &self.flows, &mut self.network)
+    }
+
+    fn finish(mut self: Box<Self>) -> Run {
+        let end = self.scenario.duration_ns;
+        let links = link_results(&mut self.network, end);
+        self.network.inboxes.clear();
+        for (flow, packets) in self.flows.iter_mut().zip(&self.network.to_receiver) {
+            for packet in packets.iter().take_while(|packet| packet.at <= end) {
+                flow.note_arrival(packet.at);
+                flow.receiver.receive(packet.at, packet.segment);
+            }
+        }
+        let last_arrival_ns = self.flows.iter().map(|flow| flow.last_arrival_ns).max().unwrap_or(0);
+        let flows: Vec<_> = self.flows.iter().map(|flow| flow_result(flow, &self.network, end)).collect();
+        if self.sampler.by_change {
+            self.sampler.flow_samples.sort();
+        }
+        Run {
+            seed: self.seed,
+            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
+            last_arrival_ns,
+            flows,
+            links,
+            flow_samples: self.sampler.flow_samples,
+            link_samples: self.sampler.link_samples,
+        }
+    }
+}
+
+/// How much later than its start the flow starts.
+fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
+    if flow.start_jitter_ns == 0 {
+        return 0;
+    }
+    let draw = random_stream(seed, &format!("start-{id}")).next_u64();
+    ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
+}

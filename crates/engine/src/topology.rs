@@ -1,0 +1,232 @@
+//! The routes of the flows: where their packets may wait, and what only delays them.
+
+use crate::path::reverse::ReversePath;
+use crate::time::{Fraction, Tick};
+use cwnd_scenario::{Clock, Flow, Link, Scenario};
+use std::marker::PhantomData;
+
+/// Every route as hops. A scenario lists its links in such an order that each route visits them in it.
+pub struct Topology<'a, T> {
+    scenario: &'a Scenario,
+    /// Of each link, whether nanoseconds are too coarse for it.
+    finer: Vec<bool>,
+    /// Flow by flow, in the order of the route.
+    pub hops: Vec<Hop>,
+    /// In the order of the hops that they follow.
+    pub delay_only: Vec<DelayOnlyLink>,
+    tick: PhantomData<T>,
+}
+
+/// One link of a flow's route where packets may wait.
+#[repr(align(64))] // a cache line
+pub struct Hop {
+    pub link: u32,
+    pub flow: u32,
+    /// The link of the next hop; none: the receiver is next.
+    pub next: Option<u32>,
+    /// Most packets have this size. The times below are theirs.
+    pub bytes: u32,
+    /// The flow's first hop, whose packets come through the link's inbox.
+    pub through_inbox: bool,
+    /// The flow understands congestion marks.
+    pub ecn: bool,
+    /// How long the link is busy with a packet.
+    pub tx_ticks: u64,
+    /// From the departure to the arrival at the next hop or the receiver.
+    pub onward_ns: u64,
+    /// From the arrival at the receiver to its effect at the sender: the way back.
+    pub after_ns: u64,
+    /// Packets that the link dropped or lost.
+    pub lost: u64,
+    /// Packets that the link accepted and will deliver.
+    pub passed: u64,
+}
+
+/// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it takes to
+/// send them, so none ever waits or is dropped, and the link is a fixed delay.
+pub struct DelayOnlyLink {
+    pub link: u32,
+    /// The hop that it follows.
+    pub hop: u32,
+}
+
+/// A packet on a delay-only link.
+#[derive(Clone, Copy)]
+pub struct DelayOnlyTimes {
+    pub tx_ns: u64,
+    pub tx_ticks: u64,
+    /// From the far end of this link to the next hop or the receiver.
+    pub rest_ns: u64,
+}
+
+impl<'a, T: Tick> Topology<'a, T> {
+    /// `is_managed`: whether a discipline manages the queue of a link, so that all packets come through its inbox.
+    ///
+    /// # Panics
+    ///
+    /// If a route visits links in another order than the scenario lists them in: a scenario that was checked has none.
+    pub fn new(scenario: &'a Scenario, is_managed: impl Fn(u32) -> bool) -> Topology<'a, T> {
+        let mut topology = Topology {
+            scenario,
+            finer: finer_links(scenario),
+            hops: Vec::new(),
+            delay_only: Vec::new(),
+            tick: PhantomData,
+        };
+        let users = count_users(scenario);
+        for id in 0..scenario.flows.len() as u32 {
+            topology.add_route(id, &users, &is_managed);
+        }
+        topology.hops.shrink_to_fit();
+        topology
+    }
+
+    /// The links of a flow's route where its packets may wait become hops.
+    fn add_route(&mut self, id: u32, users: &[u32], is_managed: &impl Fn(u32) -> bool) {
+        let flow = &self.scenario.flows[id as usize];
+        assert!(
+            flow.path.is_sorted_by(|before, after| before < after),
+            "links are in the order of the routes"
+        );
+        let first_hop = self.hops.len();
+        // Between packets that the hop before sends.
+        let mut apart_ns = 0;
+        for &index in &flow.path {
+            let link = &self.scenario.links[index as usize];
+            let ticks = [flow.packet_bytes(), flow.stack.ack_bytes].map(|bytes| self.tx_ticks(index, bytes));
+            let [tx_ns, syn_tx_ns] = ticks.map(T::ns_after);
+            // A packet may come as the one before it is leaving: then two are there.
+            let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
+                && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
+            let alone = users[index as usize] == 1;
+            // What follows a larger SYN may wait for it.
+            let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
+            let managed = is_managed(index);
+            let only_delays = alone && link.per == 0.0 && no_slower && holds_two && !managed;
+            let before = self.hops.len() as u32;
+            if let Some(hop) = self.hops[first_hop..].last_mut() {
+                if only_delays {
+                    hop.onward_ns += tx_ns + link.delay_ns;
+                    self.delay_only.push(DelayOnlyLink { link: index, hop: before - 1 });
+                    continue;
+                }
+                hop.next = Some(index);
+            }
+            self.hops.push(Hop {
+                link: index,
+                flow: id,
+                next: None,
+                bytes: flow.packet_bytes(),
+                through_inbox: self.hops.len() == first_hop && (!alone || managed),
+                ecn: flow.stack.ecn,
+                tx_ticks: ticks[0],
+                onward_ns: link.delay_ns,
+                after_ns: 0,
+                lost: 0,
+                passed: 0,
+            });
+            apart_ns = ticks[0] / T::count(1);
+        }
+        if let Some(last) = self.hops.last_mut() {
+            last.after_ns = ReversePath::new(flow).least_ns();
+        }
+    }
+
+    /// How long `link` is busy with a packet of `bytes`.
+    fn tx_ticks(&self, link: u32, bytes: u32) -> u64 {
+        let (finer, link) = (self.finer[link as usize], &self.scenario.links[link as usize]);
+        if finer { Fraction::sending_ticks(link, bytes) } else { T::count(link.sending_ns(bytes)) }
+    }
+
+    fn tx_ns(&self, link: u32, bytes: u32) -> u64 {
+        T::ns_after(self.tx_ticks(link, bytes))
+    }
+
+    /// `tx_ticks` and `onward_ns` of a packet of `bytes` at this hop.
+    #[inline(always)]
+    pub fn times(&self, hop: u32, bytes: u32) -> (u64, u64) {
+        let known = &self.hops[hop as usize];
+        if bytes == known.bytes { (known.tx_ticks, known.onward_ns) } else { self.other_times(hop, bytes) }
+    }
+
+    #[cold]
+    fn other_times(&self, hop: u32, bytes: u32) -> (u64, u64) {
+        let link = self.hops[hop as usize].link;
+        let onward_ns = self.scenario.links[link as usize].delay_ns + self.through_ns(hop, bytes, |_| true);
+        (self.tx_ticks(link, bytes), onward_ns)
+    }
+
+    /// How long those delay-only links behind `hop` take for which `wanted` holds.
+    fn through_ns(&self, hop: u32, bytes: u32, wanted: impl Fn(&DelayOnlyLink) -> bool) -> u64 {
+        let links = self.delay_only_links(hop).iter().filter(|behind| wanted(behind));
+        links.map(|&DelayOnlyLink { link, .. }| self.tx_ns(link, bytes) + self.link(link).delay_ns).sum()
+    }
+
+    /// The delay-only links between `hop` and the next, in the order of the route.
+    pub fn delay_only_links(&self, hop: u32) -> &[DelayOnlyLink] {
+        let first = self.delay_only.partition_point(|link| link.hop < hop);
+        let count = self.delay_only[first..].partition_point(|link| link.hop == hop);
+        &self.delay_only[first..first + count]
+    }
+
+    /// A packet of `bytes` on a delay-only link.
+    pub fn delay_only_times(&self, on: &DelayOnlyLink, bytes: u32) -> DelayOnlyTimes {
+        DelayOnlyTimes {
+            tx_ns: self.tx_ns(on.link, bytes),
+            tx_ticks: self.tx_ticks(on.link, bytes),
+            rest_ns: self.through_ns(on.hop, bytes, |behind| behind.link > on.link),
+        }
+    }
+
+    pub fn link(&self, link: u32) -> &'a Link {
+        &self.scenario.links[link as usize]
+    }
+
+    pub fn flow(&self, flow: u32) -> &'a Flow {
+        &self.scenario.flows[flow as usize]
+    }
+
+    /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time: the least that
+    /// the elements of any route promise. Links may be early by `slack_ns` of the route's length.
+    pub fn lookahead_ns(&self, slack_ns: impl Fn(u64) -> u64) -> Option<u64> {
+        let to_the_end = |(id, hop): (u32, &Hop)| {
+            let flow = self.flow(hop.flow);
+            let smallest = flow.packet_bytes().min(flow.stack.ack_bytes);
+            let onward_ns = hop.onward_ns.min(self.times(id, smallest).1);
+            let ns = self.link(hop.link).sending_ns(smallest) + onward_ns + hop.after_ns;
+            ns.saturating_sub(slack_ns(flow.path.len() as u64))
+        };
+        let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| hop.next.is_none());
+        last_hops.map(to_the_end).min()
+    }
+}
+
+/// How many flows cross each link.
+fn count_users(scenario: &Scenario) -> Vec<u32> {
+    let mut users = vec![0; scenario.links.len()];
+    for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
+        users[link as usize] += 1;
+    }
+    users
+}
+
+/// Of each link, whether nanoseconds are too coarse for it. They are not if, rounded, its packets take as long as its rate
+/// makes them, or longer by at most a thousandth; or shorter by at most that, where only one flow comes, whose pace a slower
+/// link sets. Where links add up seconds, the rounded times only count how long the link was busy.
+pub fn finer_links(scenario: &Scenario) -> Vec<bool> {
+    let users = count_users(scenario);
+    let mut finer = vec![false; scenario.links.len()];
+    for flow in &scenario.flows {
+        let rate_bps = |index: &u32| scenario.links[*index as usize].rate_bps;
+        let slowest_bps = flow.path.iter().map(rate_bps).min();
+        for &index in &flow.path {
+            let link = &scenario.links[index as usize];
+            let paced = users[index as usize] == 1 && Some(link.rate_bps) > slowest_bps;
+            let bit_ns = u128::from(flow.packet_bytes()) * 8_000_000_000;
+            let rounded = u128::from(link.sending_ns(flow.packet_bytes())) * u128::from(link.rate_bps);
+            let slow_enough = rounded >= bit_ns || paced || scenario.clock != Clock::Nanoseconds;
+            finer[index as usize] |= !slow_enough || 1000 * rounded.abs_diff(bit_ns) > bit_ns;
+        }
+    }
+    finer
+}
