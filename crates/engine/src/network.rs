@@ -137,13 +137,19 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// What arrives at `link` before `until`, from `from` on, crosses it; returns how many packets.
+    #[inline(always)]
     pub fn serve(&mut self, link: usize, from: u64, until: u64) -> usize {
         if !self.managed.is_empty() && self.managed.contains_key(&(link as u32)) {
-            return self.serve_managed(link, from, until);
+            self.serve_managed(link, from, until)
+        } else if self.inboxes[link].earliest < until {
+            self.serve_closed_form(link, from, until)
+        } else {
+            0
         }
-        if self.inboxes[link].earliest >= until {
-            return 0;
-        }
+    }
+
+    /// The same where a packet's departure is known when it arrives.
+    fn serve_closed_form(&mut self, link: usize, from: u64, until: u64) -> usize {
         let mut order = std::mem::take(&mut self.order);
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
         let (mut next, mut in_order) = (0, 0);
@@ -229,31 +235,60 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// `segment` arrives at the link of hop `hop` at `now`, and what becomes of it is known.
     #[inline(always)]
-    fn cross(&mut self, hop: u32, now: u64, mut segment: Segment) {
-        let bytes = segment.tag.bytes();
-        let (tx_ticks, onward_ns) = self.topology.times(hop, bytes);
+    fn cross(&mut self, hop: u32, now: u64, segment: Segment) {
+        let to = &self.topology.hops[hop as usize];
+        if segment.tag.bytes() == to.bytes {
+            self.cross_in(hop, now, segment, (to.tx_ticks, to.onward_ns));
+        } else {
+            self.cross_other(hop, now, segment);
+        }
+    }
+
+    /// The same with a segment of another size than most.
+    #[cold]
+    #[inline(never)]
+    fn cross_other(&mut self, hop: u32, now: u64, segment: Segment) {
+        let times = self.topology.times(hop, segment.tag.bytes());
+        if self.cross_in(hop, now, segment, times) {
+            self.note_other_size(hop, segment);
+        }
+    }
+
+    /// A segment of another size than most has passed `hop`.
+    fn note_other_size(&mut self, hop: u32, segment: Segment) {
+        *self.other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
+    }
+
+    /// The same when the link is busy with the segment for `tx_ticks`, and it is `onward_ns` from its departure to the next
+    /// hop or the receiver. Whether it passes.
+    #[inline(always)]
+    fn cross_in(
+        &mut self,
+        hop: u32,
+        now: u64,
+        mut segment: Segment,
+        (tx_ticks, onward_ns): (u64, u64),
+    ) -> bool {
         let to = &mut self.topology.hops[hop as usize];
         let link = &mut self.links[to.link as usize];
-        let crossing = Crossing { now_ns: now, hop, bytes, tx_ticks, onward_ns };
+        let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
         let Some((at, exact)) = self.timing.cross(link, crossing) else {
             to.lost += 1;
-            return;
+            return false;
         };
         if to.ecn && link.marks(now) {
             segment.tag = segment.tag.with(CONGESTION);
         }
         let busy_since = link.busy_since_ns();
         self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+        true
     }
 
-    /// `packet` has crossed the link of `hop`.
+    /// `packet` has crossed the link of hop `from`.
     #[inline(always)]
-    fn go_on(&mut self, hop: u32, packet: InTransit<T::Exact>) {
-        let from = &mut self.topology.hops[hop as usize];
+    fn go_on(&mut self, from: u32, packet: InTransit<T::Exact>) {
+        let from = &mut self.topology.hops[from as usize];
         from.passed += 1;
-        if packet.segment.tag.bytes() != from.bytes {
-            note_other_size(&mut self.other_sizes, hop, packet.segment);
-        }
         if let Some(next) = from.next {
             self.inboxes[next as usize].push(packet);
             return;
@@ -318,13 +353,14 @@ impl<'a, T: Timing> Network<'a, T> {
         if marked {
             segment.tag = segment.tag.with(CONGESTION);
         }
-        let at = at_ns + self.topology.times(hop, segment.tag.bytes()).1;
-        let exact = T::exact(at);
-        self.go_on(hop, InTransit { at, exact, segment, busy_since: busy_since_ns, hop: hop + 1 });
+        let (_, onward_ns) = self.topology.times(hop, segment.tag.bytes());
+        let at = at_ns + onward_ns;
+        self.go_on(
+            hop,
+            InTransit { at, exact: T::exact(at), segment, busy_since: busy_since_ns, hop: hop + 1 },
+        );
+        if segment.tag.bytes() != self.topology.hops[hop as usize].bytes {
+            self.note_other_size(hop, segment);
+        }
     }
-}
-
-#[cold]
-fn note_other_size(other_sizes: &mut BTreeMap<(u32, u32), u64>, hop: u32, segment: Segment) {
-    *other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
 }

@@ -8,7 +8,7 @@ use crate::path::timing::Timing;
 use crate::tcp::packet::Segment;
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
-use crate::topology::DelayOnlyLink;
+use crate::topology::{DelayOnlyLink, Topology};
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples};
 use cwnd_scenario::{Samples, Scenario};
@@ -282,15 +282,15 @@ pub fn link_results<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkRe
 }
 
 /// Of a flow, at the `end` of the run. All that arrives by then has arrived.
-pub fn flow_result<C: CongestionControl, T: Timing>(
+pub fn flow_result<C: CongestionControl, T: Tick>(
     connection: &Connection<C>,
-    network: &Network<T>,
+    topology: &Topology<T>,
     end: u64,
 ) -> FlowResult {
     let Sender { flow, start_ns, sent, retransmissions, timeouts, rtts, .. } = &connection.sender;
     let (arrived, in_order) = connection.received_until_stop();
     let stop_ns = connection.stop_ns.min(end);
-    let hops = network.topology.hops[connection.first_hop as usize..].iter();
+    let hops = topology.hops[connection.first_hop as usize..].iter();
     let lost = hops.take_while(|hop| hop.flow == connection.id).map(|hop| hop.lost).sum();
     let span_ns = stop_ns - start_ns;
     let mean_cwnd_pkts = if connection.sender.started { connection.sender.mean_cwnd(stop_ns) } else { 0.0 };

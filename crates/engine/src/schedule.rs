@@ -189,15 +189,16 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
     fn finish(mut self: Box<Self>) -> Run {
         let end = self.scenario.duration_ns;
         let links = link_results(&mut self.network, end);
-        self.network.inboxes.clear();
-        for (flow, packets) in self.flows.iter_mut().zip(&self.network.to_receiver) {
+        self.network.inboxes = Vec::new();
+        for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
             for packet in packets.iter().take_while(|packet| packet.at <= end) {
                 flow.note_arrival(packet.at);
                 flow.receiver.receive(packet.at, packet.segment);
             }
         }
         let last_arrival_ns = self.flows.iter().map(|flow| flow.last_arrival_ns).max().unwrap_or(0);
-        let flows: Vec<_> = self.flows.iter().map(|flow| flow_result(flow, &self.network, end)).collect();
+        let flows = self.flows.into_iter().map(|flow| flow_result(&flow, &self.network.topology, end));
+        let flows: Vec<_> = flows.collect();
         if self.sampler.by_change {
             self.sampler.flow_samples.sort();
         }

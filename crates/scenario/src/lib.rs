@@ -293,8 +293,15 @@ impl Scenario {
             return Err("its samples have no time between them".to_owned());
         }
         self.check_paths()?;
+        if let Some(i) = self.flows.iter().position(|flow| !flow.path.is_sorted_by(|one, next| one < next)) {
+            return Err(format!("flow {i} does not visit its links in the order in which they are listed"));
+        }
         for (i, flow) in self.flows.iter().enumerate() {
             flow.cca.understood().map_err(|error| error.to_string())?;
+            let bytes = u64::from(flow.payload_bytes) + u64::from(flow.stack.header_bytes);
+            if bytes.max(flow.stack.ack_bytes.into()) > u64::from(Flow::PACKET_BYTES_MAX) {
+                return Err(format!("flow {i} has packets of more than {} bytes", Flow::PACKET_BYTES_MAX));
+            }
             if flow.start_ns.saturating_add(flow.start_jitter_ns) >= flow.stop_ns
                 || flow.stop_ns > self.duration_ns
             {
@@ -324,6 +331,9 @@ impl Link {
 }
 
 impl Flow {
+    /// On the wire: 65,535 bytes of an IP packet, and headers.
+    pub const PACKET_BYTES_MAX: u32 = 131_071;
+
     /// On the wire.
     pub fn packet_bytes(&self) -> u32 {
         self.payload_bytes + self.stack.header_bytes

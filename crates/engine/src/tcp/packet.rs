@@ -88,3 +88,17 @@ pub type Block = Range<u64>;
 
 /// Of so many stretches do ACKs tell, and a receiver like TCPSink/Sack1 remembers no more.
 pub const BLOCKS_MAX: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_keeps_its_number_size_and_flags_apart() {
+        let tag = Tag::new((1 << 43) - 1, CWR).sized(131_071).with(CONGESTION);
+        assert_eq!((tag.seq(), tag.bytes()), ((1 << 43) - 1, 131_071));
+        assert!(tag.has(CWR) && tag.has(CONGESTION) && !tag.has(SYN | RETRANSMISSION));
+        assert_eq!(tag.sized(40).bytes(), 40);
+        assert!(tag.sized(40).is(tag) && !tag.is(Tag::new(1, 0)));
+    }
+}

@@ -1,5 +1,6 @@
 //! Round-trip times: the retransmission timeout and the distribution of the samples.
 
+use crate::memory::sum::Sum;
 use cwnd_scenario::{Recovery, Stack};
 
 const MILLISECOND: u64 = 1_000_000;
@@ -105,27 +106,6 @@ impl Rto {
     #[inline]
     pub fn timeout_ns(&self) -> u64 {
         (self.rto_ns << self.backoff).min(self.max_ns)
-    }
-}
-
-/// Up to 2^96, in less memory than a `u128` takes.
-#[derive(Default)]
-#[repr(C, packed(4))]
-pub struct Sum {
-    low: u64,
-    high: u32,
-}
-
-impl Sum {
-    #[inline(always)]
-    pub fn add(&mut self, value: u128) {
-        let sum = self.get() + value;
-        (self.low, self.high) = (sum as u64, (sum >> 64) as u32);
-    }
-
-    #[inline(always)]
-    pub fn get(&self) -> u128 {
-        u128::from(self.high) << 64 | u128::from(self.low)
     }
 }
 

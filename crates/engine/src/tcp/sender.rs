@@ -1,12 +1,13 @@
 //! The sending end of a TCP connection: loss detection, recovery, timeouts, and the calls into the
 //! congestion control algorithm. What differs without SACK is in `plain.rs`.
 
+use crate::memory::sum::Sum;
 use crate::tcp::application::Application;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::non_sack::Plain;
 use crate::tcp::packet::{Ack, CWR, RETRANSMISSION, Tag};
 use crate::tcp::receiver::Receiver;
-use crate::tcp::rtt::{Distribution, Rto, Sum};
+use crate::tcp::rtt::{Distribution, Rto};
 use crate::tcp::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::time::NEVER;
 use cwnd_algorithms::{

@@ -1,6 +1,7 @@
 //! The droptail FIFO queue, in closed form: what it holds is known without a list of packets.
 
 use crate::memory::ring::Ring;
+use crate::memory::sum::Sum;
 use crate::path::accounting::Totals;
 use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
@@ -32,12 +33,17 @@ pub struct DropTail<T> {
     /// How long it had been sending before it last began to.
     busy_ticks: u64,
     /// Sum over the packets of the time each is held: the time integral of the queue.
-    held_ticks: u128,
-    /// The packets held, if they are not all alike.
-    mixed: Ring<Run>,
-    mixed_pkts: u64,
+    held_ticks: Sum,
+    /// Once packets were held that are not all alike.
+    mixed: Option<Box<Mixed>>,
     dropped: u64,
     tick: PhantomData<T>,
+}
+
+/// The packets held, if they are not all alike; else none.
+struct Mixed {
+    runs: Ring<Run>,
+    pkts: u64,
 }
 
 /// Packets held that leave at equal distances.
@@ -47,6 +53,12 @@ struct Run {
     departure: u64,
     tx_ticks: u64,
     pkts: u64,
+}
+
+impl Default for Mixed {
+    fn default() -> Self {
+        Mixed { runs: Ring::new(), pkts: 0 }
+    }
 }
 
 impl<T: Tick> DropTail<T> {
@@ -63,9 +75,8 @@ impl<T: Tick> DropTail<T> {
             ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
             max_queue: 0,
             busy_ticks: 0,
-            held_ticks: 0,
-            mixed: Ring::new(),
-            mixed_pkts: 0,
+            held_ticks: Sum::default(),
+            mixed: None,
             dropped: 0,
             tick: PhantomData,
         }
@@ -85,7 +96,7 @@ impl<T: Tick> DropTail<T> {
         if !accepted {
             return None;
         }
-        self.held_ticks += u128::from(self.free_at - now);
+        self.held_ticks.add((self.free_at - now).into());
         Some(T::ns_after(self.free_at))
     }
 
@@ -116,17 +127,17 @@ impl<T: Tick> DropTail<T> {
     #[inline(never)]
     fn accept_other(&mut self, now: u64, tx_ticks: u64) -> bool {
         let tx_ticks = if self.free_at - now >= LONGEST_WAIT_TICKS { 0 } else { tx_ticks };
-        if self.mixed.len() == 0 && self.run > 0 {
+        if self.mixed_pkts() == 0 && self.run > 0 {
             let pkts = self.run.min((self.free_at - now) / self.tx_ticks + 1);
-            let departure = self.free_at - (pkts - 1) * self.tx_ticks;
-            self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts });
-            self.mixed_pkts = pkts;
+            self.list(pkts);
         }
         self.let_go_before(now);
-        let alike = self.mixed.len() <= 1 && self.mixed.front().is_none_or(|run| run.tx_ticks == tx_ticks);
+        let mixed = self.mixed.get_or_insert_default();
+        let runs = &mut mixed.runs;
+        let alike = runs.len() <= 1 && runs.front().is_none_or(|run| run.tx_ticks == tx_ticks);
         if alike && tx_ticks > 0 {
-            self.run = self.mixed.pop_front().map_or(0, |run| run.pkts);
-            self.mixed_pkts = 0;
+            self.run = runs.pop_front().map_or(0, |run| run.pkts);
+            mixed.pkts = 0;
             self.tx_ticks = tx_ticks;
             self.full_ticks = self.limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
             self.mark_ticks = self.ecn_threshold.saturating_mul(tx_ticks);
@@ -134,33 +145,46 @@ impl<T: Tick> DropTail<T> {
             return self.accept_alike(now);
         }
         self.tx_ticks = NEVER;
-        if self.mixed_pkts >= self.limit {
+        if mixed.pkts >= self.limit {
             self.dropped += 1;
             return false;
         }
-        match self.mixed.back_mut() {
+        match runs.back_mut() {
             Some(run) if run.tx_ticks == tx_ticks => run.pkts += 1,
-            _ => self.mixed.push_back(Run { departure: self.free_at + tx_ticks, tx_ticks, pkts: 1 }),
+            _ => runs.push_back(Run { departure: self.free_at + tx_ticks, tx_ticks, pkts: 1 }),
         }
-        self.mixed_pkts += 1;
-        let leaving = u64::from(self.mixed.front().is_some_and(|run| run.departure == now));
-        self.max_queue = self.max_queue.max(self.mixed_pkts - leaving);
+        mixed.pkts += 1;
+        let leaving = u64::from(runs.front().is_some_and(|run| run.departure == now));
+        self.max_queue = self.max_queue.max(mixed.pkts - leaving);
         self.free_at += tx_ticks;
         true
     }
 
+    fn mixed_pkts(&self) -> u64 {
+        self.mixed.as_ref().map_or(0, |mixed| mixed.pkts)
+    }
+
+    /// The packets held are `pkts`, all alike: lists them in `mixed`.
+    fn list(&mut self, pkts: u64) {
+        let departure = self.free_at - (pkts - 1) * self.tx_ticks;
+        let mixed = self.mixed.get_or_insert_default();
+        mixed.runs.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts });
+        mixed.pkts = pkts;
+    }
+
     /// Removes the packets of `mixed` that leave before `time`.
     fn let_go_before(&mut self, time: u64) {
-        while let Some(run) = self.mixed.front_mut()
+        let Some(mixed) = &mut self.mixed else { return };
+        while let Some(run) = mixed.runs.front_mut()
             && run.departure < time
         {
             run.departure += run.tx_ticks;
             run.pkts -= 1;
-            self.mixed_pkts -= 1;
+            mixed.pkts -= 1;
             if run.pkts == 0 {
-                self.mixed.pop_front();
+                mixed.runs.pop_front();
             }
-            if self.mixed.len() == 0 {
+            if mixed.pkts == 0 {
                 (self.tx_ticks, self.run) = (NEVER, 0);
             }
         }
@@ -174,8 +198,8 @@ impl<T: Tick> DropTail<T> {
 
     /// Whether the packet that arrived last, at `now_ns`, found the queue at its ECN threshold.
     pub fn marks(&self, now_ns: u64) -> bool {
-        if self.mixed.len() > 0 {
-            return self.mixed_pkts > self.ecn_threshold;
+        if self.mixed_pkts() > 0 {
+            return self.mixed_pkts() > self.ecn_threshold;
         }
         self.free_at - T::count(now_ns) >= self.mark_ticks && self.run > self.ecn_threshold
     }
@@ -183,9 +207,9 @@ impl<T: Tick> DropTail<T> {
     /// Packets held at `now_ns`, the one being sent included, after the last arrival of that instant.
     pub fn held_pkts(&mut self, now_ns: u64) -> u64 {
         let now = T::count(now_ns);
-        if self.mixed.len() > 0 {
+        if self.mixed_pkts() > 0 {
             self.let_go_before(now + 1);
-            return self.mixed_pkts;
+            return self.mixed_pkts();
         }
         self.free_at.saturating_sub(now).div_ceil(self.tx_ticks)
     }
@@ -194,21 +218,20 @@ impl<T: Tick> DropTail<T> {
     pub fn totals(&mut self, end_ns: u64) -> Totals {
         let held = self.held_pkts(end_ns);
         let end = T::count(end_ns);
-        if self.mixed.len() == 0 && held > 0 {
-            let departure = self.free_at - (held - 1) * self.tx_ticks;
-            self.mixed.push_back(Run { departure, tx_ticks: self.tx_ticks, pkts: held });
+        if self.mixed_pkts() == 0 && held > 0 {
+            self.list(held);
         }
         let beyond = |run: &Run| {
             let (pkts, tx_ticks) = (u128::from(run.pkts), u128::from(run.tx_ticks));
             pkts * u128::from(run.departure - end) + pkts * (pkts - 1) / 2 * tx_ticks
         };
-        let beyond: u128 = self.mixed.iter().map(beyond).sum();
+        let beyond: u128 = self.mixed.iter().flat_map(|mixed| mixed.runs.iter()).map(beyond).sum();
         let busy = self.busy_ticks + self.free_at.min(end) - T::count(self.busy_since_ns);
         Totals {
             dropped: self.dropped,
             corrupted: 0,
             busy_ns: T::as_ns(busy.into()),
-            held_ns: T::as_ns(self.held_ticks - beyond),
+            held_ns: T::as_ns(self.held_ticks.get() - beyond),
             max_queue: self.max_queue,
         }
     }
@@ -266,7 +289,7 @@ mod tests {
         departures.retain(|&departure| departure > end);
         prop_assert_eq!(queue.held_pkts(now_ns + 1), departures.len() as u64);
         let beyond: u64 = departures.iter().map(|departure| departure - end).sum();
-        let held_ticks = queue.held_ticks - u128::from(beyond);
+        let held_ticks = queue.held_ticks.get() - u128::from(beyond);
         prop_assert_eq!(T::as_ns(held_ticks), queue.totals(now_ns + 1).held_ns);
         Ok(())
     }
