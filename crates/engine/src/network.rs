@@ -3,7 +3,7 @@
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::memory::ring::{Ring, prefetch};
-use crate::path::link::Link;
+use crate::path::link::PathLink;
 use crate::path::managed::{Departure, ManagedLink};
 use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::{Crossing, Timing};

@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::network::Network;
 use crate::path::accounting::Totals;
-use crate::path::link::Link;
+use crate::path::link::PathLink;
 use crate::path::timing::Timing;
 use crate::tcp::packet::Segment;
 use crate::tcp::sender::Sender;

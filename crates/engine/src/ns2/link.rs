@@ -2,7 +2,7 @@
 
 use crate::memory::ring::Ring;
 use crate::path::accounting::Totals;
-use crate::path::link::Link;
+use crate::path::link::PathLink;
 use crate::path::wire::Wire;
 use crate::time::{Fraction, Tick};
 
@@ -24,7 +24,7 @@ pub struct Times {
 }
 
 /// A packet that arrives.
-pub struct Arrival {
+pub struct ArrivingPacket {
     pub now_s: f64,
     pub now_ns: u64,
     pub times: Times,
@@ -71,8 +71,8 @@ impl Ns2Link {
 
     /// Returns when the packet is at the far end; None: the queue is full, or the wire loses it.
     #[inline(always)]
-    pub fn accept(&mut self, arrival: Arrival) -> Option<f64> {
-        let Arrival { now_s, now_ns, times, tx_ticks, departs_first } = arrival;
+    pub fn accept(&mut self, arrival: ArrivingPacket) -> Option<f64> {
+        let ArrivingPacket { now_s, now_ns, times, tx_ticks, departs_first } = arrival;
         let gone = |departure_s: f64| departure_s < now_s || departs_first && departure_s == now_s;
         while self.departures_s.front().is_some_and(|&departure_s| gone(departure_s)) {
             self.departures_s.pop_front();
@@ -108,7 +108,7 @@ impl Ns2Link {
     }
 }
 
-impl Link for Ns2Link {
+impl PathLink for Ns2Link {
     #[inline(always)]
     fn busy_since_ns(&self) -> u64 {
         self.busy_since_ns

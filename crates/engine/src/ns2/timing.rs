@@ -1,6 +1,6 @@
 //! ns-2's time: links add up seconds in doubles, in the order in which ns-2 does. Its rounding decides who comes first.
 
-use crate::ns2::link::{Arrival, Ns2Link, Times, nanoseconds};
+use crate::ns2::link::{ArrivingPacket, Ns2Link, Times, nanoseconds};
 use crate::path::timing::{Crossing, Timing};
 use crate::tcp::packet::BLOCKS_MAX;
 use crate::time::Fraction;
@@ -13,7 +13,7 @@ const SACK_BLOCK_BYTES: u32 = 8;
 
 pub struct Ns2Timing {
     now_s: f64,
-    hops: Vec<Hop>,
+    hops: Vec<Ns2Hop>,
     /// Of each flow: what an ACK takes over each link of its way back, without and with SACK blocks.
     ways_back_s: Vec<[Box<[f64]>; 1 + BLOCKS_MAX]>,
     /// By flow: the latest time at its sender. An ACK with SACK blocks is later than its event, which a timer may follow.
@@ -21,7 +21,7 @@ pub struct Ns2Timing {
 }
 
 /// A link where packets may wait, and the links behind it where none does.
-struct Hop {
+struct Ns2Hop {
     link: KnownLink,
     /// A packet that arrives at the instant of a departure finds that packet gone. Of two events at one instant ns-2 runs
     /// first the one that it scheduled first: an arrival as long before as the link before takes, or on the first link the
@@ -92,7 +92,7 @@ impl Timing for Ns2Timing {
             let departs_first = ahead_s < link.times.tx_s;
             let onward =
                 topology.delay_only_links(id).iter().map(|onward| (known(onward.link, hop.bytes), 0.0));
-            Hop { link, departs_first, onward: onward.collect() }
+            Ns2Hop { link, departs_first, onward: onward.collect() }
         });
         let ways_back_s = |flow| std::array::from_fn(|blocks| way_back_s(scenario, flow, blocks));
         Ns2Timing {
@@ -146,7 +146,7 @@ impl Timing for Ns2Timing {
     fn cross(&mut self, link: &mut Ns2Link, crossing: Crossing) -> Option<(u64, f64)> {
         let Crossing { now_ns, bytes, tx_ticks, .. } = crossing;
         let hop = &mut self.hops[crossing.hop as usize];
-        let mut clock_s = link.accept(Arrival {
+        let mut clock_s = link.accept(ArrivingPacket {
             now_s: self.now_s,
             now_ns,
             times: hop.link.times(bytes),

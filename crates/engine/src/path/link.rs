@@ -6,7 +6,7 @@ use crate::path::wire::Wire;
 use crate::time::Tick;
 
 /// What the engine asks of a link, however the link keeps time.
-pub trait Link {
+pub trait PathLink {
     /// Since when the link has been sending without a pause, when it has sent the packet that arrived last.
     fn busy_since_ns(&self) -> u64;
 
@@ -41,7 +41,7 @@ impl<T: Tick> FifoLink<T> {
     }
 }
 
-impl<T: Tick> Link for FifoLink<T> {
+impl<T: Tick> PathLink for FifoLink<T> {
     #[inline(always)]
     fn busy_since_ns(&self) -> u64 {
         self.queue.busy_since_ns()

@@ -1,6 +1,6 @@
 //! How a run keeps time where packets meet. To all of the engine time is whole nanoseconds; links may know more.
 
-use crate::path::link::{FifoLink, Link};
+use crate::path::link::{FifoLink, PathLink};
 use crate::time::Tick;
 use crate::topology::Topology;
 use cwnd_scenario::Scenario;
@@ -12,7 +12,7 @@ pub trait Timing: Sized {
     type Exact: Copy + Default;
     /// What packet times are counted in.
     type Tick: Tick;
-    type Link: Link;
+    type Link: PathLink;
 
     fn new(scenario: &Scenario, topology: &Topology<Self::Tick>) -> Self;
 
