@@ -47,7 +47,13 @@ impl KnownLink {
 
     #[inline(always)]
     fn times(&self, bytes: u32) -> Times {
-        if bytes == self.bytes { self.times } else { times(self.rate_bps, self.delay_ns, bytes) }
+        if bytes == self.bytes { self.times } else { self.other_times(bytes) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn other_times(&self, bytes: u32) -> Times {
+        times(self.rate_bps, self.delay_ns, bytes)
     }
 }
 
@@ -58,6 +64,7 @@ fn times(rate_bps: u64, delay_ns: u64, bytes: u32) -> Times {
 }
 
 impl Ns2Timing {
+    #[inline(always)]
     fn see(&mut self, flow: u32, now_ns: u64, now_s: f64) -> u64 {
         let latest_ns = &mut self.latest_ns[flow as usize];
         self.now_s = if now_ns < *latest_ns { *latest_ns as f64 / 1e9 } else { now_s };
@@ -116,7 +123,7 @@ impl Timing for Ns2Timing {
         self.see(flow, due_ns, due_ns as f64 / 1e9)
     }
 
-    #[inline]
+    #[inline(always)]
     fn return_ack(
         &mut self,
         flow: u32,
