@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
 
-/// A scenario that was read and understood, with the classes of its custom algorithms by name.
+/// A scenario, with the classes of its custom algorithms by name.
 #[pyclass(frozen, module = "cwnd._cwnd")]
 pub struct Scenario {
     pub inner: cwnd_scenario::Scenario,
@@ -16,7 +16,7 @@ pub struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads TOML. `source` is what errors call the text.
+    /// Reads TOML. `source` names the text in errors.
     #[new]
     fn new(py: Python, text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
         let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
@@ -130,7 +130,7 @@ pub fn sweep(
     signal?;
     let sweep = read.map_err(refuse)?;
     warn(py, sweep.points.iter().flat_map(|point| &point.scenario.warnings).collect::<BTreeSet<_>>())?;
-    let point = |point: cwnd_scenario::Point| {
+    let point = |point: cwnd_scenario::SweepPoint| {
         let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
         (values, Scenario { inner: point.scenario, classes: copy(py, &classes) })
     };
@@ -150,8 +150,7 @@ fn copy(py: Python, classes: &HashMap<String, Py<PyAny>>) -> HashMap<String, Py<
     classes.iter().map(|(name, class)| (name.clone(), class.clone_ref(py))).collect()
 }
 
-/// The error with the key it is about and what is wrong with it, for callers that know the key by another
-/// name.
+/// The error, with its key and its reason as attributes for callers that know the key by another name.
 fn refuse(error: cwnd_scenario::Error) -> PyErr {
     Python::attach(|py| {
         let refused = Error::new_err(error.to_string());
@@ -164,7 +163,7 @@ fn refuse(error: cwnd_scenario::Error) -> PyErr {
     })
 }
 
-/// A time as scenarios write it, such as "10 ms", between `least` and `most`; `limits` says them.
+/// A time as scenarios write it, such as "10 ms", between `least` and `most`, which `limits` puts in words.
 #[pyfunction]
 pub fn time_ns(text: &str, least: u64, most: u64, limits: &str) -> PyResult<u64> {
     cwnd_scenario::time_of(text, least..=most, limits).map_err(Error::new_err)

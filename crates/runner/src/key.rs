@@ -19,7 +19,7 @@ impl JobKeys {
     pub fn new(scenario: &Scenario, extra: &[u8]) -> Self {
         let question = Scenario { name: String::new(), seed: 0, repeat: 1, ..scenario.clone() };
         let json = serde_json::to_vec(&question).expect("a scenario has no map with odd keys");
-        let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.law.as_str()).collect();
+        let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.algorithm.as_str()).collect();
         // Custom algorithms have no text here: theirs is in `extra`.
         let found = names.into_iter().filter_map(|name| cwnd_algorithms::find(name).ok());
         let texts: Vec<&str> = found.flat_map(|algorithm| algorithm.texts()).collect();

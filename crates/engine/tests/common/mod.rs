@@ -42,7 +42,7 @@ pub fn watch(toml: &str) -> (Run, Vec<Seen>) {
 }
 
 fn registered(cca: &Cca) -> Box<dyn CongestionControl> {
-    let algorithm = cwnd_algorithms::find(&cca.law).unwrap();
+    let algorithm = cwnd_algorithms::find(&cca.algorithm).unwrap();
     let mut params = algorithm.defaults();
     for (name, value) in &cca.params {
         algorithm.set(&mut params, name, value).unwrap();
