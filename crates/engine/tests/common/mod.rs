@@ -1,6 +1,8 @@
 //! What the tests share: runs of a scenario's text, and algorithms that make a hand calculation possible.
 #![allow(dead_code)] // no test file uses all of it
 
+pub mod one_link;
+
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
 use cwnd_engine::{Control, parts::run_in_spans, run};
 use cwnd_results::Run;
@@ -22,7 +24,7 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
     run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
 }
 
-/// The same, event by event.
+/// The same run in spans of a nanosecond: event by event.
 pub fn answer_by_events(scenario: &Scenario) -> Run {
     let run = run_in_spans(scenario, scenario.seed, &custom, &Control::default(), 1);
     run.expect("nobody stops it")
@@ -144,7 +146,7 @@ impl CongestionControl for Reno {
     }
 }
 
-/// `window` up to the first loss, from then on Reno's law; ssthresh is half of cwnd.
+/// `window` up to the first loss, then Reno; ssthresh is half of cwnd.
 struct ThenReno(u32);
 
 impl CongestionControl for ThenReno {
