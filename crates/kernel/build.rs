@@ -1,5 +1,6 @@
 //! Compiles every algorithm of the registry to an object for the kernel: the hooks for struct
-//! tcp_congestion_ops, and for tests the same hooks as functions of memory. And what follows connections.
+//! tcp_congestion_ops, and for tests the same hooks as functions of memory. Also compiles the program that traces
+//! connections.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,7 +22,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let names: Vec<String> =
         cwnd_algorithms::all().into_iter().map(|algorithm| algorithm.name.replace('-', "_")).collect();
-    // What the kernel has itself, and what its cost can be compared with.
+    // The kernel's own algorithms, to compare their cost.
     let native = ["cubic", "bbr"].map(str::to_owned).to_vec();
     let trace = vec!["trace".to_owned()];
     let kinds = [("ops", &names), ("events", &names), ("native", &native), ("trace", &trace)];
@@ -82,7 +83,7 @@ fn compiler(out: &Path) -> Option<Vec<String>> {
         let python = python.display().to_string();
         [&python, "-m", "ziglang", "cc", "-target", "bpfel-freestanding"].map(str::to_owned).to_vec()
     };
-    // Where maturin and a virtual environment have their Python.
+    // The Python of maturin and of a virtual environment.
     let pythons = [
         env::var_os("PYO3_PYTHON").map(PathBuf::from),
         env::var_os("VIRTUAL_ENV").map(|folder| Path::new(&folder).join("bin/python")),

@@ -32,9 +32,9 @@ __all__ = [
 __version__: str
 
 class Error(ValueError):
-    """What was asked cannot be done: one line that says what was found and what is accepted."""
+    """The request cannot be met: one line, with what was found and what is accepted."""
 
-    # The name of what was refused and the line without it; absent when nothing has a name.
+    # The refused argument or key, and the line without it; absent when nothing has a name.
     key: str
     reason: str
 

@@ -1,4 +1,4 @@
-"""The algorithms in the running Linux kernel: loaded by one call, taken out by another.
+"""The algorithms in the running Linux kernel: loads and unloads them, and traces connections.
 
 >>> with cwnd.kernel.load("elastic", params={"beta": 0.8}) as elastic:
 ...     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, elastic.name.encode())
@@ -27,7 +27,7 @@ __all__ = ["Loaded", "Trace", "doctor", "load", "status", "trace", "unload"]
 
 
 class Loaded:
-    """An algorithm that is in the kernel under `name`. As a context manager it is taken out at the end."""
+    """An algorithm loaded into the kernel under `name`. As a context manager, unloads it at the end."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,41 +57,42 @@ def load(
 ) -> Loaded:
     """Loads an algorithm into the kernel, under its own name or another.
 
-    It stays when the process ends, until `unload` or the machine stops. `default`: sockets that do not choose
-    get it. `force`: even into a kernel that leaves hooks out, where windows go wrong.
+    It stays loaded after the process ends, until `unload` or until the machine stops. `default` makes it the
+    default of sockets that do not choose one. `force` loads it even into a kernel that skips hooks, where
+    windows go wrong.
     """
     written = [(param, str(value)) for param, value in mapping("params", params or {}).items()]
     return Loaded(_cwnd.kernel_load(_unicode(algorithm), _unicode(name), written, default, force))
 
 
 def unload(name: str) -> str | None:
-    """Takes out what was loaded under `name`; connections that use it keep it until they close.
+    """Unloads the algorithm called `name`; connections that use it keep it until they close.
 
-    If it is the default, the default before it was loaded comes back, and is returned.
+    If it is the default, the default from before it was loaded comes back, and is returned.
     """
     return _cwnd.kernel_unload(_unicode(name))
 
 
 def status() -> list[dict[str, Any]]:
-    """What is loaded: name, algorithm, parameters, users, and for each hook its size and cost.
+    """The loaded algorithms: name, algorithm, parameters, users, and for each hook its size and cost.
 
-    What a killed load or unload left is listed too: its `fault` is a sentence, otherwise null, and its
-    `algorithm` is null. `unload` removes it.
+    The remains of a killed load or unload are listed too: their `fault` is a sentence, otherwise None, and
+    their `algorithm` is None. `unload` removes them.
     """
-    told: list[dict[str, Any]] = json.loads(_cwnd.kernel_status())
-    for each in told:
+    loaded: list[dict[str, Any]] = json.loads(_cwnd.kernel_status())
+    for each in loaded:
         each["params"] = dict(each["params"])
-    return told
+    return loaded
 
 
 def doctor() -> list[dict[str, Any]]:
-    """What loading needs, whether it is there, and if not what to do."""
+    """Checks each thing that loading needs; `found` says what to do if it is missing."""
     checks: list[dict[str, Any]] = json.loads(_cwnd.kernel_doctor())
     return checks
 
 
 class Trace:
-    """Live connections, followed until `stop`; as a context manager to the end of the block."""
+    """A trace of live connections, until `stop`; as a context manager, to the end of the block."""
 
     def __init__(
         self, port: int | None, cca: str | None, interval: str, name: str, *, keep: bool = True
@@ -120,13 +121,13 @@ class Trace:
 
     @property
     def connections(self) -> list[dict[str, Any]]:
-        """By `flow` of the samples: `cca, local, remote, netns`, and counters over the time of the trace."""
+        """Indexed by `flow` of the samples: `cca, local, remote, netns`, and counters of the trace."""
         connections: list[dict[str, Any]] = json.loads(self._inner.connections())
         return connections
 
     @property
     def dropped(self) -> int:
-        """Samples that are missing because the machine did not keep up; 0 when all is well."""
+        """Samples that are missing because the machine did not keep up."""
         return self._inner.dropped()
 
     @property
@@ -137,8 +138,9 @@ class Trace:
     def results(self) -> Results:
         """Everything so far: one run of a scenario without links, whose seed is 0.
 
-        Throughput and goodput are over the time from a connection's first to its last sample; its wire bytes
-        are its segments delivered, times the mean size of those sent meanwhile. `timeouts` is null.
+        Throughput and goodput are over the time from a connection's first to its last sample. Its bytes on
+        the wire are its delivered segments times the mean size of the segments sent meanwhile. `timeouts` is
+        null.
         """
         import polars as pl
 
@@ -163,28 +165,28 @@ class Trace:
 def trace(
     *, port: int | None = None, cca: str | None = None, interval: str = "10 ms", name: str = "trace"
 ) -> Trace:
-    """Follows this machine's TCP connections, of all network namespaces, from now on.
+    """Traces this machine's TCP connections, in all network namespaces, from now on.
 
-    A connection gets a sample at an ACK that reaches it while it has data in flight, when the last one is
-    `interval` ago ("0 s": at every ACK). It tells what the ACK before left.
+    A connection gets a sample at an ACK that reaches it while it has data in flight, if its last sample is at
+    least `interval` old ("0 s": at every ACK). The sample has the state that the ACK before this one left.
 
     Args:
         port: Only connections with this port at either end.
-        cca: Only those with this algorithm, as the kernel calls it.
-        name: Of the scenario in the results.
+        cca: Only connections with this algorithm, by its name in the kernel.
+        name: The scenario's name in the results.
 
     >>> with cwnd.kernel.trace(port=5201) as trace:
     ...     ...  # something sends
     >>> trace.results.plot("cwnd", "cwnd.png")
 
     Raises:
-        Error: this machine or user cannot; an argument is out of range.
+        Error: this machine or user cannot trace, or an argument is out of range.
     """
     return Trace(port, cca, interval, name)
 
 
 def _unicode(name: _Name) -> _Name:
-    """Half a surrogate pair is no name either, and has no UTF-8."""
+    """The name with lone surrogates, which have no UTF-8, escaped: the kernel then refuses it in one line."""
     return one_line(name) if isinstance(name, str) else name
 
 

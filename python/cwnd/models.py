@@ -78,7 +78,7 @@ class Path:
 
 
 class Law(NamedTuple):
-    """What an algorithm does with its window.
+    """An algorithm's window law: what it does with its window.
 
     `after(windows_pkts)`: what a loss leaves of the windows; same shape.
 
@@ -271,10 +271,10 @@ def chain(law: Law, path: Path) -> Chain:
 
     A state w lasts until the window is w + 1, RTT(w)/λ(w), in which w/λ(w) packets are sent; one of them is
     lost at random with 1 − (1 − per)^(w/λ), which leaves ⌊β w⌋, at least 2. At W, after an RTT, the loss is
-    certain. For laws whose growth depends on the window alone this is exact; Agile-SD's depends on the last
-    loss, so that far below W, after random losses, this chain grows too fast (see `exact_chain`). For cubic
-    and htcp, whose growth depends on the time, it has no meaning. Windows that are hardly ever reached (a
-    chance below 10⁻¹²) are left out.
+    certain. This is exact for laws whose growth depends on the window alone. Agile-SD's growth depends on
+    the last loss: far below W, after random losses, this chain grows too fast (see `exact_chain`). For cubic
+    and htcp, whose growth depends on the time, the chain has no meaning. Windows that are reached with a
+    chance below 10⁻¹² are left out.
 
     Raises `Error` if W exceeds `STATES_MAX`.
     """
@@ -285,13 +285,13 @@ def chain(law: Law, path: Path) -> Chain:
 def exact_chain(law: Law, path: Path, *, step_pkts: int | None = None) -> Chain:
     """The chain of pairs (window, window at the last loss).
 
-    Between losses the way of the window is certain, so what is solved is the chain of the windows at the
-    losses; each of its states has the time and the packets of its epoch. Windows that are hardly ever reached
-    (a chance below 10⁻¹²) are left out.
+    Between losses the window's course is certain, so it suffices to solve the chain of the windows at the
+    losses; each of its states has the time and the packets of its epoch. Windows that are reached with a
+    chance below 10⁻¹² are left out.
 
     Args:
-        step_pkts: Take the windows in steps of this many packets; None: of as few as make no more than
-            `STEPS` windows.
+        step_pkts: Distance of neighbouring windows in packets; None: the smallest that makes at most `STEPS`
+            windows.
 
     Raises `Error` if that makes more than `EXACT_MAX` windows.
     """
@@ -422,8 +422,8 @@ def elastic_response(per: ArrayLike, beta: float = 0.9) -> Array:
 def lambda_max_auto(beta: ArrayLike, epoch_ratio: float = EPOCH_RATIO) -> Array:
     """λmax with which an epoch lasts `epoch_ratio` of NewReno's; same shape as `beta`, at least 1.
 
-    (1 − β)(1 + ln λ)/(λ/2) = epoch_ratio, by default 0.14 or rather what makes λmax = 3 at β = 0.9, the
-    authors' own pair. A stand-in for the thesis' Eq. 5.20, which is not public.
+    (1 − β)(1 + ln λ)/(λ/2) = epoch_ratio. The default, about 0.14, gives λmax = 3 at β = 0.9, the authors'
+    own pair. A substitute for the thesis' Eq. 5.20, which is not public.
     """
     beta = _share("beta", beta)
     _positive("epoch_ratio", epoch_ratio)
@@ -531,7 +531,7 @@ def _reached(law: Law, path: Path) -> int:
 
 
 def _solved(states: _States, step_s: Array, lost: Array, path: Path) -> Chain:
-    """The steady state from the balance over each cut: what climbs from a state is what falls across it."""
+    """The steady state, from the balance over each cut: steps up cross it as often as losses down."""
     n = len(states.windows)
     # The first state from which a loss falls to one above state i.
     beyond = np.searchsorted(states.after, np.arange(n), side="right").tolist()
@@ -600,7 +600,7 @@ def _even(law: Law, per: float, rtt_s: float) -> float:
 
 
 def _largest(falls: Callable[[Array], Array], target: Array | float, shape: tuple[int, ...]) -> Array:
-    """The λ ≥ 1 at which a falling function of it reaches `target`; 1 where it is below from the start."""
+    """The λ ≥ 1 at which a falling function of λ reaches `target`; 1 where it is below from the start."""
     low, high = np.zeros(shape), np.full(shape, 700.0)  # of ln λ
     for _ in range(80):
         middle = (low + high) / 2
@@ -642,5 +642,5 @@ def _positive(name: str, given: float) -> None:
 
 
 def _first(given: Array, fits: Any) -> str:
-    """The first that does not fit, for an error."""
+    """The first value that does not fit, for an error."""
     return f"{given[~np.asarray(fits)].flat[0]:g}"

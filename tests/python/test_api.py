@@ -257,7 +257,7 @@ def test_an_essay_is_the_text_of_the_header() -> None:
 def test_presets_name_a_law_of_the_registry_and_a_recovery() -> None:
     listed = {preset["name"]: preset for preset in cwnd.presets()}
     assert set(listed) == {"tahoe", "newreno", "sack", "fack", "linux"}
-    assert (listed["newreno"]["law"], listed["newreno"]["recovery"]) == ("reno", "newreno")
+    assert (listed["newreno"]["algorithm"], listed["newreno"]["recovery"]) == ("reno", "newreno")
     assert listed["linux"]["recovery"] is None
 
 

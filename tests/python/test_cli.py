@@ -150,10 +150,11 @@ def test_the_former_name_of_variant_is_read_with_one_line_on_stderr(cwnd_command
 
 def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: Command) -> None:
     told = cwnd_command("algorithms", "fack").stdout
-    assert "law reno, recovery fack" in told
+    assert "algorithm reno, recovery fack" in told
     # The base agents of ns-2 have a window_ of 20 and a maxrto_ of 60 s.
     assert "receive_window = 20" in told and "max_rto = 60 s" in told and "restart_at_one = true" in told
-    assert json.loads(cwnd_command("algorithms", "fack", "--json").stdout)["law"] == "reno"
+    described = json.loads(cwnd_command("algorithms", "fack", "--json").stdout)
+    assert described["algorithm"] == described["law"] == "reno", "law is the former name"
 
 
 def test_show_prints_the_application_the_marks_and_the_preset(cwnd_command: Command) -> None:

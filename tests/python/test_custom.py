@@ -18,7 +18,7 @@ from conftest import SMALL, SMALL_FLAGS, Command
 
 
 class Reno(cwnd.CongestionControl):
-    """The law of reno.h."""
+    """The algorithm of reno.h."""
 
     def cong_avoid(self, window: Any, ack: Any) -> None:
         if not ack.cwnd_limited:

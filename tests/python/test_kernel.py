@@ -103,7 +103,7 @@ def test_the_command_loads_tells_and_unloads(cwnd_command: Command, clean: None)
     told = json.loads(cwnd_command("kernel", "status", "--json").stdout)["loaded"]
     (mine,) = [each for each in told if each["name"] == "cwndtest"]
     assert {"cong_avoid", "ssthresh", "undo_cwnd"} <= {hook["name"] for hook in mine["hooks"]}
-    assert cwnd_command("kernel", "unload", "cwndtest").stdout == "cwndtest is out\n"
+    assert cwnd_command("kernel", "unload", "cwndtest").stdout == "cwndtest is unloaded\n"
     refused = cwnd_command("kernel", "unload", "cwndtest")
     assert refused.returncode == 2 and "'cwndtest' is not loaded" in refused.stderr
 
@@ -132,7 +132,7 @@ def test_the_default_changes_and_comes_back(cwnd_command: Command, same_default:
     (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
     assert told["default"] and told["former_default"] == same_default
     done = cwnd_command("kernel", "unload", "cwndtest")
-    assert done.stdout == f"cwndtest is out; the default is {same_default}\n"
+    assert done.stdout == f"cwndtest is unloaded; the default is {same_default}\n"
     assert default() == same_default
 
 
@@ -170,7 +170,8 @@ def test_what_a_killed_load_left_is_reported_and_everything_comes_out(
         done = cwnd_command("kernel", "unload", "--all")
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == (
-            f"cwndtest_0 is out\ncwndtest_a is out\ncwndtest_b is out; the default is {same_default}\n"
+            f"cwndtest_0 is unloaded\ncwndtest_a is unloaded\n"
+            f"cwndtest_b is unloaded; the default is {same_default}\n"
         )
         assert default() == same_default and not list(PINS.glob("cwndtest*"))
     finally:
@@ -416,7 +417,7 @@ def test_samples_that_came_too_fast_are_counted() -> None:
         running.send_signal(signal.SIGCONT)
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=60)
-    assert running.returncode == 0 and "samples are missing, they came too fast" in err
+    assert running.returncode == 0 and "samples are missing: they came too fast" in err
     for end in ends:
         end.close()
 
@@ -479,8 +480,8 @@ def test_what_the_unit_is_exposed_to_is_rated_below_2() -> None:
         (["trace", "--interval", "2 min"], "--interval: '2 min' is out of range; '0 s', which is every ACK"),
         (["trace", "--duration", "0 s"], "--duration: '0 s' is out of range; more than 0"),
         (["trace", "--out", "/dev/null"], "--out: /dev/null: not a directory"),
-        (["unload"], "name one, or say --all"),
-        (["unload", "x", "--all"], "name one, or say --all"),
+        (["unload"], "give one NAME or --all"),
+        (["unload", "x", "--all"], "give one NAME or --all"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(

@@ -7,14 +7,14 @@ import pytest
 
 from cwnd._reproduce import judge, measure
 from cwnd._reproduce import paper as paper_reader
-from cwnd._reproduce.claims import Estimate
+from cwnd._reproduce.claims import SeedEstimate
 
 
 def _cause_of(mean: float, printed: str, **says: Any) -> str | None:
     cause = paper_reader.Cause("why", {}, says.get("reading"), says.get("within"), says.get("tested"))
     measured: Any = SimpleNamespace(paper=SimpleNamespace(causes=[cause]))
     item: Any = SimpleNamespace(name="table")
-    ours = Estimate(mean, mean, mean, mean, mean, 1)
+    ours = SeedEstimate(mean, mean, mean, mean, mean, 1)
     return judge._cause(measured, item, {"value": printed}, float(printed), ours)
 
 

@@ -19,7 +19,7 @@ from cwnd._reproduce import figures as paper_figures
 from cwnd._reproduce import judge, measure
 from cwnd._reproduce import paper as paper_reader
 from cwnd._reproduce import verdicts as verdict_texts
-from cwnd._reproduce.claims import Estimate, MissingError, Quantity, Series, best
+from cwnd._reproduce.claims import MissingError, Quantity, SeedEstimate, Series, best
 
 PAPER = """\
 title = "A small paper"
@@ -126,15 +126,15 @@ def publish(folder: Path, *rows: str) -> None:
 
 
 def test_a_number_agrees_within_the_interval_or_within_a_tenth_of_our_mean() -> None:
-    wide = Estimate(100, 70, 130, 60, 140, 5)
+    wide = SeedEstimate(100, 70, 130, 60, 140, 5)
     assert [wide.agrees(value) for value in (69.9, 70, 130, 130.1)] == [False, True, True, False]
-    exact = Estimate(100, 100, 100, 100, 100, 1)
+    exact = SeedEstimate(100, 100, 100, 100, 100, 1)
     assert [exact.agrees(value) for value in (89.9, 90, 110, 110.1)] == [False, True, True, False]
     # Of our mean, not of the published value: 111.2 is less than a tenth of itself away.
     assert not exact.agrees(111.2)
-    alone = Estimate(100, None, None, 100, 100, 1)
+    alone = SeedEstimate(100, None, None, 100, 100, 1)
     assert alone.agrees(110) and not alone.agrees(111)
-    assert Estimate(0, 0, 0, 0, 0, 1).agrees(0)
+    assert SeedEstimate(0, 0, 0, 0, 0, 1).agrees(0)
 
 
 def test_an_interval_is_students_and_a_run_without_randomness_has_none() -> None:
@@ -250,8 +250,8 @@ def test_a_wrong_paper_toml_gets_one_line(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "name papers, or use --all; 'cwnd papers' lists them"),
-        (("discrete-tcp", "--all"), "name papers, or use --all; 'cwnd papers' lists them"),
+        ((), "give names of papers or --all; 'cwnd papers' lists them"),
+        (("discrete-tcp", "--all"), "give names of papers or --all; 'cwnd papers' lists them"),
         (("nothing",), "'nothing' is not a paper; there are "),
         (("discrete-tcp", "--only", "fig99"), "--only: 'fig99' is not in discrete-tcp; there are "),
         (("discrete-tcp", "--seeds", "0"), "--seeds: "),

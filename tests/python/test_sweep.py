@@ -294,7 +294,7 @@ def test_interrupted_it_tells_how_to_go_on(long: tuple[Path, dict[str, bytes]], 
     _, told = running.communicate(timeout=20)
     assert running.returncode == 130
     assert told.startswith("cwnd: interrupted; ") and told.count("\n") == 1
-    assert "of 600 runs are kept in" in told and "the same command goes on" in told
+    assert "of 600 runs are kept in" in told and "repeat the command to continue" in told
     assert has_shard(out)
     cwnd.sweep(long[0], out=out)
     assert tables(out) == long[1]
@@ -396,7 +396,7 @@ def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
         (["--shard", "x"], "--shard: 'x' is not I/N"),
         (["--until", "2%"], "--until: '2%' is not ci=SHARE"),
         (["--until", "ci=0"], "--until: 'ci=0' is not ci=SHARE"),
-        (["--until", "ci=2%", "--shard", "0/2"], "--until: not together with shard"),
+        (["--until", "ci=2%", "--shard", "0/2"], "--until: cannot be combined with shard"),
         (["--max-seeds", "5"], "--max-seeds: limits until"),
         (["--repeat", "0"], "--repeat: 0 is out of range"),
         (["--jobs", "-1"], "--jobs: -1 is out of range"),

@@ -303,7 +303,7 @@ def test_killed_and_interrupted_it_goes_on_to_the_same_bytes(
         assert not (broken / "tuning.json").exists()
         if signal_sent == signal.SIGINT:
             assert started.returncode == 130
-            kept = f"what was run is kept in {broken}; the same command goes on with it"
+            kept = f"the finished runs are kept in {broken}; repeat the command to continue"
             assert told == f"cwnd: interrupted; {kept}\n"
     again = cwnd_command(*asked, "--out", str(broken))
     assert again.returncode == 0, again.stderr

@@ -1,46 +1,12 @@
-//! Small cases whose outcome can be calculated by hand.
-//!
-//! Most run over links of 8 Mbps with 1000-byte packets, 934 bytes of them payload: 1 ms each. An ACK has 66
-//! bytes: 66 us. One way takes 10 ms, so that a lone packet's RTT is 1 + 10 + 0.066 + 10 = 21.066 ms.
+//! Small cases whose outcome can be calculated by hand: links, queues, timers, starts and stops. Most run on the path of
+//! `common/one_link.rs`.
 
 mod common;
 
+use common::one_link::{RTT_US, fixed, one_link};
 use common::{Hook, answer, answer_scenario, read, rtts_us, times_us, watch};
-use cwnd_algorithms::{Event, State};
+use cwnd_algorithms::Event;
 use cwnd_results::Metrics;
-
-const RTT_US: u64 = 21_066;
-
-/// One flow over one such link.
-fn one_link(cca: &str, duration: &str, buffer: &str, stack: &str) -> String {
-    format!(
-        r#"
-        duration = "{duration}"
-        samples = "change"
-        stack = {{ ack_every = 1, {stack} }}
-        [[chain]]
-        rate = "8 Mbps"
-        delay = "10 ms"
-        buffer = "{buffer}"
-        [[flows]]
-        cca = {cca}
-        packet = 934
-        "#
-    )
-}
-
-fn fixed(window: u64) -> String {
-    format!("{{ name = 'fixed', window = {window} }}")
-}
-
-fn overshoot(window: u64, after_loss: u64) -> String {
-    format!("{{ name = 'overshoot', window = {window}, after_loss = {after_loss} }}")
-}
-
-/// What has been sent up to and at `at_us`, retransmissions included: a flow that stops then no longer sends.
-fn sent_by(at_us: u64, scenario: impl Fn(&str) -> String) -> u64 {
-    answer(&scenario(&format!("{} us", at_us + 1))).flows[0].sent_pkts
-}
 
 #[test]
 fn packets_sent_at_once_arrive_one_sending_time_apart() {
@@ -68,7 +34,7 @@ fn every_bit_that_arrives_in_time_counts() {
 
 /// Five packets an RTT, as above: the last of the fourth round arrives at 78.198 ms, the first of the fifth at 95.264.
 #[test]
-fn results_as_of_the_last_arrival_know_nothing_of_what_was_sent_later() {
+fn results_as_of_the_last_arrival_leave_out_packets_sent_later() {
     let ending = |end: &str, duration: &str| {
         let scenario = read(&format!("end = '{end}'\n{}", one_link(&fixed(5), duration, "unlimited", "")));
         let run = answer_scenario(&scenario);
@@ -76,9 +42,9 @@ fn results_as_of_the_last_arrival_know_nothing_of_what_was_sent_later() {
         let flow = &run.flows[0];
         (flow.sent_pkts, flow.delivered_pkts, flow.stop_s, flow.throughput_mbps, throughput)
     };
-    let (rate, told) = (20.0 * 8000.0 * 1e3 / 90e6, 20.0 * 8000.0 * 1e3 / 78.198e6);
+    let (rate, at_last_arrival) = (20.0 * 8000.0 * 1e3 / 90e6, 20.0 * 8000.0 * 1e3 / 78.198e6);
     assert_eq!(ending("duration", "90 ms"), (25, 20, 0.09, rate, rate));
-    assert_eq!(ending("last-arrival", "90 ms"), (20, 20, 0.078198, told, told));
+    assert_eq!(ending("last-arrival", "90 ms"), (20, 20, 0.078198, at_last_arrival, at_last_arrival));
     // Before anything arrives only the start is left.
     assert_eq!(ending("last-arrival", "5 ms"), (5, 0, 1e-9, 0.0, 0.0));
 }
@@ -198,46 +164,6 @@ fn the_timeout_is_the_smoothed_rtt_and_four_deviations_but_at_least_the_minimum(
     }
 }
 
-/// A burst that overflows the queue of 200 by k packets. Then a packet is sent for each ACK, until the loss is
-/// seen and the window halved.
-fn losing(k: u64, recovery: &str, duration: &str) -> String {
-    one_link(&overshoot(200 + k, (200 + k) / 2), duration, "200", &format!("recovery = '{recovery}'"))
-}
-
-#[test]
-fn k_packets_lost_in_one_window_are_all_repaired_in_one_rtt() {
-    for recovery in ["sack", "prr", "rate-halving"] {
-        for k in [1, 3, 10, 100] {
-            let (run, seen) = watch(&losing(k, recovery, "5 s"));
-            let flow = &run.flows[0];
-            let context = format!("{recovery}, {k} lost");
-            assert_eq!((flow.lost_pkts, flow.retransmitted_pkts, flow.timeouts), (k, k, 0), "{context}");
-            let [begin, end] =
-                [State::Recovery, State::Open].map(|state| times_us(&seen, Hook::State(state)));
-            assert_eq!((begin.len(), end.len()), (1, 1), "{context}");
-            // 200 packets in flight, 1 ms each, are an RTT; so much more as the retransmissions take.
-            let lasted_us = end[0] - begin[0];
-            assert!((200_000..200_000 + 1000 * k).contains(&lasted_us), "{context}: {lasted_us} us");
-        }
-    }
-}
-
-/// RFC 9937: by the d-th packet delivered in recovery, ceil(d S / F) have been sent, while more than S are in
-/// flight; F was in flight before.
-#[test]
-fn prr_sends_in_proportion_to_what_is_delivered() {
-    // 21 packets go at once, the last of them is dropped, and each of the 20 ACKs sends one. These cause
-    // duplicate ACKs from 42.132 ms on, 1 ms apart: the third begins the recovery, with 21 in flight before it.
-    let scenario = |duration: &str| one_link(&overshoot(21, 10), duration, "20", "recovery = 'prr'");
-    let before = sent_by(43_132, scenario);
-    assert_eq!(before, 21 + 20 + 2);
-    for delivered in 1..=18 {
-        let sent = sent_by(43_132 + 1000 * delivered, scenario) - before;
-        // Without the lost one, 20 - delivered + sent are in flight: at delivered = 19 no longer more than 10.
-        assert_eq!(sent, (delivered * 10).div_ceil(21), "{delivered} delivered");
-    }
-}
-
 #[test]
 fn the_first_flight_is_the_initial_window_and_doubles_every_rtt() {
     for (stack, window) in [
@@ -305,7 +231,7 @@ fn a_delayed_ack_covers_its_packets_or_comes_after_the_delay() {
         let (run, seen) = watch(&toml);
         (run.flows[0].delivered_pkts, rtts_us(&seen))
     };
-    // Packets that come in pairs, or threes, 1 ms apart: an ACK for each, which tells the RTT of the first.
+    // Packets that come in pairs, or threes, 1 ms apart: an ACK for each group, with the RTT of its first packet.
     for (window, ack_every) in [(10, 2), (12, 3)] {
         let (delivered, rtts) = acks(window, ack_every);
         assert!(delivered.abs_diff(rtts.len() as u64 * u64::from(ack_every)) <= window, "{window}");
@@ -325,7 +251,7 @@ fn a_flow_sends_from_its_start_to_its_stop() {
     };
     let alone = &answer(&scenario(0, 98, 98)).flows[0];
     let later = &answer(&scenario(1000, 1098, 5000)).flows[0];
-    // What was under way at the stop arrives after it, and counts in the totals, not in the rates.
+    // Packets in transit at the stop arrive after it: they count in the totals, not in the rates.
     assert_eq!((later.sent_pkts, later.delivered_pkts), (alone.sent_pkts, alone.sent_pkts));
     assert_eq!((later.start_s, later.stop_s), (1.0, 1.098));
     assert_eq!((later.throughput_mbps, later.goodput_mbps), (alone.throughput_mbps, alone.goodput_mbps));
@@ -451,7 +377,7 @@ fn the_mean_window_counts_the_window_that_the_algorithm_begins_with() {
 }
 
 #[test]
-fn starts_and_stops_are_told_as_they_were_given() {
+fn starts_and_stops_are_reported_as_they_were_given() {
     let run = answer(
         r#"
         duration = "100 s"
@@ -506,63 +432,6 @@ fn the_sampled_queue_of_a_fast_exit_link_is_the_same_with_room_for_one_packet() 
     assert_eq!(roomy.link_samples, answer_scenario(&scenario).link_samples);
 }
 
-const BURST: &str = r#"
-    stack = { ack_every = 1, recovery = "RECOVERY" }
-    [[chain]]
-    rate = "8 Mbps"
-    delay = "10 ms"
-    buffer = 20
-    [[flows]]
-    packet = 934
-    cca = { name = "overshoot", window = 21, after_loss = HALF }
-"#;
-
-fn burst_sent_by(at_us: u64, recovery: &str, half: u64) -> u64 {
-    let burst = BURST.replace("RECOVERY", recovery).replace("HALF", &half.to_string());
-    answer(&format!("duration = '{} us'\n{burst}", at_us + 1)).flows[0].sent_pkts
-}
-
-/// RFC 6675, 5, step 4.3.
-#[test]
-fn sack_retransmits_the_first_lost_segment_at_once() {
-    assert_eq!(burst_sent_by(44_132, "sack", 10) - burst_sent_by(43_132, "sack", 10), 1);
-}
-
-#[test]
-fn prr_takes_the_flight_before_the_ack_that_began_the_recovery() {
-    for half in [7, 14] {
-        let before = burst_sent_by(43_132, "prr", half);
-        for delivered in 1..=10 {
-            let sent = burst_sent_by(43_132 + 1000 * delivered, "prr", half) - before;
-            assert_eq!(sent, (delivered * half).div_ceil(21), "{delivered} delivered, ssthresh {half}");
-        }
-    }
-}
-
-/// Slow start overshoots by as much as the queue holds; ns-2.35 has no timeout here either.
-#[test]
-fn an_overshoot_of_any_size_is_repaired_without_a_timeout() {
-    for buffer in 20..400 {
-        let run = answer(&format!(
-            r#"
-            duration = "4 s"
-            samples = "off"
-            stack = "ns2"
-            [dumbbell]
-            rate = "1 Gbps"
-            delay = "100 ms"
-            buffer = {buffer}
-            access = {{ rate = "1 Gbps", delay = "1 ms", buffer = {buffer} }}
-            [[flows]]
-            cca = "reno"
-        "#
-        ));
-        let flow = &run.flows[0];
-        assert!(flow.lost_pkts > 0, "buffer {buffer}");
-        assert_eq!((flow.timeouts, flow.retransmitted_pkts), (0, flow.lost_pkts), "buffer {buffer}");
-    }
-}
-
 /// Two flows fill 8 Mbps for a second each.
 #[test]
 fn flows_one_after_the_other_make_no_more_than_the_link_carries() {
@@ -588,8 +457,8 @@ fn flows_one_after_the_other_make_no_more_than_the_link_carries() {
     assert!((both - (own[0] + own[1]) / 2.0).abs() < 1e-9, "{both}");
 }
 
-/// The RTT of this path is told rounded up to the next microsecond: a rate sample over one RTT, all that there is in
-/// PROBE_RTT, has to count all the same.
+/// This path's RTT is reported rounded up to the next microsecond. In PROBE_RTT all rate samples cover one RTT, and have
+/// to count all the same.
 #[test]
 fn bbr_leaves_probe_rtt_where_the_smallest_rtt_was_rounded_up() {
     let run = answer(

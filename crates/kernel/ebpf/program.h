@@ -80,7 +80,7 @@ struct rate_sample {
 	_Bool is_app_limited;
 } RELOCATED;
 
-/* A bit field: neither its place in a word nor the word's size is relocated by a plain access. */
+/* A bit field: an ordinary access relocates neither its place in the word nor the word's size. */
 #define BITS(s, field)                                                                \
 	({                                                                            \
 		const void *at = (const char *)(s) + __builtin_preserve_field_info((s)->field, 0); \
@@ -96,7 +96,7 @@ struct rate_sample {
 		bits >> __builtin_preserve_field_info((s)->field, 5);                 \
 	})
 
-/* Set before loading; constants to the verifier, which leaves out what they rule out. */
+/* Set before loading; the verifier takes them as constants and removes code that they make dead. */
 const volatile PARAMS params SEC(".rodata.params") = { NAMED(NAME, _PARAMS)(CC_PARAM_DEFAULT) };
 const volatile u32 cong_control_args SEC(".rodata.kernel") = 4;
 
@@ -104,14 +104,14 @@ static inline const PARAMS *parameters(void)
 {
 	const PARAMS *p = (const PARAMS *)&params;
 
-	/* Or the compiler would take the defaults for granted. */
+	/* Keeps the compiler from using the defaults as constants. */
 	asm("" : "+r"(p));
 	return p;
 }
 
 /*
- * cong_control's arguments are (sk, ack, flag, rs) from kernel 6.10 on, (sk, rs) before. Loads that
- * the compiler cannot make one of: the verifier takes no computed place in the arguments.
+ * cong_control's arguments are (sk, ack, flag, rs) from kernel 6.10 on, (sk, rs) before. Two loads that the
+ * compiler cannot merge: the verifier refuses a computed offset into the arguments.
  */
 static inline const struct rate_sample *rate_sample(const u64 *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * A record of each TCP connection of the machine at the ACKs that reach it while it has data in flight, at
- * most one in an interval: what the last ACK before left.
+ * Makes a record of a TCP connection when an ACK reaches it while it has data in flight, at most one in an
+ * interval. The record has the state that the ACK before this one left.
  */
 #undef HEADER
 #define HEADER "cc.h"
@@ -82,7 +82,7 @@ struct tcp_sock___trace {
 
 #define AF_INET6 10
 
-/* What bpf-helpers(7) numbers. */
+/* The numbers of bpf-helpers(7). */
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static u64 (*const ktime_get_ns)(void) = (void *)5;
@@ -100,7 +100,7 @@ const char _license[] SEC("license") = "Dual MIT/GPL";
 u64 ring SEC(".maps.ring");
 u64 last SEC(".maps.last"); /* ns of a connection's last record, by its cookie */
 
-/* Records that found the ring full. */
+/* Records lost because the ring buffer was full. */
 u64 dropped SEC(".data.dropped");
 
 static inline int is_wanted(const char *cca)

@@ -22,9 +22,9 @@ fn run(words: &[&str]) -> Result<(), String> {
                 .map_err(|error| format!("{error}\n{}", error.log))
         }
         ["status"] => {
-            for told in status(&host).map_err(|error| error.to_string())? {
-                let what = told.algorithm.or(told.fault).unwrap_or_default();
-                println!("{} {what} users={}", told.name, told.users);
+            for each in status(&host).map_err(|error| error.to_string())? {
+                let name = each.algorithm.or(each.fault).unwrap_or_default();
+                println!("{} {name} users={}", each.name, each.users);
             }
             Ok(())
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * One algorithm as a module: insmod cwnd_elastic.ko beta=0.8 as=elastic_08. A parameter is written as for
- * `cwnd kernel load --param`. Those of a loaded module do not change: a connection's state is made for them.
+ * `cwnd kernel load --param`. Parameters of a loaded module do not change: connections keep state made for them.
  * Kbuild defines HEADER and NAME.
  */
 #include <linux/ctype.h>
@@ -78,7 +78,7 @@ static s64 number(const char *text, u32 one)
 	return any ? (s64)div64_u64(digits * one + scale / 2, scale) : -EINVAL;
 }
 
-/* As a person writes it: four decimals, none of them a zero at the end. */
+/* As a person writes it: up to four decimals, without zeros at the end. */
 static int show(char *text, size_t bytes, const struct parameter *p, u32 stored)
 {
 	u32 value = (u32)div_u64((u64)stored * 10000 + p->one / 2, p->one), decimals = value % 10000;
@@ -188,5 +188,5 @@ module_exit(leave);
 
 MODULE_DESCRIPTION("TCP congestion control " __stringify(NAME));
 MODULE_LICENSE("Dual MIT/GPL");
-/* Choosing a name that is not there asks for this. */
+/* Choosing an algorithm that is not registered requests this alias. */
 MODULE_ALIAS("tcp_" __stringify(NAME));

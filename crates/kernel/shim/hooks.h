@@ -102,7 +102,7 @@
 		return cwnd;                              \
 	}
 
-/* The kernel insists on undo_cwnd: for algorithms without it. */
+/* For algorithms without undo_cwnd, which the kernel requires. */
 static inline u32 default_undo_cwnd(struct sock *sk)
 {
 	return cc_max(TCP(sk)->snd_cwnd, TCP(sk)->prior_cwnd);

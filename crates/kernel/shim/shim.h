@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Between the contract of cc.h and the kernel: struct sock becomes cc_window and cc_ack, and what a
- * hook changed goes back. Before it come the kernel's structs, BITS and parameters(): program.h declares
- * them for eBPF, module.c for a module.
+ * Between the contract of cc.h and the kernel: reads cc_window and cc_ack from struct sock, and writes back
+ * what a hook changed. The including file first declares the kernel's structs, BITS and parameters():
+ * program.h does so for eBPF, module.c for a module.
  *
- * What the kernel does not report, and what stands for it:
+ * What the kernel does not report, and what is used instead:
  *  - rtt_us outside pkts_acked and cong_control is that of the newest segment that arrived.
- *  - prior_in_flight in cong_avoid is what is in flight and what this ACK acknowledged.
+ *  - prior_in_flight in cong_avoid is the segments in flight plus those that this ACK acknowledged.
  *  - min_rtt_us is the kernel's, the smallest of five minutes.
  *  - acked in pkts_acked counts segments that are acknowledged cumulatively.
  *  - CC_ECE is never set: no hook of the contract runs where the kernel knows of it.
@@ -82,12 +82,12 @@ static inline void set_pacing_rate(struct sock *sk, u64 rate)
 	sk->sk_pacing_rate = rate && rate < most ? rate : most;
 	if (rate && sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
-	/* A socket with a maximum of its own is paced whatever the algorithm says. */
+	/* A socket with a maximum pacing rate of its own is paced whatever the algorithm decides. */
 	if (!rate && sk->sk_pacing_status == SK_PACING_NEEDED && most == ~0UL)
 		sk->sk_pacing_status = SK_PACING_NONE;
 }
 
-/* What was not changed is not written. */
+/* Unchanged fields are not written. */
 static inline void change(struct sock *sk, const struct cc_window *before, const struct cc_window *w)
 {
 	struct tcp_sock *tp = TCP(sk);

@@ -1,10 +1,10 @@
-//! What the running kernel says of its types.
+//! The types of the running kernel, as its BTF describes them.
 
 use crate::object::word;
 
 pub struct Btf<'a> {
     bytes: &'a [u8],
-    /// Where the type of each number is told; there is no type 0.
+    /// The offset of each type's description, by number; there is no type 0.
     types: Vec<usize>,
 }
 
@@ -23,7 +23,7 @@ const KIND_TYPEDEF: u32 = 8;
 const KIND_FUNC: u32 = 12;
 const KIND_FUNC_PROTO: u32 = 13;
 
-/// Bytes that tell a type of this kind with `count` members.
+/// Bytes that describe a type of this kind with `count` members.
 pub fn length(kind: u32, count: usize) -> usize {
     12 + match kind {
         1 | 14 | 17 => 4,
@@ -78,7 +78,7 @@ impl<'a> Btf<'a> {
         self.find(KIND_FUNC, name)
     }
 
-    /// What programs of a tracepoint attach to.
+    /// The type to which programs of a tracepoint attach.
     pub fn tracepoint(&self, name: &str) -> Option<u32> {
         self.find(KIND_TYPEDEF, &format!("btf_trace_{name}"))
     }

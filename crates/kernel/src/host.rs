@@ -7,11 +7,11 @@ use serde::Serialize;
 use std::fs;
 use std::path::PathBuf;
 
-/// Where to look. Tests put other places and values in.
+/// Where to look. Tests replace places and values.
 #[derive(Clone, Debug)]
 pub struct Host {
     pub release: String,
-    /// Effective capabilities, a bit each.
+    /// Effective capabilities, one bit each.
     pub capabilities: u64,
     pub lockdown: PathBuf,
     pub btf: PathBuf,
@@ -27,17 +27,17 @@ pub struct Host {
 pub struct Check {
     pub what: &'static str,
     pub ok: bool,
-    /// What was found, and if that is not enough, what to do.
+    /// What was found and, if it does not suffice, what to do.
     pub found: String,
 }
 
-/// Where CO-RE relocation in the kernel and writing the pacing rate are both there.
+/// The first kernel that relocates CO-RE itself and lets programs write the pacing rate.
 const OLDEST: (u32, u32) = (6, 1);
 
 const CAPABILITIES: [(&str, u32); 3] = [("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_BPF", 39)];
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// The check of what a kernel may do to programs that it took.
+/// The check for kernels that load hooks but do not always run them.
 const HOOKS: &str = "hooks";
 
 impl Host {
@@ -73,12 +73,12 @@ impl Host {
         list.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// The name that sockets have if they do not choose.
+    /// The algorithm of sockets that do not choose one.
     pub fn default(&self) -> String {
         self.setting("tcp_congestion_control")
     }
 
-    /// Sets the default that was there before, or reno, which every kernel has; returns which.
+    /// Sets the former default, or reno, which every kernel has; returns the one that was set.
     pub fn restore_default(&self, former: Option<&str>) -> Result<String, Error> {
         if let Some(former) = former
             && self.set_default(former).is_ok()
@@ -181,12 +181,12 @@ impl Host {
         checks
     }
 
-    /// The first thing without which nothing can be loaded, even by force.
+    /// An error for the first fault that makes loading impossible, even by force.
     pub fn check(&self) -> Result<(), Error> {
         self.first_fault(|check| check.what != HOOKS)
     }
 
-    /// The first thing that is not as algorithms need it.
+    /// An error for the first fault.
     pub fn check_all(&self) -> Result<(), Error> {
         self.first_fault(|_| true)
     }

@@ -1,6 +1,6 @@
-//! The algorithms in the running kernel: as eBPF programs for `struct tcp_congestion_ops`, taken in and out.
+//! The algorithms in the running kernel: loads and unloads them as eBPF programs for `struct tcp_congestion_ops`.
 //!
-//! What is loaded outlives this process: `/sys/fs/bpf/cwnd/NAME` holds its registration and its parameters.
+//! A loaded algorithm outlives this process: `/sys/fs/bpf/cwnd/NAME` holds its registration and its parameters.
 
 mod btf;
 mod host;
@@ -11,7 +11,7 @@ pub mod testing;
 mod trace;
 
 pub use host::{Check, Host};
-pub use trace::{Connection, Samples, Trace, Wanted};
+pub use trace::{Connection, ConnectionTrace, Filter, TraceSamples};
 
 use btf::Btf;
 use cwnd_algorithms::{Algorithm, Params};
@@ -22,17 +22,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fmt, fs, io, thread};
 
-/// An object for each algorithm, by its name; none if there was no compiler for BPF.
+/// An object for each algorithm, by its name; empty if there was no compiler for BPF.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 
 /// Of the name in the kernel.
 const NAME_BYTES_MAX: usize = 15;
 
-/// Why it was refused: one line that says what to do.
+/// Why something was refused: one line, with what to do.
 #[derive(Clone, Debug)]
 pub struct Error {
     text: String,
-    /// The end of the verifier's log, if it was the verifier.
+    /// The end of the verifier's log, if the verifier refused.
     pub log: String,
 }
 
@@ -48,40 +48,40 @@ fn refuse(text: impl Into<String>) -> Error {
     Error { text: text.into(), log: String::new() }
 }
 
-/// An algorithm that is loaded, or what is left of one.
+/// A loaded algorithm, or the remains of a load or unload that was killed.
 #[derive(Debug, Default, Serialize)]
 pub struct Status {
-    /// What sockets call it.
+    /// Its name for sockets.
     pub name: String,
-    /// Unknown if there is a fault.
+    /// None if there is a fault.
     pub algorithm: Option<String>,
     pub params: Vec<(String, String)>,
-    /// Sockets that use it, and namespaces whose default it is.
+    /// Sockets that use it, plus namespaces whose default it is.
     pub users: u32,
-    /// Is it what sockets have that do not choose?
+    /// Whether sockets that do not choose an algorithm have this one.
     pub default: bool,
-    /// What becomes the default if this is it and is unloaded.
+    /// If it is the default: the algorithm that becomes the default when it is unloaded.
     pub former_default: Option<String>,
-    pub hooks: Vec<Hook>,
-    /// Why nothing more is known; unloading removes what there is.
+    pub hooks: Vec<HookStatus>,
+    /// Why nothing more is known; unloading removes the remains.
     pub fault: Option<String>,
 }
 
 /// A hook of a loaded algorithm.
 #[derive(Debug, Serialize)]
-pub struct Hook {
+pub struct HookStatus {
     pub name: String,
     pub program_id: u32,
     pub insns: u32,
-    /// That the verifier walked.
+    /// Instructions that the verifier walked.
     pub verified_insns: u32,
-    /// Counted while `kernel.bpf_stats_enabled` is 1.
+    /// Calls, counted while `kernel.bpf_stats_enabled` is 1.
     pub calls: u64,
     pub total_ns: u64,
 }
 
 /// Loads `algorithm` as `name`, which stays until it is unloaded or the machine stops. `force`: even into a
-/// kernel that leaves hooks out.
+/// kernel that does not always run the hooks.
 pub fn load(
     host: &Host,
     algorithm: &Algorithm,
@@ -98,10 +98,10 @@ pub fn load(
     }
     let (_, elf) =
         OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
-    take_in(host, elf, &algorithm.name, params.stored(), name, default)
+    load_object(host, elf, &algorithm.name, params.stored(), name, default)
 }
 
-fn take_in(
+fn load_object(
     host: &Host,
     elf: &[u8],
     algorithm: &str,
@@ -144,7 +144,7 @@ fn take_in(
             if default { host.set_default(name) } else { Ok(()) }
         });
     if outcome.is_err() {
-        // What failed first is reported.
+        // The first failure is the one to report.
         let _ = remove(&folder);
     }
     outcome
@@ -182,8 +182,8 @@ fn lock(host: &Host) -> Result<Option<fs::File>, Error> {
 const PARAMS: &str = "params";
 const FORMER: &str = "former_default";
 
-/// Pins what is known of an algorithm. Its registration comes after it and goes before it, so that a folder
-/// without one, as a kill leaves it, is of nothing that is in use.
+/// Pins what is known about an algorithm: before it is registered, and until after it is unregistered. So a folder
+/// without a registration, as a kill leaves it, belongs to nothing in use.
 fn keep(folder: &Path, params: &OwnedFd, former: &str) -> io::Result<()> {
     fs::create_dir(folder)?;
     sys::pin(params, &folder.join(PARAMS))?;
@@ -199,7 +199,7 @@ fn name_bytes(name: &str) -> [u8; NAME_BYTES_MAX + 1] {
     bytes
 }
 
-/// The struct_ops map of what a folder keeps registered; `None`: nothing is.
+/// The struct_ops map that a folder keeps registered; `None`: there is none.
 fn registration(folder: &Path) -> io::Result<Option<OwnedFd>> {
     /// Of a map without a link, in the second word of its value: `enum bpf_struct_ops_state`.
     const IN_USE: usize = 1;
@@ -216,16 +216,16 @@ fn registration(folder: &Path) -> io::Result<Option<OwnedFd>> {
     Ok(is_registered.then_some(map))
 }
 
-/// What a load or unload left that was killed.
+/// Whether a folder is what a killed load or unload left behind.
 fn is_remainder(folder: &Path) -> bool {
     folder.is_dir() && matches!(registration(folder), Ok(None))
 }
 
-/// Takes what a folder keeps out of the kernel, and the folder.
+/// Removes from the kernel what a folder keeps, then the folder.
 fn remove(folder: &Path) -> io::Result<()> {
     if let Ok(map) = sys::pinned(&folder.join(MAP)) {
         match sys::delete(&map) {
-            // It was never registered, or is being taken apart.
+            // It was never registered, or is being removed already.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINPROGRESS)) => {}
             outcome => outcome?,
         }
@@ -239,7 +239,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder)
 }
 
-/// Names of what is loaded, and of what is left of a load or unload that was killed.
+/// The names of loaded algorithms, and of the remains of killed loads and unloads.
 pub fn loaded(host: &Host) -> Vec<String> {
     let Ok(folders) = fs::read_dir(root(host)) else { return Vec::new() };
     let mut names: Vec<String> = folders
@@ -251,8 +251,8 @@ pub fn loaded(host: &Host) -> Vec<String> {
     names
 }
 
-/// Takes `name` out of the kernel. Connections that use it keep it until they close. If it is the default, what
-/// was the default before it was loaded comes back, and is returned.
+/// Unloads `name`. Connections that use it keep it until they close. If it is the default, the default from before it
+/// was loaded comes back, and is returned.
 pub fn unload(host: &Host, name: &str) -> Result<Option<String>, Error> {
     host.check()?;
     let _lock = lock(host)?;
@@ -271,7 +271,7 @@ pub fn unload(host: &Host, name: &str) -> Result<Option<String>, Error> {
         false => None,
     };
     if let Some(former) = former {
-        // Whoever would bring this one back brings back what was before it.
+        // Algorithms that would restore this one as the default restore its predecessor instead.
         for other in names.iter().map(|other| root(host).join(other)) {
             if former_default(&other).is_some_and(|default| default == name) {
                 sys::pinned(&other.join(FORMER))
@@ -281,7 +281,7 @@ pub fn unload(host: &Host, name: &str) -> Result<Option<String>, Error> {
         }
     }
     remove(&folder).map_err(|error| refuse(format!("{}: {error}", folder.display())))?;
-    // The kernel takes a link apart a moment after the last reference to it.
+    // The kernel frees a link a moment after its last reference.
     let end = Instant::now() + Duration::from_secs(2);
     while host.available().iter().any(|known| known == name) && Instant::now() < end {
         thread::sleep(Duration::from_millis(1));
@@ -295,7 +295,7 @@ fn former_default(folder: &Path) -> Option<String> {
     String::from_utf8(text.to_vec()).ok()
 }
 
-/// What is loaded, by name, and what is left of loads and unloads that were killed.
+/// The loaded algorithms, by name, and the remains of killed loads and unloads.
 pub fn status(host: &Host) -> Result<Vec<Status>, Error> {
     host.check()?;
     let types = fs::read(&host.btf).map_err(|error| refuse(format!("{}: {error}", host.btf.display())))?;
@@ -338,7 +338,7 @@ fn status_of(folder: &Path, ops: &Ops) -> io::Result<Status> {
             continue;
         }
         let info = sys::program_info(&sys::program_by_id(id)?)?;
-        hooks.push(Hook {
+        hooks.push(HookStatus {
             name: hook.to_owned(),
             program_id: info.id,
             insns: info.insns,
@@ -373,12 +373,12 @@ mod tests {
         let folder = root(&host).join(name);
         load(&host, &reno, &params, name, false, true).unwrap();
         assert!(!is_remainder(&folder));
-        // As an unload leaves it that is killed after its first step.
+        // As an unload that was killed after its first step leaves it.
         sys::delete(&sys::pinned(&folder.join(MAP)).unwrap()).unwrap();
         assert!(is_remainder(&folder));
         unload(&host, name).unwrap();
         assert!(!folder.exists());
-        // As a load leaves it that is killed before its last step: the kernel refuses a name that it has.
+        // As a load that was killed before its last step leaves it: the kernel refuses a name that it has.
         let types = fs::read(&host.btf).unwrap();
         let types = Btf::parse(&types).unwrap();
         let ops = Ops::find(&types).unwrap();

@@ -1,4 +1,4 @@
-//! Takes an object into the kernel.
+//! Loads an object into the kernel.
 
 use crate::btf::Btf;
 use crate::object::{self, Object, Program};
@@ -12,14 +12,14 @@ use std::path::Path;
 pub struct Ops {
     /// Its type, which programs attach to.
     id: u32,
-    /// That of the value of a struct_ops map.
+    /// The type of the value of a struct_ops map.
     value_type: u32,
     value_bytes: usize,
-    /// Where the struct begins in that value.
+    /// The offset of the struct in that value.
     offset: usize,
-    /// Name, index and offset of its members, and the arguments of those that are functions.
+    /// Name, index and offset of its members, and the arguments of members that are functions.
     members: Vec<(String, usize, Option<usize>)>,
-    /// Programs do not run while process 1 does, unless that loaded them: a change that some kernels have.
+    /// Whether this kernel skips programs while process 1 runs, unless process 1 loaded them.
     pub leaves_out: bool,
 }
 
@@ -57,12 +57,12 @@ impl Ops {
     }
 }
 
-/// Of the ring that records come through.
+/// The size of the ring buffer for records.
 pub const RING_BYTES: usize = 4 << 20;
-/// Whose last record is remembered; another gets a record at once.
+/// Connections whose last record is remembered; a connection beyond them gets a record at each ACK.
 const CONNECTIONS: usize = 1 << 14;
 
-/// What of an object is in the kernel.
+/// The programs and maps of an object in the kernel.
 pub struct Programs {
     pub programs: Vec<(String, OwnedFd)>,
     pub maps: Vec<(String, OwnedFd)>,
@@ -76,7 +76,7 @@ impl Programs {
     }
 }
 
-/// Loads the programs of an object whose parameters are `params`. `map_name` is what bpftool shows.
+/// Loads the programs of an object with the parameters `params`. bpftool shows `map_name`.
 pub fn programs(
     elf: &[u8],
     map_name: &str,
@@ -114,7 +114,7 @@ pub fn programs(
     Ok(Programs { programs, maps, btf })
 }
 
-/// All but the defaults of hooks that the object has.
+/// The object's programs, without the defaults for hooks that it has itself.
 fn chosen(object: &Object) -> impl Iterator<Item = &Program> {
     object.programs.iter().filter(|program| {
         program.kind != "default"
@@ -137,13 +137,13 @@ fn data_map(data: &object::Data, name: &str) -> io::Result<OwnedFd> {
         });
     }
     let flags = if data.read_only() { sys::F_RDONLY_PROG } else { sys::F_MMAPABLE };
-    // An algorithm without parameters has data of no length, which is no map.
+    // An algorithm without parameters has empty data, of which no map can be made.
     let mut bytes = data.bytes.clone();
     bytes.resize(bytes.len().max(4), 0);
     let map = sys::create_map(&MapSpec::of_one(sys::MAP_ARRAY, name, bytes.len(), flags))?;
     sys::update(&map, &bytes)?;
     if data.read_only() {
-        // Its values are constants to the verifier.
+        // The verifier takes its values as constants.
         sys::freeze(&map)?;
     }
     Ok(map)
@@ -214,7 +214,7 @@ pub const LINK: &str = "link";
 /// or on kernels before 6.4 a map, which stays registered until it is emptied.
 pub const MAP: &str = "registration";
 
-/// Makes the programs known to the kernel's TCP under `name`, and pins that in `folder`.
+/// Registers the programs with the kernel's TCP under `name`, and pins the registration in `folder`.
 pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool, folder: &Path) -> io::Result<()> {
     let mut value = vec![0; ops.value_bytes];
     let place = ops.place("name");
@@ -240,7 +240,7 @@ pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool, folder:
         }
     }
     let map = sys::create_map(&spec(0))?;
-    // Pinned before it is registered: nobody could empty it if this process ended in between.
+    // Pinned before it is registered: if this process ended in between, nothing could empty an unpinned map.
     sys::pin(&map, &folder.join(MAP))?;
     sys::update(&map, &value)
 }

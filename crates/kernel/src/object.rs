@@ -1,4 +1,4 @@
-//! An object as clang made it: programs, data, BTF.
+//! An object file from clang: programs, data, BTF.
 
 use object::{Object as _, ObjectSection, ObjectSymbol, RelocationTarget};
 
@@ -8,23 +8,23 @@ pub const INSN: usize = 8;
 pub struct Object {
     pub programs: Vec<Program>,
     pub data: Vec<Data>,
-    /// In a form that every kernel takes.
+    /// In a form that every kernel accepts.
     pub btf: Vec<u8>,
 }
 
 pub struct Program {
-    /// What the section's name has before the slash: `struct_ops`, `default`, `syscall`, `tp_btf`.
+    /// The section's name before the slash: `struct_ops`, `default`, `syscall`, `tp_btf`.
     pub kind: String,
-    /// And behind it: the hook, the tracepoint.
+    /// The section's name after the slash: the hook or the tracepoint.
     pub hook: String,
     pub insns: Vec<u8>,
-    /// Instructions that load an address: where, and which data.
+    /// The instructions that load an address: their place, and the data.
     pub addresses: Vec<Address>,
-    /// Instructions that call a function of the kernel: where, and its name.
+    /// The instructions that call a function of the kernel: their place, and the function's name.
     pub calls: Vec<(usize, String)>,
-    /// `struct bpf_func_info`, of the one function.
+    /// `struct bpf_func_info` of the section's only function.
     pub func_info: [u32; 2],
-    /// `struct bpf_core_relo`, four words each: the kernel relocates.
+    /// `struct bpf_core_relo`, four words each, which the kernel applies.
     pub core_relos: Vec<[u32; 4]>,
 }
 
@@ -34,7 +34,7 @@ pub struct Address {
     pub offset: u32,
 }
 
-/// Becomes a map of one element, or in a section `.maps.NAME` the map of that name.
+/// A section of data: becomes a map of one element or, if it is called `.maps.NAME`, the map of that name.
 pub struct Data {
     pub section: String,
     pub bytes: Vec<u8>,
@@ -50,7 +50,7 @@ impl Data {
     }
 }
 
-/// Objects come from this crate's build script; what is wrong with one is a bug.
+/// Reads an object of this crate's build script; a fault in one is a bug.
 pub fn read(elf: &[u8]) -> Object {
     parse(elf).unwrap_or_else(|error| panic!("a broken object: {error}"))
 }
@@ -92,7 +92,7 @@ fn parse(elf: &[u8]) -> Result<Object, object::Error> {
             }
             let index = data_sections.iter().position(|&index| symbol.section_index() == Some(index));
             let index = index.unwrap_or_else(|| panic!("{name} refers to {:?}", symbol.name()));
-            // The place within a section is in the instruction.
+            // The instruction holds the offset within the section.
             let within = u32::from_le_bytes(insns[at + 4..at + 8].try_into().expect("four bytes"));
             insns[at + 4..at + 8].fill(0);
             addresses.push(Address {
@@ -118,7 +118,7 @@ fn parse(elf: &[u8]) -> Result<Object, object::Error> {
     Ok(Object { programs, data, btf: acceptable(btf) })
 }
 
-/// The records of one table of .BTF.ext, whose place is told at `at` of the header, each with its section.
+/// The records of one table of .BTF.ext, each with its section; the header has the table's offset at `at`.
 fn ext_records(btf: &[u8], ext: &[u8], at: usize) -> Vec<(String, Vec<u32>)> {
     let header = word(ext, 4);
     let (start, bytes) = (header + word(ext, at), word(ext, at + 4));
@@ -147,11 +147,11 @@ const KIND_FWD: u32 = 7;
 const KIND_FUNC: u32 = 12;
 const KIND_VAR: u32 = 14;
 const KIND_DATASEC: u32 = 15;
-/// Of a function: defined elsewhere.
+/// The linkage of a function that is defined elsewhere.
 const EXTERN: usize = 2;
 
-/// Variables, functions of the kernel and sections, which the kernel would check and nothing here uses, become
-/// other types of the same length.
+/// Replaces variables, functions of the kernel and sections by other types of the same length: the kernel would check
+/// them, and nothing here uses them.
 fn acceptable(original: &[u8]) -> Vec<u8> {
     let mut btf = original.to_vec();
     let start = word(original, 4) + word(original, 8);

@@ -38,7 +38,7 @@ pub const PROG_SLEEPABLE: u32 = 1 << 4;
 pub const ATTACH_TRACEPOINT: u32 = 23;
 const ATTACH_STRUCT_OPS: u32 = 44;
 
-/// `union bpf_attr`: numbers at the places that linux/bpf.h gives them.
+/// `union bpf_attr`: numbers at the offsets of linux/bpf.h.
 struct Attr([u64; 24]);
 
 impl Attr {
@@ -101,15 +101,15 @@ pub struct MapSpec<'a> {
     pub name: &'a str,
     pub key_bytes: usize,
     pub value_bytes: usize,
-    /// Of a ring: its bytes, a power of two of whole pages.
+    /// For a ring buffer: its size in bytes, a power of two and whole pages.
     pub entries: usize,
     pub flags: u32,
-    /// For a struct_ops map: any types of a program, and the number of its value's in the kernel.
+    /// For a struct_ops map: any program's BTF, and the number of the value's type in the kernel.
     pub types: Option<(&'a OwnedFd, u32)>,
 }
 
 impl<'a> MapSpec<'a> {
-    /// With one element, whose key is 0.
+    /// A map with one element, whose key is 0.
     pub fn of_one(kind: u32, name: &'a str, value_bytes: usize, flags: u32) -> Self {
         MapSpec { kind, name, key_bytes: 4, value_bytes, entries: 1, flags, types: None }
     }
@@ -206,12 +206,12 @@ pub fn load_btf(btf: &[u8]) -> io::Result<OwnedFd> {
     Attr::new().input(0, btf).u32(16, btf.len() as u32).open(BTF_LOAD, 28)
 }
 
-/// Registers what a struct_ops map made for links holds, as long as the link is there.
+/// Registers the algorithm in a struct_ops map made for links, as long as the link exists.
 pub fn link(map: &OwnedFd) -> io::Result<OwnedFd> {
     Attr::new().fd(0, map).u32(8, ATTACH_STRUCT_OPS).open(LINK_CREATE, 48)
 }
 
-/// Runs a program at its tracepoint, as long as the link is there.
+/// Runs a program at its tracepoint, as long as the link exists.
 pub fn trace(program: &OwnedFd) -> io::Result<OwnedFd> {
     Attr::new().fd(8, program).open(RAW_TRACEPOINT_OPEN, 16)
 }
@@ -261,9 +261,9 @@ pub fn map_info(map: &OwnedFd) -> io::Result<MapInfo> {
 
 pub struct ProgramInfo {
     pub id: u32,
-    /// After the verifier left out what cannot run.
+    /// After the verifier removed dead code.
     pub insns: u32,
-    /// That the verifier walked.
+    /// Instructions that the verifier walked.
     pub verified_insns: u32,
     pub run_ns: u64,
     pub runs: u64,
@@ -354,7 +354,7 @@ fn page_bytes() -> usize {
 }
 
 /// The reader's end of a ring buffer, whose kernel side is `BPF_MAP_TYPE_RINGBUF`.
-pub struct Ring {
+pub struct RingBuffer {
     /// A page with the reader's position.
     consumer: Memory,
     /// A page with the writer's position, then the data, twice: a record is in one piece.
@@ -363,7 +363,7 @@ pub struct Ring {
     bytes: usize,
 }
 
-impl Ring {
+impl RingBuffer {
     /// Bits of the word before a record: being written, given up.
     const BUSY: u32 = 1 << 31;
     const DISCARDED: u32 = 1 << 30;
@@ -371,9 +371,9 @@ impl Ring {
     const HEADER: usize = 8;
 
     /// `bytes`: the map's entries.
-    pub fn of(map: &OwnedFd, bytes: usize) -> io::Result<Ring> {
+    pub fn of(map: &OwnedFd, bytes: usize) -> io::Result<RingBuffer> {
         let page = page_bytes();
-        Ok(Ring {
+        Ok(RingBuffer {
             consumer: Memory::part(map, 0, page, libc::PROT_READ | libc::PROT_WRITE)?,
             producer: Memory::part(map, page, page + 2 * bytes, libc::PROT_READ)?,
             page,
@@ -458,7 +458,7 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
 
     /// A file laid out as a ring of two pages: `words` are written at `place` of the data, which has its copy.
-    fn ring(consumer: u64, producer: u64, place: usize, words: &[u64]) -> Ring {
+    fn ring(consumer: u64, producer: u64, place: usize, words: &[u64]) -> RingBuffer {
         let page = page_bytes();
         // SAFETY: a new descriptor, which nobody else owns.
         let fd = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"ring".as_ptr(), 0)) };
@@ -471,14 +471,14 @@ mod tests {
             file.seek(SeekFrom::Start(at as u64)).unwrap();
             file.write_all(&word.to_ne_bytes()).unwrap();
         }
-        Ring::of(&file.into(), 2 * page).unwrap()
+        RingBuffer::of(&file.into(), 2 * page).unwrap()
     }
 
     const TWO_WORDS: u64 = 16;
 
     #[test]
-    fn records_come_in_their_order_and_what_was_given_up_is_passed_over() {
-        let given_up = u64::from(Ring::DISCARDED) | 8;
+    fn records_come_in_order_and_discarded_records_are_skipped() {
+        let given_up = u64::from(RingBuffer::DISCARDED) | 8;
         let words = [TWO_WORDS, 1, 2, given_up, 99, TWO_WORDS, 3, 4];
         let mut ring = ring(0, 64, 0, &words);
         assert_eq!(ring.next(), Some([1, 2]));
@@ -489,8 +489,8 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_being_written_is_waited_for() {
-        let busy = u64::from(Ring::BUSY) | TWO_WORDS;
+    fn reading_stops_before_a_record_that_is_being_written() {
+        let busy = u64::from(RingBuffer::BUSY) | TWO_WORDS;
         let mut ring = ring(0, 48, 0, &[TWO_WORDS, 1, 2, busy, 3, 4]);
         assert_eq!(ring.next(), Some([1, 2]));
         assert_eq!(ring.next::<2>(), None);

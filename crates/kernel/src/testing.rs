@@ -1,5 +1,5 @@
-//! For tests: the hooks of an algorithm as eBPF on memory, one run of a program per call; the kernel's own
-//! algorithms behind programs.
+//! For tests: the hooks of an algorithm as eBPF on mapped memory, one program run per call; and the kernel's own
+//! algorithms called by programs.
 
 use crate::btf::Btf;
 use crate::loader::{self, Ops, Programs};
@@ -23,7 +23,7 @@ const NATIVE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/native.rs")
 /// Loads as `name` programs that call the kernel's own `cubic` or `bbr`, for a comparison of their cost.
 pub fn load_native(host: &Host, which: &str, name: &str) -> Result<(), Error> {
     let (_, elf) = NATIVE.iter().find(|(known, _)| *known == which).expect("cubic or bbr");
-    crate::take_in(host, elf, which, &[0], name, false)
+    crate::load_object(host, elf, which, &[0], name, false)
 }
 
 /// An algorithm whose hooks run in the kernel.
@@ -47,7 +47,7 @@ impl InKernel {
         Ok(InKernel { programs, memory, cong_control })
     }
 
-    /// As a new connection has it.
+    /// Clears the state, as for a new connection.
     pub fn forget(&mut self) {
         self.memory.write(STATE, [0_u64; 13]);
     }

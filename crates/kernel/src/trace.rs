@@ -1,8 +1,8 @@
-//! Live TCP connections of the machine, followed at the tracepoint `tcp_probe`.
+//! Traces the machine's live TCP connections at the tracepoint `tcp_probe`.
 
 use crate::btf::Btf;
 use crate::loader::{self, Ops};
-use crate::sys::{self, Memory, Ring};
+use crate::sys::{self, Memory, RingBuffer};
 use crate::{Error, Host, refuse};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -16,21 +16,21 @@ use std::{fs, io};
 
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/trace.rs"));
 
-/// How often the ring is emptied: it holds half a million records a second.
+/// How often the ring buffer is emptied: often enough for half a million records a second.
 const EMPTIED_EVERY: Duration = Duration::from_millis(50);
 
-/// Which connections get how many records.
+/// Which connections are traced, and how often.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    /// Of either end; all if there is none.
+pub struct Filter {
+    /// Of either end; None: any.
     pub port: Option<u16>,
-    /// The algorithm's name in the kernel; all if there is none.
+    /// The algorithm's name in the kernel; None: any.
     pub cca: Option<String>,
-    /// The least time between two records of a connection. 0: each ACK makes one.
+    /// The least time between two records of a connection. 0: a record at each ACK.
     pub interval_us: u32,
 }
 
-impl Wanted {
+impl Filter {
     /// As in `struct trace_params` of `ebpf/trace.c`.
     fn words(&self) -> Vec<u32> {
         let mut cca = [0; 16];
@@ -42,7 +42,7 @@ impl Wanted {
     }
 }
 
-/// What the kernel reports of a connection at an ACK: `struct record` of `ebpf/trace.c`.
+/// A connection's state at an ACK: `struct record` of `ebpf/trace.c`.
 #[derive(Clone, Debug, PartialEq)]
 struct Record {
     time_ns: u64,
@@ -76,7 +76,7 @@ impl Record {
         let end = |at: usize, port: usize| {
             let address: [u8; 16] = bytes[at..at + 16].try_into().expect("sixteen bytes");
             let address = match ipv6 {
-                // A socket for both carries IPv4 as mapped addresses.
+                // A dual-stack socket has IPv4 as mapped addresses.
                 true => IpAddr::V6(Ipv6Addr::from(address)).to_canonical(),
                 false => IpAddr::V4(Ipv4Addr::new(address[0], address[1], address[2], address[3])),
             };
@@ -111,11 +111,11 @@ impl Record {
     }
 }
 
-/// A connection and what it did while it was followed. One that changes its algorithm is another from then on.
+/// A connection, with totals over the time that it was traced. When it changes its algorithm, a new entry begins.
 #[derive(Clone, Debug, Serialize)]
 pub struct Connection {
     pub flow: u32,
-    /// As the kernel calls it.
+    /// The algorithm's name in the kernel.
     pub cca: String,
     pub local: SocketAddr,
     pub remote: SocketAddr,
@@ -135,7 +135,7 @@ pub struct Connection {
 
 /// Columns of the same length, a row for each record.
 #[derive(Debug, Default)]
-pub struct Samples {
+pub struct TraceSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
     pub cwnd_pkts: Vec<u32>,
@@ -143,7 +143,7 @@ pub struct Samples {
     pub in_flight_pkts: Vec<u32>,
     /// Smoothed.
     pub rtt_ms: Vec<f64>,
-    /// Since the record before of the connection; NaN at the first.
+    /// Since the connection's previous record; NaN at the first.
     pub throughput_mbps: Vec<f64>,
     /// 0: not paced.
     pub pacing_mbps: Vec<f64>,
@@ -151,7 +151,7 @@ pub struct Samples {
     pub state: Vec<u32>,
 }
 
-/// Numbers the connections, and makes rates of counters.
+/// Numbers the connections, and turns counters into rates.
 #[derive(Default)]
 struct Connections {
     start_ns: u64,
@@ -160,7 +160,7 @@ struct Connections {
 }
 
 impl Connections {
-    fn take(&mut self, record: Record, samples: &mut Samples) {
+    fn take(&mut self, record: Record, samples: &mut TraceSamples) {
         let time_s = record.time_ns.saturating_sub(self.start_ns) as f64 / 1e9;
         let flow = *self.flows.entry((record.cookie, record.cca.clone())).or_insert_with(|| {
             let connection = Connection {
@@ -184,7 +184,7 @@ impl Connections {
         let (connection, before) = &mut self.known[flow];
         let delivered = record.delivered_pkts.wrapping_sub(before.delivered_pkts);
         let sent = record.sent_pkts.wrapping_sub(before.sent_pkts);
-        // Segments are counted, of whatever size: those sent meanwhile are like those delivered.
+        // The kernel counts segments of any size: those delivered are taken to be as large as those sent meanwhile.
         let (payload, segments) = match sent {
             0 => (record.sent_bytes, record.sent_pkts),
             _ => (record.sent_bytes - before.sent_bytes, sent),
@@ -212,8 +212,8 @@ impl Connections {
     }
 }
 
-/// Follows connections from `start` to `stop`, or until it is dropped.
-pub struct Trace {
+/// Traces connections from `start` to `stop`, or until it is dropped.
+pub struct ConnectionTrace {
     connections: Connections,
     arrived: Arc<Mutex<Vec<Record>>>,
     stopped: Arc<AtomicBool>,
@@ -223,11 +223,11 @@ pub struct Trace {
     each_ack: bool,
 }
 
-impl Trace {
-    pub fn start(host: &Host, wanted: &Wanted) -> Result<Trace, Error> {
+impl ConnectionTrace {
+    pub fn start(host: &Host, filter: &Filter) -> Result<ConnectionTrace, Error> {
         host.check()?;
         let known = host.available();
-        if let Some(cca) = wanted.cca.as_ref().filter(|cca| !known.contains(cca)) {
+        if let Some(cca) = filter.cca.as_ref().filter(|cca| !known.contains(cca)) {
             let shown: String = cca.chars().flat_map(char::escape_default).take(40).collect();
             return Err(refuse(format!("'{shown}' is not in the kernel; there is {}", known.join(", "))));
         }
@@ -235,9 +235,11 @@ impl Trace {
         let types = Btf::parse(&types).expect("checked with the host");
         let ops = Ops::find(&types).expect("checked with the host");
         let (_, elf) = OBJECTS[0];
-        let mut programs = loader::programs(elf, "cwnd_trace", &wanted.words(), &types, &ops)?;
-        let failed = |error: io::Error| refuse(format!("the kernel lets nobody follow connections: {error}"));
-        let mut ring = Ring::of(programs.map(".maps.ring"), loader::RING_BYTES).map_err(failed)?;
+        let mut programs = loader::programs(elf, "cwnd_trace", &filter.words(), &types, &ops)?;
+        let failed = |error: io::Error| {
+            refuse(format!("the kernel does not let this program trace connections: {error}"))
+        };
+        let mut ring = RingBuffer::of(programs.map(".maps.ring"), loader::RING_BYTES).map_err(failed)?;
         let dropped = Memory::of(programs.map(".data.dropped")).map_err(failed)?;
         let (_, program) = programs.programs.pop().expect("it has one");
         let start_ns = sys::monotonic_ns();
@@ -263,27 +265,35 @@ impl Trace {
             }
         });
         let connections = Connections { start_ns, ..Connections::default() };
-        let each_ack = wanted.interval_us == 0;
-        Ok(Trace { connections, arrived, stopped, reader: Some(reader), program, dropped, each_ack })
+        let each_ack = filter.interval_us == 0;
+        Ok(ConnectionTrace {
+            connections,
+            arrived,
+            stopped,
+            reader: Some(reader),
+            program,
+            dropped,
+            each_ack,
+        })
     }
 
-    /// What came since the last time.
-    pub fn read(&mut self) -> Samples {
+    /// The records since the last call.
+    pub fn read(&mut self) -> TraceSamples {
         let records = std::mem::take(&mut *self.arrived.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut samples = Samples::default();
+        let mut samples = TraceSamples::default();
         for record in records {
             self.connections.take(record, &mut samples);
         }
         samples
     }
 
-    /// All that were read of so far, in the order in which they came.
+    /// The connections that have a record so far, in order of their first.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.connections.known.iter().map(|(connection, _)| connection)
     }
 
-    /// Records that are missing: the ring was full or, where each ACK makes one, an ACK came while another was
-    /// looked at on the same core. With an interval the next ACK makes the record instead.
+    /// Records that are missing: the ring buffer was full, or an ACK came while the program worked on another one on
+    /// the same core. With an interval, the next ACK makes the record in the second case.
     pub fn dropped(&self) -> u64 {
         let misses = sys::program_info(&self.program).map_or(0, |info| info.misses);
         self.dropped.read::<u64>(0) + if self.each_ack { misses } else { 0 }
@@ -294,18 +304,18 @@ impl Trace {
         (sys::monotonic_ns() - self.connections.start_ns) as f64 / 1e9
     }
 
-    /// The kernel makes no more records; those that it made can be read.
+    /// Ends the tracing; records made until now can still be read.
     pub fn stop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(reader) = self.reader.take() {
             reader.thread().unpark();
-            // Its panic was told where it happened.
+            // The panic was reported where it happened.
             let _ = reader.join();
         }
     }
 }
 
-impl Drop for Trace {
+impl Drop for ConnectionTrace {
     fn drop(&mut self) {
         self.stop();
     }
@@ -365,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv4_in_a_socket_for_both_is_shown_as_ipv4() {
+    fn ipv4_in_a_dual_stack_socket_is_shown_as_ipv4() {
         let record = Record::of(&words(true, NUMBERS));
         assert_eq!(record.local.to_string(), "[2001:db8::1]:40000");
         assert_eq!(record.remote.to_string(), "192.0.2.7:5201");
@@ -374,7 +384,7 @@ mod tests {
     #[test]
     fn rates_and_totals_follow_from_the_counters_of_two_records() {
         let mut connections = Connections { start_ns: 4_000_000_000, ..Connections::default() };
-        let mut samples = Samples::default();
+        let mut samples = TraceSamples::default();
         let first = Record::of(&words(false, NUMBERS));
         // 100 ms later 500 segments more were sent and delivered, each of 1448 bytes and 52 of headers.
         let mut second = first.clone();
@@ -390,10 +400,10 @@ mod tests {
         // 500 * 1500 bytes in 100 ms
         assert!((samples.throughput_mbps[1] - 60.0).abs() < 1e-9);
         assert_eq!((samples.rtt_ms[1], samples.pacing_mbps[1]), (32.1, 50.0));
-        let (told, _) = &connections.known[0];
-        assert_eq!((told.sent_pkts, told.delivered_pkts, told.retransmitted_pkts), (500, 500, 1));
-        assert_eq!((told.acked_bytes, told.delivered_bytes), (700_000, 750_000.0));
-        assert_eq!((told.start_s, told.stop_s), (1.0, 1.1));
+        let (traced, _) = &connections.known[0];
+        assert_eq!((traced.sent_pkts, traced.delivered_pkts, traced.retransmitted_pkts), (500, 500, 1));
+        assert_eq!((traced.acked_bytes, traced.delivered_bytes), (700_000, 750_000.0));
+        assert_eq!((traced.start_s, traced.stop_s), (1.0, 1.1));
         // Another algorithm, another flow; another cookie, too.
         connections.take(Record { cca: "cubic".into(), ..second.clone() }, &mut samples);
         connections.take(Record { cookie: 78, ..second }, &mut samples);
@@ -403,7 +413,7 @@ mod tests {
     #[test]
     fn counters_of_32_bits_go_on_after_their_end() {
         let mut connections = Connections::default();
-        let mut samples = Samples::default();
+        let mut samples = TraceSamples::default();
         let first = Record { delivered_pkts: u32::MAX - 9, ..Record::of(&words(false, NUMBERS)) };
         connections.take(first.clone(), &mut samples);
         connections.take(Record { delivered_pkts: 10, ..first }, &mut samples);
@@ -411,10 +421,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_laid_out_as_the_program_reads_it() {
-        let wanted = Wanted { port: Some(443), cca: Some("bbr".into()), interval_us: 10_000 };
+    fn a_filter_is_laid_out_as_the_program_reads_it() {
+        let filter = Filter { port: Some(443), cca: Some("bbr".into()), interval_us: 10_000 };
         let name = u32::from_ne_bytes(*b"bbr\0");
-        assert_eq!(wanted.words(), [443, 10_000, name, 0, 0, 0]);
-        assert_eq!(Wanted::default().words(), [0; 6]);
+        assert_eq!(filter.words(), [443, 10_000, name, 0, 0, 0]);
+        assert_eq!(Filter::default().words(), [0; 6]);
     }
 }

@@ -1,4 +1,4 @@
-//! Algorithms go into the running kernel and come out again, and what cannot be done is refused in one line.
+//! Algorithms are loaded into the running kernel and unloaded; what cannot be done is refused in one line.
 
 use cwnd_algorithms::{Algorithm, all, find};
 use cwnd_kernel::{Error, Host, load, loaded, status, unload};
@@ -22,14 +22,14 @@ fn host() -> Option<(Host, MutexGuard<'static, ()>)> {
     }
 }
 
-fn take_in(host: &Host, algorithm: &Algorithm, name: &str) -> Result<(), Error> {
+fn load_default(host: &Host, algorithm: &Algorithm, name: &str) -> Result<(), Error> {
     load(host, algorithm, &algorithm.defaults(), name, false, true)
 }
 
-/// Comes out again even if a test fails.
-struct Out<'a>(&'a Host, String);
+/// Unloads an algorithm even if the test fails.
+struct UnloadAtEnd<'a>(&'a Host, String);
 
-impl Drop for Out<'_> {
+impl Drop for UnloadAtEnd<'_> {
     fn drop(&mut self) {
         let _ = unload(self.0, &self.1);
     }
@@ -46,27 +46,28 @@ fn reno() -> Algorithm {
 }
 
 #[test]
-fn every_algorithm_loads_under_a_name_of_ours_and_comes_out_again() {
+fn every_algorithm_loads_under_a_name_of_ours_and_is_unloaded_again() {
     let Some((host, _turn)) = host() else { return };
     let before = loaded(&host);
     let algorithms = all();
     let name = |number: usize| format!("cwnd_t{number}");
-    let _out: Vec<Out> = (0..algorithms.len()).map(|number| Out(&host, name(number))).collect();
+    let _out: Vec<UnloadAtEnd> =
+        (0..algorithms.len()).map(|number| UnloadAtEnd(&host, name(number))).collect();
     for (number, algorithm) in algorithms.iter().enumerate() {
-        take_in(&host, algorithm, &name(number))
+        load_default(&host, algorithm, &name(number))
             .unwrap_or_else(|error| panic!("{}: {error}\n{}", algorithm.name, error.log));
     }
     let known = status(&host).unwrap();
     for (number, algorithm) in algorithms.iter().enumerate() {
         let name = name(number);
-        let told = known.iter().find(|told| told.name == name).unwrap();
-        assert_eq!((told.algorithm.as_ref(), told.users, told.default), (Some(&algorithm.name), 0, false));
+        let found = known.iter().find(|found| found.name == name).unwrap();
+        assert_eq!((found.algorithm.as_ref(), found.users, found.default), (Some(&algorithm.name), 0, false));
         let params = algorithm.show(&algorithm.defaults());
         let shown: Vec<(&str, String)> =
-            told.params.iter().map(|(param, value)| (param.as_str(), value.clone())).collect();
+            found.params.iter().map(|(param, value)| (param.as_str(), value.clone())).collect();
         assert_eq!(shown, params);
-        assert!(told.hooks.iter().any(|hook| hook.name == "undo_cwnd"), "{name}");
-        assert!(told.hooks.iter().all(|hook| hook.verified_insns > 0 && hook.verified_insns < 1_000_000));
+        assert!(found.hooks.iter().any(|hook| hook.name == "undo_cwnd"), "{name}");
+        assert!(found.hooks.iter().all(|hook| hook.verified_insns > 0 && hook.verified_insns < 1_000_000));
         assert!(host.available().contains(&name));
         unload(&host, &name).unwrap();
         assert!(!host.available().contains(&name));
@@ -75,19 +76,19 @@ fn every_algorithm_loads_under_a_name_of_ours_and_comes_out_again() {
 }
 
 #[test]
-fn parameters_and_a_name_taken_are_told() {
+fn parameters_and_taken_names_are_reported() {
     let Some((host, _turn)) = host() else { return };
     let elastic = find("elastic").unwrap();
     let mut params = elastic.defaults();
     elastic.set(&mut params, "beta", "0.5").unwrap();
-    let _out = Out(&host, "cwnd_half".into());
+    let _out = UnloadAtEnd(&host, "cwnd_half".into());
     load(&host, &elastic, &params, "cwnd_half", false, true).unwrap();
-    let told = status(&host).unwrap().into_iter().find(|told| told.name == "cwnd_half").unwrap();
-    assert!(told.params.contains(&("beta".into(), "0.5".into())));
-    let text = refusal(take_in(&host, &reno(), "cwnd_half"));
+    let found = status(&host).unwrap().into_iter().find(|found| found.name == "cwnd_half").unwrap();
+    assert!(found.params.contains(&("beta".into(), "0.5".into())));
+    let text = refusal(load_default(&host, &reno(), "cwnd_half"));
     assert!(text.contains("is loaded already") && text.contains("cwnd kernel unload cwnd_half"), "{text}");
     unload(&host, "cwnd_half").unwrap();
-    let text = refusal(take_in(&host, &reno(), "reno"));
+    let text = refusal(load_default(&host, &reno(), "reno"));
     assert!(text.contains("the kernel has a 'reno' already") && text.contains("--as"), "{text}");
     let text = refusal(unload(&host, "cwnd_half"));
     assert!(text.contains("'cwnd_half' is not loaded"), "{text}");
@@ -97,10 +98,10 @@ fn parameters_and_a_name_taken_are_told() {
 fn without_links_the_registration_is_kept_and_removed() {
     let Some((host, _turn)) = host() else { return };
     let host = Host { links: false, ..host };
-    let _out = Out(&host, "cwnd_old".into());
-    take_in(&host, &reno(), "cwnd_old").unwrap();
+    let _out = UnloadAtEnd(&host, "cwnd_old".into());
+    load_default(&host, &reno(), "cwnd_old").unwrap();
     assert!(host.available().iter().any(|name| name == "cwnd_old"));
-    assert_eq!(status(&host).unwrap().iter().find(|told| told.name == "cwnd_old").unwrap().users, 0);
+    assert_eq!(status(&host).unwrap().iter().find(|found| found.name == "cwnd_old").unwrap().users, 0);
     unload(&host, "cwnd_old").unwrap();
     assert!(!host.available().iter().any(|name| name == "cwnd_old"));
 }
@@ -127,11 +128,11 @@ fn what_a_killed_load_left_is_reported_and_removed_while_others_stay() {
     let Some((host, _turn)) = host() else { return };
     let pins = host.bpffs.join("cwnd");
     let names = ["cwnd_empty", "cwnd_unlinked", "cwnd_well", "cwnd_params"];
-    let _out = names.map(|name| Out(&host, name.into()));
+    let _out = names.map(|name| UnloadAtEnd(&host, name.into()));
     for name in &names[1..] {
-        take_in(&host, &reno(), name).unwrap();
+        load_default(&host, &reno(), name).unwrap();
     }
-    // As a kill between two of its steps leaves it; the last is damage from elsewhere.
+    // As kills between two steps leave it; the last folder is damaged otherwise.
     fs::create_dir(pins.join("cwnd_empty")).unwrap();
     fs::remove_file(pins.join("cwnd_unlinked/link")).unwrap();
     fs::remove_file(pins.join("cwnd_params/params")).unwrap();
@@ -146,7 +147,7 @@ fn what_a_killed_load_left_is_reported_and_removed_while_others_stay() {
     assert_eq!((&*found[0].1, &*found[2].1, &*found[3].1), (killed, killed, ""));
     assert!(found[1].1.contains("cwnd/cwnd_params: No such file"), "{}", found[1].1);
     // A remainder does not keep its name from a new load.
-    take_in(&host, &reno(), "cwnd_empty").unwrap();
+    load_default(&host, &reno(), "cwnd_empty").unwrap();
     assert_eq!(faults(&host)[0].1, "");
     for name in names {
         unload(&host, name).unwrap();
@@ -161,7 +162,7 @@ fn defaults_unloaded_in_any_order_leave_the_one_that_was_there() {
     let default = settings.0.join("tcp_congestion_control");
     let host = Host { settings: settings.0.clone(), ..host };
     let names = ["cwnd_a", "cwnd_b", "cwnd_c"];
-    let _out = names.map(|name| Out(&host, name.into()));
+    let _out = names.map(|name| UnloadAtEnd(&host, name.into()));
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         fs::write(&default, "vegas").unwrap();
         for name in names {
@@ -188,8 +189,8 @@ fn a_default_that_the_kernel_no_longer_has_gives_way_to_reno() {
     let settings = Scratch::new("gone");
     let faked = Host { settings: settings.0.clone(), ..host.clone() };
     fs::write(settings.0.join("tcp_congestion_control"), "cwnd_gone").unwrap();
-    let _out = Out(&host, "cwnd_last".into());
-    take_in(&faked, &reno(), "cwnd_last").unwrap();
+    let _out = UnloadAtEnd(&host, "cwnd_last".into());
+    load_default(&faked, &reno(), "cwnd_last").unwrap();
     host.set_default("cwnd_last").unwrap();
     let restored = unload(&host, "cwnd_last");
     let left = host.default();
@@ -219,7 +220,7 @@ fn a_kernel_that_leaves_hooks_out_is_refused_unless_forced() {
     let sound = Host { btf: renamed(&scratch.0, "init_owned", "init_other"), ..host.clone() };
     let quirky = Host { btf: renamed(&scratch.0, "attach_btf", "init_owned"), ..host };
     let load = |host: &Host, force| load(host, &reno(), &reno().defaults(), "cwnd_quirk", false, force);
-    let _out = Out(&sound, "cwnd_quirk".into());
+    let _out = UnloadAtEnd(&sound, "cwnd_quirk".into());
     let hooks = |host: &Host| host.checks().into_iter().find(|check| check.what == "hooks").unwrap();
     assert!(hooks(&sound).ok && !hooks(&quirky).ok);
     load(&sound, false).unwrap();
@@ -228,7 +229,7 @@ fn a_kernel_that_leaves_hooks_out_is_refused_unless_forced() {
     assert!(text.contains("hooks: this kernel leaves them out") && text.contains("--force"), "{text}");
     assert!(!loaded(&quirky).contains(&"cwnd_quirk".to_owned()));
     load(&quirky, true).unwrap();
-    // What is in such a kernel can be seen and comes out.
+    // What is loaded in such a kernel can be shown and unloaded.
     assert!(status(&quirky).unwrap().iter().any(|one| one.name == "cwnd_quirk"));
     unload(&quirky, "cwnd_quirk").unwrap();
 }
@@ -236,13 +237,13 @@ fn a_kernel_that_leaves_hooks_out_is_refused_unless_forced() {
 #[test]
 fn names_that_the_kernel_would_not_take_are_refused() {
     for name in ["", "with-dash", "a/b", "..", "sixteen_letters_", "ä", "a b", "a\n"] {
-        let text = refusal(take_in(&Host::this(), &reno(), name));
+        let text = refusal(load_default(&Host::this(), &reno(), name));
         assert!(text.contains("1 to 15 letters, digits and '_'"), "{text}");
     }
 }
 
 #[test]
-fn what_a_machine_lacks_is_said_in_words() {
+fn what_a_machine_lacks_is_put_in_words() {
     let nowhere = PathBuf::from("/nowhere");
     let able = Host { release: "6.8.0-45-generic".into(), capabilities: !0, ..Host::this() };
     let lockdown = std::env::temp_dir().join("cwnd-lockdown");
@@ -264,7 +265,7 @@ fn what_a_machine_lacks_is_said_in_words() {
         let missing: Vec<String> =
             host.checks().into_iter().filter(|check| !check.ok).map(|check| check.found).collect();
         assert!(missing.iter().any(|found| found.contains(said)), "{said}: {missing:?}");
-        let text = refusal(take_in(&host, &reno(), "cwnd_not"));
+        let text = refusal(load_default(&host, &reno(), "cwnd_not"));
         assert!(missing.iter().any(|found| text.contains(found)), "{text}");
     }
 }

@@ -11,11 +11,11 @@ fn source(test: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     let mut make = Command::new("make");
     make.args(["-s", "-C", "module", "source"]).arg(format!("SOURCE={}", folder.display()));
-    tell(make);
+    output_of(make);
     folder
 }
 
-fn tell(mut command: Command) -> String {
+fn output_of(mut command: Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{command:?}:\n{}{}", text[0], text[1]);
@@ -39,13 +39,13 @@ fn headers() -> Option<PathBuf> {
 }
 
 #[test]
-fn dkms_is_told_the_version_and_a_module_of_every_algorithm() {
+fn dkms_gets_the_version_and_a_module_of_every_algorithm() {
     let folder = source("dkms");
     let mut bash = Command::new("bash");
     let read = ". \"$0\"; echo $PACKAGE_VERSION; printf '%s\\n' ${BUILT_MODULE_NAME[@]}";
     bash.args(["-ec", read]).arg(folder.join("dkms.conf")).env("kernel_source_dir", "/nowhere");
-    let told = tell(bash);
-    let mut lines = told.lines();
+    let output = output_of(bash);
+    let mut lines = output.lines();
     assert_eq!(lines.next(), Some(env!("CARGO_PKG_VERSION")));
     let names: Vec<String> =
         all().iter().map(|algorithm| format!("cwnd_{}", algorithm.name.replace('-', "_"))).collect();
@@ -61,10 +61,10 @@ fn a_module_with_either_kind_of_control_compiles_without_a_warning() {
     let module = source("compiled").join("crates/kernel/module");
     let mut make = Command::new("make");
     make.arg("-s").arg("-C").arg(headers).arg(format!("M={}", module.display()));
-    let told = tell({
+    let output = output_of({
         make.args(["cwnd_elastic.o", "cwnd_bbr.o"]);
         make
     });
-    assert!(!told.contains("warning:"), "{told}");
+    assert!(!output.contains("warning:"), "{output}");
     assert!(module.join("cwnd_elastic.o").exists() && module.join("cwnd_bbr.o").exists());
 }

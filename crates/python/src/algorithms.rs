@@ -44,13 +44,15 @@ fn describe(algorithm: &Algorithm) -> Value {
 }
 
 fn describe_preset(preset: &Preset) -> Value {
-    let law = cwnd_algorithms::find(preset.law).expect("a preset's law is in the registry");
+    let algorithm = cwnd_algorithms::find(preset.algorithm).expect("a preset's algorithm is in the registry");
     json!({
         "name": preset.name,
-        "law": preset.law,
+        "algorithm": preset.algorithm,
+        // The former name of `algorithm`, for scripts that use it.
+        "law": preset.algorithm,
         "recovery": preset.recovery,
         "about": preset.about,
-        "profiles": profiles(preset.name, &law),
+        "profiles": profiles(preset.name, &algorithm),
     })
 }
 
@@ -66,27 +68,28 @@ fn describe_param(param: &Param) -> Value {
     })
 }
 
-/// What each profile sets: parameters, and where its stack differs from its usual one.
-fn profiles(name: &str, law: &Algorithm) -> Value {
-    let told = |setting: Setting| {
-        let mut values = law.defaults();
+/// What each profile sets: parameters, and where the stack differs from the profile's base.
+fn profiles(name: &str, algorithm: &Algorithm) -> Value {
+    let describe_setting = |setting: Setting| {
+        let mut values = algorithm.defaults();
         for (param, value) in &setting.params {
-            law.set(&mut values, param, value).expect("a profile's parameters are the algorithm's");
+            algorithm.set(&mut values, param, value).expect("a profile's parameters are the algorithm's");
         }
         let set = |param: &str| setting.params.iter().any(|(name, _)| *name == param);
-        let shown = law.show(&values).into_iter().zip(&law.params).filter(|((name, _), _)| set(name));
+        let shown =
+            algorithm.show(&values).into_iter().zip(&algorithm.params).filter(|((name, _), _)| set(name));
         let params: Map<String, Value> =
             shown.map(|((name, text), param)| (name.to_owned(), number_or_text(param, text))).collect();
         let fields = |stack| match serde_json::to_value(stack) {
             Ok(Value::Object(fields)) => fields,
             _ => unreachable!("a stack is an object without odd keys"),
         };
-        let usual = fields(&setting.usual);
+        let base = fields(&setting.base);
         let stack: Map<String, Value> =
-            fields(&setting.stack).into_iter().filter(|(key, value)| usual[key] != *value).collect();
+            fields(&setting.stack).into_iter().filter(|(key, value)| base[key] != *value).collect();
         (setting.profile.to_owned(), json!({"params": params, "stack": stack}))
     };
-    cwnd_scenario::settings(name).into_iter().map(told).collect::<Map<_, _>>().into()
+    cwnd_scenario::settings(name).into_iter().map(describe_setting).collect::<Map<_, _>>().into()
 }
 
 /// The smallest, the largest and the distance between two that are neighbours.

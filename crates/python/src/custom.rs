@@ -12,31 +12,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Largest window: [`cwnd_algorithms::SSTHRESH_INFINITE`].
 const WINDOW_MAX: u64 = cwnd_algorithms::SSTHRESH_INFINITE as u64;
 
-/// What an algorithm may change: the sender's window, in segments. Any thread may look at it; no Python code runs
-/// while it is locked.
-#[pyclass(frozen, module = "cwnd._cwnd")]
+/// What an algorithm may change: the sender's window, in segments.
+// Any thread may read it; no Python code runs while it is locked.
+#[pyclass(frozen, name = "Window", module = "cwnd._cwnd")]
 #[derive(Default)]
-pub struct Window(Mutex<cwnd_algorithms::Window>);
+pub struct PyWindow(Mutex<cwnd_algorithms::Window>);
 
 /// What an algorithm may know, as of the last ACK.
-#[pyclass(frozen, module = "cwnd._cwnd")]
-pub struct Ack(cwnd_algorithms::Ack);
+#[pyclass(frozen, name = "Ack", module = "cwnd._cwnd")]
+pub struct PyAck(cwnd_algorithms::Ack);
 
-/// The first exception of a hook; whoever has one to keep stops the runs.
+/// The first exception of a hook, which ends the runs.
 #[derive(Default)]
 pub struct Failure(Mutex<Option<PyErr>>);
 
 /// An instance of a class, at work on one flow.
 pub struct PythonControl {
     hooks: Hooks,
-    window: Option<Py<Window>>,
+    window: Option<Py<PyWindow>>,
     class: String,
     flow: String,
     control: Arc<Control>,
     failure: Arc<Failure>,
 }
 
-/// The instance's methods; None: the base class's, which need no call.
+/// The instance's methods; None where it has the base class's, which needs no call.
 #[derive(Default)]
 struct Hooks {
     init: Option<Py<PyAny>>,
@@ -50,7 +50,7 @@ struct Hooks {
 }
 
 #[pymethods]
-impl Window {
+impl PyWindow {
     /// Congestion window, at least 1.
     #[getter]
     fn cwnd(&self) -> u32 {
@@ -138,14 +138,14 @@ impl Window {
     }
 }
 
-impl Window {
+impl PyWindow {
     fn lock(&self) -> MutexGuard<'_, cwnd_algorithms::Window> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[pymethods]
-impl Ack {
+impl PyAck {
     /// A monotonic clock.
     #[getter]
     fn now_us(&self) -> u64 {
@@ -195,7 +195,7 @@ impl Ack {
         self.0.min_rtt_us
     }
 
-    /// Segments that it newly tells to have arrived, in order or SACKed.
+    /// Segments that this ACK newly reports as arrived, in order or SACKed.
     #[getter]
     fn acked(&self) -> u32 {
         self.0.acked
@@ -237,7 +237,7 @@ impl Ack {
         self.0.state
     }
 
-    /// cwnd was what limited the sender: it may grow.
+    /// cwnd limited the sender: it may grow.
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.0.flags & CWND_LIMITED != 0
@@ -302,8 +302,8 @@ impl Failure {
 }
 
 impl PythonControl {
-    /// Calls `class` with the parameters of `cca` as keywords. An exception is kept; what is built then
-    /// has no hooks.
+    /// Calls `class` with the parameters of `cca` as keywords. After an exception, which is kept, the instance has no
+    /// hooks.
     pub fn new(
         class: &Py<PyAny>,
         cca: &Cca,
@@ -328,12 +328,12 @@ impl PythonControl {
                 made.hooks = hooks;
                 made.window = Some(window);
             }
-            Err(error) => made.fail(py, error, format!("while {} was made for {}", cca.name, made.flow)),
+            Err(error) => made.fail(py, error, format!("while {} was created for {}", cca.name, made.flow)),
         });
         made
     }
 
-    /// Calls a hook and reads what it returns. None: there is no such hook, or the runs are being stopped.
+    /// Calls a hook and converts its answer. None: there is no such hook, or the runs are being stopped.
     fn call<T>(
         &self,
         name: &str,
@@ -348,7 +348,7 @@ impl PythonControl {
         }
         Python::attach(|py| {
             *window.get().lock() = *w;
-            let ack = Bound::new(py, Ack(*a));
+            let ack = Bound::new(py, PyAck(*a));
             let answer = ack.and_then(|ack| match code {
                 None => hook.bind(py).call1((window, ack)),
                 Some(code) => hook.bind(py).call1((window, ack, code)),
@@ -368,7 +368,7 @@ impl PythonControl {
     }
 
     fn fail(&self, py: Python, error: PyErr, place: String) {
-        // Notes are of Python 3.11.
+        // Notes need Python 3.11.
         let _ = error.value(py).call_method1("add_note", (place,));
         self.failure.keep(error);
         self.control.stop.store(true, Relaxed);
@@ -424,7 +424,7 @@ impl CongestionControl for PythonControl {
     }
 }
 
-fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<Window>)> {
+fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<PyWindow>)> {
     let py = class.py();
     let params = PyDict::new(py);
     for (name, value) in &cca.params {
@@ -451,10 +451,10 @@ fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<Window>)> {
         cwnd_event: hook("cwnd_event")?,
         undo_cwnd: hook("undo_cwnd")?,
     };
-    Ok((hooks, Py::new(py, Window::default())?))
+    Ok((hooks, Py::new(py, PyWindow::default())?))
 }
 
-/// A parameter as a scenario has it: an int, a float, a bool, else text.
+/// A scenario's text of a parameter as an int, a float, a bool or, failing these, a str.
 fn number_or_text<'py>(py: Python<'py>, value: &str) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(number) = value.parse::<i64>() {
         return Ok(number.into_pyobject(py)?.into_any());
@@ -468,7 +468,7 @@ fn number_or_text<'py>(py: Python<'py>, value: &str) -> PyResult<Bound<'py, PyAn
     }
 }
 
-/// Reads what a hook returns that has nothing to return: not code that waits to be run.
+/// Accepts the answer of a hook that returns nothing, unless it is a coroutine or a generator.
 fn nothing(value: &Bound<PyAny>) -> PyResult<()> {
     if value.is_none() {
         return Ok(());
@@ -486,10 +486,10 @@ fn nothing(value: &Bound<PyAny>) -> PyResult<()> {
 
 /// A whole number from `min` to `max`; `what` begins the sentence of the error.
 ///
-/// No code in Python runs: a thread that waits for the interpreter below a function in Rust aborts the process
-/// when the interpreter ends.
+/// Runs no Python code: a thread that waits for the interpreter inside a Rust function aborts the process when the
+/// interpreter ends.
 fn whole(what: &str, value: &Bound<PyAny>, min: u64, max: u64) -> PyResult<u64> {
-    // NumPy's integers will do, too: theirs is a slot in C.
+    // NumPy's integers are accepted too: their `__index__` is a slot in C.
     let index = value.get_type().getattr("__index__");
     let in_c =
         index.is_ok_and(|index| index.get_type().name().is_ok_and(|name| name == "wrapper_descriptor"));

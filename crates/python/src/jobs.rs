@@ -1,42 +1,47 @@
-//! Single runs of many scenarios: their keys, and their results as they come.
+//! Single runs of many scenarios: their keys, and their results as they arrive.
 
 use crate::results::Runs;
-use crate::run::{self, Job};
-use crate::scenario::Scenario;
+use crate::run::{self, PyJob};
+use crate::scenario::PyScenario;
 use cwnd_results::Run;
 use cwnd_runner::{Done, JobKeys};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// Between two batches of finished jobs.
+/// Time between two batches of finished jobs.
 const BATCH: Duration = Duration::from_millis(200);
 
-/// 32 hex digits that name the run of `scenario` with `seed` by all that it depends on. `extra` is what else
-/// that is, such as the source of its custom algorithms.
+/// 32 hex digits: a hash of everything that the run of `scenario` with `seed` depends on. `extra` is hashed too, such
+/// as the source of its custom algorithms.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, extra=&[][..]), text_signature = "(scenario, seed, extra=b'')")]
-pub fn job_key(scenario: &Scenario, seed: u64, extra: &[u8]) -> String {
+pub fn job_key(scenario: &PyScenario, seed: u64, extra: &[u8]) -> String {
     cwnd_runner::job_key(&scenario.inner, seed, extra)
 }
 
-/// The key of each of `seeds`, at the price of one.
+/// The key of each of `seeds`; the scenario is hashed once.
 #[pyfunction]
 #[pyo3(signature = (scenario, seeds, extra=&[][..]), text_signature = "(scenario, seeds, extra=b'')")]
-pub fn job_keys(scenario: &Scenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<String> {
+pub fn job_keys(scenario: &PyScenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<String> {
     let keys = JobKeys::new(&scenario.inner, extra);
     seeds.into_iter().map(|seed| keys.key(seed)).collect()
 }
 
 /// Runs each scenario with its seed, `threads` at a time (0: one per core), begun in their order.
 ///
-/// `take` gets finished runs now and then, and at the end: the places of their jobs, and the runs in that order. When
-/// it returns False the rest is left out; an exception of its own ends the runs too. Before a signal or an exception of
-/// a custom algorithm is raised it gets the finished runs: the job whose algorithm raised is the first that is missing.
+/// `take(indices, runs)` is called now and then, and at the end, with the finished jobs' indices and their runs in the
+/// same order. If it returns False or raises, no further job is begun. Before a signal or a custom algorithm's
+/// exception is raised, `take` gets the finished runs: the first missing job is the one whose algorithm raised.
 #[pyfunction]
-pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take: Py<PyAny>) -> PyResult<()> {
+pub fn run_jobs(
+    py: Python,
+    jobs: Vec<(Py<PyScenario>, u64)>,
+    threads: usize,
+    take: Py<PyAny>,
+) -> PyResult<()> {
     let _running = run::Running::begin();
-    let queue: Vec<Job> =
-        jobs.iter().map(|(scenario, seed)| Job { question: scenario.get(), seed: *seed }).collect();
+    let queue: Vec<PyJob> =
+        jobs.iter().map(|(scenario, seed)| PyJob { scenario: scenario.get(), seed: *seed }).collect();
     let hand_over = |batch: &mut Vec<Done>| -> PyResult<bool> {
         if batch.is_empty() {
             return Ok(true);
@@ -57,7 +62,7 @@ pub fn run_jobs(py: Python, jobs: Vec<(Py<Scenario>, u64)>, threads: usize, take
         }
         taking = hand_over(batch);
         handed = Instant::now();
-        // An exception of `take` is kept apart from signals: it gets no more runs.
+        // Kept apart from signals: after an exception, `take` gets no more runs.
         Ok(matches!(taking, Ok(true)))
     };
     let (mut rest, ended) = py.detach(|| run::work(&queue, threads, watch));

@@ -27,19 +27,19 @@ pub fn kernel_load(
     Ok(name)
 }
 
-/// Takes what was loaded under a name out again; returns the default that comes back, if this was it.
+/// Unloads the algorithm of this name; if it was the default, returns the restored default.
 #[pyfunction]
 pub fn kernel_unload(py: Python, name: &str) -> PyResult<Option<String>> {
     py.detach(|| linux::unload(name)).map_err(Error::new_err)
 }
 
-/// What is loaded, as a JSON list.
+/// The loaded algorithms, as a JSON list.
 #[pyfunction]
 pub fn kernel_status(py: Python) -> PyResult<String> {
     py.detach(linux::status).map_err(Error::new_err)
 }
 
-/// What loading needs and whether it is there, as a JSON list.
+/// What loading needs and whether this machine has it, as a JSON list.
 #[pyfunction]
 pub fn kernel_doctor(py: Python) -> PyResult<String> {
     py.detach(linux::doctor).map_err(Error::new_err)
@@ -54,30 +54,30 @@ mod linux {
     use crate::Error;
     use crate::results::{doubles, words};
     use cwnd_algorithms::{Algorithm, Params};
-    use cwnd_kernel::{Host, Trace, Wanted};
+    use cwnd_kernel::{ConnectionTrace, Filter, Host};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
-    /// Live connections, followed from the beginning of this object until `stop`.
+    /// Traces live connections from its creation until `stop`.
     #[pyclass(module = "cwnd._cwnd")]
     pub struct KernelTrace {
-        inner: Trace,
+        inner: ConnectionTrace,
     }
 
     #[pymethods]
     impl KernelTrace {
-        /// `port` of either end, `cca` as the kernel calls it; None: any. The least time between two samples of a
-        /// connection, 0: one at each ACK.
+        /// `port` is of either end, `cca` the algorithm's name in the kernel; None: any. `interval_us` is the least
+        /// time between two samples of a connection; 0: a sample at each ACK.
         #[new]
         fn new(py: Python, port: Option<u16>, cca: Option<String>, interval_us: u32) -> PyResult<Self> {
             let inner = py
-                .detach(|| Trace::start(&Host::this(), &Wanted { port, cca, interval_us }))
+                .detach(|| ConnectionTrace::start(&Host::this(), &Filter { port, cca, interval_us }))
                 .map_err(|error| Error::new_err(error.to_string()))?;
             Ok(KernelTrace { inner })
         }
 
-        /// What came since the last time: for each column its little-endian numbers, `f64` for those in units of
-        /// time or rate, `u32` for the others.
+        /// The samples since the last call, a column each, as little-endian numbers: `f64` for times and rates, `u32`
+        /// for the rest.
         fn read<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
             let samples = self.inner.read();
             let columns = PyDict::new(py);
@@ -93,7 +93,7 @@ mod linux {
             Ok(columns)
         }
 
-        /// The connections of what was read so far, as a JSON list.
+        /// The connections of the samples read so far, as a JSON list.
         fn connections(&self) -> String {
             let connections: Vec<_> = self.inner.connections().collect();
             serde_json::to_string(&connections).expect("a connection has no map with odd keys")
@@ -109,7 +109,7 @@ mod linux {
             self.inner.elapsed_s()
         }
 
-        /// Ends it; what came until now can be read.
+        /// Ends the tracing; samples until now can still be read.
         fn stop(&mut self, py: Python) {
             py.detach(|| self.inner.stop());
         }
@@ -146,7 +146,7 @@ mod linux {
     use cwnd_algorithms::{Algorithm, Params};
     use pyo3::prelude::*;
 
-    const ELSEWHERE: &str = "only Linux can load and follow algorithms; this is another system";
+    const ELSEWHERE: &str = "only Linux can load algorithms and trace connections; this is another system";
 
     #[pyclass(module = "cwnd._cwnd")]
     pub struct KernelTrace;

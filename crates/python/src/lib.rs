@@ -1,5 +1,5 @@
-//! The Python extension module: conversions, threads and errors. What a scenario means and what a run
-//! answers is decided elsewhere.
+//! The Python extension module: conversions, threads and errors. Other crates decide what a scenario means and what a
+//! run answers.
 
 mod algorithms;
 mod custom;
@@ -13,7 +13,7 @@ pyo3::create_exception!(
     cwnd,
     Error,
     pyo3::exceptions::PyValueError,
-    "What was asked cannot be done: one line that says what was found and what is accepted."
+    "The request cannot be met: one line, with what was found and what is accepted."
 );
 
 #[pyo3::pymodule]
@@ -23,7 +23,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::algorithms::{algorithm, algorithms, presets};
     #[pymodule_export]
-    use super::custom::{Ack, Window};
+    use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
     use super::jobs::{job_key, job_keys, run_jobs};
     #[pymodule_export]
@@ -33,7 +33,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::run::{end_runs, run};
     #[pymodule_export]
-    use super::scenario::{Scenario, sweep, time_ns};
+    use super::scenario::{PyScenario, sweep, time_ns};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

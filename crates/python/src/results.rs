@@ -1,4 +1,4 @@
-//! The answer as Python reads it: columns, each the little-endian numbers of its rows.
+//! Results as Python reads them: columns of little-endian numbers.
 
 use crate::Error;
 use cwnd_results::{Estimate, FlowResult, LinkResult, Metrics, Run, student_t_quantile, student_t_tail};
@@ -47,7 +47,7 @@ impl Runs {
         self.wall.as_secs_f64()
     }
 
-    /// A row per run and flow: columns as results name them, and `run`, the run's place.
+    /// A row per run and flow: the columns of the results, and `run`, the run's index.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = Columns::new(py, &self.runs, |run| &run.flows);
         columns.words("run", |run, _| run)?;
@@ -69,7 +69,7 @@ impl Runs {
         Ok(columns.dict)
     }
 
-    /// A row per run and link, in the same way.
+    /// A row per run and link, in the same form.
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let columns = Columns::new(py, &self.runs, |run| &run.links);
         columns.words("run", |run, _| run)?;
@@ -108,7 +108,7 @@ impl Runs {
     }
 }
 
-/// The rows of all runs, each with its run's place.
+/// The rows of all runs, each with its run's index.
 struct Columns<'a, 'py, T> {
     rows: Vec<(u32, &'a T)>,
     dict: Bound<'py, PyDict>,
@@ -161,8 +161,8 @@ fn column<'py, const N: usize>(
     })
 }
 
-/// The metrics of runs of `scenario` (JSON; its algorithms may be unknown here), a column each, from columns as
-/// [`Runs`] has them: rows of a run are neighbours, and the runs in one order.
+/// The metrics of runs of `scenario` (JSON; its algorithms may be unknown here), a column each. `flows` and `links` are
+/// columns as [`Runs`] has them: the rows of a run are neighbours, and both list the runs in the same order.
 #[pyfunction]
 pub fn metrics<'py>(
     py: Python<'py>,
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 }
 
-/// Of each row its run and what metrics need.
+/// Each row's run, and the columns that metrics need.
 fn read_flows(columns: &Reader) -> PyResult<(Vec<u32>, Vec<FlowResult>)> {
     let flow = columns.column("flow", u32::from_le_bytes)?;
     let counts = |name| columns.column(name, u64::from_le_bytes);

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::custom::{Failure, PythonControl};
 use crate::results::Runs;
-use crate::scenario::Scenario;
+use crate::scenario::PyScenario;
 use cwnd_algorithms::CongestionControl;
 use cwnd_engine::Control;
 use cwnd_runner::{Done, Ended};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How many calls are at work, when one of them ends, and whether the interpreter ends.
+/// How many calls are running, a signal when one of them ends, and whether the interpreter is ending.
 static RUNNING: Mutex<usize> = Mutex::new(0);
 static CALL_ENDED: Condvar = Condvar::new();
 static ENDING: AtomicBool = AtomicBool::new(false);
@@ -22,7 +22,7 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// How long the end of the interpreter waits for calls in other threads.
 const END: Duration = Duration::from_secs(5);
 
-/// A call at work, from before it lets go of the interpreter until after it has it again.
+/// A running call, from before it releases the interpreter until after it has it again.
 pub struct Running;
 
 impl Running {
@@ -43,8 +43,8 @@ fn running() -> MutexGuard<'static, usize> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stops the runs of daemon threads and waits for them: a thread that comes back to an interpreter that has ended
-/// aborts the process.
+/// Stops the runs of daemon threads and waits for them: a thread that returns to an interpreter that has ended aborts
+/// the process.
 #[pyfunction]
 pub fn end_runs(py: Python) {
     ENDING.store(true, Relaxed);
@@ -52,26 +52,26 @@ pub fn end_runs(py: Python) {
 }
 
 /// One scenario with one seed.
-pub struct Job<'a> {
-    pub question: &'a Scenario,
+pub struct PyJob<'a> {
+    pub scenario: &'a PyScenario,
     pub seed: u64,
 }
 
-/// Answers every scenario with each of its seeds, `jobs` at a time (0: one per core).
+/// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core).
 ///
-/// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The answers do not depend on
-/// `jobs`. Scenarios with custom algorithms make all runs take turns: they share the interpreter.
+/// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The results do
+/// not depend on `jobs`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time.
 #[pyfunction]
 #[pyo3(signature = (scenarios, jobs, progress=None))]
 pub fn run(
     py: Python,
-    scenarios: Vec<Py<Scenario>>,
+    scenarios: Vec<Py<PyScenario>>,
     jobs: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Vec<Runs>> {
     let _running = Running::begin();
-    let questions: Vec<&Scenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
-    let queue: Vec<Job> = questions.iter().flat_map(|question| line_up(question)).collect();
+    let scenarios: Vec<&PyScenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
+    let queue: Vec<PyJob> = scenarios.iter().flat_map(|scenario| line_up(scenario)).collect();
     let watch = |_: &mut Vec<Done>, share: f64| {
         Python::attach(|py| {
             py.check_signals()?;
@@ -88,32 +88,33 @@ pub fn run(
     }
     done.sort_by_key(|answer| answer.job);
     let mut done = done.into_iter();
-    let mut answers = |question: &Scenario| done.by_ref().take(question.inner.repeat as usize).collect();
-    Ok(questions.iter().map(|question| in_order(answers(question))).collect())
+    let mut answers = |scenario: &PyScenario| done.by_ref().take(scenario.inner.repeat as usize).collect();
+    Ok(scenarios.iter().map(|scenario| in_order(answers(scenario))).collect())
 }
 
-fn line_up(question: &Scenario) -> impl Iterator<Item = Job<'_>> {
-    let seeds = (0..u64::from(question.inner.repeat)).map(|i| question.inner.seed.wrapping_add(i));
-    seeds.map(move |seed| Job { question, seed })
+fn line_up(scenario: &PyScenario) -> impl Iterator<Item = PyJob<'_>> {
+    let seeds = (0..u64::from(scenario.inner.repeat)).map(|i| scenario.inner.seed.wrapping_add(i));
+    seeds.map(move |seed| PyJob { scenario, seed })
 }
 
-/// [`cwnd_runner::run_jobs`] with classes of Python, whose runs take turns: they share the interpreter.
+/// [`cwnd_runner::run_jobs`] with custom algorithms in Python, which share the interpreter: one run goes at a time.
 ///
-/// Returned are the runs that `watch` left, and the error, the exception of a class or the end of the interpreter.
+/// Returns the runs that `watch` did not take, and the reason if not all jobs were run: an error, an exception of a
+/// class or the end of the interpreter.
 pub fn work(
-    queue: &[Job],
+    queue: &[PyJob],
     threads: usize,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> PyResult<bool>,
 ) -> (Vec<Done>, PyResult<()>) {
-    let threads = if queue.iter().any(|job| !job.question.classes.is_empty()) { 1 } else { threads };
+    let threads = if queue.iter().any(|job| !job.scenario.classes.is_empty()) { 1 } else { threads };
     let jobs: Vec<cwnd_runner::Job> =
-        queue.iter().map(|job| cwnd_runner::Job { scenario: &job.question.inner, seed: job.seed }).collect();
+        queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
     let control = Arc::new(Control::default());
     let failure = Arc::new(Failure::default());
     let custom = |job: usize, cca: &Cca| -> Option<Box<dyn CongestionControl>> {
-        let Job { question, seed } = &queue[job];
-        let class = question.classes.get(&cca.name)?;
-        let flow = question.inner.flows.iter().position(|flow| std::ptr::eq(&flow.cca, cca));
+        let PyJob { scenario, seed } = &queue[job];
+        let class = scenario.classes.get(&cca.name)?;
+        let flow = scenario.inner.flows.iter().position(|flow| std::ptr::eq(&flow.cca, cca));
         Some(Box::new(PythonControl::new(class, cca, flow, *seed, &control, &failure)))
     };
     let watch_end = |done: &mut Vec<Done>, share: f64| {
@@ -131,8 +132,8 @@ pub fn work(
             Err(Error::new_err(reason))
         }
         Err(Ended::Unfinished(job, reason)) => {
-            let Job { question, seed } = &queue[job];
-            Err(Error::new_err(format!("{}, seed {seed}: {reason}", question.inner.name)))
+            let PyJob { scenario, seed } = &queue[job];
+            Err(Error::new_err(format!("{}, seed {seed}: {reason}", scenario.inner.name)))
         }
     };
     (done, failure.take().map_or(ended, Err))

@@ -1,4 +1,4 @@
-//! The question as Python holds it.
+//! Scenarios for Python.
 
 use crate::Error;
 use cwnd_scenario::Samples;
@@ -7,32 +7,32 @@ use pyo3::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
 
-/// A scenario that was read and understood, with the classes of its custom algorithms by name.
-#[pyclass(frozen, module = "cwnd._cwnd")]
-pub struct Scenario {
+/// A scenario, with the classes of its custom algorithms by name.
+#[pyclass(frozen, name = "Scenario", module = "cwnd._cwnd")]
+pub struct PyScenario {
     pub inner: cwnd_scenario::Scenario,
     pub classes: HashMap<String, Py<PyAny>>,
 }
 
 #[pymethods]
-impl Scenario {
-    /// Reads TOML. `source` is what errors call the text.
+impl PyScenario {
+    /// Reads TOML. `source` names the text in errors.
     #[new]
     fn new(py: Python, text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
         let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
         let inner = cwnd_scenario::Scenario::from_toml(text, source, &custom).map_err(refuse)?;
         warn(py, &inner.warnings)?;
-        Ok(Scenario { inner, classes })
+        Ok(PyScenario { inner, classes })
     }
 
-    /// Reads what [`Scenario::json`] wrote, without custom algorithms.
+    /// Reads what [`PyScenario::json`] wrote, without custom algorithms.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
         let refuse = |error: String| Error::new_err(format!("not the JSON of a scenario; {error}"));
         let inner: cwnd_scenario::Scenario =
             serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         inner.check().map_err(refuse)?;
-        Ok(Scenario { inner, classes: HashMap::new() })
+        Ok(PyScenario { inner, classes: HashMap::new() })
     }
 
     #[getter]
@@ -55,25 +55,25 @@ impl Scenario {
         serde_json::to_string(&self.inner).expect("a scenario has no map with odd keys")
     }
 
-    /// What follows from it, as JSON: round-trip times, bandwidth-delay products, buffers in them.
+    /// What follows from the scenario, as JSON: round-trip times, bandwidth-delay products, buffers in these units.
     fn describe(&self) -> String {
         serde_json::to_string(&self.inner.describe()).expect("a description has no map with odd keys")
     }
 
-    /// The same question with another name, first seed or number of repetitions.
+    /// A copy with another name, first seed or number of repetitions.
     #[pyo3(signature = (*, name=None, seed=None, repeat=None))]
     fn replace(&self, py: Python, name: Option<String>, seed: Option<u64>, repeat: Option<u32>) -> Self {
         let mut inner = self.inner.clone();
         inner.name = name.unwrap_or(inner.name);
         inner.seed = seed.unwrap_or(inner.seed);
         inner.repeat = repeat.unwrap_or(inner.repeat);
-        Scenario { inner, classes: copy(py, &self.classes) }
+        PyScenario { inner, classes: copy(py, &self.classes) }
     }
 
-    /// The same question without time series.
+    /// A copy without time series.
     fn without_samples(&self, py: Python) -> Self {
         let inner = cwnd_scenario::Scenario { samples: Samples::Off, ..self.inner.clone() };
-        Scenario { inner, classes: copy(py, &self.classes) }
+        PyScenario { inner, classes: copy(py, &self.classes) }
     }
 
     /// Rows in the tables of a run: one per flow and one per link.
@@ -82,7 +82,7 @@ impl Scenario {
         self.inner.flows.len() + self.inner.links.len()
     }
 
-    /// Rows in the time series of a run; those of samples by change are not known before, and count as none.
+    /// Rows in the time series of a run. Samples by change count as none: their number is not known before the run.
     #[getter]
     fn sample_rows(&self) -> u64 {
         match self.inner.samples {
@@ -93,7 +93,7 @@ impl Scenario {
         }
     }
 
-    /// The same question in which the flows of `cca` have these parameters, and how many flows those are.
+    /// A copy in which the flows of `cca` have these parameters, and the number of such flows.
     fn with_params(&self, py: Python, cca: &str, params: Vec<(String, String)>) -> PyResult<(Self, usize)> {
         let mut inner = self.inner.clone();
         let custom = self.classes.contains_key(cca);
@@ -108,7 +108,7 @@ impl Scenario {
             count += 1;
         }
         warn(py, &warnings)?;
-        Ok((Scenario { inner, classes: copy(py, &self.classes) }, count))
+        Ok((PyScenario { inner, classes: copy(py, &self.classes) }, count))
     }
 }
 
@@ -119,7 +119,7 @@ pub fn sweep(
     text: &str,
     source: &str,
     classes: HashMap<String, Py<PyAny>>,
-) -> PyResult<Vec<(String, Scenario)>> {
+) -> PyResult<Vec<(String, PyScenario)>> {
     let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
     let mut signal = Ok(());
     let mut go_on = || {
@@ -130,9 +130,9 @@ pub fn sweep(
     signal?;
     let sweep = read.map_err(refuse)?;
     warn(py, sweep.points.iter().flat_map(|point| &point.scenario.warnings).collect::<BTreeSet<_>>())?;
-    let point = |point: cwnd_scenario::Point| {
+    let point = |point: cwnd_scenario::SweepPoint| {
         let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
-        (values, Scenario { inner: point.scenario, classes: copy(py, &classes) })
+        (values, PyScenario { inner: point.scenario, classes: copy(py, &classes) })
     };
     Ok(sweep.points.into_iter().map(point).collect())
 }
@@ -150,8 +150,7 @@ fn copy(py: Python, classes: &HashMap<String, Py<PyAny>>) -> HashMap<String, Py<
     classes.iter().map(|(name, class)| (name.clone(), class.clone_ref(py))).collect()
 }
 
-/// The error with the key it is about and what is wrong with it, for callers that know the key by another
-/// name.
+/// The error, with its key and its reason as attributes for callers that know the key by another name.
 fn refuse(error: cwnd_scenario::Error) -> PyErr {
     Python::attach(|py| {
         let refused = Error::new_err(error.to_string());
@@ -164,7 +163,7 @@ fn refuse(error: cwnd_scenario::Error) -> PyErr {
     })
 }
 
-/// A time as scenarios write it, such as "10 ms", between `least` and `most`; `limits` says them.
+/// A time as scenarios write it, such as "10 ms", between `least` and `most`, which `limits` puts in words.
 #[pyfunction]
 pub fn time_ns(text: &str, least: u64, most: u64, limits: &str) -> PyResult<u64> {
     cwnd_scenario::time_of(text, least..=most, limits).map_err(Error::new_err)

@@ -1,5 +1,5 @@
-//! What every world answers: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over
-//! runs ([`Estimate`]), each written once.
+//! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
+//! each written once.
 
 mod metrics;
 mod schema;

@@ -4,7 +4,7 @@ use crate::{Estimate, FlowResult, LinkResult, jain_index};
 use cwnd_scenario::{End, Scenario};
 use serde::Serialize;
 
-/// The metrics of a run, or with `T = Vec<f64>` of many; with `T = Estimate` the statistics over them.
+/// The metrics of a run; with `T = Vec<f64>` those of many runs, with `T = Estimate` their statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics<T = f64> {
     /// All flows together, from 0 to the end.
@@ -12,13 +12,13 @@ pub struct Metrics<T = f64> {
     pub goodput_mbps: T,
     /// Lost / sent over all flows.
     pub loss_ratio: T,
-    /// Over all flows' means, weighted by their throughput.
+    /// The mean of the flows' means, weighted by their throughput.
     pub mean_rtt_ms: T,
     /// Jain's index over the throughputs of the flows.
     pub jain_fairness: T,
     /// Jain's index over throughput x base RTT of the flows.
     pub rtt_fairness: T,
-    /// Of the link that is busy most.
+    /// Of the busiest link.
     pub utilization: T,
     pub timeouts: T,
 }
@@ -36,12 +36,12 @@ impl Metrics {
         "timeouts",
     ];
 
-    /// Of a run of `scenario` with these rows.
+    /// The metrics of a run of `scenario` with these rows.
     pub fn of(scenario: &Scenario, flows: &[FlowResult], links: &[LinkResult]) -> Metrics {
         let total = |metric: fn(&FlowResult) -> f64| flows.iter().map(metric).sum::<f64>();
         let ended_s = match scenario.end {
             End::Duration => scenario.duration_ns as f64 / 1e9,
-            // Some flow lasts until then.
+            // At least one flow lasts until the end, so the latest stop is the end.
             End::LastArrival => flows.iter().map(|flow| flow.stop_s).fold(0.0, f64::max),
         };
         let weighted_rtt_ms = total(|flow| flow.mean_rtt_ms.unwrap_or(0.0) * flow.throughput_mbps);
@@ -60,7 +60,7 @@ impl Metrics {
 }
 
 impl<T> Metrics<T> {
-    /// Each metric replaced by what `change` makes of it.
+    /// Applies `change` to each metric.
     pub fn map<U>(self, mut change: impl FnMut(T) -> U) -> Metrics<U> {
         Metrics {
             throughput_mbps: change(self.throughput_mbps),
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_those_of_the_fields() {
+    fn names_are_the_names_of_the_fields() {
         let names = Metrics { throughput_mbps: 1.0, timeouts: 8.0, ..Metrics::default() };
         let text = format!("{names:?}");
         let fields = text.trim_start_matches("Metrics { ").split(", ");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn statistics_are_of_each_metric_by_itself() {
+    fn each_metric_has_its_own_statistics() {
         let run = |throughput_mbps, timeouts| Metrics { throughput_mbps, timeouts, ..Metrics::default() };
         let all = Metrics::estimate(&[run(1.0, 0.0), run(3.0, 10.0)]);
         assert_eq!(all.throughput_mbps, Estimate::of(&[1.0, 3.0]));

@@ -16,7 +16,7 @@ pub struct Run {
     /// Data packets that entered the network.
     #[serde(skip)]
     pub packets: u64,
-    /// When the last one arrived at a receiver; 0: none did.
+    /// When the last packet arrived at a receiver; 0: none arrived.
     #[serde(skip)]
     pub last_arrival_ns: u64,
 }
@@ -89,7 +89,7 @@ pub struct LinkSamples {
 }
 
 impl FlowSamples {
-    /// Puts the rows in the order of time, then of flows.
+    /// Sorts the rows by time, then by flow.
     pub fn sort(&mut self) {
         fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {
             *column = rows.iter().map(|&row| column[row]).collect();

@@ -29,7 +29,7 @@ impl Estimate {
 /// The quantile at `p` of Student's t with `df` degrees of freedom.
 pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     let t = student_t(df);
-    // Steps of Newton's method: alone, it is off by 1e-4 for a million degrees of freedom.
+    // Newton's method improves the library's quantile, which is off by 1e-4 for a million degrees of freedom.
     (0..2).fold(t.inverse_cdf(p), |x, _| x + (t.sf(x) - (1.0 - p)) / t.pdf(x))
 }
 
@@ -46,7 +46,7 @@ fn student_t(df: f64) -> StudentsT {
 pub fn jain_index(shares: impl Iterator<Item = f64>) -> f64 {
     let (n, sum, squares) =
         shares.fold((0.0, 0.0, 0.0), |(n, sum, squares), x| (n + 1.0, sum + x, squares + x * x));
-    // Rounding may go beyond 1.
+    // Rounding may exceed 1.
     if squares == 0.0 { 1.0 } else { (sum * sum / (n * squares)).min(1.0) }
 }
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_where_the_tail_is_what_it_leaves() {
+    fn the_tail_beyond_a_quantile_is_the_rest() {
         for df in [1.0, 2.0, 3.0, 9.0, 29.0, 999.0, 99_999.0] {
             for p in [0.5, 0.75, 0.975, 0.999, 0.999_999] {
                 let tail = student_t_tail(student_t_quantile(p, df), df);

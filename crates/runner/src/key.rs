@@ -1,16 +1,15 @@
-//! Names for runs, by all that they depend on.
+//! Keys of runs: hashes of everything that a run depends on.
 
 use cwnd_scenario::Scenario;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// The keys of one scenario's runs: what they have in common is hashed once.
+/// The keys of one scenario's runs: their common part is hashed once.
 #[derive(Clone)]
 pub struct JobKeys(Sha256);
 
-/// 32 hex digits that are equal for runs with equal answers: of the scenario without its name and its seeds,
-/// the seed, the text of its algorithms and the engine. `extra` is whatever else the run depends on, such as
-/// the source of custom algorithms.
+/// 32 hex digits, a hash of the scenario without its name and seeds, the seed, the text of its algorithms and the
+/// engine. `extra` is whatever else the run depends on, such as the source of custom algorithms.
 pub fn job_key(scenario: &Scenario, seed: u64, extra: &[u8]) -> String {
     JobKeys::new(scenario, extra).key(seed)
 }
@@ -19,8 +18,8 @@ impl JobKeys {
     pub fn new(scenario: &Scenario, extra: &[u8]) -> Self {
         let question = Scenario { name: String::new(), seed: 0, repeat: 1, ..scenario.clone() };
         let json = serde_json::to_vec(&question).expect("a scenario has no map with odd keys");
-        let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.law.as_str()).collect();
-        // Custom algorithms have no text here: theirs is in `extra`.
+        let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.algorithm.as_str()).collect();
+        // The text of custom algorithms is in `extra`.
         let found = names.into_iter().filter_map(|name| cwnd_algorithms::find(name).ok());
         let texts: Vec<&str> = found.flat_map(|algorithm| algorithm.texts()).collect();
         JobKeys(common(cwnd_engine::FINGERPRINT, &json, &texts, extra))

@@ -1,5 +1,5 @@
-//! Runs of scenarios: [`run_jobs`] does many on threads, with progress and an end at any time; [`JobKeys`] names them
-//! by all that they depend on.
+//! Runs of scenarios: [`run_jobs`] does many on threads, reports progress and can be stopped at any time; [`JobKeys`]
+//! names runs by everything that they depend on.
 
 mod key;
 mod threads;

@@ -12,10 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two looks of the caller at progress.
+/// Time between two calls of `watch`.
 const WATCH: Duration = Duration::from_millis(50);
 
-/// Finished runs that wait to be looked at; more make the threads wait.
+/// Finished runs that may wait for `watch`; with more, the threads wait.
 const WAITING: usize = 1024;
 
 /// One scenario with one seed.
@@ -25,7 +25,7 @@ pub struct Job<'a> {
     pub seed: u64,
 }
 
-/// A finished run, of the job at this place.
+/// A finished run, and the index of its job.
 pub struct Done {
     pub job: usize,
     pub run: Run,
@@ -36,21 +36,21 @@ pub struct Done {
 /// Why not all jobs were run.
 #[derive(Debug)]
 pub enum Ended<E> {
-    /// The caller stopped them, with this error if there is one.
+    /// The caller stopped the runs, with its error if it had one.
     Stopped(Option<E>),
-    /// Not one thread could be made.
+    /// No thread could be made.
     NoThread(io::Error),
-    /// The run of the job at this place could not go on.
+    /// The run of the job with this index could not go on.
     Unfinished(usize, Unfinished),
 }
 
-/// Runs the jobs, begun in their order, on `threads` threads (0, and at most: one per core), or on fewer if the system
-/// makes no more. Results do not depend on the number. A run that cannot go on stops the others.
+/// Runs the jobs, begun in their order, on `threads` threads: at most one per core, which 0 stands for, and fewer if
+/// the system makes no more. Results do not depend on the number. A run that cannot go on stops the others.
 ///
-/// `custom` makes the algorithms that the registry does not have, for the job at a place. `watch` gets the finished
-/// runs every 50 ms, in no order, and the simulated share of all jobs; it may take runs, and stops the others by
-/// `false` or an error. Whoever has `control` may stop them, too. Returned are the finished runs that `watch` left, and
-/// the reason if some jobs were not run.
+/// `custom` makes the algorithms that the registry lacks, for the job with an index. `watch` gets the finished runs
+/// every 50 ms, in no particular order, and the simulated share of all jobs; it may take runs, and `false` or an error
+/// from it stops the others, as `control` does. Returns the finished runs that `watch` did not take, and the reason if
+/// some jobs were not run.
 pub fn run_jobs<E>(
     jobs: &[Job],
     threads: usize,
@@ -104,7 +104,7 @@ pub fn run_jobs<E>(
     })
 }
 
-/// Takes jobs until none is left or they are stopped.
+/// Runs jobs until none is left or they are stopped.
 fn serve(
     jobs: &[Job],
     next: &AtomicUsize,
@@ -130,7 +130,7 @@ fn serve(
                 return;
             }
         };
-        // The receiver is there until every sender is gone.
+        // The receiver lives until every sender is dropped.
         let _ = sender.send(Done { job, run, begin, end: Instant::now() });
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_says_no_gets_what_was_done_and_no_more_is_begun() {
+    fn a_caller_that_stops_gets_the_finished_runs_and_no_more_is_begun() {
         let mut scenario = Scenario { duration_ns: 864_000_000_000_000, ..scenario() };
         scenario.flows[0].stop_ns = scenario.duration_ns;
         let jobs = [Job { scenario: &scenario, seed: 1 }; 3];

@@ -1,20 +1,20 @@
 //! The question that a simulation answers: links, flows and the TCP stack of each flow.
 //!
-//! A [`Scenario`] is fully understood: no unit, default or preset is left to interpret. [`Scenario::from_toml`]
-//! reads one from text, [`Sweep::from_toml`] many, [`Scenario::describe`] tells what was understood.
+//! In a [`Scenario`] every unit, default and preset is resolved. [`Scenario::from_toml`] reads one from text,
+//! [`Sweep::from_toml`] many; [`Scenario::describe`] summarizes one for a reader.
 
+mod description;
 mod error;
 mod node;
 mod resolve;
 mod stack;
 mod sweep;
-mod understood;
 mod units;
 
+pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
-pub use sweep::{Point, Sweep, Value};
-pub use understood::{FlowGroup, LinkGroup, Understood};
+pub use sweep::{Sweep, SweepPoint, Value};
 pub use units::time_of;
 
 use cwnd_algorithms::{Algorithm, Params, Renamed};
@@ -43,7 +43,7 @@ pub struct Scenario {
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
     pub flows: Vec<Flow>,
-    /// What the text has by a former name, a line for each such parameter.
+    /// A line for each parameter that the text gives by a former name.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
@@ -65,11 +65,11 @@ pub enum Samples {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
-    /// Exactly. Of packets that arrive in the same nanosecond, that one goes first whose last link has been sending
-    /// without a pause for the shorter time.
+    /// In whole nanoseconds. Of packets that arrive in the same one, the packet goes first whose last link has been
+    /// sending without a pause for the shorter time.
     #[default]
     Nanoseconds,
-    /// As ns-2 does, in doubles of seconds, added up link by link: their rounding tells who is first.
+    /// As ns-2 does, in doubles of seconds, added up link by link: their rounding decides which packet is first.
     Ns2,
 }
 
@@ -79,15 +79,15 @@ impl Clock {
     }
 }
 
-/// What a run tells is as of this moment.
+/// The moment at which a run's results are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// When the duration is over.
     #[default]
     Duration,
-    /// When the last packet before that arrived at its receiver, while there was a flow and all had started: so it is
-    /// for a script that reads a trace of arrivals. Takes two runs.
+    /// When the last packet before that arrived at its receiver, of the packets that arrive while all flows have
+    /// started and one still lasts: the end that a script sees which reads a trace of arrivals. Takes two runs.
     LastArrival,
 }
 
@@ -146,7 +146,8 @@ pub struct Cca {
     /// As the scenario names it: an algorithm, or a preset of algorithm and recovery.
     pub name: String,
     /// The algorithm of the registry; a custom one's name again.
-    pub law: String,
+    #[serde(alias = "law")]
+    pub algorithm: String,
     /// Every parameter as a person writes it, defaults included.
     pub params: Vec<(String, String)>,
 }
@@ -250,7 +251,7 @@ impl Recovery {
 impl Cca {
     /// The algorithm of the registry and its parameters; an error for a custom one.
     pub fn understood(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
-        let algorithm = cwnd_algorithms::find(&self.law)?;
+        let algorithm = cwnd_algorithms::find(&self.algorithm)?;
         let mut params = algorithm.defaults();
         for (name, value) in &self.params {
             algorithm.set(&mut params, name, value)?;
@@ -258,8 +259,8 @@ impl Cca {
         Ok((algorithm, params))
     }
 
-    /// Sets a parameter from what a person wrote; of a `custom` algorithm, to just that. Returns what it is
-    /// called now if `param` is its former name.
+    /// Sets a parameter from its text; a `custom` algorithm gets the text as it is. Returns the present name if
+    /// `param` is a former one.
     pub fn set(
         &mut self,
         param: &str,
@@ -284,7 +285,7 @@ impl Cca {
 }
 
 impl Scenario {
-    /// Whether a run can begin: what a text says always can, what was read from elsewhere may not.
+    /// Whether a run can begin: a scenario from TOML always can, one from JSON may be damaged.
     pub fn check(&self) -> Result<(), String> {
         if self.flows.is_empty() {
             return Err("it has no flows".to_owned());

@@ -1,9 +1,9 @@
 //! From the TOML to a [`Scenario`]: every default, unit and preset is settled here.
 
+use crate::description::bdp_bytes;
 use crate::error::{Error, Refusal, printable, quote, suggest};
 use crate::node::{Document, Node, Table, show};
 use crate::stack::{self, Profile};
-use crate::understood::bdp_bytes;
 use crate::units::{self, Buffer, DAY, HOUR, MICROSECOND, SECOND};
 use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack};
 use std::ops::RangeInclusive;
@@ -35,14 +35,14 @@ pub const NAME_CHARS_MAX: usize = 100;
 const FLOWS_MAX: u64 = 100_000;
 const CHAIN_LINKS_MAX: usize = 100;
 const INTERVALS_MAX: u64 = 1_000_000;
-/// As many as samples by change may have.
+/// Also the limit of samples by change.
 const ROWS_MAX: u64 = 10_000_000;
 
 const DURATION_DEFAULT: u64 = 100 * SECOND;
 const INTERVALS_DEFAULT: u64 = 100;
-/// With the clock of ns-2 the time that a packet takes to be sent is exact to a thousandth at least.
+/// With the clock of ns-2, rounding changes the time of sending a packet by a thousandth at most.
 const ROUNDINGS_PER_PACKET: f64 = 1000.0;
-/// How much faster than the bottleneck an access link is that is given no rate.
+/// How much faster than the bottleneck an access link without a rate is.
 const ACCESS_SPEEDUP: u64 = 10;
 
 const RATE_EXAMPLE: &str = "give it like rate = \"1 Gbps\"";
@@ -84,11 +84,11 @@ struct Group {
 }
 
 /// An algorithm's parameters as written.
-type Params<'a> = Vec<(&'a str, Node<'a>)>;
+type WrittenParams<'a> = Vec<(&'a str, Node<'a>)>;
 
 impl Scenario {
-    /// Reads a scenario from TOML. `file` is what errors call the text. `custom` names algorithms that the
-    /// caller brings along: they win over those of the registry and get their parameters exactly as written.
+    /// Reads a scenario from TOML. `file` names the text in errors. `custom` names the caller's own algorithms:
+    /// they take precedence over the registry and get their parameters exactly as written.
     ///
     /// Values shown are the defaults; `# needed` marks keys without one. An unknown key is an error.
     ///
@@ -98,8 +98,8 @@ impl Scenario {
     /// seed = 1
     /// repeat = 1                # runs, with seeds that count up
     /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
-    /// clock = "nanoseconds"     # or "ns2": rounded as its doubles are, which decides who of equals is first
-    /// end = "duration"          # or "last-arrival": results as of the last arrival before that
+    /// clock = "nanoseconds"     # or "ns2": doubles of seconds; their rounding decides ties
+    /// end = "duration"          # or "last-arrival": when the last packet before that arrived
     /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
     ///
     /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access
@@ -122,8 +122,8 @@ impl Scenario {
     /// stop_stagger = "0 s"      # flow k stops at stop - k * stop_stagger
     /// packet = "1448 bytes"     # payload; 1000 for ns2
     /// app_rate = "10 Mbps"      # of payload that the application writes; without it, all there is at once
-    /// on = "1 s"                # it writes so long,
-    /// off = "1 s"               # pauses so long, and so on; without both, no pauses
+    /// on = "1 s"                # it writes for this time,
+    /// off = "1 s"               # then pauses for this time, and so on; without both, no pauses
     /// access_delay = "0 s"      # instead of access.delay
     /// stack = {}                # over the scenario's, key by key
     /// ```
@@ -336,7 +336,7 @@ fn times(table: &Table, count: u64, duration_ns: u64) -> Result<(u64, Vec<(u64, 
 }
 
 /// The name and the parameters as written.
-fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>), Error> {
+fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenParams<'a>), Error> {
     let (name_node, params) = match node.value() {
         DeValue::String(_) => (node.clone(), Vec::new()),
         _ => {
@@ -351,8 +351,8 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>
             .ok_or_else(|| Refusal::new(format!("{} is not an algorithm", show(value)), CCA_EXAMPLE))?;
         let known = cwnd_algorithms::all();
         let names = || {
-            let laws = known.iter().map(|a| a.name.as_str());
-            custom.iter().copied().chain(laws).chain(stack::presets())
+            let registered = known.iter().map(|a| a.name.as_str());
+            custom.iter().copied().chain(registered).chain(stack::presets())
         };
         if names().any(|known| known == name) {
             Ok(name.to_owned())
@@ -363,19 +363,19 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, Params<'a>
     Ok((name, params))
 }
 
-fn custom_cca(name: String, params: Params) -> Result<Cca, Error> {
+fn custom_cca(name: String, params: WrittenParams) -> Result<Cca, Error> {
     let params = params
         .into_iter()
         .map(|(param, node)| Ok((param.to_owned(), node.read(|v| param_value(v, "true", "false"))?)))
         .collect::<Result<_, Error>>()?;
-    Ok(Cca { law: name.clone(), name, params })
+    Ok(Cca { algorithm: name.clone(), name, params })
 }
 
 /// An algorithm of the registry, or a preset of one: its defaults, then the profile's, then what the scenario sets.
 fn cca(
     node: &Node,
     name: &str,
-    params: Params,
+    params: WrittenParams,
     profile: Profile,
     warnings: &mut Vec<String>,
 ) -> Result<Cca, Error> {
@@ -383,7 +383,7 @@ fn cca(
         let refusal = param_refusal(error);
         node.error(refusal.found, refusal.accepted)
     };
-    let algorithm = cwnd_algorithms::find(stack::law(name)).map_err(|error| refuse(node, error))?;
+    let algorithm = cwnd_algorithms::find(stack::algorithm(name)).map_err(|error| refuse(node, error))?;
     let mut values = algorithm.defaults();
     for (param, value) in profile.params(name) {
         algorithm.set(&mut values, param, value).map_err(|error| refuse(node, error))?;
@@ -405,7 +405,7 @@ fn cca(
         }
     }
     let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    Ok(Cca { name: name.to_owned(), law: algorithm.name, params })
+    Ok(Cca { name: name.to_owned(), algorithm: algorithm.name, params })
 }
 
 fn param_value(value: &DeValue, yes: &str, no: &str) -> Result<String, Refusal> {
@@ -450,7 +450,7 @@ fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Resu
             .iter()
             .flat_map(|flow| flow.path.iter().map(|&link| sending_s(flow, link)))
             .fold(f64::INFINITY, f64::min);
-        // A double of seconds, as it is at the end, is rounded to so many.
+        // How far rounding moves a double of seconds at the end of the run.
         let rounding_s = duration_ns as f64 / 1e9 * f64::EPSILON;
         if shortest_s < ROUNDINGS_PER_PACKET * rounding_s {
             return Err(node.error(

@@ -32,7 +32,7 @@ const KEYS: [&str; 22] = [
     "round_rtt",
 ];
 
-/// The stacks that exist in some world.
+/// The TCP stacks whose defaults are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// Today's kernel.
@@ -54,10 +54,10 @@ const RECOVERIES: [(&str, Recovery); 8] = [
     ("rate-halving", Recovery::RateHalving),
 ];
 
-/// A name that papers use for a window law together with a recovery.
+/// A name that papers use for an algorithm together with a recovery.
 pub struct Preset {
     pub name: &'static str,
-    pub law: &'static str,
+    pub algorithm: &'static str,
     /// None: the profile's.
     pub recovery: Option<Recovery>,
     pub about: &'static str,
@@ -66,40 +66,40 @@ pub struct Preset {
 pub const PRESETS: [Preset; 5] = [
     Preset {
         name: "tahoe",
-        law: "reno",
+        algorithm: "reno",
         recovery: Some(Recovery::Tahoe),
-        about: "Reno's law, slow start after every loss; Jacobson 1988",
+        about: "Reno with slow start after every loss; Jacobson 1988",
     },
     Preset {
         name: "newreno",
-        law: "reno",
+        algorithm: "reno",
         recovery: Some(Recovery::NewReno),
-        about: "Reno's law, NewReno recovery without SACK; RFC 6582",
+        about: "Reno with NewReno recovery, without SACK; RFC 6582",
     },
     Preset {
         name: "sack",
-        law: "reno",
+        algorithm: "reno",
         recovery: Some(Recovery::Sack),
-        about: "Reno's law, SACK recovery; RFC 6675",
+        about: "Reno with SACK recovery; RFC 6675",
     },
     Preset {
         name: "fack",
-        law: "reno",
+        algorithm: "reno",
         recovery: Some(Recovery::Fack),
-        about: "Reno's law, forward acknowledgement; Mathis, Mahdavi, SIGCOMM 1996",
+        about: "Reno with forward acknowledgement; Mathis, Mahdavi, SIGCOMM 1996",
     },
     Preset {
         name: "linux",
-        law: "reno",
+        algorithm: "reno",
         recovery: None,
-        about: "Reno's law on the stack as it is; with ns2, Agent/TCP/Linux without a module, the 'Linux TCP' of the Discrete TCP paper",
+        about: "Reno on the stack as it is; with ns2, Agent/TCP/Linux without a module, the 'Linux TCP' of the Discrete TCP paper",
     },
 ];
 
-/// Algorithms that in ns-2.35 are agents of their own, and the recovery of those.
+/// Algorithms that are agents of their own in ns-2.35, and the recovery of each.
 const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-start", Recovery::Tahoe)];
 
-/// What a name of a scenario's `cca` means.
+/// What a scenario's `cca` may name.
 pub enum Named {
     Algorithm(Algorithm),
     Preset(&'static Preset),
@@ -112,8 +112,8 @@ pub struct Setting {
     /// Parameters other than their defaults.
     pub params: Vec<(&'static str, &'static str)>,
     pub stack: Stack,
-    /// The profile's stack for an algorithm for which it does nothing special.
-    pub usual: Stack,
+    /// The profile's stack for an algorithm that it does not treat specially.
+    pub base: Stack,
 }
 
 /// The algorithm or the preset of this name. The error is one line that suggests the nearest.
@@ -139,7 +139,7 @@ pub fn settings(name: &str) -> Vec<Setting> {
             profile: profile.name(),
             params: profile.params(name).collect(),
             stack: profile.stack(true, name),
-            usual: profile.stack(true, ""),
+            base: profile.stack(true, ""),
         })
         .collect()
 }
@@ -154,8 +154,8 @@ fn preset(name: &str) -> Option<&'static Preset> {
 }
 
 /// The algorithm of the registry behind a name.
-pub fn law(name: &str) -> &str {
-    preset(name).map_or(name, |preset| preset.law)
+pub fn algorithm(name: &str) -> &str {
+    preset(name).map_or(name, |preset| preset.algorithm)
 }
 
 /// Parameters that a profile's own build of an algorithm has. What a scenario sets wins.
@@ -233,7 +233,7 @@ impl Profile {
         }
     }
 
-    /// The parameters that this world's build of `algorithm` has.
+    /// The parameters that this profile's build of `algorithm` has.
     pub fn params(self, algorithm: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
         PARAMS
             .iter()
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn every_parameter_of_a_profile_is_one_of_its_algorithm() {
         for &(profile, name, param, value) in PARAMS {
-            let algorithm = cwnd_algorithms::find(law(name)).unwrap();
+            let algorithm = cwnd_algorithms::find(algorithm(name)).unwrap();
             let set = algorithm.set(&mut algorithm.defaults(), param, value);
             assert_eq!(set, Ok(None), "{profile:?} {name} {param} {value}");
         }

@@ -27,7 +27,7 @@ pub enum Buffer {
 struct Kind {
     name: &'static str,
     accepted: &'static str,
-    /// Each unit and how many of the smallest it has.
+    /// Each unit, as a multiple of the smallest.
     units: &'static [(&'static str, u128)],
     /// A number without a unit is in the smallest one; a fraction of that is an error.
     counted: bool,
@@ -81,7 +81,7 @@ pub fn time(value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result
     TIME.parse(value, range, limits)
 }
 
-/// The same of a text that stands alone; the error is one line.
+/// The same for a text outside a scenario; the error is one line.
 pub fn time_of(text: &str, range: RangeInclusive<u64>, limits: &str) -> Result<u64, String> {
     let value = DeValue::String(text.into());
     time(&value, range, limits).map_err(|refusal| format!("{}; {}", refusal.found, refusal.accepted))
@@ -131,7 +131,7 @@ pub fn packet_limits() -> String {
     format!("1 to {PACKETS_MAX} packets, or 'unlimited'")
 }
 
-/// A plain whole number.
+/// A whole number without a unit.
 pub fn whole(value: &DeValue, range: RangeInclusive<u64>) -> Result<u64, Refusal> {
     let accepted = || format!("{} to {}", range.start(), range.end());
     let number = integer(value)
@@ -152,7 +152,7 @@ pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
     match number {
         None => Err(Refusal::new(format!("{} is not a number", show(value)), accepted)),
         Some(1.0) => Err(Refusal::new(format!("with {} nothing would arrive", show(value)), accepted)),
-        // Adding 0 makes -0 plain.
+        // Adding 0 turns -0 into 0.
         Some(per) if (0.0..1.0).contains(&per) => Ok(per + 0.0),
         Some(_) => Err(Refusal::new(format!("{} is not a probability", show(value)), accepted)),
     }
@@ -172,7 +172,7 @@ pub fn integer(value: &DeValue) -> Option<i128> {
 /// The kinds of quantity, each with the units that no other has.
 const KINDS: [&[(&str, u128)]; 5] = [TIME.units, RATE.units, BYTES.units, PACKET_UNITS, &[("BDP", 1)]];
 
-/// What kind of quantity `unit` measures, as a number, and how many of the smallest unit it has.
+/// The index of the kind that `unit` measures, and its size in that kind's smallest unit.
 pub fn size(unit: &str) -> Option<(usize, u128)> {
     KINDS
         .iter()
@@ -243,7 +243,7 @@ pub fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// `digits * 10^exponent`, or that below 0.
+/// `digits * 10^exponent`, negated if `negative`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Decimal {
     negative: bool,

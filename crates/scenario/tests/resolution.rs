@@ -399,7 +399,7 @@ fn a_custom_algorithm_has_its_parameters_as_written_and_wins_over_the_registry()
 }
 
 #[test]
-fn a_description_tells_equal_flows_and_links_together() {
+fn a_description_groups_equal_flows_and_links() {
     let links = format!("{LINKS}access = {{ rate = '1 Gbps', delay = '1 ms', buffer = 50 }}\n");
     let flows = "[[flows]]\ncca = 'reno'\ncount = 3\nstagger = '5 s'\n[[flows]]\ncca = 'reno'\naccess_delay = '10 ms'";
     let d = read(&format!("stack = 'ns2'\n{links}{flows}")).describe();
@@ -416,12 +416,12 @@ fn a_description_tells_equal_flows_and_links_together() {
 }
 
 #[test]
-fn a_description_tells_applications_and_marks_apart() {
+fn a_description_separates_flows_by_application_and_links_by_marking() {
     let flows = "[[flows]]\ncca = 'tahoe'\n[[flows]]\ncca = 'tahoe'\napp_rate = '10 Mbps'\non = '1 s'\noff = '500 ms'";
     let d = read(&format!("{LINKS}ecn_threshold = 20\n{flows}")).describe();
-    let told: Vec<_> = d.flows.iter().map(|f| (f.first, f.count, f.app_rate_bps, f.on_off_s)).collect();
-    assert_eq!(told, [(0, 1, None, None), (1, 1, Some(10_000_000), Some([1.0, 0.5]))]);
-    assert_eq!((d.flows[0].cca.name.as_str(), d.flows[0].cca.law.as_str()), ("tahoe", "reno"));
+    let groups: Vec<_> = d.flows.iter().map(|f| (f.first, f.count, f.app_rate_bps, f.on_off_s)).collect();
+    assert_eq!(groups, [(0, 1, None, None), (1, 1, Some(10_000_000), Some([1.0, 0.5]))]);
+    assert_eq!((d.flows[0].cca.name.as_str(), d.flows[0].cca.algorithm.as_str()), ("tahoe", "reno"));
     let marks: Vec<_> = d.links.iter().map(|l| (l.name.as_str(), l.ecn_threshold_pkts)).collect();
     assert_eq!(marks, [("access-0..1", None), ("bottleneck", Some(20)), ("exit-0..1", None)]);
 }
@@ -449,7 +449,7 @@ fn on_profile(profile: &str, cca: &str, stack: &str) -> Flow {
 }
 
 #[test]
-fn a_preset_is_a_law_and_a_recovery_in_both_profiles() {
+fn a_preset_is_an_algorithm_and_a_recovery_in_both_profiles() {
     for (name, recovery) in [
         ("tahoe", Recovery::Tahoe),
         ("newreno", Recovery::NewReno),
@@ -458,13 +458,13 @@ fn a_preset_is_a_law_and_a_recovery_in_both_profiles() {
     ] {
         for profile in ["linux", "ns2"] {
             let flow = on_profile(profile, &format!("'{name}'"), "");
-            assert_eq!((flow.cca.name.as_str(), flow.cca.law.as_str()), (name, "reno"), "{profile}");
+            assert_eq!((flow.cca.name.as_str(), flow.cca.algorithm.as_str()), (name, "reno"), "{profile}");
             assert_eq!((flow.stack.recovery, flow.stack.profile.as_str()), (recovery, profile), "{name}");
             // What the scenario says wins.
             let set = on_profile(profile, &format!("'{name}'"), "recovery = 'prr'");
             assert_eq!(set.stack.recovery, Recovery::Prr, "{name}, {profile}");
         }
-        // On Linux the recovery is all that differs from Reno's law.
+        // On Linux only the recovery differs from Reno's stack.
         let reno = on_profile("linux", "'reno'", "").stack;
         let stack = on_profile("linux", &format!("'{name}'"), "").stack;
         assert_eq!(stack, Stack { recovery, ..reno }, "{name}");
@@ -472,10 +472,10 @@ fn a_preset_is_a_law_and_a_recovery_in_both_profiles() {
 }
 
 #[test]
-fn the_preset_linux_is_renos_law_on_the_stack_as_it_is() {
+fn the_preset_linux_is_reno_on_the_stack_as_it_is() {
     for (profile, recovery) in [("linux", Recovery::Prr), ("ns2", Recovery::RateHalving)] {
         let flow = on_profile(profile, "'linux'", "");
-        assert_eq!((flow.cca.law.as_str(), flow.stack.recovery), ("reno", recovery));
+        assert_eq!((flow.cca.algorithm.as_str(), flow.stack.recovery), ("reno", recovery));
         let reno = on_profile(profile, "'reno'", "").stack;
         // Without a module there is no tcp_reno_min_cwnd.
         assert_eq!(flow.stack, Stack { restart_at_half_ssthresh: false, ..reno }, "{profile}");

@@ -1,6 +1,6 @@
 //! A grid: which points it has, what each of them is, and what a person reads who wrote it wrong.
 
-use cwnd_scenario::{Point, Scenario, Sweep, Value};
+use cwnd_scenario::{Scenario, Sweep, SweepPoint, Value};
 
 const BASE: &str = r#"name = "base"
 duration = "10 s"
@@ -22,7 +22,7 @@ fn read(sweep: &str) -> Result<Sweep, String> {
     Sweep::from_toml(&format!("{BASE}{sweep}"), "s.toml", &[]).map_err(|error| error.to_string())
 }
 
-fn points(sweep: &str) -> Vec<Point> {
+fn points(sweep: &str) -> Vec<SweepPoint> {
     read(sweep).unwrap().points
 }
 
@@ -32,7 +32,7 @@ fn values(axis: &str) -> Vec<String> {
 }
 
 fn buffers(sweep: &str) -> Vec<u32> {
-    let bottleneck = |point: &Point| point.scenario.links[3].buffer_pkts.unwrap();
+    let bottleneck = |point: &SweepPoint| point.scenario.links[3].buffer_pkts.unwrap();
     points(sweep).iter().map(bottleneck).collect()
 }
 
@@ -40,7 +40,7 @@ fn buffers(sweep: &str) -> Vec<u32> {
 fn a_text_without_a_sweep_is_one_point_and_the_scenario_itself() {
     let sweep = read("").unwrap();
     let scenario = Scenario::from_toml(BASE, "s.toml", &[]).unwrap();
-    assert_eq!(sweep, Sweep { name: "base".into(), points: vec![Point { values: vec![], scenario }] });
+    assert_eq!(sweep, Sweep { name: "base".into(), points: vec![SweepPoint { values: vec![], scenario }] });
 }
 
 #[test]
@@ -160,8 +160,9 @@ fn zipped_lists_go_together_after_the_other_axes() {
 fn keys_may_stand_without_quotes_and_reach_into_what_is_written_short() {
     assert_eq!(buffers("[sweep]\ndumbbell.buffer = [50, 60]\n"), [50, 60]);
     let points = points("[sweep]\n\"flows[1].cca.beta\" = [0.5, 0.7]\n");
-    let beta =
-        |point: &Point| point.scenario.flows[1].cca.params.iter().find(|(name, _)| name == "beta").cloned();
+    let beta = |point: &SweepPoint| {
+        point.scenario.flows[1].cca.params.iter().find(|(name, _)| name == "beta").cloned()
+    };
     assert_ne!(beta(&points[0]), beta(&points[1]));
 }
 
@@ -199,11 +200,11 @@ fn errors_name_the_line_of_the_value_and_what_would_do() {
         ("\"dumbbell.buffer\" = { from = 1, to = 2, points = 2, scale = \"lin\" }", "16: sweep.dumbbell.buffer.scale: 'lin' is not a scale; did you mean 'linear'?"),
         ("\"dumbbell.per\" = { from = -1e308, to = 1e308, points = 3 }", "16: sweep.dumbbell.per: too large to count with; "),
         ("\"dumbbell.buffer\" = { from = 1, to = 99999999999999999999999999, points = 2 }", "16: dumbbell.buffer: "),
-        ("\"dumbbell.delay\" = { from = \"1 ms\", to = 2, step = \"1 ms\" }", "16: sweep.dumbbell.delay.to: 2 does not go with 'ms'; "),
-        ("\"dumbbell.delay\" = { from = \"1 ms\", to = \"2 Gbps\", step = \"1 ms\" }", "16: sweep.dumbbell.delay.to: '2 Gbps' does not go with 'ms'; "),
+        ("\"dumbbell.delay\" = { from = \"1 ms\", to = 2, step = \"1 ms\" }", "16: sweep.dumbbell.delay.to: 2 is not in 'ms'; "),
+        ("\"dumbbell.delay\" = { from = \"1 ms\", to = \"2 Gbps\", step = \"1 ms\" }", "16: sweep.dumbbell.delay.to: '2 Gbps' is not in 'ms'; "),
         ("\"dumbbell.delay\" = { from = \"1 parsec\", to = 2, step = 1 }", "16: sweep.dumbbell.delay.from: '1 parsec' has an unknown unit; "),
         ("\"dumbbell.buffer\" = []", "16: sweep.dumbbell.buffer: an empty list; "),
-        ("\"dumbbell.buffer\" = [1, 2, 1]", "16: sweep.dumbbell.buffer: 1 is there twice; give it once"),
+        ("\"dumbbell.buffer\" = [1, 2, 1]", "16: sweep.dumbbell.buffer: 1 is listed twice; give it once"),
         ("\"dumbbell.buffer\" = 5", "16: sweep.dumbbell.buffer: 5 is not a list; "),
         ("\"flows[7].cca\" = [\"cubic\"]", "16: sweep.flows[7].cca: there is no flows[7]; there are 2, from 0"),
         ("\"flows[x].cca\" = [\"cubic\"]", "16: sweep.flows[x].cca: 'flows[x].cca' is not a key of the scenario; "),
@@ -227,12 +228,16 @@ fn errors_name_the_line_of_the_value_and_what_would_do() {
 }
 
 #[test]
-fn a_scenario_survives_json() {
+fn a_scenario_survives_json_and_the_former_name_of_its_algorithm_is_read() {
     for point in points(
         "[sweep]\nsamples = [\"off\", \"change\", 77]\n\"dumbbell.per\" = [0.1, 1e-7, 0.30000000000000004]\n",
     ) {
         let json = serde_json::to_string(&point.scenario).unwrap();
         assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), point.scenario);
+        // Results saved before the name was changed.
+        let former = json.replace("\"algorithm\":", "\"law\":");
+        assert_ne!(former, json);
+        assert_eq!(serde_json::from_str::<Scenario>(&former).unwrap(), point.scenario);
         assert_eq!(point.scenario.check(), Ok(()));
         let odd = json.replacen('{', "{\"odd\":1,", 1);
         assert!(serde_json::from_str::<Scenario>(&odd).is_err());
@@ -248,7 +253,7 @@ fn what_could_not_run_is_found_in_what_was_read_from_json() {
         (|s| s.flows[1].path = vec![0, 0], "flow 1 does not visit its links in the order"),
         (|s| s.flows[1].payload_bytes = 4_000_000_000, "flow 1 has packets of more than 131071 bytes"),
         (|s| s.flows[2].stop_ns = 0, "flow 2 does not start before it stops"),
-        (|s| s.flows[0].cca.law = "renoo".into(), "did you mean 'reno'?"),
+        (|s| s.flows[0].cca.algorithm = "renoo".into(), "did you mean 'reno'?"),
         (|s| s.samples = cwnd_scenario::Samples::Interval { interval_ns: 0 }, "no time between"),
     ];
     for (spoil, error) in damage {

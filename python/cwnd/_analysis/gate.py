@@ -1,4 +1,4 @@
-"""Whether a candidate is as good as a baseline, from runs with the same seeds."""
+"""Checks whether a candidate is as good as a baseline, from runs with the same seeds."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 #: Chance of passing a point that is worse by the margin, and of calling a sound table worse: one side of a
 #: 95 % interval.
 _ALPHA = 0.025
-#: Chance of a whole table passing that the advice on seeds aims at, were nothing worse.
+#: The advice on seeds aims at this chance that a whole table passes if nothing is worse.
 _POWER = 0.95
-#: The advice ends here.
+#: The advice never asks for more seeds than this.
 _SEEDS_MAX = 100_000
 
 #: Baseline and candidate, one value per seed, in the same order.
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
     line: str
 
 
-class Judgement(NamedTuple):
+class PointJudgement(NamedTuple):
     """One point: `mean`, `low` and `high` are relative to the baseline's mean, `of`.
 
     `word` is ok, worse or undecided; `sd` is the paired differences' standard deviation.
@@ -72,30 +72,30 @@ def gate(
 ) -> list[Verdict]:
     """Whether `candidate` is shown to be no worse than `baseline` by more than `margin`, point by point.
 
-    A point is a scenario; both results hold the same ones with the same seeds, by their swept values if they
-    are sweeps, else by name. Its differences seed
-    by seed, relative to the baseline's mean, have a mean with a two-sided 95 % interval (Student's t):
+    A point is a scenario; both results hold the same scenarios with the same seeds. Points are matched by
+    their swept values if the results are sweeps, else by name. A point's differences, seed by seed and
+    relative to the baseline's mean, have a mean with a two-sided 95 % interval (Student's t):
 
     - ok: the whole interval is better than `-margin`. A point that is worse by the margin or more passes with
-      a chance of at most 2.5 %, and so does a table with such a point among others. Equal values pass, be it
-      of a single seed.
-    - worse: the loss is beyond the margin, with a chance of at most 2.5 % for the whole table that any point
-      is called so wrongly (Holm's correction over the points).
-    - undecided: neither is shown. This is not ok: a comparison that sees nothing must not let everything
-      pass. The line estimates the number of further seeds that would let an equal table pass, 19 times in 20.
+      a chance of at most 2.5 %, and so does a table with such a point in it. Equal values pass, even of a
+      single seed.
+    - worse: the loss exceeds the margin. For the whole table, the chance that any point is wrongly called
+      worse is at most 2.5 % (Holm's correction over the points).
+    - undecided: neither is shown. This is not ok: a comparison without evidence must not pass. The line
+      estimates the number of further seeds that would let an equal table pass, 19 times in 20.
 
-    The verdicts come in the order of the baseline's scenarios, each with its line for people.
+    Returns the verdicts in the order of the baseline's scenarios, each with a line for readers.
 
     Args:
-        metric: throughput, goodput, jain, utilization: more is better; loss, rtt: less is better. All as in
-            `Results.summary`.
+        metric: throughput, goodput, jain or utilization, of which more is better; loss or rtt, of which less
+            is better. All as in `Results.summary`.
         margin: As a fraction of the baseline's mean; from 0 to 1.
 
     Raises:
-        Error: the two do not hold the same points and seeds; an argument is out of range.
+        Error: the results do not hold the same points and seeds, or an argument is out of range.
     """
     if metric not in _METRICS:
-        raise error("metric", f"{one_line(repr(metric))} is not one; there are {', '.join(_METRICS)}")
+        raise error("metric", f"{one_line(repr(metric))} is not a metric; there are {', '.join(_METRICS)}")
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin <= 1:
         raise error("margin", f"{one_line(repr(margin))} is not a fraction from 0 to 1")
     pairs = _pairs(per_seed(baseline, metric), per_seed(candidate, metric))
@@ -107,13 +107,13 @@ def gate(
     ]
 
 
-def judge(pairs: Sequence[Pair], margin: float, higher_is_better: bool = True) -> list[Judgement]:
-    """The verdicts on a table, a pair per point; `gate` has the rule."""
+def judge(pairs: Sequence[Pair], margin: float, higher_is_better: bool = True) -> list[PointJudgement]:
+    """Judges a table, a pair per point, by the rule of `gate`."""
     sign = 1.0 if higher_is_better else -1.0
     points = [_compared(*pair) for pair in pairs]
     surely_worse = _holm([_p_worse(point, sign, margin) for point in points])
 
-    def word(point: Judgement, worse: bool) -> str:
+    def word(point: PointJudgement, worse: bool) -> str:
         if min(sign * point.low, sign * point.high) >= -margin:
             return "ok"
         return "worse" if worse else "undecided"
@@ -122,7 +122,7 @@ def judge(pairs: Sequence[Pair], margin: float, higher_is_better: bool = True) -
 
 
 def seeds_needed(sd: float, n: int, points: int, margin: float) -> int | None:
-    """Seeds with which a table of equal points passes 19 times in 20; None if that takes too many.
+    """The number of seeds with which a table of equal points passes 19 times in 20; None if that is too many.
 
     `sd` is what `n` seeds showed for one of the `points`. As in Stein's two-stage test (1945), the power's
     quantile has the degrees of freedom of that first look, at least 4.
@@ -157,23 +157,23 @@ def _sd(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1))
 
 
-def _compared(baseline: Sequence[float], candidate: Sequence[float]) -> Judgement:
+def _compared(baseline: Sequence[float], candidate: Sequence[float]) -> PointJudgement:
     """One point, not yet judged."""
     n = len(baseline)
     of = math.fsum(baseline) / n
     absolute = [c - b for b, c in zip(baseline, candidate, strict=True)]
     if not any(absolute):
-        return Judgement("", 0.0, 0.0, 0.0, 0.0, n, of)
-    if of == 0:  # no share of nothing: any change is beyond every margin
+        return PointJudgement("", 0.0, 0.0, 0.0, 0.0, n, of)
+    if of == 0:  # Relative to 0 any change exceeds every margin.
         change = math.copysign(math.inf, math.fsum(absolute))
-        return Judgement("", change, change, change, 0.0, n, of)
+        return PointJudgement("", change, change, change, 0.0, n, of)
     differences = [difference / of for difference in absolute]
     sd = _sd(differences) if n > 1 else math.inf
-    return Judgement("", *interval(differences), sd, n, of)
+    return PointJudgement("", *interval(differences), sd, n, of)
 
 
-def _p_worse(point: Judgement, sign: float, margin: float) -> float:
-    """The chance of a loss as large as this one if the true one were the margin."""
+def _p_worse(point: PointJudgement, sign: float, margin: float) -> float:
+    """The chance of a loss this large if the true loss equalled the margin."""
     beyond = -margin - sign * point.mean
     if math.isinf(point.sd):
         return 1.0
@@ -183,7 +183,7 @@ def _p_worse(point: Judgement, sign: float, margin: float) -> float:
 
 
 def _holm(p_values: Sequence[float]) -> list[bool]:
-    """Which hypotheses fall, with a chance of at most `_ALPHA` that any true one does (Holm 1979)."""
+    """Which hypotheses are rejected, with a chance of at most `_ALPHA` that any true one is (Holm 1979)."""
     fallen = [False] * len(p_values)
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rank, index in enumerate(order):
@@ -203,7 +203,7 @@ def per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
 
 
 def point_names(results: Results) -> dict[str, str]:
-    """What each scenario is called: by its swept values, which do not depend on the file's name."""
+    """The name of each scenario: its swept values, which do not depend on the file's name."""
     names = [scenario["name"] for scenario in results.scenarios]
     swept = [", ".join(f"{key} = {value}" for key, value in values.items()) for values in results.values]
     return dict(zip(names, swept if all(swept) else names, strict=True))
@@ -213,7 +213,7 @@ def _pairs(baseline: dict[str, dict[int, float]], candidate: dict[str, dict[int,
     """The values of each point, paired by seed."""
     for name, here, there in (("baseline", baseline, candidate), ("candidate", candidate, baseline)):
         if not here:
-            raise error(name, "no runs in it")
+            raise error(name, "has no runs")
         missing = [point for point in there if point not in here]
         if missing:
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
@@ -236,7 +236,9 @@ def _list_seeds(seeds: Iterable[int]) -> str:
     return ", ".join(map(str, known[:4])) + (", ..." if len(known) > 4 else "")
 
 
-def _lines(points: Sequence[str], judgements: Sequence[Judgement], metric: str, margin: float) -> list[str]:
+def _lines(
+    points: Sequence[str], judgements: Sequence[PointJudgement], metric: str, margin: float
+) -> list[str]:
     """A line per point, in columns."""
     names = [f"{one_line(point)}:" for point in points]
     name_width = max(map(len, names))
@@ -244,9 +246,9 @@ def _lines(points: Sequence[str], judgements: Sequence[Judgement], metric: str, 
     digits = 1 if margin >= 0.01 else 3
 
     def percent(share: float) -> str:
-        return f"{round(100 * share, digits) + 0.0:+.{digits}f}"  # + 0.0: no minus before a zero
+        return f"{round(100 * share, digits) + 0.0:+.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
-    def line(name: str, one: Judgement) -> str:
+    def line(name: str, one: PointJudgement) -> str:
         bounds = f"[{percent(one.low)}, {percent(one.high)}]" if math.isfinite(one.sd) else "[one seed]"
         of = f"{one.of:.1f}" if one.of >= 10 else f"{one.of:.3g}"
         return (
@@ -258,7 +260,7 @@ def _lines(points: Sequence[str], judgements: Sequence[Judgement], metric: str, 
     return [line(name, one) for name, one in zip(names, judgements, strict=True)]
 
 
-def _advice(one: Judgement, points: int, margin: float) -> str:
+def _advice(one: PointJudgement, points: int, margin: float) -> str:
     """What an undecided point needs."""
     if one.word != "undecided":
         return ""
@@ -269,4 +271,4 @@ def _advice(one: Judgement, points: int, margin: float) -> str:
         return f"; too noisy for this margin, even with {_SEEDS_MAX} seeds"
     if needed > one.n:
         return f"; needs about {needed - one.n} more seeds"
-    return "; its seeds would do for an equal one, so a loss near the margin is likely"
+    return "; its seeds would suffice for an equal point, so a loss near the margin is likely"

@@ -1,4 +1,4 @@
-"""A model of a path beside a simulation of it: the command `cwnd model`."""
+"""Compares a model of a path with a simulation of it: the command `cwnd model`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-#: The parameters that a model has; the others stay at their defaults.
+#: The parameters of each model; an algorithm's remaining parameters keep their defaults.
 _LAWS: dict[str, tuple[Callable[..., models.Law], dict[str, str]]] = {
     "reno": (models.reno, {}),
     "highspeed": (models.highspeed, {}),
@@ -38,9 +38,9 @@ _LAWS: dict[str, tuple[Callable[..., models.Law], dict[str, str]]] = {
 }
 #: Presets of Reno whose recovery takes no part in the model.
 _PRESETS = ("newreno", "sack")
-#: What the simulations have to be comparable: losses are repaired by SACK, every segment is acknowledged.
+#: The stack of the simulations, which makes them comparable: SACK recovery, an ACK for every segment.
 _STACK = {"ack_every": 1}
-#: Epochs that are simulated, and the most packets of a run where the user gives no duration.
+#: Epochs to simulate, and the most packets of a run, where the user gives no duration.
 _EPOCHS = 60
 _PACKETS_MAX = 4_000_000
 #: Where the models hold; measured in docs/models.md.
@@ -69,7 +69,7 @@ class Comparison(NamedTuple):
 
     @property
     def regime(self) -> str:
-        """What most losses come from."""
+        """The cause of most losses."""
         return "congestion" if self.chain.congestion_share >= 0.5 else "random loss"
 
     @property
@@ -81,7 +81,7 @@ class Comparison(NamedTuple):
         return min(window / self.path.bdp_pkts, 1.0) * self.capacity_mbps
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """The comparison as `cwnd model --json` prints it."""
         mean = self.simulated["throughput_mbps"]["mean"]
         end_s = self.scenario["duration_ns"] / 1e9
         model = _model_metrics(self.chain, self.path, self.capacity_mbps)
@@ -143,7 +143,7 @@ def compare(
         if name not in known:
             there = ", ".join(known) or "none"
             raise error(f"params[{name!r}]", f"not a parameter of the model of {cca}; it has {there}")
-    # Those of the paper or RFC, whatever the stack's profile sets.
+    # The defaults of the paper or RFC, whatever the stack's profile sets.
     defaults = {
         param["name"]: param["default"]
         for each in algorithms()
@@ -177,7 +177,7 @@ def compare(
     path = path_of(scenario)
     law = law_of(scenario, path)
     chain = models.exact_chain(law, path)
-    # The window grows from a loss in slow start to where it belongs, by a segment per RTT at worst.
+    # After a loss in slow start the window grows to its steady state, at worst by a segment per RTT.
     settled_s = 10 * chain.epoch_s + 1.5 * float(chain.windows_pkts[-1]) * path.rtt_s
     if duration is None:
         pkts_per_s = chain.utilization * path.bdp_pkts / path.rtt_s
@@ -284,7 +284,7 @@ def _simulated(samples: pl.DataFrame, warm_s: float) -> dict[str, dict[str, Any]
 
 
 def draw(compared: Comparison) -> matplotlib.figure.Figure:
-    """Throughput over the packet error rate and over the buffer, by the model, with what was simulated."""
+    """The model's throughput over the packet error rate and over the buffer, with the simulated point."""
     from matplotlib import rc_context
 
     from cwnd._report.looks import GREY, STYLE, legend, looks, new_figure

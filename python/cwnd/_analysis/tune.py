@@ -24,14 +24,14 @@ from cwnd._scenario.custom import CongestionControl
 from cwnd._scenario.facts import bottleneck
 from cwnd._scenario.registry import algorithm
 from cwnd._scenario.scenario import Cca, Scenario, cca_name, param_key
-from cwnd._worlds.jobs import Point
+from cwnd._worlds.jobs import SweepPoint
 
 _TRIALS_MAX = 100_000
 _SEEDS_MAX = 1_000_000
-#: Of the sampler: the candidates follow from what was asked alone.
+#: The sampler's seed: the candidates follow from the request alone.
 _SAMPLER_SEED = 1
 
-#: What an objective weighs, as `gate` names its metrics, and its weight when it is the objective.
+#: The measures of an objective, with their metrics in `gate`, and their weight when named alone.
 _MEASURES = {"throughput": ("throughput", 1.0), "loss": ("loss", -1.0), "fairness": ("jain", 1.0)}
 
 #: A value of each tuned parameter.
@@ -39,7 +39,7 @@ Values = dict[str, float]
 
 
 class Trial(NamedTuple):
-    """A candidate and its objective, the mean over the scenarios and the seeds it was tuned on."""
+    """A candidate and its objective, the mean over the scenarios and the seeds of tuning."""
 
     params: Values
     objective: float
@@ -58,7 +58,7 @@ class Compared(NamedTuple):
 class Judgement(NamedTuple):
     """The result on held-out seeds: `verdict` is better, worse or not distinguishable, by the objective.
 
-    `measures` has the objective and, whatever it weighs, throughput, loss and fairness.
+    `measures` has the objective and always throughput, loss and fairness too.
     """
 
     on: str
@@ -69,9 +69,11 @@ class Judgement(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """What came of it: the best parameters, what they were chosen for, and whether that holds elsewhere.
+    """The result of tuning: the best parameters, the trials that chose them, and the judgements on held-out
+    seeds.
 
-    `default` is None if the scenarios give the flows different values or none; `trials` begin with it.
+    `default` is None if the scenarios give the flows different values or none; it is the first of the
+    `trials`.
     """
 
     cca: str
@@ -82,7 +84,7 @@ class Tuning(NamedTuple):
     trials: list[Trial]
 
     def to_json(self) -> str:
-        """One object; the same question gives the same text."""
+        """One JSON object; the same request gives the same text."""
         content = {
             **self._asdict(),
             "judgements": [
@@ -121,9 +123,9 @@ class _Knob(NamedTuple):
 
 
 class _Bench(NamedTuple):
-    """Scenarios, and how runs of them with some parameters are done and measured."""
+    """Scenarios that can be run and measured with given parameters."""
 
-    points: list[Point]
+    points: list[SweepPoint]
     classes: dict[str, type[CongestionControl]]
 
     @property
@@ -141,7 +143,9 @@ class _Bench(NamedTuple):
     ) -> list[dict[str, list[float]]]:
         """By scenario and measure, a value per seed: `seeds[1]` seeds, those after the first `seeds[0]`."""
         written = [(name, repr(value)) for name, value in params.items()]
-        points = [Point(point.values, point.scenario.with_params(cca, written)[0]) for point in self.points]
+        points = [
+            SweepPoint(point.values, point.scenario.with_params(cca, written)[0]) for point in self.points
+        ]
         firsts = [point.scenario.seed + seeds[0] for point in points]
         plan = Plan(points, [range(first, first + seeds[1]) for first in firsts], self.classes)
         outcome = sweep.work(plan, folder, jobs=jobs, progress=progress)
@@ -164,31 +168,32 @@ def tune(
     jobs: int = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tuning:
-    """Looks for the parameters of an algorithm that serve an objective best, and judges them on other seeds.
+    """Searches the parameters of an algorithm that serve an objective best, and judges them on other seeds.
 
     The objective of a run is the sum of weights times throughput / rate (the sum of the flows' over the rate
     of the first flow's bottleneck), loss (segments lost / sent, of all flows) and fairness (Jain's index of
-    the flows' throughput); each is within 0 and 1 but for flows that do not last the run. That of a candidate
-    is its mean over the scenarios and over their first `repeat` seeds, the same for all candidates. The first
-    candidate is the scenarios' own parameters; the others are those of Optuna's tree-structured Parzen
-    estimator (Bergstra et al., NIPS 2011), which go on from the values so far.
+    the flows' throughput). Each is from 0 to 1 if the flows last the whole run. The objective of a candidate
+    is its mean over the scenarios and over their first `repeat` seeds, which are the same for all
+    candidates. The first candidate is the scenarios' own parameters. Optuna's tree-structured Parzen
+    estimator (Bergstra et al., NIPS 2011) proposes the further candidates from the values so far.
 
-    The best one then runs on `held_out_seeds` seeds that come after those, and so does the default. The
-    judgement is the mean of their difference seed by seed with a 95 % interval (Student's t): better or worse
-    if that has no zero in it.
+    The best candidate and the default then run on the next `held_out_seeds` seeds. The judgement is the mean
+    of their difference, seed by seed, with a 95 % interval (Student's t): better or worse if the interval
+    excludes 0.
 
     Args:
-        scenarios: Files, or `Scenario`s; of one with a [sweep] every point. Each has something random.
-        cca: Whose flows are tuned: an algorithm or preset that every scenario has, or a class.
-        params: The range of each tuned parameter, both ends included. Candidates are as fine as the
-            parameter; of a class, whole numbers between two of those and real ones otherwise.
-        objective: "throughput", "loss" or "fairness", which are weights of 1, -1 and 1; or several weights,
-            as a mapping or "throughput=1,loss=-10,fairness=0.5".
+        scenarios: Files or `Scenario`s. A file with a [sweep] stands for all its points. Each must have
+            something random.
+        cca: The algorithm to tune: an algorithm or preset that every scenario has, or a class.
+        params: The range of each tuned parameter, both ends included. Candidates have the parameter's
+            resolution; for a class, they are whole numbers if both ends are, otherwise real numbers.
+        objective: "throughput", "loss" or "fairness" (weights 1, -1 and 1), or several weights, as a mapping
+            or "throughput=1,loss=-10,fairness=0.5".
         trials: Candidates besides the default.
         held_out: Scenarios for a second judgement.
-        out: A directory that keeps finished runs at once, so that the same call, or one with more trials,
-            goes on where it stopped; then tuning.json.
-        jobs: Runs at a time; 0: one per core. The result does not depend on it.
+        out: A directory that keeps each finished run, so that the same call, or one with more trials,
+            continues where it stopped; at the end it gets tuning.json.
+        jobs: Number of runs at a time; 0: one per core. The result does not depend on it.
         progress: Called several times a second.
 
     Raises:
@@ -248,7 +253,7 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
         if measure not in _MEASURES:
             raise error("objective", f"'{one_line(measure)}' is not a measure; there are {known}")
         if measure in weights:
-            raise error("objective", f"'{measure}' is there twice")
+            raise error("objective", f"'{measure}' is given twice")
         try:
             weight = float(written)
         except (TypeError, ValueError):
@@ -264,7 +269,7 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
 
 
 class _Search(NamedTuple):
-    """A question, ready to be run in a directory."""
+    """A search, ready to run in a directory."""
 
     optuna: Any
     cca: str
@@ -308,7 +313,7 @@ class _Search(NamedTuple):
 
         default = _default(self.cca, self.knobs, [*tuned_on.points, *judged_on.points])
         done = self._candidates(default, score)
-        # The default first: of equals it stays.
+        # The default comes first: among equals it wins.
         best = max(
             done[1:] if _within(default, self.knobs) is None else done, key=lambda trial: trial.objective
         )
@@ -324,7 +329,7 @@ class _Search(NamedTuple):
     def _candidates(
         self, default: dict[str, float | str] | None, score: Callable[[Values, int], float]
     ) -> list[Trial]:
-        """The default and the sampler's, each with its objective. None is run twice."""
+        """The default and the sampler's candidates, each with its objective. No candidate is run twice."""
         optuna = self.optuna
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         sampler = optuna.samplers.TPESampler(seed=_SAMPLER_SEED)
@@ -418,8 +423,8 @@ def _questions(asked: Question | Iterable[Question]) -> list[Question]:
 
 
 def _bench(questions: list[Question], cca: str) -> _Bench:
-    """Every point of the scenarios, each under a name of its own."""
-    points: list[Point] = []
+    """Every point of the scenarios, each with its own name."""
+    points: list[SweepPoint] = []
     classes: dict[str, type[CongestionControl]] = {}
     for question in questions:
         plan = sweep.read(question)
@@ -440,7 +445,7 @@ def _bench(questions: list[Question], cca: str) -> _Bench:
     distinct = len({json.dumps(point.values) for point in points}) == len(points)
     return _Bench(
         [
-            Point(
+            SweepPoint(
                 point.values if distinct else {"scenario": name, **point.values},
                 point.scenario.replace(name=name),
             )
@@ -473,8 +478,8 @@ def _knob(cca: str, name: str, ends: tuple[float, float], *, custom: bool) -> _K
     if custom:
         return _Knob(name, low, high, 1 if isinstance(low, int) and isinstance(high, int) else None)
     described: Any = algorithm(cca)
-    law: Any = algorithm(described.get("law", cca))
-    known = {one["name"]: one for one in law["params"]}
+    tuned: Any = algorithm(described.get("algorithm", cca))
+    known = {one["name"]: one for one in tuned["params"]}
     if name not in known:
         raise error(key, f"unknown parameter; there is {', '.join(known) or 'none'}")
     if known[name]["numbers"] is None:
@@ -489,8 +494,8 @@ def _knob(cca: str, name: str, ends: tuple[float, float], *, custom: bool) -> _K
     return _Knob(name, *stored, one)
 
 
-def _default(cca: str, knobs: Sequence[_Knob], points: Sequence[Point]) -> dict[str, float | str] | None:
-    """What the flows have; None if not all have the same."""
+def _default(cca: str, knobs: Sequence[_Knob], points: Sequence[SweepPoint]) -> dict[str, float | str] | None:
+    """The parameters of the flows; None if the flows differ."""
     found = set()
     for point in points:
         for flow in point.description["flows"]:
@@ -515,7 +520,7 @@ def _number(text: str) -> float | str:
 
 
 def _within(default: dict[str, float | str] | None, knobs: Sequence[_Knob]) -> Values | None:
-    """The default as a candidate, if it is one."""
+    """The default as a candidate; None if it is outside the ranges."""
     values: Values = {}
     for knob in knobs:
         value = default[knob.name] if default is not None else None
@@ -526,7 +531,7 @@ def _within(default: dict[str, float | str] | None, knobs: Sequence[_Knob]) -> V
 
 
 def _open(folder: Path, question: dict[str, Any]) -> None:
-    """Makes the directory, or checks that what is there began with the same question."""
+    """Makes the directory, or checks that it holds the same tuning."""
     shown = one_line(str(folder))
     asked = folder / "question.json"
     try:
@@ -544,7 +549,9 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
                 key for key, value in json.loads(json.dumps(question)).items() if before.get(key) != value
             ]
             if other:
-                raise error(shown, f"holds another tuning, of other {other[0]}; choose another directory")
+                raise error(
+                    shown, f"holds another tuning, with different {other[0]}; choose another directory"
+                )
             return
         if folder.exists() and any(folder.iterdir()):
             raise error(shown, "holds a file that is not part of a tuning; choose another directory")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@click.command("algorithms", short_help="The algorithms, or one of them in full.")
+@click.command("algorithms", short_help="List the algorithms, or show one in full.")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def algorithms_command(name: str | None, as_json: bool) -> None:
@@ -34,10 +34,10 @@ def algorithms_command(name: str | None, as_json: bool) -> None:
         click.echo(json.dumps(described, indent=2))
         return
     console = open_console()
-    if "law" in described:
+    if "recovery" in described:
         recovery = described["recovery"] or "the stack's"
         console.print(Text.assemble((described["name"], "bold"), f": {described['about']}"))
-        console.print(f"law {described['law']}, recovery {recovery}", highlight=False)
+        console.print(f"algorithm {described['algorithm']}, recovery {recovery}", highlight=False)
     else:
         idea = f": {described['title']} ({described['year']}), {described['kind']}, "
         console.print(Text.assemble((described["name"], "bold"), idea, _status(described["status"])))
@@ -59,17 +59,17 @@ def _print_algorithms() -> None:
     for each in algorithms():
         status = _status(each["status"])
         table.add_row(each["name"], str(each["year"]), each["title"], each["kind"], status, each["paper"])
-    named = new_table("preset", "law", "recovery", "what it is")
+    named = new_table("preset", "algorithm", "recovery", "description")
     for preset in presets():
         recovery = preset["recovery"] or "the stack's"
-        named.add_row(preset["name"], preset["law"], recovery, preset["about"])
+        named.add_row(preset["name"], preset["algorithm"], recovery, preset["about"])
     console = open_console()
     console.print(table)
     console.print(named)
 
 
 def _status(status: str) -> Text:
-    """The status, highlighted where the paper leaves something out that we filled in."""
+    """The status, highlighted for an algorithm whose paper leaves gaps that we filled."""
     from rich.text import Text
 
     return Text(status, style="yellow" if status == "reconstruction" else "")

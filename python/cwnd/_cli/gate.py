@@ -12,11 +12,11 @@ from cwnd._cli.options import flag_errors
 from cwnd._common.errors import error, one_line
 
 
-@click.command("gate", short_help="Whether a result is no worse than another; exit 1 if not.")
+@click.command("gate", short_help="Check that a result is no worse than another; exit 1 if it is.")
 @click.argument("baseline", metavar="BASELINE")
 @click.argument("candidate", metavar="CANDIDATE")
 @click.option("--metric", metavar="NAME", default="throughput", help="Metric to compare.  [throughput]")
-@click.option("--margin", metavar="SHARE", default="2%", help="Largest loss that is accepted.  [2%]")
+@click.option("--margin", metavar="SHARE", default="2%", help="Largest accepted change for the worse.  [2%]")
 def gate_command(baseline: str, candidate: str, metric: str, margin: str) -> None:
     """Compare two results point by point on the same seeds: one line each; exit 1 unless all are ok."""
     written = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", margin)

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 @click.group("kernel", short_help="In this machine's kernel: load, unload, status, doctor, trace.")
 def _kernel() -> None:
-    """Take algorithms into the running Linux kernel and out again, follow connections. Needs root."""
+    """Load algorithms into the running Linux kernel, unload them, and trace connections. Needs root."""
 
 
 @_kernel.command("load", short_help="Load an algorithm, for every socket to choose.")
 @click.argument("name", metavar="NAME")
-@click.option("--as", "as_name", metavar="NAME", help="What the kernel calls it.  [NAME, '_' for '-']")
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
-@click.option("--default", is_flag=True, help="Sockets that do not choose get it.")
-@click.option("--force", is_flag=True, help="Even into a kernel that leaves hooks out, as 'doctor' shows.")
+@click.option("--as", "as_name", metavar="NAME", help="Its name in the kernel.  [NAME, '_' for '-']")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm.")
+@click.option("--default", is_flag=True, help="Make it the default of sockets that do not choose one.")
+@click.option("--force", is_flag=True, help="Load even into a kernel that skips hooks, as 'doctor' shows.")
 def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool, force: bool) -> None:
     """Load algorithm NAME. It stays until 'cwnd kernel unload' or the machine stops.
 
@@ -47,23 +47,23 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
     written = read_params([name], params)[name]
     loaded = kernel.load(name, as_name, params=written, default=default, force=force)
     use = (
-        "sockets that do not choose get it"
+        "it is the default of sockets that do not choose one"
         if default
         else f"sockets can choose it, as 'iperf3 -C {loaded.name}'"
     )
-    click.echo(f"{loaded.name} is loaded: {use}; 'cwnd kernel unload {loaded.name}' takes it out")
+    click.echo(f"{loaded.name} is loaded: {use}; 'cwnd kernel unload {loaded.name}' unloads it")
 
 
-@_kernel.command("unload", short_help="Take an algorithm out.")
+@_kernel.command("unload", short_help="Unload an algorithm.")
 @click.argument("name", required=False)
-@click.option("--all", "all_of_them", is_flag=True, help="Everything that was loaded.")
+@click.option("--all", "all_of_them", is_flag=True, help="Unload every algorithm.")
 def _kernel_unload(name: str | None, all_of_them: bool) -> None:
-    """Take out what was loaded as NAME. Connections that use it keep it until they close.
+    """Unload the algorithm loaded as NAME. Connections that use it keep it until they close.
 
-    If it is the default, the default before it was loaded comes back.
+    If it is the default, the default from before it was loaded comes back.
     """
     if (name is not None) == all_of_them:
-        raise error("", "name one, or say --all; 'cwnd kernel status' lists them")
+        raise error("", "give one NAME or --all; 'cwnd kernel status' lists the names")
     names = [each["name"] for each in kernel.status()] if name is None else [name]
     refusals = []
     for each in names:
@@ -72,15 +72,15 @@ def _kernel_unload(name: str | None, all_of_them: bool) -> None:
         except Error as refusal:
             refusals.append(refusal)
             continue
-        click.echo(f"{each} is out" + (f"; the default is {default}" if default else ""))
+        click.echo(f"{each} is unloaded" + (f"; the default is {default}" if default else ""))
     if refusals:
         raise error("", "; ".join(map(str, refusals)))
 
 
-@_kernel.command("status", short_help="What is loaded, with which parameters, and who uses it.")
+@_kernel.command("status", short_help="List the loaded algorithms, their parameters and users.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _kernel_status(as_json: bool) -> None:
-    """List what is loaded, and what a killed load or unload left: 'cwnd kernel unload' removes it.
+    """List the loaded algorithms, and the remains of a killed load or unload, which 'unload' removes.
 
     Calls and their cost are counted while sysctl kernel.bpf_stats_enabled is 1.
     """
@@ -89,7 +89,7 @@ def _kernel_status(as_json: bool) -> None:
         click.echo(json.dumps({"loaded": loaded}, indent=2))
         return
     if not loaded:
-        click.echo("nothing is loaded")
+        click.echo("no algorithm is loaded")
         return
     table = new_table("name", "algorithm", "parameters", ">users", "default", ">calls", ">ns a call")
     for each in loaded:
@@ -106,15 +106,15 @@ def _kernel_status(as_json: bool) -> None:
     open_console().print(table, markup=False)
 
 
-@_kernel.command("doctor", short_help="What loading needs, and what to do if it is missing.")
+@_kernel.command("doctor", short_help="Check what loading needs, and say what to do if it is missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _kernel_doctor(as_json: bool) -> None:
-    """Show what loading needs, whether it is there, and if not what to do; exit 1 if anything is not ok."""
+    """Check each thing that loading needs, and say what to do if it is missing; exit 1 if anything is."""
     checks = kernel.doctor()
     if as_json:
         click.echo(json.dumps({"checks": checks}, indent=2))
     else:
-        table = new_table("what", "", "found")
+        table = new_table("check", "", "found")
         for check in checks:
             table.add_row(check["what"], "ok" if check["ok"] else "not ok", check["found"])
         open_console().print(table, markup=False)
@@ -122,21 +122,28 @@ def _kernel_doctor(as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-@_kernel.command("trace", short_help="Follow live connections: cwnd, ssthresh, RTT.")
+@_kernel.command("trace", short_help="Trace live connections: cwnd, ssthresh, RTT.")
 @click.option("--port", metavar="N", help="Only connections with this port at either end.")
-@click.option("--cca", metavar="NAME", help="Only those with this algorithm, as the kernel calls it.")
 @click.option(
-    "--interval", metavar="TIME", default="10 ms", help="Between two samples.  [10ms; 0s: each ACK]"
+    "--cca", metavar="NAME", help="Only connections with this algorithm, by its name in the kernel."
 )
-@click.option("--duration", metavar="TIME", help="Ends after so long.  [at Ctrl-C]")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per sample, one a line.")
-@click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest there at the end.")
+@click.option(
+    "--interval",
+    metavar="TIME",
+    default="10 ms",
+    help="Least time between two samples.  [10ms; 0s: each ACK]",
+)
+@click.option("--duration", metavar="TIME", help="Stop after this time.  [at Ctrl-C]")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object per sample, one per line.")
+@click.option(
+    "--out", metavar="DIR", help="At the end, write tables (Parquet), figures and a manifest to DIR."
+)
 def _kernel_trace(
     port: str | None, cca: str | None, interval: str, duration: str | None, as_json: bool, out: str | None
 ) -> None:
-    """Follow this machine's TCP connections that send, of all network namespaces, whatever their algorithm.
+    """Trace the TCP connections of this machine that send, in all network namespaces and with any algorithm.
 
-    What --out writes is read as that of a simulated run: 'cwnd results DIR', 'cwnd report DIR'.
+    The result that --out writes is like a simulated run's: 'cwnd results DIR' and 'cwnd report DIR' read it.
 
     \b
     cwnd kernel trace --port 5201
@@ -156,19 +163,19 @@ def _kernel_trace(
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    with trace, show(trace) as tell:
+    with trace, show(trace) as show_new:
         while (left_s := end_s - trace.elapsed_s) > 0:
             if ended.wait(min(left_s, _TRACE_SHOWN_EVERY_S)):
                 break
-            tell(trace.read())
+            show_new(trace.read())
         trace.stop()
-        tell(trace.read())
-    # What follows can be interrupted.
+        show_new(trace.read())
+    # From here on Ctrl-C interrupts again.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     results = trace.results if out is not None else None
     if trace.dropped:
-        advice = "a longer --interval, or --port, makes fewer"
-        print(f"cwnd: {trace.dropped:,} samples are missing, they came too fast; {advice}", file=sys.stderr)
+        advice = "a longer --interval or a --port makes fewer"
+        print(f"cwnd: {trace.dropped:,} samples are missing: they came too fast; {advice}", file=sys.stderr)
     if results is None or out is None:
         return
     with errors_about("--out"):
@@ -176,9 +183,9 @@ def _kernel_trace(
     click.echo(f"Written to {one_line(out)}", err=as_json)
 
 
-#: How often what came is shown.
+#: How often new samples are shown.
 _TRACE_SHOWN_EVERY_S = 0.25
-#: What is left out of the table when it has sent nothing for so long.
+#: A connection leaves the table when it has sent nothing for this time.
 _TRACE_IDLE_S = 5
 
 _TRACE_COLUMNS = ("cwnd_pkts", "ssthresh_pkts", "in_flight_pkts", "rtt_ms", "throughput_mbps", "pacing_mbps")
@@ -223,24 +230,24 @@ def _live_table(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]
 
     with Live(table(), console=open_console(), auto_refresh=False) as live:
 
-        def tell(new: pl.DataFrame) -> None:
+        def show_new(new: pl.DataFrame) -> None:
             rows.update((row["flow"], row) for row in _latest(new))
             live.update(table(), refresh=True)
 
-        yield tell
+        yield show_new
 
 
 @contextlib.contextmanager
 def _lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
     """A line per connection and second in which it sent."""
-    told_s: dict[int, float] = {}
+    printed_s: dict[int, float] = {}
 
-    def tell(new: pl.DataFrame) -> None:
+    def show_new(new: pl.DataFrame) -> None:
         connections = trace.connections if new.height else []
         for row in _latest(new):
-            if row["time_s"] < told_s.get(row["flow"], -math.inf) + 1:
+            if row["time_s"] < printed_s.get(row["flow"], -math.inf) + 1:
                 continue
-            told_s[row["flow"]] = row["time_s"]
+            printed_s[row["flow"]] = row["time_s"]
             cwnd, ssthresh, in_flight, rtt_ms, mbps, _ = (digits(row[column]) for column in _TRACE_COLUMNS)
             click.echo(
                 f"{row['time_s']:.1f} s  {_ends(connections[row['flow']])}  {row['cca']}  cwnd {cwnd}  "
@@ -248,21 +255,21 @@ def _lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
             )
         sys.stdout.flush()
 
-    yield tell
+    yield show_new
 
 
 @contextlib.contextmanager
 def _json_lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Every sample as it comes."""
+    """A line of JSON per sample."""
 
-    def tell(new: pl.DataFrame) -> None:
+    def show_new(new: pl.DataFrame) -> None:
         connections = trace.connections if new.height else []
         for row in new.drop("scenario", "seed", "link", "queue_pkts").iter_rows(named=True):
             ends = {key: connections[row["flow"]][key] for key in ("local", "remote", "netns")}
             click.echo(json.dumps({**row, **ends}))
         sys.stdout.flush()
 
-    yield tell
+    yield show_new
 
 
 def _ends(connection: dict[str, Any]) -> str:

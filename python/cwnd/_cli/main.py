@@ -66,7 +66,7 @@ def _main(arguments: list[str]) -> int:
         code = _invoke(arguments)
         sys.stdout.flush()
     except OSError as failed:
-        # The interpreter flushes once more on its way out.
+        # The interpreter flushes once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(failed, BrokenPipeError):
             return 141
@@ -77,7 +77,7 @@ def _main(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     try:
-        # Not cli.main(): it has ways of its own with interrupts and broken pipes.
+        # Not cli.main(), which handles interrupts and broken pipes in its own way.
         with cli.make_context("cwnd", arguments) as context:
             cli.invoke(context)
     except click.exceptions.Exit as left:
@@ -97,6 +97,6 @@ def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _refuse(message: str) -> int:
-    with contextlib.suppress(OSError):  # there is nowhere to report that to
+    with contextlib.suppress(OSError):  # standard error may be closed
         print(f"cwnd: error: {one_line(' '.join(message.split()))}", file=sys.stderr, flush=True)
     return 2

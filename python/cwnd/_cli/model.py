@@ -15,20 +15,26 @@ from cwnd._common.errors import one_line
 from cwnd._common.text import digits, estimate, exponent, rate
 
 
-@click.command("model", short_help="A model of a path beside a simulation of it.")
-@click.option("--cca", required=True, metavar="NAME", help="Algorithm; a wrong one lists those with a model.")
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="Of the algorithm.")
-@click.option("--rate", default="1Gbps", metavar="RATE", help="Of the bottleneck, such as 100Mbps.  [1Gbps]")
+@click.command("model", short_help="Compare a model of the throughput with a simulation.")
 @click.option(
-    "--rtt", default="200ms", metavar="TIME", help="Both ways, without queues, such as 20ms.  [200ms]"
+    "--cca", required=True, metavar="NAME", help="Algorithm. An error lists the algorithms that have a model."
 )
-@click.option("--buffer", default="1BDP", metavar="SIZE", help="Of the bottleneck: packets or 2BDP.  [1BDP]")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm.")
+@click.option(
+    "--rate", default="1Gbps", metavar="RATE", help="Rate of the bottleneck, such as 100Mbps.  [1Gbps]"
+)
+@click.option(
+    "--rtt", default="200ms", metavar="TIME", help="Round-trip time without queues, such as 20ms.  [200ms]"
+)
+@click.option(
+    "--buffer", default="1BDP", metavar="SIZE", help="Buffer of the bottleneck: packets or 2BDP.  [1BDP]"
+)
 @click.option("--per", metavar="P", help="Packet error rate of the bottleneck, such as 1e-5.  [0]")
 @click.option("--packet", metavar="BYTES", help="Payload of a packet.  [1448]")
 @click.option("--duration", metavar="TIME", help="Simulated time.  [60 epochs, at most 4 million packets]")
-@click.option("--seed", metavar="N", help="Of the first repetition; the others count up.  [1]")
+@click.option("--seed", metavar="N", help="Seed of the first repetition; the others count up.  [1]")
 @click.option("--repeat", metavar="N", help="Repetitions, for the interval.  [5; without --per 1]")
-@click.option("--out", metavar="FILE", help="Draw it there: .png, .svg or .pdf.")
+@click.option("--out", metavar="FILE", help="Draw the comparison: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
 def model_command(
     cca: str, params: tuple[str, ...], out: str | None, as_json: bool, **flags: str | None

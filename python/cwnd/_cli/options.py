@@ -19,31 +19,31 @@ _Command = TypeVar("_Command", bound=Callable[..., None])
 #: Flags that describe a scenario, each an argument of `dumbbell`: how the value is shown, and its help.
 SCENARIO_FLAGS = {
     "flows": ("N", "Flows of each algorithm.  [1]"),
-    "rate": ("RATE", "Of the bottleneck, such as 100Mbps.  [1Gbps]"),
-    "delay": ("TIME", "Of the bottleneck, one way, such as 10ms.  [100ms]"),
-    "buffer": ("SIZE", "Of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
+    "rate": ("RATE", "Rate of the bottleneck, such as 100Mbps.  [1Gbps]"),
+    "delay": ("TIME", "One-way delay of the bottleneck, such as 10ms.  [100ms]"),
+    "buffer": ("SIZE", "Buffer of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
     "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
-    "ecn_threshold": ("PACKETS", "Queue of the bottleneck above which it marks; ECN on.  [never]"),
+    "ecn_threshold": ("PACKETS", "Queue above which the bottleneck marks; turns ECN on.  [never]"),
     "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
     "duration": ("TIME", "Simulated time.  [100s]"),
-    "seed": ("N", "Of the first repetition; the others count up.  [1]"),
+    "seed": ("N", "Seed of the first repetition; the others count up.  [1]"),
     "repeat": ("N", "Repetitions, for confidence intervals.  [1]"),
-    "access_rate": ("RATE", "Of the links of each host.  [10 times --rate]"),
-    "access_delay": ("TIME", "Of the links of each host, one way.  [0s]"),
-    "access_buffer": ("SIZE", "Of the links of each host.  [unlimited]"),
+    "access_rate": ("RATE", "Rate of each host's own links.  [10 times --rate]"),
+    "access_delay": ("TIME", "One-way delay of each host's own links.  [0s]"),
+    "access_buffer": ("SIZE", "Buffer of each host's own links.  [unlimited]"),
     "start": ("TIME", "When the first flow starts.  [0s]"),
     "stagger": ("TIME", "Each flow starts later than the previous one by this.  [0s]"),
-    "start_jitter": ("TIME", "Each flow starts later by a random time below it.  [0s]"),
+    "start_jitter": ("TIME", "Each flow starts later by a random time below this.  [0s]"),
     "stop": ("TIME", "When the first flow stops.  [the end]"),
     "stop_stagger": ("TIME", "Each flow stops earlier than the previous one by this.  [0s]"),
-    "app_rate": ("RATE", "Of payload that each application writes.  [all at once]"),
-    "on": ("TIME", "Time that each application writes for,"),
-    "off": ("TIME", "then pauses for, repeatedly.  [no pauses]"),
+    "app_rate": ("RATE", "Rate at which each application writes payload.  [all at once]"),
+    "on": ("TIME", "Each application writes for this time,"),
+    "off": ("TIME", "then pauses for this time, and so on.  [no pauses]"),
     "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
     "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
-    "clock": ("NAME", "nanoseconds, or ns2: rounded as ns-2 rounds, which decides ties.  [nanoseconds]"),
-    "end": ("NAME", "Results as of: duration, or last-arrival, of a packet before that.  [duration]"),
+    "clock": ("NAME", "nanoseconds, or ns2: doubles, whose rounding decides ties.  [nanoseconds]"),
+    "end": ("NAME", "Take results at the duration, or at the last-arrival before it.  [duration]"),
 }
 
 #: Flags whose value is a number in TOML.
@@ -58,7 +58,7 @@ _OTHER_FLAGS = {
 
 
 def _flag(name: str) -> str:
-    # --on is where to run.
+    # --on chooses the world.
     special = {"ccas": "--cca", "params": "--param", "on": "--app-on", "off": "--app-off"}
     return special.get(name, "--" + name.replace("_", "-"))
 
@@ -71,14 +71,14 @@ def scenario_flags(command: _Command) -> _Command:
         "params",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Of the algorithm; CCA.NAME=VALUE when several.",
+        help="A parameter of the algorithm; with several algorithms CCA.NAME=VALUE.",
     )(command)
     return click.option(
         "--cca",
         "ccas",
         multiple=True,
         metavar="NAME",
-        help="Algorithm, or FILE.py:CLASS. Several are compared.",
+        help="Algorithm, or FILE.py:CLASS; give it more than once to compare.",
     )(command)
 
 
@@ -88,7 +88,7 @@ def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenar
         for name in given:
             if name in ("seed", "repeat"):
                 continue
-            raise error(_flag(name), "not together with a scenario FILE, which sets it")
+            raise error(_flag(name), "cannot be combined with a scenario FILE, which sets it")
         return [Scenario.from_toml(file) for file in files]
     ccas = given.pop("ccas", ())
     if not ccas:
@@ -141,7 +141,7 @@ def read_params(names: list[str], written: tuple[str, ...]) -> dict[str, dict[st
         if dot and owner not in params:
             raise error("--param", f"no algorithm '{one_line(owner)}' here; there are {', '.join(params)}")
         if not dot and len(params) > 1:
-            raise error("--param", f"'{one_line(key)}' of which algorithm? Write {names[0]}.{one_line(text)}")
+            raise error("--param", f"'{one_line(key)}' of which algorithm? write {names[0]}.{one_line(text)}")
         params[owner or names[0]][name] = value
     return params
 
@@ -155,7 +155,7 @@ def read_number(text: str) -> Any:
 
 @contextlib.contextmanager
 def flag_errors() -> Iterator[None]:
-    """Lets errors about arguments of the API speak of flags."""
+    """Makes errors about arguments of the API name the flag."""
     try:
         yield
     except Error as refused:

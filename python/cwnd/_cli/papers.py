@@ -16,10 +16,10 @@ from cwnd._reproduce import verdicts
 from cwnd._reproduce.paper import papers
 
 
-@click.command("papers", short_help="The papers that can be re-run.")
+@click.command("papers", short_help="List the papers that can be re-run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def papers_command(as_json: bool) -> None:
-    """List the papers: what each is about, its figures and tables."""
+    """List the papers: topic, figures and tables."""
     known = papers()
     if as_json:
         listed = [
@@ -43,15 +43,15 @@ def papers_command(as_json: bool) -> None:
     open_console().print(table)
 
 
-@click.command("reproduce", short_help="Re-run papers: published numbers beside ours, with verdicts.")
+@click.command("reproduce", short_help="Re-run papers and compare published numbers with ours.")
 @click.argument("names", nargs=-1, metavar="[PAPER]...")
 @click.option("--all", "all_of_them", is_flag=True, help="Every paper.")
 @click.option("--only", metavar="ITEMS", help="Only these figures and tables, such as fig10,table4.")
-@click.option("--quick", is_flag=True, help="A few points of each, with few seeds.")
-@click.option("--seeds", metavar="N", help="Where randomness plays a part.  [30; quick: 3]")
-@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option("--quick", is_flag=True, help="Run a few points of each, with few seeds.")
+@click.option("--seeds", metavar="N", help="Seeds of each point that has randomness.  [30; quick: 3]")
+@click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option(
-    "--out", metavar="DIR", default="reproduced", help="Keeps runs, tables and figures.  [reproduced]"
+    "--out", metavar="DIR", default="reproduced", help="Directory of runs, tables and figures.  [reproduced]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as one JSON object.")
 def reproduce_command(
@@ -64,14 +64,14 @@ def reproduce_command(
     out: str,
     as_json: bool,
 ) -> None:
-    """Run the experiments of PAPERs again. The same command goes on where it stopped.
+    """Re-run the experiments of PAPERs. Repeat the command to continue where it stopped.
 
     \b
     cwnd reproduce elastic-tcp --only fig10,table4
     cwnd reproduce --all --quick
     """
     if bool(names) == all_of_them:
-        raise error("", "name papers, or use --all; 'cwnd papers' lists them")
+        raise error("", "give names of papers or --all; 'cwnd papers' lists them")
     chosen = [paper.name for paper in papers()] if all_of_them else list(dict.fromkeys(names))
     items = [] if only is None else [part.strip() for part in only.split(",") if part.strip()]
     reproductions = []

@@ -54,7 +54,7 @@ def show_progress(out: str, name: str | None = None) -> Iterator[Callable[[Progr
             raise
         of_paper = "" if name is None else f" of {name}"
         kept = f"{last.done - last.failed:,} of {last.total:,} runs{of_paper} are kept in {one_line(out)}"
-        print(f"cwnd: interrupted; {kept}; the same command goes on with them", file=sys.stderr)
+        print(f"cwnd: interrupted; {kept}; repeat the command to continue", file=sys.stderr)
         raise click.exceptions.Exit(130) from None
 
 

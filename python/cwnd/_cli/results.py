@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def results_command(directory: str, csv: str | None, table: str, as_json: bool) -> None:
-    """Summarise what DIR holds and draw its figures again, without a run."""
+    """Summarise the result in DIR and redraw its figures, without a run."""
     if table not in ("summary", "flows", "links"):
         raise error("--table", f"'{one_line(table)}' is not a table; summary, flows or links")
     if csv is not None and as_json:
-        raise error("--csv", "not together with --json")
+        raise error("--csv", "cannot be combined with --json")
     results = Results.load(directory)
     if as_json:
         click.echo(results.to_json())
@@ -52,11 +52,11 @@ def results_command(directory: str, csv: str | None, table: str, as_json: bool) 
         click.echo(f"Figures in {one_line(directory)}: {', '.join(kinds)} (PNG, SVG, PDF)")
 
 
-@click.command("report", short_help="One HTML page with everything of a result.")
+@click.command("report", short_help="Write a result as one HTML page.")
 @click.argument("directory", metavar="DIR")
-@click.option("--out", metavar="FILE", help="Where to.  [DIR/report.html]")
+@click.option("--out", metavar="FILE", help="The page.  [DIR/report.html]")
 def report_command(directory: str, out: str | None) -> None:
-    """Write one self-contained HTML page: figures, tables, scenario, where it comes from."""
+    """Write one self-contained HTML page: figures, tables, scenario and origin."""
     from cwnd._report import page
 
     results = Results.load(directory)

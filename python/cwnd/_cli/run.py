@@ -30,10 +30,12 @@ _FLOW_ROWS_MAX = 32
 @click.command("run", short_help="Simulate scenarios and compare their results.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
-@click.option("--on", "world", default="sim", metavar="WORLD", help="Where: sim, the simulator.  [sim]")
+@click.option(
+    "--on", "world", default="sim", metavar="WORLD", help="Where to run: sim, the simulator.  [sim]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-@click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest there.")
-@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
+@click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 def run_command(
     files: tuple[str, ...], world: str, as_json: bool, out: str | None, jobs: str, **flags: Any
 ) -> None:
@@ -44,7 +46,7 @@ def run_command(
     cwnd run --cca elastic --cca cubic --rate 1Gbps --delay 100ms --buffer 3200
     """
     if world != "sim":
-        raise error("--on", f"'{one_line(world)}' is not a world to run in; there is only 'sim'")
+        raise error("--on", f"'{one_line(world)}' is not a world; there is only 'sim'")
     scenarios = read_scenarios(files, flags)
     if out is not None:
         with errors_about("--out"):

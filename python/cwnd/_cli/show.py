@@ -12,12 +12,12 @@ from cwnd._cli.tables import new_table, open_console
 from cwnd._common.text import digits, exponent, rate
 
 
-@click.command("show", short_help="The scenario as understood: RTT, BDP, buffers in BDPs.")
+@click.command("show", short_help="Show what was read: RTT, BDP, buffers in BDPs.")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
 def show_command(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
-    """Show scenario FILEs, or the dumbbell that the flags describe, without running anything."""
+    """Show scenario FILEs, or the dumbbell that the flags describe, without a run."""
     changes = read_changes(files, flags)
     scenarios = read_scenarios(files, flags)
     with flag_errors():
@@ -103,7 +103,7 @@ def _print_scenario(shown: dict[str, Any]) -> None:
 def _named(cca: dict[str, Any]) -> str:
     """The algorithm; for a preset, its name with the algorithm in brackets."""
     name: str = cca["name"]
-    return name if name == cca["law"] else f"{name} ({cca['law']})"
+    return name if name == cca["algorithm"] else f"{name} ({cca['algorithm']})"
 
 
 def _application(group: dict[str, Any]) -> str:

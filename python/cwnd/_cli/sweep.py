@@ -13,18 +13,21 @@ from cwnd._common.errors import one_line
 from cwnd._run import sweep
 
 
-@click.command("sweep", short_help="Run a scenario's [sweep]; goes on where it stopped.")
+@click.command("sweep", short_help="Run a scenario's [sweep]; continue where it stopped.")
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--out", required=True, metavar="DIR", help="Keeps the runs; the same command goes on with them."
+    "--out",
+    required=True,
+    metavar="DIR",
+    help="Directory that keeps the runs; repeat the command to continue.",
 )
-@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
-@click.option("--repeat", metavar="N", help="Seeds of each point, the same for all.  [the scenario's]")
-@click.option("--shard", metavar="I/N", help="Only every N-th run, from the I-th (0/N to N-1/N).")
+@click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
+@click.option("--repeat", metavar="N", help="Seeds of each point.  [the scenario's]")
+@click.option("--shard", metavar="I/N", help="Run only every N-th run, from the I-th on (0/N to N-1/N).")
 @click.option(
-    "--until", metavar="ci=SHARE", help="More seeds until the throughput's 95 % interval is within it."
+    "--until", metavar="ci=SHARE", help="Add seeds until the throughput's 95 % interval is this narrow."
 )
-@click.option("--max-seeds", metavar="N", help="The most seeds of a point with --until.  [100]")
+@click.option("--max-seeds", metavar="N", help="Most seeds of a point with --until.  [100]")
 @click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://127.0.0.1:8786.")
 def sweep_command(
     file: str,
@@ -63,7 +66,7 @@ def sweep_command(
         raise click.exceptions.Exit(1)
 
 
-def _sweep_line(outcome: sweep.Outcome, out: str) -> str:
+def _sweep_line(outcome: sweep.SweepOutcome, out: str) -> str:
     """How a sweep ended."""
     runs = f"{outcome.runs:,} run{'s' * (outcome.runs != 1)} of {outcome.points:,} point"
     parts = [runs + "s" * (outcome.points != 1)]

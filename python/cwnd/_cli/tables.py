@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def open_console() -> Console:
     from rich.console import Console
 
-    # A table in a file or a pipe is not broken to the width of a terminal. Names of scenarios may look like
-    # rich's markup.
+    # A table in a file or a pipe is not wrapped to the width of a terminal. Names of scenarios may look like
+    # markup of rich.
     return Console(width=None if sys.stdout.isatty() else 250, markup=False, emoji=False)
 
 
 def new_table(*headings: str, title: str | None = None, caption: str | None = None) -> Table:
-    """A table with these headings; those after a '>' are of numbers."""
+    """A table with these headings; a '>' before one marks a column of numbers."""
     from rich import box
     from rich.table import Table
 

@@ -15,7 +15,7 @@ from cwnd._common.errors import error, one_line
 from cwnd._common.text import digits, exponent
 
 
-@click.command("tune", short_help="Look for an algorithm's best parameters; judge them on held-out seeds.")
+@click.command("tune", short_help="Search an algorithm's best parameters; judge them on held-out seeds.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--cca", required=True, metavar="NAME", help="Algorithm to tune.")
 @click.option(
@@ -34,12 +34,17 @@ from cwnd._common.text import digits, exponent
 )
 @click.option("--trials", metavar="N", default="50", help="Candidates besides the default.  [50]")
 @click.option("--repeat", metavar="N", default="5", help="Seeds of each scenario to tune on.  [5]")
-@click.option("--held-out", multiple=True, metavar="FILE", help="Scenario for a second judgement.")
+@click.option(
+    "--held-out", multiple=True, metavar="FILE", help="Scenario for a second judgement, not used for tuning."
+)
 @click.option("--held-out-seeds", metavar="N", default="30", help="Seeds to judge on.  [30]")
 @click.option(
-    "--out", required=True, metavar="DIR", help="Keeps the runs; the same command goes on with them."
+    "--out",
+    required=True,
+    metavar="DIR",
+    help="Directory that keeps the runs; repeat the command to continue.",
 )
-@click.option("--jobs", metavar="N", default="0", help="Runs at a time.  [one per core]")
+@click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def tune_command(
     files: tuple[str, ...],
@@ -54,7 +59,7 @@ def tune_command(
     jobs: str,
     as_json: bool,
 ) -> None:
-    """Tune parameters of the flows of an algorithm over scenario FILEs, and compare with the default.
+    """Tune parameters of an algorithm over scenario FILEs, and compare the result with the default.
 
     \b
     cwnd tune scenarios/agile-sd-tuning.toml --cca agile-sd --param lambda_max=1:20 --out tuned
@@ -76,7 +81,7 @@ def tune_command(
                 progress=show,
             )
     except KeyboardInterrupt:
-        kept = f"what was run is kept in {one_line(out)}; the same command goes on with it"
+        kept = f"the finished runs are kept in {one_line(out)}; repeat the command to continue"
         print(f"cwnd: interrupted; {kept}", file=sys.stderr)
         raise click.exceptions.Exit(130) from None
     if as_json:
@@ -99,8 +104,7 @@ def _print_tuning(tuning: Tuning) -> None:
     weights = ", ".join(f"{weight:g} {name}" for name, weight in tuning.objective.items())
     default = tuning.default or {}
     tuned = [
-        f"{name} = {value:g} (default {default.get(name, 'not one')})"
-        for name, value in tuning.params.items()
+        f"{name} = {value:g} (default {default.get(name, 'none')})" for name, value in tuning.params.items()
     ]
     candidates = f"{len(tuning.trials) - 1:,} candidates, objective {weights}"
     console.print(f"{tuning.cca}: {', '.join(tuned)}; {candidates}", highlight=False)

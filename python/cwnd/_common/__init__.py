@@ -1,1 +1,1 @@
-"""What every part needs: errors of one line, files that appear complete or not at all, checked arguments."""
+"""Used by every part: errors of one line, files that appear complete or not at all, checked arguments."""

@@ -10,7 +10,7 @@ from cwnd._common.errors import error, one_line
 
 
 def mapping(name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`given`; a TypeError if it is no mapping from names."""
+    """Returns `given`; a TypeError if it is not a mapping from names."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise TypeError(f"{name}: {one_line(repr(given))} is not a mapping from names")
     return given

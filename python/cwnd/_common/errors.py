@@ -6,7 +6,7 @@ from cwnd._cwnd import Error
 
 
 def error(key: str, reason: str) -> Error:
-    """`key: reason`, both kept apart for callers that know the key by another name."""
+    """An `Error` with the line `key: reason`; both are attributes, for callers that use another key."""
     made = Error(f"{key}: {reason}" if key else reason)
     made.key = key
     made.reason = reason

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 _CHUNK_BYTES = 1 << 20
 
-#: Between what a sealed file holds and the hash of all before it.
+#: Between the content of a sealed file and the content's hash.
 _SEAL = b',\n"checksum": "%s"}\n'
 
 
@@ -79,7 +79,8 @@ def describe_file(path: Path) -> dict[str, Any]:
 
 
 def find_damage(path: Path, described: dict[str, Any]) -> str | None:
-    """How a file differs from what `describe_file` found when it was written; None if it does not.
+    """How a file differs from its description, which `describe_file` made when it was written; None if it
+    does not.
 
     Raises an `OSError` if the file cannot be read.
     """
@@ -87,12 +88,12 @@ def find_damage(path: Path, described: dict[str, Any]) -> str | None:
     if found["bytes"] != described["bytes"]:
         return f"damaged: {found['bytes']} bytes, {described['bytes']} were written"
     if found["sha256"] != described["sha256"]:
-        return "damaged: its contents are not those that were written"
+        return "damaged: its contents are not what was written"
     return None
 
 
 def write_sealed(path: Path, head: dict[str, Any], key: str, items: Iterable[Any]) -> None:
-    """Writes a JSON object: `head`, under `key` a list with an item a line, and a hash of all that."""
+    """Writes a JSON object: `head`, under `key` a list with one item per line, and a hash of the content."""
     digest = hashlib.sha256()
     with new_file(path) as file:
         for text in _sealed_texts(head, key, items):

@@ -1,1 +1,1 @@
-"""Figures and the page of a result; they read tables and compute nothing that `_results` has."""
+"""Figures and the page of a result; they read tables and compute no metric that `_results` has."""

@@ -29,7 +29,7 @@ _DOTS_MAX = 300
 
 
 def cdf(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
-    """How the throughputs of all flows are distributed, over points and seeds."""
+    """The distribution of the throughputs of all flows, over points and seeds."""
     by_label = _throughputs(results, scenarios)
     if all(len(values) < 2 for values in by_label.values()):
         raise error("scenarios", "one flow and one run; a distribution needs more")
@@ -63,7 +63,7 @@ def cdf(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
 
 
 def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
-    """An algorithm's mean over the runs with an ellipse of one standard deviation, and the runs as dots."""
+    """Each algorithm's mean over the runs, an ellipse of one standard deviation, and the runs as dots."""
     rates = {bottleneck(scenario)[0] for scenario in scenarios}
     bases = {round(base, 6) for scenario in scenarios for base in _base_rtts(scenario)}
     runs = _runs(results, scenarios, queueing=len(bases) > 1, share=len(rates) > 1)

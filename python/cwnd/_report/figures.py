@@ -17,7 +17,7 @@ from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._cwnd import Error
 from cwnd._report import distributions, swept
-from cwnd._report.looks import STYLE, bold, plain
+from cwnd._report.looks import STYLE, bold, escape_mathematics
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
 from cwnd._report.points import METRICS, metric_of
 from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
@@ -52,16 +52,16 @@ def draw(
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
     with _style():
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
-        shared = plain(", ".join(shared_facts(scenarios)))
+        shared = escape_mathematics(", ".join(shared_facts(scenarios)))
         if title is None:
             figure.suptitle(bold(heading) + (f"\n{shared}" if shared else ""))
         elif title:
-            figure.suptitle(plain(title))
+            figure.suptitle(escape_mathematics(title))
         return figure
 
 
 def applicable(results: Source) -> list[str]:
-    """The kinds that this result has something for."""
+    """The kinds of figures that this result can have."""
     kinds = []
     scenarios = results.scenarios
     if 0 < len(scenarios) <= PANELS_MAX and results.samples.height:
@@ -163,7 +163,8 @@ def _drawn(
     return distributions.throughput_delay(results, scenarios), "Throughput against delay"
 
 
-#: Figures of sweeps but "throughput-buffer", each with the check that raises an `Error` where it has no use.
+#: Figures of sweeps except "throughput-buffer", each with the check that raises an `Error` where it cannot
+#: be drawn.
 _CHECKS: dict[str, Callable[[Source, list[dict[str, Any]]], None]] = {
     "lines": swept.check_lines,
     "heatmap": swept.check_heatmap,

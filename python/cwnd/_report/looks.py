@@ -1,4 +1,4 @@
-"""What all figures share: one look per algorithm, colour, line and marker, distinct in grey too."""
+"""The common look of all figures: each algorithm has a colour, line and marker, distinct in grey too."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-#: The colour of each algorithm and preset; those compared most have Okabe and Ito's, made for every kind of
-#: colour vision.
+#: The colour of each algorithm and preset. The algorithms compared most have the colours of Okabe and Ito,
+#: made for every kind of colour vision.
 _COLOURS = {
     "reno": "#0072B2",
     "vegas": "#7B3294",
@@ -50,11 +50,11 @@ _COLOURS = {
     "fack": "#5F9EA0",
     "linux": "#999999",
 }
-#: For algorithms of one's own.
+#: The colours of the user's own algorithms.
 _OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")
 _LINES = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-#: What mathematics shows as it is.
+#: Characters that matplotlib's mathematics shows unchanged.
 _BOLD = re.compile(r"[A-Za-z0-9 '(),./-]*")
 GREY = "#666666"
 
@@ -85,7 +85,7 @@ class Look(NamedTuple):
 
 
 class _Figure(Figure):
-    """A figure that a notebook shows without further ado."""
+    """A figure that a notebook shows by itself."""
 
     def _repr_png_(self) -> bytes:
         image = io.BytesIO()
@@ -101,7 +101,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each algorithm, the same in every figure; of others in the order of `names`."""
+    """The look of each algorithm, the same in every figure; other names get looks in their order."""
     registry = [algorithm["name"] for algorithm in algorithms()]
     order = dict.fromkeys([*_COLOURS, *registry, *names])
     colours = [*_COLOURS.values(), *_OTHERS]
@@ -135,21 +135,23 @@ def note(axes: Axes, y: float, text: str, drop: float = 0) -> None:
     )
 
 
-def plain(text: str) -> str:
-    """`text` for matplotlib, to which a dollar sign would be the start of mathematics."""
+def escape_mathematics(text: str) -> str:
+    """`text` for matplotlib, which would take a dollar sign as the start of mathematics."""
     return text.replace("$", r"\$")
 
 
 def bold(text: str) -> str:
     """`text` in bold, if matplotlib's mathematics can have it."""
-    return text.replace(" ", r"\ ").join((r"$\bf{", "}$")) if _BOLD.fullmatch(text) else plain(text)
+    return (
+        text.replace(" ", r"\ ").join((r"$\bf{", "}$")) if _BOLD.fullmatch(text) else escape_mathematics(text)
+    )
 
 
 def legend(figure: Figure, entries: dict[str, Line2D], columns: int = 6) -> None:
-    names = [plain(name) for name in entries]
+    names = [escape_mathematics(name) for name in entries]
     shown = figure.legend(
         list(entries.values()),
-        [name.lstrip("_") or "-" for name in names],  # matplotlib leaves out what begins with _
+        [name.lstrip("_") or "-" for name in names],  # matplotlib hides labels that begin with _
         loc="outside lower center",
         ncols=min(len(entries), columns),
     )

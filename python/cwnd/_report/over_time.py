@@ -16,13 +16,13 @@ from cwnd._report.looks import (
     GREY,
     Look,
     algorithm_names,
+    escape_mathematics,
     handle,
     legend,
     looks,
     mark,
     new_figure,
     note,
-    plain,
 )
 from cwnd._scenario.facts import bdp_pkts, bottleneck, bottleneck_link, is_trace
 
@@ -44,7 +44,7 @@ class Panel(NamedTuple):
     looks: dict[str, Look]
 
 
-class Series(NamedTuple):
+class SampleSeries(NamedTuple):
     heading: str
     label: str
     column: str
@@ -52,7 +52,7 @@ class Series(NamedTuple):
 
 
 def draw_over_time(
-    series: Series, results: Source, scenarios: list[dict[str, Any]], seed: int | None
+    series: SampleSeries, results: Source, scenarios: list[dict[str, Any]], seed: int | None
 ) -> Figure:
     if len(scenarios) > PANELS_MAX:
         raise error("scenarios", f"{len(scenarios)} are too many for one figure; choose at most {PANELS_MAX}")
@@ -72,7 +72,7 @@ def draw_over_time(
         series.draw(Panel(axes, scenario, chosen, look))
         ccas = list(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"]))
         if len(scenarios) > 1:
-            axes.set_title(plain(scenario["name"]))
+            axes.set_title(escape_mathematics(scenario["name"]))
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
             entries |= {_flows_label(scenario, cca): handle(look[cca], len(ccas) > 1) for cca in ccas}
         axes.set_xlim(0, max(one["duration_ns"] for one in scenarios) / 1e9)
@@ -159,10 +159,10 @@ def _draw_queue(panel: Panel) -> None:
 
 
 SERIES = {
-    "cwnd": Series("Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd),
-    "rtt": Series("Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt),
-    "throughput": Series("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
-    "queue": Series("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),
+    "cwnd": SampleSeries("Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd),
+    "rtt": SampleSeries("Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt),
+    "throughput": SampleSeries("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
+    "queue": SampleSeries("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),
 }
 
 
@@ -172,7 +172,7 @@ def _flows_label(scenario: dict[str, Any], cca: str) -> str:
 
 
 def shade(colour: str, index: int, count: int) -> tuple[float, float, float]:
-    """The colour, lighter for the later of several."""
+    """The colour, lighter for each later flow."""
     white = 0.6 * index / count
     red, green, blue = (part + (1 - part) * white for part in to_rgb(colour))
     return red, green, blue

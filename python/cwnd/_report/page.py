@@ -29,7 +29,7 @@ _TITLES = {
     "throughput": "Throughput over time",
     "queue": "Queue over time",
     "throughput-buffer": "Throughput against buffer",
-    "lines": "Throughput against what was swept",
+    "lines": "Throughput over the swept value",
     "heatmap": "Throughput over two swept values",
     "cdf": "Distribution of the flows' throughput",
     "throughput-delay": "Throughput against delay",
@@ -56,10 +56,10 @@ pre { overflow-x: auto; background: #f6f6f6; padding: .75rem; font-size: .8rem; 
 
 
 def write(results: Source, path: Path, manifest: dict[str, Any]) -> None:
-    """Writes the page to `path`: figures, summary, flows, scenario, and where it comes from by `manifest`.
+    """Writes the page to `path`: figures, summary, flows, scenario, and its origin from `manifest`.
 
-    It needs nothing from elsewhere: figures are in it, there is no script. The file appears complete or not
-    at all. An OSError is the caller's.
+    The page is self-contained: figures are embedded, and there is no script. The file appears complete or
+    not at all. An OSError is left to the caller.
     """
     write_file(path, _page(results, manifest).encode())
 
@@ -78,10 +78,10 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
         _summary(results),
         "<h2>Flows</h2>",
         _flows(results),
-        "<h2>Where it comes from</h2>",
+        "<h2>Origin</h2>",
         _provenance(results, manifest),
         "<h2>Scenario</h2>",
-        "<p class=note>As it was understood, in base units; of several the first.</p>",
+        "<p class=note>Every default resolved, in base units; the first of several scenarios.</p>",
         f"<details><summary>JSON</summary><pre>{_text(json.dumps(scenarios[:1], indent=1))}</pre></details>",
     ]
     body = "\n".join(part for part in parts if part)
@@ -155,7 +155,7 @@ def _provenance(results: Source, manifest: dict[str, Any]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int, of: int | None = None) -> str:
-    """The first `texts` columns are text, the others numbers. `of`: rows that there are."""
+    """An HTML table. The first `texts` columns are text, the rest numbers; `of` counts all rows."""
 
     def cells(tag: str, row: Iterable[str]) -> str:
         kinds = (' class="text"' if index < texts else "" for index, _ in enumerate(headings))

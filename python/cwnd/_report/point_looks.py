@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def all_looks(results: Source, points: Iterable[Point]) -> dict[str, Look]:
-    """Those of the flows' algorithms first, so that they are the same in every figure of these results."""
+    """The looks of the flows' algorithms come first, so that they are the same in every figure."""
     every = points_of(results, [one["name"] for one in results.scenarios]).points if points else []
     return looks(
         [

@@ -1,4 +1,4 @@
-"""The points of a sweep: what was varied, as labels and as numbers with units."""
+"""The points of a sweep: the swept values, as labels and as numbers with units."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ class Points(NamedTuple):
     axes: list[Axis]
 
 
-#: What axes are called, by the last part of their key.
+#: The names of axes, by the last part of their key.
 _NAMES = {"per": "packet error rate", "delay": "one-way delay", "count": "flows", "packet": "payload"}
-#: Units of plain numbers.
+#: Units of numbers that are written without one.
 _PLAIN = {"buffer": "packets", "packet": "bytes"}
 _UNITS = {
     "bps": ("Mbit/s", 1e-6),
@@ -98,7 +98,7 @@ _QUANTITY = re.compile(r"([-+]?\d+(?:[._]\d+)*(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)
 
 
 def values_of(results: Source) -> list[dict[str, Any]]:
-    """The swept values per scenario: as the sweep gives them, else those that differ."""
+    """The swept values per scenario: as the sweep gives them, else the values that differ."""
     swept = getattr(results, "values", None)
     if swept and any(swept):
         return [dict(values) for values in swept]
@@ -149,9 +149,9 @@ def points_of(results: Source, names: Sequence[str]) -> Points:
 
 
 def chosen_axes(swept: Points, over: Sequence[str] | None, at_least: int, at_most: int) -> list[Axis]:
-    """The axes that a figure has to keep apart, the one with the most values first; or those of `over`.
+    """The axes that a figure needs, the one with the most values first; or the axes of `over`.
 
-    Left out is what follows from the others, as a list that is swept beside another one.
+    Omits an axis that follows from another one, such as the second list of a [[sweep.zip]].
     """
     points, axes = swept
     if over is None:
@@ -166,10 +166,10 @@ def chosen_axes(swept: Points, over: Sequence[str] | None, at_least: int, at_mos
             kept.append(axis)
     if len(kept) < at_least:
         needed = "a numeric value" if at_least == 1 else "two numeric values"
-        raise error("scenarios", f"{needed} must differ between them; there is nothing to draw over")
+        raise error("scenarios", f"{needed} must differ between the scenarios; there is nothing to draw over")
     if len(kept) > at_most:
         more = ", ".join(axis.key for axis in kept[at_most:])
-        raise error("scenarios", f"{more}: swept too; choose the scenarios with one of its values")
+        raise error("scenarios", f"{more}: also swept; choose the scenarios with one of its values")
     return kept
 
 
@@ -226,7 +226,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-#: What can be read from a scenario in place of a swept value.
+#: Values that can be read from a scenario in place of a swept value.
 _UNDERSTOOD: dict[str, Callable[[dict[str, Any]], Any]] = {
     "cca": lambda scenario: "+".join(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"])),
     "buffer": lambda scenario: "unlimited" if bottleneck(scenario)[1] is None else bottleneck(scenario)[1],

@@ -1,4 +1,4 @@
-"""What figures and the page read: the tables of a result."""
+"""The tables of a result, which figures and the page read."""
 
 from __future__ import annotations
 

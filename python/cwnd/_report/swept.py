@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cwnd._common.errors import error
 from cwnd._common.text import exponent
-from cwnd._report.looks import Look, algorithms_label, handle, legend, mark, new_figure, plain
+from cwnd._report.looks import Look, algorithms_label, escape_mathematics, handle, legend, mark, new_figure
 from cwnd._report.point_looks import all_looks
 from cwnd._report.points import Axis, Point, Points, chosen_axes, metric_of, number, points_of
 from cwnd._scenario.facts import bottleneck
@@ -86,7 +86,9 @@ def lines(
         _check_distinct(values, lambda value: x.describe(value.x))
         drawn += _draw_lines(panel, values, look)
         if wanted:
-            panel.set_title(plain(", ".join(axis.describe(wanted[axis.key] or 0) for axis in others)))
+            panel.set_title(
+                escape_mathematics(", ".join(axis.describe(wanted[axis.key] or 0) for axis in others))
+            )
     if not drawn:
         raise error("metric", f"{metric} has no value here; there is nothing to draw")
     steps = sorted({point.numbers[x.key] for point in points})
@@ -94,7 +96,7 @@ def lines(
     for index, panel in enumerate(shown):
         tick_at(panel, steps, scale_of(steps))
         if index + across >= len(shown):
-            panel.set_xlabel(plain(x.label))
+            panel.set_xlabel(escape_mathematics(x.label))
             panel.tick_params(labelbottom=True)
         if index % across == 0:
             panel.set_ylabel(metric_of(metric).label)
@@ -173,16 +175,18 @@ def heatmap(
         panel.grid(False)
         panel.tick_params(length=0)
         panel.spines[:].set_visible(False)
-        panel.set_title(plain(label + (f", {others[0].describe(row)}" if row is not None else "")))
+        panel.set_title(
+            escape_mathematics(label + (f", {others[0].describe(row)}" if row is not None else ""))
+        )
         _cell_ticks(panel.xaxis, xs, 12)
         _cell_ticks(panel.yaxis, ys, 24)
         if len(xs) > 5:
             panel.tick_params(axis="x", rotation=45)
         if index + across >= len(panels):
-            panel.set_xlabel(plain(x.label))
+            panel.set_xlabel(escape_mathematics(x.label))
             panel.tick_params(labelbottom=True)
         if index % across == 0:
-            panel.set_ylabel(plain(y.label))
+            panel.set_ylabel(escape_mathematics(y.label))
         if labelled:
             _label_cells(panel, cells, norm)
     for panel in grid.flat[len(panels) :]:
@@ -267,7 +271,7 @@ def _check_distinct(
 
 
 def _with_all(points: Iterable[Point], axes: Iterable[Axis]) -> list[Point]:
-    """Those that have a number on each axis, as an unlimited buffer has not."""
+    """The points that have a number on each axis; an unlimited buffer has none."""
     return [point for point in points if all(axis.key in point.numbers for axis in axes)]
 
 
@@ -284,7 +288,7 @@ def _scaled(row: dict[str, Any], metric: str) -> dict[str, Any]:
 
 
 def _draw_lines(axes: Axes, values: list[_Value], look: dict[str, Look]) -> list[float]:
-    """A line per label, with intervals where all of its points have one; gives back the means."""
+    """Draws a line per label, with intervals if all of its points have one; returns the means."""
     drawn = []
     for label in dict.fromkeys(value.label for value in values):
         own = sorted((v for v in values if v.label == label and v.row["mean"] is not None), key=lambda v: v.x)
@@ -310,7 +314,7 @@ def _draw_lines(axes: Axes, values: list[_Value], look: dict[str, Look]) -> list
 
 
 def scale_of(steps: list[float]) -> str:
-    """How far apart the steps are drawn: "linear", "factors" when each is a multiple of the one before."""
+    """The spacing of the steps: "linear", or "factors" when each is a multiple of the previous one."""
     positive = [step for step in steps if step > 0]
     if len(positive) < len(steps) - (0.0 in steps) or len(positive) < 2 or positive[-1] < 4 * positive[0]:
         return "linear"

@@ -1,4 +1,4 @@
-"""Measured values as sentences speak of them: series over an axis, differences seed by seed, verdicts.
+"""Measured values in the form that claims need: series over an axis, differences seed by seed, verdicts.
 
 A paper's `claims.py` has a function for each sentence:
 
@@ -22,14 +22,14 @@ AGREES_WITHIN = 0.1
 
 
 class MissingError(Exception):
-    """What a claim needs was not run."""
+    """A run that a claim needs is missing."""
 
 
-class Estimate(NamedTuple):
+class SeedEstimate(NamedTuple):
     """A mean with its 95 % interval (Student's t) and the extremes over the seeds.
 
-    Without randomness every seed gives the same: one run, and an interval without width. A single run where
-    randomness plays a part has no interval: `low` and `high` are None.
+    Without randomness every seed gives the same result: there is one run, and the interval has no width. A
+    single run with randomness has no interval: `low` and `high` are None.
     """
 
     mean: float
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
 class Quantity:
     """A value for each seed.
 
-    `fixed`: randomness plays no part, the one value is that of every seed. `of`: the swept values here.
+    `fixed`: without randomness, one value holds for every seed. `of`: the swept values here.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class Quantity:
         self.of = dict(of or {})
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> SeedEstimate:
         values = list(self.by_seed.values())
         mean, low, high = interval(values)
         least, most = min(values), max(values)
         if self.fixed:
-            return Estimate(values[0], values[0], values[0], least, most, 1)
+            return SeedEstimate(values[0], values[0], values[0], least, most, 1)
         if math.isinf(low):
-            return Estimate(mean, None, None, least, most, 1)
-        return Estimate(mean, low, high, least, most, len(values))
+            return SeedEstimate(mean, None, None, least, most, 1)
+        return SeedEstimate(mean, low, high, least, most, len(values))
 
     @property
     def mean(self) -> float:
@@ -96,12 +96,12 @@ class Quantity:
         return Outcome((self.mean if high is None else high) < bound, str(self))
 
     def between(self, low: float, high: float) -> Outcome:
-        """Holds if the mean is from `low` to `high`, give or take what `about` allows."""
+        """Holds if the mean is from `low` to `high`, within the tolerance of `about`."""
         near = low <= self.mean <= high or self.estimate.agrees(low) or self.estimate.agrees(high)
         return Outcome(near, str(self))
 
     def about(self, published: float) -> Outcome:
-        """Holds by the rule of numbers."""
+        """Holds if the published number agrees (`SeedEstimate.agrees`)."""
         return Outcome(self.estimate.agrees(published), str(self))
 
     def __str__(self) -> str:
@@ -222,14 +222,14 @@ def _plain(value: Any) -> str:
 
 
 def best(series: Iterable[Series]) -> Series:
-    """Point by point the one with the largest mean."""
+    """At each point the value with the largest mean."""
     many = list(series)
     shared = [x for x in many[0].points if all(x in one.points for one in many)]
     return Series({x: max((one.points[x] for one in many), key=lambda value: value.mean) for x in shared})
 
 
 def every(outcomes: Iterable[Outcome]) -> Outcome:
-    """Holds if all do."""
+    """Holds if all outcomes hold."""
     all_of = list(outcomes)
     return Outcome(
         all(outcome.holds for outcome in all_of), "; ".join(outcome.measured for outcome in all_of)
@@ -247,8 +247,8 @@ class Claim(NamedTuple):
 
 
 def claim(where: str, text: str, *, why: str | None = None) -> Callable[[Callable[[Any], Outcome]], Claim]:
-    """Makes a function a claim.
+    """Turns a function into a claim.
 
-    `where` is its place in the paper, `text` the sentence, `why` the reason if it fails and that is known.
+    `where` is its place in the paper, `text` the sentence, `why` the reason why it fails, if known.
     """
     return lambda test: Claim(test.__name__, where, text, test, why)

@@ -10,14 +10,14 @@ import polars as pl
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from cwnd._report.looks import GREY, STYLE, Look, handle, legend, looks, new_figure, plain
+from cwnd._report.looks import GREY, STYLE, Look, escape_mathematics, handle, legend, looks, new_figure
 from cwnd._report.over_time import shade
 from cwnd._report.points import number
 from cwnd._report.swept import scale_of, tick_at
 from cwnd._reproduce.claims import MissingError, Series
 from cwnd._reproduce.judge import Number
 from cwnd._reproduce.measure import Measured
-from cwnd._reproduce.paper import Figure, Item, Trace
+from cwnd._reproduce.paper import Figure, Item, WindowTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _PANEL_WIDTH = 3.6
 _PANEL_HEIGHT = 2.7
-#: A title and a row of the legend fit.
+#: Room for a title and a row of the legend.
 _WIDTH_LEAST = 5.4
 #: The fewest points of a figure with lines; with fewer it has bars.
 _LINE_POINTS = 4
@@ -36,7 +36,7 @@ _AXES = {"buffer": "buffer (packets)", "per": "packet error rate", "delay": "one
 def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawing:
     """A figure's items, a panel for each metric: ours with lines or bars, published values with hollow marks.
 
-    Raises `MissingError` if nothing of it was run.
+    Raises `MissingError` if none of its items was run.
     """
     panels = []
     for name in figure.items:
@@ -65,11 +65,11 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
             )
         if entries:
             legend(drawing, entries, max(2 * columns, 3))
-        drawing.suptitle(plain(figure.title))
+        drawing.suptitle(escape_mathematics(figure.title))
         return drawing
 
 
-def draw_trace(measured: Measured, trace: Trace) -> Drawing:
+def draw_trace(measured: Measured, trace: WindowTrace) -> Drawing:
     """The windows of each variant over time, a panel each on one scale."""
     many = len(trace.variants)
     columns = 1 if many == 1 else 2 if many < 7 else 3
@@ -93,19 +93,19 @@ def draw_trace(measured: Measured, trace: Trace) -> Drawing:
                     axes.plot(
                         own["time_s"], own["cwnd_pkts"], color=shade(colour, flows.index(flow), len(flows))
                     )
-            axes.set_title(plain(variant.label))
+            axes.set_title(escape_mathematics(variant.label))
             if index % columns == 0:
                 axes.set_ylabel("sum of cwnd (packets)" if trace.total else "cwnd (packets)")
             if index >= many - columns:
                 axes.set_xlabel("time (s)")
         if first is not None:
-            first.set_ylim(bottom=0)  # of all, after the last: it ends the scaling to what is drawn
-        drawing.suptitle(plain(trace.title))
+            first.set_ylim(bottom=0)  # Set for all after the last one, because it ends automatic scaling.
+        drawing.suptitle(escape_mathematics(trace.title))
         return drawing
 
 
 def _parts(measured: Measured, item: Item, metric: str) -> list[Any]:
-    """None for a panel of lines; for bars the values of the axis, a panel each; nothing if it was not run."""
+    """None for a panel of lines; for bars the values of the axis, a panel each; empty if not run."""
     points: list[Any] = []
     for _, series in _series(measured, item, metric):
         points += [x for x in series if x not in points]
@@ -227,26 +227,26 @@ def _bars(
             color="black",
             zorder=4,
         )
-    labels = [plain(measured.paper.variants[variant].label) for variant in there]
+    labels = [escape_mathematics(measured.paper.variants[variant].label) for variant in there]
     axes.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
     axes.grid(False, axis="x")
     if gain_of is None:
         axes.set_ylabel(measured.unit(item, metric))
     else:
-        axes.set_ylabel(plain(f"gain of {measured.paper.variants[gain_of].label} (%)"))
+        axes.set_ylabel(escape_mathematics(f"gain of {measured.paper.variants[gain_of].label} (%)"))
 
 
 def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
     title = item.title if len(item.metrics) == 1 else f"{item.title}: {metric.replace('_', ' ')}"
     if part is None or part == ():
-        return plain(title)
+        return escape_mathematics(title)
     of = next(series.at(part).of for _, series in _series(measured, item, metric) if part in series.points)
     names = {key: key.rpartition(".")[2].replace("_", " ") for key in of}
     parts = [
         f"{'PER' if names[key] == 'per' else names[key]} {number(x) if isinstance(x, int | float) else x}"
         for key, x in of.items()
     ]
-    return plain(f"{title}, {', '.join(parts)}")
+    return escape_mathematics(f"{title}, {', '.join(parts)}")
 
 
 def _algorithm(change: dict[str, Any]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cwnd._reproduce.claims import Claim, Estimate, MissingError
+from cwnd._reproduce.claims import Claim, MissingError, SeedEstimate
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item
 
-#: What a published column is called in a scenario: the last part of a key.
+#: The name in a scenario (the last part of a key) of each published column.
 _COLUMNS = {"buffer_pkts": "buffer", "per": "per"}
 
 
@@ -19,9 +19,9 @@ class Number(NamedTuple):
     item: str
     row: dict[str, str]
     metric: str
-    ours: Estimate | None
+    ours: SeedEstimate | None
     verdict: str
-    #: Why it differs; None if it agrees or nobody knows.
+    #: Why it differs; None if it agrees or the cause is unknown.
     cause: str | None
 
 
@@ -52,8 +52,8 @@ def numbers(measured: Measured) -> list[Number]:
     return judged
 
 
-def _ours(measured: Measured, item: Item, row: Mapping[str, str], reading: str | None) -> Estimate | None:
-    """What a published value is to be compared with."""
+def _ours(measured: Measured, item: Item, row: Mapping[str, str], reading: str | None) -> SeedEstimate | None:
+    """Our value to compare with a published one."""
     try:
         series = measured(item.name, row["cca"], row["metric"], reading=reading)
     except (MissingError, KeyError):
@@ -61,13 +61,13 @@ def _ours(measured: Measured, item: Item, row: Mapping[str, str], reading: str |
     wanted = {key: float(row[column]) for column, key in _COLUMNS.items() if row.get(column)}
     for quantity in series.points.values():
         if all(wanted.get(key.rpartition(".")[2]) == value for key, value in quantity.of.items()):
-            estimate: Estimate = quantity.estimate
+            estimate: SeedEstimate = quantity.estimate
             return estimate
     return None
 
 
 def _cause(
-    measured: Measured, item: Item, row: Mapping[str, str], value: float, ours: Estimate | None
+    measured: Measured, item: Item, row: Mapping[str, str], value: float, ours: SeedEstimate | None
 ) -> str | None:
     for cause in measured.paper.causes:
         if any(row.get(column) not in values for column, values in cause.of.items()):

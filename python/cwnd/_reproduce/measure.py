@@ -11,27 +11,27 @@ import tomli_w
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line
 from cwnd._reproduce.claims import MissingError, Quantity, Series, best
-from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, Trace
+from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, WindowTrace
 from cwnd._results.results import Results
 from cwnd._results.tables import runs_of
 from cwnd._run import sweep
-from cwnd._worlds.jobs import Point
+from cwnd._worlds.jobs import SweepPoint
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-#: Seeds where randomness plays a part, as many as the papers' own runs; of a quick look.
+#: Seeds of a point with randomness, as many as the papers' own runs; and with `quick`.
 SEEDS = 30
 QUICK_SEEDS = 3
 
 
 class Selection(NamedTuple):
-    """What of a paper is run."""
+    """The items and traces of a paper to run."""
 
     paper: Paper
     items: list[Item]
-    traces: list[Trace]
+    traces: list[WindowTrace]
     quick: bool
     seeds: int
 
@@ -41,7 +41,7 @@ def select(
 ) -> Selection:
     """The items and traces whose names are, or begin with, one of `only`; all if it is empty.
 
-    Raises `Error` if one of `only` is nothing's name.
+    Raises `Error` if an entry of `only` matches no name.
     """
     for part in only:
         if not any(name.startswith(part) for name in [*paper.items, *paper.traces]):
@@ -63,7 +63,7 @@ def select(
 def plan(selection: Selection) -> sweep.Plan:
     """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
 
-    A quick look takes only those readings that explain something.
+    With `quick`, only the readings that explain a difference are run.
     """
     paper = selection.paper
     explaining = {cause.reading for cause in paper.causes}
@@ -97,7 +97,7 @@ def is_random(scenario: Mapping[str, Any]) -> bool:
 
 def _points(
     selection: Selection, experiment: Experiment, variant: str, items: Sequence[Item], reading: Reading | None
-) -> list[Point]:
+) -> list[SweepPoint]:
     change = {**selection.paper.variants[variant].change, **({} if reading is None else reading.change)}
     name = ", ".join([experiment.name, *([] if reading is None else [reading.name]), variant])
     text = _text(experiment.scenario, name, change)
@@ -110,7 +110,7 @@ def _points(
         if needed and wanted and (quick or not selection.quick):
             rest = [str(value) for key, value in point.values.items() if key not in change]
             inner = point.scenario.replace(name=", ".join([name, *rest]))
-            points.append(Point({**tags, **point.values}, inner))
+            points.append(SweepPoint({**tags, **point.values}, inner))
     return points
 
 
@@ -128,7 +128,7 @@ def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
 
 
 def _left(at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that are not changed."""
+    """The keys that `change` leaves alone."""
     return {key: value for key, value in at.items() if key not in change}
 
 
@@ -137,7 +137,7 @@ def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> 
 
 
 class Measured:
-    """What the runs gave, by item, variant and point: what a claim asks.
+    """The measured values by item, variant and point, for claims.
 
     `m("fig10b", "elastic")` is the series of a variant in an item.
     """
@@ -168,11 +168,11 @@ class Measured:
         reading: str | None = None,
         at: Mapping[str, Any] | None = None,
     ) -> Series:
-        """A variant's values in an item over the swept key that is left; over tuples if there are several.
+        """A variant's values in an item over the remaining swept key; over tuples if several remain.
 
         Args:
-            metric: One of the item's; the first, if left out.
-            at: More keys of the sweep with the value to take.
+            metric: A metric of the item; default: the first.
+            at: More keys of the sweep, each with the value to take.
         """
         if item not in self.items:
             raise MissingError
@@ -182,7 +182,7 @@ class Measured:
         change = self.paper.variants[variant].change
         again = {} if reading is None else self.paper.readings[reading].change
         fixed = _left({**its.at, **(at or {})}, again)
-        # Keys that are swept together are one axis: the first.
+        # Keys that are swept together form one axis, named by the first.
         zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
         others = {key for one in zipped for key in list(one)[1:]}
         series = {}
@@ -207,11 +207,11 @@ class Measured:
         besides: str | Sequence[str],
         reading: str | None = None,
     ) -> Series:
-        """Point by point the largest of the variants but `besides`."""
+        """At each point the largest value of the variants except `besides`."""
         return best(self(item, variant, metric, reading=reading) for variant in self.others(item, besides))
 
     def others(self, item: str, besides: str | Sequence[str]) -> list[str]:
-        """The variants of an item but `besides`."""
+        """The variants of an item except `besides`."""
         out = [besides] if isinstance(besides, str) else besides
         return [variant for variant in self.variants(item) if variant not in out]
 
@@ -253,7 +253,7 @@ def _total(flows: Sequence[Mapping[str, Any]], column: str) -> float:
     return float(sum(flow[column] for flow in flows))
 
 
-#: Metrics of papers that are not in the summary; "NAME K" is that of the K-th flow alone.
+#: Metrics of papers that are not in the summary; "NAME K" is the metric of the K-th flow alone.
 _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     # Retransmitted for each 100 packets that arrived.
     "retransmitted_percent": lambda flows: (
@@ -263,7 +263,7 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     "highest_sent": lambda flows: (
         _total(flows, "sent_pkts") - _total(flows, "retransmitted_pkts") - len(flows)
     ),
-    # Packets sent that have not arrived by the end, those in flight among them.
+    # Packets sent that have not arrived by the end, including packets in flight.
     "missing_percent": lambda flows: (
         100 * (1 - _total(flows, "delivered_pkts") / max(_total(flows, "sent_pkts"), 1))
     ),
@@ -298,7 +298,7 @@ def measure(
     return Measured(selection, results, traces), failures
 
 
-def _traced(paper: Paper, trace: Trace, jobs: int) -> Results:
+def _traced(paper: Paper, trace: WindowTrace, jobs: int) -> Results:
     scenario = {key: value for key, value in trace.scenario.items() if key != "sweep"}
     scenarios = []
     for variant in trace.variants:

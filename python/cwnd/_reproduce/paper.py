@@ -1,7 +1,7 @@
-"""Papers: their experiments, published numbers and claims, as `papers/NAME` has them.
+"""Papers: their experiments, published numbers and claims, read from `papers/NAME`.
 
 `papers/NAME/paper.toml` lists the runs; CONTRIBUTING.md describes its keys. All runs of a paper are
-one sweep, so that it goes on where it stopped.
+one sweep, which continues where it stopped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FOLDER = Path(__file__).parents[1] / "papers"
 
 
 class Variant(NamedTuple):
-    """What runs under a name that the paper uses."""
+    """The algorithm and stack that stand for a name of the paper."""
 
     name: str
     label: str
@@ -39,7 +39,7 @@ class Experiment(NamedTuple):
     #: The scenario as read from TOML.
     scenario: dict[str, Any]
     variants: list[str]
-    #: Keys of the sweep and those of their values that a quick look takes.
+    #: Keys of the sweep and the values that `--quick` runs.
     quick: dict[str, list[Any]]
 
 
@@ -51,13 +51,13 @@ class Item(NamedTuple):
     published: str | None
     title: str
     experiment: str
-    #: Swept keys, and the value that each has here.
+    #: Swept keys and their values in this item.
     at: dict[str, Any]
-    #: Published metrics, and what they are called here.
+    #: Published metrics and their names here.
     metrics: dict[str, str]
 
 
-class Trace(NamedTuple):
+class WindowTrace(NamedTuple):
     """A figure of windows over time."""
 
     name: str
@@ -67,7 +67,7 @@ class Trace(NamedTuple):
     change: dict[str, Any]
     #: The sum over the flows instead of each flow.
     total: bool
-    #: A quick look draws it.
+    #: Whether `--quick` draws it.
     quick: bool
 
 
@@ -77,19 +77,19 @@ class Figure(NamedTuple):
     name: str
     title: str
     items: list[str]
-    #: Drawn is by how many percent this variant exceeds each of the others, not their values.
+    #: Draw by how many percent this variant exceeds each other variant, instead of the values.
     gain_of: str | None
 
 
 class Reading(NamedTuple):
-    """Another way to read the paper, or another world: run beside what is taken for right."""
+    """Another way to read the paper, or another world, run beside the main one."""
 
     name: str
     about: str
     items: list[str]
     variants: list[str]
     change: dict[str, Any]
-    #: Keys of the sweep and those of their values that it takes.
+    #: Keys of the sweep and the values that this reading runs.
     only: dict[str, list[Any]]
 
 
@@ -97,14 +97,14 @@ class Cause(NamedTuple):
     """Why published values differ from ours, and the test of it: `reading`, `within`, or `tested`."""
 
     text: str
-    #: Columns of published.csv and the values that this is about.
+    #: Columns of published.csv and the values to which this cause applies.
     of: dict[str, list[str]]
-    #: Explains those with which this reading agrees.
+    #: Explains the values with which this reading agrees.
     reading: str | None
-    #: "runs": explains those between the least and the most of the runs, of the reading's if there is one;
-    #: "rounding": the values that the mean gives with as many decimals as were printed.
+    #: "runs": explains values between the least and the most of the runs (of the reading, if there is one);
+    #: "rounding": explains values that equal the mean rounded to the printed decimals.
     within: str | None
-    #: What was changed, and what came of it.
+    #: What was changed, and the effect.
     tested: str | None
 
 
@@ -117,7 +117,7 @@ class Paper(NamedTuple):
     variants: dict[str, Variant]
     experiments: dict[str, Experiment]
     items: dict[str, Item]
-    traces: dict[str, Trace]
+    traces: dict[str, WindowTrace]
     figures: dict[str, Figure]
     readings: dict[str, Reading]
     causes: list[Cause]
@@ -130,7 +130,7 @@ def papers() -> list[Paper]:
     return [load(path.parent.name) for path in sorted(_FOLDER.glob("*/paper.toml"))]
 
 
-#: The keys of paper.toml's tables: the ones that are needed, and the others.
+#: The keys of paper.toml's tables: required and optional.
 _KEYS = {
     "experiment": (("scenario",), ("variants", "quick")),
     "item": (("title", "experiment"), ("published", "at", "metrics")),
@@ -185,7 +185,7 @@ def load(name: str) -> Paper:
             for key, one in tables["item"]
         },
         {
-            key: Trace(
+            key: WindowTrace(
                 key,
                 one["title"],
                 _toml(folder / one["scenario"]),

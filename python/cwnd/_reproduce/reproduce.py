@@ -1,4 +1,4 @@
-"""Papers re-run, as a call."""
+"""Re-running papers."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def reproduce(
     progress: Callable[[Progress], object] | None = None,
     command: Sequence[str] | None = None,
 ) -> Reproduction:
-    """Runs a paper's experiments again and judges every number and claim.
+    """Re-runs a paper's experiments and judges every number and claim.
 
-    What is finished is kept in `out`/NAME: the same call goes on where it stopped, and gives the same bytes.
-    There it leaves verdicts.md, verdicts.json, numbers.csv and figures/.
+    Finished runs are kept in `out`/NAME: the same call continues where it stopped, and gives the same bytes.
+    The directory gets verdicts.md, verdicts.json, numbers.csv and figures/.
 
     Args:
-        only: Items, or how their names begin: ["fig10", "table4"].
-        quick: A few points with few seeds, in `out`/NAME-quick.
-        seeds: Of each point where randomness plays a part; 30, or 3 if quick.
-        jobs: Runs at a time; 0: one per core. The results do not depend on it.
+        only: Names of items, or how they begin: ["fig10", "table4"].
+        quick: Run a few points with few seeds, in `out`/NAME-quick.
+        seeds: Seeds of each point that has randomness; 30, or 3 if quick.
+        jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
         progress: Called several times a second.
 
     Raises:
@@ -56,5 +56,5 @@ def reproduce(
 
 
 def folder_of(paper: Paper, only: Sequence[str], quick: bool, out: Path) -> Path:
-    """Where a reproduction is kept: a choice of items has a directory of its own."""
+    """The directory of a reproduction; each choice of items has its own."""
     return out / "-".join([paper.name, *sorted(set(only)), *(["quick"] if quick else [])])

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from cwnd._common.errors import one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.text import digits, exponent
-from cwnd._reproduce.claims import Estimate, MissingError
+from cwnd._reproduce.claims import MissingError, SeedEstimate
 from cwnd._reproduce.judge import Judged, Number, judge, numbers, read_so
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item, Reading
 
 
 class Summary(NamedTuple):
-    """How many numbers and claims there are, and what became of them; what was not run is left out."""
+    """Counts of numbers and claims by verdict, without those that were not run."""
 
     numbers: int
     agree: int
@@ -37,7 +37,7 @@ class Summary(NamedTuple):
 
 
 class Reproduction:
-    """A paper as it came out."""
+    """A re-run paper with its verdicts."""
 
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
@@ -50,7 +50,7 @@ class Reproduction:
         return _summary(self.numbers, self.claims)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON has it."""
+        """The reproduction as JSON."""
         return {
             "name": self.paper.name,
             "title": self.paper.title,
@@ -77,7 +77,7 @@ class Reproduction:
         }
 
     def readings(self) -> list[tuple[Reading, int, int, int]]:
-        """For each other reading: how many numbers it is about, agree without it, and agree with it."""
+        """For each other reading: the count of its numbers, of those that agree without it, and with it."""
         parts = []
         for reading in self.paper.readings.values():
             about = [
@@ -277,7 +277,7 @@ def _cell(one: Number, letters: dict[str, str]) -> str:
     return text
 
 
-def _shown(ours: Estimate) -> str:
+def _shown(ours: SeedEstimate) -> str:
     if ours.high is None or ours.high == ours.low:
         return digits(ours.mean)
     return f"{digits(ours.mean)} ±{exponent(float(f'{ours.high - ours.mean:.2g}'))}"

@@ -1,1 +1,1 @@
-"""The answer: tables, metrics, the directory of a result and its manifest."""
+"""Results: tables, metrics, the directory of a result and its manifest."""

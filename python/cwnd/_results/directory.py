@@ -77,7 +77,7 @@ def new_directory(folder: Path) -> Iterator[Path]:
 
 
 def provenance(command: Sequence[str] | None) -> dict[str, Any]:
-    """Where a result comes from."""
+    """The origin of a result."""
     if command is not None and not all(isinstance(part, str) for part in command):
         raise TypeError(f"command: {one_line(repr(command))} is not a list of texts")
     return {

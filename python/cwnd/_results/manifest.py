@@ -1,4 +1,4 @@
-"""The manifest of a result's directory: which files belong to it, and whether they are as written."""
+"""The manifest of a result's directory: lists its files, and detects changes to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TABLES = ("flows.parquet", "links.parquet", "samples.parquet", "summary.parquet
 
 
 def write_manifest(folder: Path, head: dict[str, Any], results: Iterable[dict[str, Any]]) -> None:
-    """Writes manifest.json: `head`, a result a line, and a hash of all that."""
+    """Writes manifest.json: `head`, one result per line, and a hash of the content."""
     write_sealed(folder / "manifest.json", head, "results", results)
 
 
@@ -30,7 +30,7 @@ def describe_tables(folder: Path) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a result. Raises `Error` if there is none, or if it is not as it was written."""
+    """The manifest of a result. Raises `Error` if there is none or if it was changed."""
     shown = one_line(str(folder))
     file = folder / "manifest.json"
     try:
@@ -38,7 +38,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = read_sealed(file.read_bytes())
     except OSError as failed:
         if (folder / "shards").is_dir():
-            raise error(shown, "a sweep that is not finished; 'cwnd sweep' goes on with it") from None
+            raise error(shown, "an unfinished sweep; 'cwnd sweep' continues it") from None
         raise os_error(one_line(str(file)), failed) from None
     if manifest is None or "cwnd" not in manifest:
         reason = "damaged, or not a manifest of this version of cwnd; delete it and make the result again"

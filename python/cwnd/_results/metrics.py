@@ -1,4 +1,4 @@
-"""Metrics of runs and statistics over them: `cwnd-results` computes them, from and to tables."""
+"""Metrics of runs and statistics over them, computed by the crate `cwnd-results` from and to tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def estimate(values: Iterable[float]) -> Estimate:
 
 
 def metrics_of(scenario: str, flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """`seed` and the metrics of each run of `scenario` (JSON), whose rows these are."""
+    """`seed` and the metrics of each run of `scenario` (JSON), from the rows of its runs."""
     import numpy as np
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""What runs answer, as tables, JSON, files and figures."""
+"""The results of runs, as tables, JSON, files and figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Results:
-    """What one or several scenarios answered.
+    """The results of one or several scenarios.
 
     `flows`, `links`, `samples` and `summary` are polars tables with a column `scenario` and, but for the
     summary, `seed`.
@@ -190,12 +190,12 @@ class Results:
 
     @property
     def scenarios(self) -> list[dict[str, Any]]:
-        """The scenarios as they were understood."""
+        """The scenarios, every default and unit resolved."""
         return [entry["scenario"] for entry in self.entries]
 
     @property
     def values(self) -> list[dict[str, Any]]:
-        """What a sweep set in each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
+        """The swept values of each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
         return [entry["values"] for entry in self.entries]
 
     @cached_property
@@ -216,7 +216,7 @@ class Results:
         ]
 
     def __add__(self, other: Results) -> Results:
-        """Both, to be drawn together. Raises `Error` when they have a scenario's name in common."""
+        """The results of both, to draw them together. Raises `Error` if two scenarios have the same name."""
         import polars as pl
 
         if not isinstance(other, Results):
@@ -224,7 +224,7 @@ class Results:
         both = (self, other)
         mine, others = ({entry["scenario"]["name"] for entry in each.entries} for each in both)
         if common := sorted(mine & others):
-            raise error("", f"both have a scenario '{one_line(common[0])}'; name them apart")
+            raise error("", f"both have a scenario '{one_line(common[0])}'; give them different names")
         return Results._made(
             [*self.entries, *other.entries],
             lambda table: pl.concat([getattr(each, table) for each in both], how="diagonal"),
@@ -250,7 +250,7 @@ class Results:
         check_target(folder)
         with new_directory(folder) as building:
             for name in TABLES:
-                table = io.BytesIO()  # polars has no error of its own for a full disk
+                table = io.BytesIO()  # polars raises no distinct error for a full disk
                 getattr(self, name).write_parquet(table)
                 write_file(building / f"{name}.parquet", table.getbuffer())
             head = {**provenance(command), "files": describe_tables(building)}
@@ -280,11 +280,11 @@ class Results:
         the flows' throughput; "throughput-delay" with ellipses.
 
         Args:
-            path: Also write it there; the ending sets the format (.png, .svg, .pdf).
-            scenarios: Names of those to draw; all when left out.
-            title: Instead of the one made from the scenarios.
-            metric: Of the summary, for "lines" and "heatmap"; "throughput_mbps" when left out.
-            over: Swept keys that those two are drawn over, such as ["dumbbell.buffer"].
+            path: Also write the figure to this file; the ending sets the format (.png, .svg, .pdf).
+            scenarios: Names of the scenarios to draw; default: all.
+            title: Replaces the title made from the scenarios.
+            metric: A metric of the summary, for "lines" and "heatmap"; default: "throughput_mbps".
+            over: Swept keys for the axes of "lines" and "heatmap", such as ["dumbbell.buffer"].
         """
         from cwnd._report import figures
 
@@ -294,7 +294,7 @@ class Results:
         return figure
 
     def plots(self) -> list[str]:
-        """The figures that this result has something for."""
+        """The kinds of figures that this result can have."""
         from cwnd._report import figures
 
         return figures.applicable(self)

@@ -1,4 +1,4 @@
-"""The tables of a result: their columns, and the rows made from the engine's runs."""
+"""The tables of a result: their columns, and their rows from the engine's runs."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _STATES = ("open", "disorder", "cwr", "recovery", "loss")
 
 
 def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) -> pl.DataFrame:
-    """Samples of live connections as `Results.samples` has them; `ccas` by flow."""
+    """Samples of live connections, in the form of `Results.samples`; `ccas` is indexed by flow."""
     import polars as pl
 
     schema = _sample_schema()
@@ -133,7 +133,7 @@ def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataF
 
 
 def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
-    """The tables "flows" and "links" of runs, without the scenario's name: `run` is the place of the run."""
+    """The tables "flows" and "links" of runs, without the scenario's name: `run` is the run's index."""
     import polars as pl
 
     schema = {**flow_schema(), **link_schema(), "run": pl.UInt32()}
@@ -189,7 +189,7 @@ def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.Data
 
 
 def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
-    """The runs as `to_json` has them, from their tables, by scenario and seed."""
+    """The runs in the form of `to_json`, from their tables, by scenario and seed."""
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     for of, table in tables.items():
         for row in table.drop("job", strict=False).iter_rows(named=True):

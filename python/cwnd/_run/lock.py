@@ -10,7 +10,8 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def lock(shards: Path, *, creating: bool = False) -> Iterator[None]:
-    """Makes processes of one sweep take turns. Without shards/ nobody finishes, and there is no lock.
+    """Makes the processes of one sweep take turns. Without shards/ no process finishes the sweep, and there
+    is no lock.
 
     With `creating`, shards/ is made.
     """
@@ -42,7 +43,7 @@ def lock(shards: Path, *, creating: bool = False) -> Iterator[None]:
 
 
 def _is_open_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is still the one at `path`: the process that held a lock may have removed it."""
+    """Whether `path` still leads to this open file: the process that held the lock may have removed it."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -12,7 +12,8 @@ from cwnd._common.errors import error
 from cwnd._results.results import Results
 from cwnd._scenario.scenario import Scenario
 
-#: Of flows and links, and of time series: all runs are in memory together, some kB and some 100 bytes a row.
+#: Most rows of flows and links (some kB each), and of time series (some 100 bytes each): all runs are in
+#: memory together.
 _ROWS_MAX = 400_000
 _SAMPLE_ROWS_MAX = 10_000_000
 
@@ -30,12 +31,12 @@ def run(
     """Simulates one or several scenarios, or scenario files, with each of their seeds.
 
     Args:
-        seed, repeat: Instead of the scenarios' own.
-        jobs: Runs at a time; 0: one per core. The results do not depend on it.
+        seed, repeat: Replace the scenarios' own.
+        jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
         progress: Called about every 50 ms with the share that is done, and with 1 at the end.
 
-    Scenarios of one name get a number behind it. A KeyboardInterrupt stops the runs within a second. An
-    exception in a Python algorithm stops them too and is raised here.
+    Scenarios with the same name get numbers appended. A KeyboardInterrupt stops the runs within a second. An
+    exception in an algorithm written in Python stops them too, and is raised here.
 
     Raises:
         Error: a file cannot be read or is not a scenario; an argument is out of range; the runs have more

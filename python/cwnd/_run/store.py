@@ -4,7 +4,7 @@
     shards/sweep.json     the points and the seeds that the shards belong to
     shards/building/      tables while they are written
     shards/complete/      tables that are whole, while they are moved to the directory
-    shards/lock           held by a process that finishes the sweep or reads tables and shards together
+    shards/lock           held by a process that finishes the sweep, or that reads tables and shards together
 
 `finish` turns shards into the files that `Results.load` reads: flows.parquet, links.parquet, summary.parquet
 and manifest.json, which has a hash of each and of itself. A file that does not match its hash is reported in
@@ -33,19 +33,19 @@ from cwnd._results.manifest import FORMAT, describe_tables, find_damaged, read_m
 from cwnd._results.metrics import Estimate, metrics_of, summarize
 from cwnd._results.tables import flow_schema, link_schema, summary_schema
 from cwnd._run.lock import lock
-from cwnd._worlds.jobs import Job, Point, Rows
+from cwnd._worlds.jobs import Job, Rows, SweepPoint
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-#: A shard is written after this time or this many rows, whichever comes first. The time grows with the time
-#: gone by, so that a sweep of days has hundreds of shards and not a million.
+#: A shard is written after this time or this many rows, whichever comes first. The time grows as the sweep
+#: goes on, so that a sweep of days has hundreds of shards and not a million.
 _FLUSH_S = 2.0
 _FLUSH_S_MAX = 30.0
 _FLUSH_ROWS = 50_000
 
-#: Rows of flows and links that are merged at a time, but for a run that has more.
+#: Rows of flows and links that are merged at a time; a run with more rows is merged alone.
 _GROUP_ROWS = 200_000
 
 _TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
@@ -58,7 +58,7 @@ _ATTEMPTS = 100
 
 
 class _Kept(NamedTuple):
-    """Where finished runs are: in rows of the tables, or in which of the shards."""
+    """Where finished runs are: in the tables, or in a shard."""
 
     rows: dict[str, dict[str, tuple[int, int]]]
     shard_of: dict[str, int]
@@ -68,10 +68,10 @@ class _Kept(NamedTuple):
 class Store:
     """A sweep's directory. Every failure of the file system is an `Error` of one line."""
 
-    def __init__(self, folder: Path, points: Sequence[Point], seeds: Sequence[range]) -> None:
-        """Opens or creates it for these points and the seeds that each may have.
+    def __init__(self, folder: Path, points: Sequence[SweepPoint], seeds: Sequence[range]) -> None:
+        """Opens or creates the directory for these points and the seeds that each may have.
 
-        Raises `Error` if the directory holds something else: nothing is lost by a slip.
+        Raises `Error` if the directory holds something else, so that a slip destroys nothing.
         """
         self._folder = folder
         self._shards = folder / "shards"
@@ -81,13 +81,13 @@ class Store:
         self._shown = one_line(str(folder))
         self._pending: list[pl.DataFrame] = []
         self._began = self._flushed = time.monotonic()
-        #: Files whose content is not the one written; their runs are not done.
+        #: Files whose content has changed; their runs count as not done.
         self.damaged: list[str] = []
         with self._one_line():
             self._open()
 
     def seeds_done(self) -> list[int]:
-        """How many seeds of each point the tables hold."""
+        """The number of seeds that the tables hold for each point."""
         with self._one_line():
             results = self._sound_manifest()["results"]
         kept = {_name(result["values"]): len(result["seeds"]) for result in results}
@@ -139,10 +139,10 @@ class Store:
     def finish(self, asked: Sequence[Job], broken: Container[str], manifest: dict[str, Any]) -> list[Job]:
         """Writes the manifest and the tables of the jobs, and removes the shards whose runs they hold.
 
-        The jobs are those `asked` for, without the `broken` ones, whose keys are given. The tables' bytes
-        follow from the jobs alone. Killed at any point, all runs are still there. If the runs of some jobs
-        are missing or damaged, nothing is written and these jobs are returned. Raises `Error` if the
-        directory holds more seeds than are asked for: another process asked for more.
+        The jobs are the `asked` ones without the `broken` ones, which are given by key. The tables' bytes
+        follow from the jobs alone. If the process is killed at any point, all runs are kept. If the runs of
+        some jobs are missing or damaged, nothing is written and these jobs are returned. Raises `Error` if
+        the directory holds more seeds than are asked for, because another process asked for more.
         """
         jobs = [job for job in asked if job.key not in broken]
         with self._one_line(), lock(self._shards, creating=True):
@@ -242,7 +242,8 @@ class Store:
             with lock(self._shards):
                 self._move_tables()
         if not self._check_tables(self._seeds) and not self._check_shards():
-            # Tables without a manifest are no result; shards alone are of a sweep that was killed early.
+            # Tables without a manifest are not a result; shards alone belong to a sweep that was killed
+            # early.
             foreign = sorted({item.name for item in self._folder.iterdir()} - {*_TABLES, "shards"})
             if foreign:
                 found = f"holds a file that is not part of a sweep ({one_line(foreign[0])})"
@@ -251,7 +252,7 @@ class Store:
             raise error(self._shown, "not writable")
 
     def prepare(self) -> None:
-        """Writes the points that the shards will belong to; there are runs to do."""
+        """Writes the points that the shards will belong to, before the first run."""
         points = (
             {
                 "values": point.values,
@@ -287,7 +288,7 @@ class Store:
         except FileNotFoundError:
             return False
         if kept is None:
-            # Only a guard against slips: shards hold their runs' keys.
+            # This only guards against slips: shards hold the keys of their runs.
             self._report("shards/sweep.json")
             file.unlink(missing_ok=True)
             return True
@@ -334,7 +335,7 @@ class Store:
         return read_manifest(self._folder)
 
     def _sound_manifest(self) -> dict[str, Any]:
-        """The manifest, if the tables are those it was written with; else one without results."""
+        """The manifest, if the tables are unchanged; else a manifest without results."""
         manifest = self._manifest()
         damaged = find_damaged(self._folder, manifest) if manifest["results"] else {}
         self._report(*damaged)
@@ -378,7 +379,7 @@ class Store:
         return None
 
     def _tables(self, jobs: Sequence[Job], kept: _Kept) -> dict[str, pl.DataFrame]:
-        """The rows of those of `jobs` that are done, in the order of the jobs."""
+        """The rows of the finished runs among `jobs`, in the order of the jobs."""
         import polars as pl
 
         wanted = {job.key for job in jobs}
@@ -417,7 +418,7 @@ class Store:
         ).with_row_index("_job")
         answer = {}
         for table, frames in parts.items():
-            # Two points may be one and the same scenario; their rows are there twice.
+            # Two points may have the same scenario; their rows are written twice.
             rows_here = pl.concat(frames).unique(maintain_order=True).with_row_index("_row")
             placed = rows_here.join(order, on="job").sort("_job", "_row")
             names = [name for name in schemas[table] if name != "job"]
@@ -481,9 +482,10 @@ class Store:
                     raise
 
     def _move_tables(self) -> None:
-        """Moves whole tables from shards/complete to the directory, or goes on with it; the manifest last.
+        """Moves complete tables from shards/complete to the directory, or continues such a move; the
+        manifest comes last.
 
-        Meanwhile the directory has no manifest: no result rather than a mixed one.
+        Meanwhile the directory has no manifest: it holds no result rather than a mixed one.
         """
         complete = self._shards / "complete"
         if (complete / "manifest.json").exists():
@@ -519,7 +521,7 @@ class Store:
             yield
         except OSError as failed:
             if failed.errno == errno.ENOSPC:
-                reason = "no space left on device; what was done is kept, the same command goes on with it"
+                reason = "no space left on device; finished runs are kept: make room and repeat the command"
                 raise error(self._shown, reason) from None
             raise os_error(self._shown, failed) from None
         except (pl.exceptions.PolarsError, ValueError, KeyError, TypeError) as failed:
@@ -538,7 +540,7 @@ def _name(values: dict[str, Any]) -> str:
 
 
 def _essence(described: dict[str, Any]) -> str:
-    """A hash of the keys that make it another scenario; parameters may have changed with the algorithm."""
+    """A hash that identifies a scenario, without parameters, which may change with the algorithms."""
     kept = {
         key: value for key, value in described.items() if key not in ("name", "seed", "repeat", "samples")
     }
@@ -551,14 +553,14 @@ def _shard_name(data: bytes) -> str:
 
 
 def _parquet(table: pl.DataFrame, **how: Any) -> bytes:
-    # Not to the file at once: polars has no error of its own for a full disk.
+    # Not directly to the file: polars raises no distinct error for a full disk.
     data = io.BytesIO()
     table.write_parquet(data, **how)
     return data.getvalue()
 
 
 def _join(files: Sequence[Path], to: Path) -> None:
-    """One table of several, without holding them."""
+    """Joins tables into one without holding them in memory."""
     import polars as pl
 
     try:

@@ -1,4 +1,4 @@
-"""Sweeps: a scenario over the values of a grid, each point with the same seeds."""
+"""Sweeps: runs of a scenario at every point of a grid, each point with the same seeds."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from cwnd._run.store import Store
 from cwnd._scenario.custom import CongestionControl
 from cwnd._scenario.scenario import Scenario, check_class, read_text, to_toml
 from cwnd._worlds import local
-from cwnd._worlds.jobs import Job, Point, Rows
+from cwnd._worlds.jobs import Job, Rows, SweepPoint
 
-#: Keys of a scenario, or several that go together, and the values of each.
+#: Keys of a scenario, or tuples of keys that vary together, and the values of each.
 Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
 
 _REPEAT_MAX = 1_000_000
 _MAX_SEEDS = 100
-#: Of all runs: `Results.load` reads them at once, some 150 bytes each.
+#: Most rows of all runs: `Results.load` reads them at once, some 150 bytes each.
 _ROWS_MAX = 10_000_000
 #: Attempts to run the missing jobs when the sweep should be complete.
 _ATTEMPTS = 5
@@ -46,7 +46,7 @@ _FIRST_SEEDS = 4
 
 
 class Progress(NamedTuple):
-    """How far a sweep is: runs, those found done when it began among them."""
+    """The progress of a sweep in runs; `done` includes `found`, the runs that were finished when it began."""
 
     done: int
     total: int
@@ -65,8 +65,8 @@ class Failure(NamedTuple):
         return f"{self.scenario}, seed {self.seed}: {self.reason}"
 
 
-class Outcome(NamedTuple):
-    """What came of a sweep: `finished` is true once the tables are written."""
+class SweepOutcome(NamedTuple):
+    """The end of a sweep: `finished` is true once the tables are written."""
 
     points: int
     runs: int
@@ -77,9 +77,9 @@ class Outcome(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A sweep as understood: the points, the seeds of each, and the classes it may name."""
+    """A sweep that was read: the points, the seeds of each, and the classes that it may name."""
 
-    points: list[Point]
+    points: list[SweepPoint]
     seeds: list[range]
     classes: dict[str, type[CongestionControl]]
 
@@ -101,15 +101,17 @@ def sweep(
 
     Args:
         scenario: A file, the text of one, or a `Scenario`.
-        grid: What to vary instead of a [sweep]: {"flows.cca": ["cubic", "elastic"], "dumbbell.buffer":
-            {"from": 50, "to": 6400, "factor": 2}}; a tuple of keys for lists of tuples that go together.
-        out: A directory that keeps finished runs at once, so that the same call goes on where it stopped.
-        repeat: Seeds of each point instead of the scenario's. They are the same for all points.
-        jobs: Runs at a time; 0: one per core. The results do not depend on it.
-        shard: "1/4", or (1, 4): only every fourth run, beginning with the second (0/4 is the first). The
-            process that runs the last one writes the tables; for the others the result is empty.
-        until: "ci=2%", or 0.02: more seeds for each point, until the 95 % interval of the throughput is
-            within 2 % of the mean on both sides, at most `max_seeds` (100).
+        grid: Replaces the file's [sweep]: {"flows.cca": ["cubic", "elastic"], "dumbbell.buffer":
+            {"from": 50, "to": 6400, "factor": 2}}; a tuple of keys with a list of tuples varies them
+            together.
+        out: A directory that keeps each finished run, so that the same call continues where it stopped.
+        repeat: Replaces the scenario's number of seeds, which are the same for all points.
+        jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
+        shard: "1/4", or (1, 4): run only every fourth run, beginning with the second (0/4 begins with the
+            first). The process that finishes the last run writes the tables; the other processes get an
+            empty result.
+        until: "ci=2%", or 0.02: add seeds to each point until the 95 % interval of the throughput is within
+            2 % of the mean on both sides, or `max_seeds` (100) are reached.
         dask: Address of a Dask scheduler, which runs the jobs instead of this machine.
         progress: Called several times a second.
 
@@ -151,7 +153,7 @@ def _swept(
 
 
 def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None) -> Plan:
-    """Understands a sweep."""
+    """Reads a sweep."""
     seed = asked = None
     if isinstance(scenario, Scenario):
         text, source, classes = scenario._source
@@ -172,7 +174,7 @@ def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None
     except UnicodeEncodeError:
         raise error(source, "text that is not Unicode; scenarios are TOML in UTF-8") from None
     points = [
-        Point(json.loads(values), inner.replace(seed=seed, repeat=asked).without_samples())
+        SweepPoint(json.loads(values), inner.replace(seed=seed, repeat=asked).without_samples())
         for values, inner in swept
     ]
     return Plan(points, [range(point.seed, point.seed + point.repeat) for _, point in points], classes)
@@ -189,14 +191,14 @@ def work(
     dask: str | None = None,
     progress: Callable[[Progress], object] | None = None,
     command: Sequence[str] | None = None,
-) -> Outcome:
+) -> SweepOutcome:
     """Runs the jobs that are missing in `folder`."""
     jobs = whole("jobs", jobs, 0, 4096)
     limit = _MAX_SEEDS if max_seeds is None else whole("max_seeds", max_seeds, 2, _REPEAT_MAX)
     if until is None and max_seeds is not None:
-        raise error("max_seeds", "limits until; give until too")
+        raise error("max_seeds", "needs until, which it limits")
     if until is not None and shard is not None:
-        raise error("until", "not together with shard: it needs the runs of all of them")
+        raise error("until", "cannot be combined with shard: it needs the runs of all shards")
     if dask is not None and plan.classes:
         raise error("dask", "an algorithm that is a Python class runs on this machine only")
     begin = time.monotonic()
@@ -223,7 +225,7 @@ def work(
         already = found
         if not missing:
             return
-        # In the order of their hashes: the runs done so far are a fair sample of all.
+        # In the order of their hashes, so that the finished runs are a fair sample of all.
         missing = sorted({job.key: job for job in missing}.values(), key=lambda job: job.key)
         store.prepare()
         ahead = len(mine) - len(missing)
@@ -272,15 +274,15 @@ def work(
             break
         missing = store.finish(asked, broken, _manifest(plan, asked, failures, command))
         complete = not missing
-        # Those of other shards are for other processes to do.
+        # Other processes run the jobs of other shards.
         if not set(missing).intersection(mine):
             break
     else:
         raise _unstable(folder)
     for name in store.damaged:
-        reason = "was damaged; the runs in it were made again"
+        reason = "was damaged; its runs were repeated"
         warnings.warn(f"{one_line(str(folder))}: {name} {reason}", RuntimeWarning, stacklevel=2)
-    return Outcome(len(plan.points), len(asked), ran, failures, complete, time.monotonic() - begin)
+    return SweepOutcome(len(plan.points), len(asked), ran, failures, complete, time.monotonic() - begin)
 
 
 def _unstable(folder: Path) -> _cwnd.Error:
@@ -297,7 +299,7 @@ def read_shard(text: tuple[int, int] | str) -> tuple[int, int]:
             raise error("shard", f"'{one_line(text)}' is not I/N, such as 0/4 to 3/4")
         index, of = int(matched[1]), int(matched[2])
     if not 0 <= index < of:
-        raise error("shard", f"{index}/{of} is none of 0/N to N-1/N")
+        raise error("shard", f"{index}/{of} is not one of 0/N to N-1/N")
     return index, of
 
 
@@ -335,7 +337,9 @@ def _jobs(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
     ]
 
 
-def _keys(point: Point, seeds: Sequence[int], classes: Mapping[str, type[CongestionControl]]) -> list[str]:
+def _keys(
+    point: SweepPoint, seeds: Sequence[int], classes: Mapping[str, type[CongestionControl]]
+) -> list[str]:
     used: list[str] = []
     if classes:
         used = sorted({flow["cca"]["name"] for flow in point.description["flows"]} & classes.keys())
@@ -347,9 +351,7 @@ def _source(cca: type[CongestionControl]) -> str:
     try:
         return inspect.getsource(cca)
     except (OSError, TypeError):
-        raise error(
-            cca.__name__, "a class without a file; write it in a module that a sweep can read"
-        ) from None
+        raise error(cca.__name__, "a class without a source file; define it in a module") from None
 
 
 def _until(
@@ -360,9 +362,9 @@ def _until(
     run_missing: Callable[[Sequence[Job]], None],
     broken: Container[str],
 ) -> list[Job] | None:
-    """Adds seeds to the points whose interval is too wide. The jobs it asks for follow from the runs alone.
+    """Adds seeds to the points whose interval is too wide. The returned jobs follow from the runs alone.
 
-    None: again and again runs were missing after they had been made.
+    None: runs kept disappearing after they had finished.
     """
     kept = store.seeds_done()
     counts = [max(len(own), min(_FIRST_SEEDS, limit), had) for own, had in zip(plan.seeds, kept, strict=True)]

@@ -1,1 +1,1 @@
-"""The question: scenarios, the registry of algorithms, algorithms written in Python."""
+"""Scenarios, the registry of algorithms, and algorithms written in Python."""

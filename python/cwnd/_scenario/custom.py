@@ -20,10 +20,10 @@ _HOOKS = (
 
 
 def check_hook(owner: str, name: str, hook: Any) -> None:
-    """Raises an `Error` for a generator or a coroutine: a call of it runs nothing."""
+    """Raises an `Error` for a generator or a coroutine function: calling it runs no code."""
     while isinstance(hook, staticmethod | classmethod | functools.partial | functools.partialmethod):
         hook = hook.func if hasattr(hook, "func") else hook.__func__
-    # An object that can be called has its code elsewhere.
+    # A callable object's code is in its class.
     for code in (hook, inspect.getattr_static(type(hook), "__call__", None)):
         for kind, is_kind in (
             ("a generator", inspect.isgeneratorfunction),
@@ -38,10 +38,10 @@ def check_hook(owner: str, name: str, hook: Any) -> None:
 class CongestionControl(ABC):
     """A congestion control algorithm; subclass it and hand the class to `dumbbell` or `Scenario`.
 
-    Each flow gets an instance of its own, made with the parameters of the scenario as keyword arguments.
-    The hooks have the names and the meaning of the kernel's ``struct tcp_congestion_ops``. `window` is what
-    a hook may change (in segments), `ack` what it may know (times in µs); both are valid during the call.
-    An exception in a hook stops the run and leaves `run` with its own traceback.
+    Each flow gets its own instance, created with the scenario's parameters as keyword arguments. The hooks
+    have the names and the meaning of the kernel's ``struct tcp_congestion_ops``. A hook may change `window`
+    (in segments) and read `ack` (times in µs); both are valid during the call. An exception in a hook stops
+    the run, and `run` raises it with its traceback.
     """
 
     # States: ack.state and set_state. The values are the kernel's.
@@ -95,8 +95,9 @@ class CongestionControl(ABC):
     def cwnd_event(self, window: Window, ack: Ack, event: int) -> None:
         """TX_START, CWND_RESTART, COMPLETE_CWR or RTO; with the profile ns2 also SLOW_ACK.
 
-        SLOW_ACK is an ACK that does not move the left edge, that comes in a state other than OPEN, or whose
-        RTT `pkts_acked` does not get; `ack.acked` then is by how many segments it moves the left edge.
+        SLOW_ACK is an ACK that does not move the left edge, that arrives in a state other than OPEN, or
+        whose RTT `pkts_acked` does not get; `ack.acked` is then the number of segments by which it moves the
+        left edge.
         """
 
     def undo_cwnd(self, window: Window, ack: Ack) -> int:

@@ -1,4 +1,4 @@
-"""What a reader wants to know about a scenario, from its JSON."""
+"""Facts about a scenario for readers, from its JSON."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from cwnd._common.text import exponent, rate
 
 
 def is_trace(scenario: dict[str, Any]) -> bool:
-    """Live connections, whose path is unknown."""
+    """Whether the scenario is a trace of live connections, whose path is unknown."""
     return not scenario["links"]
 
 
 def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
-    """The slowest link of a flow's path; of several, the one that a dumbbell calls so, else the first."""
+    """The slowest link of a flow's path; of several, the link named `bottleneck`, else the first."""
     path = [scenario["links"][link] for link in scenario["flows"][flow]["path"]]
     slowest: dict[str, Any] = min(path, key=lambda link: (link["rate_bps"], link["name"] != "bottleneck"))
     return slowest
 
 
 def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
-    """Of the first flow's slowest link: rate in bits/s, buffer in packets (None: no limit), PER."""
+    """The first flow's slowest link: rate in bits/s, buffer in packets (None: no limit), PER."""
     slowest = bottleneck_link(scenario, 0)
     return slowest["rate_bps"], slowest["buffer_pkts"], slowest["per"]
 
@@ -41,7 +41,7 @@ def bdp_pkts(scenario: dict[str, Any]) -> float:
 
 
 def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
-    """What all the scenarios have in common, a few words each."""
+    """The facts that all the scenarios share, a few words each."""
 
     def facts(scenario: dict[str, Any]) -> list[str]:
         flows = len(scenario["flows"])

@@ -24,7 +24,7 @@ class Param(TypedDict):
 
 
 class Setting(TypedDict):
-    """What a stack profile sets for one algorithm: parameters, and where its stack differs from its usual."""
+    """What a stack profile sets for one algorithm: parameters, and differences from its base stack."""
 
     params: dict[str, float | str]
     stack: dict[str, Any]
@@ -34,7 +34,7 @@ class Algorithm(TypedDict):
     """One algorithm of the registry.
 
     `kind` is loss, delay, hybrid or model; `status` is published, rfc or reconstruction. `essay` is the
-    comment of its header: idea, equations, differences from the paper. `profiles` has linux and ns2.
+    comment of its header: idea, equations, differences from the paper. `profiles` has the keys linux and ns2.
     """
 
     name: str
@@ -50,9 +50,13 @@ class Algorithm(TypedDict):
 
 
 class Preset(TypedDict):
-    """A name for the algorithm `law` together with a `recovery`. None: the stack's own."""
+    """A name for an `algorithm` together with a `recovery`. None: the stack's own.
+
+    `law` is a former name of `algorithm`.
+    """
 
     name: str
+    algorithm: str
     law: str
     recovery: str | None
     about: str
@@ -66,7 +70,7 @@ def algorithms() -> list[Algorithm]:
 
 
 def presets() -> list[Preset]:
-    """The names that papers use for an algorithm together with a recovery: tahoe, newreno and so on."""
+    """The names that papers use for an algorithm together with a recovery, such as tahoe and newreno."""
     listed: list[Preset] = json.loads(_cwnd.presets())
     return listed
 

@@ -17,21 +17,21 @@ from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._scenario.custom import CongestionControl
 
-#: A name of the registry, or a class of one's own.
+#: A name of the registry, or a class.
 Cca: TypeAlias = "str | type[CongestionControl]"
-#: A value with its unit, such as "100 ms"; a plain number where the scenario takes one.
+#: A value with its unit, such as "100 ms"; a number without a unit where the scenario accepts one.
 Quantity: TypeAlias = "str | float"
 
 _BYTES_MAX = 16 << 20
 
 
 class Scenario:
-    """A question for the simulator, read and understood: links, flows, TCP stacks, seeds."""
+    """A scenario for the simulator: links, flows, TCP stacks, seeds."""
 
     __slots__ = ("_inner", "_source")
 
     _inner: _cwnd.Scenario
-    #: The TOML it was read from, its name in errors, and the classes it may name.
+    #: The TOML text, its name in errors, and the classes that it may name.
     _source: tuple[str, str, dict[str, type[CongestionControl]]]
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Scenario:
     def from_toml(
         cls, path: str | os.PathLike[str], *, ccas: Iterable[type[CongestionControl]] = ()
     ) -> Scenario:
-        """Reads a scenario file. `ccas` are the classes that it may name beside the registry.
+        """Reads a scenario file. `ccas` are classes that it may name besides the registry's algorithms.
 
         Raises `Error` with one line, FILE:LINE: KEY: what was found; what is accepted.
         """
@@ -129,7 +129,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
             data = file.read(_BYTES_MAX + 1)
     except OSError as failed:
         raise os_error(shown, failed) from None
-    except ValueError:  # a NUL in the name
+    except ValueError:  # The name has a NUL.
         raise error(shown, "not a file name") from None
     if len(data) > _BYTES_MAX:
         raise error(shown, f"larger than {_BYTES_MAX >> 20} MiB; not a scenario")
@@ -172,12 +172,13 @@ def dumbbell(
     params: Mapping[str, float | str | bool] | None = None,
     name: str | None = None,
 ) -> Scenario:
-    """Flows that share one bottleneck, each with access links of its own. Data goes one way.
+    """Flows that share one bottleneck, each with its own access links. Data goes one way.
 
-    None means what a scenario file means that leaves the key out.
+    None has the same effect as a key that a scenario file leaves out.
 
     Args:
-        cca: The algorithm, by name or as a class; of several, each has `flows` flows on the same bottleneck.
+        cca: The algorithm, by name or as a class; with several, each has `flows` flows on the same
+            bottleneck.
         flows: Flows of each algorithm: one number, or one for each algorithm.
         rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200 or "2 BDP"
             or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
@@ -186,22 +187,22 @@ def dumbbell(
         packet: Payload in bytes; 1448 with the linux stack, 1000 with ns2.
         duration: "100 s" when left out.
         seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
-        start, stop: Of the first flow; the others of its algorithm start `stagger` later each and stop
-            `stop_stagger` earlier each.
-        start_jitter: Each flow starts later by a random time below it; none, when left out.
-        app_rate, on, off: The application writes at this rate, and by turns for `on` and not for `off`; when
-            left out, all there is at once and without pauses.
+        start, stop: Of the first flow; each further flow of its algorithm starts `stagger` later and stops
+            `stop_stagger` earlier than the previous one.
+        start_jitter: Each flow starts later by a random time below this; default: none.
+        app_rate, on, off: The application writes at this rate, for `on`, then pauses for `off`, and so on;
+            default: unlimited data without pauses.
         access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
             the bottleneck's rate, no delay and no limit when left out.
         stack: "linux" or "ns2", or a table as in a scenario file.
         recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
-        clock: "nanoseconds", when left out; "ns2": rounded as the doubles of ns-2 are, which decides
-            the order of simultaneous packets.
-        end: "duration", when left out; "last-arrival": results as of the last arrival before that.
+        clock: "nanoseconds", the default; "ns2": doubles of seconds as in ns-2, whose rounding decides the
+            order of simultaneous packets.
+        end: "duration", the default; "last-arrival": results are taken at the last arrival before that.
         params: Parameters of the algorithm; of several algorithms, with keys "NAME.PARAMETER".
-        name: What results call it; the algorithms' names when left out.
+        name: Its name in results; default: the algorithms' names.
 
     Raises:
         Error: with one line, ARGUMENT: what was found; what is accepted.
@@ -264,7 +265,7 @@ def _split_params(names: list[str], params: Mapping[str, Any]) -> dict[str, dict
         owner, dot, param = key.rpartition(".")
         if not dot and len(own) > 1:
             raise error(
-                param_key(key), f"of which algorithm? Write {' or '.join(f'{named}.{key}' for named in own)}"
+                param_key(key), f"of which algorithm? write {' or '.join(f'{named}.{key}' for named in own)}"
             )
         if dot and owner not in own:
             raise error(param_key(key), f"no algorithm '{owner}' here; there are {', '.join(own)}")
@@ -279,7 +280,7 @@ def param_key(key: str) -> str:
 
 
 def _stack(stack: str | Mapping[str, Any], *, recovery: str | None, ecn: bool) -> str | dict[str, Any]:
-    """`stack` with these in it."""
+    """`stack` with these entries added."""
     if recovery is None and not ecn:
         return stack if isinstance(stack, str) else dict(mapping("stack", stack))
     table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(mapping("stack", stack))
@@ -321,7 +322,7 @@ def check_class(cca: type[CongestionControl]) -> type[CongestionControl]:
 
 
 def to_toml(value: Any) -> Any:
-    """What TOML can hold: mappings without their Nones, lists, text, numbers."""
+    """The value as TOML can hold it: mappings without their Nones, lists, text, numbers."""
     if isinstance(value, Mapping):
         return {str(key): to_toml(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
@@ -329,7 +330,7 @@ def to_toml(value: Any) -> Any:
     if isinstance(value, bool | str):
         return value
     if isinstance(value, float):
-        return float(value)  # NumPy's would be written with its type
+        return float(value)  # NumPy's would be written with its type.
     try:
         return operator.index(value)
     except TypeError:

@@ -1,1 +1,1 @@
-"""Where runs happen: the threads of this machine, a Dask cluster."""
+"""Where runs happen: on the threads of this machine, or on a Dask cluster."""

@@ -1,4 +1,4 @@
-"""A sweep's runs on a Dask cluster that is already there."""
+"""Runs a sweep's jobs on a running Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line
 from cwnd._results.tables import rows_of
-from cwnd._worlds.jobs import Failed, Job, Point, Rows, Runner, Take
+from cwnd._worlds.jobs import Failed, Job, Rows, Runner, SweepPoint, Take
 
-#: Runs of a task. A task that its worker does not survive is tried again elsewhere.
+#: Runs in a task. A task whose worker dies is tried again on another worker.
 _CHUNK = 16
 _RETRIES = 3
 #: Tasks on the scheduler at a time, for each thread of the cluster.
@@ -25,7 +25,7 @@ _PORT = 8786
 
 
 class Task(NamedTuple):
-    """What a worker gets: scenarios as JSON, and runs of them by place, seed and key."""
+    """A worker's task: scenarios as JSON, and runs of them by index, seed and key."""
 
     scenarios: list[str]
     runs: list[tuple[int, int, str]]
@@ -38,10 +38,10 @@ def runner(address: str) -> Runner:
     except ImportError:
         raise error("dask", "the package distributed is missing; pip install 'cwnd[dask]'") from None
 
-    def run(points: Sequence[Point], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
+    def run(points: Sequence[SweepPoint], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
         shown = one_line(address)
         try:
-            # Asked first: the client reports a refusal late, and with a traceback at exit.
+            # Checked first, because the client reports a refusal late, and with a traceback at exit.
             _reach(address)
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
@@ -68,7 +68,7 @@ def _reach(address: str) -> None:
 def _run(
     distributed: Any,
     client: Any,
-    points: Sequence[Point],
+    points: Sequence[SweepPoint],
     jobs: Sequence[Job],
     take: Take,
     failed: Failed,
@@ -88,15 +88,16 @@ def _run(
     for future in pool:
         indices = indices_of.pop(future.key)
         try:
-            # A result is lost with the worker that holds it: then this waits until another has it again.
+            # A result is lost with the worker that holds it; then this waits until another worker has
+            # repeated it.
             version, rows = future.result()
         except Exception as reason:
             if future.status != "error":
                 raise error(
-                    "dask", "the scheduler is gone; what was done is kept, the same command goes on"
+                    "dask", "the scheduler is gone; finished runs are kept: repeat the command to continue"
                 ) from None
             if len(indices) > 1:
-                # One of them is to blame.
+                # One run of the task is at fault.
                 for index in indices:
                     pool.add(submit([index]))
             else:
@@ -114,7 +115,7 @@ def _chunks(count: int) -> Iterator[range]:
     return (range(begin, min(begin + _CHUNK, count)) for begin in range(0, count, _CHUNK))
 
 
-def _task(points: Sequence[Point], jobs: Sequence[Job]) -> Task:
+def _task(points: Sequence[SweepPoint], jobs: Sequence[Job]) -> Task:
     place = {point: index for index, point in enumerate(dict.fromkeys(job.point for job in jobs))}
     return Task(
         [points[point].scenario.json() for point in place],
@@ -123,7 +124,7 @@ def _task(points: Sequence[Point], jobs: Sequence[Job]) -> Task:
 
 
 def work(task: Task) -> tuple[str | None, Rows]:
-    """On the worker: the rows of the task's runs; or this cwnd's version if it is another one."""
+    """Runs on the worker: returns the rows of the task's runs, or this cwnd's version if it differs."""
     import polars as pl
 
     scenarios = [_cwnd.Scenario.from_json(text) for text in task.scenarios]
@@ -137,11 +138,11 @@ def work(task: Task) -> tuple[str | None, Rows]:
         for name, table in rows_of(runs).items():
             parts[name].append(table.with_columns(place_of.gather(table["run"])))
 
-    # Dask has its threads already.
+    # One thread: Dask has its own.
     try:
         _cwnd.run_jobs([(scenarios[place], seed) for place, seed, _ in task.runs], 1, take)
     except BaseException as reason:
-        if type(reason).__name__ == "PanicException":  # not an Exception: it would end the worker
+        if type(reason).__name__ == "PanicException":  # A panic is not an Exception: it would end the worker.
             raise RuntimeError(f"the engine panicked: {reason}") from None
         raise
     return None, {name: pl.concat(tables) for name, tables in parts.items()}

@@ -1,4 +1,4 @@
-"""The runs of a sweep, and what a place to run them must offer."""
+"""The runs of a sweep, and the interface of a place that runs them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Point(NamedTuple):
+class SweepPoint(NamedTuple):
     """One combination of swept values, and its scenario, which keeps no time series."""
 
     values: dict[str, Any]
@@ -20,7 +20,7 @@ class Point(NamedTuple):
 
     @property
     def description(self) -> dict[str, Any]:
-        """The scenario as results describe it."""
+        """The scenario in the form of the results."""
         described: dict[str, Any] = json.loads(self.scenario.json())
         return described
 
@@ -33,11 +33,11 @@ class Job(NamedTuple):
     key: str
 
 
-#: The tables "flows" and "links" of some runs, each row with `run`, the place of its run.
+#: The tables "flows" and "links" of some runs, each row with `run`, the index of its run.
 Rows: TypeAlias = "dict[str, pl.DataFrame]"
-#: Takes finished runs: the places of their jobs in the list, and their rows in that order.
+#: Takes finished runs: the indices of their jobs, and their rows in that order.
 Take: TypeAlias = Callable[[list[int], Rows], object]
-#: Takes the place of a job that cannot be done, and why.
+#: Takes the index of a job that cannot be done, and the reason.
 Failed: TypeAlias = Callable[[int, str], object]
 #: Runs jobs somewhere.
-Runner: TypeAlias = Callable[[Sequence[Point], Sequence[Job], Take, Failed], None]
+Runner: TypeAlias = Callable[[Sequence[SweepPoint], Sequence[Job], Take, Failed], None]

@@ -1,4 +1,4 @@
-"""A sweep's runs on the threads of this machine."""
+"""Runs a sweep's jobs on the threads of this machine."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from cwnd import _cwnd
 from cwnd._cwnd import Runs
 from cwnd._results.tables import rows_of
-from cwnd._worlds.jobs import Failed, Job, Point, Runner, Take
+from cwnd._worlds.jobs import Failed, Job, Runner, SweepPoint, Take
 
 
 def runner(threads: int) -> Runner:
-    """Runs on this machine's threads. A run that fails is singled out by halves."""
+    """Runs jobs on this machine's threads. A failing run is isolated by halving the jobs."""
 
-    def run(points: Sequence[Point], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
+    def run(points: Sequence[SweepPoint], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
         parts = [list(range(len(jobs)))]
         while parts:
             part = parts.pop()
@@ -53,5 +53,5 @@ def runner(threads: int) -> Runner:
 
 
 def _of_a_run(reason: BaseException) -> bool:
-    """Whether the engine panicked, or an algorithm in Python raised something."""
+    """Whether the engine panicked, or an algorithm in Python raised an exception."""
     return isinstance(reason, Exception) or type(reason).__name__ == "PanicException"

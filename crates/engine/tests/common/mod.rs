@@ -1,6 +1,8 @@
 //! What the tests share: runs of a scenario's text, and algorithms that make a hand calculation possible.
 #![allow(dead_code)] // no test file uses all of it
 
+pub mod one_link;
+
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
 use cwnd_engine::parts::{Parts, run_with};
 use cwnd_engine::{Control, run};
@@ -23,7 +25,7 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
     run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
 }
 
-/// The same, event by event.
+/// The same run in spans of a nanosecond: event by event.
 pub fn answer_by_events(scenario: &Scenario) -> Run {
     let parts = Parts { longest_span_ns: 1, ..Parts::default() };
     let run = run_with(scenario, scenario.seed, &custom, &Control::default(), parts);
@@ -44,7 +46,7 @@ pub fn watch(toml: &str) -> (Run, Vec<Seen>) {
 }
 
 fn registered(cca: &Cca) -> Box<dyn CongestionControl> {
-    let algorithm = cwnd_algorithms::find(&cca.law).unwrap();
+    let algorithm = cwnd_algorithms::find(&cca.algorithm).unwrap();
     let mut params = algorithm.defaults();
     for (name, value) in &cca.params {
         algorithm.set(&mut params, name, value).unwrap();
@@ -146,7 +148,7 @@ impl CongestionControl for Reno {
     }
 }
 
-/// `window` up to the first loss, from then on Reno's law; ssthresh is half of cwnd.
+/// `window` up to the first loss, then Reno; ssthresh is half of cwnd.
 struct ThenReno(u32);
 
 impl CongestionControl for ThenReno {

@@ -1,6 +1,6 @@
 //! Any text as a scenario or a sweep.
 
-use cwnd_scenario::{Error, Point, Scenario, Sweep};
+use cwnd_scenario::{Error, Scenario, Sweep, SweepPoint};
 
 /// The sweep; None: it was refused. Says what did not hold.
 pub fn read(text: &str, file: &str) -> Result<Option<Sweep>, String> {
@@ -29,7 +29,7 @@ pub fn read(text: &str, file: &str) -> Result<Option<Sweep>, String> {
     if sweep.points.is_empty() {
         return Err("a sweep without a point".to_owned());
     }
-    for Point { scenario, .. } in sweep.points.iter().take(100) {
+    for SweepPoint { scenario, .. } in sweep.points.iter().take(100) {
         let flows = scenario.flows.len();
         let holds = scenario.describe().flows.iter().map(|f| f.count as usize).sum::<usize>() == flows
             && (0..flows).all(|flow| scenario.bdp_pkts(flow).is_finite() && scenario.rtt_ns(flow) > 0)

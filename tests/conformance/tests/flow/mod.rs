@@ -1,159 +1,18 @@
 //! A pseudo-random flow: a path, a stack of few words, and a record of every hook that the stack calls.
 //!
-//! The algorithm under test decides; what the stack called and knew goes to the kernel's module afterwards,
-//! which must answer each event with the same windows.
+//! The algorithm under test decides. Afterwards the kernel's module gets the same calls with the same facts, and must
+//! answer each with the same windows.
+
+mod record;
 
 use cwnd_algorithms::{
     APP_LIMITED, Ack, Algorithm, CWND_LIMITED, CongestionControl, Event, Instance, Params, RATE_APP_LIMITED,
     SSTHRESH_INFINITE, State, Window,
 };
+use record::{EVENTS, Record, STATES, Stack};
 use std::collections::VecDeque;
-use std::fmt;
 
-/// `enum kind` of `driver.c`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Kind {
-    Start,
-    /// The kernel's `in_ack_event`, which the contract has not.
-    AckSeen,
-    PktsAcked,
-    CongAvoid,
-    CongControl,
-    /// The kernel computes its pacing rate.
-    AckDone,
-    Ssthresh,
-    SetState,
-    CwndEvent,
-    Undo,
-    SetCwnd,
-    SetSsthresh,
-}
-
-/// `struct stack` of `driver.c`; segments.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stack {
-    una: u32,
-    nxt: u32,
-    sacked: u32,
-    lost: u32,
-    retransmitted: u32,
-    advance: u32,
-    lost_ever: u32,
-    delivered_us: u64,
-    last_sent_us: u64,
-}
-
-/// `struct answer` of `driver.c`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    pub cwnd: u32,
-    pub ssthresh: u32,
-    /// By `ssthresh` and `undo_cwnd`.
-    pub returned: u32,
-    /// Where the algorithm paces.
-    pub pacing_rate: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Record {
-    pub kind: Kind,
-    pub arg: u32,
-    pub a: Ack,
-    pub s: Stack,
-}
-
-pub const RECORD_BYTES: usize = 2 * 4 + 72 + 8 * 4 + 2 * 8;
-pub const ANSWER_BYTES: usize = 4 * 4 + 8;
-
-impl Record {
-    /// `struct event` of `driver.c`.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        let (a, s) = (&self.a, &self.s);
-        let length = out.len();
-        let mut word = |x: u32| out.extend(x.to_ne_bytes());
-        word(self.kind as u32);
-        word(self.arg);
-        for long in [a.now_us, a.delivered, a.rate_prior_delivered] {
-            out.extend(long.to_ne_bytes());
-        }
-        for word in [
-            a.rate_delivered,
-            a.rate_interval_us,
-            a.rtt_us,
-            a.srtt_us,
-            a.min_rtt_us,
-            a.acked,
-            a.lost,
-            a.prior_in_flight,
-            a.in_flight,
-            a.snd_wnd,
-            a.mss,
-        ] {
-            out.extend(word.to_ne_bytes());
-        }
-        out.extend([a.state, a.flags, 0, 0]);
-        for word in [s.una, s.nxt, s.sacked, s.lost, s.retransmitted, s.advance, s.lost_ever, 0] {
-            out.extend(word.to_ne_bytes());
-        }
-        out.extend(s.delivered_us.to_ne_bytes());
-        out.extend(s.last_sent_us.to_ne_bytes());
-        assert_eq!(out.len() - length, RECORD_BYTES);
-    }
-}
-
-impl fmt::Display for Record {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (a, s) = (&self.a, &self.s);
-        match self.kind {
-            Kind::CwndEvent => write!(f, "{:?}", EVENTS[self.arg as usize])?,
-            Kind::SetState => write!(f, "{:?}", STATES[self.arg as usize])?,
-            kind => write!(f, "{kind:?} {}", self.arg)?,
-        }
-        write!(
-            f,
-            ": now {} us, {:?}, flags {}, acked {} ({} in order), lost {}, delivered {}, in flight {} -> {}, \
-             rtt {} srtt {} min {} us, una {} nxt {} sacked {} lost {} retransmitted {}",
-            a.now_us,
-            STATES[a.state as usize],
-            a.flags,
-            a.acked,
-            s.advance,
-            a.lost,
-            a.delivered,
-            a.prior_in_flight,
-            a.in_flight,
-            a.rtt_us,
-            a.srtt_us,
-            a.min_rtt_us,
-            s.una,
-            s.nxt,
-            s.sacked,
-            s.lost,
-            s.retransmitted
-        )?;
-        if a.rate_interval_us > 0 {
-            write!(
-                f,
-                ", rate {} in {} us from {}",
-                a.rate_delivered, a.rate_interval_us, a.rate_prior_delivered
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl Answer {
-    pub fn read(bytes: &[u8]) -> Answer {
-        let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-        Answer {
-            cwnd: word(0),
-            ssthresh: word(4),
-            returned: word(8),
-            pacing_rate: u64::from_ne_bytes(bytes[16..24].try_into().expect("eight bytes")),
-        }
-    }
-}
+pub use record::{ANSWER_BYTES, Answer, Kind, RECORD_BYTES};
 
 /// xorshift64*
 struct Random(u64);
@@ -188,7 +47,7 @@ struct Path {
     /// Segments in flight that overflow it.
     room: u32,
     jitter_us: u64,
-    /// One ACK in so many brings a loss; 0: none.
+    /// One ACK in this many brings a loss; 0: none.
     loss: u64,
     /// Most segments that an ACK covers.
     stretch: u64,
@@ -219,7 +78,7 @@ pub struct Flow {
     /// The part of cwnd that the application fills, in 1/16.
     wants: u64,
     prior_ssthresh: u32,
-    /// So many more rounds count as limited by the application.
+    /// Further rounds that count as limited by the application.
     limited_rounds: u32,
     round_end: u32,
     pub records: Vec<Record>,
@@ -369,7 +228,7 @@ impl Flow {
         }
     }
 
-    /// The next segments arrive, at most so many, and their ACK moves the left edge unless there is a hole.
+    /// At most this many of the next segments arrive, and their ACK moves the left edge unless there is a hole.
     /// Says how many.
     fn arrive(&mut self, most: u32) -> u32 {
         let front = self.flight.front().expect("something is in flight");
@@ -737,6 +596,3 @@ impl Flow {
         self.send();
     }
 }
-
-const STATES: [State; 5] = [State::Open, State::Disorder, State::Cwr, State::Recovery, State::Loss];
-const EVENTS: [Event; 4] = [Event::TxStart, Event::CwndRestart, Event::CompleteCwr, Event::Rto];

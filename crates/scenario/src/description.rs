@@ -3,9 +3,9 @@
 use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack};
 use serde::Serialize;
 
-/// A scenario as a person would describe it; equal neighbours are told together.
+/// A scenario as a person would describe it; equal neighbours share an entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Understood {
+pub struct Description {
     pub name: String,
     pub duration_s: f64,
     pub seed: u64,
@@ -83,7 +83,7 @@ impl Scenario {
         there + flow.return_delay_ns
     }
 
-    /// The slowest link of the flow's path; of several, the one that a dumbbell calls so, else the first.
+    /// The slowest link of the flow's path; of several, the link named `bottleneck`, else the first.
     pub fn bottleneck(&self, flow: usize) -> &Link {
         let slowest =
             self.path(&self.flows[flow]).min_by_key(|link| (link.rate_bps, link.name != "bottleneck"));
@@ -97,8 +97,8 @@ impl Scenario {
     }
 
     /// The scenario for a reader: equal flows and links together, with RTTs, BDPs and capacities.
-    pub fn describe(&self) -> Understood {
-        Understood {
+    pub fn describe(&self) -> Description {
+        Description {
             name: self.name.clone(),
             duration_s: seconds(self.duration_ns),
             seed: self.seed,
