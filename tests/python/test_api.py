@@ -16,7 +16,7 @@ import cwnd
 from conftest import FILE, SMALL
 
 HEADERS = Path(__file__).parents[2] / "algorithms"
-RESULT_KEYS = ["scenario", "runs", "summary", "engine"]
+RESULT_KEYS = ["scenario", "runs", "summary", "world", "engine"]
 FLOW_KEYS = [
     "flow",
     "cca",

@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "_results": {"_common", "_report"},
     "_worlds": {"_common", "_results"},
     "_run": {"_common", "_scenario", "_results", "_worlds"},
-    "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run", "_worlds"},
+    "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
     "_reproduce": {"_common", "_report", "_results", "_run", "_worlds", "_analysis"},
     "models": {"_common"},
     "kernel": {"_common", "_results"},

@@ -15,7 +15,7 @@ use crate::random::random_stream;
 use crate::time::NEVER;
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::Run;
+use cwnd_results::{Run, World};
 use cwnd_scenario::Scenario;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -203,6 +203,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             self.sampler.flow_samples.sort();
         }
         Run {
+            world: World::Sim,
             seed: self.seed,
             packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
             last_arrival_ns,

@@ -1,7 +1,7 @@
 //! Results as Python reads them: columns of little-endian numbers.
 
 use crate::Error;
-use cwnd_results::{Estimate, FlowResult, LinkResult, Metrics, Run, student_t_quantile, student_t_tail};
+use cwnd_results::{Estimate, FlowResult, LinkResult, Metrics, Run, World, student_t_quantile, student_t_tail};
 use cwnd_scenario::Scenario;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -33,6 +33,12 @@ impl Runs {
     #[getter]
     fn seeds(&self) -> Vec<u64> {
         self.runs.iter().map(|run| run.seed).collect()
+    }
+
+    /// Where the runs were made, as results have it.
+    #[getter]
+    fn world(&self) -> &'static str {
+        self.runs.first().map_or(World::Sim, |run| run.world).name()
     }
 
     /// Data packets that entered the networks.

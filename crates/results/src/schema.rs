@@ -2,10 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Where a run was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// The engine of this project.
+    #[default]
+    Sim,
+    /// The kernel of a machine, in real time.
+    Live,
+}
+
+impl World {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            World::Sim => "sim",
+            World::Live => "live",
+        }
+    }
+}
+
 /// One run of one scenario with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
+    #[serde(skip)]
+    pub world: World,
     pub seed: u64,
     pub flows: Vec<FlowResult>,
     pub links: Vec<LinkResult>,

@@ -18,13 +18,13 @@ from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, check_regular, write_file
 from cwnd._results.results import Results
 from cwnd._run import sweep
+from cwnd._run.jobs import SweepPoint
 from cwnd._run.run import Question, unique
 from cwnd._run.sweep import Plan, Progress
 from cwnd._scenario.custom import CongestionControl
 from cwnd._scenario.facts import bottleneck
 from cwnd._scenario.registry import algorithm
 from cwnd._scenario.scenario import Cca, Scenario, cca_name, param_key
-from cwnd._worlds.jobs import SweepPoint
 
 _TRIALS_MAX = 100_000
 _SEEDS_MAX = 1_000_000

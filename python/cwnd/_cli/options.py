@@ -53,13 +53,18 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 _OTHER_FLAGS = {
     *("cca", "rtt", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
     *("objective", "trials", "held_out_seeds"),
-    *("port", "interval"),
+    *("port", "interval", "world"),
 }
 
 
 def _flag(name: str) -> str:
-    # --on chooses the world.
-    special = {"ccas": "--cca", "params": "--param", "on": "--app-on", "off": "--app-off"}
+    special = {
+        "ccas": "--cca",
+        "params": "--param",
+        "on": "--app-on",
+        "off": "--app-off",
+        "world": "--on",
+    }
     return special.get(name, "--" + name.replace("_", "-"))
 
 

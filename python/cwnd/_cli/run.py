@@ -19,7 +19,7 @@ from cwnd._cli.options import (
 )
 from cwnd._cli.progress import progress_bar
 from cwnd._cli.tables import flow_table, new_table, open_console
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import one_line
 from cwnd._common.text import digits, estimate
 from cwnd._results.directory import check_target
 from cwnd._scenario.facts import shared_facts
@@ -45,15 +45,13 @@ def run_command(
     cwnd run scenarios/elastic-single.toml
     cwnd run --cca elastic --cca cubic --rate 1Gbps --delay 100ms --buffer 3200
     """
-    if world != "sim":
-        raise error("--on", f"'{one_line(world)}' is not a world; there is only 'sim'")
     scenarios = read_scenarios(files, flags)
     if out is not None:
         with errors_about("--out"):
             check_target(Path(out))
     changes = read_changes(files, flags)
     with flag_errors(), progress_bar() as progress:
-        results = run(scenarios, jobs=read_number(jobs), progress=progress, **changes)
+        results = run(scenarios, world=world, jobs=read_number(jobs), progress=progress, **changes)
     if out is not None:
         with errors_about("--out"):
             results.save(out, command=["cwnd", *sys.argv[1:]])

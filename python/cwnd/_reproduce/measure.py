@@ -13,9 +13,10 @@ from cwnd._common.errors import error, one_line
 from cwnd._reproduce.claims import MissingError, Quantity, Series, best
 from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, WindowTrace
 from cwnd._results.results import Results
-from cwnd._results.tables import runs_of
+from cwnd._results.tables import empty_table, runs_of
 from cwnd._run import sweep
-from cwnd._worlds.jobs import SweepPoint
+from cwnd._run.jobs import SweepPoint
+from cwnd._worlds import sim
 
 if TYPE_CHECKING:
     import polars as pl
@@ -289,7 +290,7 @@ def measure(
     """Runs what is missing in `folder`, then the traces."""
     asked = plan(selection)
     failures: list[sweep.Failure] = []
-    results = Results._made([], Results._empty)
+    results = Results._made([], empty_table)
     if asked.points:
         outcome = sweep.work(asked, folder, jobs=jobs, progress=progress, command=command)
         failures = outcome.failures
@@ -305,4 +306,4 @@ def _traced(paper: Paper, trace: WindowTrace, jobs: int) -> Results:
         change = {**paper.variants[variant].change, **trace.change}
         ((_, inner),) = _cwnd.sweep(_text(scenario, variant, change), trace.name, {})
         scenarios.append(inner.replace(name=variant, seed=None, repeat=None))
-    return Results._of(scenarios, _cwnd.run(scenarios, jobs, None))
+    return Results._of(scenarios, sim.run(scenarios, jobs, None))

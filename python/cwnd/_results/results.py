@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._common.errors import error, one_line
 from cwnd._common.files import write_file
-from cwnd._cwnd import Runs, Scenario, __version__
+from cwnd._cwnd import Scenario, __version__
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
 from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
 from cwnd._results.metrics import metrics_of, summarize
-from cwnd._results.tables import rows_of, runs_of, samples_of, schema_of, summary_schema, traced_flows
+from cwnd._results.tables import Answer, empty_table, runs_of, schema_of, summary_schema, traced_flows
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -34,43 +34,41 @@ class Results:
     def __init__(self) -> None:
         raise TypeError("use cwnd.run(...), cwnd.kernel.trace(...) or Results.load(directory)")
 
-    #: One entry per scenario, as the manifest has it: scenario, values, seeds, summary, engine.
+    #: One entry per scenario, as the manifest has it: world, scenario, values, seeds, summary, engine.
     entries: list[dict[str, Any]]
     #: Reads or makes the table of that name.
     _read: Callable[[str], pl.DataFrame]
 
     @classmethod
-    def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Runs]) -> Results:
+    def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Answer]) -> Results:
         """The runs of each scenario."""
         import polars as pl
 
         entries = []
         tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
-        for scenario, runs in zip(scenarios, answers, strict=True):
-            rows = rows_of(runs)
-            for name, table in rows.items():
+        for scenario, answer in zip(scenarios, answers, strict=True):
+            for name, table in answer.rows.items():
                 named = table.with_columns(pl.lit(scenario.name).alias("scenario"))
                 tables[name].append(named.select(schema_of(name).keys()))
-            engine = {
-                "wall_s": runs.wall_s,
-                "packets": runs.packets,
-                "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
-                "version": __version__,
-            }
+            metrics = metrics_of(scenario.json(), answer.rows["flows"], answer.rows["links"])
             entries.append(
                 {
-                    "seeds": runs.seeds,
+                    "world": answer.world,
+                    "seeds": answer.seeds,
                     "values": {},
                     "scenario": json.loads(scenario.json()),
-                    "summary": summarize(metrics_of(scenario.json(), rows["flows"], rows["links"])),
-                    "engine": engine,
+                    "summary": summarize(metrics),
+                    "engine": answer.engine,
                 }
             )
 
         def read(table: str) -> pl.DataFrame:
+            parts = [empty_table(table), *tables.get(table, [])]
             if table == "samples":
-                return samples_of(entries, answers)
-            return pl.concat([cls._empty(table), *tables[table]])
+                parts += [
+                    answer.samples(entry["scenario"]) for entry, answer in zip(entries, answers, strict=True)
+                ]
+            return pl.concat(parts)
 
         return cls._made(entries, read)
 
@@ -104,16 +102,17 @@ class Results:
             ],
         }
         engine = {"version": __version__, "kernel": platform.release()}
-        entry = {"scenario": scenario, "values": {}, "seeds": [0], "summary": {}, "engine": engine}
+        entry = {
+            "world": "live",
+            "scenario": scenario,
+            "values": {},
+            "seeds": [0],
+            "summary": {},
+            "engine": engine,
+        }
         flows = traced_flows(name, connections, samples)
-        tables = {"flows": flows, "links": cls._empty("links"), "samples": samples}
+        tables = {"flows": flows, "links": empty_table("links"), "samples": samples}
         return cls._made([entry], tables.__getitem__)
-
-    @staticmethod
-    def _empty(table: str) -> pl.DataFrame:
-        import polars as pl
-
-        return pl.DataFrame(schema=schema_of(table))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
@@ -125,14 +124,14 @@ class Results:
         folder = Path(directory)
         manifest = read_manifest(folder)
         check_files(folder, manifest)
-        results = [{"values": {}, **entry} for entry in manifest["results"]]
+        results = [{"world": "sim", "values": {}, **entry} for entry in manifest["results"]]
 
         def read(table: str) -> pl.DataFrame:
             return read_table(folder / f"{table}.parquet")
 
         tables = {name: read(name) for name in ("flows", "links")}
         # Not every result has time series.
-        tables |= {} if os.path.lexists(folder / "samples.parquet") else {"samples": cls._empty("samples")}
+        tables |= {} if os.path.lexists(folder / "samples.parquet") else {"samples": empty_table("samples")}
         return cls._made(results, lambda table: tables[table] if table in tables else read(table))
 
     @cached_property
@@ -210,6 +209,7 @@ class Results:
                     for seed in entry["seeds"]
                 ],
                 "summary": entry["summary"],
+                "world": entry["world"],
                 "engine": entry["engine"],
             }
             for entry in self.entries
@@ -231,7 +231,8 @@ class Results:
         )
 
     def to_json(self) -> str:
-        """One object `{"scenario", "runs", "summary", "engine"}`; of several scenarios `{"results": [...]}`.
+        """One object `{"scenario", "runs", "summary", "world", "engine"}`; of several scenarios
+        `{"results": [...]}`.
 
         The same scenario and seed give the same text, but for `engine`.
         """

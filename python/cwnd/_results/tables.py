@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cwnd._cwnd import Runs
+from cwnd._cwnd import Runs, __version__
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,6 +132,31 @@ def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataF
     return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
+class Answer(NamedTuple):
+    """What a world answers to one scenario: its runs, one for each seed."""
+
+    #: The name of the world, as results have it.
+    world: str
+    seeds: list[int]
+    #: The tables "flows" and "links", without the scenario's name.
+    rows: dict[str, pl.DataFrame]
+    #: Makes the time series of the scenario, which is given in the form of the results.
+    samples: Callable[[dict[str, Any]], pl.DataFrame]
+    #: What made the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
+    engine: dict[str, Any]
+
+
+def answer_of(runs: Runs) -> Answer:
+    """The runs of the simulator as an answer."""
+    engine = {
+        "wall_s": runs.wall_s,
+        "packets": runs.packets,
+        "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
+        "version": __version__,
+    }
+    return Answer(runs.world, runs.seeds, rows_of(runs), lambda scenario: _samples_of(scenario, runs), engine)
+
+
 def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
     """The tables "flows" and "links" of runs, without the scenario's name: `run` is the run's index."""
     import polars as pl
@@ -147,31 +172,36 @@ def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
     return tables
 
 
-def samples_of(entries: list[dict[str, Any]], answers: Sequence[Runs]) -> pl.DataFrame:
+def empty_table(table: str) -> pl.DataFrame:
+    """The table of that name, without rows."""
+    import polars as pl
+
+    return pl.DataFrame(schema=schema_of(table))
+
+
+def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     import polars as pl
 
     schema = _sample_schema()
     parts = [pl.DataFrame(schema=schema)]
-    for entry, runs in zip(entries, answers, strict=True):
-        scenario = entry["scenario"]
-        ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
-        names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
-        for index, seed in enumerate(entry["seeds"]):
-            here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
-            flows = _columns(runs.flow_samples(index), schema)
-            links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
-            throughput = pl.col("throughput_mbps")
-            if scenario["samples"] == "change":
-                throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
-            flows = flows.with_columns(
-                *here,
-                pl.lit(ccas.gather(flows["flow"])).alias("cca"),
-                pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
-                pl.col("rtt_ms").replace(0.0, None),
-                throughput,
-            )
-            links = links.with_columns(*here, pl.lit(names.gather(links["link"])).alias("link"))
-            parts += [flows, links]
+    ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+    names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
+    for index, seed in enumerate(runs.seeds):
+        here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
+        flows = _columns(runs.flow_samples(index), schema)
+        links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
+        throughput = pl.col("throughput_mbps")
+        if scenario["samples"] == "change":
+            throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
+        flows = flows.with_columns(
+            *here,
+            pl.lit(ccas.gather(flows["flow"])).alias("cca"),
+            pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
+            pl.col("rtt_ms").replace(0.0, None),
+            throughput,
+        )
+        links = links.with_columns(*here, pl.lit(names.gather(links["link"])).alias("link"))
+        parts += [flows, links]
     return pl.concat(parts, how="diagonal")
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from cwnd import _cwnd
+from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
 from cwnd._common.errors import error
 from cwnd._results.results import Results
@@ -25,6 +25,7 @@ def run(
     *,
     seed: int | None = None,
     repeat: int | None = None,
+    world: str = "sim",
     jobs: int = 0,
     progress: Callable[[float], object] | None = None,
 ) -> Results:
@@ -32,6 +33,7 @@ def run(
 
     Args:
         seed, repeat: Replace the scenarios' own.
+        world: Where to run: "sim", the simulator.
         jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
         progress: Called about every 50 ms with the share that is done, and with 1 at the end.
 
@@ -39,9 +41,10 @@ def run(
     exception in an algorithm written in Python stops them too, and is raised here.
 
     Raises:
-        Error: a file cannot be read or is not a scenario; an argument is out of range; the runs have more
-            rows than are kept in memory.
+        Error: a file cannot be read or is not a scenario; an argument is out of range; the world is unknown;
+            the runs have more rows than are kept in memory.
     """
+    module = _worlds.find(world)
     jobs = whole("jobs", jobs, 0, 4096)
     given = [scenarios] if isinstance(scenarios, Scenario | str | os.PathLike) else list(scenarios)
     read = [one if isinstance(one, Scenario) else Scenario.from_toml(one) for one in given]
@@ -51,7 +54,7 @@ def run(
     ]
     inner = [scenario._inner for scenario in asked]
     _check_memory(inner)
-    return Results._of(inner, _cwnd.run(inner, jobs, progress))
+    return Results._of(inner, module.run(inner, jobs, progress))
 
 
 def _check_memory(scenarios: Sequence[_cwnd.Scenario]) -> None:

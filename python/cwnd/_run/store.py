@@ -32,8 +32,8 @@ from cwnd._common.files import can_exist, read_sealed, write_file, write_sealed
 from cwnd._results.manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
 from cwnd._results.metrics import Estimate, metrics_of, summarize
 from cwnd._results.tables import flow_schema, link_schema, summary_schema
+from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.lock import lock
-from cwnd._worlds.jobs import Job, Rows, SweepPoint
 
 if TYPE_CHECKING:
     import polars as pl
@@ -194,6 +194,7 @@ class Store:
         engine = {"wall_s": None, "packets": None, "packets_per_s": None, "version": _cwnd.__version__}
         results = (
             {
+                "world": "sim",
                 "seeds": seeds[index],
                 "values": point.values,
                 "scenario": point.description,

@@ -25,12 +25,13 @@ from cwnd._common.errors import error, one_line
 from cwnd._results.directory import provenance
 from cwnd._results.metrics import Estimate
 from cwnd._results.results import Results
+from cwnd._results.tables import empty_table
+from cwnd._run import local
+from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.run import Question
 from cwnd._run.store import Store
 from cwnd._scenario.custom import CongestionControl
 from cwnd._scenario.scenario import Scenario, check_class, read_text, to_toml
-from cwnd._worlds import local
-from cwnd._worlds.jobs import Job, Rows, SweepPoint
 
 #: Keys of a scenario, or tuples of keys that vary together, and the values of each.
 Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
@@ -149,7 +150,7 @@ def _swept(
     )
     if outcome.failures and outcome.runs == len(outcome.failures):
         raise error("", f"every run failed; {outcome.failures[0]}")
-    return Results.load(folder) if outcome.finished else Results._made([], Results._empty)
+    return Results.load(folder) if outcome.finished else Results._made([], empty_table)
 
 
 def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None) -> Plan:
@@ -204,7 +205,7 @@ def work(
     begin = time.monotonic()
     runner = local.runner(jobs)
     if dask is not None:
-        from cwnd._worlds import dask as cluster
+        from cwnd._run import dask as cluster
 
         runner = cluster.runner(dask)
     seeds = plan.seeds

@@ -1,1 +1,36 @@
-"""Where runs happen: on the threads of this machine, or on a Dask cluster."""
+"""The worlds where scenarios run. Each module of this package is one, under its own name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
+
+from cwnd._common.errors import error, one_line
+from cwnd._cwnd import Scenario
+from cwnd._results.tables import Answer
+
+
+class World(Protocol):
+    """The interface of a module of this package."""
+
+    def run(
+        self, scenarios: Sequence[Scenario], jobs: int, progress: Callable[[float], object] | None
+    ) -> Sequence[Answer]:
+        """Answers each scenario with all of its seeds, `jobs` runs at a time; 0: one per core.
+
+        `progress` is called with the share that is done.
+        """
+
+
+def names() -> list[str]:
+    """The worlds that there are."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def find(name: str) -> World:
+    """The world of that name. Raises `Error` if there is none."""
+    if name not in names():
+        raise error("world", f"'{one_line(name)}' is not a world; choose {' or '.join(names())}")
+    return cast(World, importlib.import_module(f"{__name__}.{name}"))

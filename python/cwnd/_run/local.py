@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cwnd import _cwnd
 from cwnd._cwnd import Runs
 from cwnd._results.tables import rows_of
-from cwnd._worlds.jobs import Failed, Job, Runner, SweepPoint, Take
+from cwnd._run.jobs import Failed, Job, Runner, SweepPoint, Take
 
 
 def runner(threads: int) -> Runner:

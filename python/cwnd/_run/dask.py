@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line
 from cwnd._results.tables import rows_of
-from cwnd._worlds.jobs import Failed, Job, Rows, Runner, SweepPoint, Take
+from cwnd._run.jobs import Failed, Job, Rows, Runner, SweepPoint, Take
 
 #: Runs in a task. A task whose worker dies is tried again on another worker.
 _CHUNK = 16

@@ -1,0 +1,14 @@
+"""The simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cwnd import _cwnd
+from cwnd._results.tables import Answer, answer_of
+
+
+def run(
+    scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Callable[[float], object] | None
+) -> list[Answer]:
+    return [answer_of(runs) for runs in _cwnd.run(scenarios, jobs, progress)]

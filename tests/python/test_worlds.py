@@ -1,0 +1,102 @@
+"""Worlds: where scenarios run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cwnd
+from cwnd import _worlds
+
+#: A world without packets: flows share their first link's rate equally.
+FLUID = """
+import json
+import polars as pl
+from cwnd._results.tables import Answer, empty_table, schema_of
+
+
+def run(scenarios, jobs, progress):
+    return [answer(json.loads(scenario.json())) for scenario in scenarios]
+
+
+def answer(scenario):
+    share = min(link["rate_bps"] for link in scenario["links"]) / 1e6 / len(scenario["flows"])
+    rows = [
+        {
+            "seed": scenario["seed"],
+            "flow": place,
+            "cca": flow["cca"]["name"],
+            "start_s": 0.0,
+            "stop_s": scenario["duration_ns"] / 1e9,
+            "throughput_mbps": share,
+            "goodput_mbps": share,
+            "sent_pkts": 1,
+            "retransmitted_pkts": 0,
+            "delivered_pkts": 1,
+            "lost_pkts": 0,
+            "timeouts": 0,
+            "loss_ratio": 0.0,
+            "mean_cwnd_pkts": 1.0,
+        }
+        for place, flow in enumerate(scenario["flows"])
+    ]
+    links = [
+        {
+            "seed": scenario["seed"],
+            "link": link["name"],
+            "delivered_pkts": 1,
+            "dropped_pkts": 0,
+            "error_pkts": 0,
+            "mean_queue_pkts": 0.0,
+            "max_queue_pkts": 0,
+            "utilization": 1.0,
+        }
+        for link in scenario["links"]
+    ]
+    tables = {}
+    for name, table in (("flows", rows), ("links", links)):
+        schema = {key: kind for key, kind in schema_of(name).items() if key != "scenario"}
+        table = [{"mean_rtt_ms": None, "p95_rtt_ms": None, **row} for row in table]
+        tables[name] = pl.DataFrame(
+            [{key: row[key] for key in schema} for row in table], schema=schema
+        ).with_columns(pl.lit(0, pl.UInt32).alias("run"))
+    engine = {"version": "1", "wall_s": 1.0, "packets": 1, "packets_per_s": 1.0}
+    return Answer("fluid", [scenario["seed"]], tables, lambda described: empty_table("samples"), engine)
+"""
+
+
+@pytest.fixture
+def fluid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file more in the folder of the worlds."""
+    folder = tmp_path / "worlds"
+    folder.mkdir()
+    (folder / "fluid.py").write_text(FLUID)
+    monkeypatch.setattr(_worlds, "__path__", [*_worlds.__path__, str(folder)])
+
+
+@pytest.mark.usefixtures("fluid")
+def test_a_file_makes_a_world_whose_results_are_like_any_others(tmp_path: Path) -> None:
+    assert _worlds.names() == ["fluid", "sim"]
+    scenario = cwnd.dumbbell("cubic", rate="10 Mbps", delay="10 ms", flows=4, duration="2 s")
+    results = cwnd.run(scenario, world="fluid")
+    assert results.flows["throughput_mbps"].to_list() == [2.5] * 4
+    mean = results.summary.filter(metric="throughput_mbps")["mean"].item()
+    assert mean == pytest.approx(10.0)
+    results.save(tmp_path / "out")
+    loaded = cwnd.Results.load(tmp_path / "out")
+    assert [entry["world"] for entry in loaded.entries] == ["fluid"]
+    assert json.loads(loaded.to_json())["world"] == "fluid"
+
+
+def test_simulated_results_are_of_the_world_sim() -> None:
+    scenario = cwnd.dumbbell("reno", rate="10 Mbps", delay="10 ms", duration="1 s")
+    results = cwnd.run(scenario)
+    assert [entry["world"] for entry in results.entries] == ["sim"]
+    assert json.loads(results.to_json())["world"] == "sim"
+
+
+def test_an_unknown_world_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(cwnd.Error, match="world: 'mars' is not a world; choose sim"):
+        cwnd.run(cwnd.dumbbell("reno"), world="mars")
