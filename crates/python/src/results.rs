@@ -1,7 +1,9 @@
 //! Results as Python reads them: columns of little-endian numbers.
 
 use crate::Error;
-use cwnd_results::{Estimate, FlowResult, LinkResult, Metrics, Run, World, student_t_quantile, student_t_tail};
+use cwnd_results::{
+    Estimate, FlowResult, LinkResult, Metrics, Run, World, student_t_quantile, student_t_tail,
+};
 use cwnd_scenario::Scenario;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
