@@ -8,6 +8,7 @@
 //! | the connection is established | [`start`](Driver::start) | `init` |
 //! | an ACK | [`on_ack`](Driver::on_ack) | `pkts_acked`, if it has an RTT sample; `cong_avoid`, but in CWR and RECOVERY; or `cong_control` instead of that, always |
 //! | the ACK shows the first loss of a window | [`on_loss`](Driver::on_loss) | `ssthresh`, `set_state(RECOVERY)`, lower `cwnd` |
+//! | a loss where the window was reduced already | [`on_further_loss`](Driver::on_further_loss) | `set_state(RECOVERY)` |
 //! | the ACK echoes congestion | [`on_congestion`](Driver::on_congestion) | `ssthresh`, `set_state(CWR)`, lower `cwnd` |
 //! | the window of a loss or an echo is acknowledged | [`on_recovered`](Driver::on_recovered) | `cwnd_event(COMPLETE_CWR)`, `set_state(OPEN)` |
 //! | the retransmission timer; persistent congestion of QUIC | [`on_timeout`](Driver::on_timeout) | `ssthresh`, `cwnd_event(RTO)`, `cwnd = 1`, `set_state(LOSS)` |
@@ -16,7 +17,7 @@
 //! | the first segment while nothing is in flight | [`on_first_send`](Driver::on_first_send) | `cwnd_event(TX_START)` |
 //!
 //! On one ACK the steps are: fill in [`Driver::ack`]; [`Driver::on_rtt_sample`]; what the ACK shows ([`Driver::on_recovered`],
-//! [`Driver::undo`], [`Driver::on_loss`], [`Driver::on_congestion`], [`Driver::on_disorder`]); then [`Driver::grow`] and
+//! [`Driver::undo`], [`Driver::on_loss`], [`Driver::on_further_loss`], [`Driver::on_congestion`], [`Driver::on_disorder`]); then [`Driver::grow`] and
 //! [`Driver::control`]. [`Driver::on_ack`] does the first and the last for an ACK that shows nothing else.
 //!
 //! With `cong_control` the algorithm sets `cwnd` itself: the stack lowers it at a timeout only, and there is no
@@ -142,16 +143,14 @@ impl<C: CongestionControl> Driver<C> {
         }
     }
 
-    /// The ACK shows the first loss of a window of data. Whether a reduction begins: it does not when the window is being
-    /// reduced for congestion already.
-    pub fn on_loss(&mut self, lowering: Lowering) -> bool {
-        let reduces = self.state() != State::Cwr;
-        if reduces {
-            self.reduce(State::Recovery, lowering);
-        } else {
-            self.enter(State::Recovery);
-        }
-        reduces
+    /// The ACK shows the first loss of a window of data.
+    pub fn on_loss(&mut self, lowering: Lowering) {
+        self.reduce(State::Recovery, lowering);
+    }
+
+    /// The ACK shows a loss in a window of data for which the window was reduced already: for congestion, or for a loss.
+    pub fn on_further_loss(&mut self) {
+        self.enter(State::Recovery);
     }
 
     /// Congestion with nothing to repair: a mark (RFC 3168), or a loss that a probe of the tail has repaired. Whether a
@@ -197,7 +196,6 @@ impl<C: CongestionControl> Driver<C> {
     pub fn on_recovered(&mut self, cwnd: u32) {
         if matches!(self.state(), State::Recovery | State::Cwr) && !self.controls_window() {
             self.window.cwnd = cwnd;
-            self.window.cwnd_cnt = 0;
             self.event(Event::CompleteCwr);
         }
         self.enter(State::Open);

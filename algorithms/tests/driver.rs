@@ -95,7 +95,7 @@ fn an_algorithm_with_cong_control_sees_every_ack_and_no_end_of_a_reduction() {
 #[test]
 fn a_loss_lowers_the_window_after_the_new_state_and_its_repair_ends_it() {
     let (lines, window) = record(false, |driver| {
-        assert!(driver.on_loss(Lowering::ToSsthresh));
+        driver.on_loss(Lowering::ToSsthresh);
         driver.on_recovered(9);
     });
     assert_eq!(
@@ -128,7 +128,7 @@ fn a_window_of_data_is_reduced_once_for_marks_and_losses() {
     let (lines, window) = record(false, |driver| {
         assert!(driver.on_congestion(Lowering::ToSsthresh));
         assert!(!driver.on_congestion(Lowering::ToSsthresh));
-        assert!(!driver.on_loss(Lowering::ToSsthresh));
+        driver.on_further_loss();
     });
     assert_eq!(lines, ["ssthresh 20 0", "set_state(Cwr) 20 0", "set_state(Recovery) 10 2"]);
     assert_eq!((window.cwnd, window.ssthresh), (10, 10));

@@ -8,6 +8,7 @@ mod ns2;
 mod path;
 mod random;
 mod simulation;
+mod stack;
 mod tcp;
 mod time;
 

@@ -144,7 +144,8 @@ impl Ns2Time {
         });
         let way_back_s = |flow: &cwnd_scenario::Flow| {
             std::array::from_fn(|blocks| {
-                let blocks = if flow.stack.recovery.uses_sack() { blocks as u32 } else { 0 };
+                let blocks =
+                    if flow.stack.recovery.choices().detection.uses_sack() { blocks as u32 } else { 0 };
                 let ack_bytes = flow.stack.ack_bytes + SACK_BLOCK_BYTES * blocks;
                 let links = flow.path.iter().rev().map(|&link| &scenario.links[link as usize]);
                 links.map(|link| tx_s(link, ack_bytes) + delay_s(link)).collect()

@@ -95,7 +95,7 @@ impl RateSampler {
         let interval_ns = sending_ns.max(acking_ns);
         Sample {
             prior_delivered: newest.delivered,
-            // As ns-2, a sender may have forgotten some since.
+            // A sender may have forgotten SACKed segments since.
             delivered: delivered.saturating_sub(newest.delivered),
             // Less than an RTT: ACKs were compressed.
             interval_ns: if interval_ns < min_rtt_ns { 0 } else { interval_ns },
