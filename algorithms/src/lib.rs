@@ -369,7 +369,7 @@ impl Param {
             Some(choice) => (*choice).to_owned(),
             None if self.one == 1 => stored.to_string(),
             None => {
-                // Four digits tell any two neighbouring values of a unit up to 1/1024 apart.
+                // Four digits distinguish any two neighbouring values of a unit down to 1/1024.
                 let value = format!("{:.4}", f64::from(stored) / f64::from(self.one));
                 value.trim_end_matches('0').trim_end_matches('.').to_owned()
             }

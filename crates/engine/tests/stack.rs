@@ -9,7 +9,7 @@ use cwnd_algorithms::{APP_LIMITED, ECE, Event, RATE_APP_LIMITED, State};
 
 const RTT_US: u64 = 21_066;
 const ALL: [&str; 8] = ["tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"];
-const PLAIN: [&str; 3] = ["tahoe", "reno", "newreno"];
+const NON_SACK: [&str; 3] = ["tahoe", "reno", "newreno"];
 
 /// One flow over one link: `link` are more keys of it, `flow` of the flow, `stack` of its stack.
 struct Setup {
@@ -170,7 +170,7 @@ fn a_timeout_without_sack_goes_back_to_all_that_is_outstanding() {
     // One sample R = 21.066 ms: RTO = R + 200 ms, from the ACK on: 242.132 ms. Then segment 1 again; its ACK at
     // 263.198 lets 2 and 3 out, though 3 has arrived; that of 2, at 284.264, covers 3, and a window of new
     // ones goes: ssthresh = 2.
-    for recovery in PLAIN {
+    for recovery in NON_SACK {
         let mut setup = then_reno(3, "1", recovery);
         setup.stack += ", receive_window = 3";
         let steps =
