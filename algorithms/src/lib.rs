@@ -1,10 +1,13 @@
 //! TCP congestion control algorithms behind one safe trait.
 //!
 //! The algorithms are the C headers beside this crate; `registry.h` lists them. [`find`] and [`all`] give
-//! their descriptions, [`Algorithm::build`] a running instance. A type of one's own plugs in by implementing
-//! [`CongestionControl`].
+//! their descriptions, [`Algorithm::build`] an instance for one connection, which a [`Driver`] runs. Other types plug in
+//! by implementing [`CongestionControl`].
 
+mod driver;
 mod ffi;
+
+pub use driver::{Driver, Lowering};
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +27,13 @@ pub struct Window {
     pub repair_cwnd: u32,
     /// Bytes per second; 0: not paced.
     pub pacing_rate: u64,
+}
+
+impl Window {
+    /// As a connection begins, with `cwnd` segments.
+    pub fn new(cwnd: u32) -> Window {
+        Window { cwnd, ssthresh: SSTHRESH_INFINITE, cwnd_clamp: SSTHRESH_INFINITE, ..Window::default() }
+    }
 }
 
 /// What an algorithm may know: `struct cc_ack` of `cc.h`.
@@ -46,7 +56,7 @@ pub struct Ack {
     pub srtt_us: u32,
     /// Smallest sample of the connection; 0: no sample yet.
     pub min_rtt_us: u32,
-    /// Segments that it newly tells to have arrived, in order or SACKed.
+    /// Segments that it newly reports to have arrived, in order or SACKed.
     pub acked: u32,
     /// Segments newly marked lost.
     pub lost: u32,
@@ -359,7 +369,7 @@ impl Param {
             Some(choice) => (*choice).to_owned(),
             None if self.one == 1 => stored.to_string(),
             None => {
-                // Four digits tell any two neighbouring values of a unit up to 1/1024 apart.
+                // Four digits distinguish any two neighbouring values of a unit down to 1/1024.
                 let value = format!("{:.4}", f64::from(stored) / f64::from(self.one));
                 value.trim_end_matches('0').trim_end_matches('.').to_owned()
             }

@@ -1,7 +1,7 @@
 //! The parts of a run that every packet passes, each by itself, at sizes far apart: their cost should depend on none.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use cwnd_algorithms::{Ack, CWND_LIMITED, CongestionControl, Window};
+use cwnd_algorithms::{Ack, CWND_LIMITED, Driver, Window};
 use cwnd_engine::parts::{FifoLink, Nanosecond, Scoreboard};
 use cwnd_engine::{Control, run};
 use cwnd_scenario::Scenario;
@@ -27,23 +27,26 @@ fn event_loop(c: &mut Criterion) {
 fn scoreboard(c: &mut Criterion) {
     let mut group = c.benchmark_group("scoreboard");
     group.sample_size(10);
+    let text = "[[chain]]\nrate = \"1 Gbps\"\ndelay = \"50 ms\"\nbuffer = 1000\n[[flows]]\ncca = \"reno\"";
+    let scenario = Scenario::from_toml(text, "scoreboard", &[]).expect("the text is a scenario");
+    let stack = &scenario.flows[0].stack;
     for window in [100_u64, 10_000, 1_000_000] {
         group.throughput(Throughput::Elements(window));
         group.bench_function(BenchmarkId::from_parameter(window), |b| {
-            let mut board = Scoreboard::new(true);
+            let mut scoreboard = Scoreboard::new(stack);
             let mut una = 0;
             b.iter(|| {
                 let nxt = una + window;
                 for seq in (una..nxt).filter(|seq| seq % 10 != 0) {
-                    board.sack(seq, una, nxt);
-                    board.mark_lost(una, seq);
-                    if board.lost_out > board.retrans_out {
-                        black_box(board.next_retransmission(seq, una, nxt));
+                    scoreboard.sack(seq, una, nxt);
+                    scoreboard.mark_lost(una, seq);
+                    if scoreboard.lost_out > scoreboard.retrans_out {
+                        black_box(scoreboard.next_retransmission(seq, una, nxt));
                     }
                 }
                 for next in (una + 1..=nxt).filter(|next| next % 10 == 0) {
-                    board.mark_lost_retransmissions(una, next);
-                    board.forget(una, next);
+                    scoreboard.mark_lost_retransmissions(una, next);
+                    scoreboard.acknowledge(una, next);
                     una = next;
                 }
             });
@@ -81,9 +84,8 @@ fn queue(c: &mut Criterion) {
 /// `cong_avoid` of CUBIC in congestion avoidance, of an ACK each millisecond.
 fn hook(c: &mut Criterion) {
     let cubic = cwnd_algorithms::find("cubic").expect("it is in the registry");
-    let mut instance = cubic.build(&cubic.defaults());
-    let mut window = Window { cwnd: 1000, ssthresh: 500, cwnd_clamp: u32::MAX, ..Window::default() };
-    let mut ack = Ack {
+    let window = Window { cwnd: 1000, ssthresh: 500, cwnd_clamp: u32::MAX, ..Window::default() };
+    let ack = Ack {
         rtt_us: 100_000,
         srtt_us: 100_000,
         min_rtt_us: 100_000,
@@ -93,12 +95,13 @@ fn hook(c: &mut Criterion) {
         flags: CWND_LIMITED,
         ..Ack::default()
     };
-    instance.init(&mut window, &ack);
+    let mut driver = Driver::new(cubic.build(&cubic.defaults()), window, ack);
+    driver.start();
     c.bench_function("hook/cubic_cong_avoid", |b| {
         b.iter(|| {
-            ack.now_us += 1000;
-            window.cwnd = 1000;
-            instance.cong_avoid(&mut window, &ack);
+            driver.ack.now_us += 1000;
+            driver.window.cwnd = 1000;
+            driver.grow();
         });
     });
 }

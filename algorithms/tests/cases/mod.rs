@@ -1,7 +1,7 @@
 //! The vectors of an algorithm, and a run through one.
 
 use super::sender::{Arrival, Sender};
-use cwnd_algorithms::{Algorithm, CongestionControl, Event, Params, SSTHRESH_INFINITE, State};
+use cwnd_algorithms::{Algorithm, CongestionControl, Params, SSTHRESH_INFINITE, State};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ struct Expect {
     pacing_rate: Option<[u64; 2]>,
 }
 
-/// Those of an algorithm of the registry.
+/// The cases of an algorithm of the registry.
 pub fn read(algorithm: &Algorithm) -> Vec<Case> {
     let path = folder().join(format!("{}.json", algorithm.name));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -82,18 +82,26 @@ pub fn run<A: CongestionControl>(
     for (index, step) in case.steps.iter().enumerate() {
         take(&mut sender, step);
         let [low, high] = step.expect.cwnd;
-        if !(low..=high).contains(&sender.w.cwnd) {
-            return Err(format!("step {}: cwnd {} is not {low} to {high}", index + 1, sender.w.cwnd));
+        if !(low..=high).contains(&sender.driver.window.cwnd) {
+            return Err(format!(
+                "step {}: cwnd {} is not {low} to {high}",
+                index + 1,
+                sender.driver.window.cwnd
+            ));
         }
         if let Some([low, high]) = step.expect.pacing_rate
-            && !(low..=high).contains(&sender.w.pacing_rate)
+            && !(low..=high).contains(&sender.driver.window.pacing_rate)
         {
-            let found = sender.w.pacing_rate;
+            let found = sender.driver.window.pacing_rate;
             return Err(format!("step {}: pacing_rate {found} is not {low} to {high}", index + 1));
         }
         let Some([low, high]) = step.expect.ssthresh else { continue };
-        if !(low..=high).contains(&sender.w.ssthresh) {
-            return Err(format!("step {}: ssthresh {} is not {low} to {high}", index + 1, sender.w.ssthresh));
+        if !(low..=high).contains(&sender.driver.window.ssthresh) {
+            return Err(format!(
+                "step {}: ssthresh {} is not {low} to {high}",
+                index + 1,
+                sender.driver.window.ssthresh
+            ));
         }
     }
     Ok(())
@@ -124,12 +132,12 @@ fn take<A: CongestionControl>(sender: &mut Sender<A>, step: &Step) {
     } else if step.undo {
         sender.undo();
     } else if let Some(event) = &step.event {
-        sender.event(match event.as_str() {
-            "tx_start" => Event::TxStart,
-            "cwnd_restart" => Event::CwndRestart,
+        match event.as_str() {
+            "tx_start" => sender.driver.on_first_send(),
+            "cwnd_restart" => sender.driver.on_idle(0, 1),
             other => panic!("unknown event {other}"),
-        });
+        }
     } else {
-        sender.w.cwnd = step.cwnd.expect("a step does something");
+        sender.driver.window.cwnd = step.cwnd.expect("a step does something");
     }
 }

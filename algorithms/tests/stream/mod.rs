@@ -1,7 +1,7 @@
 //! Any bytes as a stream of events, and what must hold while an algorithm sees it.
 
 use super::sender::{Arrival, Sender};
-use cwnd_algorithms::{Algorithm, CongestionControl, Event, Params, State};
+use cwnd_algorithms::{Algorithm, CongestionControl, Params, State};
 
 #[derive(Clone, Debug)]
 pub struct Stream {
@@ -182,7 +182,7 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         "compound" => (Growth::Rtt, Ssthresh::Cwnd),
         // One that fails goes back to the ssthresh before it.
         "fast-start" => (Growth::SlowStart, Ssthresh::Kept),
-        // 2^rho - 1 segments per segment acknowledged is its law: rho times faster in time.
+        // 2^rho - 1 segments per segment acknowledged is how it grows: rho times faster in time.
         "hybla" => (Growth::Any, Ssthresh::Cwnd),
         // The kernel's spends all the segments counted so far when alpha rises or the window falls.
         "illinois" if !paper => (Growth::Any, Ssthresh::Cwnd),
@@ -212,20 +212,21 @@ pub fn run_on<A: CongestionControl>(
 ) -> Result<Vec<u32>, String> {
     let name = &algorithm.name;
     let mut sender = Sender::new(built, stream.cwnd, stream.ssthresh, stream.delivered);
-    sender.w.cwnd_clamp = LARGEST;
+    sender.driver.window.cwnd_clamp = LARGEST;
     let bounds = bounds(algorithm, params);
-    let mut history = History { largest: sender.w.cwnd, slow_start: 2 * u64::from(sender.w.cwnd) };
+    let mut history =
+        History { largest: sender.driver.window.cwnd, slow_start: 2 * u64::from(sender.driver.window.cwnd) };
     let mut windows = Vec::new();
     for happening in &stream.happenings {
-        let (before, ssthresh) = (sender.w.cwnd, sender.w.ssthresh);
+        let (before, ssthresh) = (sender.driver.window.cwnd, sender.driver.window.ssthresh);
         match happening {
             Happening::Acks(acks) => acknowledge(name, bounds.0, &mut sender, acks, &mut history)?,
             Happening::Loss => sender.lose(),
             Happening::Timeout => sender.time_out(),
             Happening::Undo => sender.undo(),
-            Happening::TxStart => sender.event(Event::TxStart),
-            Happening::CwndRestart => sender.event(Event::CwndRestart),
-            Happening::Window(cwnd) => sender.w.cwnd = *cwnd,
+            Happening::TxStart => sender.driver.on_first_send(),
+            Happening::CwndRestart => sender.driver.on_idle(1, 10),
+            Happening::Window(cwnd) => sender.driver.window.cwnd = *cwnd,
         }
         if matches!(happening, Happening::Loss | Happening::Timeout) {
             let most = match bounds.1 {
@@ -233,13 +234,17 @@ pub fn run_on<A: CongestionControl>(
                 Ssthresh::Kept => before.max(ssthresh),
                 Ssthresh::Any => LARGEST,
             };
-            let set = sender.w.ssthresh;
+            let set = sender.driver.window.ssthresh;
             hold!((2..=most).contains(&set), "{name}: ssthresh {set} after a loss at cwnd {before}");
         }
         if matches!(happening, Happening::Timeout) {
-            hold!(sender.w.cwnd == 1, "{name}: cwnd {} after a timeout", sender.w.cwnd);
+            hold!(
+                sender.driver.window.cwnd == 1,
+                "{name}: cwnd {} after a timeout",
+                sender.driver.window.cwnd
+            );
         }
-        let cwnd = sender.w.cwnd;
+        let cwnd = sender.driver.window.cwnd;
         hold!((1..=LARGEST).contains(&cwnd), "{name}: cwnd {cwnd} after {happening:?}");
         if !matches!(happening, Happening::Acks(_)) {
             history.slow_start = history.slow_start.max(2 * u64::from(cwnd));
@@ -265,11 +270,11 @@ fn acknowledge<A: CongestionControl>(
 ) -> Result<(), String> {
     let &Acks { count, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, .. } = acks;
     for _ in 0..count {
-        let before = sender.w.cwnd;
+        let before = sender.driver.window.cwnd;
         let acked = acks.acked.clamp(1, before);
         let gap_us = u64::from(gap_us);
         sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost });
-        let after = sender.w.cwnd;
+        let after = sender.driver.window.cwnd;
         hold!((1..=LARGEST).contains(&after), "{name}: cwnd {after}");
         history.slow_start += 2 * u64::from(acked);
         let slow_start = u64::from(before) + u64::from(acked);

@@ -13,6 +13,7 @@ mod observe;
 mod path;
 mod random;
 mod schedule;
+mod stack;
 mod tcp;
 mod time;
 mod topology;
@@ -34,11 +35,11 @@ pub use control::{Control, Unfinished};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Clock, End, Scenario};
-use ns2::timing::Ns2Timing;
 pub use observe::{FlowObservation, LinkObservation, Observation};
 use path::queue::discipline::{Disciplines, named};
 use path::timing::Nanoseconds;
 use schedule::{Advance, LONGEST_SPAN_NS, Schedule};
+use stack::Seconds;
 use time::{Fraction, NEVER, Nanosecond};
 use topology::finer_links;
 
@@ -187,9 +188,9 @@ fn schedule<'a, C: CongestionControl + 'a>(
         };
     }
     match scenario.clock {
-        Clock::Ns2 => with_timing!(Ns2Timing),
         Clock::Nanoseconds if finer_links(scenario).contains(&true) => with_timing!(Nanoseconds<Fraction>),
         Clock::Nanoseconds => with_timing!(Nanoseconds<Nanosecond>),
+        _ => with_timing!(Seconds),
     }
 }
 

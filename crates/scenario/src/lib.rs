@@ -6,6 +6,7 @@
 mod description;
 mod error;
 mod node;
+mod recovery;
 mod resolve;
 mod stack;
 mod sweep;
@@ -13,6 +14,7 @@ mod units;
 
 pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
+pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
 pub use units::time_of;
@@ -215,37 +217,6 @@ pub enum Handshake {
     Overlapped,
     /// The first segment is a SYN, and the initial window opens when it is acknowledged.
     First,
-}
-
-/// How lost segments are repaired and what may be in flight meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recovery {
-    /// No SACK: back to the first missing segment, cwnd = 1 (Jacobson 1988).
-    Tahoe,
-    /// No SACK: fast recovery, until the first new ACK (RFC 5681).
-    Reno,
-    /// No SACK: fast recovery, one segment per RTT, until all that was in flight is acknowledged (RFC 6582).
-    #[serde(rename = "newreno")]
-    NewReno,
-    /// No SACK: as `Reno`, but a finer clock finds losses before three duplicate ACKs (Brakmo, Peterson 1995).
-    Vegas,
-    /// RFC 6675: the window is cut at once.
-    Sack,
-    /// Forward acknowledgement: all below the highest SACKed segment has left the network (Mathis, Mahdavi 1996).
-    Fack,
-    /// Proportional rate reduction (RFC 9937), losses found by time and probes of the tail (RACK-TLP, RFC 8985).
-    Prr,
-    /// Linux 2.6 and Agent/TCP/Linux of ns-2.35: one segment for every two ACKs until the window is met.
-    RateHalving,
-}
-
-impl Recovery {
-    /// Whether the receiver tells which segments have arrived (RFC 2018).
-    #[inline]
-    pub fn uses_sack(self) -> bool {
-        !matches!(self, Recovery::Tahoe | Recovery::Reno | Recovery::NewReno | Recovery::Vegas)
-    }
 }
 
 impl Cca {

@@ -43,17 +43,6 @@ pub enum Profile {
 
 const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
 
-const RECOVERIES: [(&str, Recovery); 8] = [
-    ("tahoe", Recovery::Tahoe),
-    ("reno", Recovery::Reno),
-    ("newreno", Recovery::NewReno),
-    ("vegas", Recovery::Vegas),
-    ("sack", Recovery::Sack),
-    ("fack", Recovery::Fack),
-    ("prr", Recovery::Prr),
-    ("rate-halving", Recovery::RateHalving),
-];
-
 /// A name that papers use for an algorithm together with a recovery.
 pub struct Preset {
     pub name: &'static str,
@@ -377,9 +366,9 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
 
 fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {
     let name = value.as_str().unwrap_or("");
-    RECOVERIES.into_iter().find(|(known, _)| *known == name).map(|(_, recovery)| recovery).ok_or_else(|| {
-        let known = RECOVERIES.map(|(known, _)| known);
-        Refusal::new(format!("{} is not a recovery", show(value)), suggest(name, known))
+    Recovery::ALL.into_iter().find(|recovery| recovery.name() == name).ok_or_else(|| {
+        let names = Recovery::ALL.map(Recovery::name);
+        Refusal::new(format!("{} is not a recovery", show(value)), suggest(name, names))
     })
 }
 

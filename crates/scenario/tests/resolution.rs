@@ -519,7 +519,8 @@ fn every_recovery_has_its_name() {
         ("rate-halving", Recovery::RateHalving),
     ] {
         assert_eq!(one_flow(&format!("stack.recovery = '{name}'"), "").stack.recovery, recovery);
-        assert_eq!(recovery.uses_sack(), !["tahoe", "reno", "newreno"].contains(&name), "{name}");
+        let uses_sack = recovery.choices().detection.uses_sack();
+        assert_eq!(uses_sack, !["tahoe", "reno", "newreno"].contains(&name), "{name}");
     }
 }
 

@@ -74,7 +74,7 @@ impl Ns2Timing {
 }
 
 fn way_back_s(scenario: &Scenario, flow: &Flow, blocks: usize) -> Box<[f64]> {
-    let blocks = if flow.stack.recovery.uses_sack() { blocks as u32 } else { 0 };
+    let blocks = if flow.stack.recovery.choices().detection.uses_sack() { blocks as u32 } else { 0 };
     let ack_bytes = flow.stack.ack_bytes + SACK_BLOCK_BYTES * blocks;
     let links = flow.path.iter().rev().map(|&link| &scenario.links[link as usize]);
     links.map(|link| times(link.rate_bps, link.delay_ns, ack_bytes).through_s).collect()

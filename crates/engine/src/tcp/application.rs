@@ -1,13 +1,13 @@
-//! What the application has to send, and when.
+//! When the application has written the data that the sender may send.
 
 use cwnd_scenario::Flow;
 
 /// An application that writes at a rate, or pauses, or both.
 pub struct Application {
     start_ns: u64,
-    /// Nanoseconds of writing that a segment takes; 0: it has all its data at once.
+    /// How long the application writes at one segment; 0: it has all its data at once.
     segment_ns: f64,
-    /// It writes for the first, pauses for the second.
+    /// The application writes for the first time, pauses for the second, and so on.
     on_off_ns: Option<(u64, u64)>,
 }
 
@@ -32,7 +32,7 @@ impl Application {
             return now.max(self.start_ns.saturating_add(writing_ns));
         };
         if self.segment_ns > 0.0 {
-            // The last of a period's writing falls at its end, not at the beginning of the next.
+            // A segment that fills a period of writing is ready at the end of it, before the pause.
             let periods = (writing_ns - 1) / on;
             let pauses_ns = periods.saturating_mul(off);
             return now.max(self.start_ns.saturating_add(pauses_ns).saturating_add(writing_ns));

@@ -6,7 +6,7 @@ use crate::memory::ring::Ring;
 #[derive(Clone, Copy, Default)]
 struct Sent {
     sent_ns: u64,
-    /// When the newest segment that had been delivered was sent: the sample's sending began there.
+    /// When the newest segment was sent that had been delivered: the sample's sending began then.
     first_sent_ns: u64,
     delivered: u64,
     delivered_ns: u64,
@@ -16,7 +16,7 @@ struct Sent {
 /// A sample of the rate at which segments arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Delivered when the newest segment acknowledged was sent.
+    /// Segments delivered when the newest segment acknowledged was sent.
     pub prior_delivered: u64,
     pub delivered: u64,
     /// 0: no sample.
@@ -29,7 +29,7 @@ pub struct RateSampler {
     sent: Ring<Sent>,
     first_sent_ns: u64,
     delivered_ns: u64,
-    /// Until so many are delivered, the application limited what was in flight; 0: it did not.
+    /// The application limited how much was in flight until this many segments are delivered; 0: it did not.
     app_limited_until: u64,
     newest: Option<Sent>,
 }
@@ -45,7 +45,7 @@ impl RateSampler {
         }
     }
 
-    /// Segment `seq` is sent; `una..nxt` were before.
+    /// Segment `seq` is sent; `una..nxt` are outstanding already.
     pub fn on_send(&mut self, now: u64, seq: u64, una: u64, nxt: u64, delivered: u64) {
         if una == nxt {
             self.first_sent_ns = now;
@@ -69,7 +69,7 @@ impl RateSampler {
         self.app_limited_until = (delivered + in_flight).max(1);
     }
 
-    /// An ACK tells that the segment `index` beyond `una` has arrived.
+    /// An ACK reports that the segment `index` beyond `una` has arrived.
     pub fn on_delivered(&mut self, index: u64) {
         let Some(&sent) = self.sent.get(index as usize) else { return };
         if self.newest.is_none_or(|newest| sent.sent_ns >= newest.sent_ns) {
@@ -82,7 +82,7 @@ impl RateSampler {
         (0..count).for_each(|_| _ = self.sent.pop_front());
     }
 
-    /// The sample of an ACK, after which `delivered` segments are.
+    /// The sample of an ACK, with which `delivered` segments are delivered.
     pub fn sample(&mut self, now: u64, delivered: u64, min_rtt_ns: u64) -> Sample {
         if self.app_limited_until > 0 && delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -95,7 +95,7 @@ impl RateSampler {
         let interval_ns = sending_ns.max(acking_ns);
         Sample {
             prior_delivered: newest.delivered,
-            // As ns-2, a sender may have forgotten some since.
+            // A sender may have forgotten SACKed segments since.
             delivered: delivered.saturating_sub(newest.delivered),
             // Less than an RTT: ACKs were compressed.
             interval_ns: if interval_ns < min_rtt_ns { 0 } else { interval_ns },

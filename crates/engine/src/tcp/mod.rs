@@ -1,10 +1,15 @@
 //! The two ends of a connection, and what travels between them.
 
+pub mod acknowledgement;
 pub mod application;
 pub mod delivery_rate;
-pub mod non_sack;
+pub mod handshake;
+pub mod loss;
 pub mod packet;
 pub mod receiver;
+pub mod recovery;
+pub mod reduction;
+pub mod repairs;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;

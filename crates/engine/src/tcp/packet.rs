@@ -15,7 +15,7 @@ pub struct Segment {
 pub struct Tag(u64);
 
 pub const RETRANSMISSION: u8 = 1;
-/// A queue marked it (RFC 3168, CE).
+/// A queue marked the packet (RFC 3168, CE).
 pub const CONGESTION: u8 = 2;
 /// The sender has reduced its window (RFC 3168).
 pub const CWR: u8 = 4;
@@ -56,7 +56,7 @@ impl Tag {
         (self.0 ^ other.0) & !SIZE_MASK == 0
     }
 
-    /// Whether it has one of `flags`.
+    /// Whether the packet has one of `flags`.
     #[inline]
     pub fn has(self, flags: u8) -> bool {
         self.0 & u64::from(flags) != 0
@@ -72,21 +72,21 @@ impl Tag {
 pub struct Ack {
     /// Everything before this segment has arrived.
     pub next: u64,
-    /// The segment beyond it that caused this ACK.
+    /// The segment beyond `next` that caused this ACK.
     pub sacked: Option<NonZeroU64>,
     /// When the segment that caused it was sent.
     pub sent_ns: u64,
     /// When the first segment that waited for it was sent (RFC 7323, 4.3).
     pub echo_ns: u64,
     pub retransmission: bool,
-    /// It echoes congestion experienced (RFC 3168).
+    /// The ACK echoes congestion experienced (RFC 3168).
     pub ece: bool,
 }
 
-/// A stretch of segments.
+/// Consecutive segments.
 pub type Block = Range<u64>;
 
-/// Of so many stretches do ACKs tell, and a receiver like TCPSink/Sack1 remembers no more.
+/// SACK blocks in an ACK; a receiver like TCPSink/Sack1 remembers no more of them.
 pub const BLOCKS_MAX: usize = 3;
 
 #[cfg(test)]

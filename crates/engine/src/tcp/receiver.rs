@@ -1,18 +1,18 @@
-//! The receiving end: what is acknowledged, and when.
+//! The receiving end of a TCP connection: which segments it acknowledges, and when.
 
 use crate::memory::bits::BitRing;
 use crate::tcp::packet::{Ack, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
 use std::num::NonZeroU64;
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
-/// ACK is lost, so the sender learns what three SACK blocks would tell it.
+/// ACK is lost, so the sender learns as much as from three SACK blocks.
 #[derive(Clone)]
 pub struct Receiver {
     /// The next segment expected in order.
     next: u64,
     /// Packets that arrived, duplicates included.
     arrived: u64,
-    /// Of segments that arrived in order and are not acknowledged yet.
+    /// Segments that arrived in order and are not acknowledged yet.
     waiting: Waiting,
     /// Segments that arrived beyond `next`.
     early_count: u32,
@@ -29,12 +29,12 @@ pub struct Receiver {
 #[derive(Clone, Default)]
 struct Early {
     segments: BitRing,
-    /// Stretches of them that ACKs tell of, the one that grew last first; the rest are empty.
+    /// The SACK blocks, the one that grew last first; the rest are empty.
     blocks: [Block; BLOCKS_MAX],
 }
 
 impl Early {
-    /// Segment `seq` has arrived again: the stretch that it is in comes first (RFC 2018, 4).
+    /// Segment `seq` has arrived again: its block comes first (RFC 2018, 4).
     fn lead(&mut self, seq: u64, next: u64) {
         match self.blocks.iter().position(|block| block.contains(&seq)) {
             Some(place) => self.blocks[..=place].rotate_right(1),
@@ -42,17 +42,17 @@ impl Early {
         }
     }
 
-    /// Segment `seq` is new: the stretch that it is in comes first, without those that it now covers.
+    /// Segment `seq` is new: its block comes first, and the blocks that it now covers go.
     fn add(&mut self, seq: u64, next: u64) {
         let mut block = seq..seq + 1;
         if seq - 1 > next && self.segments.contains(seq - 1) {
-            let told = self.blocks.iter().find(|block| block.end == seq);
+            let reported = self.blocks.iter().find(|block| block.end == seq);
             block.start =
-                told.map_or_else(|| self.segments.first_of_run(seq - 1, next + 1), |told| told.start);
+                reported.map_or_else(|| self.segments.first_of_run(seq - 1, next + 1), |block| block.start);
         }
         if self.segments.contains(seq + 1) {
-            let told = self.blocks.iter().find(|block| block.start == seq + 1);
-            block.end = told.map_or_else(|| self.segments.first_absent(seq + 1), |told| told.end);
+            let reported = self.blocks.iter().find(|block| block.start == seq + 1);
+            block.end = reported.map_or_else(|| self.segments.first_absent(seq + 1), |block| block.end);
         }
         let others = std::mem::take(&mut self.blocks).into_iter();
         let apart = others.filter(|other| other.end <= block.start || other.start >= block.end);
@@ -60,7 +60,7 @@ impl Early {
         self.blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
     }
 
-    /// All before `next` has arrived.
+    /// All segments before `next` have arrived.
     fn forget(&mut self, next: u64) {
         let mut rest = std::mem::take(&mut self.blocks).into_iter().filter(|block| block.end > next);
         self.blocks = std::array::from_fn(|_| rest.next().unwrap_or_default());
@@ -72,7 +72,7 @@ struct Waiting {
     first_sent_ns: u64,
     last_sent_ns: u64,
     due_ns: u64,
-    /// 0: nothing else is known.
+    /// 0: the other fields are stale.
     count: u32,
     last_is_retransmission: bool,
 }
@@ -101,7 +101,7 @@ impl Receiver {
         self.arrived
     }
 
-    /// The stretches of segments that an ACK tells of now.
+    /// The SACK blocks of an ACK that is sent now.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
         self.early.iter().flat_map(|early| early.blocks.iter().filter(|block| !block.is_empty()).cloned())
     }
@@ -118,8 +118,8 @@ impl Receiver {
         (self.waiting.count > 0).then_some(self.waiting.due_ns)
     }
 
-    /// The next segment expected arrives for the first time, none beyond it has, and each is acknowledged: what is
-    /// expected then. None: it is not so, and nothing was done.
+    /// The fast path: the next segment expected arrives for the first time, none beyond it has, and each segment is
+    /// acknowledged. Returns the next one expected then; None: `segment` is for the slow path, and nothing was done.
     #[inline(always)]
     pub fn receive_next(&mut self, segment: Segment) -> Option<u64> {
         if !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 || self.ack_every > 1 {
@@ -160,7 +160,7 @@ impl Receiver {
         None
     }
 
-    /// What waits is acknowledged now, as when the delayed ACK is due.
+    /// Segments that wait are acknowledged now, as when the delayed ACK is due.
     pub fn acknowledge_waiting(&mut self) -> Option<Ack> {
         if self.waiting.count == 0 {
             return None;
@@ -195,7 +195,7 @@ impl Receiver {
         self.ack(segment, echo_ns, sacked)
     }
 
-    /// Moves past what had arrived early.
+    /// Moves past the segments that had arrived early.
     #[cold]
     fn advance(&mut self) {
         let Some(early) = &mut self.early else { return };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_tell_of_the_three_stretches_that_grew_last_and_an_older_one_is_forgotten() {
+    fn acks_report_the_three_blocks_that_grew_last_and_an_older_one_is_forgotten() {
         let mut receiver = Receiver::new(1, 0, 0);
         let mut blocks_after = |seq| {
             receiver.receive(0, segment(seq));
@@ -245,10 +245,10 @@ mod tests {
         for seq in [2, 4, 6] {
             blocks_after(seq);
         }
-        assert_eq!(blocks_after(8), [8..9, 6..7, 4..5], "2 is told of no more");
-        assert_eq!(blocks_after(6), [6..7, 8..9, 4..5], "it leads when its segment comes again");
+        assert_eq!(blocks_after(8), [8..9, 6..7, 4..5], "2 is reported no more");
+        assert_eq!(blocks_after(6), [6..7, 8..9, 4..5], "a block leads when its segment comes again");
         assert_eq!(blocks_after(2), [2..3, 6..7, 8..9]);
-        assert_eq!(blocks_after(3), [2..5, 6..7, 8..9], "or when its stretch grows");
+        assert_eq!(blocks_after(3), [2..5, 6..7, 8..9], "or when it grows");
         assert_eq!(blocks_after(7), [6..9, 2..5]);
         assert_eq!(blocks_after(0), [6..9, 2..5]);
         assert_eq!(blocks_after(1).as_slice(), std::slice::from_ref(&(6..9)));

@@ -1,36 +1,35 @@
 //! Round-trip times: the retransmission timeout and the distribution of the samples.
 
 use crate::memory::sum::Sum;
-use cwnd_scenario::{Recovery, Stack};
-
-const MILLISECOND: u64 = 1_000_000;
+use crate::stack::{MillisecondTimer, fine_timeout_ns};
+use cwnd_scenario::Stack;
 
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
-/// closer to the smoothed RTT than `min_rto_ns`. In ns-2 it bounds the timeout, which goes by a smoothed RTT of its own.
+/// closer to the smoothed RTT than `min_rto_ns`. With a millisecond timer it bounds the timeout itself.
 pub struct Rto {
-    as_ns2: bool,
-    /// As Agent/TCP/Linux has them, in milliseconds: eight times the smoothed RTT, four times its deviation.
-    srtt8_ms: u32,
-    rttvar4_ms: u32,
-    /// When the segment was sent that moved the left edge last.
-    sent_ns: u64,
+    estimator: Estimator,
     srtt_ns: u64,
-    rttvar_ns: u64,
     rto_ns: u64,
     backoff: u32,
     min_ns: u64,
     max_ns: u64,
 }
 
+/// What the timeout is calculated from, besides the smoothed RTT.
+enum Estimator {
+    Nanoseconds { rttvar_ns: u64 },
+    Milliseconds(MillisecondTimer),
+}
+
 impl Rto {
     pub fn new(stack: &Stack) -> Rto {
         Rto {
-            as_ns2: stack.recovery == Recovery::RateHalving,
-            srtt8_ms: 0,
-            rttvar4_ms: 0,
-            sent_ns: 0,
+            estimator: if stack.recovery.choices().habits.times_in_milliseconds {
+                Estimator::Milliseconds(MillisecondTimer::default())
+            } else {
+                Estimator::Nanoseconds { rttvar_ns: 0 }
+            },
             srtt_ns: 0,
-            rttvar_ns: 0,
             rto_ns: stack.initial_rto_ns,
             backoff: 0,
             min_ns: stack.min_rto_ns,
@@ -42,41 +41,25 @@ impl Rto {
     #[inline]
     pub fn sample(&mut self, now: u64, rtt_ns: u64) {
         self.backoff = 0;
-        if self.as_ns2 {
-            self.sent_ns = now - rtt_ns;
-            self.sample_as_ns2(rtt_ns);
-            self.srtt_ns = if self.srtt_ns == 0 { rtt_ns } else { (7 * self.srtt_ns + rtt_ns) / 8 };
-            return;
-        }
-        if self.srtt_ns == 0 {
-            self.srtt_ns = rtt_ns;
-            self.rttvar_ns = rtt_ns / 2;
-        } else {
-            self.rttvar_ns = (3 * self.rttvar_ns + self.srtt_ns.abs_diff(rtt_ns)) / 4;
-            self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
-        }
-        self.rto_ns = self.srtt_ns + (4 * self.rttvar_ns).max(self.min_ns);
+        let srtt_ns = if self.srtt_ns == 0 { rtt_ns } else { (7 * self.srtt_ns + rtt_ns) / 8 };
+        self.rto_ns = match &mut self.estimator {
+            Estimator::Milliseconds(timer) => timer.sample(now, rtt_ns).max(self.min_ns),
+            Estimator::Nanoseconds { rttvar_ns } => {
+                *rttvar_ns = match self.srtt_ns {
+                    0 => rtt_ns / 2,
+                    before => (3 * *rttvar_ns + before.abs_diff(rtt_ns)) / 4,
+                };
+                srtt_ns + (4 * *rttvar_ns).max(self.min_ns)
+            }
+        };
+        self.srtt_ns = srtt_ns;
     }
 
-    /// An ACK that does not move it echoes the time of the segment that did last (RFC 7323, 4.3). As ns-2.
-    pub fn sample_again(&mut self, now: u64) {
-        self.sample_as_ns2(now - self.sent_ns);
-    }
-
-    /// Rounds down. A deviation below the mean counts an eighth, as in Linux.
-    fn sample_as_ns2(&mut self, rtt_ns: u64) {
-        let rtt = ((rtt_ns + MILLISECOND / 2) / MILLISECOND).clamp(1, u64::from(u32::MAX / 16)) as u32;
-        if self.srtt8_ms == 0 {
-            (self.srtt8_ms, self.rttvar4_ms) = (8 * rtt, 2 * rtt);
-        } else {
-            let (srtt, rttvar) = (self.srtt8_ms / 8, self.rttvar4_ms / 4);
-            let off = rtt.abs_diff(srtt);
-            let more = off.saturating_sub(rttvar) >> if rtt < srtt { 3 } else { 0 };
-            self.rttvar4_ms = self.rttvar4_ms + more - rttvar.saturating_sub(off);
-            self.srtt8_ms = self.srtt8_ms + rtt - srtt;
+    /// At `now` an ACK does not move the left edge: a millisecond timer takes a sample of it, too.
+    pub fn sample_duplicate(&mut self, now: u64) {
+        if let Estimator::Milliseconds(timer) = &mut self.estimator {
+            self.rto_ns = timer.sample_again(now).max(self.min_ns);
         }
-        let rto_ms = self.srtt8_ms / 8 + self.rttvar4_ms;
-        self.rto_ns = (u64::from(rto_ms) * MILLISECOND).max(self.min_ns);
     }
 
     /// A timeout fired: the next one waits twice as long.
@@ -94,9 +77,13 @@ impl Rto {
         known.then(|| 2 * self.srtt_ns + if alone { self.min_ns } else { 2_000_000 })
     }
 
-    /// The finer timeout of Agent/TCP/Vegas of ns-2.35.
+    /// The shorter timeout after which a duplicate ACK makes Vegas retransmit.
     pub fn fine_ns(&self) -> u64 {
-        (self.srtt_ns + 2 * self.rttvar_ns) * 17 / 16
+        let rttvar_ns = match self.estimator {
+            Estimator::Nanoseconds { rttvar_ns } => rttvar_ns,
+            Estimator::Milliseconds(_) => 0,
+        };
+        fine_timeout_ns(self.srtt_ns, rttvar_ns)
     }
 
     pub fn srtt_ns(&self) -> u64 {
@@ -111,7 +98,7 @@ impl Rto {
 
 /// Counts values in buckets of less than 1 % width: 128 to an octave.
 pub struct Distribution {
-    /// From bucket `first` on: those between the least and the most, and a few beyond.
+    /// From bucket `first` on: the buckets between the least and the most value, and a few beyond.
     counts: Box<[u64]>,
     sum: Sum,
     first: u32,
@@ -138,7 +125,7 @@ impl Distribution {
         self.most = self.most.max(value);
     }
 
-    /// A value below or above all those that there are counts for: these grow by half at least.
+    /// A value outside the buckets that have counts: their number grows by half at least.
     #[cold]
     fn add_beyond(&mut self, bucket: usize) {
         if self.counts.is_empty() {
@@ -194,19 +181,22 @@ mod tests {
     }
 
     #[test]
-    fn as_in_ns2_the_timeout_is_whole_milliseconds_and_only_it_has_a_least_value() {
-        let scenario = "duration = '1 s'\nstack = 'ns2'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'";
-        let scenario = cwnd_scenario::Scenario::from_toml(scenario, "", &[]).unwrap();
-        let mut rto = Rto::new(&scenario.flows[0].stack);
-        // The sample; eight times srtt and four times rttvar, in ms, as tcp_rtt_estimator of Linux 2.6 has them.
-        for (ms, srtt8, rttvar4) in [(29, 232, 58), (30, 233, 45), (400, 604, 405), (35, 564, 344)] {
-            rto.sample(1000 * MILLISECOND, ms * MILLISECOND + 499_999);
-            assert_eq!((rto.srtt8_ms, rto.rttvar4_ms), (srtt8, rttvar4));
-            assert_eq!(rto.timeout_ns(), u64::from(srtt8 / 8 + rttvar4).max(200) * MILLISECOND);
-        }
-        // 100 ms later nothing has moved the left edge: 135 ms, the first srtt above which is 70.
-        rto.sample_again(1100 * MILLISECOND);
-        assert_eq!(rto.srtt8_ms, 564 + 135 - 70);
+    fn the_minimum_bounds_the_timeout_of_a_millisecond_timer_and_the_variance_of_others() {
+        let timeouts_ms = |recovery: &str| {
+            let scenario = format!(
+                "duration = '1 s'\nstack.recovery = '{recovery}'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'"
+            );
+            let scenario = cwnd_scenario::Scenario::from_toml(&scenario, "", &[]).unwrap();
+            let mut rto = Rto::new(&scenario.flows[0].stack);
+            [29, 300].map(|ms| {
+                rto.sample(1_000_000_000, ms * 1_000_000);
+                rto.timeout_ns() / 1_000_000
+            })
+        };
+        // Eight times srtt and four times rttvar are 232 and 58, then 232 + 300 - 29 and 58 + 271 - 14.
+        assert_eq!(timeouts_ms("rate-halving"), [200, 503 / 8 + 315]);
+        // Four times rttvar is 58; then srtt is 62.875 and rttvar (3 * 14.5 + 271) / 4.
+        assert_eq!(timeouts_ms("prr"), [29 + 200, 377]);
     }
 
     #[test]
@@ -226,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_quantile_is_the_middle_of_the_bucket_that_a_list_of_all_tells(
+        fn a_quantile_is_the_middle_of_the_bucket_that_a_sorted_list_shows(
             values in prop::collection::vec((0u64..2000, 0u32..40), 1..300),
             q in 0.0..1.0_f64,
         ) {

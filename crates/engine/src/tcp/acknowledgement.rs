@@ -1,0 +1,105 @@
+//! What the algorithm sees of an ACK: what it delivers, its RTT, its delivery rate, its echo of congestion.
+
+use crate::tcp::packet::Ack;
+use crate::tcp::sender::Sender;
+use cwnd_algorithms::{CongestionControl, ECE, RATE_APP_LIMITED};
+use std::num::NonZeroU64;
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// An ACK at `now` delivered `delivered` segments.
+    #[inline]
+    pub(super) fn note_ack(&mut self, now: u64, delivered: u64, prior_in_flight: u64) {
+        let in_flight = self.in_flight() as u32;
+        let ack = &mut self.driver.ack;
+        ack.now_us = now / 1000;
+        ack.acked = delivered as u32;
+        ack.prior_in_flight = prior_in_flight as u32;
+        ack.in_flight = in_flight;
+        ack.rtt_us = 0;
+    }
+
+    pub(super) fn note_ece(&mut self, ece: bool) {
+        let flags = &mut self.driver.ack.flags;
+        *flags = *flags & !ECE | if ece { ECE } else { 0 };
+    }
+
+    /// A sample for the timer and for the algorithm.
+    #[inline(always)]
+    pub(super) fn sample_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.note_rtt(now, rtt_ns);
+        self.driver.on_rtt_sample();
+    }
+
+    /// A sample for the timer, and for what the algorithm sees.
+    #[inline(always)]
+    pub(super) fn note_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.time_rtt(now, rtt_ns);
+        let rtt_us = if self.rounds_rtt_down {
+            (rtt_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32
+        } else {
+            to_us(rtt_ns)
+        };
+        let ack = &mut self.driver.ack;
+        ack.rtt_us = rtt_us;
+        if ack.min_rtt_us == 0 || rtt_us < ack.min_rtt_us {
+            ack.min_rtt_us = rtt_us;
+        }
+    }
+
+    /// A sample for the timer.
+    #[inline(always)]
+    pub(super) fn time_rtt(&mut self, now: u64, rtt_ns: u64) {
+        self.rto.sample(now, rtt_ns);
+        self.rtts.add(rtt_ns);
+        self.driver.ack.srtt_us = to_us(self.rto.srtt_ns());
+    }
+
+    /// The algorithm gets the RTT of the segment that caused an ACK, the timer that of the first one that waited for it.
+    #[inline]
+    pub(super) fn note_segment_rtt(&mut self, rtt_ns: u64) {
+        let ack = &mut self.driver.ack;
+        ack.rtt_us = to_us(rtt_ns);
+        ack.min_rtt_us = ack.min_rtt_us.min(ack.rtt_us);
+    }
+
+    /// Segments that an ACK reports to have arrived, for the delivery rate.
+    pub(super) fn note_delivery_rate(&mut self, ack: Ack) {
+        let Some(rate) = &mut self.rate else { return };
+        for seq in self.una..ack.next {
+            if !self.scoreboard.is_sacked(seq) {
+                rate.on_delivered(seq - self.una);
+            }
+        }
+        if let Some(seq) = ack.sacked.map(NonZeroU64::get)
+            && seq >= ack.next
+            && !self.scoreboard.is_sacked(seq)
+        {
+            rate.on_delivered(seq - self.una);
+        }
+        rate.forget(ack.next - self.una);
+    }
+
+    /// The last step of an ACK, with `cong_control`: the algorithm sets its window and its pacing.
+    pub(super) fn control(&mut self, now: u64) {
+        if let Some(rate) = &mut self.rate {
+            let ack = &mut self.driver.ack;
+            // Up to half a microsecond more than the RTT that was rounded.
+            let min_rtt_ns = (u64::from(ack.min_rtt_us) * 1000).saturating_sub(500);
+            let sample = rate.sample(now, ack.delivered, min_rtt_ns);
+            ack.rate_prior_delivered = sample.prior_delivered;
+            ack.rate_delivered = sample.delivered as u32;
+            ack.rate_interval_us = if sample.interval_ns == 0 { 0 } else { to_us(sample.interval_ns) };
+            ack.flags &= !RATE_APP_LIMITED;
+            if sample.app_limited {
+                ack.flags |= RATE_APP_LIMITED;
+            }
+        }
+        self.driver.control();
+        self.send_window = u64::from(self.cwnd());
+    }
+}
+
+#[inline]
+fn to_us(ns: u64) -> u32 {
+    ((ns + 500) / 1000).clamp(1, u64::from(u32::MAX)) as u32
+}

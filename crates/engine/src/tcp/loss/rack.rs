@@ -1,0 +1,40 @@
+//! Losses found by time (RFC 8985), on a path that keeps the order.
+
+use crate::tcp::packet::Ack;
+use crate::tcp::scoreboard::DUP_THRESH;
+use crate::tcp::sender::Sender;
+use crate::time::NEVER;
+use cwnd_algorithms::{CongestionControl, State};
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// The edge below which every missing segment is lost. A segment is lost that was sent before one that has arrived: at
+    /// once in recovery or with three segments SACKed, else after a quarter of the smallest RTT.
+    pub(super) fn rack_edge(&mut self, now: u64, ack: Ack) -> u64 {
+        self.reorder_at = NEVER;
+        let repairing = matches!(self.driver.state(), State::Recovery | State::Loss);
+        // A probe is sent long after all else.
+        let probed = ack.sacked.is_some_and(|seq| seq.get() == self.probed);
+        if !repairing && !probed && self.scoreboard.sacked_out < DUP_THRESH {
+            if self.scoreboard.sacked_out > 0 {
+                let wait_us = (self.driver.ack.min_rtt_us / 4).min(self.driver.ack.srtt_us);
+                self.reorder_at = now + u64::from(wait_us) * 1000;
+            }
+            return 0;
+        }
+        let sent_before =
+            if ack.retransmission { self.scoreboard.sent_before_retransmission(ack.sent_ns) } else { 0 };
+        self.scoreboard.highest_sacked().max(sent_before)
+    }
+
+    /// Few segments were SACKed, and no more came: the missing ones below the highest are lost.
+    pub(in crate::tcp) fn on_reorder_timer(&mut self, now: u64) {
+        self.reorder_at = NEVER;
+        let lost = self.scoreboard.mark_lost(self.una, self.scoreboard.highest_sacked());
+        self.driver.ack.now_us = now / 1000;
+        self.driver.ack.lost = lost as u32;
+        if lost > 0 && !matches!(self.driver.state(), State::Recovery | State::Loss) {
+            self.begin_recovery(0);
+            self.reduce(0, 0);
+        }
+    }
+}

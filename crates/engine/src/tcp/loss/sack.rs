@@ -1,0 +1,192 @@
+//! ACKs with SACK (RFC 2018, RFC 6675), and what a sender does about what they show.
+
+use crate::tcp::loss::fack::{lost_edge, lost_edge_by_distance};
+use crate::tcp::packet::Ack;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use crate::time::NEVER;
+use cwnd_algorithms::{CongestionControl, State};
+use cwnd_scenario::Detection;
+use std::num::NonZeroU64;
+
+impl<C: CongestionControl> Sender<'_, C> {
+    #[inline(always)]
+    pub(in crate::tcp) fn on_sack<const EXTRAS: bool>(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
+        if ack.next < self.una {
+            return;
+        }
+        let habits = &self.choices.habits;
+        let prior_in_flight = self.in_flight();
+        let acked = ack.next - self.una;
+        let mut delivered = acked;
+        let mut lost = 0;
+        if EXTRAS && self.rate.is_some() {
+            self.note_delivery_rate(ack);
+        }
+        if !self.scoreboard.is_clear() {
+            delivered -= self.scoreboard.acknowledge(self.una, ack.next);
+        }
+        self.una = ack.next;
+        if let Some(seq) = ack.sacked.map(NonZeroU64::get)
+            && self.scoreboard.sack(seq, self.una, self.nxt)
+        {
+            delivered += 1;
+        }
+        if self.scoreboard.forgotten_until > 0 {
+            let sacked = self.scoreboard.sacked_out;
+            self.scoreboard.sack_all(receiver.blocks(), self.una, self.nxt);
+            self.driver.ack.delivered += self.scoreboard.sacked_out - sacked;
+        }
+        if habits.duplicates_restart_timer && acked == 0 {
+            self.time_duplicate(now);
+        }
+        let repairing = habits.processes_every_ack && !self.scoreboard.is_clear();
+        if delivered == 0 && !repairing && !(EXTRAS && ack.ece) {
+            return;
+        }
+        if self.scoreboard.sacked_out | self.scoreboard.lost_out != 0 {
+            lost = self.detect_losses(now, ack);
+        } else {
+            self.reorder_at = NEVER;
+        }
+
+        self.driver.ack.delivered += delivered;
+        self.driver.ack.lost = lost as u32;
+        self.note_ack(now, delivered, prior_in_flight);
+        if EXTRAS {
+            self.note_ece(ack.ece);
+        }
+        let timeless = EXTRAS && self.is_timeless(ack);
+        // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
+        // RFC 6298, 3: without timestamps, one of a retransmission does not.
+        if !ack.retransmission || acked > 0 && self.flow.stack.timestamps {
+            if habits.times_causing_segment {
+                self.note_rtt(now, now - ack.echo_ns);
+                self.note_segment_rtt(now - ack.sent_ns);
+                self.driver.on_rtt_sample();
+            } else if EXTRAS && self.overlapped || acked > 0 && timeless {
+                self.time_rtt(now, now - ack.echo_ns); // that of a SYN: not for the algorithm
+            } else if acked > 0 && habits.hides_rtt_in_recovery && self.driver.state() == State::Recovery {
+                self.note_rtt(now, now - ack.echo_ns);
+            } else if acked > 0 {
+                self.sample_rtt(now, now - ack.echo_ns);
+            }
+        }
+        if habits.reports_slow_acks
+            && (acked == 0 || timeless && !(EXTRAS && self.overlapped) || self.driver.state() != State::Open)
+        {
+            self.driver.on_slow_ack(acked as u32);
+        }
+        if acked > 0 {
+            if self.probed != NEVER {
+                self.end_probe(ack);
+            }
+            if self.nxt > self.una && !self.closed {
+                self.set_timer(now);
+            } else {
+                self.rto_at = NEVER;
+            }
+        }
+
+        let controls = EXTRAS && self.driver.controls_window();
+        if self.driver.state() == State::Open
+            && self.scoreboard.sacked_out | self.scoreboard.lost_out == 0
+            && !(EXTRAS && (controls || ack.ece))
+        {
+            self.driver.grow();
+            self.send_window = u64::from(self.cwnd());
+        } else {
+            self.repair(ack, acked, delivered);
+            if controls {
+                self.control(now);
+            }
+        }
+    }
+
+    /// An ACK that does not move the left edge restarts the timer.
+    fn time_duplicate(&mut self, now: u64) {
+        if self.flow.stack.timestamps {
+            self.rto.sample_duplicate(now);
+        }
+        if self.nxt > self.una && !self.closed {
+            self.set_timer(now);
+        }
+    }
+
+    /// Marks the segments as lost that the SACKs show to be so; returns how many.
+    #[inline(never)]
+    fn detect_losses(&mut self, now: u64, ack: Ack) -> u64 {
+        let highest = self.scoreboard.highest_sacked();
+        let edge = match self.choices.detection {
+            // RFC 6675, IsLost: three segments above it have arrived.
+            Detection::Sack => self.scoreboard.third_highest_sacked(),
+            Detection::Fack => lost_edge(highest, self.una, self.driver.state() == State::Recovery),
+            Detection::FackDistance => lost_edge_by_distance(highest),
+            Detection::Rack => self.rack_edge(now, ack),
+            Detection::DupAcks | Detection::PartialAcks | Detection::FineTimer => 0,
+        };
+        let lost = self.scoreboard.mark_lost(self.una, edge);
+        lost + self.scoreboard.mark_lost_retransmissions(self.una, ack.sent_ns)
+    }
+
+    /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.
+    #[inline(never)]
+    fn repair(&mut self, ack: Ack, acked: u64, delivered: u64) {
+        let habits = &self.choices.habits;
+        let mut may_grow = acked > 0;
+        let state = self.driver.state();
+        // The echo stops when the segment that reports the reduction has arrived, the first one from `recovery_end` on.
+        let echo = state == State::Cwr && ack.ece && self.una == self.recovery_end;
+        if matches!(state, State::Recovery | State::Loss | State::Cwr)
+            && self.una >= self.recovery_end
+            && !echo
+        {
+            if habits.grows_before_state_changes {
+                if state == State::Loss && may_grow {
+                    self.driver.grow();
+                }
+                may_grow = false;
+            }
+            if habits.forgets_sacks_after_recovery && state == State::Recovery {
+                self.driver.ack.delivered -= self.scoreboard.sacked_out;
+                self.driver.ack.in_flight += self.scoreboard.sacked_out as u32;
+                self.scoreboard.forget_sacks(self.una, self.nxt);
+            }
+            self.end_recovery();
+        }
+        if self.driver.state() == State::Loss
+            && let Some((fired, ssthresh)) = self.repairs().undo
+            && acked > 0
+            && !ack.retransmission
+            && ack.sent_ns < fired
+        {
+            self.undo_timeout(ssthresh);
+        }
+        let begins = match self.driver.state() {
+            State::Recovery => false,
+            State::Loss => habits.recovers_after_timeout && self.driver.ack.lost > 0,
+            State::Open | State::Disorder | State::Cwr => true,
+        };
+        if self.scoreboard.lost_out > 0 && begins {
+            may_grow &= habits.grows_before_state_changes && self.driver.state() != State::Cwr;
+            if may_grow {
+                self.driver.grow();
+            }
+            self.begin_recovery(delivered);
+        } else if ack.ece {
+            self.answer_congestion(delivered);
+        }
+        match self.driver.state() {
+            State::Recovery | State::Cwr => self.reduce(acked, delivered),
+            state => {
+                if state != State::Loss {
+                    self.driver.on_disorder(self.scoreboard.sacked_out > 0);
+                }
+                if may_grow {
+                    self.driver.grow();
+                }
+                self.send_window = u64::from(self.cwnd());
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The retransmission timer (RFC 6298).
+
+use crate::tcp::sender::Sender;
+use crate::time::NEVER;
+use cwnd_algorithms::{CongestionControl, State};
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// The retransmission timer fires (RFC 6298, 5.4 to 5.6).
+    pub(in crate::tcp) fn on_timeout(&mut self, now: u64) {
+        self.timeouts += 1;
+        self.driver.ack.now_us = now / 1000;
+        self.driver.ack.rtt_us = 0;
+        if self.handshake {
+            self.on_handshake_timeout(now);
+            return;
+        }
+        if self.overlapped {
+            self.begin_overlapped(now);
+            self.overlapped = false;
+        }
+        let reduced = matches!(self.driver.state(), State::Recovery | State::Loss);
+        let reduces =
+            !reduced || self.una >= self.recovery_end || self.choices.habits.reduces_at_each_timeout;
+        if reduces {
+            let undo = self.flow.stack.undo_spurious_rto.then_some((now, self.ssthresh()));
+            self.repairs().undo = undo;
+        }
+        let lost = self.in_flight() as u32;
+        self.driver.on_timeout(reduces, lost);
+        self.report_reduction = true;
+        self.send_window = 1;
+        if self.choices.detection.uses_sack() {
+            self.recovery_end = self.nxt;
+            self.scoreboard.mark_all_lost(self.una, self.nxt);
+        } else {
+            self.recovery_end = self.first_unsent;
+            self.go_back();
+        }
+        (self.probed, self.reorder_at) = (NEVER, NEVER);
+        self.rto.back_off();
+        self.rto_at = now + self.rto.timeout_ns();
+        self.probing = false;
+        self.paced_until_ns = 0;
+    }
+
+    /// An ACK of an original segment arrives after the timeout: nothing was lost.
+    pub(super) fn undo_timeout(&mut self, ssthresh: u32) {
+        self.scoreboard.mark_none_lost(self.una, self.nxt);
+        self.forbid_undo();
+        self.driver.undo(ssthresh);
+    }
+}

@@ -1,0 +1,46 @@
+//! Probes of the tail (RFC 8985, 7): when the last ACKs are late, one more segment makes the receiver report what it has.
+
+use crate::tcp::packet::{Ack, RETRANSMISSION, Tag};
+use crate::tcp::sender::Sender;
+use crate::time::NEVER;
+use cwnd_algorithms::{CongestionControl, State};
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// The retransmission timer starts, or that of a probe, which is no later and comes first.
+    #[inline]
+    pub(in crate::tcp) fn set_timer(&mut self, now: u64) {
+        self.rto_at = now + self.rto.timeout_ns();
+        self.probing = false;
+        if self.choices.tail_probe
+            && self.scoreboard.is_clear()
+            && self.probed == NEVER
+            && matches!(self.driver.state(), State::Open | State::Cwr)
+        {
+            let one_left = self.nxt - self.una <= 1;
+            if let Some(probe_ns) = self.rto.probe_ns(one_left) {
+                self.probing = true;
+                self.rto_at = self.rto_at.min(now + probe_ns);
+            }
+        }
+    }
+
+    /// No ACK came for two RTTs.
+    pub(in crate::tcp) fn send_probe(&mut self, now: u64) -> Tag {
+        let new =
+            !self.closed && self.nxt - self.una < self.receive_window() && !self.wait_for_application(now);
+        let (seq, flags) = if new { (self.nxt, 0) } else { (self.nxt - 1, RETRANSMISSION) };
+        self.nxt = seq + 1;
+        self.probed = seq;
+        self.send::<true>(now, seq, flags, true)
+    }
+
+    /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
+    pub(in crate::tcp) fn end_probe(&mut self, ack: Ack) {
+        if ack.next > self.probed {
+            self.probed = NEVER;
+            if ack.retransmission {
+                self.answer_congestion(0);
+            }
+        }
+    }
+}
