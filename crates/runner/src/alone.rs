@@ -1,0 +1,96 @@
+//! Runs on the calling thread, where there are no threads and no clocks: in a web page.
+
+use crate::{Ended, Job};
+use cwnd_algorithms::CongestionControl;
+use cwnd_engine::{Control, Simulation, run};
+use cwnd_results::Run;
+use cwnd_scenario::{Cca, End};
+
+/// In this many steps a run is advanced.
+const STEPS: u64 = 100;
+
+/// Runs the jobs one after the other. Results are those of [`run_jobs`](crate::run_jobs).
+///
+/// `custom` makes the algorithms that the registry lacks, for the job with an index. `watch` gets the simulated share of
+/// all jobs, a hundred times for each job; `false` or an error from it stops the runs. Returns the finished runs, and the
+/// reason if some jobs were not run.
+pub fn run_jobs_alone<E>(
+    jobs: &[Job],
+    custom: impl Fn(usize, &Cca) -> Option<Box<dyn CongestionControl>> + Sync,
+    mut watch: impl FnMut(f64) -> Result<bool, E>,
+) -> (Vec<Run>, Result<(), Ended<E>>) {
+    let total_ns: f64 = jobs.iter().map(|job| job.scenario.duration_ns as f64).sum();
+    let (mut done, mut done_ns) = (Vec::new(), 0.0);
+    for (index, Job { scenario, seed }) in jobs.iter().enumerate() {
+        let (control, own) = (Control::default(), |cca: &Cca| custom(index, cca));
+        let mut simulation = Simulation::new(scenario, *seed, &own, &control);
+        let mut answer = Ok(());
+        for step in 1..=STEPS {
+            let until_ns = (u128::from(scenario.duration_ns) * u128::from(step) / u128::from(STEPS)) as u64;
+            answer = simulation.advance(until_ns);
+            if answer.is_err() {
+                break;
+            }
+            match watch(((done_ns + until_ns as f64) / total_ns).min(1.0)) {
+                Ok(true) => {}
+                Ok(false) => return (done, Err(Ended::Stopped(None))),
+                Err(reason) => return (done, Err(Ended::Stopped(Some(reason)))),
+            }
+        }
+        let answer = answer.and_then(|()| match scenario.end {
+            End::Duration => simulation.finish(),
+            End::LastArrival => run(scenario, *seed, &own, &control),
+        });
+        match answer {
+            Ok(run) => done.push(run),
+            Err(reason) => return (done, Err(Ended::Unfinished(index, reason))),
+        }
+        done_ns += scenario.duration_ns as f64;
+    }
+    (done, Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cwnd_scenario::Scenario;
+
+    fn scenario(end: &str) -> Scenario {
+        let text = format!(
+            "duration = \"1 s\"\nend = \"{end}\"\n[dumbbell]\nrate = \"10 Mbps\"\ndelay = \"5 ms\"\nbuffer = 20\nper = 1e-3\n[[flows]]\ncca = \"reno\"\n"
+        );
+        Scenario::from_toml(&text, "test.toml", &[]).unwrap()
+    }
+
+    #[test]
+    fn runs_alone_are_those_of_threads() {
+        for end in ["duration", "last-arrival"] {
+            let scenario = scenario(end);
+            let jobs: Vec<Job> = (0..5).map(|seed| Job { scenario: &scenario, seed }).collect();
+            let mut shares = Vec::new();
+            let (alone, ended) = run_jobs_alone(
+                &jobs,
+                |_, _| None,
+                |share| {
+                    shares.push(share);
+                    Ok::<_, ()>(true)
+                },
+            );
+            assert!(ended.is_ok() && shares.is_sorted() && shares.len() == 500 && shares[499] == 1.0);
+            for (job, alone) in jobs.iter().zip(&alone) {
+                let run = run(&scenario, job.seed, &|_| None, &Control::default()).unwrap();
+                assert_eq!(run, *alone, "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_caller_can_stop_in_the_middle_of_a_run() {
+        let scenario = scenario("duration");
+        let jobs = [Job { scenario: &scenario, seed: 1 }; 3];
+        let (done, ended) =
+            run_jobs_alone(&jobs, |_, _| None, |share| if share < 0.5 { Ok(true) } else { Err("enough") });
+        assert_eq!(done.len(), 1);
+        assert!(matches!(ended, Err(Ended::Stopped(Some("enough")))));
+    }
+}
