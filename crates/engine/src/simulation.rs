@@ -921,7 +921,7 @@ impl<C: CongestionControl> Flow<'_, C> {
         let line = &mut network.lines[self.id as usize];
         let Arrival { at, segment, exact } = line.pop_front().expect("a line that is due is not empty");
         self.note_arrival(at);
-        if self.sender.expects_usual_ack()
+        if self.sender.is_on_fast_path()
             && let Some(next) = self.receiver.receive_next(segment)
         {
             let now = if T::NS2 { network.ns2.acknowledge(self.id, T::clock_s(exact), 0) } else { now };
@@ -972,7 +972,7 @@ impl<C: CongestionControl> Flow<'_, C> {
     /// An ACK arrives at the sender.
     #[inline(always)]
     fn on_ack<T: Clock>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
-        if self.sender.is_usual(&ack) {
+        if self.sender.takes_fast_path(&ack) {
             self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
             self.sender.on_ack(now, ack, &self.receiver);
@@ -990,8 +990,8 @@ impl<C: CongestionControl> Flow<'_, C> {
         echo_ns: u64,
         network: &mut Network<T>,
     ) {
-        self.sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        let Some(segments) = self.sender.next_usual_segments(now, PACKETS_PER_LOOK as u64) else {
+        self.sender.on_fast_path_ack(now, next, sent_ns, echo_ns);
+        let Some(segments) = self.sender.next_fast_path_segments(now, PACKETS_PER_LOOK as u64) else {
             return self.transmit(now, network);
         };
         for seq in segments {
