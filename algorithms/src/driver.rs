@@ -17,7 +17,7 @@
 //! | the first segment while nothing is in flight | [`on_first_send`](Driver::on_first_send) | `cwnd_event(TX_START)` |
 //!
 //! On one ACK the steps are: fill in [`Driver::ack`]; [`Driver::on_rtt_sample`]; what the ACK shows ([`Driver::on_recovered`],
-//! [`Driver::undo`], [`Driver::on_loss`], [`Driver::on_further_loss`], [`Driver::on_congestion`], [`Driver::on_disorder`]); then [`Driver::grow`] and
+//! [`Driver::undo`], [`Driver::on_loss`], [`Driver::on_further_loss`], [`Driver::on_congestion`], [`Driver::on_disorder`]); then [`Driver::grow`] or
 //! [`Driver::control`]. [`Driver::on_ack`] does the first and the last for an ACK that shows nothing else.
 //!
 //! With `cong_control` the algorithm sets `cwnd` itself: the stack lowers it at a timeout only, and there is no
@@ -115,10 +115,11 @@ impl<C: CongestionControl> Driver<C> {
         if self.ack.rtt_us > 0 {
             self.on_rtt_sample();
         }
-        if !matches!(self.state(), State::Cwr | State::Recovery) {
+        if self.controls_window() {
+            self.control();
+        } else if !matches!(self.state(), State::Cwr | State::Recovery) {
             self.grow();
         }
-        self.control();
     }
 
     /// The ACK has an RTT sample, in `ack.rtt_us`.
@@ -127,20 +128,19 @@ impl<C: CongestionControl> Driver<C> {
         self.algorithm.pkts_acked(&mut self.window, &self.ack);
     }
 
-    /// The ACK lets the window grow: it reports new segments, and no reduction is under way.
+    /// The ACK lets the window grow: it reports new segments, and no reduction is under way. Not for an algorithm that
+    /// [controls its window](Driver::controls_window).
     #[inline(always)]
     pub fn grow(&mut self) {
-        if !self.controls_window() {
-            self.algorithm.cong_avoid(&mut self.window, &self.ack);
-        }
+        debug_assert!(!self.controls_window());
+        self.algorithm.cong_avoid(&mut self.window, &self.ack);
     }
 
-    /// Every ACK, as its last step: an algorithm that has `cong_control` sets its window and its pacing rate.
+    /// Every ACK, as its last step, of an algorithm that [controls its window](Driver::controls_window): it sets cwnd and
+    /// its pacing rate.
     #[inline]
     pub fn control(&mut self) {
-        if self.controls_window() {
-            self.algorithm.cong_control(&mut self.window, &self.ack);
-        }
+        self.algorithm.cong_control(&mut self.window, &self.ack);
     }
 
     /// The ACK shows the first loss of a window of data.

@@ -107,11 +107,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let packets = &mut network.to_receiver[self.id as usize];
         let Arrival { at, segment, exact } = packets.pop_front().expect("a packet is due");
         self.note_arrival(at);
-        if self.sender.expects_usual_ack()
+        if self.sender.is_on_fast_path()
             && let Some(next) = self.receiver.receive_next(segment)
         {
             let now = network.timing.return_ack(self.id, now, exact, Some(|| 0));
-            self.deliver_usual(now, next, segment.sent_ns, segment.sent_ns, network);
+            self.take_fast_path(now, next, segment.sent_ns, segment.sent_ns, network);
         } else {
             self.on_other_arrival(at, segment, exact, network);
         }
@@ -158,17 +158,17 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     /// An ACK arrives at the sender.
     #[inline(always)]
     fn on_ack<T: Timing>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
-        if self.sender.is_usual(&ack) {
-            self.deliver_usual(now, ack.next, ack.sent_ns, ack.echo_ns, network);
+        if self.sender.takes_fast_path(&ack) {
+            self.take_fast_path(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
             self.sender.on_ack(now, ack, &self.receiver);
             self.transmit(now, network);
         }
     }
 
-    /// An ACK arrives at the sender, and it is one as expected.
+    /// An ACK arrives at the sender, which takes the fast path.
     #[inline(always)]
-    fn deliver_usual<T: Timing>(
+    fn take_fast_path<T: Timing>(
         &mut self,
         now: u64,
         next: u64,
@@ -176,8 +176,8 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         echo_ns: u64,
         network: &mut Network<T>,
     ) {
-        self.sender.on_usual_ack(now, next, sent_ns, echo_ns);
-        let Some(segments) = self.sender.next_usual_segments(now, PACKETS_PER_LOOK as u64) else {
+        self.sender.on_fast_path_ack(now, next, sent_ns, echo_ns);
+        let Some(segments) = self.sender.next_fast_path_segments(now, PACKETS_PER_LOOK as u64) else {
             return self.transmit(now, network);
         };
         let bytes = self.sender.flow.packet_bytes();

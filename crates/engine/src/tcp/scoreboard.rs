@@ -214,6 +214,7 @@ impl Scoreboard {
 
     /// Marks the retransmissions as lost that an ACK shows to be so, if such are looked for; `sent_ns` is when the segment
     /// was sent that caused the ACK. Returns how many.
+    #[inline]
     pub fn mark_lost_retransmissions(&mut self, una: u64, sent_ns: u64) -> u64 {
         let Some(sacks) = &mut self.sacks else { return 0 };
         let lost = match self.lost_retransmissions {

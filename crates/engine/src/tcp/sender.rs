@@ -1,4 +1,4 @@
-//! The sending end of a TCP connection: what it keeps, what it sends, and the ACKs that most are.
+//! The sending end of a TCP connection: its state, what it sends, and the fast path that most ACKs take.
 //!
 //! The rest of it is in the files around: `acknowledgement.rs` is what the algorithm sees of an ACK, `loss/` finds losses,
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
@@ -143,7 +143,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         sender
     }
 
-    /// Those of [`Sender::has_extras`] that outlast the handshake.
+    /// Whether the sender has extras that outlast the handshake.
     fn has_lasting_extras(&self) -> bool {
         self.driver.controls_window()
             || self.flow.app_rate_bps.is_some()
@@ -224,10 +224,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         if self.has_extras { self.next::<true>(now) } else { self.next::<false>(now) }
     }
 
-    /// After [`Sender::on_usual_ack`], all segments that may be sent: new ones, `most` of them. None: ask for one after
+    /// After [`Sender::on_fast_path_ack`], all segments that may be sent: new ones, `most` of them. None: ask for one after
     /// the other.
     #[inline(always)]
-    pub fn next_usual_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
+    pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
         if self.closed || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
             return None;
         }
@@ -365,25 +365,25 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         true
     }
 
-    /// Most ACKs come while no segment is missing, as far as is known, and the sender has no extras.
+    /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
     #[inline(always)]
-    pub fn expects_usual_ack(&self) -> bool {
+    pub fn is_on_fast_path(&self) -> bool {
         !self.has_extras
             && self.driver.state() == State::Open
             && self.scoreboard.is_clear()
             && self.probed == NEVER
     }
 
-    /// `ack` is such an ACK.
+    /// `ack` arrives then, and moves the left edge.
     #[inline]
-    pub fn is_usual(&self, ack: &Ack) -> bool {
-        self.expects_usual_ack() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
+    pub fn takes_fast_path(&self, ack: &Ack) -> bool {
+        self.is_on_fast_path() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
     }
 
-    /// Such an ACK arrives at `now`, and moves the left edge to `next`; the segment that caused it was sent once. The
-    /// times are those of [`Ack`].
+    /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
+    /// sent once. The times are those of [`Ack`].
     #[inline(always)]
-    pub fn on_usual_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64) {
+    pub fn on_fast_path_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64) {
         let acked = next - self.una;
         self.wake_at = NEVER;
         let ack = &mut self.driver.ack;

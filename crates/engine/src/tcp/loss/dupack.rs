@@ -87,7 +87,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         if ack.ece && self.driver.state() == State::Open {
             self.answer_mark();
-        } else {
+        } else if !self.driver.controls_window() {
             self.driver.grow();
         }
         self.send_window = u64::from(self.cwnd());

@@ -96,7 +96,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.driver.grow();
             self.send_window = u64::from(self.cwnd());
         } else {
-            self.repair(ack, acked, delivered);
+            self.repair(ack, acked, delivered, controls);
             if controls {
                 self.control(now);
             }
@@ -116,12 +116,15 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// Marks the segments as lost that the SACKs show to be so; returns how many.
     #[inline(never)]
     fn detect_losses(&mut self, now: u64, ack: Ack) -> u64 {
-        let highest = self.scoreboard.highest_sacked();
+        let scoreboard = &self.scoreboard;
         let edge = match self.choices.detection {
             // RFC 6675, IsLost: three segments above it have arrived.
-            Detection::Sack => self.scoreboard.third_highest_sacked(),
-            Detection::Fack => lost_edge(highest, self.una, self.driver.state() == State::Recovery),
-            Detection::FackDistance => lost_edge_by_distance(highest),
+            Detection::Sack => scoreboard.third_highest_sacked(),
+            Detection::Fack => {
+                let in_recovery = self.driver.state() == State::Recovery;
+                lost_edge(scoreboard.highest_sacked(), self.una, in_recovery)
+            }
+            Detection::FackDistance => lost_edge_by_distance(scoreboard.highest_sacked()),
             Detection::Rack => self.rack_edge(now, ack),
             Detection::DupAcks | Detection::PartialAcks | Detection::FineTimer => 0,
         };
@@ -131,9 +134,9 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.
     #[inline(never)]
-    fn repair(&mut self, ack: Ack, acked: u64, delivered: u64) {
+    fn repair(&mut self, ack: Ack, acked: u64, delivered: u64, controls: bool) {
         let habits = &self.choices.habits;
-        let mut may_grow = acked > 0;
+        let mut may_grow = acked > 0 && !controls;
         let state = self.driver.state();
         // The echo stops when the segment that reports the reduction has arrived, the first one from `recovery_end` on.
         let echo = state == State::Cwr && ack.ece && self.una == self.recovery_end;

@@ -60,7 +60,7 @@ mod tests {
         (0..acks).map(&mut answer).collect()
     }
 
-    /// RFC 9937, 6.2: sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out, while inflight > ssthresh.
+    /// RFC 9937: sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out, while inflight > ssthresh.
     #[test]
     fn renos_half_lets_every_other_ack_send_one_and_cubics_seven_tenths_seven_of_ten() {
         assert_eq!(sent(8, 10, 1, false), [1, 0, 1, 0, 1, 0, 1, 0]);
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(seven_tenths, 4);
     }
 
-    /// RFC 9937, 6.2: at or below ssthresh, MAX(prr_delivered - prr_out, DeliveredData), and one more on a SafeACK.
+    /// RFC 9937: at or below ssthresh, MAX(prr_delivered - prr_out, DeliveredData), and one more on a SafeACK.
     #[test]
     fn below_ssthresh_a_safe_ack_lets_one_more_segment_out_up_to_ssthresh() {
         // Fifteen are lost: five in flight, and four after the first ACK.
