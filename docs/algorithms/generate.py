@@ -75,9 +75,9 @@ def index() -> str:
         "Each algorithm is one C header. Its page is made from that header and the registry (`make docs`); "
         "`cwnd algorithms NAME` shows the same.",
         table(["name", "year", "", "kind", "status", "paper"], rows),
-        "Kind is the signal that an algorithm reacts to: losses, delays, both (hybrid), or a model of the path. "
-        "Status is the source of its rules: the paper (published), the RFC (rfc), or the paper with gaps that we "
-        "filled (reconstruction); the page names them.",
+        "Kind is the signal that an algorithm reacts to: losses, delays, both (hybrid), or a model of the "
+        "path. Status is the source of its rules: the paper (published), the RFC (rfc), or the paper with gaps that "
+        "we filled (reconstruction); the page names them.",
         "## Presets",
         "Names that papers use for an algorithm together with a recovery.",
         table(["name", "algorithm", "recovery", ""], presets),
