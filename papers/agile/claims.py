@@ -1,7 +1,7 @@
 """What the thesis' abstract says, as comparisons at every point that its captions name.
 
 The abstract speaks of whole sets of scenarios. "Outperforms" is taken to mean: at every point. What
-is measured tells the share of the points where it holds, and the geometric mean of the ratios.
+is measured shows the share of the points where it holds, and the geometric mean of the ratios.
 """
 
 from math import exp, log
