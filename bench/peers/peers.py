@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 TOLERANCE = 0.1
-#: The best of so many runs of ours; a peer runs once, for it takes longer than what disturbs it.
+#: Runs of ours, of which the best counts; a peer runs once, for so long that disturbances do not matter.
 RUNS = 3
 PEER_LIMIT_S = 300
 #: In ns-3.

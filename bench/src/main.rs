@@ -4,7 +4,7 @@
 //! the reference, and what memory and a second run at the same time cost. PROGRAM is another build of this one, whose
 //! runs take turns with ours.
 //!
-//! `cwnd-bench --measure NAME [SECONDS]` runs the scenario on its standard input once, at most so many simulated
+//! `cwnd-bench --measure NAME [SECONDS]` runs the scenario on its standard input once, at most SECONDS simulated
 //! seconds, and prints a line of JSON. NAME is what errors call it.
 
 mod heap;
@@ -49,7 +49,7 @@ const QUESTIONS: [Question; 7] = [
     question!("short-flows", "bench/scenarios", [1.0, 2.0]),
 ];
 
-/// The best of so many runs, for what disturbs one only makes it slower; fewer, if they take long.
+/// Runs of which the best counts, since disturbances only make a run slower; fewer if they take long.
 const RUNS: usize = 5;
 const RUNS_S: f64 = 2.0;
 fn main() -> ExitCode {
@@ -195,8 +195,8 @@ fn instructions_per_packet(program: &Path, question: Question) -> Result<Option<
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
             .arg(program)
             .stderr(Stdio::piped());
-        let (run, told) = finish(start(valgrind, question, Some(seconds))?)?;
-        let total = told.split("Collected : ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let (run, printed) = finish(start(valgrind, question, Some(seconds))?)?;
+        let total = printed.split("Collected : ").nth(1).and_then(|rest| rest.split_whitespace().next());
         *count = (total.ok_or("valgrind says no count")?.parse::<u64>()?, run.packets);
     }
     let [(first, before), (last, after)] = counts;

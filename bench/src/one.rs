@@ -15,7 +15,7 @@ pub struct Measured {
     pub throughput_mbps: f64,
     pub goodput_mbps: f64,
     pub wall_s: f64,
-    /// Time on a CPU where the system tells it, else as `wall_s`.
+    /// Time on a CPU if the system reports it, else as `wall_s`.
     pub cpu_s: f64,
     /// The most memory that was allocated at a time: all of a run, but not the scenario.
     pub heap_bytes: usize,

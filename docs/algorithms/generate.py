@@ -11,7 +11,7 @@ import cwnd
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROFILES = ("linux", "ns2")
-#: What else a page has: a file of the repository.
+#: A file of the repository to append to a page.
 MORE = {"agile": "papers/agile/combine.md"}
 
 
@@ -64,7 +64,7 @@ def index() -> str:
     presets = [
         [
             f"`{one['name']}`",
-            f"[{one['law']}]({one['law']}.md)",
+            f"[{one['algorithm']}]({one['algorithm']}.md)",
             one["recovery"] or "the stack's",
             one["about"],
         ]
@@ -72,12 +72,12 @@ def index() -> str:
     ]
     blocks = [
         "# Algorithms",
-        "Each is one C header; its page is made of that header and of the registry (`make docs`). "
-        "`cwnd algorithms NAME` tells the same.",
+        "Each algorithm is one C header. Its page is made from that header and the registry (`make docs`); "
+        "`cwnd algorithms NAME` shows the same.",
         table(["name", "year", "", "kind", "status", "paper"], rows),
-        "Kind says what it listens to: losses, delays, both (hybrid), or a model of the path. Status: as its "
-        "paper has it (published), as its RFC has it (rfc), or with something that its paper leaves out and "
-        "that is ours (reconstruction); the page says what.",
+        "Kind is the signal that an algorithm reacts to: losses, delays, both (hybrid), or a model of the "
+        "path. Status is the source of its rules: the paper (published), the RFC (rfc), or the paper with "
+        "gaps that we filled (reconstruction); the page names them.",
         "## Presets",
         "Names that papers use for an algorithm together with a recovery.",
         table(["name", "algorithm", "recovery", ""], presets),
@@ -87,16 +87,16 @@ def index() -> str:
 
 def profiles(settings: dict[str, dict[str, Any]]) -> str:
     """What each profile sets, a row per key."""
-    told = {profile: {**settings[profile]["params"], **settings[profile]["stack"]} for profile in PROFILES}
-    keys = list(dict.fromkeys(key for profile in PROFILES for key in told[profile]))
+    changed = {profile: {**settings[profile]["params"], **settings[profile]["stack"]} for profile in PROFILES}
+    keys = list(dict.fromkeys(key for profile in PROFILES for key in changed[profile]))
     if not keys:
-        return "Nothing: parameters and stack are the usual ones."
-    rows = [[f"`{key}`", *(told[profile].get(key, "") for profile in PROFILES)] for key in keys]
+        return "Nothing: parameters and stack keep their defaults."
+    rows = [[f"`{key}`", *(changed[profile].get(key, "") for profile in PROFILES)] for key in keys]
     return table(["", *(f"`{profile}`" for profile in PROFILES)], rows)
 
 
 def essay(text: str) -> Iterator[str]:
-    """Blocks of Markdown: what is indented is an equation, unless it goes on with a list."""
+    """Blocks of Markdown: indented lines are an equation, unless they continue a list."""
     for block in text.split("\n\n"):
         kind, lines = "", []
         for line in block.splitlines():

@@ -16,7 +16,7 @@ import matplotlib as mpl
 from cwnd._report.looks import STYLE, legend, looks, new_figure
 
 ROOT = Path(__file__).parents[2]
-#: The best of so many runs.
+#: Runs of which the best counts.
 RUNS = 3
 STACKS = {"ns2": "every segment acknowledged", "linux": "delayed ACKs"}
 

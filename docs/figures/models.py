@@ -76,7 +76,7 @@ def path(rtt_ms: float, buffer: float, per: float) -> models.Path:
     return models.Path(RATE_BPS * rtt_s / PACKET_BITS, buffer, per, rtt_s)
 
 
-def told(figure: str, points: Iterable[Point]) -> None:
+def print_points(figure: str, points: Iterable[Point]) -> None:
     """Prints how far model and simulation are apart."""
     listed = list(points)
     off = [abs(one.model / one.simulated - 1) for one in listed if one.holds]
@@ -117,7 +117,7 @@ def per() -> Figure:
         points = [point(beta, most, rtt_ms, buffer, p) for p in rates]
         scatter(left, rates, points, most)
         every += points
-    told("per", every)
+    print_points("per", every)
     most = 5
     law = models.agile_sd(beta, most)
     simple = [models.chain(law, path(rtt_ms, buffer, p)).utilization for p in fine]
@@ -164,7 +164,7 @@ def paths() -> Figure:
         more = [point(0.5, most, t, 4, 1e-8) for t in rtts]
         scatter(right, rtts, more, most)
         every += points + more
-    told("paths", every)
+    print_points("paths", every)
     left.axvspan(1, model_beside.BUFFER_MIN, color="#dddddd", zorder=0)
     left.set(xscale="log", xlabel="buffer (packets)", ylabel="throughput / capacity", ylim=(0, 1.03))
     left.set_title("RTT 10 ms (BDP 84 packets), PER 1e-8, β 0.5")
@@ -284,7 +284,7 @@ def lambdas() -> Figure:
         points = [point(b, chosen[b], 40, 4, 1e-8) for b in BETAS]
         scatter(right, BETAS, points, key)
         every += points
-    told("lambdas", every)
+    print_points("lambdas", every)
     left.set(xlabel="β", ylabel="throughput / capacity", ylim=(0.65, 1.01))
     left.set_title("RTT 40 ms, PER 1e-8, buffer 4")
     middle.set(xlabel="β", ylabel="λmax", yscale="log", ylim=(0.9, 1000))
@@ -315,7 +315,7 @@ def region() -> Figure:
     grid = [[point(0.5, most, 10, b, 0.0) for b in buffers] for most in mosts]
     cells(panels[2], grid, [str(b) for b in buffers], [f"{most:.3g}" for most in mosts], shared)
     panels[2].set(xlabel="buffer (packets)", ylabel="λmax", title="β 0.5, no random loss")
-    told("region", points + [one for row in grid for one in row])
+    print_points("region", points + [one for row in grid for one in row])
     figure.suptitle("Model against simulation, difference in %; framed: where its assumptions hold")
     return figure
 

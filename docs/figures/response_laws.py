@@ -29,7 +29,7 @@ SEEDS = 2
 LOSSES = {1e-2: 2000, 1e-3: 2000, 1e-4: 800, 1e-5: 400, 1e-6: 100, 1e-7: 40}
 
 
-class Law(NamedTuple):
+class ResponseLaw(NamedTuple):
     formula: str
     window: Callable[[float], float]
     params: dict[str, float | str]
@@ -40,21 +40,21 @@ def one(law: Callable[[float], Array]) -> Callable[[float], float]:
 
 
 LAWS = {
-    "reno": Law("√(1.5/p)", one(models.mathis), {}),
-    "highspeed": Law("0.12/p^0.835", one(models.highspeed_response), {"variant": "spec"}),
-    "scalable": Law("0.08/p", one(models.scalable_response), {"variant": "spec"}),
-    "htcp": Law(
+    "reno": ResponseLaw("√(1.5/p)", one(models.mathis), {}),
+    "highspeed": ResponseLaw("0.12/p^0.835", one(models.highspeed_response), {"variant": "spec"}),
+    "scalable": ResponseLaw("0.08/p", one(models.scalable_response), {"variant": "spec"}),
+    "htcp": ResponseLaw(
         "integral of α(Δ), β 0.8",
         one(lambda p: models.response(models.htcp(), p, RTT_S)),
         {"variant": "spec"},
     ),
-    "cubic": Law(
+    "cubic": ResponseLaw(
         "RFC 9438, 5.1",
         one(lambda p: models.cubic_response(p, RTT_S)),
         {"variant": "spec", "hystart": "off"},
     ),
-    "agile-sd": Law("√(a(1+β)/(2(1−β)p))", one(models.agile_sd_response), {}),
-    "elastic": Law("(1/((1−β)p))^(2/3)", one(models.elastic_response), {}),
+    "agile-sd": ResponseLaw("√(a(1+β)/(2(1−β)p))", one(models.agile_sd_response), {}),
+    "elastic": ResponseLaw("(1/((1−β)p))^(2/3)", one(models.elastic_response), {}),
 }
 
 

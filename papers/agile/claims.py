@@ -1,7 +1,7 @@
 """What the thesis' abstract says, as comparisons at every point that its captions name.
 
 The abstract speaks of whole sets of scenarios. "Outperforms" is taken to mean: at every point. What
-is measured tells the share of the points where it holds, and the geometric mean of the ratios.
+is measured shows the share of the points where it holds, and the geometric mean of the ratios.
 """
 
 from math import exp, log
@@ -32,8 +32,8 @@ def shares(found, enough):
     above = sum(one.above(1).holds for one in found)
     below = sum(one.below(1).holds for one in found)
     mean = exp(sum(log(max(one.mean, 1e-9)) for one in found) / len(found))
-    told = f"above at {above} and below at {below} of {len(found)}; ratio {mean:.3g}"
-    return Outcome(above >= enough * len(found) if enough == 1 else above > enough * len(found), told)
+    measured = f"above at {above} and below at {below} of {len(found)}; ratio {mean:.3g}"
+    return Outcome(above >= enough * len(found) if enough == 1 else above > enough * len(found), measured)
 
 
 def differences(m, items, one, others):
@@ -114,13 +114,13 @@ def af_fairness(m):
 
 @claim("abstract", "Agile-SD depends less on the buffer than CUBIC and C-TCP.")
 def af_buffer_sensitivity(m):
-    told, holds = [], True
+    measured, holds = [], True
     for item in AF:
         own = spread(m, item, "agile-sd")
         others = {other: spread(m, item, other) for other in DEFAULTS}
         holds &= all(own < one for one in others.values())
-        told.append(f"{item}: {own:.2f} against " + ", ".join(f"{one:.2f}" for one in others.values()))
-    return Outcome(holds, "missing at the worst buffer " + "; ".join(told))
+        measured.append(f"{item}: {own:.2f} against " + ", ".join(f"{one:.2f}" for one in others.values()))
+    return Outcome(holds, "missing at the worst buffer " + "; ".join(measured))
 
 
 @claim("abstract", "Agile-SD loses less of its throughput to errors of 1e-4 than CUBIC and C-TCP.")

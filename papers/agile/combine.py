@@ -1,4 +1,4 @@
-"""How Agile-TCP should combine its two factors: the thesis' grid, and a table of what came of it."""
+"""How Agile-TCP should combine its two factors: the thesis' grid, and a table of the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POINT = ["rtt_ms", "buffer", "per", "flows"]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--out", type=Path, default=Path("agile-combine"), help="keeps the runs: goes on there"
+        "--out", type=Path, default=Path("agile-combine"), help="directory that keeps the runs"
     )
     out = parser.parse_args().out
     points = pl.concat([swept(*PARTS[part], out / part) for part in PARTS])

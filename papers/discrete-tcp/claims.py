@@ -16,7 +16,7 @@ def highest(m, item, variant, per, besides=()):
 
 
 def within(base, others, percent):
-    """Each of the others differs by no more than so many percent."""
+    """Each other variant differs by at most this many percent."""
     ratios = Series({name: (other / base - 1) * 100 for name, other in others.items()})
     return every([ratios.above(-percent), ratios.below(percent)])
 

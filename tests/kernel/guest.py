@@ -75,7 +75,7 @@ def depends(package: str) -> list[str]:
 
 
 def kernels() -> list[str]:
-    """Releases, as `uname -r` tells them."""
+    """The kernels' releases, as `uname -r` prints them."""
     releases = []
     for series, package in SERIES.items():
         images = [name for name in depends(package) if name.startswith(f"linux-image-{series}.")]
@@ -205,12 +205,12 @@ def programs() -> dict[str, Path]:
     return found | {"kernel": TARGET / "release/examples/kernel", "traffic": traffic}
 
 
-def judge(release: str, told: list[str], plan: list[str]) -> tuple[dict[tuple[str, str], str], list[str]]:
+def judge(release: str, reported: list[str], plan: list[str]) -> tuple[dict[tuple[str, str], str], list[str]]:
     """A cell for each transfer, by the way in and the algorithm; what failed."""
-    failures = [f"{release}: {line}" for line in told if line.startswith("failed")]
-    if not any(line.startswith("done") for line in told):
+    failures = [f"{release}: {line}" for line in reported if line.startswith("failed")]
+    if not any(line.startswith("done") for line in reported):
         failures.append(f"{release}: the guest did not come to its end; see {CACHE / release}.log")
-    ran = [line.split() for line in told if line.startswith("ran ")]
+    ran = [line.split() for line in reported if line.startswith("ran ")]
     expected = sum(line != "parameters" for line in plan)
     if len(ran) != expected:
         failures.append(f"{release}: {len(ran)} transfers of {expected}")
@@ -262,8 +262,8 @@ def main() -> None:
         fetch(release)
     ready = programs()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        told = list(pool.map(lambda release: boot(release, ready, plan), releases))
-    results = [judge(release, lines, plan) for release, lines in zip(releases, told, strict=True)]
+        reported = list(pool.map(lambda release: boot(release, ready, plan), releases))
+    results = [judge(release, lines, plan) for release, lines in zip(releases, reported, strict=True)]
     columns = [(release, by) for release in releases for by in ("module", "ebpf")]
     print("Mbit/s / segments sent again / cwnd, mean of the second half")
     print(f"| algorithm | {' | '.join(f'{release}, {by}' for release, by in columns)} |")

@@ -94,10 +94,10 @@ def follow(name: str) -> tuple[float, list[Sample]]:
                     seen.append((time.monotonic() - begin, int(window[2]), slow, float(window[1])))
             time.sleep(0.02)
         running.kill()
-        told = json.loads(running.stdout.read())
-    if "error" in told:
-        sys.exit(f"{name}: {told['error']}")
-    return told["end"]["sum_received"]["bits_per_second"] / 1e6, seen
+        reported = json.loads(running.stdout.read())
+    if "error" in reported:
+        sys.exit(f"{name}: {reported['error']}")
+    return reported["end"]["sum_received"]["bits_per_second"] / 1e6, seen
 
 
 def main() -> None:
@@ -127,8 +127,8 @@ def main() -> None:
                 inside(SENDER, "sysctl", "-qw", f"net.ipv4.tcp_congestion_control={loaded.name}")
                 rate, seen = follow(loaded.name)
                 inside(SENDER, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno")
-                (told,) = [each for each in cwnd.kernel.status() if each["name"] == loaded.name]
-            print(row(name, told["hooks"], rate, seen), flush=True)
+                (reported,) = [each for each in cwnd.kernel.status() if each["name"] == loaded.name]
+            print(row(name, reported["hooks"], rate, seen), flush=True)
             traces += [(name, *sample) for sample in seen]
             if rate < RATE_MBPS / 2:
                 failures.append(f"{name}: {rate:.1f} Mbit/s of {RATE_MBPS}")
@@ -139,7 +139,7 @@ def main() -> None:
                 print(f"{name}: a cwnd of {max(absurd)} in {len(absurd)} of {len(seen)}", file=sys.stderr)
             if absurd and not leaves_out:
                 failures.append(f"{name}: absurd windows")
-            if not any(hook["calls"] for hook in told["hooks"]):
+            if not any(hook["calls"] for hook in reported["hooks"]):
                 failures.append(f"{name}: no hook was called")
     finally:
         STATS.write_text(stats)

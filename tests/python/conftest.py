@@ -1,15 +1,21 @@
-"""What the tests share: a small scenario and the command as a user calls it."""
+"""What the tests share: a small scenario, two sweeps, and the command as a user calls it."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import cwnd
+from sweeping import LONG, SWEEP, tables
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
+#: A sweep's file, and the tables of its uninterrupted run.
+LongSweep = tuple[Path, dict[str, bytes]]
 
 #: Keywords of `dumbbell` for a run of a few milliseconds.
 SMALL: dict[str, Any] = {"rate": "10 Mbps", "delay": "10 ms", "buffer": 50, "duration": "2 s"}
@@ -44,3 +50,18 @@ def cwnd_command() -> Command:
         )
 
     return call
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    (tmp_path / "small.toml").write_text(SWEEP)
+    return tmp_path / "small.toml"
+
+
+@pytest.fixture(scope="session")
+def long_sweep(tmp_path_factory: pytest.TempPathFactory) -> LongSweep:
+    """A longer sweep's file and the tables of an uninterrupted run."""
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "long.toml").write_text(LONG)
+    cwnd.sweep(folder / "long.toml", out=folder / "out")
+    return folder / "long.toml", tables(folder / "out")

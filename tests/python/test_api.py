@@ -46,20 +46,20 @@ LINK_KEYS = [
 
 
 def without_engine(results: cwnd.Results) -> object:
-    told = json.loads(results.to_json())
-    told.pop("engine")
-    return told
+    reported = json.loads(results.to_json())
+    reported.pop("engine")
+    return reported
 
 
 def test_json_has_the_promised_names_in_their_order() -> None:
-    told = json.loads(cwnd.run(cwnd.dumbbell("reno", flows=2, **SMALL)).to_json())
-    assert list(told) == RESULT_KEYS
-    (run,) = told["runs"]
+    reported = json.loads(cwnd.run(cwnd.dumbbell("reno", flows=2, **SMALL)).to_json())
+    assert list(reported) == RESULT_KEYS
+    (run,) = reported["runs"]
     assert list(run) == ["seed", "flows", "links"]
     assert [list(flow) for flow in run["flows"]] == [FLOW_KEYS] * 2
     assert all(list(link) == LINK_KEYS for link in run["links"])
-    assert list(told["engine"]) == ["wall_s", "packets", "packets_per_s", "version"]
-    assert set(told["summary"]["throughput_mbps"]) == {"mean", "ci95_low", "ci95_high", "n"}
+    assert list(reported["engine"]) == ["wall_s", "packets", "packets_per_s", "version"]
+    assert set(reported["summary"]["throughput_mbps"]) == {"mean", "ci95_low", "ci95_high", "n"}
 
 
 def test_a_link_of_10_mbps_is_filled_and_not_more() -> None:
@@ -175,13 +175,13 @@ def test_parameters_of_several_algorithms_name_theirs() -> None:
 
 
 def test_describe_tells_rtt_and_bdp() -> None:
-    told = cwnd.dumbbell(
+    reported = cwnd.dumbbell(
         "reno", rate="1 Gbps", delay="100 ms", access_delay="1 ms", buffer="2 BDP"
     ).describe()
-    (flow,) = told["flows"]
+    (flow,) = reported["flows"]
     assert flow["rtt_ms"] == pytest.approx(204, abs=0.1)
     assert flow["bdp_bytes"] == pytest.approx(1e9 * 0.204 / 8)
-    assert [link["buffer_bdp"] for link in told["links"] if link["name"] == "bottleneck"] == [
+    assert [link["buffer_bdp"] for link in reported["links"] if link["name"] == "bottleneck"] == [
         pytest.approx(2, rel=1e-3)
     ]
 

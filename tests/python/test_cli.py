@@ -33,9 +33,9 @@ def test_one_scenario_is_printed_as_the_one_object_of_the_api(cwnd_command: Comm
     done = cwnd_command("run", "--cca", "reno", "--flows", "2", "--per", "1e-3", *SMALL_FLAGS, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     said = cwnd.dumbbell("reno", flows=2, per=1e-3, rate="10 Mbps", delay="10 ms", buffer=50, duration="2 s")
-    told, expected = json.loads(done.stdout), json.loads(cwnd.run(said).to_json())
-    told.pop("engine"), expected.pop("engine")
-    assert told == expected
+    reported, expected = json.loads(done.stdout), json.loads(cwnd.run(said).to_json())
+    reported.pop("engine"), expected.pop("engine")
+    assert reported == expected
 
 
 def test_every_flag_of_a_scenario_reaches_it(cwnd_command: Command) -> None:
@@ -47,12 +47,17 @@ def test_every_flag_of_a_scenario_reaches_it(cwnd_command: Command) -> None:
     )
     done = cwnd_command("show", *flags.split(), "--json")
     assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert (told["seed"], told["repeat"], told["duration_s"], told["samples"]) == (7, 3, 100, "change")
-    access, bottleneck, _ = told["links"]
+    reported = json.loads(done.stdout)
+    assert (reported["seed"], reported["repeat"], reported["duration_s"], reported["samples"]) == (
+        7,
+        3,
+        100,
+        "change",
+    )
+    access, bottleneck, _ = reported["links"]
     assert (access["rate_bps"], access["delay_ms"], access["buffer_pkts"]) == (2_000_000_000, 1, 50)
     assert (bottleneck["buffer_pkts"], bottleneck["per"]) == (3200, 1e-5)
-    (flows,) = told["flows"]
+    (flows,) = reported["flows"]
     assert (flows["count"], flows["start_s"], flows["stop_s"]) == (4, [1, 16], [90, 84])
     assert (flows["payload_bytes"], flows["stack"]["profile"]) == (1000, "ns2")
     assert flows["stack"]["recovery"] == "sack"
@@ -130,10 +135,10 @@ def test_algorithms_are_listed_and_told_in_full(cwnd_command: Command) -> None:
         assert ("reconstruction" in line) == (algorithm["status"] == "reconstruction")
     both = {"algorithms": cwnd.algorithms(), "presets": cwnd.presets()}
     assert json.loads(cwnd_command("algorithms", "--json").stdout) == both
-    told = cwnd_command("algorithms", "cubic").stdout
-    assert "beta" in told and "RFC 9438, 4.6" in told
-    assert "  W(t)   = C (t - K)^3 + Wmax" in told
-    assert "stack ns2 sets beta = 0.7998, variant = ns2" in told
+    reported = cwnd_command("algorithms", "cubic").stdout
+    assert "beta" in reported and "RFC 9438, 4.6" in reported
+    assert "  W(t)   = C (t - K)^3 + Wmax" in reported
+    assert "stack ns2 sets beta = 0.7998, variant = ns2" in reported
     assert json.loads(cwnd_command("algorithms", "cubic", "--json").stdout)["name"] == "cubic"
 
 
@@ -149,10 +154,14 @@ def test_the_former_name_of_variant_is_read_with_one_line_on_stderr(cwnd_command
 
 
 def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: Command) -> None:
-    told = cwnd_command("algorithms", "fack").stdout
-    assert "algorithm reno, recovery fack" in told
+    reported = cwnd_command("algorithms", "fack").stdout
+    assert "algorithm reno, recovery fack" in reported
     # The base agents of ns-2 have a window_ of 20 and a maxrto_ of 60 s.
-    assert "receive_window = 20" in told and "max_rto = 60 s" in told and "restart_at_one = true" in told
+    assert (
+        "receive_window = 20" in reported
+        and "max_rto = 60 s" in reported
+        and "restart_at_one = true" in reported
+    )
     described = json.loads(cwnd_command("algorithms", "fack", "--json").stdout)
     assert described["algorithm"] == described["law"] == "reno", "law is the former name"
 

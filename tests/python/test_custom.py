@@ -49,9 +49,9 @@ def test_the_same_law_in_python_and_in_c_has_the_same_windows(stack: str) -> Non
     python = cwnd.run(cwnd.dumbbell(Reno, name="x", **question))
     c = cwnd.run(cwnd.dumbbell("reno", name="x", params={"variant": "spec"}, **question))
     python_json, c_json = (json.loads(r.to_json().replace('"Reno"', '"reno"')) for r in (python, c))
-    for told in (python_json, c_json):
-        told.pop("engine")
-        for flow in told["scenario"]["flows"]:
+    for reported in (python_json, c_json):
+        reported.pop("engine")
+        for flow in reported["scenario"]["flows"]:
             flow["cca"].pop("params")  # the registry's reno has one
     assert python_json == c_json
     assert python.samples.drop("cca").equals(c.samples.drop("cca"))

@@ -1,11 +1,17 @@
-"""The pages that are made from the headers."""
+"""The docs: pages that are made from the headers, and examples that run."""
 
 from __future__ import annotations
 
+import re
 import runpy
+import shlex
 from pathlib import Path
 
+import click
+import pytest
+
 import cwnd
+from cwnd._cli.main import cli
 
 PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
 
@@ -23,3 +29,49 @@ def test_every_algorithm_has_a_page_with_its_equations_and_parameters() -> None:
         assert page.startswith(f"# {algorithm['title']}\n")
         assert all(f"| `{param['name']}` |" in page for param in algorithm["params"])
         assert page.count("```") % 2 == 0 and page.count("```") >= 2
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    """The fenced blocks of this kind in a page of the docs."""
+    text = (PAGES.parents[1] / page).read_text()
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_scenario_of_the_guide_has_eight_lines_and_runs() -> None:
+    first = blocks("docs/guide.md", "toml")[0]
+    assert first.count("\n") == 8
+    results = cwnd.run(cwnd.Scenario.parse(first.replace("60 s", "5 s")))
+    assert results.flows.height == 2
+
+
+def test_the_reference_has_every_key_of_a_scenario_with_its_default() -> None:
+    (every_key,) = blocks("docs/reference.md", "toml")
+    written = cwnd.Scenario.parse(every_key, "elastic-single").to_dict()
+    short = '[dumbbell]\nrate = "1 Gbps"\ndelay = "100 ms"\nbuffer = 6400\n[[flows]]\ncca = "elastic"\n'
+    defaults = cwnd.Scenario.parse(short, "elastic-single").to_dict()
+    for flow in (written["flows"][0], defaults["flows"][0]):
+        flow.pop("app_rate_bps"), flow.pop("on_off_ns")
+    assert written == defaults
+
+
+@pytest.mark.slow
+def test_the_python_of_the_guide_and_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for page in ("README.md", "docs/guide.md"):
+        names: dict[str, object] = {}
+        for code in blocks(page, "python"):
+            exec(compile(code, page, "exec"), names)
+    assert (tmp_path / "cwnd.png").exists() and (tmp_path / "saved" / "manifest.json").exists()
+
+
+def test_every_command_of_the_readme_and_the_guide_is_one() -> None:
+    found = 0
+    for page in ("README.md", "docs/guide.md"):
+        for block in blocks(page, "console"):
+            for line in re.findall(r"^\$ (?:sudo )?cwnd ([^#\n]*)", block, re.MULTILINE):
+                context, words = cli, shlex.split(line)
+                while isinstance(context, click.Group):
+                    context = context.commands[words.pop(0)]  # type: ignore[assignment]
+                context.make_parser(click.Context(context)).parse_args(words)
+                found += 1
+    assert found > 10

@@ -73,8 +73,8 @@ def test_the_values_are_those_of_the_summary(baseline: cwnd.Results, metric: str
     verdicts = gate(baseline, baseline, metric)
     assert [verdict.point for verdict in verdicts] == [point for point, _ in means]
     for verdict, (_, mean) in zip(verdicts, means, strict=True):
-        told = float(verdict.line.split("] of ")[1].split(",")[0].split()[0])
-        assert told == pytest.approx(mean, rel=6e-3)
+        reported = float(verdict.line.split("] of ")[1].split(",")[0].split()[0])
+        assert reported == pytest.approx(mean, rel=6e-3)
 
 
 def test_a_planted_loss_of_5_percent_is_caught_at_every_point(baseline: cwnd.Results) -> None:
@@ -119,8 +119,8 @@ def test_of_tables_of_equal_candidates_at_least_95_percent_pass_with_the_seeds_t
     passed = 0
     for _ in range(400):
         pairs = synthetic(draws, 6, 8, 0.012)
-        told = [point for point in judge(pairs, 0.02) if point.word == "undecided"]
-        more = max((seeds_needed(point.sd, 8, 6, 0.02) or 8 for point in told), default=8) - 8
+        reported = [point for point in judge(pairs, 0.02) if point.word == "undecided"]
+        more = max((seeds_needed(point.sd, 8, 6, 0.02) or 8 for point in reported), default=8) - 8
         longer = [
             ([*a, *c], [*b, *d])
             for (a, b), (c, d) in zip(pairs, synthetic(draws, 6, more, 0.012), strict=True)
@@ -142,12 +142,12 @@ def test_looking_once_more_with_the_seeds_asked_for_lets_few_more_losses_of_the_
     passed = 0
     for _ in range(2000):
         ((a, b),) = synthetic(draws, 1, 10, 0.02, loss=0.02)
-        (told,) = judge([(a, b)], 0.02)
-        more = (seeds_needed(told.sd, 10, 1, 0.02) or 10) - 10
-        if told.word == "undecided" and more > 0:
+        (reported,) = judge([(a, b)], 0.02)
+        more = (seeds_needed(reported.sd, 10, 1, 0.02) or 10) - 10
+        if reported.word == "undecided" and more > 0:
             ((c, d),) = synthetic(draws, 1, more, 0.02, loss=0.02)
-            (told,) = judge([([*a, *c], [*b, *d])], 0.02)
-        passed += told.word == "ok"
+            (reported,) = judge([([*a, *c], [*b, *d])], 0.02)
+        passed += reported.word == "ok"
     assert passed <= 120  # docs/statistics.md: 4.3 %
 
 
@@ -234,7 +234,9 @@ def test_there_is_a_line_per_point_in_columns(baseline: cwnd.Results) -> None:
 
 def test_a_line_says_when_more_seeds_are_no_remedy(baseline: cwnd.Results) -> None:
     near = gate(baseline, table(rate="9.8 Mbps"))
-    assert near[1].line.endswith("; its seeds would do for an equal one, so a loss near the margin is likely")
+    assert near[1].line.endswith(
+        "; its seeds would suffice for an equal point, so a loss near the margin is likely"
+    )
     never = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.8 Mbps"), margin=0)
     assert never[1].line.endswith("; too noisy for this margin, even with 100000 seeds")
 
@@ -269,7 +271,7 @@ def test_the_order_of_the_scenarios_does_not_matter(baseline: cwnd.Results) -> N
         (
             {},
             {"metric": "speed\n"},
-            "metric: 'speed\\n' is not one; there are throughput, goodput, loss, rtt, jain, utilization",
+            "metric: 'speed\\n' is not a metric; there are throughput, goodput, loss, rtt, jain, utilization",
         ),
         ({}, {"margin": 2}, "margin: 2 is not a fraction from 0 to 1"),
         ({}, {"margin": -0.01}, "margin: -0.01 is not a fraction from 0 to 1"),
@@ -288,5 +290,5 @@ def test_what_cannot_be_compared_is_refused_in_one_line(
 
 
 def test_results_without_runs_do_not_pass() -> None:
-    with pytest.raises(cwnd.Error, match=r"^baseline: no runs in it$"):
+    with pytest.raises(cwnd.Error, match=r"^baseline: has no runs$"):
         gate(cwnd.run([]), cwnd.run([]))

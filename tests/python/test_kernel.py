@@ -76,12 +76,12 @@ def transfer(ends: tuple[socket.socket, socket.socket], size: int = 200_000) -> 
 def test_a_context_manager_loads_and_takes_out(clean: None) -> None:
     with load("elastic", "cwndtest", params={"beta": 0.8}) as loaded:
         assert loaded.name == "cwndtest" and "cwndtest" in available()
-        (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
-        assert (told["algorithm"], told["params"]["beta"], told["users"]) == ("elastic", "0.8", 0)
+        (reported,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
+        assert (reported["algorithm"], reported["params"]["beta"], reported["users"]) == ("elastic", "0.8", 0)
         ends = connection("cwndtest")
         transfer(ends)
-        (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
-        assert told["users"] == 1
+        (reported,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
+        assert reported["users"] == 1
         for end in ends:
             end.close()
     assert "cwndtest" not in available()
@@ -90,8 +90,8 @@ def test_a_context_manager_loads_and_takes_out(clean: None) -> None:
 @needs_kernel
 def test_a_number_with_a_name_is_loaded_and_told_by_it(clean: None) -> None:
     with load("agile-sd", "cwndtest", params={"lambda_max": "auto"}):
-        (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
-        assert (told["params"]["lambda_max"], told["params"]["lambda_min"]) == ("auto", "1")
+        (reported,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
+        assert (reported["params"]["lambda_max"], reported["params"]["lambda_min"]) == ("auto", "1")
 
 
 @needs_kernel
@@ -100,8 +100,8 @@ def test_the_command_loads_tells_and_unloads(cwnd_command: Command, clean: None)
     assert (done.returncode, done.stderr) == (0, "") and "cwndtest is loaded" in done.stdout
     listed = cwnd_command("kernel", "status")
     assert "cwndtest" in listed.stdout and "variant = spec" in listed.stdout
-    told = json.loads(cwnd_command("kernel", "status", "--json").stdout)["loaded"]
-    (mine,) = [each for each in told if each["name"] == "cwndtest"]
+    reported = json.loads(cwnd_command("kernel", "status", "--json").stdout)["loaded"]
+    (mine,) = [each for each in reported if each["name"] == "cwndtest"]
     assert {"cong_avoid", "ssthresh", "undo_cwnd"} <= {hook["name"] for hook in mine["hooks"]}
     assert cwnd_command("kernel", "unload", "cwndtest").stdout == "cwndtest is unloaded\n"
     refused = cwnd_command("kernel", "unload", "cwndtest")
@@ -129,8 +129,8 @@ def test_the_default_changes_and_comes_back(cwnd_command: Command, same_default:
     words = ("kernel", "load", "reno", "--as", "cwndtest", "--default", "--force")
     assert cwnd_command(*words).returncode == 0
     assert default() == "cwndtest"
-    (told,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
-    assert told["default"] and told["former_default"] == same_default
+    (reported,) = [each for each in cwnd.kernel.status() if each["name"] == "cwndtest"]
+    assert reported["default"] and reported["former_default"] == same_default
     done = cwnd_command("kernel", "unload", "cwndtest")
     assert done.stdout == f"cwndtest is unloaded; the default is {same_default}\n"
     assert default() == same_default
@@ -161,8 +161,8 @@ def test_what_a_killed_load_left_is_reported_and_everything_comes_out(
         listed = cwnd_command("kernel", "status")
         assert (listed.returncode, listed.stderr) == (0, "")
         assert "left by a load or unload that was killed" in listed.stdout and "cwndtest_b" in listed.stdout
-        told = json.loads(cwnd_command("kernel", "status", "--json").stdout)["loaded"]
-        assert [(each["algorithm"], each["fault"] is None) for each in told] == [
+        reported = json.loads(cwnd_command("kernel", "status", "--json").stdout)["loaded"]
+        assert [(each["algorithm"], each["fault"] is None) for each in reported] == [
             (None, False),
             ("reno", True),
             ("elastic", True),
@@ -270,12 +270,14 @@ def users(name: str) -> int:
 def test_a_namespace_makes_it_its_default_and_gives_it_back(
     clean: None, namespace: Callable[..., str]
 ) -> None:
-    told = "import socket as s; print(s.socket().getsockopt(s.IPPROTO_TCP, s.TCP_CONGESTION, 16).decode())"
+    reported = (
+        "import socket as s; print(s.socket().getsockopt(s.IPPROTO_TCP, s.TCP_CONGESTION, 16).decode())"
+    )
     default = "net.ipv4.tcp_congestion_control"
     with load("reno", "cwndtest"):
         namespace("sysctl", "-qw", f"{default}=cwndtest")
         assert users("cwndtest") == 1
-        assert namespace(sys.executable, "-c", told).rstrip("\0\n") == "cwndtest"
+        assert namespace(sys.executable, "-c", reported).rstrip("\0\n") == "cwndtest"
         namespace("sysctl", "-qw", f"{default}=reno")
         assert users("cwndtest") == 0
         # A namespace that ends gives it back too, some time later.
@@ -314,7 +316,7 @@ def test_a_trace_tells_of_a_connection_what_its_socket_tells() -> None:
     port = ends[1].getsockname()[1]
     with cwnd.kernel.trace(port=port, cca="reno", interval="0 s") as trace:
         acknowledged(ends, bytes(2_000_000))
-        # The sample of the next ACK tells what the last one left.
+        # The sample at the next ACK has the state that the last one left.
         expected = told_by_the_socket(ends[0])
         acknowledged(ends, b"x")
     samples = trace.results.samples
@@ -325,9 +327,9 @@ def test_a_trace_tells_of_a_connection_what_its_socket_tells() -> None:
     (flow,) = trace.results.flows.iter_rows(named=True)
     # From the first sample to the last, which knows nothing of the last byte.
     assert 1_500_000 < flow["goodput_mbps"] * (flow["stop_s"] - flow["start_s"]) * 1e6 / 8 <= 2_000_000
-    (told,) = trace.connections
+    (reported,) = trace.connections
     own = ":".join(map(str, ends[0].getsockname()))
-    assert (told["local"], told["remote"]) == (own, f"127.0.0.1:{port}")
+    assert (reported["local"], reported["remote"]) == (own, f"127.0.0.1:{port}")
     assert trace.dropped == 0
     for end in ends:
         end.close()
@@ -426,11 +428,11 @@ def test_samples_that_came_too_fast_are_counted() -> None:
 @pytest.mark.skipif(shutil.which("bpftool") is None, reason="no bpftool")
 def test_a_hundred_loads_while_connections_are_open_leave_nothing_behind(clean: None) -> None:
     def count() -> tuple[int, int]:
-        told = [
+        reported = [
             json.loads(subprocess.run(["bpftool", "-j", what, "list"], capture_output=True).stdout)
             for what in ("map", "prog")
         ]
-        return len(told[0]), len(told[1])
+        return len(reported[0]), len(reported[1])
 
     before = count()
     open_ones = []

@@ -226,8 +226,8 @@ def test_the_parameters_of_the_algorithm_reach_model_and_simulation() -> None:
     )
     assert low["path"]["window_pkts"] == math.floor(20e6 * 0.02 / (8 * 1514) + 1.2 + 4)
     for side in (
-        lambda told: told["model"]["throughput_mbps"],
-        lambda told: told["simulation"]["throughput_mbps"]["mean"],
+        lambda reported: reported["model"]["throughput_mbps"],
+        lambda reported: reported["simulation"]["throughput_mbps"]["mean"],
     ):
         assert side(high) > 1.08 * side(low)
 
@@ -286,12 +286,12 @@ def test_the_command_tells_model_and_simulation_and_draws_them(cwnd_command: Com
     picture = tmp_path / "model.png"
     done = cwnd_command(*SMALL, "--per", "1e-3", "--repeat", "3", "--json", "--out", str(picture))
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    throughput = told["simulation"]["throughput_mbps"]
+    reported = json.loads(done.stdout)
+    throughput = reported["simulation"]["throughput_mbps"]
     assert throughput["ci95_low"] < throughput["mean"] < throughput["ci95_high"]
     assert throughput["n"] == 3
-    assert told["model"]["throughput_mbps"] == pytest.approx(throughput["mean"], rel=0.1)
-    assert told["path"]["per"] == 1e-3
+    assert reported["model"]["throughput_mbps"] == pytest.approx(throughput["mean"], rel=0.1)
+    assert reported["path"]["per"] == 1e-3
     assert picture.stat().st_size > 10_000
     table = cwnd_command(*SMALL)
     assert table.returncode == 0

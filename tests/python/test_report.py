@@ -57,7 +57,7 @@ def test_an_algorithm_has_one_colour_in_all_figures(grid: cwnd.Results) -> None:
         }
         for kind in ("throughput-buffer", "lines", "cdf", "throughput-delay")
     }
-    assert len({json.dumps(told, sort_keys=True) for told in colours.values()}) == 1
+    assert len({json.dumps(reported, sort_keys=True) for reported in colours.values()}) == 1
     assert set(colours["cdf"]) == {"reno", "cubic"}
 
 

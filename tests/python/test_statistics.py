@@ -63,10 +63,10 @@ def test_of_1000_intervals_over_normal_values_93_to_97_percent_cover_the_truth(n
 @pytest.mark.parametrize("repeat", [2, 5, 12])
 def test_the_summarys_intervals_are_the_same_as_the_gates(repeat: int) -> None:
     results = cwnd.run(cwnd.dumbbell("cubic", repeat=repeat, **NOISY))
-    told = results.summary.filter(metric="throughput_mbps").row(0, named=True)
+    reported = results.summary.filter(metric="throughput_mbps").row(0, named=True)
     mean, low, high = interval(results.flows["throughput_mbps"].to_list())
-    assert told["mean"] == pytest.approx(mean, rel=1e-12)
-    assert told["ci95_high"] - told["ci95_low"] == pytest.approx(high - low, rel=1e-4)
+    assert reported["mean"] == pytest.approx(mean, rel=1e-12)
+    assert reported["ci95_high"] - reported["ci95_low"] == pytest.approx(high - low, rel=1e-4)
 
 
 def test_the_summarys_intervals_over_real_runs_cover_the_mean_of_all_runs() -> None:

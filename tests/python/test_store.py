@@ -20,7 +20,7 @@ import pytest
 import cwnd
 from conftest import Command
 from cwnd._run import store as stores
-from test_sweep import SWEEP, TABLES, spawn, tables, until
+from sweeping import SWEEP, TABLES, spawn, tables, until
 
 #: Seconds of work for one core.
 LONG = SWEEP.replace("2 s", "20 s").replace("repeat = 3", "repeat = 40")

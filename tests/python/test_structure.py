@@ -1,4 +1,4 @@
-"""The parts of the package: which may import which, without circles, in files that can be read."""
+"""The parts of the package: which may import which, without circles."""
 
 from __future__ import annotations
 
@@ -41,10 +41,6 @@ ALLOWED: dict[str, set[str]] = {
 
 #: Any part may import it; it imports none.
 EXTENSION = "cwnd._cwnd"
-
-LINES_MAX = 600
-#: ARCHITECTURE.md has the reasons.
-LONGER = {"cwnd.models"}
 
 
 @cache
@@ -120,8 +116,3 @@ def test_no_module_takes_a_private_name_of_another() -> None:
         if item.startswith("_") and item != "__version__"
     ]
     assert not taken
-
-
-def test_no_file_is_too_long_to_read() -> None:
-    lines = {name: len(file.read_text().splitlines()) for name, file in modules().items()}
-    assert {name for name, count in lines.items() if count > LINES_MAX} == LONGER

@@ -1,15 +1,12 @@
-"""Sweeps as a user runs them: resumed, killed, sharded, on Dask; always the same tables."""
+"""Sweeps as a user runs them: resumed, killed, sharded; always the same tables."""
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,84 +16,15 @@ import polars as pl
 import pytest
 
 import cwnd
-from conftest import Command
+from conftest import Command, LongSweep
 from cwnd import _cwnd
 from cwnd._run import sweep as sweeps
 from cwnd._run.store import Store
-
-SWEEP = """\
-name = "small"
-duration = "2 s"
-repeat = 3
-[dumbbell]
-rate = "10 Mbps"
-delay = "10 ms"
-buffer = 50
-per = 1e-3
-[[flows]]
-cca = "cubic"
-count = 2
-stagger = "100 ms"
-[sweep]
-"flows.cca" = ["cubic", "elastic"]
-"dumbbell.buffer" = [20, 40, 80]
-"""
-
-#: Some seconds of work for one core.
-LONG = SWEEP.replace("2 s", "40 s").replace("repeat = 3", "repeat = 100")
-
-TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
+from sweeping import SWEEP, TABLES, count_runs, count_shards, fragile, spawn, tables, until
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    (tmp_path / "small.toml").write_text(SWEEP)
-    return tmp_path / "small.toml"
-
-
-@pytest.fixture(scope="module")
-def long(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
-    """A longer sweep's file and the tables of an uninterrupted run."""
-    folder = tmp_path_factory.mktemp("long")
-    (folder / "long.toml").write_text(LONG)
-    cwnd.sweep(folder / "long.toml", out=folder / "out")
-    return folder / "long.toml", tables(folder / "out")
-
-
-def tables(folder: Path) -> dict[str, bytes]:
-    return {name: (folder / name).read_bytes() for name in TABLES}
-
-
-#: The command, with a shard five times a second.
-HASTY = (
-    "from cwnd._cli.main import main; from cwnd._run import store; "
-    "store._FLUSH_S = store._FLUSH_S_MAX = 0.1; main()"
-)
-
-
-def spawn(*arguments: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", HASTY, "sweep", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-def until(condition: Any, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def has_shard(folder: Path) -> bool:
-    return any((folder / "shards").glob("*.parquet"))
-
-
-def test_a_sweep_writes_what_results_load(file: Path, tmp_path: Path) -> None:
-    swept = cwnd.sweep(file, out=tmp_path / "out")
+def test_a_sweep_writes_what_results_load(sweep_file: Path, tmp_path: Path) -> None:
+    swept = cwnd.sweep(sweep_file, out=tmp_path / "out")
     assert sorted(item.name for item in (tmp_path / "out").iterdir()) == sorted([*TABLES, "manifest.json"])
     loaded = cwnd.Results.load(tmp_path / "out")
     assert loaded.to_json() == swept.to_json()
@@ -111,8 +39,8 @@ def test_a_sweep_writes_what_results_load(file: Path, tmp_path: Path) -> None:
     assert manifest["cwnd"] == cwnd.__version__ and manifest["host"] and "git" in manifest
 
 
-def test_a_sweep_answers_what_single_runs_do(file: Path) -> None:
-    swept = cwnd.sweep(file)
+def test_a_sweep_answers_what_single_runs_do(sweep_file: Path) -> None:
+    swept = cwnd.sweep(sweep_file)
     single = cwnd.run(
         cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")].replace("buffer = 50", "buffer = 40"))
     )
@@ -124,10 +52,10 @@ def test_a_sweep_answers_what_single_runs_do(file: Path) -> None:
     assert ours.equals(single.summary.drop("scenario"))
 
 
-def test_a_grid_in_python_is_the_sweep_of_a_file(file: Path) -> None:
+def test_a_grid_in_python_is_the_sweep_of_a_file(sweep_file: Path) -> None:
     base = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")], "small")
     grid = {"flows.cca": ["cubic", "elastic"], "dumbbell.buffer": {"from": 20, "to": 80, "factor": 2}}
-    asked, said = cwnd.sweep(base, grid=grid), cwnd.sweep(file)
+    asked, said = cwnd.sweep(base, grid=grid), cwnd.sweep(sweep_file)
     assert asked.values == said.values
     assert asked.flows.equals(said.flows)
 
@@ -169,58 +97,58 @@ def test_seeds_are_paired_across_the_points() -> None:
     assert one.equals(two) and one["lost_pkts"].n_unique() > 2
 
 
-def test_the_number_of_threads_does_not_show(long: tuple[Path, dict[str, bytes]], tmp_path: Path) -> None:
-    cwnd.sweep(long[0], out=tmp_path / "one", jobs=1)
-    assert tables(tmp_path / "one") == long[1]
+def test_the_number_of_threads_does_not_show(long_sweep: LongSweep, tmp_path: Path) -> None:
+    cwnd.sweep(long_sweep[0], out=tmp_path / "one", jobs=1)
+    assert tables(tmp_path / "one") == long_sweep[1]
 
 
-def test_killed_at_random_moments_it_goes_on_to_the_same_bytes(
-    long: tuple[Path, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_killed_again_and_again_it_goes_on_to_the_same_bytes(
+    long_sweep: LongSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    chance = random.Random(7)
     for _ in range(3):
-        running = spawn(long[0], "--out", out, "--jobs", "1")
-        until(lambda: (out / "shards").exists() or (out / "manifest.json").exists())
-        time.sleep(chance.uniform(0.1, 1))
+        before = count_shards(out)
+        running = spawn(long_sweep[0], "--out", out, "--jobs", "1")
+        until(lambda before=before: count_shards(out) > before)
         running.kill()
         running.communicate()
-    assert has_shard(out)
     ran = count_runs(monkeypatch)
-    cwnd.sweep(long[0], out=out)
-    assert 0 < sum(ran) < 600
-    assert tables(out) == long[1]
+    cwnd.sweep(long_sweep[0], out=out)
+    assert sum(ran) < 600
+    assert tables(out) == long_sweep[1]
     assert not (out / "shards").exists()
 
 
-def test_done_jobs_are_not_run_again(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cwnd.sweep(file, out=tmp_path / "out")
+def test_done_jobs_are_not_run_again(
+    sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwnd.sweep(sweep_file, out=tmp_path / "out")
     before = tables(tmp_path / "out")
     monkeypatch.setattr(_cwnd, "run_jobs", None)
-    cwnd.sweep(file, out=tmp_path / "out")
+    cwnd.sweep(sweep_file, out=tmp_path / "out")
     assert tables(tmp_path / "out") == before
 
 
 def test_a_sweep_that_grows_keeps_its_rows(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    cwnd.sweep(file, out=out)
+    cwnd.sweep(sweep_file, out=out)
     ran = count_runs(monkeypatch)
-    cwnd.sweep(file, out=out, repeat=5)
+    cwnd.sweep(sweep_file, out=out, repeat=5)
     assert ran == [12]
-    file.write_text(SWEEP.replace("[20, 40, 80]", "[10, 20, 40, 80]"))
-    cwnd.sweep(file, out=out, repeat=5)
+    sweep_file.write_text(SWEEP.replace("[20, 40, 80]", "[10, 20, 40, 80]"))
+    cwnd.sweep(sweep_file, out=out, repeat=5)
     assert ran == [12, 10]
-    cwnd.sweep(file, out=tmp_path / "fresh", repeat=5)
+    cwnd.sweep(sweep_file, out=tmp_path / "fresh", repeat=5)
     assert tables(out) == tables(tmp_path / "fresh")
 
 
 def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    cwnd.sweep(file, out=out)
+    cwnd.sweep(sweep_file, out=out)
     before = cwnd.Results.load(out).flows
     keys = _cwnd.job_keys
 
@@ -229,7 +157,7 @@ def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
 
     monkeypatch.setattr(_cwnd, "job_keys", changed)
     ran = count_runs(monkeypatch)
-    cwnd.sweep(file, out=out)
+    cwnd.sweep(sweep_file, out=out)
     after = cwnd.Results.load(out).flows
     assert ran == [9]
     assert after.drop("job").equals(before.drop("job"))
@@ -237,37 +165,25 @@ def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
     assert same.to_list() == (before["cca"] == "cubic").to_list()
 
 
-def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    ran: list[int] = []
-    run_jobs = _cwnd.run_jobs
-
-    def counted(jobs: Any, threads: int, take: Any) -> None:
-        ran.append(len(jobs))
-        run_jobs(jobs, threads, take)
-
-    monkeypatch.setattr(_cwnd, "run_jobs", counted)
-    return ran
-
-
-def test_two_shards_in_two_processes_give_the_tables_of_one(
-    long: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
+def test_two_shards_in_two_processes_give_the_tables_of_one(long_sweep: LongSweep, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    running = [spawn(long[0], "--out", out, "--shard", f"{index}/2", "--jobs", "1") for index in range(2)]
-    told = [process.communicate(timeout=60) for process in running]
-    assert [process.returncode for process in running] == [0, 0], told
-    assert tables(out) == long[1]
+    running = [
+        spawn(long_sweep[0], "--out", out, "--shard", f"{index}/2", "--jobs", "1") for index in range(2)
+    ]
+    reported = [process.communicate(timeout=60) for process in running]
+    assert [process.returncode for process in running] == [0, 0], reported
+    assert tables(out) == long_sweep[1]
 
 
-def test_a_shard_waits_for_the_others(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_a_shard_waits_for_the_others(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
     out = str(tmp_path / "out")
-    first = cwnd_command("sweep", str(file), "--out", out, "--shard", "0/2")
+    first = cwnd_command("sweep", str(sweep_file), "--out", out, "--shard", "0/2")
     assert first.returncode == 0 and "waits for the other shards" in first.stdout
     refused = cwnd_command("results", out)
-    assert refused.returncode == 2 and "a sweep that is not finished" in refused.stderr
-    second = cwnd_command("sweep", str(file), "--out", out, "--shard", "1/2")
+    assert refused.returncode == 2 and "an unfinished sweep" in refused.stderr
+    second = cwnd_command("sweep", str(sweep_file), "--out", out, "--shard", "1/2")
     assert second.returncode == 0 and "see 'cwnd results" in second.stdout
-    assert cwnd.sweep(file).flows.equals(cwnd.Results.load(out).flows)
+    assert cwnd.sweep(sweep_file).flows.equals(cwnd.Results.load(out).flows)
 
 
 def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:
@@ -285,19 +201,17 @@ def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:
     assert [few.flows.filter(scenario=one["name"])["seed"].n_unique() for one in few.scenarios] == [4, 6]
 
 
-def test_interrupted_it_tells_how_to_go_on(long: tuple[Path, dict[str, bytes]], tmp_path: Path) -> None:
+def test_interrupted_it_says_how_to_continue(long_sweep: LongSweep, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    running = spawn(long[0], "--out", out, "--jobs", "1")
-    until(lambda: (out / "shards" / "sweep.json").exists())
-    time.sleep(1)
+    running = spawn(long_sweep[0], "--out", out, "--jobs", "1")
+    until(lambda: count_shards(out) > 0)
     running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=20)
+    _, error = running.communicate(timeout=20)
     assert running.returncode == 130
-    assert told.startswith("cwnd: interrupted; ") and told.count("\n") == 1
-    assert "of 600 runs are kept in" in told and "repeat the command to continue" in told
-    assert has_shard(out)
-    cwnd.sweep(long[0], out=out)
-    assert tables(out) == long[1]
+    assert error.startswith("cwnd: interrupted; ") and error.count("\n") == 1
+    assert "of 600 runs are kept in" in error and "repeat the command to continue" in error
+    cwnd.sweep(long_sweep[0], out=out)
+    assert tables(out) == long_sweep[1]
 
 
 @contextmanager
@@ -312,23 +226,21 @@ def small_disk(folder: Path, size: str) -> Iterator[None]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_one_line_and_what_was_done_is_kept(
-    long: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
+def test_a_full_disk_is_one_line_and_what_was_done_is_kept(long_sweep: LongSweep, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with small_disk(disk, "96k"):
-        running = spawn(long[0], "--out", disk / "out")
-        _, told = running.communicate(timeout=60)
+        running = spawn(long_sweep[0], "--out", disk / "out")
+        _, error = running.communicate(timeout=60)
         assert running.returncode == 2
-        assert told.startswith("cwnd: error: ") and told.count("\n") == 1
-        assert "no space left on device" in told
+        assert error.startswith("cwnd: error: ") and error.count("\n") == 1
+        assert "no space left on device" in error
         shutil.copytree(disk / "out", tmp_path / "out")
-    cwnd.sweep(long[0], out=tmp_path / "out")
-    assert tables(tmp_path / "out") == long[1]
+    cwnd.sweep(long_sweep[0], out=tmp_path / "out")
+    assert tables(tmp_path / "out") == long_sweep[1]
 
 
 def test_a_disk_that_fills_up_during_the_merge_loses_nothing(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace = Path.replace
 
@@ -340,29 +252,18 @@ def test_a_disk_that_fills_up_during_the_merge_loses_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", full)
         with pytest.raises(cwnd.Error, match="no space left on device"):
-            cwnd.sweep(file, out=tmp_path / "out")
+            cwnd.sweep(sweep_file, out=tmp_path / "out")
     ran = count_runs(monkeypatch)
-    cwnd.sweep(file, out=tmp_path / "out")
+    cwnd.sweep(sweep_file, out=tmp_path / "out")
     assert ran == []
-    cwnd.sweep(file, out=tmp_path / "fresh")
+    cwnd.sweep(sweep_file, out=tmp_path / "fresh")
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
 
 
-RUN_JOBS = _cwnd.run_jobs
-
-
-def fragile(jobs: Any, threads: int, take: Any) -> None:
-    """Like `run_jobs`, but that elastic's second seed fails."""
-    bad = [index for index, (one, seed) in enumerate(jobs) if seed == 2 and "elastic" in one.name]
-    RUN_JOBS(jobs[: bad[0]] if bad else jobs, threads, take)
-    if bad:
-        raise RuntimeError("out of\ncheese")
-
-
 def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweep_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = sweeps.read(file)
+    plan = sweeps.read(sweep_file)
     with monkeypatch.context() as patched:
         patched.setattr(_cwnd, "run_jobs", fragile)
         outcome = sweeps.work(plan, tmp_path / "out")
@@ -373,31 +274,31 @@ def test_a_failing_run_is_reported_and_does_not_stop_the_rest(
     kept = cwnd.Results.load(tmp_path / "out")
     assert kept.flows.height == (18 - 3) * 2
     assert [entry["seeds"] for entry in kept.entries] == [[1, 2, 3]] * 3 + [[1, 3]] * 3
-    cwnd.sweep(file, out=tmp_path / "out")
-    cwnd.sweep(file, out=tmp_path / "fresh")
+    cwnd.sweep(sweep_file, out=tmp_path / "out")
+    cwnd.sweep(sweep_file, out=tmp_path / "fresh")
     assert tables(tmp_path / "out") == tables(tmp_path / "fresh")
 
 
-def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
+def test_a_damaged_shard_is_run_again(sweep_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    plan = sweeps.read(file)
+    plan = sweeps.read(sweep_file)
     sweeps.work(plan, out, shard=(0, 2))
     (shard,) = (out / "shards").glob("*.parquet")
     shard.write_bytes(shard.read_bytes()[:100])
     assert Store(out, plan.points, plan.seeds).done() == set()
-    cwnd.sweep(file, out=out)
-    assert cwnd.sweep(file).flows.equals(cwnd.Results.load(out).flows)
+    cwnd.sweep(sweep_file, out=out)
+    assert cwnd.sweep(sweep_file).flows.equals(cwnd.Results.load(out).flows)
 
 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--shard", "2/2"], "--shard: 2/2 is none of 0/N to N-1/N"),
+        (["--shard", "2/2"], "--shard: 2/2 is not one of 0/N to N-1/N"),
         (["--shard", "x"], "--shard: 'x' is not I/N"),
         (["--until", "2%"], "--until: '2%' is not ci=SHARE"),
         (["--until", "ci=0"], "--until: 'ci=0' is not ci=SHARE"),
         (["--until", "ci=2%", "--shard", "0/2"], "--until: cannot be combined with shard"),
-        (["--max-seeds", "5"], "--max-seeds: limits until"),
+        (["--max-seeds", "5"], "--max-seeds: needs until"),
         (["--repeat", "0"], "--repeat: 0 is out of range"),
         (["--jobs", "-1"], "--jobs: -1 is out of range"),
         (["--dask", "nonsense://x"], "--dask: no scheduler at nonsense://x"),
@@ -405,29 +306,29 @@ def test_a_damaged_shard_is_run_again(file: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(
-    arguments: list[str], line: str, file: Path, tmp_path: Path, cwnd_command: Command
+    arguments: list[str], line: str, sweep_file: Path, tmp_path: Path, cwnd_command: Command
 ) -> None:
     if "--dask" in arguments:
         pytest.importorskip("distributed", reason="distributed is not installed; pip install 'cwnd[dask]'")
-    done = cwnd_command("sweep", str(file), "--out", str(tmp_path / "out"), *arguments)
+    done = cwnd_command("sweep", str(sweep_file), "--out", str(tmp_path / "out"), *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"cwnd: error: {line}") and done.stderr.count("\n") == 1
 
 
-def test_a_directory_that_is_not_this_sweeps_is_refused(file: Path, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_this_sweeps_is_refused(sweep_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (tmp_path / "plain").write_text("x")
     with pytest.raises(cwnd.Error, match="plain: not a directory"):
-        cwnd.sweep(file, out=tmp_path / "plain")
+        cwnd.sweep(sweep_file, out=tmp_path / "plain")
     with pytest.raises(cwnd.Error, match=r"not a directory|exists"):
-        cwnd.sweep(file, out=tmp_path / "plain" / "below")
+        cwnd.sweep(sweep_file, out=tmp_path / "plain" / "below")
     with pytest.raises(cwnd.Error, match=r"a file that is not part of a sweep \(.*\); choose another"):
-        cwnd.sweep(file, out=tmp_path)
+        cwnd.sweep(sweep_file, out=tmp_path)
     single = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")])
     cwnd.run(single).save(tmp_path / "run")
     with pytest.raises(cwnd.Error, match="a result that is not a sweep's"):
-        cwnd.sweep(file, out=tmp_path / "run")
-    cwnd.sweep(file, out=out)
+        cwnd.sweep(sweep_file, out=tmp_path / "run")
+    cwnd.sweep(sweep_file, out=out)
     before = tables(out)
     with pytest.raises(cwnd.Error, match="holds a sweep; choose another directory"):
         cwnd.run(single).save(out)
@@ -436,15 +337,15 @@ def test_a_directory_that_is_not_this_sweeps_is_refused(file: Path, tmp_path: Pa
         (SWEEP.replace("2 s", "3 s"), "runs of another scenario"),
         (SWEEP.replace("repeat = 3", "repeat = 2"), r"holds seeds 1 to 3 .* asks for 1 to 2"),
     ):
-        file.write_text(text)
+        sweep_file.write_text(text)
         with pytest.raises(cwnd.Error, match=line):
-            cwnd.sweep(file, out=out)
+            cwnd.sweep(sweep_file, out=out)
     assert tables(out) == before
 
 
-def test_results_summarise_export_and_redraw(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_results_summarise_export_and_redraw(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
     out = tmp_path / "out"
-    swept = cwnd.sweep(file, out=out)
+    swept = cwnd.sweep(sweep_file, out=out)
     done = cwnd_command("results", str(out))
     assert done.returncode == 0, done.stderr
     assert "flows.cca" in done.stdout and "Figures in" in done.stdout
@@ -455,153 +356,35 @@ def test_results_summarise_export_and_redraw(file: Path, tmp_path: Path, cwnd_co
     assert pl.read_csv(tmp_path / "s.csv").height == swept.summary.height
     assert json.loads(cwnd_command("results", str(out), "--json").stdout) == json.loads(swept.to_json())
     # Figures do not make it another's directory.
-    assert cwnd_command("sweep", str(file), "--out", str(out)).returncode == 0
+    assert cwnd_command("sweep", str(sweep_file), "--out", str(out)).returncode == 0
 
 
-def test_a_report_is_one_page(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_a_report_is_one_page(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
     pytest.importorskip("cwnd._report.page", reason="this build has no reports")
-    cwnd.sweep(file, out=tmp_path / "out")
+    cwnd.sweep(sweep_file, out=tmp_path / "out")
     done = cwnd_command("report", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "<html" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_the_gate_says_whether_it_is_worse(file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_the_gate_says_whether_it_is_worse(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
-    cwnd.sweep(file, out=one)
-    cwnd.sweep(file, out=two)
+    cwnd.sweep(sweep_file, out=one)
+    cwnd.sweep(sweep_file, out=two)
     same = cwnd_command("gate", one, two, "--metric", "throughput", "--margin", "2%")
     assert same.returncode == 0 and same.stdout.count("\n") == 6
     slow = SWEEP.replace('rate = "10 Mbps"', 'rate = "9 Mbps"')
-    file.write_text(slow)
-    cwnd.sweep(file, out=tmp_path / "slow")
+    sweep_file.write_text(slow)
+    cwnd.sweep(sweep_file, out=tmp_path / "slow")
     assert cwnd_command("gate", one, str(tmp_path / "slow")).returncode == 1
     refused = cwnd_command("gate", one, two, "--margin", "much")
     assert refused.returncode == 2 and refused.stderr.startswith("cwnd: error: --margin: ")
 
 
-@contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers, each a process of its own."""
-    pytest.importorskip("distributed", reason="distributed is not installed; pip install 'cwnd[dask]'")
-    where = folder / "scheduler.json"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-
-    def dask(*arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli." + arguments[0], *arguments[1:]], **quiet
-        )  # type: ignore[call-overload, no-any-return]
-
-    processes = [
-        dask(
-            "dask_scheduler",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--no-dashboard",
-            "--scheduler-file",
-            str(where),
-        )
-    ]
-    try:
-        until(where.exists)
-        address = json.loads(where.read_text())["address"]
-        worker = (
-            "dask_worker",
-            address,
-            "--nthreads",
-            "1",
-            "--no-dashboard",
-            "--no-nanny",
-            "--host",
-            "127.0.0.1",
-        )
-        processes += [dask(*worker), dask(*worker)]
-        yield address, processes
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-def test_dask_gives_the_same_bytes_though_a_worker_is_killed(
-    long: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    with cluster(tmp_path) as (address, processes):
-        worker = processes[1]
-
-        def kill(progress: cwnd.Progress) -> None:
-            if progress.done > 100 and worker.poll() is None:
-                assert progress.done < 500
-                worker.kill()
-                worker.wait()
-
-        cwnd.sweep(long[0], out=out, dask=address, progress=kill)
-        assert worker.poll() is not None
-    assert tables(out) == long[1]
-
-
-def test_results_that_are_lost_with_their_worker_are_computed_again(
-    long: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    with cluster(tmp_path) as (address, processes):
-        distributed = pytest.importorskip("distributed")
-        with distributed.Client(address, set_as_default=False) as watcher:
-            watcher.wait_for_workers(2, timeout=20)
-            worker = processes[1]
-
-            def kill_with_results(progress: cwnd.Progress) -> None:
-                if progress.done and worker.poll() is None:
-                    # The first of them may be of a task that was taken already.
-                    until(lambda: all(len(held) > 1 for held in watcher.has_what().values()))
-                    worker.kill()
-                    worker.wait()
-                    until(lambda: len(watcher.has_what()) == 1)
-
-            cwnd.sweep(long[0], out=out, dask=address, progress=kill_with_results)
-        assert worker.poll() is not None
-    assert tables(out) == long[1]
-
-
-def test_a_scheduler_that_is_gone_is_one_line_and_what_was_done_is_kept(
-    long: tuple[Path, dict[str, bytes]], tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    with cluster(tmp_path) as (address, processes):
-        sweep = spawn(long[0], "--out", out, "--dask", address)
-        until(lambda: has_shard(out))
-        processes[0].kill()
-        _, stderr = sweep.communicate(timeout=60)
-    assert sweep.returncode == 2
-    assert stderr.splitlines()[-1].startswith(
-        "cwnd: error: --dask: the scheduler is gone; what was done is kept"
-    )
-    assert "Traceback" not in stderr
-    assert has_shard(out)
-
-
-def test_what_fails_on_every_worker_is_reported(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    distributed = pytest.importorskip(
-        "distributed", reason="distributed is not installed; pip install 'cwnd[dask]'"
-    )
-    monkeypatch.setattr(_cwnd, "run_jobs", fragile)
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
-    ) as here:
-        outcome = sweeps.work(sweeps.read(file), tmp_path / "out", dask=here.scheduler_address)
-    assert [failure.seed for failure in outcome.failures] == [2, 2, 2]
-    assert cwnd.Results.load(tmp_path / "out").flows.height == (18 - 3) * 2
-
-
-def test_an_error_of_the_callers_own_is_not_a_failed_run(file: Path) -> None:
+def test_an_error_of_the_callers_own_is_not_a_failed_run(sweep_file: Path) -> None:
     def progress(seen: cwnd.Progress) -> None:
         if seen.done:
             raise LookupError("mine")
 
     with pytest.raises(LookupError, match="mine"):
-        cwnd.sweep(file, progress=progress)
+        cwnd.sweep(sweep_file, progress=progress)

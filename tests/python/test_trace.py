@@ -87,7 +87,7 @@ def test_a_trace_and_a_simulated_run_make_one_figure() -> None:
     both = traced() + simulated
     assert [axes.get_title(loc="left") for axes in both.plot("rtt").axes] == ["trace", "simulated"]
     assert both.samples.height == traced().samples.height + simulated.samples.height
-    with pytest.raises(cwnd.Error, match="both have a scenario 'trace'; name them apart"):
+    with pytest.raises(cwnd.Error, match="both have a scenario 'trace'; give them different names"):
         traced() + traced()
 
 

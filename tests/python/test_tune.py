@@ -1,4 +1,4 @@
-"""Tuning: it finds what is there, tells luck from merit, and goes on where it stopped."""
+"""Tuning: it finds the best parameters, separates merit from luck, and continues where it stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import cwnd
 from conftest import Command
 from cwnd._cli import main as cli
 from cwnd._run import sweep as sweeps
-from test_sweep import TABLES, until
+from sweeping import TABLES, until
 
 ONE = """\
 duration = "5 s"
@@ -61,7 +61,7 @@ def two(tmp_path: Path) -> Path:
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    """The bytes that a tuning answers with; manifests tell when and where, too."""
+    """The files of a tuning, without the manifests, which also have time and place."""
     kept = [folder / "question.json", folder / "tuning.json"]
     kept += [path for path in folder.rglob("*.parquet") if path.name in TABLES]
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(kept)}
@@ -170,9 +170,9 @@ def test_luck_is_not_sold_as_tuning() -> None:
     )
     chosen_for = max(trial.objective for trial in tuning.trials) - tuning.trials[0].objective
     [judged] = tuning.judgements
-    told = judged.measures["objective"]
-    assert chosen_for > told.ci95_high, "the winner of fifteen is lucky"
-    assert judged.verdict == "not distinguishable" and told.ci95_low < 0 < told.ci95_high
+    reported = judged.measures["objective"]
+    assert chosen_for > reported.ci95_high, "the winner of fifteen is lucky"
+    assert judged.verdict == "not distinguishable" and reported.ci95_low < 0 < reported.ci95_high
 
 
 # What is computed.
@@ -216,12 +216,14 @@ def test_the_objective_and_its_interval_are_what_the_tables_say(one: Path, two: 
     assert {name: float(value) for name, value in params[:2]} == pytest.approx(tuning.params)
     pairs = [(by_hand(judged / "default", seed), by_hand(judged / "tuned", seed)) for seed in range(3, 13)]
     differences = [tuned - default for default, tuned in pairs]
-    told = tuning.judgements[0].measures["objective"]
+    reported = tuning.judgements[0].measures["objective"]
     half = T[9] * statistics.stdev(differences) / 10**0.5
-    assert told.difference == pytest.approx(statistics.fmean(differences))
-    assert told.ci95_low == pytest.approx(told.difference - half, rel=1e-3)
-    assert told.ci95_high == pytest.approx(told.difference + half, rel=1e-3)
-    assert (told.default, told.tuned) == pytest.approx(tuple(map(statistics.fmean, zip(*pairs, strict=True))))
+    assert reported.difference == pytest.approx(statistics.fmean(differences))
+    assert reported.ci95_low == pytest.approx(reported.difference - half, rel=1e-3)
+    assert reported.ci95_high == pytest.approx(reported.difference + half, rel=1e-3)
+    assert (reported.default, reported.tuned) == pytest.approx(
+        tuple(map(statistics.fmean, zip(*pairs, strict=True)))
+    )
 
 
 def test_candidates_are_as_fine_as_the_parameter_and_none_runs_twice(tmp_path: Path) -> None:
@@ -299,12 +301,12 @@ def test_killed_and_interrupted_it_goes_on_to_the_same_bytes(
         )
         until((broken / "trials" / f"{after:04}").exists)
         started.send_signal(signal_sent)
-        _, told = started.communicate(timeout=20)
+        _, reported = started.communicate(timeout=20)
         assert not (broken / "tuning.json").exists()
         if signal_sent == signal.SIGINT:
             assert started.returncode == 130
             kept = f"the finished runs are kept in {broken}; repeat the command to continue"
-            assert told == f"cwnd: interrupted; {kept}\n"
+            assert reported == f"cwnd: interrupted; {kept}\n"
     again = cwnd_command(*asked, "--out", str(broken))
     assert again.returncode == 0, again.stderr
     assert tables(broken) == tables(whole)
@@ -349,9 +351,11 @@ def test_another_question_or_foreign_files_leave_the_directory_alone(one: Path, 
 
     ask()
     before = tables(out)
-    with pytest.raises(cwnd.Error, match=r"out: holds another tuning, of other objective; choose another"):
+    with pytest.raises(
+        cwnd.Error, match=r"out: holds another tuning, with different objective; choose another"
+    ):
         ask(objective="loss")
-    with pytest.raises(cwnd.Error, match=r"out: holds another tuning, of other params; choose another"):
+    with pytest.raises(cwnd.Error, match=r"out: holds another tuning, with different params; choose another"):
         ask(params={"beta": (0.5, 0.9)})
     with pytest.raises(cwnd.Error, match="holds a file that is not part of a tuning"):
         ask(out=tmp_path)
@@ -374,16 +378,16 @@ def test_the_command_tells_the_verdict_and_gate_reads_what_it_kept(
     done = cwnd_command("tune", str(one), *FLAGS, "--trials", "2", "--held-out", str(two), "--out", str(out))
     assert done.returncode == 0, done.stderr
     first, *_, last = done.stdout.splitlines()
-    told = json.loads((out / "tuning.json").read_text())
-    best = told["params"]["lambda_max"]
+    reported = json.loads((out / "tuning.json").read_text())
+    best = reported["params"]["lambda_max"]
     assert first == f"agile-sd: lambda_max = {best:g} (default 3); 2 candidates, objective 1 throughput"
-    assert last == f"on held-out scenarios: {told['judgements'][1]['verdict']}"
+    assert last == f"on held-out scenarios: {reported['judgements'][1]['verdict']}"
     sides = [str(out / "held-out-seeds" / side) for side in ("default", "tuned")]
     assert cwnd_command("gate", *sides, "--margin", "50%").stdout.startswith("ok ")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (("--param", "lambda_max"), "--param: 'lambda_max' is not NAME=LOW:HIGH"),
         (
@@ -413,12 +417,12 @@ def test_the_command_tells_the_verdict_and_gate_reads_what_it_kept(
     ],
 )
 def test_bad_input_is_one_line(
-    capfd: pytest.CaptureFixture[str], one: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+    capfd: pytest.CaptureFixture[str], one: Path, tmp_path: Path, arguments: tuple[str, ...], reported: str
 ) -> None:
     asked = ["tune", str(one), "--cca", "agile-sd", *arguments, "--out", str(tmp_path / "out")]
     assert cli._main(asked) == 2
     out, err = capfd.readouterr()
-    assert out == "" and err.startswith(f"cwnd: error: {told}") and err.count("\n") == 1
+    assert out == "" and err.startswith(f"cwnd: error: {reported}") and err.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -447,8 +451,8 @@ PATH = {"rate": "20 Mbps", "delay": "20 ms", "buffer": 40, "per": 1e-4, "duratio
 @pytest.mark.parametrize("cca", ["agile-sd", "agile"])
 def test_auto_at_the_authors_beta_is_their_3_to_the_byte(cca: str) -> None:
     def answer(**params: Any) -> str:
-        told = json.loads(cwnd.run(cwnd.dumbbell(cca, **PATH, params=params)).to_json())
-        return json.dumps(told["runs"])
+        reported = json.loads(cwnd.run(cwnd.dumbbell(cca, **PATH, params=params)).to_json())
+        return json.dumps(reported["runs"])
 
     assert answer(lambda_max="auto") == answer(lambda_max=3)
     assert answer(lambda_max="auto", beta=0.95) == answer(lambda_max=1, beta=0.95)
@@ -459,11 +463,11 @@ def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_command: 
     scenario = cwnd.Scenario.parse(ONE.replace('"agile-sd"', '{ name = "agile-sd", lambda_max = "auto" }'))
     params = dict(scenario.to_dict()["flows"][0]["cca"]["params"])
     assert params["lambda_max"] == "auto" and params["lambda_min"] == "1"
-    told: Any = next(one for one in cwnd.algorithms() if one["name"] == "agile-sd")["params"]
-    lambda_max = next(param for param in told if param["name"] == "lambda_max")
+    reported: Any = next(one for one in cwnd.algorithms() if one["name"] == "agile-sd")["params"]
+    lambda_max = next(param for param in reported if param["name"] == "lambda_max")
     assert lambda_max["accepted"] == "1 to 1000, or auto"
     assert (lambda_max["default"], lambda_max["numbers"]) == (3, [1, 1000, 0.001])
-    assert next(param for param in told if param["name"] == "build")["numbers"] is None
+    assert next(param for param in reported if param["name"] == "build")["numbers"] is None
     for bad in ("0", "Auto", "1001", ""):
         refused = cwnd_command("run", "--cca", "agile-sd", "--param", f"lambda_max={bad}")
         wanted = f"cwnd: error: --param lambda_max: '{bad}' is not accepted; 1 to 1000, or auto\n"

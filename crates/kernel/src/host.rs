@@ -138,7 +138,7 @@ impl Host {
                     HOOKS,
                     !leaves_out,
                     match leaves_out {
-                        true => "this kernel leaves them out while process 1 runs: windows go wrong then",
+                        true => "this kernel skips them while process 1 runs, so that windows go wrong",
                         false => "run in every process",
                     }
                     .into(),

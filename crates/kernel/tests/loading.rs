@@ -226,7 +226,7 @@ fn a_kernel_that_leaves_hooks_out_is_refused_unless_forced() {
     load(&sound, false).unwrap();
     unload(&sound, "cwnd_quirk").unwrap();
     let text = refusal(load(&quirky, false));
-    assert!(text.contains("hooks: this kernel leaves them out") && text.contains("--force"), "{text}");
+    assert!(text.contains("hooks: this kernel skips them") && text.contains("--force"), "{text}");
     assert!(!loaded(&quirky).contains(&"cwnd_quirk".to_owned()));
     load(&quirky, true).unwrap();
     // What is loaded in such a kernel can be shown and unloaded.

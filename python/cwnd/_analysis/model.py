@@ -207,12 +207,12 @@ def modelled() -> list[str]:
 def law_of(scenario: dict[str, Any], path: models.Path) -> models.Law:
     """The law of the first flow's algorithm."""
     cca = scenario["flows"][0]["cca"]
-    make, names = _LAWS[cca["law"]]
+    make, names = _LAWS[cca["algorithm"]]
     written = {name: value for name, value in cca["params"] if name in names}
     if written.get("lambda_max") == "auto":
         written["lambda_max"] = models.lambda_max_auto(float(written["beta"]))
     given = {names[name]: float(value) for name, value in written.items()}
-    return make(path.bdp_pkts, **given) if cca["law"] == "htcp" else make(**given)
+    return make(path.bdp_pkts, **given) if cca["algorithm"] == "htcp" else make(**given)
 
 
 def path_of(scenario: dict[str, Any]) -> models.Path:

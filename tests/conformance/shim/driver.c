@@ -45,7 +45,7 @@ static struct net net = {
 		  .sysctl_tcp_pacing_ca_ratio = 120 },
 };
 static struct tcp_sock connection;
-/* What the contract tells otherwise than the kernel does: DIFFERENCES.md. */
+/* Where the contract's inputs differ from the kernel's: DIFFERENCES.md. */
 static bool sacked_once; /* segments that were SACKed do not count again when the left edge passes */
 static bool by_delivery; /* the left edge moves with each delivery, as if there were no holes */
 static bool edge_acks;   /* of an ACK that does not move the left edge the module hears nothing */

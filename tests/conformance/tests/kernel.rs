@@ -15,7 +15,7 @@ use std::thread;
 struct Case {
     /// The kernel's module and its parameters.
     module: &'static [&'static str],
-    /// What the module is told otherwise than by Linux's stack: DIFFERENCES.md.
+    /// Where the module's inputs differ from those of Linux's stack: DIFFERENCES.md.
     exceptions: &'static [&'static str],
     name: &'static str,
     params: &'static [(&'static str, &'static str)],

@@ -6,7 +6,7 @@
  *   traffic send ADDRESS PORT CCA SECONDS
  *
  * send chooses CCA as a user without privileges. It reads TCP_INFO every ms and keeps it until it is done: to
- * print costs virtual time. It prints a line of KEY=VALUE: the name that the socket tells, what was
+ * print costs virtual time. It prints a line of KEY=VALUE: the name that the socket reports, what was
  * acknowledged and sent again, how often ssthresh changed, how often it was none that a window here can give,
  * and a window every 100 ms.
  */
