@@ -75,3 +75,14 @@ def test_every_command_of_the_readme_and_the_guide_is_one() -> None:
                 context.make_parser(click.Context(context)).parse_args(words)
                 found += 1
     assert found > 10
+
+
+def test_the_walk_and_the_architecture_name_files_that_exist() -> None:
+    root = PAGES.parents[1]
+    engine = root / "crates" / "engine" / "src"
+    found = 0
+    for page in ("docs/walk.md", "ARCHITECTURE.md"):
+        for path in re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.\w+)`", (root / page).read_text()):
+            assert (root / path).exists() or (engine / path).exists() or (engine.parent / path).exists(), path
+            found += 1
+    assert found > 60
