@@ -170,7 +170,7 @@ static inline void westwood_sample(struct westwood *ca, const struct westwood_pa
 
 /*
  * An ACK that moves the left edge by acked segments; 0: it counts as one, and a later ACK as one
- * less, and it tells again when the segment was sent that moved the left edge last.
+ * less, and its time is that of the segment that moved the left edge last.
  */
 static inline void westwood_ns2_ack(struct westwood *ca, const struct cc_ack *a)
 {

@@ -13,7 +13,7 @@ pub trait Tick {
         ns << Self::BITS
     }
 
-    /// The first whole nanosecond when so many are over.
+    /// The first whole nanosecond when `ticks` are over.
     #[inline(always)]
     fn ns_after(ticks: u64) -> u64 {
         (ticks + ((1 << Self::BITS) - 1)) >> Self::BITS

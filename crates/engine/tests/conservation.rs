@@ -144,7 +144,7 @@ fn link_holds(scenario: &Scenario, index: u32) -> u64 {
 }
 
 /// What came to a link: sent by the flows whose first link it is, and delivered by the links before it. None
-/// behind a link where paths part: who got how many is not told.
+/// behind a link where paths part: results do not show how the packets were shared.
 fn arrivals(scenario: &Scenario, run: &Run, index: u32) -> Option<u64> {
     let next = |flow: &Flow, link: u32| {
         let hop = flow.path.iter().position(|&on_path| on_path == link)?;

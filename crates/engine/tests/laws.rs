@@ -318,7 +318,7 @@ impl Fluid {
 }
 
 /// Against its own law of independent losses, and against what its paper says, which is the balance or the law of
-/// even losses; the two of these differ by what `the_formulas_are_the_laws_of_even_losses` tells.
+/// even losses; the two of these differ by what `the_formulas_are_the_laws_of_even_losses` shows.
 fn holds_to_its_law(cca: &str, fluid: Fluid, formula: impl Fn(f64) -> f64) {
     for (p, packets) in [(1e-3, 1e6), (1e-4, 8e6)] {
         let guess = fluid.mean_cwnd(p, true, true);

@@ -75,7 +75,7 @@ fn reno_inflates_the_window_for_duplicates_and_deflates_it_when_new_data_is_ackn
         assert_eq!(times_us(&seen, Hook::State(State::Recovery)), [DUP_3_US], "{recovery}");
         let end = seen.iter().find(|seen| seen.hook == Hook::Event(Event::CompleteCwr)).unwrap();
         assert_eq!((end.at_us(), end.window.cwnd, end.window.ssthresh), (REPAIRED_US, 10, 10), "{recovery}");
-        // All but one of what this ACK covers was told before: one segment is news, and 10 make the window grow.
+        // Earlier ACKs reported all that this ACK covers but one segment, and 10 make the window grow.
         let grow = seen.iter().find(|seen| seen.hook == Hook::Grow && seen.at_us() == REPAIRED_US).unwrap();
         assert_eq!((grow.ack.acked, grow.ack.delivered, grow.window.cwnd), (1, 43, 10), "{recovery}");
     }
@@ -150,7 +150,7 @@ fn a_timeout_without_sack_goes_back_to_all_that_is_outstanding() {
 }
 
 /// Mathis, Mahdavi 1996: when fack is more than three segments above una. Of n segments missing, duplicate j
-/// tells that segment 20 + n + j - 1 has arrived: fack - una = n + j.
+/// reports that segment 20 + n + j - 1 has arrived: fack - una = n + j.
 #[test]
 fn fack_needs_fewer_duplicates_where_more_segments_are_missing() {
     for (n, duplicates) in [(1, 3), (2, 2), (3, 1), (10, 1)] {

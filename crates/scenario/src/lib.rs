@@ -174,7 +174,7 @@ pub struct Stack {
     pub receive_window_pkts: Option<u32>,
     /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,
-    /// The first so many segments are acknowledged one by one. 600, about what it takes on the path of
+    /// This many segments at the start are acknowledged one by one. 600, about what it takes on the path of
     /// `tests/linux.rs` until Linux's receive window has opened; 0.
     pub quick_acks_pkts: u32,
     /// An ACK is delayed no longer than this. 40 ms; 100 ms.
@@ -202,7 +202,7 @@ pub struct Stack {
     pub handshake: Handshake,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
     pub restart_at_one: bool,
-    /// With rate halving the algorithm is told the nearest microsecond of an RTT, rather than those that are over. Off;
+    /// With rate halving the algorithm sees RTTs in the nearest microsecond, not rounded down. Off;
     /// on for `compound`.
     pub round_rtt: bool,
 }

@@ -156,7 +156,7 @@ impl<T: Copy> Ring<T> {
             if left == 0 {
                 return None;
             }
-            // SAFETY: from `head` on the chunk has so many slots with values; if these are not all, others are in the
+            // SAFETY: from `head` on the chunk has this many slots with values; if these are not all, others are in the
             // next.
             unsafe {
                 let part = std::slice::from_raw_parts(head, left.min(slots));
@@ -213,7 +213,7 @@ impl<T: Copy> Ring<T> {
             }
             return;
         }
-        // SAFETY: the only chunk ends so many slots behind the head.
+        // SAFETY: the only chunk ends this many slots behind the head.
         unsafe {
             let end = self.head.add(self.head_slots as usize);
             if self.head.is_null() || self.len == Self::link_at(end).as_ref().slots {

@@ -34,7 +34,7 @@ pub fn try_run(scenario: &Scenario) -> Result<(), String> {
     if plain.as_ref() == Ok(&counted) { Ok(()) } else { Err(format!("another run: {scenario:?}")) }
 }
 
-/// Ends the run after so many calls.
+/// Ends the run after this many calls.
 struct Counted {
     inner: Instance,
     hooks: Arc<AtomicU64>,
