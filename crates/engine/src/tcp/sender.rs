@@ -50,13 +50,13 @@ pub struct Sender<'a, C> {
     /// The algorithm gets RTTs in whole microseconds that are over.
     pub(super) rounds_rtt_down: bool,
     pub(super) rto: Rto,
-    pub(super) driver: Driver<C>,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
     pub sent: u64,
     last_sent_ns: u64,
     pub rtts: Distribution,
     cwnd_time: CwndTime,
+    pub(super) driver: Driver<C>,
 
     /// No segment from here on was ever sent. As `nxt`, unless the sender goes back to `una` without SACK.
     pub(super) first_unsent: u64,
