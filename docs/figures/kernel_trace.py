@@ -75,7 +75,7 @@ def traced(cca: str) -> cwnd.Results:
         inside(RECEIVER, "iperf3", "-s", "-D", "-1", "--idle-timeout", 20)
         time.sleep(0.5)
         latest_s[0] = 0
-        # Of the connection that carries data, not of the one that iperf3 talks through.
+        # Of the connection that carries data, not of iperf3's control connection.
         port = next(ports)
         with cwnd.kernel.trace(port=port, interval="50 ms", name=f"{cca}, Linux {kernel}") as trace:
             inside(SENDER, "iperf3", "-c", "10.98.0.2", "-C", cca, "-t", DURATION_S, "--cport", port)
@@ -146,13 +146,13 @@ def carry(sender: int, receiver: int) -> None:
     """
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     ways = {sender: deque[tuple[float, bytes]](), receiver: deque[tuple[float, bytes]]()}
-    leaves = deque[float]()  # when those that wait or are being sent have left the queue
+    leaves = deque[float]()  # when each packet in the queue will have left it
     with contextlib.suppress(OSError):
         while True:
             due = min((way[0][0] for way in ways.values() if way), default=time.monotonic() + 1)
             ready, _, _ = select.select(list(ways), [], [], max(0, due - time.monotonic()))
             for end in ready:
-                # Few at a time, that those that are due need not wait.
+                # A few at a time, so that due packets need not wait.
                 for packet in itertools.takewhile(bool, (read(end) for _ in range(8))):
                     now = at = time.monotonic()
                     if end == sender:
