@@ -344,8 +344,8 @@ def test_64_flipped_bits_in_shards_and_64_in_tables_never_end_in_other_bytes(
 
 def sweep_code(file: Path, out: Path) -> int:
     """The exit code of the command, in this process."""
-    from cwnd import cli
+    from cwnd._cli import main as command
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        return cli._main(["sweep", str(file), "--out", str(out)])
+        return command._main(["sweep", str(file), "--out", str(out)])
