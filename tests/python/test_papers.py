@@ -90,6 +90,7 @@ count = 2
 
 CLAIMS = """\
 from cwnd._reproduce.claims import claim
+from cwnd._results.tables import empty_table
 
 @claim("1", "Errors cost throughput.")
 def errors(m):
@@ -381,7 +382,7 @@ def test_figures_and_tables_of_verdicts_need_no_published_values(folder: Path) -
 @pytest.mark.parametrize("name", NAMES)
 def test_a_claim_about_what_was_not_run_is_not_run(name: str) -> None:
     paper = paper_reader.load(name)
-    nothing = cwnd.Results._made([], cwnd.Results._empty)
+    nothing = cwnd.Results._made([], empty_table)
     for item in paper.items:
         measured = measure.Measured(measure.select(paper, [item]), nothing, {})
         assert {one.verdict for one in judge.judge(measured)} == {"not run"}
