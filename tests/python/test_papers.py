@@ -20,6 +20,7 @@ from cwnd._reproduce import judge, measure
 from cwnd._reproduce import paper as paper_reader
 from cwnd._reproduce import verdicts as verdict_texts
 from cwnd._reproduce.claims import MissingError, Quantity, SeedEstimate, Series, best
+from cwnd._results.tables import empty_table
 
 PAPER = """\
 title = "A small paper"
@@ -90,7 +91,6 @@ count = 2
 
 CLAIMS = """\
 from cwnd._reproduce.claims import claim
-from cwnd._results.tables import empty_table
 
 @claim("1", "Errors cost throughput.")
 def errors(m):
