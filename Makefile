@@ -82,8 +82,8 @@ ifdef BASE
 	git archive --output $(BASE_TREE).tar $(BASE)
 	tar -xmf $(BASE_TREE).tar -C $(BASE_TREE)
 	rm -rf $(BASE_TREE)/bench && cp -r bench Cargo.lock $(BASE_TREE)
-	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir $(abspath $(TARGET))
-	cp $(TARGET)/release/cwnd-bench $(BASE_TREE)-program
+	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir $(abspath $(BASE_TREE))-target
+	cp $(BASE_TREE)-target/release/cwnd-bench $(BASE_TREE)-program
 endif
 	cargo run --quiet --release -p cwnd-bench -- $(if $(BASE),--base $(BASE_TREE)-program)
 
