@@ -41,10 +41,10 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in TABLES}
 
 
-#: The command, with a shard five times a second.
+#: The command, with a shard five times a second. It writes a line when it begins.
 HASTY = (
     "from cwnd._cli.main import main; from cwnd._run import store; "
-    "store._FLUSH_S = store._FLUSH_S_MAX = 0.1; main()"
+    "store._FLUSH_S = store._FLUSH_S_MAX = 0.1; print('begins', flush=True); main()"
 )
 
 
@@ -56,6 +56,11 @@ def spawn(*arguments: str | Path) -> subprocess.Popen[str]:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+
+
+def until_begun(process: subprocess.Popen[str]) -> None:
+    """Waits until a spawned process has left Python's own start, where Ctrl-C ends in a traceback."""
+    assert process.stdout is not None and process.stdout.readline() == "begins\n"
 
 
 def until(condition: Any, seconds: float = 20) -> None:
