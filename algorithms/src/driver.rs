@@ -13,6 +13,8 @@
 //! | the window of a loss or an echo is acknowledged | [`on_recovered`](Driver::on_recovered) | `cwnd_event(COMPLETE_CWR)`, `set_state(OPEN)` |
 //! | the retransmission timer; persistent congestion of QUIC | [`on_timeout`](Driver::on_timeout) | `ssthresh`, `cwnd_event(RTO)`, `cwnd = 1`, `set_state(LOSS)` |
 //! | the timeout was spurious | [`undo`](Driver::undo) | `undo_cwnd`, restore both windows, `set_state(OPEN)` |
+//! | segments are missing, none is known to be lost; or none is missing any more | [`on_disorder`](Driver::on_disorder) | `set_state(DISORDER)` or `set_state(OPEN)` |
+//! | an ACK off the fast path, for a stack that reports these | [`on_slow_ack`](Driver::on_slow_ack) | `cwnd_event(SLOW_ACK)` |
 //! | nothing was in flight for longer than the RTO | [`on_idle`](Driver::on_idle) | `cwnd_event(CWND_RESTART)`, lower `cwnd` |
 //! | the first segment while nothing is in flight | [`on_first_send`](Driver::on_first_send) | `cwnd_event(TX_START)` |
 //!

@@ -146,7 +146,9 @@ class Trace:
 
         self.read()
         samples = pl.concat(self._parts)
-        return Results._traced(self._name, self._interval_ns, self.elapsed_s, self.connections, samples)
+        return Results._traced(
+            self._inner.world, self._name, self._interval_ns, self.elapsed_s, self.connections, samples
+        )
 
     def stop(self) -> None:
         if self._elapsed_s is None:

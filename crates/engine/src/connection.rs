@@ -101,7 +101,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.receiver.ack_due_ns().map_or(NEVER, |due_ns| self.way_back.ack_arrival_ns(due_ns))
     }
 
-    /// What the first packet on its way to the receiver causes there is at the sender.
+    /// The next packet reaches the receiver, and its ACK the sender.
     #[inline(always)]
     fn on_arrival<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
         let packets = &mut network.to_receiver[self.id as usize];
@@ -131,7 +131,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         (self.receiver.arrived(), self.receiver.in_order())
     }
 
-    /// The same when the flow stopped, or now if it did not.
+    /// Packets that had arrived, and segments in order, when the flow stopped; or now, if it runs.
     pub fn received_until_stop(&self) -> (u64, u64) {
         self.at_stop.as_deref().copied().unwrap_or_else(|| self.received())
     }

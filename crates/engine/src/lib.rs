@@ -13,10 +13,10 @@ mod observe;
 mod path;
 mod random;
 mod schedule;
-mod stack;
 mod tcp;
 mod time;
 mod topology;
+mod variants;
 
 /// Version and source of this crate: results of another engine may differ.
 pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
@@ -34,14 +34,14 @@ pub mod parts {
 pub use control::{Control, Unfinished};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_results::Run;
-use cwnd_scenario::{Cca, Clock, End, Scenario};
+use cwnd_scenario::{Cca, End, Scenario};
 pub use observe::{FlowObservation, LinkObservation, Observation};
 use path::queue::discipline::{Disciplines, named};
 use path::timing::Nanoseconds;
 use schedule::{Advance, LONGEST_SPAN_NS, Schedule};
-use stack::Seconds;
 use time::{Fraction, NEVER, Nanosecond};
 use topology::finer_links;
+use variants::Seconds;
 
 /// Makes the instances of algorithms that the registry does not have; None: the registry has this one.
 pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync);
@@ -116,7 +116,7 @@ impl<'a> Simulation<'a> {
         self.schedule.observe(self.now_ns)
     }
 
-    /// Simulates the rest of the duration. With [`End::LastArrival`], which takes two runs, use [`run`].
+    /// Simulates the rest of the duration. [`End::LastArrival`] takes a second run, of [`until_last_arrival`].
     ///
     /// # Errors
     ///
@@ -141,6 +141,7 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
 }
 
 /// What tests replace in a run.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
     /// Which links have a queue that a discipline manages.
@@ -156,6 +157,7 @@ impl Default for Parts<'_> {
 }
 
 /// [`run`] with other parts.
+#[doc(hidden)]
 pub fn run_with(
     scenario: &Scenario,
     seed: u64,
@@ -164,14 +166,21 @@ pub fn run_with(
     parts: Parts,
 ) -> Result<Run, Unfinished> {
     let run = Simulation::with(scenario, seed, custom, control, parts).finish()?;
+    match until_last_arrival(scenario, &run) {
+        None => Ok(run),
+        Some(shorter) => Simulation::with(&shorter, seed, custom, control, parts).finish(),
+    }
+}
+
+/// With [`End::LastArrival`], the scenario up to the last arrival of its `run` over the whole duration.
+pub fn until_last_arrival(scenario: &Scenario, run: &Run) -> Option<Scenario> {
     if scenario.end == End::Duration {
-        return Ok(run);
+        return None;
     }
     let started_ns = scenario.flows.iter().map(|flow| flow.start_ns + flow.start_jitter_ns + 1).max();
     let stopped_ns = scenario.flows.iter().map(|flow| flow.stop_ns).max();
     let end_ns = run.last_arrival_ns.min(stopped_ns.unwrap_or(NEVER)).max(started_ns.unwrap_or(1));
-    let shorter = Scenario { duration_ns: end_ns, ..scenario.clone() };
-    Simulation::with(&shorter, seed, custom, control, parts).finish()
+    Some(Scenario { duration_ns: end_ns, ..scenario.clone() })
 }
 
 /// Chooses how the run keeps time.
@@ -187,10 +196,12 @@ fn schedule<'a, C: CongestionControl + 'a>(
             Box::new(Schedule::<_, $timing>::new(scenario, seed, disciplines, ccs, control, longest_span_ns))
         };
     }
-    match scenario.clock {
-        Clock::Nanoseconds if finer_links(scenario).contains(&true) => with_timing!(Nanoseconds<Fraction>),
-        Clock::Nanoseconds => with_timing!(Nanoseconds<Nanosecond>),
-        _ => with_timing!(Seconds),
+    if scenario.clock.adds_up_seconds() {
+        with_timing!(Seconds)
+    } else if finer_links(scenario).contains(&true) {
+        with_timing!(Nanoseconds<Fraction>)
+    } else {
+        with_timing!(Nanoseconds<Nanosecond>)
     }
 }
 
@@ -199,8 +210,7 @@ fn registered<'a>() -> impl FnMut(&'a Cca) -> cwnd_algorithms::Instance {
     let mut last: Option<(&Cca, (Algorithm, Params))> = None;
     move |cca| {
         if last.as_ref().is_none_or(|(before, _)| *before != cca) {
-            let understood = cca.understood().expect("a scenario has known algorithms and parameters");
-            last = Some((cca, understood));
+            last = Some((cca, cca.resolve().expect("a scenario has known algorithms and parameters")));
         }
         let (_, (algorithm, params)) = last.as_ref().expect("it was just set");
         algorithm.build(params)

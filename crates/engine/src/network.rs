@@ -64,7 +64,7 @@ impl<'a, T: Timing> Network<'a, T> {
     ) -> Network<'a, T> {
         let managed = (0..)
             .zip(&scenario.links)
-            .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link)?, link, seed))));
+            .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link, seed)?, link, seed))));
         let managed: BTreeMap<_, _> = managed.collect();
         let topology = Topology::new(scenario, |link| managed.contains_key(&link));
         let timing = T::new(scenario, &topology);
@@ -90,7 +90,7 @@ impl<'a, T: Timing> Network<'a, T> {
         self.crowded = to_links + to_receivers > PACKETS_MAX;
     }
 
-    /// Whether the run does not go on.
+    /// Whether the run must stop.
     #[cold]
     pub fn must_end(&mut self) -> bool {
         self.count_packets();
@@ -109,7 +109,7 @@ impl<'a, T: Timing> Network<'a, T> {
     pub fn between_hops(&self, mut see: impl FnMut(u32, u64, Segment)) {
         let hops = &self.topology.hops;
         for packet in self.inboxes.iter().flat_map(Inbox::packets) {
-            // An ACK may be later than its event, and what it lets go later than the end.
+            // A packet in the inbox of a flow's first hop has crossed no link yet.
             if !hops[packet.hop as usize].through_inbox {
                 see(packet.hop - 1, packet.at, packet.segment);
             }
@@ -148,7 +148,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The same where a packet's departure is known when it arrives.
+    /// Serves a link where a packet's departure is known when it arrives.
     fn serve_closed_form(&mut self, link: usize, from: u64, until: u64) -> usize {
         let mut order = std::mem::take(&mut self.order);
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
@@ -244,7 +244,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The same with a segment of another size than most.
+    /// Passes a segment of another size than most through the link of `hop`.
     #[cold]
     #[inline(never)]
     fn cross_other(&mut self, hop: u32, now: u64, segment: Segment) {
@@ -259,8 +259,8 @@ impl<'a, T: Timing> Network<'a, T> {
         *self.other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
     }
 
-    /// The same when the link is busy with the segment for `tx_ticks`, and it is `onward_ns` from its departure to the next
-    /// hop or the receiver. Whether it passes.
+    /// Passes `segment` through the link of `hop`, which is busy with it for `tx_ticks`; it is `onward_ns` from its departure
+    /// to the next hop or the receiver. False: dropped or lost.
     #[inline(always)]
     fn cross_in(
         &mut self,
@@ -303,7 +303,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The same as [`Network::serve`] where a discipline manages the queue: arrivals and departures in the order of time.
+    /// Serves a link whose queue a discipline manages: arrivals and departures in the order of time.
     fn serve_managed(&mut self, link: usize, from: u64, until: u64) -> usize {
         let mut managed = self.managed.remove(&(link as u32)).expect("it was there");
         let mut order = std::mem::take(&mut self.order);
@@ -357,7 +357,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let at = at_ns + onward_ns;
         self.go_on(
             hop,
-            InTransit { at, exact: T::exact(at), segment, busy_since: busy_since_ns, hop: hop + 1 },
+            InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 },
         );
         if segment.tag.bytes() != self.topology.hops[hop as usize].bytes {
             self.note_other_size(hop, segment);

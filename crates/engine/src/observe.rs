@@ -206,7 +206,8 @@ fn sends<T: Timing>(network: &Network<T>, link: &DelayOnlyLink, now: u64) -> boo
 #[derive(Clone)]
 struct Tally {
     entered: u64,
-    sent_ticks: u64,
+    /// Of packets that wait before the link for longer than the run, too, until these are taken away.
+    sent_ticks: u128,
     left: u64,
     under_way_ns: u64,
 }
@@ -231,10 +232,10 @@ pub fn link_results<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkRe
     let mut tallies: Vec<Tally> = Vec::with_capacity(full.len());
     for (link, full) in topology.delay_only.iter().zip(&full) {
         let entered = topology.hops[link.hop as usize].passed;
-        let mut sent_ticks = entered * full.tx_ticks;
+        let mut sent_ticks = u128::from(entered) * u128::from(full.tx_ticks);
         for (&(_, bytes), count) in network.other_sizes.range((link.hop, 0)..(link.hop + 1, 0)) {
-            let tx_ticks = topology.delay_only_times(link, bytes).tx_ticks;
-            sent_ticks = sent_ticks - count * full.tx_ticks + count * tx_ticks;
+            let (count, times) = (u128::from(*count), topology.delay_only_times(link, bytes));
+            sent_ticks = sent_ticks - count * u128::from(full.tx_ticks) + count * u128::from(times.tx_ticks);
         }
         tallies.push(Tally { entered, sent_ticks, left: entered, under_way_ns: 0 });
     }
@@ -254,14 +255,14 @@ pub fn link_results<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkRe
             tally.left -= u64::from(out > end);
             tally.entered -= u64::from(sent.saturating_sub(times.tx_ns) > end);
             if sent > end {
-                tally.sent_ticks -= times.tx_ticks;
+                tally.sent_ticks -= u128::from(times.tx_ticks);
                 tally.under_way_ns += (end + times.tx_ns).saturating_sub(sent);
             }
         }
     });
     for (link, tally) in topology.delay_only.iter().zip(&tallies) {
-        let busy_ticks = tally.sent_ticks + T::Tick::count(tally.under_way_ns);
-        let busy_ns = T::Tick::as_ns(busy_ticks.min(T::Tick::count(end)).into());
+        let busy_ticks = tally.sent_ticks + u128::from(T::Tick::count(tally.under_way_ns));
+        let busy_ns = T::Tick::as_ns(busy_ticks.min(T::Tick::count(end).into()));
         let max_queue = tally.entered.min(1);
         totals[link.link as usize] =
             Totals { dropped: 0, corrupted: 0, busy_ns, held_ns: busy_ns, max_queue };

@@ -19,7 +19,7 @@ pub trait Tick {
         (ticks + ((1 << Self::BITS) - 1)) >> Self::BITS
     }
 
-    /// Nothing is rounded that would not be in nanoseconds.
+    /// Ticks as nanoseconds, as exact as a count of whole nanoseconds would be.
     fn as_ns(ticks: u128) -> f64 {
         ticks as f64 / Self::count(1) as f64
     }

@@ -2,7 +2,7 @@
 
 use crate::path::reverse::ReversePath;
 use crate::time::{Fraction, Tick};
-use cwnd_scenario::{Clock, Flow, Link, Scenario};
+use cwnd_scenario::{Flow, Link, Scenario};
 use std::marker::PhantomData;
 
 /// Every route as hops. A scenario lists its links in such an order that each route visits them in it.
@@ -26,7 +26,7 @@ pub struct Hop {
     pub next: Option<u32>,
     /// Most packets have this size. The times below are theirs.
     pub bytes: u32,
-    /// The flow's first hop, whose packets come through the link's inbox.
+    /// Whether this is the flow's first hop and its packets wait in the link's inbox.
     pub through_inbox: bool,
     /// The flow understands congestion marks.
     pub ecn: bool,
@@ -186,8 +186,8 @@ impl<'a, T: Tick> Topology<'a, T> {
         &self.scenario.flows[flow as usize]
     }
 
-    /// A packet that enters its last hop now is an event at one of its ends no sooner than after this time: the least that
-    /// the elements of any route promise. Links may be early by `slack_ns` of the route's length.
+    /// The shortest time, over all flows, from a packet's arrival at its last hop to an event at one of its ends: the least
+    /// that the elements of a route promise. `slack_ns`: by how much a route of this many links may be early, by rounding.
     pub fn lookahead_ns(&self, slack_ns: impl Fn(u64) -> u64) -> Option<u64> {
         let to_the_end = |(id, hop): (u32, &Hop)| {
             let flow = self.flow(hop.flow);
@@ -210,9 +210,9 @@ fn count_users(scenario: &Scenario) -> Vec<u32> {
     users
 }
 
-/// Of each link, whether nanoseconds are too coarse for it. They are not if, rounded, its packets take as long as its rate
-/// makes them, or longer by at most a thousandth; or shorter by at most that, where only one flow comes, whose pace a slower
-/// link sets. Where links add up seconds, the rounded times only count how long the link was busy.
+/// Of each link, whether nanoseconds are too coarse for it. They suffice if the rounded time to send a packet is at most
+/// 0.1 % too long, and not too short. It may be up to 0.1 % too short, too, where one flow alone uses the link and a slower
+/// link sets its pace, or where links add up seconds: then the rounded times only count how long the link was busy.
 pub fn finer_links(scenario: &Scenario) -> Vec<bool> {
     let users = count_users(scenario);
     let mut finer = vec![false; scenario.links.len()];
@@ -224,7 +224,7 @@ pub fn finer_links(scenario: &Scenario) -> Vec<bool> {
             let paced = users[index as usize] == 1 && Some(link.rate_bps) > slowest_bps;
             let bit_ns = u128::from(flow.packet_bytes()) * 8_000_000_000;
             let rounded = u128::from(link.sending_ns(flow.packet_bytes())) * u128::from(link.rate_bps);
-            let slow_enough = rounded >= bit_ns || paced || scenario.clock != Clock::Nanoseconds;
+            let slow_enough = rounded >= bit_ns || paced || scenario.clock.adds_up_seconds();
             finer[index as usize] |= !slow_enough || 1000 * rounded.abs_diff(bit_ns) > bit_ns;
         }
     }

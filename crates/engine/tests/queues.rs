@@ -99,7 +99,7 @@ impl Discipline for Slow {
 }
 
 fn run_queued(scenario: &Scenario, longest_span_ns: u64, make: fn(&Link) -> Box<dyn Discipline>) -> Run {
-    let disciplines = |link: &Link| Some(make(link));
+    let disciplines = |link: &Link, _| Some(make(link));
     let parts = Parts { disciplines: &disciplines, longest_span_ns };
     let run = run_with(scenario, scenario.seed, &common::custom, &Control::default(), parts);
     run.expect("nobody stops it")

@@ -65,7 +65,7 @@ fn only_its_own_folder_and_the_place_that_chooses_it_name_ns2() {
     };
     let files = sources();
     let outside: Vec<_> = files.keys().filter(names_it).filter(|name| !name.starts_with("ns2/")).collect();
-    assert_eq!(outside, ["lib.rs", "stack.rs"], "lib.rs declares the folder, stack.rs is the door");
+    assert_eq!(outside, ["lib.rs", "variants.rs"], "lib.rs declares the folder, variants.rs is the door");
 }
 
 #[test]

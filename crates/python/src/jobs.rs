@@ -11,14 +11,6 @@ use std::time::{Duration, Instant};
 /// Time between two batches of finished jobs.
 const BATCH: Duration = Duration::from_millis(200);
 
-/// 32 hex digits: a hash of everything that the run of `scenario` with `seed` depends on. `extra` is hashed too, such
-/// as the source of its custom algorithms.
-#[pyfunction]
-#[pyo3(signature = (scenario, seed, extra=&[][..]), text_signature = "(scenario, seed, extra=b'')")]
-pub fn job_key(scenario: &PyScenario, seed: u64, extra: &[u8]) -> String {
-    cwnd_runner::job_key(&scenario.inner, seed, extra)
-}
-
 /// The key of each of `seeds`; the scenario is hashed once.
 #[pyfunction]
 #[pyo3(signature = (scenario, seeds, extra=&[][..]), text_signature = "(scenario, seeds, extra=b'')")]

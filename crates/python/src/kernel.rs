@@ -66,6 +66,12 @@ mod linux {
 
     #[pymethods]
     impl KernelTrace {
+        /// Where traces are made, as results have it.
+        #[getter]
+        fn world(&self) -> &'static str {
+            cwnd_results::World::Live.name()
+        }
+
         /// `port` is of either end, `cca` the algorithm's name in the kernel; None: any. `interval_us` is the least
         /// time between two samples of a connection; 0: a sample at each ACK.
         #[new]

@@ -25,7 +25,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
-    use super::jobs::{job_key, job_keys, run_jobs};
+    use super::jobs::{job_keys, run_jobs};
     #[pymodule_export]
     use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]

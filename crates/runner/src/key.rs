@@ -4,17 +4,13 @@ use cwnd_scenario::Scenario;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// The keys of one scenario's runs: their common part is hashed once.
+/// The keys of one scenario's runs: their common part is hashed once. A key is 32 hex digits, a hash of the scenario
+/// without its name and seeds, the seed, the text of its algorithms and the engine.
 #[derive(Clone)]
 pub struct JobKeys(Sha256);
 
-/// 32 hex digits, a hash of the scenario without its name and seeds, the seed, the text of its algorithms and the
-/// engine. `extra` is whatever else the run depends on, such as the source of custom algorithms.
-pub fn job_key(scenario: &Scenario, seed: u64, extra: &[u8]) -> String {
-    JobKeys::new(scenario, extra).key(seed)
-}
-
 impl JobKeys {
+    /// `extra` is whatever else the runs depend on, such as the source of custom algorithms.
     pub fn new(scenario: &Scenario, extra: &[u8]) -> Self {
         let question = Scenario { name: String::new(), seed: 0, repeat: 1, ..scenario.clone() };
         let json = serde_json::to_vec(&question).expect("a scenario has no map with odd keys");

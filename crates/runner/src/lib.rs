@@ -6,5 +6,5 @@ mod key;
 mod threads;
 
 pub use alone::run_jobs_alone;
-pub use key::{JobKeys, job_key};
+pub use key::JobKeys;
 pub use threads::{Done, Ended, Job, run_jobs};

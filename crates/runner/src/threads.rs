@@ -3,7 +3,7 @@
 use cwnd_algorithms::CongestionControl;
 use cwnd_engine::{Control, Unfinished};
 use cwnd_results::Run;
-use cwnd_scenario::{Cca, Scenario};
+use cwnd_scenario::{Cca, End, Scenario};
 use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -23,6 +23,14 @@ const WAITING: usize = 1024;
 pub struct Job<'a> {
     pub scenario: &'a Scenario,
     pub seed: u64,
+}
+
+impl Job<'_> {
+    /// How much time is simulated for it, at most: results as of the last arrival take two runs.
+    pub(crate) fn simulated_ns(&self) -> f64 {
+        let runs = if self.scenario.end == End::LastArrival { 2.0 } else { 1.0 };
+        runs * self.scenario.duration_ns as f64
+    }
 }
 
 /// A finished run, and the index of its job.
@@ -60,7 +68,7 @@ pub fn run_jobs<E>(
 ) -> (Vec<Done>, Result<(), Ended<E>>) {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if threads == 0 { cores } else { threads.min(cores) };
-    let total_ns: f64 = jobs.iter().map(|job| job.scenario.duration_ns as f64).sum();
+    let total_ns: f64 = jobs.iter().map(|job| job.simulated_ns()).sum();
     let next = AtomicUsize::new(0);
     let unfinished = Mutex::new(None);
     thread::scope(|scope| {

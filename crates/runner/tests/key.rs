@@ -1,6 +1,6 @@
 //! The name of a run changes with all that its answer depends on, and with nothing else.
 
-use cwnd_runner::{JobKeys, job_key};
+use cwnd_runner::JobKeys;
 use cwnd_scenario::Scenario;
 
 const TEXT: &str = r#"name = "one"
@@ -20,7 +20,7 @@ fn read(text: &str) -> Scenario {
 }
 
 fn key(text: &str) -> String {
-    job_key(&read(text), 7, b"")
+    JobKeys::new(&read(text), b"").key(7)
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn everything_else_changes_it() {
         assert_ne!(key(TEXT), key(&TEXT.replace(from, to)), "{to}");
     }
     let scenario = read(TEXT);
-    assert_ne!(job_key(&scenario, 7, b""), job_key(&scenario, 8, b""));
-    assert_ne!(job_key(&scenario, 7, b""), job_key(&scenario, 7, b"class Mine: ..."));
+    assert_ne!(JobKeys::new(&scenario, b"").key(7), JobKeys::new(&scenario, b"").key(8));
+    assert_ne!(JobKeys::new(&scenario, b"").key(7), JobKeys::new(&scenario, b"class Mine: ...").key(7));
 }
 
 #[test]
@@ -63,6 +63,6 @@ fn the_keys_of_many_seeds_are_those_of_each() {
     let scenario = read(TEXT);
     let keys = JobKeys::new(&scenario, b"extra");
     for seed in [0, 1, u64::MAX] {
-        assert_eq!(keys.key(seed), job_key(&scenario, seed, b"extra"));
+        assert_eq!(keys.key(seed), JobKeys::new(&scenario, b"extra").key(seed));
     }
 }

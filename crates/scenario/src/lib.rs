@@ -76,6 +76,14 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// Links add up seconds in doubles, instead of whole nanoseconds or parts of them.
+    pub fn adds_up_seconds(self) -> bool {
+        match self {
+            Clock::Nanoseconds => false,
+            Clock::Ns2 => true,
+        }
+    }
+
     fn is_default(&self) -> bool {
         *self == Clock::default()
     }
@@ -221,7 +229,7 @@ pub enum Handshake {
 
 impl Cca {
     /// The algorithm of the registry and its parameters; an error for a custom one.
-    pub fn understood(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
+    pub fn resolve(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
         let algorithm = cwnd_algorithms::find(&self.algorithm)?;
         let mut params = algorithm.defaults();
         for (name, value) in &self.params {
@@ -241,7 +249,7 @@ impl Cca {
         let mut renamed = None;
         let (mut param, mut value) = (param, value.to_owned());
         if !custom {
-            let (algorithm, mut params) = self.understood()?;
+            let (algorithm, mut params) = self.resolve()?;
             renamed = algorithm.set(&mut params, param, &value)?;
             param = renamed.as_ref().map_or(param, |now| now.name);
             let shown = algorithm.show(&params).into_iter().find(|(name, _)| *name == param);
@@ -269,7 +277,7 @@ impl Scenario {
             return Err(format!("flow {i} does not visit its links in the order in which they are listed"));
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            flow.cca.understood().map_err(|error| error.to_string())?;
+            flow.cca.resolve().map_err(|error| error.to_string())?;
             let bytes = u64::from(flow.payload_bytes) + u64::from(flow.stack.header_bytes);
             if bytes.max(flow.stack.ack_bytes.into()) > u64::from(Flow::PACKET_BYTES_MAX) {
                 return Err(format!("flow {i} has packets of more than {} bytes", Flow::PACKET_BYTES_MAX));

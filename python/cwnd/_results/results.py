@@ -82,6 +82,7 @@ class Results:
     @classmethod
     def _traced(
         cls,
+        world: str,
         name: str,
         interval_ns: int,
         elapsed_s: float,
@@ -103,7 +104,7 @@ class Results:
         }
         engine = {"version": __version__, "kernel": platform.release()}
         entry = {
-            "world": "live",
+            "world": world,
             "scenario": scenario,
             "values": {},
             "seeds": [0],

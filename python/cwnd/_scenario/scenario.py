@@ -86,8 +86,8 @@ class Scenario:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a run depends on, in base units: the `scenario` of the results."""
-        understood: dict[str, Any] = json.loads(self._inner.json())
-        return understood
+        fields: dict[str, Any] = json.loads(self._inner.json())
+        return fields
 
     def describe(self) -> dict[str, Any]:
         """The scenario for a reader: equal links and flows together, with RTTs, BDPs and buffers in BDPs."""

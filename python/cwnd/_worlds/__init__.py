@@ -1,4 +1,4 @@
-"""The worlds where scenarios run. Each module of this package is one, under its own name."""
+"""The worlds where scenarios run: a module each, under its own name; helpers begin with an underscore."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class World(Protocol):
 
 def names() -> list[str]:
     """The worlds that there are."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    found = (module.name for module in pkgutil.iter_modules(__path__))
+    return sorted(name for name in found if not name.startswith("_"))
 
 
 def find(name: str) -> World:

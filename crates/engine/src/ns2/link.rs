@@ -40,7 +40,7 @@ pub struct Ns2Link {
     free_s: f64,
     /// Of the packets held.
     departures_s: Ring<f64>,
-    /// Found by the packet that was accepted last, itself included.
+    /// Packets in the queue when the last one was accepted, that one included.
     held: u64,
     /// The rest is accounting, in ticks, for what it adds up is rounded.
     free_at: u64,

@@ -1,4 +1,4 @@
-//! ns-2's time: links add up seconds in doubles, in the order in which ns-2 does. Its rounding decides who comes first.
+//! ns-2's time: links add up seconds in doubles, in the order in which ns-2 does. Its rounding decides which packet is first.
 
 use crate::ns2::link::{ArrivingPacket, Ns2Link, Times, nanoseconds};
 use crate::path::timing::{Crossing, Timing};
@@ -137,7 +137,7 @@ impl Timing for Ns2Timing {
         self.see(flow, nanoseconds(clock_s), clock_s)
     }
 
-    fn exact(now_ns: u64) -> f64 {
+    fn from_ns(now_ns: u64) -> f64 {
         now_ns as f64 / 1e9
     }
 

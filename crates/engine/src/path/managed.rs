@@ -81,8 +81,9 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
         let waiting = self.discipline.waiting_pkts();
         self.max_queue = self.max_queue.max(waiting + u64::from(self.free_at > now));
-        if waiting > 0 && self.ask_at == NEVER {
-            self.ask_at = self.free_at.max(now);
+        // An arrival may go at once although others wait for their time.
+        if waiting > 0 {
+            self.ask_at = self.ask_at.min(self.free_at.max(now));
         }
         self.take_dropped(now)
     }
@@ -97,6 +98,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             Next::Wait(until_ns) => T::count(until_ns).max(now + 1),
             Next::Empty | Next::Send(_) => NEVER,
         };
+        debug_assert!(next != Next::Empty || self.discipline.waiting_pkts() == 0, "packets wait");
         let mut departure = None;
         if let Next::Send(seen) = next {
             let packet = self.packets[seen.place as usize];

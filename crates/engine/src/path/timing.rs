@@ -34,8 +34,8 @@ pub trait Timing: Sized {
         blocks: Option<impl FnOnce() -> usize>,
     ) -> u64;
 
-    /// What is known of a time of which no more is known than its nanosecond.
-    fn exact(now_ns: u64) -> Self::Exact;
+    /// The exact time of an event that is known only to the nanosecond.
+    fn from_ns(now_ns: u64) -> Self::Exact;
 
     /// What is known of the present beyond the nanosecond.
     fn now(&self) -> Self::Exact;
@@ -93,7 +93,7 @@ impl<T: Tick> Timing for Nanoseconds<T> {
         due_ns
     }
 
-    fn exact(_: u64) {}
+    fn from_ns(_: u64) {}
 
     #[inline(always)]
     fn now(&self) {}

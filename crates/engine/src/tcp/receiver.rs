@@ -17,7 +17,7 @@ pub struct Receiver {
     /// Segments that arrived beyond `next`.
     early_count: u32,
     ack_every: u32,
-    /// Every segment before this one is acknowledged.
+    /// Segments before this one are acknowledged one by one, without delay.
     quick_until: u32,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,

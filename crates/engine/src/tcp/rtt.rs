@@ -1,7 +1,7 @@
 //! Round-trip times: the retransmission timeout and the distribution of the samples.
 
 use crate::memory::sum::Sum;
-use crate::stack::{MillisecondTimer, fine_timeout_ns};
+use crate::variants::{MillisecondTimer, fine_timeout_ns};
 use cwnd_scenario::Stack;
 
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never

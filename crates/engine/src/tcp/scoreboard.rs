@@ -1,8 +1,8 @@
 //! What the sender knows about the segments in flight.
 
 use crate::memory::bits::BitRing;
-use crate::stack::RetransmissionOrder;
 use crate::tcp::packet::{BLOCKS_MAX, Block};
+use crate::variants::RetransmissionOrder;
 use cwnd_scenario::Stack;
 use std::collections::VecDeque;
 

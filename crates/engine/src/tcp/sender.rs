@@ -24,7 +24,7 @@ pub struct Sender<'a, C> {
     pub(super) una: u64,
     pub(super) nxt: u64,
     pub(super) scoreboard: Scoreboard,
-    /// The last segment, if a probe retransmitted it, or NEVER.
+    /// The segment that a tail probe sent, until it is acknowledged, or NEVER.
     pub(super) probed: u64,
     /// When pacing or the application lets the next segment go that the window allows, or NEVER.
     pub(super) wake_at: u64,

@@ -18,14 +18,14 @@ pub fn try_run(scenario: &Scenario) -> Result<(), String> {
         Samples::Off | Samples::Change => 0,
     };
     // A custom algorithm may have the name of a registered one, and parameters of its own.
-    let custom = scenario.flows.iter().any(|flow| flow.cca.understood().is_err());
+    let custom = scenario.flows.iter().any(|flow| flow.cca.resolve().is_err());
     if parts > 40 || rows > ROWS_MAX || custom {
         return Ok(());
     }
     let control = Arc::new(Control::default());
     let hooks = Arc::new(AtomicU64::new(0));
     let counted = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {
-        let (algorithm, params) = cca.understood().expect("none is custom");
+        let (algorithm, params) = cca.resolve().expect("none is custom");
         let inner = algorithm.build(&params);
         Some(Box::new(Counted { inner, hooks: Arc::clone(&hooks), control: Arc::clone(&control) }))
     };

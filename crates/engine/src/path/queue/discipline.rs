@@ -27,7 +27,8 @@ pub enum Next {
 }
 
 /// Decides which packets a link holds, marks, drops and sends. It is asked in the order of time: an arrival before a
-/// departure at the same instant.
+/// departure at the same instant. Packets that it sends or drops are as they arrived, but for `marked`. It answers
+/// [`Next::Empty`] only if no packet waits.
 pub trait Discipline: Send {
     /// `packet` arrives at `now_ns`. `sending`: whether the link is sending another one, or has just sent it. What the
     /// discipline drops, this packet or another, goes to `dropped`.
@@ -40,10 +41,11 @@ pub trait Discipline: Send {
     fn waiting_pkts(&self) -> u64;
 }
 
-/// The discipline of a link; None: droptail in closed form.
-pub type Disciplines<'a> = &'a (dyn Fn(&cwnd_scenario::Link) -> Option<Box<dyn Discipline>> + Sync);
+/// The discipline of a link in a run with this seed; None: droptail in closed form. What is random draws from
+/// [`random_stream`](crate::random::random_stream) of `queue-` and the link's name.
+pub type Disciplines<'a> = &'a (dyn Fn(&cwnd_scenario::Link, u64) -> Option<Box<dyn Discipline>> + Sync);
 
-/// The disciplines that scenarios can name.
-pub fn named(_: &cwnd_scenario::Link) -> Option<Box<dyn Discipline>> {
+/// The discipline that the scenario names for a link. No scenario can name one yet: every link is droptail.
+pub fn named(_: &cwnd_scenario::Link, _: u64) -> Option<Box<dyn Discipline>> {
     None
 }
