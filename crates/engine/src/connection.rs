@@ -3,7 +3,7 @@
 use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
-use crate::tcp::packet::{Ack, SYN, Segment, Tag};
+use crate::tcp::packet::{AckPacket, SYN, Segment, Tag};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -157,7 +157,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// An ACK arrives at the sender.
     #[inline(always)]
-    fn on_ack<T: Timing>(&mut self, now: u64, ack: Ack, network: &mut Network<T>) {
+    fn on_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, network: &mut Network<T>) {
         if self.sender.takes_fast_path(&ack) {
             self.take_fast_path(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {

@@ -22,9 +22,9 @@ pub struct Ring<T> {
 }
 
 /// What stands behind the slots of a chunk.
-struct Link {
+struct ChunkLink {
     /// In a circle this one. The last of a row may have one behind it in which nothing is.
-    next: Option<NonNull<Link>>,
+    next: Option<NonNull<ChunkLink>>,
     slots: u32,
 }
 
@@ -288,13 +288,13 @@ impl<T: Copy> Ring<T> {
 }
 
 impl<T> Ring<T> {
-    fn allocate(slots: u32) -> NonNull<Link> {
+    fn allocate(slots: u32) -> NonNull<ChunkLink> {
         let (layout, link_at) = Self::layout(slots);
         // SAFETY: the layout has room for a link there.
         unsafe {
             let Some(chunk) = NonNull::new(alloc(layout)) else { handle_alloc_error(layout) };
             let link = chunk.byte_add(link_at).cast();
-            link.write(Link { next: None, slots });
+            link.write(ChunkLink { next: None, slots });
             link
         }
     }
@@ -302,7 +302,7 @@ impl<T> Ring<T> {
     /// # Safety
     ///
     /// It was allocated so, and nothing leads there any more.
-    unsafe fn free(link: NonNull<Link>) {
+    unsafe fn free(link: NonNull<ChunkLink>) {
         let first = Self::first_slot(link);
         unsafe { dealloc(first.cast(), Self::layout(link.as_ref().slots).0) }
     }
@@ -310,10 +310,10 @@ impl<T> Ring<T> {
     /// Of a chunk; and where its link is.
     fn layout(slots: u32) -> (Layout, usize) {
         let values = Layout::array::<T>(slots as usize);
-        values.and_then(|values| values.extend(Layout::new::<Link>())).expect("no memory holds as many")
+        values.and_then(|values| values.extend(Layout::new::<ChunkLink>())).expect("no memory holds as many")
     }
 
-    fn first_slot(link: NonNull<Link>) -> *mut T {
+    fn first_slot(link: NonNull<ChunkLink>) -> *mut T {
         // SAFETY: it stands so far behind its chunk's beginning.
         unsafe { link.as_ptr().byte_sub(Self::layout(link.as_ref().slots).1).cast() }
     }
@@ -321,8 +321,8 @@ impl<T> Ring<T> {
     /// # Safety
     ///
     /// A chunk's slots end at `end`.
-    unsafe fn link_at(end: *mut T) -> NonNull<Link> {
-        let padding = end.addr().wrapping_neg() % align_of::<Link>();
+    unsafe fn link_at(end: *mut T) -> NonNull<ChunkLink> {
+        let padding = end.addr().wrapping_neg() % align_of::<ChunkLink>();
         unsafe { NonNull::new_unchecked(end.byte_add(padding).cast()) }
     }
 }

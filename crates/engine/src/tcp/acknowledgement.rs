@@ -1,6 +1,6 @@
 //! What the algorithm sees of an ACK: what it delivers, its RTT, its delivery rate, its echo of congestion.
 
-use crate::tcp::packet::Ack;
+use crate::tcp::packet::AckPacket;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::{CongestionControl, ECE, RATE_APP_LIMITED};
 use std::num::NonZeroU64;
@@ -63,7 +63,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     /// Segments that an ACK reports to have arrived, for the delivery rate.
-    pub(super) fn note_delivery_rate(&mut self, ack: Ack) {
+    pub(super) fn note_delivery_rate(&mut self, ack: AckPacket) {
         let Some(rate) = &mut self.rate else { return };
         for seq in self.una..ack.next {
             if !self.scoreboard.is_sacked(seq) {

@@ -69,7 +69,7 @@ impl Tag {
 
 /// An ACK as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ack {
+pub struct AckPacket {
     /// Everything before this segment has arrived.
     pub next: u64,
     /// The segment beyond `next` that caused this ACK.

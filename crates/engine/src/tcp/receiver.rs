@@ -1,7 +1,7 @@
 //! The receiving end of a TCP connection: which segments it acknowledges, and when.
 
 use crate::memory::bits::BitRing;
-use crate::tcp::packet::{Ack, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
+use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
 use std::num::NonZeroU64;
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
@@ -131,7 +131,7 @@ impl Receiver {
     }
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
-    pub fn receive(&mut self, now: u64, segment: Segment) -> Option<Ack> {
+    pub fn receive(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.arrived += 1;
         if segment.tag.has(CONGESTION | CWR) {
             self.echo = segment.tag.has(CONGESTION);
@@ -161,13 +161,13 @@ impl Receiver {
     }
 
     /// Segments that wait are acknowledged now, as when the delayed ACK is due.
-    pub fn acknowledge_waiting(&mut self) -> Option<Ack> {
+    pub fn acknowledge_waiting(&mut self) -> Option<AckPacket> {
         if self.waiting.count == 0 {
             return None;
         }
         self.waiting.count = 0;
         let Waiting { first_sent_ns, last_sent_ns, last_is_retransmission, .. } = self.waiting;
-        Some(Ack {
+        Some(AckPacket {
             sent_ns: last_sent_ns,
             retransmission: last_is_retransmission,
             ..self.ack(Segment::default(), first_sent_ns, None)
@@ -175,7 +175,7 @@ impl Receiver {
     }
 
     #[cold]
-    fn receive_out_of_order(&mut self, segment: Segment) -> Ack {
+    fn receive_out_of_order(&mut self, segment: Segment) -> AckPacket {
         let echo_ns = if self.waiting.count > 0 { self.waiting.first_sent_ns } else { segment.sent_ns };
         self.waiting.count = 0;
         let (next, seq) = (self.next, segment.tag.seq());
@@ -205,8 +205,8 @@ impl Receiver {
         early.forget(to);
     }
 
-    fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> Ack {
-        Ack {
+    fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> AckPacket {
+        AckPacket {
             next: self.next,
             sacked,
             sent_ns: cause.sent_ns,

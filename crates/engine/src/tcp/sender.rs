@@ -6,7 +6,7 @@
 use crate::memory::sum::Sum;
 use crate::tcp::application::Application;
 use crate::tcp::delivery_rate::RateSampler;
-use crate::tcp::packet::{Ack, CWR, RETRANSMISSION, Tag};
+use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::{Distribution, Rto};
@@ -376,12 +376,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// `ack` arrives then, and moves the left edge.
     #[inline]
-    pub fn takes_fast_path(&self, ack: &Ack) -> bool {
+    pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
         self.is_on_fast_path() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
     }
 
     /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
-    /// sent once. The times are those of [`Ack`].
+    /// sent once. The times are those of [`AckPacket`].
     #[inline(always)]
     pub fn on_fast_path_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64) {
         let acked = next - self.una;
@@ -411,7 +411,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// An ACK of `receiver` arrives at `now`. [`Sender::next_segment`] has the segments that may be sent then.
     #[inline(never)]
-    pub fn on_ack(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
+    pub fn on_ack(&mut self, now: u64, ack: AckPacket, receiver: &Receiver) {
         self.wake_at = NEVER;
         if self.has_extras {
             self.on_ack_with_extras(now, ack, receiver);
@@ -422,7 +422,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(never)]
-    fn on_ack_with_extras(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
+    fn on_ack_with_extras(&mut self, now: u64, ack: AckPacket, receiver: &Receiver) {
         if self.overlapped {
             self.begin_overlapped(now);
         }

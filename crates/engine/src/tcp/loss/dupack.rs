@@ -1,6 +1,6 @@
 //! Losses found by duplicate ACKs, without SACK: Tahoe, Reno (RFC 5681), NewReno (RFC 6582) and Vegas (Brakmo, Peterson 1995).
 
-use crate::tcp::packet::Ack;
+use crate::tcp::packet::AckPacket;
 use crate::tcp::scoreboard::DUP_THRESH;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -8,13 +8,13 @@ use cwnd_algorithms::{CongestionControl, Lowering, State};
 use cwnd_scenario::{Detection, Reduction};
 
 impl<C: CongestionControl> Sender<'_, C> {
-    pub(in crate::tcp) fn on_non_sack(&mut self, now: u64, ack: Ack) {
+    pub(in crate::tcp) fn on_non_sack(&mut self, now: u64, ack: AckPacket) {
         if ack.next < self.una {
             return;
         }
         let prior_in_flight = self.in_flight();
         let acked = ack.next - self.una;
-        self.note_delivery_rate(Ack { sacked: None, ..ack });
+        self.note_delivery_rate(AckPacket { sacked: None, ..ack });
         let delivered = self.count_delivered(acked);
         self.driver.ack.delivered += delivered;
         self.driver.ack.lost = 0;
@@ -53,7 +53,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// The left edge moves by `acked` segments, of which `delivered` had not been seen to arrive.
     #[inline]
-    fn on_new_ack(&mut self, now: u64, ack: Ack, [acked, delivered]: [u64; 2], prior_in_flight: u64) {
+    fn on_new_ack(&mut self, now: u64, ack: AckPacket, [acked, delivered]: [u64; 2], prior_in_flight: u64) {
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
         self.non_sack().dup_acks = 0;

@@ -1,6 +1,6 @@
 //! Losses found by time (RFC 8985), on a path that keeps the order.
 
-use crate::tcp::packet::Ack;
+use crate::tcp::packet::AckPacket;
 use crate::tcp::scoreboard::DUP_THRESH;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -9,7 +9,7 @@ use cwnd_algorithms::{CongestionControl, State};
 impl<C: CongestionControl> Sender<'_, C> {
     /// The edge below which every missing segment is lost. A segment is lost that was sent before one that has arrived: at
     /// once in recovery or with three segments SACKed, else after a quarter of the smallest RTT.
-    pub(super) fn rack_edge(&mut self, now: u64, ack: Ack) -> u64 {
+    pub(super) fn rack_edge(&mut self, now: u64, ack: AckPacket) -> u64 {
         self.reorder_at = NEVER;
         let repairing = matches!(self.driver.state(), State::Recovery | State::Loss);
         // A probe is sent long after all else.

@@ -1,7 +1,7 @@
 //! ACKs with SACK (RFC 2018, RFC 6675), and what a sender does about what they show.
 
 use crate::tcp::loss::fack::{lost_edge, lost_edge_by_distance};
-use crate::tcp::packet::Ack;
+use crate::tcp::packet::AckPacket;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -11,7 +11,12 @@ use std::num::NonZeroU64;
 
 impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
-    pub(in crate::tcp) fn on_sack<const EXTRAS: bool>(&mut self, now: u64, ack: Ack, receiver: &Receiver) {
+    pub(in crate::tcp) fn on_sack<const EXTRAS: bool>(
+        &mut self,
+        now: u64,
+        ack: AckPacket,
+        receiver: &Receiver,
+    ) {
         if ack.next < self.una {
             return;
         }
@@ -115,7 +120,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// Marks the segments as lost that the SACKs show to be so; returns how many.
     #[inline(never)]
-    fn detect_losses(&mut self, now: u64, ack: Ack) -> u64 {
+    fn detect_losses(&mut self, now: u64, ack: AckPacket) -> u64 {
         let scoreboard = &self.scoreboard;
         let edge = match self.choices.detection {
             // RFC 6675, IsLost: three segments above it have arrived.
@@ -134,7 +139,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.
     #[inline(never)]
-    fn repair(&mut self, ack: Ack, acked: u64, delivered: u64, controls: bool) {
+    fn repair(&mut self, ack: AckPacket, acked: u64, delivered: u64, controls: bool) {
         let habits = &self.choices.habits;
         let mut may_grow = acked > 0 && !controls;
         let state = self.driver.state();

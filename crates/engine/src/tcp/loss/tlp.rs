@@ -1,6 +1,6 @@
 //! Probes of the tail (RFC 8985, 7): when the last ACKs are late, one more segment makes the receiver report what it has.
 
-use crate::tcp::packet::{Ack, RETRANSMISSION, Tag};
+use crate::tcp::packet::{AckPacket, RETRANSMISSION, Tag};
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
@@ -35,7 +35,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
-    pub(in crate::tcp) fn end_probe(&mut self, ack: Ack) {
+    pub(in crate::tcp) fn end_probe(&mut self, ack: AckPacket) {
         if ack.next > self.probed {
             self.probed = NEVER;
             if ack.retransmission {
