@@ -47,7 +47,7 @@ def traced(name: str = "trace") -> cwnd.Results:
     }
     connections = [{**CONNECTION, "flow": flow, "local": f"10.99.1.1:{40000 + flow}"} for flow in range(2)]
     samples = traced_samples(columns, name, ["elastic", "elastic"])
-    return cwnd.Results._traced(name, 10_000_000, 3.0, connections, samples)
+    return cwnd.Results._traced("live", name, 10_000_000, 3.0, connections, samples)
 
 
 def test_samples_of_a_trace_have_the_columns_of_a_simulated_run_and_two_more() -> None:
