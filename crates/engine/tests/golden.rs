@@ -45,7 +45,41 @@ fn answers() -> Vec<(String, Run)> {
 /// Everything that a run answers.
 fn text(run: &Run) -> String {
     let tables = serde_json::to_string_pretty(run).unwrap();
-    format!("{tables}\n{:?}\n{:?}\n", run.flow_samples, run.link_samples)
+    let samples = &run.flow_samples;
+    let flow_samples = FlowSamples {
+        time_s: &samples.time_s,
+        flow: &samples.flow,
+        cwnd_pkts: &samples.cwnd_pkts,
+        ssthresh_pkts: &samples.ssthresh_pkts,
+        in_flight_pkts: &samples.in_flight_pkts,
+        rtt_ms: &samples.rtt_ms,
+        throughput_mbps: &samples.throughput_mbps,
+    };
+    let samples = &run.link_samples;
+    let link_samples =
+        LinkSamples { time_s: &samples.time_s, link: &samples.link, queue_pkts: &samples.queue_pkts };
+    format!("{tables}\n{flow_samples:?}\n{link_samples:?}\n")
+}
+
+/// The columns that are compared.
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are printed")]
+struct FlowSamples<'a> {
+    time_s: &'a [f64],
+    flow: &'a [u32],
+    cwnd_pkts: &'a [u32],
+    ssthresh_pkts: &'a [u32],
+    in_flight_pkts: &'a [u32],
+    rtt_ms: &'a [f64],
+    throughput_mbps: &'a [f64],
+}
+
+#[derive(Debug)]
+#[allow(dead_code, reason = "they are printed")]
+struct LinkSamples<'a> {
+    time_s: &'a [f64],
+    link: &'a [u32],
+    queue_pkts: &'a [u32],
 }
 
 fn row(name: &str, run: &Run) -> String {

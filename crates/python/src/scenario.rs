@@ -6,6 +6,9 @@ use pyo3::exceptions::PyFutureWarning;
 use pyo3::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::CString;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// A scenario, with the classes of its custom algorithms by name.
 #[pyclass(frozen, name = "Scenario", module = "cwnd._cwnd")]
@@ -16,11 +19,13 @@ pub struct PyScenario {
 
 #[pymethods]
 impl PyScenario {
-    /// Reads TOML. `source` names the text in errors.
+    /// Reads TOML. `source`, the name of the text in errors, is its file: files that the text names are next to it.
     #[new]
     fn new(py: Python, text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
         let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
-        let inner = cwnd_scenario::Scenario::from_toml(text, source, &custom).map_err(refuse)?;
+        let files = |name: &str| read_file(source, name);
+        let inner = cwnd_scenario::Scenario::from_toml_with_files(text, source, &custom, &files);
+        let inner = inner.map_err(refuse)?;
         warn(py, &inner.warnings)?;
         Ok(PyScenario { inner, classes })
     }
@@ -112,6 +117,24 @@ impl PyScenario {
     }
 }
 
+/// A scenario names no longer files.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// The text of the file that the scenario in the file `source` calls `name`.
+fn read_file(source: &str, name: &str) -> Result<String, String> {
+    let path = Path::new(source).parent().unwrap_or(Path::new("")).join(name);
+    let fault = |error: std::io::Error| error.to_string();
+    if !path.metadata().map_err(fault)?.is_file() {
+        return Err("not a file".to_owned());
+    }
+    let mut text = String::new();
+    File::open(path).map_err(fault)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fault)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("more than {FILE_BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
+
 /// Reads TOML that may have `[sweep]`: the swept values of each point, as a JSON object, and its scenario.
 #[pyfunction]
 pub fn sweep(
@@ -126,7 +149,10 @@ pub fn sweep(
         signal = Python::attach(|py| py.check_signals());
         signal.is_ok()
     };
-    let read = py.detach(|| cwnd_scenario::Sweep::from_toml_while(text, source, &custom, &mut go_on));
+    let read = py.detach(|| {
+        let files = |name: &str| read_file(source, name);
+        cwnd_scenario::Sweep::from_toml_while(text, source, &custom, &files, &mut go_on)
+    });
     signal?;
     let sweep = read.map_err(refuse)?;
     warn(py, sweep.points.iter().flat_map(|point| &point.scenario.warnings).collect::<BTreeSet<_>>())?;

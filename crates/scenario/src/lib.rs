@@ -5,19 +5,30 @@
 
 mod description;
 mod error;
+mod impairments;
+mod link;
 mod node;
+mod queue;
+mod read;
 mod recovery;
-mod resolve;
 mod stack;
 mod sweep;
+mod traffic;
 mod units;
+mod variation;
 
 pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
+pub use impairments::Impairments;
+pub use link::Link;
+pub use node::Files;
+pub use queue::Queue;
 pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
+pub use traffic::Traffic;
 pub use units::time_of;
+pub use variation::Variation;
 
 use cwnd_algorithms::{Algorithm, Params, Renamed};
 use serde::{Deserialize, Serialize};
@@ -42,12 +53,19 @@ pub struct Scenario {
     /// Default: after the duration.
     #[serde(default, skip_serializing_if = "End::is_default")]
     pub end: End,
+    /// Metrics count from then on; samples from 0. Default: 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warmup_ns: u64,
     /// In the order of the paths: access links, the shared ones, exit links.
     pub links: Vec<Link>,
     pub flows: Vec<Flow>,
     /// A line for each parameter that the text gives by a former name.
     #[serde(skip)]
     pub warnings: Vec<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Which time series are kept.
@@ -107,24 +125,6 @@ impl End {
     }
 }
 
-/// A FIFO link in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    pub name: String,
-    pub rate_bps: u64,
-    /// One way.
-    pub delay_ns: u64,
-    /// Packets that the link holds before it drops an arrival: those waiting and the one being sent.
-    /// None: no limit.
-    pub buffer_pkts: Option<u32>,
-    /// Probability that a packet is lost on the wire, after it was sent. Default: 0.
-    pub per: f64,
-    /// Packets held, the arriving one included, above which an arrival of a flow with ECN is marked instead of
-    /// left alone (RFC 3168). None, the default: never.
-    pub ecn_threshold_pkts: Option<u32>,
-}
-
 /// One TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -132,7 +132,12 @@ pub struct Flow {
     pub cca: Cca,
     /// Indices into [`Scenario::links`], first hop first.
     pub path: Vec<u32>,
-    /// From the receiver back to the sender: delays and the sending of an ACK on each link.
+    /// Indices of the links that its ACKs cross, first hop first. Empty, the default: a constant delay is all of the way
+    /// back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverse_path: Vec<u32>,
+    /// From the receiver back to the sender, beside the links of `reverse_path`: delays and the sending of an ACK on each
+    /// link.
     pub return_delay_ns: u64,
     /// Default: 0.
     pub start_ns: u64,
@@ -146,6 +151,9 @@ pub struct Flow {
     pub app_rate_bps: Option<u64>,
     /// It writes for the first of these, pauses for the second, and so on. None, the default: no pauses.
     pub on_off_ns: Option<(u64, u64)>,
+    /// What it sends, and when. None, the default: as much as it can, all the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Box<Traffic>>,
     pub stack: Stack,
 }
 
@@ -298,15 +306,6 @@ impl Scenario {
             Some(i) => Err(format!("flow {i} has no path over the scenario's links")),
             None => Ok(()),
         }
-    }
-}
-
-impl Link {
-    /// How long the link is busy with a packet of `bytes`, rounded to a nanosecond.
-    pub fn sending_ns(&self, bytes: u32) -> u64 {
-        let bit_ns = u128::from(bytes) * 8 * 1_000_000_000;
-        let rate = u128::from(self.rate_bps.max(1));
-        ((bit_ns + rate / 2) / rate) as u64
     }
 }
 

@@ -4,11 +4,15 @@ use crate::error::{Error, Refusal, cut, printable, quote, suggest};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// Reads a file that a scenario names, as the scenario names it; the error says what is wrong with it.
+pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
 /// The text and the name that errors call it by.
 #[derive(Clone, Copy)]
 pub struct Document<'a> {
     pub file: &'a str,
     pub text: &'a str,
+    pub files: Files<'a>,
 }
 
 /// A value, its key in full and where it stands.
@@ -68,6 +72,17 @@ impl<'a> Node<'a> {
 
     pub fn read<T>(&self, parse: impl FnOnce(&DeValue) -> Result<T, Refusal>) -> Result<T, Error> {
         parse(self.value).map_err(|refusal| self.error(refusal.found, refusal.accepted))
+    }
+
+    /// The text of the file that the value names; `accepted` is what the file holds.
+    pub fn read_file(&self, accepted: &str) -> Result<String, Error> {
+        let name = self
+            .value
+            .as_str()
+            .ok_or_else(|| self.error(format!("{} is not a file's name", show(self.value)), accepted))?;
+        (self.document.files)(name).map_err(|fault| {
+            self.error(format!("{}: {}", quote(name), printable(&fault)), accepted)
+        })
     }
 
     pub fn value(&self) -> &'a DeValue<'a> {

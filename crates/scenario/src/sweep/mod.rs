@@ -10,7 +10,8 @@ pub use value::Value;
 
 use crate::Scenario;
 use crate::error::Error;
-use crate::node::Document;
+use crate::node::{Document, Files};
+use crate::read::scenario::no_files;
 use axes::{axes, cells};
 use names::Names;
 use place::set;
@@ -78,17 +79,18 @@ impl Sweep {
     ///
     /// A range between whole numbers has whole numbers.
     pub fn from_toml(text: &str, file: &str, custom: &[&str]) -> Result<Sweep, Error> {
-        Sweep::from_toml_while(text, file, custom, &mut || true)
+        Sweep::from_toml_while(text, file, custom, &no_files, &mut || true)
     }
 
-    /// [`Sweep::from_toml`], which ends with an error once `go_on`, called every few points, returns false.
+    /// [`Sweep::from_toml`] of a text that may name further files, which `files` reads; it ends with an error once `go_on`, called every few points, returns false.
     pub fn from_toml_while(
         text: &str,
         file: &str,
         custom: &[&str],
+        files: Files,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Sweep, Error> {
-        let document = Document { file, text };
+        let document = Document { file, text, files };
         let mut base = document.parse()?;
         let swept = match &mut base {
             DeValue::Table(root) => root.remove("sweep"),

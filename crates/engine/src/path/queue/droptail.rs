@@ -244,8 +244,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn queue<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> DropTail<T> {
-        let (name, rate_bps, delay_ns, per) = (String::new(), 1, 0, 0.0);
-        let link = cwnd_scenario::Link { name, rate_bps, delay_ns, buffer_pkts, per, ecn_threshold_pkts };
+        let link =
+            cwnd_scenario::Link { rate_bps: 1, buffer_pkts, ecn_threshold_pkts, ..Default::default() };
         DropTail::new(&link)
     }
 

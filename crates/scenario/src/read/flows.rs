@@ -1,0 +1,252 @@
+//! The flows of a scenario, as written: a group for each `[[flows]]`.
+
+use crate::error::{Error, Refusal, quote, suggest};
+use crate::node::{Node, Table, show};
+use crate::read::links::{self, Topology};
+use crate::stack::{self, Profile};
+use crate::units::{self, DAY, MICROSECOND};
+use crate::{Cca, Stack};
+use std::ops::RangeInclusive;
+use toml::de::DeValue;
+
+const FLOW_KEYS: [&str; 13] = [
+    "cca",
+    "count",
+    "start",
+    "stagger",
+    "start_jitter",
+    "stop",
+    "stop_stagger",
+    "packet",
+    "app_rate",
+    "on",
+    "off",
+    "access_delay",
+    "stack",
+];
+
+const FLOWS_MAX: u64 = 100_000;
+const CCA_EXAMPLE: &str = "give it like cca = \"reno\"";
+
+/// The flows of one `[[flows]]`.
+pub struct Group {
+    pub cca: Cca,
+    pub start_jitter_ns: u64,
+    /// Without the jitter.
+    pub start_stop_ns: Vec<(u64, u64)>,
+    pub access_delay_ns: Option<u64>,
+    pub payload_bytes: u32,
+    pub app_rate_bps: Option<u64>,
+    pub on_off_ns: Option<(u64, u64)>,
+    pub stack: Stack,
+}
+
+/// An algorithm's parameters as written.
+type WrittenParams<'a> = Vec<(&'a str, Node<'a>)>;
+
+pub fn groups(
+    root: &Table,
+    topology: &Topology,
+    duration_ns: u64,
+    custom: &[&str],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Group>, Error> {
+    let node = root.need("flows", "give them as [[flows]]")?;
+    let mut groups = Vec::new();
+    let mut room = FLOWS_MAX;
+    for table in node.tables("flows", &FLOW_KEYS)? {
+        let count = table.read("count", |v| units::whole(v, 1..=FLOWS_MAX))?.unwrap_or(1);
+        room = match (room.checked_sub(count), table.get("count")) {
+            (Some(room), _) => room,
+            (None, at) => {
+                let found = format!("more than {FLOWS_MAX} flows in all");
+                return Err(at.as_ref().unwrap_or(&node).error(found, "that is the limit"));
+            }
+        };
+        groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom, warnings)?);
+    }
+    Ok(groups)
+}
+
+fn group(
+    table: &Table,
+    shared_stack: Option<Node>,
+    topology: &Topology,
+    count: u64,
+    duration_ns: u64,
+    custom: &[&str],
+    warnings: &mut Vec<String>,
+) -> Result<Group, Error> {
+    let cca_node = table.need("cca", CCA_EXAMPLE)?;
+    let (name, params) = cca_draft(&cca_node, custom)?;
+    let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
+    let (profile, stack) = stack::resolve(&layers, &name)?;
+    let access_delay_ns = table.read("access_delay", links::delay)?;
+    if let (Topology::Chain(_), Some(node)) = (topology, table.get("access_delay")) {
+        return Err(node.error("a [[chain]] has no access links", "use a [dumbbell], or leave it out"));
+    }
+    let (start_jitter_ns, start_stop_ns) = times(table, count, duration_ns)?;
+    Ok(Group {
+        start_jitter_ns,
+        start_stop_ns,
+        access_delay_ns,
+        payload_bytes: table
+            .read("packet", |v| units::bytes(v, 1..=65_000))?
+            .unwrap_or(profile.payload_bytes()),
+        app_rate_bps: table.read("app_rate", units::rate)?,
+        on_off_ns: on_off(table)?,
+        cca: if custom.contains(&name.as_str()) {
+            custom_cca(name, params)?
+        } else {
+            cca(&cca_node, &name, params, profile, warnings)?
+        },
+        stack,
+    })
+}
+
+/// How long the application of a flow writes and pauses.
+fn on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
+    let read = |key| table.read(key, |v| units::time(v, MICROSECOND..=DAY, "'1 us' to '1440 min'"));
+    match (read("on")?, read("off")?) {
+        (Some(on), Some(off)) => Ok(Some((on, off))),
+        (None, None) => Ok(None),
+        _ => {
+            let node = table.get("on").or_else(|| table.get("off"));
+            let node = node.as_ref().unwrap_or(table.node());
+            Err(node.error("'on' and 'off' belong together", "give both, or neither"))
+        }
+    }
+}
+
+/// The jitter of a group's starts, and when each of its flows starts, without it, and stops.
+fn times(table: &Table, count: u64, duration_ns: u64) -> Result<(u64, Vec<(u64, u64)>), Error> {
+    let limits = format!("'0 s' to the duration, '{}'", units::show_time(duration_ns));
+    let within: RangeInclusive<u64> = 0..=duration_ns;
+    let read = |key, default| {
+        table.read(key, |v| units::time(v, within.clone(), &limits)).map(|time| time.unwrap_or(default))
+    };
+    let start_ns = read("start", 0)?;
+    let stagger_ns = read("stagger", 0)?;
+    let jitter_ns = read("start_jitter", 0)?;
+    let stop_ns = read("stop", duration_ns)?;
+    let stop_stagger_ns = read("stop_stagger", 0)?;
+    let times = |k: u64| {
+        let start = start_ns.saturating_add(k.saturating_mul(stagger_ns));
+        let stop = stop_ns.saturating_sub(k.saturating_mul(stop_stagger_ns));
+        (start, stop)
+    };
+    // The last flow starts last and stops first.
+    let (start, stop) = times(count - 1);
+    let start = start.saturating_add(jitter_ns);
+    if start < stop {
+        return Ok((jitter_ns, (0..count).map(times).collect()));
+    }
+    let which = if count == 1 { String::new() } else { format!("flow {count} of {count} ") };
+    let node = ["stagger", "start_jitter", "stop_stagger", "stop", "start"]
+        .into_iter()
+        .find_map(|key| table.get(key));
+    Err(node.as_ref().unwrap_or(table.node()).error(
+        format!("{which}would start at {} and stop at {}", units::show_time(start), units::show_time(stop)),
+        "each flow starts before it stops",
+    ))
+}
+
+/// The name and the parameters as written.
+fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenParams<'a>), Error> {
+    let (name_node, params) = match node.value() {
+        DeValue::String(_) => (node.clone(), Vec::new()),
+        _ => {
+            let table = node.any_table("an algorithm", CCA_EXAMPLE)?;
+            let name = table.need("name", "give it like name = \"reno\"")?;
+            (name, table.entries().filter(|(key, _)| *key != "name").collect())
+        }
+    };
+    let name = name_node.read(|value| {
+        let name = value
+            .as_str()
+            .ok_or_else(|| Refusal::new(format!("{} is not an algorithm", show(value)), CCA_EXAMPLE))?;
+        let known = cwnd_algorithms::all();
+        let names = || {
+            let registered = known.iter().map(|a| a.name.as_str());
+            custom.iter().copied().chain(registered).chain(stack::presets())
+        };
+        if names().any(|known| known == name) {
+            Ok(name.to_owned())
+        } else {
+            Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest(name, names())))
+        }
+    })?;
+    Ok((name, params))
+}
+
+fn custom_cca(name: String, params: WrittenParams) -> Result<Cca, Error> {
+    let params = params
+        .into_iter()
+        .map(|(param, node)| Ok((param.to_owned(), node.read(|v| param_value(v, "true", "false"))?)))
+        .collect::<Result<_, Error>>()?;
+    Ok(Cca { algorithm: name.clone(), name, params })
+}
+
+/// An algorithm of the registry, or a preset of one: its defaults, then the profile's, then what the scenario sets.
+fn cca(
+    node: &Node,
+    name: &str,
+    params: WrittenParams,
+    profile: Profile,
+    warnings: &mut Vec<String>,
+) -> Result<Cca, Error> {
+    let refuse = |node: &Node, error: cwnd_algorithms::Error| {
+        let refusal = param_refusal(error);
+        node.error(refusal.found, refusal.accepted)
+    };
+    let algorithm = cwnd_algorithms::find(stack::algorithm(name)).map_err(|error| refuse(node, error))?;
+    let mut values = algorithm.defaults();
+    for (param, value) in profile.params(name) {
+        algorithm.set(&mut values, param, value).map_err(|error| refuse(node, error))?;
+    }
+    for (param, node) in &params {
+        let value = node.read(|v| param_value(v, "on", "off"))?;
+        let Some(now) = algorithm.set(&mut values, param, &value).map_err(|error| refuse(node, error))?
+        else {
+            continue;
+        };
+        if params.iter().any(|(param, _)| *param == now.name) {
+            return Err(
+                node.error(format!("the former name of '{}', which is given too", now.name), "leave it out")
+            );
+        }
+        let line = now.to_string();
+        if !warnings.contains(&line) {
+            warnings.push(line);
+        }
+    }
+    let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Ok(Cca { name: name.to_owned(), algorithm: algorithm.name, params })
+}
+
+fn param_value(value: &DeValue, yes: &str, no: &str) -> Result<String, Refusal> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Float(number) => Ok(number.as_str().to_owned()),
+        DeValue::Boolean(flag) => Ok(if *flag { yes } else { no }.to_owned()),
+        _ => units::integer(value).map(|number| number.to_string()).ok_or_else(|| {
+            Refusal::new(format!("{} is not a parameter's value", show(value)), "a number or a text")
+        }),
+    }
+}
+
+fn param_refusal(error: cwnd_algorithms::Error) -> Refusal {
+    use cwnd_algorithms::Error::*;
+    match error {
+        UnknownAlgorithm { name, nearest } => {
+            Refusal::new(format!("unknown algorithm {}", quote(&name)), suggest(&name, nearest.as_deref()))
+        }
+        UnknownParam { algorithm, accepted, .. } if accepted.is_empty() => {
+            Refusal::new("unknown parameter", format!("'{algorithm}' has none"))
+        }
+        UnknownParam { name, accepted, .. } => Refusal::new("unknown parameter", suggest(&name, accepted)),
+        BadValue { found, accepted, .. } => {
+            Refusal::new(format!("{} is not accepted", quote(&found)), accepted)
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! From the TOML to a [`Scenario`](crate::Scenario): every default, unit and preset is settled here.
+
+pub mod flows;
+pub mod links;
+pub mod scenario;

@@ -1,0 +1,279 @@
+//! The text as a whole, and what is not of a link or a flow.
+
+use crate::error::{Error, Refusal, printable};
+use crate::node::{Document, Files, Table, show};
+use crate::read::flows::{self, Group};
+use crate::read::links::{self, LinkDraft, Topology};
+use crate::units::{self, DAY, MICROSECOND, SECOND};
+use crate::{Clock, End, Flow, Link, Samples, Scenario};
+use std::path::Path;
+use toml::de::DeValue;
+
+const KEYS: [&str; 11] =
+    ["name", "duration", "seed", "repeat", "samples", "clock", "end", "stack", "dumbbell", "chain", "flows"];
+
+pub const NAME_CHARS_MAX: usize = 100;
+const INTERVALS_MAX: u64 = 1_000_000;
+/// Also the limit of samples by change.
+const ROWS_MAX: u64 = 10_000_000;
+
+const DURATION_DEFAULT: u64 = 100 * SECOND;
+const INTERVALS_DEFAULT: u64 = 100;
+/// With the clock of ns-2, rounding changes the time of sending a packet by a thousandth at most.
+const ROUNDINGS_PER_PACKET: f64 = 1000.0;
+
+impl Scenario {
+    /// Reads a scenario from TOML. `file` names the text in errors. `custom` names the caller's own algorithms:
+    /// they take precedence over the registry and get their parameters exactly as written.
+    ///
+    /// Values shown are the defaults; `# needed` marks keys without one. An unknown key is an error.
+    ///
+    /// ```toml
+    /// name = "elastic-single"   # the stem of `file`
+    /// duration = "100 s"        # times: ns, us, ms, s, min
+    /// seed = 1
+    /// repeat = 1                # runs, with seeds that count up
+    /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
+    /// clock = "nanoseconds"     # or "ns2": doubles of seconds; their rounding decides ties
+    /// end = "duration"          # or "last-arrival": when the last packet before that arrived
+    /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
+    ///
+    /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access
+    /// rate = "1 Gbps"           # needed; bps, kbps, Mbps, Gbps, Tbps
+    /// delay = "100 ms"          # needed; one way
+    /// buffer = "6400 packets"   # needed; or 6400, or "2 BDP" of the first flow, or "unlimited"
+    /// per = 0                   # probability that a packet is lost on the wire
+    /// ecn_threshold = "20 packets" # queue above which flows with ECN are marked; or "unlimited", the default
+    /// # Each flow's own link before and after: ten times the rate, unless given.
+    /// access = { rate = "10 Gbps", delay = "0 s", buffer = "unlimited" }
+    /// exit = true               # false: no own link after
+    ///
+    /// [[flows]]                 # once for each group of equal flows
+    /// cca = "elastic"           # needed; or { name = "elastic", beta = 0.8 }
+    /// count = 1
+    /// start = "0 s"
+    /// stagger = "0 s"           # flow k, from 0, starts at start + k * stagger
+    /// start_jitter = "0 s"      # each flow starts later by a random time below it
+    /// stop = "100 s"            # the duration
+    /// stop_stagger = "0 s"      # flow k stops at stop - k * stop_stagger
+    /// packet = "1448 bytes"     # payload; 1000 for ns2
+    /// app_rate = "10 Mbps"      # of payload that the application writes; without it, all there is at once
+    /// on = "1 s"                # it writes for this time,
+    /// off = "1 s"               # then pauses for this time, and so on; without both, no pauses
+    /// access_delay = "0 s"      # instead of access.delay
+    /// stack = {}                # over the scenario's, key by key
+    /// ```
+    ///
+    /// A text with `[sweep]` is more than one scenario: [`Sweep::from_toml`](crate::Sweep::from_toml).
+    pub fn from_toml(text: &str, file: &str, custom: &[&str]) -> Result<Scenario, Error> {
+        Scenario::from_toml_with_files(text, file, custom, &no_files)
+    }
+
+    /// [`Scenario::from_toml`] of a text that may name further files, which `files` reads.
+    pub fn from_toml_with_files(
+        text: &str,
+        file: &str,
+        custom: &[&str],
+        files: Files,
+    ) -> Result<Scenario, Error> {
+        let document = Document { file, text, files };
+        let value = document.parse()?;
+        if let Some(sweep) = value.get("sweep") {
+            let sweep = document.entry("sweep", sweep);
+            return Err(sweep.error("unknown key for a single run", "run it with 'cwnd sweep'"));
+        }
+        Scenario::read(document, &value, custom)
+    }
+
+    pub(crate) fn read(document: Document, value: &DeValue, custom: &[&str]) -> Result<Scenario, Error> {
+        let root = document.root(value).table(&KEYS)?;
+        let name = match root.read("name", name)? {
+            Some(name) => name,
+            None => stem(document.file),
+        };
+        let duration_ns = root
+            .read("duration", |v| units::time(v, 1..=10 * DAY, "more than 0, at most 10 days ('14400 min')"))?
+            .unwrap_or(DURATION_DEFAULT);
+        // Seeds count up from the first: all of them fit.
+        let seed = root.read("seed", |v| units::whole(v, 0..=i64::MAX as u64))?.unwrap_or(1);
+        let repeat = root.read("repeat", |v| units::whole(v, 1..=1_000_000))?.unwrap_or(1) as u32;
+        let topology = links::topology(&root)?;
+        let mut warnings = Vec::new();
+        let groups = flows::groups(&root, &topology, duration_ns, custom, &mut warnings)?;
+        let (links, flows) = build(&topology, groups)?;
+        let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
+        let clock = clock(&root, duration_ns, &links, &flows)?;
+        let end = end(&root)?;
+        let warmup_ns = 0;
+        Ok(Scenario {
+            name,
+            duration_ns,
+            seed,
+            repeat,
+            samples,
+            clock,
+            end,
+            warmup_ns,
+            links,
+            flows,
+            warnings,
+        })
+    }
+}
+
+/// For texts that name no further files.
+pub fn no_files(_: &str) -> Result<String, String> {
+    Err("no file can be read here".to_owned())
+}
+
+fn name(value: &DeValue) -> Result<String, Refusal> {
+    let accepted = || format!("1 to {NAME_CHARS_MAX} printable characters");
+    let name =
+        value.as_str().ok_or_else(|| Refusal::new(format!("{} is not a text", show(value)), accepted()))?;
+    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) && printable(name) == name {
+        Ok(name.to_owned())
+    } else {
+        Err(Refusal::new(format!("{} is not a name", show(value)), accepted()))
+    }
+}
+
+fn stem(file: &str) -> String {
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or("scenario");
+    printable(stem).chars().take(NAME_CHARS_MAX).collect()
+}
+
+fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Result<Clock, Error> {
+    let Some(node) = root.get("clock") else { return Ok(Clock::default()) };
+    let clock = node.read(|value| match value.as_str() {
+        Some("nanoseconds") => Ok(Clock::Nanoseconds),
+        Some("ns2") => Ok(Clock::Ns2),
+        _ => Err(Refusal::new(format!("{} is not a clock", show(value)), "'nanoseconds' or 'ns2'")),
+    })?;
+    if clock == Clock::Ns2 {
+        let sending_s = |flow: &Flow, link: u32| {
+            8.0 * f64::from(flow.packet_bytes()) / links[link as usize].rate_bps as f64
+        };
+        let shortest_s = flows
+            .iter()
+            .flat_map(|flow| flow.path.iter().map(|&link| sending_s(flow, link)))
+            .fold(f64::INFINITY, f64::min);
+        // How far rounding moves a double of seconds at the end of the run.
+        let rounding_s = duration_ns as f64 / 1e9 * f64::EPSILON;
+        if shortest_s < ROUNDINGS_PER_PACKET * rounding_s {
+            return Err(node.error(
+                format!("a packet takes {shortest_s:.1e} s, and doubles are rounded by {rounding_s:.1e} s"),
+                "'nanoseconds', a lower rate or a shorter duration",
+            ));
+        }
+    }
+    Ok(clock)
+}
+
+fn end(root: &Table) -> Result<End, Error> {
+    let Some(node) = root.get("end") else { return Ok(End::default()) };
+    node.read(|value| match value.as_str() {
+        Some("duration") => Ok(End::Duration),
+        Some("last-arrival") => Ok(End::LastArrival),
+        _ => Err(Refusal::new(format!("{} is not an end", show(value)), "'duration' or 'last-arrival'")),
+    })
+}
+
+fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Samples, Error> {
+    let interval = |intervals: u64| Samples::Interval { interval_ns: duration_ns / intervals };
+    let Some(node) = root.get("samples") else {
+        let intervals = (ROWS_MAX / rows_per_interval).clamp(1, INTERVALS_DEFAULT);
+        let interval_ns = (duration_ns / intervals).max(MICROSECOND);
+        return Ok(Samples::Interval { interval_ns });
+    };
+    let samples = node.read(|value| match value.as_str() {
+        Some("off") => Ok(Samples::Off),
+        Some("change") => Ok(Samples::Change),
+        Some(text) if text.starts_with(|c: char| c.is_ascii_digit()) => {
+            let limits = "'1 us' to '14400 min'";
+            let interval_ns = units::time(value, MICROSECOND..=10 * DAY, limits)?;
+            Ok(Samples::Interval { interval_ns })
+        }
+        None if units::integer(value).is_some() => units::whole(value, 1..=INTERVALS_MAX).map(interval),
+        _ => {
+            let accepted = "a number of intervals like 100, an interval like '100 ms', 'change' or 'off'";
+            Err(Refusal::new(format!("{} is not a choice of samples", show(value)), accepted))
+        }
+    })?;
+    let Samples::Interval { interval_ns } = samples else { return Ok(samples) };
+    if interval_ns < MICROSECOND {
+        let accepted = format!("at most {}: an interval is at least 1 us", duration_ns / MICROSECOND);
+        return Err(node.error("too many intervals for this duration", accepted));
+    }
+    let intervals = duration_ns / interval_ns;
+    if intervals > INTERVALS_MAX {
+        return Err(node.error(format!("{intervals} intervals"), format!("at most {INTERVALS_MAX}")));
+    }
+    let rows = intervals * rows_per_interval;
+    if rows > ROWS_MAX {
+        let found = format!("{rows} rows for all flows and links");
+        return Err(node.error(found, format!("at most {ROWS_MAX}: take longer intervals, or 'off'")));
+    }
+    Ok(samples)
+}
+
+fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow>), Error> {
+    let count: usize = groups.iter().map(|group| group.start_stop_ns.len()).sum();
+    let first = &groups[0];
+    let packet_bytes = first.payload_bytes + first.stack.header_bytes;
+    let delays_ns = match topology {
+        Topology::Dumbbell { shared, access, exit } => {
+            shared.delay_ns + (1 + u64::from(*exit)) * first.access_delay_ns.unwrap_or(access.delay_ns)
+        }
+        Topology::Chain(links) => links.iter().map(|link| link.delay_ns).sum(),
+    };
+    let buffer = |draft: &LinkDraft| draft.buffer_pkts(2 * delays_ns, packet_bytes);
+    let links: Vec<Link> = match topology {
+        Topology::Dumbbell { shared, access, exit } => {
+            let access_buffer = buffer(access)?;
+            let edges = |side: &'static str| {
+                let delays = groups.iter().flat_map(|group| {
+                    group.start_stop_ns.iter().map(|_| group.access_delay_ns.unwrap_or(access.delay_ns))
+                });
+                delays.enumerate().map(move |(i, delay_ns)| Link {
+                    delay_ns,
+                    ..access.link(format!("{side}-{i}"), access_buffer)
+                })
+            };
+            let bottleneck = shared.link("bottleneck".to_owned(), buffer(shared)?);
+            let exits = exit.then(|| edges("exit")).into_iter().flatten();
+            edges("access").chain([bottleneck]).chain(exits).collect()
+        }
+        Topology::Chain(drafts) => {
+            let link = |(i, draft): (usize, &LinkDraft)| Ok(draft.link(format!("link-{i}"), buffer(draft)?));
+            drafts.iter().enumerate().map(link).collect::<Result<_, Error>>()?
+        }
+    };
+    let mut flows = Vec::with_capacity(count);
+    for group in groups {
+        for (start_ns, stop_ns) in group.start_stop_ns {
+            let path: Vec<u32> = match topology {
+                Topology::Dumbbell { exit, .. } => {
+                    let all = [flows.len(), count, count + 1 + flows.len()].map(|i| i as u32);
+                    all[..2 + usize::from(*exit)].into()
+                }
+                Topology::Chain(_) => (0..links.len() as u32).collect(),
+            };
+            let back = |link: &Link| link.delay_ns + link.sending_ns(group.stack.ack_bytes);
+            flows.push(Flow {
+                cca: group.cca.clone(),
+                return_delay_ns: path.iter().map(|i| back(&links[*i as usize])).sum(),
+                path,
+                reverse_path: Vec::new(),
+                start_ns,
+                start_jitter_ns: group.start_jitter_ns,
+                stop_ns,
+                payload_bytes: group.payload_bytes,
+                app_rate_bps: group.app_rate_bps,
+                on_off_ns: group.on_off_ns,
+                traffic: None,
+                stack: group.stack.clone(),
+            });
+        }
+    }
+    Ok((links, flows))
+}
