@@ -1,9 +1,11 @@
 //! A flow: its two ends and their timers.
 
+use crate::acks::SelectiveAck;
 use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
-use crate::tcp::packet::{AckPacket, SYN, Segment, Tag};
+use crate::tcp::loss::sack::SackBlocks;
+use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, SYN, Segment, Tag};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -18,6 +20,8 @@ pub struct Connection<'a, C> {
     pub stop_ns: u64,
     pub id: u32,
     pub first_hop: u32,
+    /// Of the way back, if ACKs cross links.
+    pub first_back_hop: Option<u32>,
     pub receiver: Receiver,
     pub sender: Sender<'a, C>,
     /// Arrived and in order when the flow stops, once more has arrived.
@@ -27,13 +31,20 @@ pub struct Connection<'a, C> {
 }
 
 impl<'a, C: CongestionControl> Connection<'a, C> {
-    pub fn new(id: u32, flow: &'a Flow, cc: C, start_ns: u64, first_hop: u32) -> Connection<'a, C> {
+    pub fn new(
+        id: u32,
+        flow: &'a Flow,
+        cc: C,
+        start_ns: u64,
+        (first_hop, first_back_hop): (u32, Option<u32>),
+    ) -> Connection<'a, C> {
         Connection {
             timers_at: start_ns,
             way_back: ReversePath::new(flow),
             stop_ns: flow.stop_ns,
             id,
             first_hop,
+            first_back_hop,
             receiver: Receiver::new(
                 flow.stack.ack_every_pkts,
                 // The SYN is acknowledged at once.
@@ -54,6 +65,9 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         network: &mut Network<T>,
         mut after_event: impl FnMut(u64, &Self),
     ) -> u64 {
+        if let Some(back) = self.first_back_hop {
+            return self.advance_both_ends(until, back, network, after_event);
+        }
         loop {
             // What the receiver does shows when its ACK is at the sender.
             let packet = network.to_receiver[self.id as usize].front();
@@ -69,6 +83,49 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             }
             after_event(due, self);
         }
+    }
+
+    /// As [`Connection::advance`], where ACKs cross links: `back` is the first on their way.
+    #[inline(never)]
+    fn advance_both_ends<T: Timing>(
+        &mut self,
+        until: u64,
+        back: u32,
+        network: &mut Network<T>,
+        mut after_event: impl FnMut(u64, &Self),
+    ) -> u64 {
+        let id = self.id as usize;
+        loop {
+            let arrival = network.to_receiver[id].front().map_or(NEVER, |packet| packet.at);
+            let ack = network.acks[id].next_ns().unwrap_or(NEVER);
+            let due = self.timers_at.min(arrival).min(ack);
+            if due >= until {
+                return due;
+            }
+            if due == self.timers_at {
+                self.on_timers(due, network);
+            } else if due == ack
+                && let Some(SelectiveAck { ack, blocks }) = network.acks[id].take()
+            {
+                self.on_ack(due, ack, Some(&blocks), network);
+            } else if let Some(Arrival { at, segment, .. }) = network.to_receiver[id].pop_front() {
+                self.note_arrival(at);
+                if let Some(ack) = self.receiver.receive(at, segment) {
+                    self.send_ack(at, ack, back, network);
+                }
+                if self.ack_due_ns() < self.timers_at {
+                    self.set_timers();
+                }
+            }
+            after_event(due, self);
+        }
+    }
+
+    /// The receiver sends `ack` at `now`; `back` is the first hop of its way.
+    fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
+        let mut blocks = self.receiver.blocks();
+        let blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
+        network.enter_ack(back, now, self.id, SelectiveAck { ack, blocks });
     }
 
     /// Start, stop, retransmission timeout, delayed ACK.
@@ -90,7 +147,10 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         if self.ack_due_ns() <= now
             && let Some(ack) = self.receiver.acknowledge_waiting()
         {
-            self.on_ack(now, ack, network);
+            match self.first_back_hop {
+                Some(back) => self.send_ack(now, ack, back, network),
+                None => self.on_ack(now, ack, None, network),
+            }
         }
         self.set_timers();
     }
@@ -148,20 +208,27 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
             let now = network.timing.return_ack(self.id, due, exact, blocks);
-            self.on_ack(now, ack, network);
+            self.on_ack(now, ack, None, network);
         }
         if self.ack_due_ns() < self.timers_at {
             self.set_timers();
         }
     }
 
-    /// An ACK arrives at the sender.
+    /// An ACK arrives at the sender. `carried`: its SACK blocks, if others may have been lost.
     #[inline(always)]
-    fn on_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, network: &mut Network<T>) {
-        if self.sender.takes_fast_path(&ack) {
+    fn on_ack<T: Timing>(
+        &mut self,
+        now: u64,
+        ack: AckPacket,
+        carried: Option<&[Block; BLOCKS_MAX]>,
+        network: &mut Network<T>,
+    ) {
+        if self.sender.takes_fast_path(&ack) && carried.is_none_or(|blocks| blocks[0].is_empty()) {
             self.take_fast_path(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
-            self.sender.on_ack(now, ack, &self.receiver);
+            let blocks = carried.map_or(SackBlocks::All(&self.receiver), SackBlocks::Carried);
+            self.sender.on_ack(now, ack, blocks);
             self.transmit(now, network);
         }
     }

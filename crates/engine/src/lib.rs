@@ -3,6 +3,7 @@
 //! [`run`] answers one scenario with one seed; [`Simulation`] can be looked at on the way. Neither reads a clock, a file, a
 //! thread's identity or the environment.
 
+mod acks;
 mod connection;
 mod control;
 mod inbox;
@@ -31,6 +32,7 @@ pub mod parts {
     pub use crate::{Parts, run_with};
 }
 
+pub use acks::AckCounts;
 pub use control::{Control, Unfinished};
 use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_results::Run;

@@ -1,5 +1,6 @@
 //! Where the packets are between the two ends of the flows, and what each link does with them.
 
+use crate::acks::{Acks, SelectiveAck};
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::memory::ring::{Ring, prefetch};
@@ -7,7 +8,7 @@ use crate::path::link::PathLink;
 use crate::path::managed::{Departure, ManagedLink};
 use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::{Crossing, Timing};
-use crate::tcp::packet::{CONGESTION, Segment};
+use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::NEVER;
 use crate::topology::Topology;
 use cwnd_scenario::Scenario;
@@ -39,6 +40,8 @@ pub struct Network<'a, T: Timing> {
     pub inboxes: Vec<Inbox<T::Exact>>,
     /// By flow: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
+    /// By flow, of flows whose ACKs cross links; empty if there is none.
+    pub acks: Vec<Acks>,
     /// How many packets of another size than the hop's passed it, by hop and size.
     pub other_sizes: BTreeMap<(u32, u32), u64>,
     pub timing: T,
@@ -67,6 +70,8 @@ impl<'a, T: Timing> Network<'a, T> {
             .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link, seed)?, link, seed))));
         let managed: BTreeMap<_, _> = managed.collect();
         let topology = Topology::new(scenario, |link| managed.contains_key(&link));
+        let back = scenario.flows.iter().any(|flow| !flow.reverse_path.is_empty());
+        let acks = if back { scenario.flows.len() } else { 0 };
         let timing = T::new(scenario, &topology);
         Network {
             control,
@@ -78,6 +83,7 @@ impl<'a, T: Timing> Network<'a, T> {
             managed,
             inboxes: scenario.links.iter().map(|_| Inbox::new()).collect(),
             to_receiver: scenario.flows.iter().map(|_| Ring::new()).collect(),
+            acks: std::iter::repeat_with(Acks::default).take(acks).collect(),
             other_sizes: BTreeMap::new(),
             timing,
             order: Vec::new(),
@@ -87,7 +93,8 @@ impl<'a, T: Timing> Network<'a, T> {
     pub fn count_packets(&mut self) {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
         let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();
-        self.crowded = to_links + to_receivers > PACKETS_MAX;
+        let to_senders: usize = self.acks.iter().map(Acks::len).sum();
+        self.crowded = to_links + to_receivers + to_senders > PACKETS_MAX;
     }
 
     /// Whether the run must stop.
@@ -114,13 +121,15 @@ impl<'a, T: Timing> Network<'a, T> {
                 see(packet.hop - 1, packet.at, packet.segment);
             }
         }
-        let mut hop = 0;
-        for packets in &self.to_receiver {
-            while hops[hop].next.is_some() {
-                hop += 1;
+        for (id, hop) in (0..).zip(hops).filter(|(_, hop)| hop.next.is_none()) {
+            if hop.back {
+                let tag = Tag::default().sized(hop.bytes);
+                let acks = self.acks[hop.flow as usize].arrivals();
+                acks.for_each(|at| see(id, at, Segment { tag, sent_ns: at }));
+            } else {
+                let packets = &self.to_receiver[hop.flow as usize];
+                packets.iter().for_each(|packet| see(id, packet.at, packet.segment));
             }
-            packets.iter().for_each(|packet| see(hop as u32, packet.at, packet.segment));
-            hop += 1;
         }
     }
 
@@ -133,6 +142,22 @@ impl<'a, T: Timing> Network<'a, T> {
             self.inboxes[first.link as usize].push(InTransit { at: now, exact, segment, busy_since: 0, hop });
         } else {
             self.cross(hop, now, segment);
+        }
+    }
+
+    /// The receiver of `flow` sends an ACK at `now`; `hop` is the first on its way back.
+    pub fn enter_ack(&mut self, hop: u32, now: u64, flow: u32, ack: SelectiveAck) {
+        let place = self.acks[flow as usize].add(ack);
+        let bytes = self.topology.hops[hop as usize].bytes;
+        self.enter(hop, now, Segment { tag: Tag::new(place, 0).sized(bytes), sent_ns: now });
+    }
+
+    /// `segment` was dropped or lost at `hop`.
+    fn lose(&mut self, hop: u32, segment: Segment) {
+        let hop = &mut self.topology.hops[hop as usize];
+        hop.lost += 1;
+        if hop.back {
+            self.acks[hop.flow as usize].lose(segment.tag.seq());
         }
     }
 
@@ -273,7 +298,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let link = &mut self.links[to.link as usize];
         let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
         let Some((at, exact)) = self.timing.cross(link, crossing) else {
-            to.lost += 1;
+            self.lose(hop, segment);
             return false;
         };
         if to.ecn && link.marks(now) {
@@ -294,6 +319,10 @@ impl<'a, T: Timing> Network<'a, T> {
             return;
         }
         let InTransit { at, exact, segment, .. } = packet;
+        if from.back {
+            let flow = from.flow;
+            return self.arrive_at_sender(flow, at, segment);
+        }
         let packets = &mut self.to_receiver[from.flow as usize];
         packets.push_back(Arrival { at, exact, segment });
         if packets.len() == 1 {
@@ -301,6 +330,14 @@ impl<'a, T: Timing> Network<'a, T> {
             *due = (*due).min(at + from.after_ns);
             self.earliest_due = self.earliest_due.min(*due);
         }
+    }
+
+    #[inline(never)]
+    fn arrive_at_sender(&mut self, flow: u32, at: u64, ack: Segment) {
+        self.acks[flow as usize].arrive(at, ack.tag.seq());
+        let due = &mut self.due[flow as usize];
+        *due = (*due).min(at);
+        self.earliest_due = self.earliest_due.min(*due);
     }
 
     /// Serves a link whose queue a discipline manages: arrivals and departures in the order of time.
@@ -318,14 +355,14 @@ impl<'a, T: Timing> Network<'a, T> {
             match arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
                 Some(packet) => {
                     let to = &self.topology.hops[packet.hop as usize];
-                    for hop in managed.accept(packet, to.flow, to.ecn) {
-                        self.topology.hops[hop as usize].lost += 1;
+                    for packet in managed.accept(packet, to.flow, to.ecn) {
+                        self.lose(packet.hop, packet.segment);
                     }
                 }
                 None if managed.next_departure_ns() < until => {
                     let (departure, dropped) = managed.depart(|hop, bytes| self.topology.times(hop, bytes).0);
-                    for hop in dropped {
-                        self.topology.hops[hop as usize].lost += 1;
+                    for packet in dropped {
+                        self.lose(packet.hop, packet.segment);
                     }
                     if let Some(departure) = departure {
                         self.leave(departure);
@@ -347,8 +384,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let Departure { packet, marked, lost_on_wire, busy_since_ns, at_ns } = departure;
         let InTransit { hop, mut segment, .. } = packet;
         if lost_on_wire {
-            self.topology.hops[hop as usize].lost += 1;
-            return;
+            return self.lose(hop, segment);
         }
         if marked {
             segment.tag = segment.tag.with(CONGESTION);

@@ -1,5 +1,6 @@
 //! What a run shows: samples while it goes on, and results at its end.
 
+use crate::acks::AckCounts;
 use crate::connection::Connection;
 use crate::network::Network;
 use crate::path::accounting::Totals;
@@ -32,6 +33,8 @@ pub struct FlowObservation {
     pub sent_pkts: u64,
     /// Packets that have arrived at the receiver, duplicates included.
     pub delivered_pkts: u64,
+    /// None: its ACKs cross no links.
+    pub acks: Option<AckCounts>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +154,7 @@ pub fn observe<C: CongestionControl, T: Timing>(
         srtt_ns: flow.sender.srtt_ns(),
         sent_pkts: flow.sender.sent,
         delivered_pkts: arrivals(flow, network, now),
+        acks: flow.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
     });
     Observation { now_ns: now, flows: flows.collect(), links }
 }
@@ -292,7 +296,7 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
     let (arrived, in_order) = connection.received_until_stop();
     let stop_ns = connection.stop_ns.min(end);
     let hops = topology.hops[connection.first_hop as usize..].iter();
-    let lost = hops.take_while(|hop| hop.flow == connection.id).map(|hop| hop.lost).sum();
+    let lost = hops.take_while(|hop| hop.flow == connection.id && !hop.back).map(|hop| hop.lost).sum();
     let span_ns = stop_ns - start_ns;
     let mean_cwnd_pkts = if connection.sender.started { connection.sender.mean_cwnd(stop_ns) } else { 0.0 };
     FlowResult {

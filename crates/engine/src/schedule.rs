@@ -74,9 +74,10 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let mut flows = Vec::with_capacity(scenario.flows.len());
         for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            flows.push(Connection::new(id, flow, cc, start_ns, first_hop));
-            let hops = network.topology.hops[first_hop as usize..].iter();
-            first_hop += hops.take_while(|hop| hop.flow == id).count() as u32;
+            let hops = network.topology.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
+            let back = hops.clone().position(|hop| hop.back).map(|place| first_hop + place as u32);
+            flows.push(Connection::new(id, flow, cc, start_ns, (first_hop, back)));
+            first_hop += hops.count() as u32;
         }
         network.due = flows.iter().map(|flow| flow.timers_at).collect();
         let lookahead_ns = network.topology.lookahead_ns(T::slack_ns).unwrap_or(NEVER);

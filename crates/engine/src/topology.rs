@@ -24,12 +24,14 @@ pub struct Hop {
     pub flow: u32,
     /// The link of the next hop; none: the receiver is next.
     pub next: Option<u32>,
-    /// Most packets have this size. The times below are theirs.
+    /// Most packets have this size, and all ACKs. The times below are theirs.
     pub bytes: u32,
     /// Whether this is the flow's first hop and its packets wait in the link's inbox.
     pub through_inbox: bool,
     /// The flow understands congestion marks.
     pub ecn: bool,
+    /// ACKs cross it, on their way back to the sender.
+    pub back: bool,
     /// How long the link is busy with a packet.
     pub tx_ticks: u64,
     /// From the departure to the arrival at the next hop or the receiver.
@@ -119,6 +121,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
                 ecn: flow.stack.ecn,
+                back: false,
                 tx_ticks: ticks[0],
                 onward_ns: link.delay_ns,
                 after_ns: 0,
@@ -129,6 +132,36 @@ impl<'a, T: Tick> Topology<'a, T> {
         }
         if let Some(last) = self.hops.last_mut() {
             last.after_ns = ReversePath::new(flow).least_ns();
+        }
+        self.add_way_back(id, users, is_managed);
+    }
+
+    /// The links that a flow's ACKs cross become hops. None of them only delays: ACKs come in bursts.
+    fn add_way_back(&mut self, id: u32, users: &[u32], is_managed: &impl Fn(u32) -> bool) {
+        let flow = &self.scenario.flows[id as usize];
+        assert!(
+            flow.reverse_path.is_sorted_by(|before, after| before < after),
+            "links are in the order of the routes"
+        );
+        let first_hop = self.hops.len();
+        for (place, &link) in flow.reverse_path.iter().enumerate() {
+            let bytes = flow.stack.ack_bytes;
+            let last = place + 1 == flow.reverse_path.len();
+            let alone = users[link as usize] == 1;
+            self.hops.push(Hop {
+                link,
+                flow: id,
+                next: flow.reverse_path.get(place + 1).copied(),
+                bytes,
+                through_inbox: self.hops.len() == first_hop && (!alone || is_managed(link)),
+                ecn: false,
+                back: true,
+                tx_ticks: self.tx_ticks(link, bytes),
+                onward_ns: self.link(link).delay_ns + if last { flow.return_delay_ns } else { 0 },
+                after_ns: 0,
+                lost: 0,
+                passed: 0,
+            });
         }
     }
 
@@ -152,7 +185,7 @@ impl<'a, T: Tick> Topology<'a, T> {
     #[cold]
     fn other_times(&self, hop: u32, bytes: u32) -> (u64, u64) {
         let link = self.hops[hop as usize].link;
-        let onward_ns = self.scenario.links[link as usize].delay_ns + self.through_ns(hop, bytes, |_| true);
+        let onward_ns = self.link(link).delay_ns + self.through_ns(hop, bytes, |_| true);
         (self.tx_ticks(link, bytes), onward_ns)
     }
 
@@ -186,12 +219,12 @@ impl<'a, T: Tick> Topology<'a, T> {
         &self.scenario.flows[flow as usize]
     }
 
-    /// The shortest time, over all flows, from a packet's arrival at its last hop to an event at one of its ends: the least
-    /// that the elements of a route promise. `slack_ns`: by how much a route of this many links may be early, by rounding.
+    /// The shortest time, over all flows and both ways, from a packet's arrival at its last hop to an event at one of its
+    /// ends: the least that the elements of a route promise. `slack_ns`: by how much a route of this many links may be early, by rounding.
     pub fn lookahead_ns(&self, slack_ns: impl Fn(u64) -> u64) -> Option<u64> {
         let to_the_end = |(id, hop): (u32, &Hop)| {
             let flow = self.flow(hop.flow);
-            let smallest = flow.packet_bytes().min(flow.stack.ack_bytes);
+            let smallest = hop.bytes.min(flow.stack.ack_bytes);
             let onward_ns = hop.onward_ns.min(self.times(id, smallest).1);
             let ns = self.link(hop.link).sending_ns(smallest) + onward_ns + hop.after_ns;
             ns.saturating_sub(slack_ns(flow.path.len() as u64))
@@ -204,7 +237,7 @@ impl<'a, T: Tick> Topology<'a, T> {
 /// How many flows cross each link.
 fn count_users(scenario: &Scenario) -> Vec<u32> {
     let mut users = vec![0; scenario.links.len()];
-    for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
+    for &link in scenario.flows.iter().flat_map(|flow| flow.path.iter().chain(&flow.reverse_path)) {
         users[link as usize] += 1;
     }
     users

@@ -281,8 +281,14 @@ impl Scenario {
             return Err("its samples have no time between them".to_owned());
         }
         self.check_paths()?;
-        if let Some(i) = self.flows.iter().position(|flow| !flow.path.is_sorted_by(|one, next| one < next)) {
+        let in_order = |path: &Vec<u32>| path.is_sorted_by(|one, next| one < next);
+        if let Some(i) =
+            self.flows.iter().position(|flow| !in_order(&flow.path) || !in_order(&flow.reverse_path))
+        {
             return Err(format!("flow {i} does not visit its links in the order in which they are listed"));
+        }
+        if self.clock.adds_up_seconds() && self.flows.iter().any(|flow| !flow.reverse_path.is_empty()) {
+            return Err("with the clock of ns-2 the way back is a constant delay".to_owned());
         }
         for (i, flow) in self.flows.iter().enumerate() {
             flow.cca.resolve().map_err(|error| error.to_string())?;
@@ -302,7 +308,10 @@ impl Scenario {
     /// Whether each flow has a path over the links: enough to compute metrics of a run.
     pub fn check_paths(&self) -> Result<(), String> {
         let within = |link: &u32| (*link as usize) < self.links.len();
-        match self.flows.iter().position(|flow| flow.path.is_empty() || !flow.path.iter().all(within)) {
+        let lost = |flow: &Flow| {
+            flow.path.is_empty() || !flow.path.iter().chain(&flow.reverse_path).all(within)
+        };
+        match self.flows.iter().position(lost) {
             Some(i) => Err(format!("flow {i} has no path over the scenario's links")),
             None => Ok(()),
         }

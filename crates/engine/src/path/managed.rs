@@ -67,8 +67,8 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         T::count(now_ns) <= self.ask_at
     }
 
-    /// `packet` of `flow` arrives. The hops of the packets that were dropped for it are in the answer.
-    pub fn accept(&mut self, packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<u32> {
+    /// `packet` of `flow` arrives. The packets that were dropped for it are in the answer.
+    pub fn accept(&mut self, packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<InTransit<E>> {
         let (now_ns, now) = (packet.at, T::count(packet.at));
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.packets.push(packet);
@@ -88,9 +88,9 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         self.take_dropped(now)
     }
 
-    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size. The hops of
-    /// the packets that were dropped meanwhile are in the answer.
-    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> (Option<Departure<E>>, Vec<u32>) {
+    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size. The
+    /// packets that were dropped meanwhile are in the answer.
+    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> (Option<Departure<E>>, Vec<InTransit<E>>) {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -124,16 +124,16 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         (departure, self.take_dropped(now))
     }
 
-    /// Counts what the discipline just dropped, and gives the hops of these packets.
-    fn take_dropped(&mut self, now: u64) -> Vec<u32> {
-        let mut hops = Vec::new();
+    /// Counts what the discipline just dropped, and gives it.
+    fn take_dropped(&mut self, now: u64) -> Vec<InTransit<E>> {
+        let mut dropped = Vec::new();
         for packet in self.newly_dropped.drain(..) {
             self.dropped += 1;
             self.held_ticks += u128::from(now - T::count(packet.arrived_ns));
             self.vacant.push(packet.place);
-            hops.push(self.packets[packet.place as usize].hop);
+            dropped.push(self.packets[packet.place as usize]);
         }
-        hops
+        dropped
     }
 
     /// The packets that wait.

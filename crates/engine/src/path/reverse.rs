@@ -2,7 +2,8 @@
 
 use cwnd_scenario::Flow;
 
-/// A constant delay: nobody else uses the way back, and no ACK waits or is lost.
+/// A constant delay: nobody else uses the way back, and no ACK waits or is lost. Of a flow whose ACKs cross links there is
+/// none: they are packets like any other (`acks.rs`), and what the receiver does shows there at once.
 #[derive(Clone, Copy)]
 pub struct ReversePath {
     delay_ns: u64,
@@ -10,7 +11,8 @@ pub struct ReversePath {
 
 impl ReversePath {
     pub fn new(flow: &Flow) -> ReversePath {
-        ReversePath { delay_ns: flow.return_delay_ns }
+        let constant = flow.reverse_path.is_empty();
+        ReversePath { delay_ns: if constant { flow.return_delay_ns } else { 0 } }
     }
 
     /// When an ACK that is sent at `sent_ns` is at the sender.

@@ -129,24 +129,44 @@ impl Scoreboard {
         }
     }
 
-    /// An ACK reports that the segments of `blocks` have arrived. Stretches that the last ACK had, too, are skipped.
-    pub fn sack_all(&mut self, blocks: impl Iterator<Item = Block>, una: u64, nxt: u64) {
+    /// An ACK reports that the segments of `blocks` have arrived; `newly` is called with each that it newly reports.
+    /// Stretches that the last ACK had, too, are skipped.
+    pub fn sack_all(
+        &mut self,
+        blocks: impl Iterator<Item = Block>,
+        una: u64,
+        nxt: u64,
+        mut newly: impl FnMut(u64),
+    ) {
+        let mut blocks = blocks.enumerate().peekable();
+        if blocks.peek().is_none() && self.sacks.is_none() {
+            return;
+        }
         self.sacks().reserve(una, nxt);
         let before = std::mem::take(&mut self.sacks().reported);
-        for (place, block) in blocks.enumerate() {
+        for (place, block) in blocks {
             let overlapping = before.iter().filter(|old| old.start < block.end && block.start < old.end);
             let longest = overlapping.max_by_key(|old| old.end - old.start);
             let old = longest.cloned().unwrap_or(block.start..block.start);
             for (from, to) in [(block.start.max(una), old.start), (old.end.max(una), block.end)] {
-                self.sack_stretch(from, to, una, nxt);
+                self.sack_stretch(from, to, una, nxt, &mut newly);
             }
             self.sacks().reported[place] = block;
         }
     }
 
-    fn sack_stretch(&mut self, mut from: u64, to: u64, una: u64, nxt: u64) {
+    fn sack_stretch(
+        &mut self,
+        mut from: u64,
+        to: u64,
+        una: u64,
+        nxt: u64,
+        newly: &mut impl FnMut(u64),
+    ) {
         while let Some(seq) = self.sacks().sacked.first_absent_in(from, to) {
-            self.sack(seq, una, nxt);
+            if self.sack(seq, una, nxt) {
+                newly(seq);
+            }
             from = seq + 1;
         }
     }
@@ -363,16 +383,16 @@ mod tests {
     #[test]
     fn forgotten_segments_count_when_they_are_reported_again() {
         let mut scoreboard = ten_retransmitted("rate-halving");
-        scoreboard.sack_all(std::iter::once(12..15), 0, 20);
+        scoreboard.sack_all(std::iter::once(12..15), 0, 20, |_| {});
         scoreboard.forget_sacks(0, 20);
         assert_eq!(
             (scoreboard.sacked_out, scoreboard.lost_out, scoreboard.retrans_out, scoreboard.highest_sacked()),
             (0, 0, 0, 0)
         );
         assert!(!scoreboard.is_clear(), "ACKs are to be looked at");
-        scoreboard.sack_all(std::iter::once(12..15), 0, 20);
+        scoreboard.sack_all(std::iter::once(12..15), 0, 20, |_| {});
         assert_eq!((scoreboard.sacked_out, scoreboard.highest_sacked()), (3, 14));
-        scoreboard.sack_all([11..17, 18..19].into_iter(), 0, 20);
+        scoreboard.sack_all([11..17, 18..19].into_iter(), 0, 20, |_| {});
         assert_eq!((scoreboard.sacked_out, scoreboard.highest_sacked()), (7, 18));
         scoreboard.acknowledge(0, 20);
         assert!(scoreboard.is_clear());

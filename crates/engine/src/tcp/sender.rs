@@ -6,8 +6,8 @@
 use crate::memory::sum::Sum;
 use crate::tcp::application::Application;
 use crate::tcp::delivery_rate::RateSampler;
+use crate::tcp::loss::sack::SackBlocks;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
-use crate::tcp::receiver::Receiver;
 use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::{Distribution, Rto};
 use crate::tcp::scoreboard::Scoreboard;
@@ -409,27 +409,27 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.cwnd_may_have_changed(now);
     }
 
-    /// An ACK of `receiver` arrives at `now`. [`Sender::next_segment`] has the segments that may be sent then.
+    /// An ACK arrives at `now`. [`Sender::next_segment`] has the segments that may be sent then.
     #[inline(never)]
-    pub fn on_ack(&mut self, now: u64, ack: AckPacket, receiver: &Receiver) {
+    pub fn on_ack(&mut self, now: u64, ack: AckPacket, blocks: SackBlocks) {
         self.wake_at = NEVER;
         if self.has_extras {
-            self.on_ack_with_extras(now, ack, receiver);
+            self.on_ack_with_extras(now, ack, blocks);
         } else {
-            self.on_sack::<false>(now, ack, receiver);
+            self.on_sack::<false>(now, ack, blocks);
         }
         self.cwnd_may_have_changed(now);
     }
 
     #[inline(never)]
-    fn on_ack_with_extras(&mut self, now: u64, ack: AckPacket, receiver: &Receiver) {
+    fn on_ack_with_extras(&mut self, now: u64, ack: AckPacket, blocks: SackBlocks) {
         if self.overlapped {
             self.begin_overlapped(now);
         }
         if self.handshake {
             self.on_handshake(now, ack);
         } else if self.choices.detection.uses_sack() {
-            self.on_sack::<true>(now, ack, receiver);
+            self.on_sack::<true>(now, ack, blocks);
         } else {
             self.on_non_sack(now, ack);
         }

@@ -1,7 +1,7 @@
 //! ACKs with SACK (RFC 2018, RFC 6675), and what a sender does about what they show.
 
 use crate::tcp::loss::fack::{lost_edge, lost_edge_by_distance};
-use crate::tcp::packet::AckPacket;
+use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -9,13 +9,23 @@ use cwnd_algorithms::{CongestionControl, State};
 use cwnd_scenario::Detection;
 use std::num::NonZeroU64;
 
+/// The SACK blocks of an ACK.
+#[derive(Clone, Copy)]
+pub enum SackBlocks<'a> {
+    /// No ACK is lost, so the segment that caused the ACK is all that they have to report, unless the sender has forgotten
+    /// something. They are the receiver's.
+    All(&'a Receiver),
+    /// ACKs before this one may have been lost.
+    Carried(&'a [Block; BLOCKS_MAX]),
+}
+
 impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
     pub(in crate::tcp) fn on_sack<const EXTRAS: bool>(
         &mut self,
         now: u64,
         ack: AckPacket,
-        receiver: &Receiver,
+        blocks: SackBlocks,
     ) {
         if ack.next < self.una {
             return;
@@ -39,8 +49,17 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         if self.scoreboard.forgotten_until > 0 {
             let sacked = self.scoreboard.sacked_out;
-            self.scoreboard.sack_all(receiver.blocks(), self.una, self.nxt);
+            let (una, nxt, scoreboard) = (self.una, self.nxt, &mut self.scoreboard);
+            match blocks {
+                SackBlocks::All(receiver) => scoreboard.sack_all(receiver.blocks(), una, nxt, |_| {}),
+                SackBlocks::Carried(blocks) => {
+                    let blocks = blocks.iter().filter(|block| !block.is_empty());
+                    scoreboard.sack_all(blocks.cloned(), una, nxt, |_| {});
+                }
+            }
             self.driver.ack.delivered += self.scoreboard.sacked_out - sacked;
+        } else if let SackBlocks::Carried(blocks) = blocks {
+            delivered += self.sack_carried(blocks);
         }
         if habits.duplicates_restart_timer && acked == 0 {
             self.time_duplicate(now);
@@ -106,6 +125,21 @@ impl<C: CongestionControl> Sender<'_, C> {
                 self.control(now);
             }
         }
+    }
+
+    /// An ACK carries `blocks`; returns how many of their segments it newly reports.
+    #[inline(never)]
+    fn sack_carried(&mut self, blocks: &[Block; BLOCKS_MAX]) -> u64 {
+        let (una, nxt, rate) = (self.una, self.nxt, &mut self.rate);
+        let blocks = blocks.iter().filter(|block| block.end > una).cloned();
+        let mut newly = 0;
+        self.scoreboard.sack_all(blocks, una, nxt, |seq| {
+            newly += 1;
+            if let Some(rate) = rate {
+                rate.on_delivered(seq - una);
+            }
+        });
+        newly
     }
 
     /// An ACK that does not move the left edge restarts the timer.
