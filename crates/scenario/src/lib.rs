@@ -308,9 +308,8 @@ impl Scenario {
     /// Whether each flow has a path over the links: enough to compute metrics of a run.
     pub fn check_paths(&self) -> Result<(), String> {
         let within = |link: &u32| (*link as usize) < self.links.len();
-        let lost = |flow: &Flow| {
-            flow.path.is_empty() || !flow.path.iter().chain(&flow.reverse_path).all(within)
-        };
+        let lost =
+            |flow: &Flow| flow.path.is_empty() || !flow.path.iter().chain(&flow.reverse_path).all(within);
         match self.flows.iter().position(lost) {
             Some(i) => Err(format!("flow {i} has no path over the scenario's links")),
             None => Ok(()),

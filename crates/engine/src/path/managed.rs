@@ -90,7 +90,10 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
 
     /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size. The
     /// packets that were dropped meanwhile are in the answer.
-    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> (Option<Departure<E>>, Vec<InTransit<E>>) {
+    pub fn depart(
+        &mut self,
+        tx_ticks: impl Fn(u32, u32) -> u64,
+    ) -> (Option<Departure<E>>, Vec<InTransit<E>>) {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);

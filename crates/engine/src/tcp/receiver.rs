@@ -77,6 +77,16 @@ struct Waiting {
     last_is_retransmission: bool,
 }
 
+/// The SACK blocks of an ACK.
+#[derive(Clone, Copy)]
+pub enum SackBlocks<'a> {
+    /// No ACK is lost, so the segment that caused the ACK is all that they have to report, unless the sender has forgotten
+    /// something. They are those of the receiver now.
+    All(&'a Receiver),
+    /// ACKs before this one may have been lost.
+    Carried(&'a [Block; BLOCKS_MAX]),
+}
+
 impl Receiver {
     pub fn new(ack_every: u32, quick_until: u32, ack_delay_ns: u64) -> Receiver {
         Receiver {

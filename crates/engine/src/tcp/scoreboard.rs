@@ -155,14 +155,7 @@ impl Scoreboard {
         }
     }
 
-    fn sack_stretch(
-        &mut self,
-        mut from: u64,
-        to: u64,
-        una: u64,
-        nxt: u64,
-        newly: &mut impl FnMut(u64),
-    ) {
+    fn sack_stretch(&mut self, mut from: u64, to: u64, una: u64, nxt: u64, newly: &mut impl FnMut(u64)) {
         while let Some(seq) = self.sacks().sacked.first_absent_in(from, to) {
             if self.sack(seq, una, nxt) {
                 newly(seq);

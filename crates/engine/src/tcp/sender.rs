@@ -6,8 +6,8 @@
 use crate::memory::sum::Sum;
 use crate::tcp::application::Application;
 use crate::tcp::delivery_rate::RateSampler;
-use crate::tcp::loss::sack::SackBlocks;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
+use crate::tcp::receiver::SackBlocks;
 use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::{Distribution, Rto};
 use crate::tcp::scoreboard::Scoreboard;

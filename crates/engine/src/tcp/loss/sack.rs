@@ -2,22 +2,12 @@
 
 use crate::tcp::loss::fack::{lost_edge, lost_edge_by_distance};
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block};
-use crate::tcp::receiver::Receiver;
+use crate::tcp::receiver::SackBlocks;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
 use cwnd_scenario::Detection;
 use std::num::NonZeroU64;
-
-/// The SACK blocks of an ACK.
-#[derive(Clone, Copy)]
-pub enum SackBlocks<'a> {
-    /// No ACK is lost, so the segment that caused the ACK is all that they have to report, unless the sender has forgotten
-    /// something. They are the receiver's.
-    All(&'a Receiver),
-    /// ACKs before this one may have been lost.
-    Carried(&'a [Block; BLOCKS_MAX]),
-}
 
 impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
