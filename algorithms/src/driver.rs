@@ -147,7 +147,7 @@ impl<C: CongestionControl> Driver<C> {
 
     /// The ACK shows the first loss of a window of data.
     pub fn on_loss(&mut self, lowering: Lowering) {
-        self.reduce(State::Recovery, lowering);
+        self.reduce(State::Recovery, lowering, 0);
     }
 
     /// The ACK shows a loss in a window of data for which the window was reduced already: for congestion, or for a loss.
@@ -155,18 +155,20 @@ impl<C: CongestionControl> Driver<C> {
         self.enter(State::Recovery);
     }
 
-    /// Congestion with nothing to repair: a mark (RFC 3168), or a loss that a probe of the tail has repaired. Whether a
-    /// reduction begins: one is enough for a window of data.
-    pub fn on_congestion(&mut self, lowering: Lowering) -> bool {
+    /// Congestion with nothing to repair: a mark (RFC 3168), or a loss that a probe of the tail has repaired. ssthresh is
+    /// not lowered below `least_ssthresh` (ABE, RFC 8511; 0: as far as the algorithm says). Whether a reduction begins: one
+    /// is enough for a window of data.
+    pub fn on_congestion(&mut self, lowering: Lowering, least_ssthresh: u32) -> bool {
         let reduces = matches!(self.state(), State::Open | State::Disorder);
         if reduces {
-            self.reduce(State::Cwr, lowering);
+            self.reduce(State::Cwr, lowering, least_ssthresh);
         }
         reduces
     }
 
-    fn reduce(&mut self, state: State, lowering: Lowering) {
+    fn reduce(&mut self, state: State, lowering: Lowering, least_ssthresh: u32) {
         self.lower_ssthresh();
+        self.window.ssthresh = self.window.ssthresh.max(least_ssthresh);
         self.window.cwnd_cnt = 0;
         let lowers = !self.controls_window();
         if lowers && lowering == Lowering::ToOne {

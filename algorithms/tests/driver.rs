@@ -59,7 +59,7 @@ fn an_ack_is_a_sample_then_growth_but_not_during_a_reduction() {
         driver.on_ack();
         driver.ack.rtt_us = 0;
         driver.on_ack();
-        driver.on_congestion(Lowering::ToSsthresh);
+        driver.on_congestion(Lowering::ToSsthresh, 0);
         driver.on_ack();
     });
     let expected = [
@@ -126,8 +126,8 @@ fn each_stack_lowers_the_window_in_its_own_way() {
 #[test]
 fn a_window_of_data_is_reduced_once_for_marks_and_losses() {
     let (lines, window) = record(false, |driver| {
-        assert!(driver.on_congestion(Lowering::ToSsthresh));
-        assert!(!driver.on_congestion(Lowering::ToSsthresh));
+        assert!(driver.on_congestion(Lowering::ToSsthresh, 0));
+        assert!(!driver.on_congestion(Lowering::ToSsthresh, 0));
         driver.on_further_loss();
     });
     assert_eq!(lines, ["ssthresh 20 0", "set_state(Cwr) 20 0", "set_state(Recovery) 10 2"]);

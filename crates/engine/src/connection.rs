@@ -30,12 +30,14 @@ pub struct Connection<'a, C> {
 }
 
 impl<'a, C: CongestionControl> Connection<'a, C> {
+    /// `reordered`: whether its path may deliver packets in another order.
     pub fn new(
         id: u32,
         flow: &'a Flow,
         cc: C,
         start_ns: u64,
         (first_hop, first_back_hop): (u32, Option<u32>),
+        reordered: bool,
     ) -> Connection<'a, C> {
         Connection {
             timers_at: start_ns,
@@ -44,13 +46,8 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             id,
             first_hop,
             first_back_hop,
-            receiver: Receiver::new(
-                flow.stack.ack_every_pkts,
-                // The SYN is acknowledged at once.
-                flow.stack.quick_acks_pkts.max(u32::from(flow.stack.handshake == Handshake::First)),
-                flow.stack.ack_delay_ns,
-            ),
-            sender: Sender::new(cc, flow, start_ns),
+            receiver: Receiver::new(&flow.stack, reordered),
+            sender: Sender::new(cc, flow, start_ns, reordered),
             at_stop: None,
             last_arrival_ns: 0,
         }

@@ -76,7 +76,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
             let hops = network.topology.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
             let back = hops.clone().position(|hop| hop.back).map(|place| first_hop + place as u32);
-            flows.push(Connection::new(id, flow, cc, start_ns, (first_hop, back)));
+            let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
+            flows.push(Connection::new(id, flow, cc, start_ns, (first_hop, back), reordered));
             first_hop += hops.count() as u32;
         }
         network.due = flows.iter().map(|flow| flow.timers_at).collect();

@@ -120,7 +120,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 next: None,
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
-                ecn: flow.stack.ecn,
+                ecn: flow.stack.ecn.is_on(),
                 back: false,
                 tx_ticks: ticks[0],
                 onward_ns: link.delay_ns,

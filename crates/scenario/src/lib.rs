@@ -212,8 +212,12 @@ pub struct Stack {
     pub undo_spurious_rto: bool,
     /// Nothing in flight for longer than the RTO: the window is halved for every RTO (RFC 2861). On; off.
     pub idle_restart: bool,
-    /// The flow's packets may be marked instead of dropped (RFC 3168). Off in both.
-    pub ecn: bool,
+    /// Whether the flow's packets may be marked instead of dropped, and how the receiver reports marks. Off in both.
+    pub ecn: Ecn,
+    /// ABE (RFC 8511): a mark lowers ssthresh no further than to this part of cwnd, in thousandths. None, in both: a mark
+    /// counts as a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beta_ecn_permille: Option<u32>,
     /// How a connection begins. Off; overlapped, and first for the base agents of ns-2.
     pub handshake: Handshake,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
@@ -221,6 +225,54 @@ pub struct Stack {
     /// With rate halving the algorithm sees RTTs in the nearest microsecond, not rounded down. Off;
     /// on for `compound`.
     pub round_rtt: bool,
+}
+
+/// Explicit congestion notification of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecn {
+    /// Packets are not ECT: a queue drops them where it would mark.
+    Off,
+    /// ECT(0); the receiver echoes a mark until the sender has reduced its window (RFC 3168).
+    Classic,
+    /// ECT(0); every ACK carries the number of marks (AccECN, RFC 9768, with its options: the count does not wrap).
+    Accurate,
+    /// ECT(1), for a scalable sender (RFC 9331), with accurate feedback.
+    L4s,
+}
+
+impl Ecn {
+    /// The names in scenarios.
+    pub const NAMES: [(&str, Ecn); 4] =
+        [("off", Ecn::Off), ("classic", Ecn::Classic), ("accurate", Ecn::Accurate), ("l4s", Ecn::L4s)];
+
+    pub fn is_on(self) -> bool {
+        self != Ecn::Off
+    }
+
+    /// Whether ACKs carry the number of marks.
+    pub fn is_accurate(self) -> bool {
+        matches!(self, Ecn::Accurate | Ecn::L4s)
+    }
+}
+
+/// `true` is classic, as results of version 0.1 have it.
+impl<'de> Deserialize<'de> for Ecn {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Ecn, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Flag(bool),
+            Name(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Flag(on) => Ok(if on { Ecn::Classic } else { Ecn::Off }),
+            Written::Name(name) => Ecn::NAMES
+                .into_iter()
+                .find_map(|(known, ecn)| (known == name).then_some(ecn))
+                .ok_or_else(|| serde::de::Error::custom(format!("'{name}' is no kind of ECN"))),
+        }
+    }
 }
 
 /// How a connection begins.

@@ -42,4 +42,8 @@ impl Link {
     pub fn is_managed(&self) -> bool {
         self.queue.is_some() || self.variation.is_some() || self.impairments.is_some()
     }
+    /// Whether packets may arrive in another order than they were sent in.
+    pub fn may_reorder(&self) -> bool {
+        false
+    }
 }

@@ -3,11 +3,11 @@
 use crate::error::{Error, Refusal, quote, suggest};
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
-use crate::{Handshake, Recovery, Stack};
+use crate::{Ecn, Handshake, Recovery, Stack};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "profile",
     "recovery",
     "header",
@@ -27,6 +27,7 @@ const KEYS: [&str; 22] = [
     "undo_spurious_rto",
     "idle_restart",
     "ecn",
+    "beta_ecn",
     "handshake",
     "restart_at_one",
     "round_rtt",
@@ -255,7 +256,8 @@ impl Profile {
                     detect_lost_retransmissions: true, // RACK, RFC 8985
                     undo_spurious_rto: true,           // tcp_try_undo_loss
                     idle_restart: true,                // tcp_slow_start_after_idle
-                    ecn: false,                        // tcp_ecn = 2: only if the other end asks
+                    beta_ecn_permille: None,
+                    ecn: Ecn::Off, // tcp_ecn = 2: only if the other end asks
                     handshake: Handshake::Off,
                     restart_at_one: false,
                     round_rtt: false,
@@ -286,7 +288,8 @@ impl Profile {
                     detect_lost_retransmissions: agent.is_none(), // ScoreBoard1
                     undo_spurious_rto: false,
                     idle_restart: false, // QOption_
-                    ecn: false,          // ecn_
+                    beta_ecn_permille: None,
+                    ecn: Ecn::Off, // ecn_
                     // syn_, delay_growth_
                     handshake: if agent.is_some() { Handshake::First } else { Handshake::Overlapped },
                     restart_at_one: agent == Some(Recovery::Fack),
@@ -358,7 +361,8 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "detect_lost_retransmissions", &mut stack.detect_lost_retransmissions, units::flag)?;
     set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)?;
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
-    set(table, "ecn", &mut stack.ecn, units::flag)?;
+    set(table, "ecn", &mut stack.ecn, ecn)?;
+    set(table, "beta_ecn", &mut stack.beta_ecn_permille, |v| beta_ecn(v).map(Some))?;
     set(table, "handshake", &mut stack.handshake, handshake)?;
     set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)?;
     set(table, "round_rtt", &mut stack.round_rtt, units::flag)
@@ -370,6 +374,31 @@ fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {
         let names = Recovery::ALL.map(Recovery::name);
         Refusal::new(format!("{} is not a recovery", show(value)), suggest(name, names))
     })
+}
+
+fn ecn(value: &DeValue) -> Result<Ecn, Refusal> {
+    match value.as_bool() {
+        Some(true) => Ok(Ecn::Classic),
+        Some(false) => Ok(Ecn::Off),
+        None => {
+            let name = value.as_str().unwrap_or("");
+            let found = Ecn::NAMES.into_iter().find_map(|(known, ecn)| (known == name).then_some(ecn));
+            let names = Ecn::NAMES.map(|(name, _)| name);
+            found.ok_or_else(|| {
+                Refusal::new(format!("{} is not a kind of ECN", show(value)), suggest(name, names))
+            })
+        }
+    }
+}
+
+/// In thousandths.
+fn beta_ecn(value: &DeValue) -> Result<u32, Refusal> {
+    let accepted = "write a number above 0 and below 1, like 0.8";
+    let number = units::text(value).and_then(|text| text.parse::<f64>().ok());
+    match number.map(|number| (number * 1000.0).round()) {
+        Some(permille @ 1.0..=999.0) => Ok(permille as u32),
+        _ => Err(Refusal::new(format!("{} is not a factor of a reduction", show(value)), accepted)),
+    }
 }
 
 fn handshake(value: &DeValue) -> Result<Handshake, Refusal> {

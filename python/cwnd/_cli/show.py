@@ -90,7 +90,7 @@ def _print_scenario(shown: dict[str, Any]) -> None:
             digits(group["bdp_pkts"]),
             group["bottleneck"],
             _application(group),
-            f"{stack['profile']}, {stack['recovery']}" + ", ECN" * stack["ecn"],
+            f"{stack['profile']}, {stack['recovery']}" + f", ECN {stack['ecn']}" * (stack["ecn"] != "off"),
         )
     console.print(flows)
     for group in {json.dumps(group["cca"]): group["cca"] for group in shown["flows"]}.values():

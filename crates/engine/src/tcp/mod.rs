@@ -9,6 +9,7 @@ pub mod packet;
 pub mod receiver;
 pub mod recovery;
 pub mod reduction;
+pub mod reordering;
 pub mod repairs;
 pub mod rtt;
 pub mod scoreboard;

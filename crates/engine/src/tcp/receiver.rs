@@ -2,6 +2,7 @@
 
 use crate::memory::bits::BitRing;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
+use cwnd_scenario::{Ecn, Handshake, Stack};
 use std::num::NonZeroU64;
 
 /// Acknowledges cumulatively and selectively (RFC 2018): every ACK names the segment that caused it, and no
@@ -21,9 +22,39 @@ pub struct Receiver {
     quick_until: u32,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,
+    /// Whether and how the receiver reports marks.
+    ecn: Ecn,
+    marked_pkts: u32,
+    /// The packet that arrived last was marked.
+    last_marked: bool,
     ack_delay_ns: u64,
     /// Once some have arrived early.
     early: Option<Box<Early>>,
+    /// If the path may deliver packets in another order.
+    paws: Option<Box<Paws>>,
+}
+
+/// Protection against wrapped sequence numbers (RFC 7323, 5): a segment with an older timestamp than one that arrived in
+/// order is discarded.
+#[derive(Clone, Default)]
+struct Paws {
+    /// TS.Recent, which counts milliseconds, to the nanosecond.
+    recent_ns: u64,
+    /// Last.ACK.sent.
+    acknowledged: u64,
+}
+
+impl Paws {
+    /// Whether a segment is accepted.
+    fn accepts(&mut self, segment: Segment) -> bool {
+        if segment.sent_ns / 1_000_000 < self.recent_ns / 1_000_000 {
+            return false;
+        }
+        if segment.tag.seq() <= self.acknowledged {
+            self.recent_ns = segment.sent_ns;
+        }
+        true
+    }
 }
 
 #[derive(Clone, Default)]
@@ -88,17 +119,24 @@ pub enum SackBlocks<'a> {
 }
 
 impl Receiver {
-    pub fn new(ack_every: u32, quick_until: u32, ack_delay_ns: u64) -> Receiver {
+    /// `reordered`: whether the path may deliver packets in another order.
+    pub fn new(stack: &Stack, reordered: bool) -> Receiver {
+        // The SYN is acknowledged at once.
+        let quick_until = stack.quick_acks_pkts.max(u32::from(stack.handshake == Handshake::First));
         Receiver {
             next: 0,
             arrived: 0,
             waiting: Waiting::default(),
             early_count: 0,
-            ack_every,
+            ack_every: stack.ack_every_pkts,
             quick_until,
             echo: false,
-            ack_delay_ns,
+            ecn: stack.ecn,
+            marked_pkts: 0,
+            last_marked: false,
+            ack_delay_ns: stack.ack_delay_ns,
             early: None,
+            paws: (reordered && stack.timestamps).then(Box::default),
         }
     }
 
@@ -142,9 +180,30 @@ impl Receiver {
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
+        if let Some(paws) = &mut self.paws
+            && !paws.accepts(segment)
+        {
+            let sent_ns = paws.recent_ns;
+            self.arrived += 1;
+            return Some(self.ack(Segment { sent_ns, ..segment }, sent_ns, None));
+        }
+        let ack = self.accept(now, segment);
+        if let (Some(paws), Some(ack)) = (&mut self.paws, &ack) {
+            paws.acknowledged = ack.next;
+        }
+        ack
+    }
+
+    fn accept(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.arrived += 1;
-        if segment.tag.has(CONGESTION | CWR) {
-            self.echo = segment.tag.has(CONGESTION);
+        let marked = segment.tag.has(CONGESTION);
+        // An accurate receiver acknowledges a change at once (RFC 9768, 3.2.2.5.1).
+        let changed = self.ecn.is_accurate() && marked != self.last_marked;
+        if self.ecn.is_accurate() {
+            self.marked_pkts += u32::from(marked);
+            self.last_marked = marked;
+        } else if segment.tag.has(CONGESTION | CWR) {
+            self.echo = marked;
         }
         if segment.tag.seq() != self.next {
             return Some(self.receive_out_of_order(segment));
@@ -164,7 +223,8 @@ impl Receiver {
         self.waiting.count += 1;
         self.waiting.last_sent_ns = segment.sent_ns;
         self.waiting.last_is_retransmission = segment.tag.has(RETRANSMISSION);
-        if filled_gap || self.waiting.count >= self.ack_every || self.next <= u64::from(self.quick_until) {
+        let full = self.waiting.count >= self.ack_every;
+        if filled_gap || full || changed || self.next <= u64::from(self.quick_until) {
             return self.acknowledge_waiting();
         }
         None
@@ -223,6 +283,7 @@ impl Receiver {
             echo_ns,
             retransmission: cause.tag.has(RETRANSMISSION),
             ece: self.echo,
+            marked_pkts: self.marked_pkts,
         }
     }
 }
@@ -231,13 +292,22 @@ impl Receiver {
 mod tests {
     use super::*;
 
+    fn receiver(ack_every: u32, ack_delay_ns: u32, ecn: &str) -> Receiver {
+        let scenario = format!(
+            "duration = '1 s'\nstack = {{ ack_every = {ack_every}, ack_delay = '{ack_delay_ns} ns', quick_acks = 0, ecn = '{ecn}' }}\n\
+             [[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'"
+        );
+        let scenario = cwnd_scenario::Scenario::from_toml(&scenario, "", &[]).unwrap();
+        Receiver::new(&scenario.flows[0].stack, true)
+    }
+
     fn segment(seq: u64) -> Segment {
         Segment { tag: Tag::new(seq, 0), sent_ns: 10 * seq }
     }
 
     #[test]
     fn a_gap_is_reported_by_sack_and_closed_by_the_missing_segment() {
-        let mut receiver = Receiver::new(1, 0, 0);
+        let mut receiver = receiver(1, 0, "off");
         let seen: Vec<_> = [0, 2, 3, 1, 4]
             .map(|seq| receiver.receive(0, segment(seq)).unwrap())
             .map(|ack| (ack.next, ack.sacked.map(NonZeroU64::get)))
@@ -247,7 +317,7 @@ mod tests {
 
     #[test]
     fn acks_report_the_three_blocks_that_grew_last_and_an_older_one_is_forgotten() {
-        let mut receiver = Receiver::new(1, 0, 0);
+        let mut receiver = receiver(1, 0, "off");
         let mut blocks_after = |seq| {
             receiver.receive(0, segment(seq));
             receiver.blocks().collect::<Vec<_>>()
@@ -266,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_delayed_ack_covers_two_segments_or_waits_for_the_timer() {
-        let mut receiver = Receiver::new(2, 0, 40);
+        let mut receiver = receiver(2, 40, "off");
         assert!(receiver.receive(5, segment(0)).is_none());
         assert_eq!(receiver.ack_due_ns(), Some(45));
         let ack = receiver.receive(7, segment(1)).unwrap();
@@ -282,10 +352,39 @@ mod tests {
 
     #[test]
     fn an_out_of_order_segment_is_acknowledged_at_once() {
-        let mut receiver = Receiver::new(2, 0, 40);
+        let mut receiver = receiver(2, 40, "off");
         assert!(receiver.receive(0, segment(0)).is_none());
         let ack = receiver.receive(1, segment(2)).unwrap();
         assert_eq!((ack.next, ack.sacked), (1, NonZeroU64::new(2)));
         assert_eq!(receiver.receive(2, segment(1)).unwrap().next, 3);
+    }
+
+    #[test]
+    fn an_accurate_receiver_counts_marks_and_reports_a_change_at_once() {
+        let mut receiver = receiver(2, 40, "accurate");
+        let marked = |seq| Segment { tag: Tag::new(seq, CONGESTION), ..segment(seq) };
+        assert!(receiver.receive(0, segment(0)).is_none());
+        assert_eq!(
+            receiver.receive(0, marked(1)).map(|ack| (ack.next, ack.marked_pkts, ack.ece)),
+            Some((2, 1, false))
+        );
+        assert!(receiver.receive(0, marked(2)).is_none(), "no change");
+        assert_eq!(receiver.receive(0, marked(3)).map(|ack| ack.marked_pkts), Some(3));
+        assert_eq!(receiver.receive(0, segment(4)).map(|ack| ack.marked_pkts), Some(3), "a change back");
+    }
+
+    #[test]
+    fn a_segment_with_an_old_timestamp_is_discarded() {
+        let mut receiver = receiver(1, 40, "off");
+        let sent_at = |seq, ms: u64| Segment { tag: Tag::new(seq, 0), sent_ns: ms * 1_000_000 };
+        receiver.receive(0, sent_at(0, 1));
+        receiver.receive(0, sent_at(1, 9)).unwrap();
+        let ack = receiver.receive(0, sent_at(2, 8)).unwrap();
+        assert_eq!(
+            (ack.next, ack.sacked, receiver.arrived()),
+            (2, None, 3),
+            "it was sent before segment 1 (RFC 7323, 5)"
+        );
+        assert_eq!(receiver.receive(0, sent_at(2, 9)).unwrap().next, 3);
     }
 }

@@ -25,13 +25,20 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
-    /// Congestion with nothing to repair, on an ACK that delivered `delivered` segments.
-    pub(super) fn answer_congestion(&mut self, delivered: u64) {
+    /// Congestion with nothing to repair, on an ACK that delivered `delivered` segments: a mark, or a loss that is repaired.
+    pub(super) fn answer_congestion(&mut self, delivered: u64, marked: bool) {
         let lowering = self.lowering();
-        if self.driver.on_congestion(lowering) {
+        let least = if marked { self.least_ssthresh_after_mark() } else { 0 };
+        if self.driver.on_congestion(lowering, least) {
             self.recovery_end = self.nxt;
             self.begin_reduction(delivered);
         }
+    }
+
+    /// ABE (RFC 8511); 0: a mark counts as a loss.
+    pub(super) fn least_ssthresh_after_mark(&self) -> u32 {
+        let permille = self.flow.stack.beta_ecn_permille.unwrap_or(0);
+        (u64::from(self.cwnd()) * u64::from(permille) / 1000) as u32
     }
 
     fn lowering(&self) -> Lowering {

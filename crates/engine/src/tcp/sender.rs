@@ -8,6 +8,7 @@ use crate::tcp::application::Application;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
 use crate::tcp::receiver::SackBlocks;
+use crate::tcp::reordering::Reordering;
 use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::{Distribution, Rto};
 use crate::tcp::scoreboard::Scoreboard;
@@ -65,6 +66,10 @@ pub struct Sender<'a, C> {
     /// Pacing: nothing is sent before.
     pub(super) paced_until_ns: u64,
     pub(super) rate: Option<Box<RateSampler>>,
+    /// If the path may deliver segments in another order.
+    pub(super) reordering: Option<Box<Reordering>>,
+    /// Marked packets that ACKs have reported, if they carry the number.
+    marked_pkts: u32,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
     pub(crate) flow: &'a Flow,
@@ -90,7 +95,8 @@ impl CwndTime {
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
-    pub fn new(cc: C, flow: &'a Flow, start_ns: u64) -> Sender<'a, C> {
+    /// `reordered`: whether the path may deliver segments in another order.
+    pub fn new(cc: C, flow: &'a Flow, start_ns: u64, reordered: bool) -> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
         let window = Window {
@@ -133,6 +139,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             recovery_end: 0,
             paced_until_ns: 0,
             rate,
+            reordering: (reordered && choices.detection == Detection::Rack).then(Box::default),
+            marked_pkts: 0,
             repairs: None,
             flow,
             start_ns,
@@ -148,7 +156,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.driver.controls_window()
             || self.flow.app_rate_bps.is_some()
             || self.flow.on_off_ns.is_some()
-            || self.flow.stack.ecn
+            || self.flow.stack.ecn.is_on()
+            || self.reordering.is_some()
             || !self.choices.detection.uses_sack()
     }
 
@@ -308,6 +317,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                     flags |= CWR;
                 }
             }
+            if let Some(reordering) = &mut self.reordering
+                && flags & RETRANSMISSION == 0
+            {
+                reordering.note_sent(now);
+            }
             if let Some(rate) = &mut self.rate {
                 let nxt = if flags & RETRANSMISSION != 0 { self.nxt } else { seq };
                 rate.on_send(now, seq, self.una, nxt, self.driver.ack.delivered);
@@ -422,7 +436,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(never)]
-    fn on_ack_with_extras(&mut self, now: u64, ack: AckPacket, blocks: SackBlocks) {
+    fn on_ack_with_extras(&mut self, now: u64, mut ack: AckPacket, blocks: SackBlocks) {
+        if self.flow.stack.ecn.is_accurate() {
+            ack.ece = ack.marked_pkts > self.marked_pkts;
+            self.marked_pkts = self.marked_pkts.max(ack.marked_pkts);
+        }
         if self.overlapped {
             self.begin_overlapped(now);
         }

@@ -131,7 +131,8 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// An ACK echoes congestion experienced: the window is reduced, once for a window of data (RFC 3168, 6.1.2).
     #[cold]
     fn answer_mark(&mut self) {
-        if self.driver.on_congestion(Lowering::ToSsthresh) {
+        let least = self.least_ssthresh_after_mark();
+        if self.driver.on_congestion(Lowering::ToSsthresh, least) {
             let reduced_until = self.first_unsent;
             self.non_sack().reduced_until = reduced_until;
             self.report_reduction = true;

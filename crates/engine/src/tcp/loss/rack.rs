@@ -1,4 +1,4 @@
-//! Losses found by time (RFC 8985), on a path that keeps the order.
+//! Losses found by time (RFC 8985).
 
 use crate::tcp::packet::AckPacket;
 use crate::tcp::scoreboard::DUP_THRESH;
@@ -11,6 +11,9 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// once in recovery or with three segments SACKed, else after a quarter of the smallest RTT.
     pub(super) fn rack_edge(&mut self, now: u64, ack: AckPacket) -> u64 {
         self.reorder_at = NEVER;
+        if self.reordering.is_some() {
+            return self.overdue_edge(now);
+        }
         let repairing = matches!(self.driver.state(), State::Recovery | State::Loss);
         // A probe is sent long after all else.
         let probed = ack.sacked.is_some_and(|seq| seq.get() == self.probed);
@@ -26,10 +29,32 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.scoreboard.highest_sacked().max(sent_before)
     }
 
+    /// The same where segments may arrive in another order: they are lost when they are late.
+    fn overdue_edge(&mut self, now: u64) -> u64 {
+        let Some(reordering) = &self.reordering else { return 0 };
+        let repairing = matches!(self.driver.state(), State::Recovery | State::Loss);
+        let certain = repairing || self.scoreboard.sacked_out >= DUP_THRESH;
+        let wait_us = (self.driver.ack.min_rtt_us / 4).min(self.driver.ack.srtt_us);
+        let overdue = reordering.overdue(now, u64::from(wait_us) * 1000, certain);
+        self.reorder_at = overdue.next_at.filter(|_| self.scoreboard.sacked_out > 0).unwrap_or(NEVER);
+        overdue.edge
+    }
+
+    /// Retransmissions that were sent before this are lost, after an ACK of a segment that was sent at `sent_ns`.
+    pub(super) fn lost_retransmissions_before_ns(&self, now: u64, sent_ns: u64) -> u64 {
+        let Some(reordering) = &self.reordering else { return sent_ns };
+        let wait_us = (self.driver.ack.min_rtt_us / 4).min(self.driver.ack.srtt_us);
+        reordering.overdue(now, u64::from(wait_us) * 1000, true).retransmitted_before_ns
+    }
+
     /// Few segments were SACKed, and no more came: the missing ones below the highest are lost.
     pub(in crate::tcp) fn on_reorder_timer(&mut self, now: u64) {
         self.reorder_at = NEVER;
-        let lost = self.scoreboard.mark_lost(self.una, self.scoreboard.highest_sacked());
+        let edge = match self.reordering {
+            Some(_) => self.overdue_edge(now),
+            None => self.scoreboard.highest_sacked(),
+        };
+        let lost = self.scoreboard.mark_lost(self.una, edge);
         self.driver.ack.now_us = now / 1000;
         self.driver.ack.lost = lost as u32;
         if lost > 0 && !matches!(self.driver.state(), State::Recovery | State::Loss) {

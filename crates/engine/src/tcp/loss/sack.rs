@@ -28,6 +28,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         if EXTRAS && self.rate.is_some() {
             self.note_delivery_rate(ack);
         }
+        if EXTRAS && let Some(reordering) = &mut self.reordering {
+            reordering.note_arrival(now, &ack, self.una, self.scoreboard.highest_sacked());
+            reordering.forget(ack.next);
+        }
         if !self.scoreboard.is_clear() {
             delivered -= self.scoreboard.acknowledge(self.una, ack.next);
         }
@@ -158,7 +162,8 @@ impl<C: CongestionControl> Sender<'_, C> {
             Detection::DupAcks | Detection::PartialAcks | Detection::FineTimer => 0,
         };
         let lost = self.scoreboard.mark_lost(self.una, edge);
-        lost + self.scoreboard.mark_lost_retransmissions(self.una, ack.sent_ns)
+        let before_ns = self.lost_retransmissions_before_ns(now, ack.sent_ns);
+        lost + self.scoreboard.mark_lost_retransmissions(self.una, before_ns)
     }
 
     /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.
@@ -206,7 +211,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             }
             self.begin_recovery(delivered);
         } else if ack.ece {
-            self.answer_congestion(delivered);
+            self.answer_congestion(delivered, true);
         }
         match self.driver.state() {
             State::Recovery | State::Cwr => self.reduce(acked, delivered),

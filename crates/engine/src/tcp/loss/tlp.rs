@@ -39,7 +39,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if ack.next > self.probed {
             self.probed = NEVER;
             if ack.retransmission {
-                self.answer_congestion(0);
+                self.answer_congestion(0, false);
             }
         }
     }
