@@ -1,13 +1,21 @@
 //! ACKs that cross links: what is in them, while the links know them as packets.
 
-use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block};
-use std::collections::VecDeque;
+use crate::memory::ring::Ring;
+use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, Tag};
 
 /// An ACK with the SACK blocks that it carries, the one that grew last first; the rest are empty (RFC 2018).
 #[derive(Clone, Default)]
 pub struct SelectiveAck {
     pub ack: AckPacket,
     pub blocks: [Block; BLOCKS_MAX],
+}
+
+/// An ACK as it arrives at the sender.
+pub enum ArrivingAck {
+    /// It acknowledges all before `next`, at once, for a segment that was sent at `sent_ns` for the first time.
+    Cumulative { next: u64, sent_ns: u64 },
+    /// It reports more.
+    Selective(SelectiveAck),
 }
 
 /// What has become of the ACKs of a flow.
@@ -20,51 +28,71 @@ pub struct AckCounts {
     pub arrived: u64,
 }
 
-/// The ACKs of a flow that are on their way, by the place that stands for a sequence number in their packets.
+/// In the packet of an ACK whose sequence number is a place in the list; else it is what the ACK acknowledges.
+const LISTED: u8 = 1;
+
+/// The ACKs of a flow that are on their way.
 #[derive(Default)]
 pub struct Acks {
-    under_way: Vec<SelectiveAck>,
+    /// Those that report more than a packet can.
+    listed: Vec<SelectiveAck>,
     vacant: Vec<u32>,
-    /// Behind the last link: when each arrives, in order, and its place.
-    arriving: VecDeque<(u64, u32)>,
+    /// Behind the last link: when each arrives, in order, and its packet.
+    arriving: Ring<(u64, Segment)>,
     pub counts: AckCounts,
 }
 
 impl Acks {
-    /// An ACK is sent; returns its place.
-    pub fn add(&mut self, ack: SelectiveAck) -> u64 {
+    /// The packet, still without a size, of an ACK that reports no more than that all before `next` has arrived.
+    #[inline(always)]
+    pub fn cumulative(&mut self, next: u64, sent_ns: u64) -> Segment {
         self.counts.sent += 1;
-        let place = self.vacant.pop().unwrap_or(self.under_way.len() as u32);
-        match self.under_way.get_mut(place as usize) {
+        Segment { tag: Tag::new(next, 0), sent_ns }
+    }
+
+    /// The packet, still without a size, of any ACK.
+    pub fn selective(&mut self, ack: SelectiveAck) -> Segment {
+        self.counts.sent += 1;
+        let sent_ns = ack.ack.sent_ns;
+        let place = self.vacant.pop().unwrap_or(self.listed.len() as u32);
+        match self.listed.get_mut(place as usize) {
             Some(old) => *old = ack,
-            None => self.under_way.push(ack),
+            None => self.listed.push(ack),
         }
-        place.into()
+        Segment { tag: Tag::new(place.into(), LISTED), sent_ns }
     }
 
-    /// The ACK at `place` is dropped or lost.
-    pub fn lose(&mut self, place: u64) {
+    /// An ACK is dropped or lost.
+    pub fn lose(&mut self, ack: Segment) {
         self.counts.lost += 1;
-        self.vacant.push(place as u32);
+        if ack.tag.has(LISTED) {
+            self.vacant.push(ack.tag.seq() as u32);
+        }
     }
 
-    /// The ACK at `place` has crossed the last link, and arrives at `at`.
-    pub fn arrive(&mut self, at: u64, place: u64) {
-        let after = self.arriving.partition_point(|(other, _)| *other <= at);
-        self.arriving.insert(after, (at, place as u32));
+    /// An ACK has crossed the last link, and arrives at `at`.
+    #[inline(always)]
+    pub fn arrive(&mut self, at: u64, ack: Segment) {
+        self.arriving.push_sorted((at, ack), |other| other.0 > at);
     }
 
     /// When the next ACK arrives.
+    #[inline(always)]
     pub fn next_ns(&self) -> Option<u64> {
         self.arriving.front().map(|(at, _)| *at)
     }
 
     /// The next ACK arrives.
-    pub fn take(&mut self) -> Option<SelectiveAck> {
-        let (_, place) = self.arriving.pop_front()?;
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<ArrivingAck> {
+        let (_, ack) = self.arriving.pop_front()?;
         self.counts.arrived += 1;
-        self.vacant.push(place);
-        Some(std::mem::take(&mut self.under_way[place as usize]))
+        let number = ack.tag.seq();
+        if !ack.tag.has(LISTED) {
+            return Some(ArrivingAck::Cumulative { next: number, sent_ns: ack.sent_ns });
+        }
+        self.vacant.push(number as u32);
+        Some(ArrivingAck::Selective(std::mem::take(&mut self.listed[number as usize])))
     }
 
     /// When the ACKs behind the last link arrive.

@@ -1,6 +1,6 @@
 //! A flow: its two ends and their timers.
 
-use crate::acks::SelectiveAck;
+use crate::acks::{ArrivingAck, SelectiveAck};
 use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
@@ -100,20 +100,47 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             }
             if due == self.timers_at {
                 self.on_timers(due, network);
-            } else if due == ack
-                && let Some(SelectiveAck { ack, blocks }) = network.acks[id].take()
-            {
-                self.on_ack(due, ack, Some(&blocks), network);
-            } else if let Some(Arrival { at, segment, .. }) = network.to_receiver[id].pop_front() {
-                self.note_arrival(at);
-                if let Some(ack) = self.receiver.receive(at, segment) {
-                    self.send_ack(at, ack, back, network);
-                }
-                if self.ack_due_ns() < self.timers_at {
-                    self.set_timers();
-                }
+            } else if due == ack {
+                let ack = network.acks[id].take().expect("an ACK is due");
+                self.on_arriving_ack(due, ack, network);
+            } else {
+                let packet = network.to_receiver[id].pop_front().expect("a packet is due");
+                self.note_arrival(packet.at);
+                self.receive(packet.at, packet.segment, back, network);
             }
             after_event(due, self);
+        }
+    }
+
+    /// An ACK that has crossed links arrives at the sender.
+    #[inline(always)]
+    fn on_arriving_ack<T: Timing>(&mut self, now: u64, ack: ArrivingAck, network: &mut Network<T>) {
+        match ack {
+            ArrivingAck::Cumulative { next, sent_ns } => {
+                if self.sender.is_on_fast_path() && next > self.sender.una() {
+                    self.take_fast_path(now, next, sent_ns, sent_ns, network);
+                } else {
+                    let ack = AckPacket { next, sent_ns, echo_ns: sent_ns, ..AckPacket::default() };
+                    self.on_ack(now, ack, Some(&Default::default()), network);
+                }
+            }
+            ArrivingAck::Selective(SelectiveAck { ack, blocks }) => {
+                self.on_ack(now, ack, Some(&blocks), network)
+            }
+        }
+    }
+
+    /// A packet arrives at the receiver, whose ACKs cross links; `back` is the first on their way.
+    #[inline(always)]
+    fn receive<T: Timing>(&mut self, now: u64, segment: Segment, back: u32, network: &mut Network<T>) {
+        if let Some(next) = self.receiver.receive_next(segment) {
+            return network.enter_ack(back, now, self.id, |acks| acks.cumulative(next, segment.sent_ns));
+        }
+        if let Some(ack) = self.receiver.receive(now, segment) {
+            self.send_ack(now, ack, back, network);
+        }
+        if self.ack_due_ns() < self.timers_at {
+            self.set_timers();
         }
     }
 
@@ -121,7 +148,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
         let mut blocks = self.receiver.blocks();
         let blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
-        network.enter_ack(back, now, self.id, SelectiveAck { ack, blocks });
+        network.enter_ack(back, now, self.id, |acks| acks.selective(SelectiveAck { ack, blocks }));
     }
 
     /// Start, stop, retransmission timeout, delayed ACK.

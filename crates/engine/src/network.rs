@@ -1,6 +1,6 @@
 //! Where the packets are between the two ends of the flows, and what each link does with them.
 
-use crate::acks::{Acks, SelectiveAck};
+use crate::acks::Acks;
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::memory::ring::{Ring, prefetch};
@@ -145,11 +145,12 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The receiver of `flow` sends an ACK at `now`; `hop` is the first on its way back.
-    pub fn enter_ack(&mut self, hop: u32, now: u64, flow: u32, ack: SelectiveAck) {
-        let place = self.acks[flow as usize].add(ack);
-        let bytes = self.topology.hops[hop as usize].bytes;
-        self.enter(hop, now, Segment { tag: Tag::new(place, 0).sized(bytes), sent_ns: now });
+    /// The receiver of `flow` sends an ACK at `now`, which `make` gives; `hop` is the first on its way back.
+    #[inline(always)]
+    pub fn enter_ack(&mut self, hop: u32, now: u64, flow: u32, make: impl FnOnce(&mut Acks) -> Segment) {
+        let ack = make(&mut self.acks[flow as usize]);
+        let tag = ack.tag.sized(self.topology.hops[hop as usize].bytes);
+        self.enter(hop, now, Segment { tag, ..ack });
     }
 
     /// `segment` was dropped or lost at `hop`.
@@ -157,7 +158,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let hop = &mut self.topology.hops[hop as usize];
         hop.lost += 1;
         if hop.back {
-            self.acks[hop.flow as usize].lose(segment.tag.seq());
+            self.acks[hop.flow as usize].lose(segment);
         }
     }
 
@@ -332,9 +333,8 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    #[inline(never)]
     fn arrive_at_sender(&mut self, flow: u32, at: u64, ack: Segment) {
-        self.acks[flow as usize].arrive(at, ack.tag.seq());
+        self.acks[flow as usize].arrive(at, ack);
         let due = &mut self.due[flow as usize];
         *due = (*due).min(at);
         self.earliest_due = self.earliest_due.min(*due);

@@ -48,6 +48,12 @@ const MOST_SLOTS: u32 = 256;
 const LEAST_CHUNK_SLOTS: u32 = 128;
 const VALUES_PER_CHUNK_SLOT: u32 = 16;
 
+impl<T: Copy> Default for Ring<T> {
+    fn default() -> Self {
+        Ring::new()
+    }
+}
+
 impl<T: Copy> Ring<T> {
     pub const fn new() -> Ring<T> {
         Ring {
@@ -91,6 +97,13 @@ impl<T: Copy> Ring<T> {
         self.get_mut(0)
     }
 
+    /// The last value, at once also if there are many.
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        // SAFETY: there is a value, and it was written just before the slot where the next one goes.
+        (self.len > 0).then(|| unsafe { &*self.tail.sub(1) })
+    }
+
     pub fn back_mut(&mut self) -> Option<&mut T> {
         self.get_mut(self.len().wrapping_sub(1))
     }
@@ -117,6 +130,30 @@ impl<T: Copy> Ring<T> {
         }
         self.tail_slots -= 1;
         self.len += 1;
+    }
+
+    /// Puts `value` before the values at the back for which `later` holds.
+    #[inline(always)]
+    pub fn push_sorted(&mut self, value: T, later: impl Fn(&T) -> bool) {
+        let out_of_order = self.back().is_some_and(&later);
+        self.push_back(value);
+        if out_of_order {
+            self.sink(later);
+        }
+    }
+
+    /// Moves the last value before those next to it for which `later` holds.
+    #[cold]
+    fn sink(&mut self, later: impl Fn(&T) -> bool) {
+        let mut place = self.len() - 1;
+        while place > 0
+            && let Some(&before) = self.get(place - 1).filter(|before| later(before))
+            && let Some(&last) = self.get(place)
+        {
+            self.get_mut(place).into_iter().for_each(|slot| *slot = before);
+            self.get_mut(place - 1).into_iter().for_each(|slot| *slot = last);
+            place -= 1;
+        }
     }
 
     #[inline]
@@ -378,7 +415,10 @@ mod tests {
                 } else {
                     prop_assert_eq!(ring.pop_front(), queue.pop_front());
                 }
-                prop_assert_eq!((ring.len(), ring.front()), (queue.len(), queue.front()));
+                prop_assert_eq!(
+                    (ring.len(), ring.front(), ring.back()),
+                    (queue.len(), queue.front(), queue.back())
+                );
             }
             prop_assert!(ring.iter().eq(&queue));
             for index in [0, count / 2, count, count * 2, queue.len().wrapping_sub(1)] {
@@ -404,6 +444,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn values_that_come_out_of_order_are_sorted_in(values in prop::collection::vec(0..400_usize, 0..600)) {
+            let (mut ring, mut sorted) = (Ring::new(), Vec::new());
+            for (place, value) in values.into_iter().enumerate() {
+                // Mostly later than those before.
+                let value = (place + value / 20, place);
+                ring.push_sorted(value, |other| other.0 > value.0);
+                sorted.push(value);
+            }
+            sorted.sort();
+            prop_assert!(ring.iter().eq(&sorted));
+        }
+
         #[test]
         fn a_ring_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0usize..9), 1..100)) {
             check(&steps, |value| value as u32)?;

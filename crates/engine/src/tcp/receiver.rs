@@ -17,6 +17,8 @@ pub struct Receiver {
     waiting: Waiting,
     /// Segments that arrived beyond `next`.
     early_count: u32,
+    /// The next segment in order is acknowledged at once, whatever its timestamp.
+    is_simple: bool,
     ack_every: u32,
     /// Segments before this one are acknowledged one by one, without delay.
     quick_until: u32,
@@ -123,11 +125,13 @@ impl Receiver {
     pub fn new(stack: &Stack, reordered: bool) -> Receiver {
         // The SYN is acknowledged at once.
         let quick_until = stack.quick_acks_pkts.max(u32::from(stack.handshake == Handshake::First));
+        let paws = (reordered && stack.timestamps).then(Box::default);
         Receiver {
             next: 0,
             arrived: 0,
             waiting: Waiting::default(),
             early_count: 0,
+            is_simple: stack.ack_every_pkts == 1 && paws.is_none(),
             ack_every: stack.ack_every_pkts,
             quick_until,
             echo: false,
@@ -136,7 +140,7 @@ impl Receiver {
             last_marked: false,
             ack_delay_ns: stack.ack_delay_ns,
             early: None,
-            paws: (reordered && stack.timestamps).then(Box::default),
+            paws,
         }
     }
 
@@ -170,7 +174,7 @@ impl Receiver {
     /// acknowledged. Returns the next one expected then; None: `segment` is for the slow path, and nothing was done.
     #[inline(always)]
     pub fn receive_next(&mut self, segment: Segment) -> Option<u64> {
-        if !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 || self.ack_every > 1 {
+        if !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 || !self.is_simple {
             return None;
         }
         self.arrived += 1;

@@ -173,6 +173,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
     }
 
+    /// The first segment that is not acknowledged.
+    #[inline(always)]
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
     pub fn cwnd(&self) -> u32 {
         self.driver.window.cwnd
     }
