@@ -14,6 +14,8 @@ pub struct SelectiveAck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckCounts {
     pub sent: u64,
+    /// Copies that a wire of the way back made.
+    pub duplicated: u64,
     /// Dropped by a queue or lost on a wire of the way back.
     pub lost: u64,
     /// At the sender.
@@ -34,6 +36,10 @@ impl Acks {
     /// An ACK is sent; returns its place.
     pub fn add(&mut self, ack: SelectiveAck) -> u64 {
         self.counts.sent += 1;
+        self.keep(ack)
+    }
+
+    fn keep(&mut self, ack: SelectiveAck) -> u64 {
         let place = self.vacant.pop().unwrap_or(self.under_way.len() as u32);
         match self.under_way.get_mut(place as usize) {
             Some(old) => *old = ack,
@@ -46,6 +52,13 @@ impl Acks {
     pub fn lose(&mut self, place: u64) {
         self.counts.lost += 1;
         self.vacant.push(place as u32);
+    }
+
+    /// A wire delivers the ACK at `place` twice; returns the place of the copy.
+    pub fn copy(&mut self, place: u64) -> u64 {
+        let ack = self.under_way[place as usize].clone();
+        self.counts.duplicated += 1;
+        self.keep(ack)
     }
 
     /// The ACK at `place` has crossed the last link, and arrives at `at`.

@@ -132,6 +132,21 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
+    /// Moves the value at the back before all those in a row that come `after` it; returns its place.
+    pub fn settle_back(&mut self, after: impl Fn(&T) -> bool) -> usize {
+        let Some(&value) = self.get(self.len().wrapping_sub(1)) else { return 0 };
+        let mut place = self.len() - 1;
+        while place > 0
+            && let Some(&before) = self.get(place - 1)
+            && after(&before)
+        {
+            *self.get_mut(place).expect("it is there") = before;
+            place -= 1;
+        }
+        *self.get_mut(place).expect("it is there") = value;
+        place
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.parts().flatten()
     }

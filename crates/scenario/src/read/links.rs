@@ -1,15 +1,30 @@
 //! The links of a scenario, as written: which there are, and what each is like.
 
-use crate::Link;
 use crate::description::bdp_bytes;
 use crate::error::{Error, Refusal};
 use crate::node::{Node, Table};
+use crate::read::{impairments, variation};
 use crate::units::{self, Buffer, HOUR};
+use crate::{Impairments, Link, Variation};
 use toml::de::DeValue;
 
-const DUMBBELL_KEYS: [&str; 7] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access", "exit"];
+const DUMBBELL_KEYS: [&str; 12] = [
+    "rate",
+    "delay",
+    "buffer",
+    "per",
+    "ecn_threshold",
+    "loss",
+    "jitter",
+    "reorder",
+    "duplicate",
+    "policer",
+    "access",
+    "exit",
+];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
-const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
+const LINK_KEYS: [&str; 10] =
+    ["rate", "delay", "buffer", "per", "ecn_threshold", "loss", "jitter", "reorder", "duplicate", "policer"];
 
 const CHAIN_LINKS_MAX: usize = 100;
 /// How much faster than the bottleneck an access link without a rate is.
@@ -27,6 +42,8 @@ pub struct LinkDraft<'a> {
     pub buffer: Option<Node<'a>>,
     pub per: f64,
     pub ecn_threshold_pkts: Option<u32>,
+    pub variation: Option<Box<Variation>>,
+    pub impairments: Option<Box<Impairments>>,
 }
 
 pub enum Topology<'a> {
@@ -56,6 +73,8 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         buffer: None,
         per: 0.0,
         ecn_threshold_pkts: None,
+        variation: None,
+        impairments: None,
     };
     if let Some(node) = table.get("access") {
         let table = node.table(&ACCESS_KEYS)?;
@@ -76,12 +95,18 @@ fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
 }
 
 fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
+    let (rate_bps, rate_variation) = variation::rate(&table.need("rate", RATE_EXAMPLE)?)?;
+    let (delay_ns, delay_steps) = variation::delay(&table.need("delay", DELAY_EXAMPLE)?)?;
+    let least_delay_ns = delay_steps.iter().map(|step| step.delay_ns).min().unwrap_or(delay_ns);
+    let (per, bursts) = impairments::losses(table)?;
     Ok(LinkDraft {
-        rate_bps: table.need("rate", RATE_EXAMPLE)?.read(units::rate)?,
-        delay_ns: table.need("delay", DELAY_EXAMPLE)?.read(delay)?,
+        rate_bps,
+        delay_ns,
         buffer: Some(table.need("buffer", BUFFER_EXAMPLE)?),
-        per: table.read("per", units::error_rate)?.unwrap_or(0.0),
+        per,
         ecn_threshold_pkts: table.read("ecn_threshold", units::packets)?.flatten(),
+        variation: variation::variation(table, rate_variation, delay_steps)?,
+        impairments: impairments::impairments(table, bursts, least_delay_ns)?,
     })
 }
 
@@ -99,8 +124,8 @@ impl LinkDraft<'_> {
             per: self.per,
             ecn_threshold_pkts: self.ecn_threshold_pkts,
             queue: None,
-            variation: None,
-            impairments: None,
+            variation: self.variation.clone(),
+            impairments: self.impairments.clone(),
         }
     }
 
