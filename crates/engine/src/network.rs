@@ -94,7 +94,8 @@ impl<'a, T: Timing> Network<'a, T> {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
         let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();
         let to_senders: usize = self.acks.iter().map(Acks::len).sum();
-        self.crowded = to_links + to_receivers + to_senders > PACKETS_MAX;
+        let waiting: usize = self.managed.values().map(ManagedLink::waiting_pkts).sum();
+        self.crowded = to_links + to_receivers + to_senders + waiting > PACKETS_MAX;
     }
 
     /// Whether the run must stop.

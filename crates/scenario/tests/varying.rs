@@ -166,6 +166,17 @@ fn a_link_without_any_of_it_is_as_it_was() {
 }
 
 #[test]
+fn a_description_shows_how_a_link_varies_and_keeps_links_apart_that_differ_in_that() {
+    let chain = |keys: &str| format!("[[chain]]\n{RATE}\n{DELAY}\nbuffer = 9\n{keys}");
+    let text =
+        [&chain("duplicate = 0.5\n"), &chain("jitter = { std = '1500 us' }\n"), "[[flows]]\ncca = 'reno'\n"];
+    let links = read(&text.concat()).unwrap().describe().links;
+    let varies: Vec<_> = links.iter().map(|link| (link.name.as_str(), link.varies.join("; "))).collect();
+    let jitter = "normal jitter of 1500 us in order".to_owned();
+    assert_eq!(varies, [("link-0", "duplication with probability 0.5".to_owned()), ("link-1", jitter)]);
+}
+
+#[test]
 fn a_damaged_scenario_is_refused_before_it_runs() {
     let good = read(&text(RATE, "rate = { trace = '1,2' }\nreorder = 0.1")).unwrap();
     let damaged = |change: &dyn Fn(&mut Variation, &mut Impairments)| {

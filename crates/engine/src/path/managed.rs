@@ -91,6 +91,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
     pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<InTransit<E>> {
         let (now_ns, now) = (packet.at, T::count(packet.at));
         let bytes = packet.segment.tag.bytes();
+        let mut marked = false;
         if let Some(policer) = &mut self.policer
             && !policer.passes(now_ns, bytes)
         {
@@ -99,13 +100,14 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
                 return vec![packet];
             }
             packet.segment.tag = packet.segment.tag.with(CONGESTION);
+            marked = true;
         }
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.packets.push(packet);
             self.packets.len() as u32 - 1
         });
         self.packets[place as usize] = packet;
-        let seen = Packet { flow, bytes, ecn, marked: false, arrived_ns: now_ns, place };
+        let seen = Packet { flow, bytes, ecn, marked, arrived_ns: now_ns, place };
         let in_queue = !self.rate.takes_opportunities();
         let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
@@ -180,6 +182,10 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         let mut waits = vec![true; self.packets.len()];
         self.vacant.iter().for_each(|&place| waits[place as usize] = false);
         self.packets.iter().zip(waits).filter(|(_, waits)| *waits).map(|(packet, _)| packet)
+    }
+
+    pub fn waiting_pkts(&self) -> usize {
+        self.discipline.waiting_pkts() as usize
     }
 
     /// Packets held at `now_ns`, the one being sent included, after the last arrival and departure of that instant.

@@ -4,6 +4,10 @@ use crate::time::{NEVER, Tick};
 use cwnd_scenario::{Link, RateStep, RateVariation, Trace};
 use std::sync::Arc;
 
+/// A link that would send a packet later than this, 26 days, never does: no run lasts as long, and no sum of times exceeds
+/// 64 bits.
+const LATEST_NS: u64 = 1 << 51;
+
 /// When a link may begin with a packet, and when it has sent it, in ticks.
 pub enum Rate {
     Fixed,
@@ -158,7 +162,7 @@ impl Opportunities {
         round * self.at_ms.len() as u64 + passed(within)
     }
 
-    /// When opportunity `number` comes; None: the trace is over.
+    /// When opportunity `number` comes; None: the trace is over, or no run lasts as long.
     fn at_ns(&self, number: u64) -> Option<u64> {
         let count = self.at_ms.len() as u64;
         let (round, place) = (number / count, number % count);
@@ -166,7 +170,7 @@ impl Opportunities {
             return None;
         }
         let in_trace = round.checked_mul(self.period_ns)? + u64::from(self.at_ms[place as usize]) * 1_000_000;
-        in_trace.checked_sub(self.offset_ns)
+        in_trace.checked_sub(self.offset_ns).filter(|at_ns| *at_ns < LATEST_NS)
     }
 
     /// A packet of `bytes` is sent from the opportunity at `now_ns` on. Returns when its last byte is; None: never.
@@ -200,6 +204,22 @@ mod tests {
     use super::*;
     use crate::time::{Fraction, Nanosecond};
     use proptest::prelude::*;
+
+    #[test]
+    fn a_packet_that_takes_years_is_never_sent() {
+        let trace = Trace {
+            opportunities_ms: [u32::MAX].into(),
+            opportunity_bytes: 1,
+            repeat: true,
+            offset_ns: u64::from(u32::MAX) * 1_000_000 - 1,
+        };
+        let mut rate = Rate::Opportunities(Opportunities::new(&trace));
+        let ready = rate.ready_when_idle::<Fraction>(0, true);
+        assert_eq!(ready, Fraction::count(1));
+        assert_eq!(rate.send::<Fraction>(ready, 1, 0), ready);
+        assert_eq!(rate.ready_when_sent::<Fraction>(ready), NEVER);
+        assert_eq!(rate.send::<Fraction>(ready, 1500, 0), NEVER);
+    }
 
     /// Bits that the steps carry by `time`, times ticks per second.
     fn integral<T: Tick>(steps: &[RateStep], time: u64) -> u128 {
