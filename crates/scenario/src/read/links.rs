@@ -50,7 +50,7 @@ pub enum Topology<'a> {
     /// `exit`: each flow has a link of its own behind the shared one too.
     Dumbbell {
         shared: LinkDraft<'a>,
-        access: LinkDraft<'a>,
+        access: Box<LinkDraft<'a>>,
         exit: bool,
     },
     Chain(Vec<LinkDraft<'a>>),
@@ -83,7 +83,7 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         access.buffer = table.get("buffer");
     }
     let exit = table.read("exit", units::flag)?.unwrap_or(true);
-    Ok(Topology::Dumbbell { shared, access, exit })
+    Ok(Topology::Dumbbell { shared, access: Box::new(access), exit })
 }
 
 fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
