@@ -22,6 +22,8 @@ pub enum ArrivingAck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckCounts {
     pub sent: u64,
+    /// Copies that a wire of the way back made.
+    pub duplicated: u64,
     /// Dropped by a queue or lost on a wire of the way back.
     pub lost: u64,
     /// At the sender.
@@ -53,6 +55,10 @@ impl Acks {
     /// The packet, still without a size, of any ACK.
     pub fn selective(&mut self, ack: SelectiveAck) -> Segment {
         self.counts.sent += 1;
+        self.list(ack)
+    }
+
+    fn list(&mut self, ack: SelectiveAck) -> Segment {
         let sent_ns = ack.ack.sent_ns;
         let place = self.vacant.pop().unwrap_or(self.listed.len() as u32);
         match self.listed.get_mut(place as usize) {
@@ -68,6 +74,16 @@ impl Acks {
         if ack.tag.has(LISTED) {
             self.vacant.push(ack.tag.seq() as u32);
         }
+    }
+
+    /// A wire delivers an ACK twice; returns the packet of the copy, still without a size.
+    pub fn copy(&mut self, ack: Segment) -> Segment {
+        self.counts.duplicated += 1;
+        if !ack.tag.has(LISTED) {
+            return ack;
+        }
+        let listed = self.listed[ack.tag.seq() as usize].clone();
+        self.list(listed)
     }
 
     /// An ACK has crossed the last link, and arrives at `at`.

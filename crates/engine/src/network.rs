@@ -10,7 +10,7 @@ use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::{Crossing, Timing};
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::NEVER;
-use crate::topology::Topology;
+use crate::topology::{Hop, Topology};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -94,7 +94,8 @@ impl<'a, T: Timing> Network<'a, T> {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
         let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();
         let to_senders: usize = self.acks.iter().map(Acks::len).sum();
-        self.crowded = to_links + to_receivers + to_senders > PACKETS_MAX;
+        let waiting: usize = self.managed.values().map(ManagedLink::waiting_pkts).sum();
+        self.crowded = to_links + to_receivers + to_senders + waiting > PACKETS_MAX;
     }
 
     /// Whether the run must stop.
@@ -365,7 +366,7 @@ impl<'a, T: Timing> Network<'a, T> {
                         self.lose(packet.hop, packet.segment);
                     }
                     if let Some(departure) = departure {
-                        self.leave(departure);
+                        self.leave(departure, managed.reorders());
                     }
                 }
                 None => break,
@@ -380,23 +381,48 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// A managed link starts to send a packet.
-    fn leave(&mut self, departure: Departure<T::Exact>) {
-        let Departure { packet, marked, lost_on_wire, busy_since_ns, at_ns } = departure;
+    fn leave(&mut self, departure: Departure<T::Exact>, reorders: bool) {
+        let Departure { packet, marked, busy_since_ns, passage } = departure;
         let InTransit { hop, mut segment, .. } = packet;
-        if lost_on_wire {
+        if passage.copies == 0 {
             return self.lose(hop, segment);
         }
         if marked {
             segment.tag = segment.tag.with(CONGESTION);
         }
-        let (_, onward_ns) = self.topology.times(hop, segment.tag.bytes());
-        let at = at_ns + onward_ns;
-        self.go_on(
-            hop,
-            InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 },
-        );
-        if segment.tag.bytes() != self.topology.hops[hop as usize].bytes {
-            self.note_other_size(hop, segment);
+        let bytes = segment.tag.bytes();
+        let Hop { link, flow, back, bytes: usual_bytes, .. } = self.topology.hops[hop as usize];
+        // What is behind the link's own delay.
+        let rest_ns = self.topology.times(hop, bytes).1 - self.topology.link(link).delay_ns;
+        let at = passage.at_ns + rest_ns;
+        for copy in 0..passage.copies {
+            if copy > 0 && back {
+                let copy = self.acks[flow as usize].copy(segment);
+                segment = Segment { tag: copy.tag.sized(bytes), ..copy };
+            }
+            let exact = T::from_ns(at);
+            self.go_on(hop, InTransit { at, exact, segment, busy_since: busy_since_ns, hop: hop + 1 });
+            if reorders {
+                self.settle_last(hop);
+            }
+            if bytes != usual_bytes {
+                self.note_other_size(hop, segment);
+            }
+        }
+    }
+
+    /// The packet that has crossed the link of `hop` last takes its place among those on their way to the receiver.
+    fn settle_last(&mut self, hop: u32) {
+        let from = &self.topology.hops[hop as usize];
+        if from.next.is_some() || from.back {
+            return;
+        }
+        let packets = &mut self.to_receiver[from.flow as usize];
+        let Some(&mut Arrival { at, .. }) = packets.back_mut() else { return };
+        if packets.settle_back(|before| before.at > at) == 0 {
+            let due = &mut self.due[from.flow as usize];
+            *due = (*due).min(at + from.after_ns);
+            self.earliest_due = self.earliest_due.min(*due);
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::network::Network;
 use crate::path::accounting::Totals;
 use crate::path::link::PathLink;
 use crate::path::timing::Timing;
+use crate::path::wire::WireCounts;
 use crate::tcp::packet::Segment;
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
@@ -41,6 +42,8 @@ pub struct FlowObservation {
 pub struct LinkObservation {
     /// The packet being sent included.
     pub queue_pkts: u64,
+    /// None: no discipline manages its queue.
+    pub wire: Option<WireCounts>,
 }
 
 /// Takes the time series that a scenario asks for.
@@ -146,7 +149,10 @@ pub fn observe<C: CongestionControl, T: Timing>(
     flows: &[Connection<C>],
     network: &mut Network<T>,
 ) -> Observation {
-    let links = queues(network, now).into_iter().map(|queue_pkts| LinkObservation { queue_pkts }).collect();
+    let queues = queues(network, now);
+    let wire = |id| network.managed.get(&id).map(|link| link.wire.counts);
+    let links = (0..).zip(queues).map(|(id, queue_pkts)| LinkObservation { queue_pkts, wire: wire(id) });
+    let links = links.collect();
     let flows = flows.iter().map(|flow| FlowObservation {
         cwnd_pkts: flow.sender.cwnd(),
         ssthresh_pkts: flow.sender.ssthresh(),

@@ -128,7 +128,8 @@ impl<'a, T: Tick> Topology<'a, T> {
                 lost: 0,
                 passed: 0,
             });
-            apart_ns = ticks[0] / T::count(1);
+            let steady = link.variation.is_none() && link.impairments.is_none();
+            apart_ns = if steady { ticks[0] / T::count(1) } else { 0 };
         }
         if let Some(last) = self.hops.last_mut() {
             last.after_ns = ReversePath::new(flow).least_ns();
@@ -226,7 +227,9 @@ impl<'a, T: Tick> Topology<'a, T> {
             let flow = self.flow(hop.flow);
             let smallest = hop.bytes.min(flow.stack.ack_bytes);
             let onward_ns = hop.onward_ns.min(self.times(id, smallest).1);
-            let ns = self.link(hop.link).sending_ns(smallest) + onward_ns + hop.after_ns;
+            let link = self.link(hop.link);
+            let link_ns = link.least_sending_ns(smallest) + link.least_delay_ns();
+            let ns = link_ns + onward_ns - link.delay_ns + hop.after_ns;
             ns.saturating_sub(slack_ns(flow.path.len() as u64))
         };
         let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| hop.next.is_none());

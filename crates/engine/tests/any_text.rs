@@ -7,11 +7,12 @@ mod text;
 use proptest::prelude::*;
 use std::fs;
 
-const VALID: [&str; 4] = [
+const VALID: [&str; 5] = [
     include_str!("../../../fuzz/seeds/chain.toml"),
     include_str!("../../../fuzz/seeds/dumbbell.toml"),
     include_str!("../../../fuzz/seeds/ns2.toml"),
     include_str!("../../../fuzz/seeds/sweep.toml"),
+    include_str!("../../../fuzz/seeds/varying.toml"),
 ];
 
 const VALUES: &str = "[0-9]{1,12}|[0-9].[0-9]{1,3}|0[.][0-9]{1,6}|\
@@ -42,6 +43,9 @@ fn the_seeds_of_the_fuzzer_are_read_and_run() {
     for folder in ["../../fuzz/seeds", "../../scenarios"] {
         for file in fs::read_dir(folder).expect("a folder of scenarios") {
             let path = file.expect("an entry").path();
+            if path.is_dir() {
+                continue;
+            }
             let text = fs::read_to_string(&path).expect("UTF-8");
             assert_eq!(read_and_run(&text), Ok(true), "{}", path.display());
         }

@@ -1,6 +1,9 @@
 //! What a person wants to know about a scenario before running it.
 
-use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack};
+use crate::units::show_time;
+use crate::{
+    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, RateVariation, Samples, Scenario, Stack,
+};
 use serde::Serialize;
 
 /// A scenario as a person would describe it; equal neighbours share an entry.
@@ -36,6 +39,9 @@ pub struct LinkGroup {
     pub per: f64,
     /// Queue above which packets of flows with ECN are marked. None: never.
     pub ecn_threshold_pkts: Option<u32>,
+    /// How it varies and impairs, a phrase for each element.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub varies: Vec<String>,
 }
 
 /// Flows in a row that differ in start and stop only.
@@ -133,7 +139,9 @@ impl Scenario {
             .map(|(link, flow)| (link, self.link_group(link, flow)))
             .collect();
         let alike = |a: &(&Link, LinkGroup), b: &(&Link, LinkGroup)| {
-            stem(&a.0.name) == stem(&b.0.name) && LinkGroup { name: a.1.name.clone(), ..b.1.clone() } == a.1
+            stem(&a.0.name) == stem(&b.0.name)
+                && (&a.0.variation, &a.0.impairments) == (&b.0.variation, &b.0.impairments)
+                && LinkGroup { name: a.1.name.clone(), ..b.1.clone() } == a.1
         };
         links
             .chunk_by(alike)
@@ -166,6 +174,7 @@ impl Scenario {
             buffer_ms: of(link.buffer_pkts, &pkts_per_ms),
             per: link.per,
             ecn_threshold_pkts: link.ecn_threshold_pkts,
+            varies: varies(link),
         }
     }
 
@@ -213,6 +222,42 @@ impl Scenario {
 /// Bytes that fill a path of `rate_bps` for `rtt_ns`.
 pub fn bdp_bytes(rate_bps: u64, rtt_ns: u64) -> f64 {
     rate_bps as f64 * rtt_ns as f64 / 8e9
+}
+
+/// How a link varies and impairs, a phrase for each element.
+fn varies(link: &Link) -> Vec<String> {
+    let variation = link.variation.as_deref().cloned().unwrap_or_default();
+    let impairments = link.impairments.as_deref().cloned().unwrap_or_default();
+    let share = |what: &str, share: f64| (share > 0.0).then(|| format!("{what} with probability {share}"));
+    let rate = variation.rate.map(|rate| match rate {
+        RateVariation::Steps(steps) => format!("rate in steps: {}", steps.len()),
+        RateVariation::Trace(trace) => {
+            let (count, bytes) = (trace.opportunities_ms.len(), trace.opportunity_bytes);
+            format!("rate by a trace: {count} opportunities of {bytes} bytes")
+        }
+    });
+    let delay_steps = variation.delay_steps.len();
+    let delay = (delay_steps > 0).then(|| format!("delay in steps: {delay_steps}"));
+    let policer = variation.policer.map(|policer| {
+        let action = if policer.mark { "marks" } else { "drops" };
+        format!("policer of {} bps that {action}, burst {} bytes", policer.rate_bps, policer.burst_bytes)
+    });
+    let bursts = impairments.gilbert_elliott.map(|GilbertElliott { p, r, good, bad }| {
+        format!("Gilbert-Elliott losses: p {p}, r {r}, good {good}, bad {bad}")
+    });
+    let jitter = impairments.jitter.map(|jitter| {
+        let order = if jitter.reorder { "out of order" } else { "in order" };
+        match jitter.distribution {
+            JitterDistribution::Normal { std_ns } => {
+                format!("normal jitter of {} {order}", show_time(std_ns))
+            }
+            JitterDistribution::Uniform { half_width_ns } => {
+                format!("uniform jitter of ±{} {order}", show_time(half_width_ns))
+            }
+        }
+    });
+    let shares = [share("reordering", impairments.reorder), share("duplication", impairments.duplicate)];
+    [rate, delay, policer, bursts, jitter].into_iter().chain(shares).flatten().collect()
 }
 
 fn pkts_per_s(link: &Link, flow: &Flow) -> f64 {

@@ -5,4 +5,85 @@ use serde::{Deserialize, Serialize};
 /// Bursts of losses, jitter, reordering and duplication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Impairments {}
+pub struct Impairments {
+    /// None: no losses but those of `per`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gilbert_elliott: Option<GilbertElliott>,
+    /// None: packets take the link's delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// Probability that a packet takes no delay, and so overtakes those under way.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reorder: f64,
+    /// Probability that a packet arrives twice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicate: f64,
+}
+
+/// Losses in bursts: with each packet a chain of two states takes a step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Probability to go from the good state, in which the chain begins, to the bad one.
+    pub p: f64,
+    /// Probability to go back.
+    pub r: f64,
+    /// Probability of a loss in the good state.
+    pub good: f64,
+    /// Probability of a loss in the bad state.
+    pub bad: f64,
+}
+
+/// What is added to the delay of each packet, or taken from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    pub distribution: JitterDistribution,
+    /// Whether a packet may overtake another. If not, it waits until that has arrived.
+    pub reorder: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum JitterDistribution {
+    /// Normal, cut off at three standard deviations.
+    Normal { std_ns: u64 },
+    /// Each value from `-half_width_ns` to `half_width_ns` alike.
+    Uniform { half_width_ns: u64 },
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
+impl Jitter {
+    /// No packet takes less than the delay by more than this.
+    pub fn most_ns(&self) -> u64 {
+        match self.distribution {
+            JitterDistribution::Normal { std_ns } => std_ns.saturating_mul(3),
+            JitterDistribution::Uniform { half_width_ns } => half_width_ns,
+        }
+    }
+}
+
+impl GilbertElliott {
+    /// Whether it loses every packet from some time on.
+    pub fn loses_all(&self) -> bool {
+        (self.bad == 1.0 && self.r == 0.0 && self.p > 0.0)
+            || (self.good == 1.0 && (self.p == 0.0 || self.bad == 1.0))
+    }
+}
+
+impl Impairments {
+    /// Whether a run can begin; if not, what is there.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let chain = self.gilbert_elliott.iter().flat_map(|chain| [chain.p, chain.r, chain.good, chain.bad]);
+        if !chain.chain([self.reorder, self.duplicate]).all(|share| (0.0..=1.0).contains(&share)) {
+            return Err("a probability that is none");
+        }
+        if self.gilbert_elliott.is_some_and(|chain| chain.loses_all()) {
+            return Err("losses of all packets");
+        }
+        Ok(())
+    }
+}

@@ -19,16 +19,16 @@ mod variation;
 
 pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
-pub use impairments::Impairments;
+pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution};
 pub use link::Link;
 pub use node::Files;
-pub use queue::Queue;
+pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
 pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
 pub use traffic::Traffic;
 pub use units::time_of;
-pub use variation::Variation;
+pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
 use cwnd_algorithms::{Algorithm, Params, Renamed};
 use serde::{Deserialize, Serialize};
@@ -341,6 +341,15 @@ impl Scenario {
         }
         if self.clock.adds_up_seconds() && self.flows.iter().any(|flow| !flow.reverse_path.is_empty()) {
             return Err("with the clock of ns-2 the way back is a constant delay".to_owned());
+        }
+        if let Some(link) = self.links.iter().find(|link| self.clock.adds_up_seconds() && link.is_managed()) {
+            return Err(format!(
+                "with the clock of ns-2 link '{}' has a queue, variations or impairments",
+                link.name
+            ));
+        }
+        for link in &self.links {
+            link.check().map_err(|fault| format!("link '{}' has {fault}", link.name))?;
         }
         for (i, flow) in self.flows.iter().enumerate() {
             flow.cca.resolve().map_err(|error| error.to_string())?;

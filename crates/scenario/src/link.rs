@@ -1,6 +1,6 @@
 //! A link: its queue and its wire.
 
-use crate::{Impairments, Queue, Variation};
+use crate::{Impairments, Queue, RateVariation, Variation};
 use serde::{Deserialize, Serialize};
 
 /// A link in one direction.
@@ -44,6 +44,43 @@ impl Link {
     }
     /// Whether packets may arrive in another order than they were sent in.
     pub fn may_reorder(&self) -> bool {
-        false
+        let delays_change = self.variation.iter().any(|variation| !variation.delay_steps.is_empty());
+        let overtake = self.impairments.as_ref().is_some_and(|impairments| {
+            impairments.reorder > 0.0 || impairments.jitter.is_some_and(|jitter| jitter.reorder)
+        });
+        delays_change || overtake
+    }
+
+    /// The link is busy with a packet of `bytes` no shorter than this, whatever its rate is then.
+    pub fn least_sending_ns(&self, bytes: u32) -> u64 {
+        let rate = self.variation.as_ref().and_then(|variation| variation.rate.as_ref());
+        match rate {
+            None => self.sending_ns(bytes),
+            Some(RateVariation::Steps(steps)) => {
+                let rates = steps.iter().map(|step| step.rate_bps);
+                // What was left of the nanosecond before may be used.
+                let whole_ns = u64::from(bytes) * 8_000_000_000 / rates.max().unwrap_or(0).max(1);
+                whole_ns.saturating_sub(1)
+            }
+            // An opportunity may come just then.
+            Some(RateVariation::Trace(_)) => 0,
+        }
+    }
+
+    /// The least delay of any packet.
+    pub fn least_delay_ns(&self) -> u64 {
+        let steps = self.variation.iter().flat_map(|variation| &variation.delay_steps);
+        let delay_ns = steps.map(|step| step.delay_ns).min().unwrap_or(self.delay_ns);
+        let Some(impairments) = &self.impairments else { return delay_ns };
+        if impairments.reorder > 0.0 {
+            return 0;
+        }
+        delay_ns.saturating_sub(impairments.jitter.map_or(0, |jitter| jitter.most_ns()))
+    }
+
+    /// Whether a run over the link can begin; if not, what is there.
+    pub fn check(&self) -> Result<(), &'static str> {
+        self.variation.as_ref().map_or(Ok(()), |variation| variation.check())?;
+        self.impairments.as_ref().map_or(Ok(()), |impairments| impairments.check())
     }
 }

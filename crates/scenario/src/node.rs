@@ -84,6 +84,14 @@ impl<'a> Node<'a> {
             .map_err(|fault| self.error(format!("{}: {}", quote(name), printable(&fault)), accepted))
     }
 
+    /// Another value at the same place.
+    pub fn with<'b>(&self, value: &'b DeValue<'b>) -> Node<'b>
+    where
+        'a: 'b,
+    {
+        Node { document: self.document, key: self.key.clone(), offset: self.offset, value }
+    }
+
     pub fn value(&self) -> &'a DeValue<'a> {
         self.value
     }

@@ -14,6 +14,8 @@ pub const DAY: u64 = 24 * HOUR;
 /// Packets that a buffer or a window can be limited to.
 pub const PACKETS_MAX: u64 = (1 << 31) - 1;
 
+pub const RATE_MAX_BPS: u64 = 100_000_000_000_000;
+
 /// How a link's buffer may be written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
@@ -60,6 +62,13 @@ const BYTES: Kind = Kind {
     counted: true,
 };
 
+const BURST: Kind = Kind {
+    name: "a size in bytes",
+    accepted: "write it like '64 KiB' (bytes, KB, KiB, MB, MiB)",
+    units: &[("bytes", 1), ("byte", 1), ("KB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20)],
+    counted: false,
+};
+
 const PACKETS: Kind = Kind {
     name: "a number of packets",
     accepted: "write it like 50, '50 packets' or 'unlimited'",
@@ -89,12 +98,22 @@ pub fn time_of(text: &str, range: RangeInclusive<u64>, limits: &str) -> Result<u
 
 /// Bits per second.
 pub fn rate(value: &DeValue) -> Result<u64, Refusal> {
-    RATE.parse(value, 1..=100_000_000_000_000, "'1 bps' to '100 Tbps'")
+    RATE.parse(value, 1..=RATE_MAX_BPS, "'1 bps' to '100 Tbps'")
+}
+
+/// Bits per second, or 0: an outage.
+pub fn rate_or_outage(value: &DeValue) -> Result<u64, Refusal> {
+    RATE.parse(value, 0..=RATE_MAX_BPS, "'0 bps' to '100 Tbps'")
 }
 
 pub fn bytes(value: &DeValue, range: RangeInclusive<u64>) -> Result<u32, Refusal> {
     let limits = format!("{} to {} bytes", range.start(), range.end());
     BYTES.parse(value, range, &limits).map(|bytes| bytes as u32)
+}
+
+/// Bytes that pass at once.
+pub fn burst(value: &DeValue) -> Result<u64, Refusal> {
+    BURST.parse(value, 1..=1 << 40, "1 byte to 1048576 MiB")
 }
 
 /// None: unlimited.
@@ -156,6 +175,40 @@ pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
         Some(per) if (0.0..1.0).contains(&per) => Ok(per + 0.0),
         Some(_) => Err(Refusal::new(format!("{} is not a probability", show(value)), accepted)),
     }
+}
+
+/// A share of packets: a number from 0 to 1, or like '0.01%'.
+pub fn share(value: &DeValue) -> Result<f64, Refusal> {
+    let accepted = "write a number from 0 to 1, or like '0.01%'";
+    let number = match value {
+        DeValue::String(text) => text
+            .trim()
+            .strip_suffix('%')
+            .and_then(|percent| percent.trim().parse::<f64>().ok())
+            .map(|percent| percent / 100.0),
+        _ => text(value).and_then(|number| number.parse().ok()),
+    };
+    match number {
+        None => Err(Refusal::new(format!("{} is not a number", show(value)), accepted)),
+        // Adding 0 turns -0 into 0.
+        Some(share) if (0.0..=1.0).contains(&share) => Ok(share + 0.0),
+        Some(_) => Err(Refusal::new(format!("{} is not a probability", show(value)), accepted)),
+    }
+}
+
+/// A number that something is multiplied by.
+pub fn factor(value: &DeValue, range: RangeInclusive<f64>) -> Result<f64, Refusal> {
+    let accepted = || format!("a number from {} to {}", range.start(), range.end());
+    let number = match value {
+        DeValue::String(_) => None,
+        _ => text(value).and_then(|number| number.parse().ok()),
+    };
+    let number =
+        number.ok_or_else(|| Refusal::new(format!("{} is not a number", show(value)), accepted()))?;
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(Refusal::new(format!("{} is out of range", show(value)), accepted()))
 }
 
 pub fn flag(value: &DeValue) -> Result<bool, Refusal> {

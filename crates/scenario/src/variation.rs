@@ -1,8 +1,167 @@
 //! Links that change with time, and policers.
 
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How the rate and the delay of a link change with time, and what a policer lets into it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Variation {}
+pub struct Variation {
+    /// None: the rate stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateVariation>,
+    /// Empty: the delay stays. Else the first step begins at 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_steps: Vec<DelayStep>,
+    /// None: every packet is let in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
+}
+
+/// How the rate of a link changes with time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RateVariation {
+    /// The first step begins at 0.
+    Steps(Vec<RateStep>),
+    Trace(Trace),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    pub from_ns: u64,
+    /// 0: an outage.
+    pub rate_bps: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelayStep {
+    pub from_ns: u64,
+    pub delay_ns: u64,
+}
+
+/// Moments at which a link can deliver, as in a trace of Mahimahi.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// When each opportunity comes, in order; the last is more than 0.
+    #[serde(serialize_with = "serialize_shared", deserialize_with = "deserialize_shared")]
+    pub opportunities_ms: Arc<[u32]>,
+    /// What an opportunity carries.
+    pub opportunity_bytes: u32,
+    /// Whether the trace begins anew at its last opportunity.
+    pub repeat: bool,
+    /// The run begins this long after the beginning of the trace.
+    pub offset_ns: u64,
+}
+
+/// A token bucket before the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    pub rate_bps: u64,
+    /// What the bucket holds when it is full, as it is at the beginning.
+    pub burst_bytes: u64,
+    /// Packets of flows with ECN that find too few tokens are marked and let in.
+    pub mark: bool,
+}
+
+fn serialize_shared<S: serde::Serializer>(values: &Arc<[u32]>, serializer: S) -> Result<S::Ok, S::Error> {
+    values.as_ref().serialize(serializer)
+}
+
+fn deserialize_shared<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<[u32]>, D::Error> {
+    Vec::deserialize(deserializer).map(Arc::from)
+}
+
+impl Trace {
+    /// A longer trace is refused.
+    pub const LINES_MAX: usize = 10_000_000;
+    const WANTED: &str = "a line for each opportunity: milliseconds since the beginning, never decreasing";
+
+    /// The opportunities of a trace's `text`; an error gives the line, from 1, what was found, and what is accepted.
+    pub fn opportunities(text: &str) -> Result<Vec<u32>, (usize, String, String)> {
+        let mut opportunities: Vec<u32> = Vec::new();
+        for (place, line) in text.lines().enumerate() {
+            let refuse = |found: String| Err((place + 1, found, Trace::WANTED.to_owned()));
+            if opportunities.len() == Trace::LINES_MAX {
+                return refuse(format!("more than {} lines", Trace::LINES_MAX));
+            }
+            let digits = line.trim_end();
+            let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let Some(at_ms) = digits.parse().ok().filter(|_| is_number) else {
+                return refuse(format!(
+                    "{} is not a whole number of milliseconds",
+                    crate::error::quote(line)
+                ));
+            };
+            if opportunities.last().is_some_and(|before| *before > at_ms) {
+                return refuse(format!("{at_ms} after {}", opportunities[opportunities.len() - 1]));
+            }
+            opportunities.push(at_ms);
+        }
+        match opportunities.last() {
+            None => Err((1, "an empty trace".to_owned(), Trace::WANTED.to_owned())),
+            Some(0) => {
+                let found = "the last opportunity at 0 ms".to_owned();
+                Err((opportunities.len(), found, "a last opportunity after 0 ms".to_owned()))
+            }
+            Some(_) => Ok(opportunities),
+        }
+    }
+
+    pub fn period_ns(&self) -> u64 {
+        self.opportunities_ms.last().map_or(0, |last| u64::from(*last) * 1_000_000)
+    }
+
+    /// What it offers in the mean, from its beginning to its last opportunity; at least 1.
+    pub fn mean_bps(&self) -> u64 {
+        let bits = self.opportunities_ms.len() as u128 * u128::from(self.opportunity_bytes) * 8;
+        let mean_bps = bits * 1_000_000_000 / u128::from(self.period_ns().max(1));
+        u64::try_from(mean_bps).unwrap_or(u64::MAX).max(1)
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        if !self.opportunities_ms.is_sorted() || self.opportunities_ms.last().is_none_or(|last| *last == 0) {
+            return Err("opportunities that are none, not in order, or all at 0");
+        }
+        if self.opportunity_bytes == 0 {
+            return Err("opportunities of no bytes");
+        }
+        if !self.repeat && self.offset_ns >= self.period_ns() {
+            return Err("a trace that is over when the run begins");
+        }
+        Ok(())
+    }
+}
+
+impl Variation {
+    /// Whether a run can begin; if not, what is there.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let in_order = |from_ns: &mut dyn Iterator<Item = u64>| {
+            let from_ns: Vec<u64> = from_ns.collect();
+            from_ns.first() == Some(&0) && from_ns.is_sorted_by(|one, next| one < next)
+        };
+        match &self.rate {
+            Some(RateVariation::Steps(steps)) => {
+                if !in_order(&mut steps.iter().map(|step| step.from_ns)) {
+                    return Err("steps of the rate that do not begin at 0, or are not in order");
+                }
+                if steps.last().is_some_and(|step| step.rate_bps == 0) {
+                    return Err("a rate of 0 for ever");
+                }
+            }
+            Some(RateVariation::Trace(trace)) => trace.check()?,
+            None => {}
+        }
+        if !self.delay_steps.is_empty() && !in_order(&mut self.delay_steps.iter().map(|step| step.from_ns)) {
+            return Err("steps of the delay that do not begin at 0, or are not in order");
+        }
+        match self.policer {
+            Some(Policer { rate_bps: 0, .. }) => Err("a policer with a rate of 0"),
+            _ => Ok(()),
+        }
+    }
+}

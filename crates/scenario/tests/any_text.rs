@@ -4,7 +4,7 @@ mod text;
 
 use proptest::prelude::*;
 
-const VALID: [&str; 4] = [
+const VALID: [&str; 5] = [
     include_str!("../../../scenarios/elastic-sequential.toml"),
     include_str!("../../../scenarios/home.toml"),
     "name = 'x'\nseed = 7\nrepeat = 3\nsamples = '10 ms'\nduration = '1 s'\n
@@ -14,6 +14,7 @@ const VALID: [&str; 4] = [
     [[flows]]\ncca = { name = 'mine', a = 1, b = 'two', c = 3.0 }\npacket = '1 byte'\nstop = '0.5 s'\n
     [[flows]]\ncca = 'reno'\ncount = 10\nstagger = '1 ms'\nstop_stagger = '1 ms'\nstack = 'linux'\n",
     include_str!("../../../fuzz/seeds/grids.toml"),
+    include_str!("../../../fuzz/seeds/varying.toml"),
 ];
 
 /// What people and machines put into such files, and what would hurt.

@@ -1,8 +1,8 @@
 //! The files of `scenarios/` are what their first lines promise.
 
-use cwnd_scenario::{Samples, Scenario, Sweep};
+use cwnd_scenario::{Samples, Scenario, Sweep, Trace};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -23,8 +23,10 @@ fn every_file_loads_and_says_what_it_shows() {
         }
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{} begins with a comment", path.display());
-        let sweep = Sweep::from_toml(&text, path.to_str().unwrap(), &[]).unwrap();
-        assert_eq!(sweep.name, path.file_stem().unwrap().to_str().unwrap());
+        let files = |name: &str| fs::read_to_string(folder().join(name)).map_err(|error| error.to_string());
+        let path = path.to_str().unwrap();
+        let sweep = Sweep::from_toml_while(&text, path, &[], &files, &mut || true).unwrap();
+        assert_eq!(sweep.name, Path::new(path).file_stem().unwrap().to_str().unwrap());
         count += 1;
     }
     assert!(count >= 5);
@@ -73,4 +75,27 @@ fn the_home_has_20_ms_and_a_buffer_of_one_bdp() {
     assert_eq!(s.flows.iter().map(|f| f.cca.name.as_str()).collect::<Vec<_>>(), ["cubic", "reno"]);
     // 100 Mbps * 20 ms = 250000 bytes = 165.1 packets of 1514 bytes.
     assert_eq!(s.bottleneck(0).buffer_pkts, Some(165));
+}
+
+#[test]
+fn the_traces_offer_what_their_script_promises() {
+    let trace = |name: &str| {
+        let text = fs::read_to_string(folder().join("traces").join(name)).unwrap();
+        Trace::opportunities(&text).unwrap()
+    };
+    let mbps = |opportunities: &[u32], scale: f64| {
+        opportunities.len() as f64 * 12e3 * scale / (f64::from(opportunities[opportunities.len() - 1]) * 1e3)
+    };
+    let longest_gap_ms = |at: &[u32]| at.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    let cellular = trace("cellular.trace");
+    assert!((0.5..8.0).contains(&mbps(&cellular, 1.0)) && longest_gap_ms(&cellular) < 50);
+    let satellite = trace("satellite.trace");
+    assert!((40.0..160.0).contains(&mbps(&satellite, 80.0)));
+    // At each change of the satellite nothing is sent for 50 ms.
+    for change_ms in [15_000, 30_000, 45_000] {
+        assert!(!satellite.iter().any(|ms| (change_ms..change_ms + 50).contains(ms)));
+    }
+    let millimetre = trace("millimetre.trace");
+    assert!((200.0..600.0).contains(&mbps(&millimetre, 150.0)));
+    assert!((100..=1000).contains(&longest_gap_ms(&millimetre)));
 }

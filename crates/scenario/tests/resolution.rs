@@ -1,6 +1,6 @@
 //! What a text comes to: defaults, units, profiles, wiring.
 
-use cwnd_scenario::{Flow, Handshake, Recovery, Samples, Scenario, Stack};
+use cwnd_scenario::{Ecn, Flow, Handshake, Recovery, Samples, Scenario, Stack};
 
 const LINKS: &str = "[dumbbell]\nrate = '1 Gbps'\ndelay = '100 ms'\nbuffer = 100\n";
 
@@ -213,7 +213,8 @@ fn the_linux_profile_is_todays_kernel() {
     let stack = Stack {
         initial_ssthresh_pkts: None,
         idle_restart: true,
-        ecn: false,
+        ecn: Ecn::Off,
+        beta_ecn_permille: None,
         handshake: Handshake::Off,
         restart_at_one: false,
         round_rtt: false,
@@ -243,7 +244,8 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
     let stack = Stack {
         initial_ssthresh_pkts: None,
         idle_restart: false,
-        ecn: false,
+        ecn: Ecn::Off,
+        beta_ecn_permille: None,
         handshake: Handshake::Overlapped,
         restart_at_one: false,
         round_rtt: false,
@@ -295,7 +297,8 @@ fn every_field_of_a_stack_can_be_set() {
     let stack = Stack {
         initial_ssthresh_pkts: Some(40),
         idle_restart: true,
-        ecn: true,
+        ecn: Ecn::Classic,
+        beta_ecn_permille: None,
         handshake: Handshake::Overlapped,
         restart_at_one: true,
         round_rtt: true,

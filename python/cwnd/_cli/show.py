@@ -65,6 +65,9 @@ def _print_scenario(shown: dict[str, Any]) -> None:
             "" if link["ecn_threshold_pkts"] is None else str(link["ecn_threshold_pkts"]),
         )
     console.print(links)
+    for link in shown["links"]:
+        if varies := link.get("varies"):
+            console.print(f"{link['name']}: {'; '.join(varies)}", highlight=False)
     flows = new_table(
         ">flow",
         "cca",

@@ -138,21 +138,7 @@ impl<T: Copy> Ring<T> {
         let out_of_order = self.back().is_some_and(&later);
         self.push_back(value);
         if out_of_order {
-            self.sink(later);
-        }
-    }
-
-    /// Moves the last value before those next to it for which `later` holds.
-    #[cold]
-    fn sink(&mut self, later: impl Fn(&T) -> bool) {
-        let mut place = self.len() - 1;
-        while place > 0
-            && let Some(&before) = self.get(place - 1).filter(|before| later(before))
-            && let Some(&last) = self.get(place)
-        {
-            self.get_mut(place).into_iter().for_each(|slot| *slot = before);
-            self.get_mut(place - 1).into_iter().for_each(|slot| *slot = last);
-            place -= 1;
+            self.settle_back(later);
         }
     }
 
@@ -167,6 +153,21 @@ impl<T: Copy> Ring<T> {
             self.leave_chunk();
         }
         Some(value)
+    }
+
+    /// Moves the value at the back before all those in a row that come `after` it; returns its place.
+    pub fn settle_back(&mut self, after: impl Fn(&T) -> bool) -> usize {
+        let Some(&value) = self.get(self.len().wrapping_sub(1)) else { return 0 };
+        let mut place = self.len() - 1;
+        while place > 0
+            && let Some(&before) = self.get(place - 1)
+            && after(&before)
+        {
+            *self.get_mut(place).expect("it is there") = before;
+            place -= 1;
+        }
+        *self.get_mut(place).expect("it is there") = value;
+        place
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {

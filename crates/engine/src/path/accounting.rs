@@ -7,7 +7,8 @@ pub struct Totals {
     pub dropped: u64,
     /// Packets lost on the wire.
     pub corrupted: u64,
-    /// How long the link has been sending.
+    /// How long the link has been sending; of a link whose rate varies, the share that it has sent of all that it could
+    /// have, of the whole time.
     pub busy_ns: f64,
     /// The time integral of the packets held, the one being sent included.
     pub held_ns: f64,

@@ -2,14 +2,19 @@
 
 use crate::inbox::InTransit;
 use crate::path::accounting::Totals;
+use crate::path::policer::Policer;
 use crate::path::queue::discipline::{Discipline, Next, Packet};
-use crate::path::wire::Wire;
+use crate::path::rate::Rate;
+use crate::path::wire::{Passage, VaryingWire};
+use crate::tcp::packet::CONGESTION;
 use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
 
 pub struct ManagedLink<E, T> {
     discipline: Box<dyn Discipline>,
-    wire: Option<Box<Wire>>,
+    policer: Option<Policer>,
+    rate: Rate,
+    pub wire: VaryingWire,
     /// Packets that wait, by [`Packet::place`].
     packets: Vec<InTransit<E>>,
     vacant: Vec<u32>,
@@ -19,6 +24,9 @@ pub struct ManagedLink<E, T> {
     ask_at: u64,
     busy_since_ns: u64,
     busy_ticks: u64,
+    /// Of packets that it has begun to send, and of the last of them.
+    begun_bits: u64,
+    last_bits: u64,
     /// Of packets that were sent: the time that each was held.
     held_ticks: u128,
     max_queue: u64,
@@ -32,23 +40,29 @@ pub struct ManagedLink<E, T> {
 pub struct Departure<E> {
     pub packet: InTransit<E>,
     pub marked: bool,
-    pub lost_on_wire: bool,
     pub busy_since_ns: u64,
-    /// When it has been sent.
-    pub at_ns: u64,
+    pub passage: Passage,
 }
 
 impl<E: Copy, T: Tick> ManagedLink<E, T> {
     pub fn new(discipline: Box<dyn Discipline>, link: &cwnd_scenario::Link, seed: u64) -> ManagedLink<E, T> {
         ManagedLink {
             discipline,
-            wire: Wire::new(link, seed),
+            policer: link
+                .variation
+                .as_ref()
+                .and_then(|variation| variation.policer.as_ref())
+                .map(Policer::new),
+            rate: Rate::new(link),
+            wire: VaryingWire::new(link, seed),
             packets: Vec::new(),
             vacant: Vec::new(),
             free_at: 0,
             ask_at: NEVER,
             busy_since_ns: 0,
             busy_ticks: 0,
+            begun_bits: 0,
+            last_bits: 0,
             held_ticks: 0,
             max_queue: 0,
             dropped: 0,
@@ -64,26 +78,49 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
 
     /// Whether an arrival at `now_ns` comes before the next departure.
     pub fn precedes_departure(&self, now_ns: u64) -> bool {
-        T::count(now_ns) <= self.ask_at
+        let now = T::count(now_ns);
+        now < self.ask_at || now == self.ask_at && !self.rate.takes_opportunities()
+    }
+
+    /// Whether packets may be at the far end in another order than they were sent in.
+    pub fn reorders(&self) -> bool {
+        self.wire.reorders()
     }
 
     /// `packet` of `flow` arrives. The packets that were dropped for it are in the answer.
-    pub fn accept(&mut self, packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<InTransit<E>> {
+    pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<InTransit<E>> {
         let (now_ns, now) = (packet.at, T::count(packet.at));
+        let bytes = packet.segment.tag.bytes();
+        let mut marked = false;
+        if let Some(policer) = &mut self.policer
+            && !policer.passes(now_ns, bytes)
+        {
+            if !(policer.marks && ecn) {
+                self.dropped += 1;
+                return vec![packet];
+            }
+            packet.segment.tag = packet.segment.tag.with(CONGESTION);
+            marked = true;
+        }
         let place = self.vacant.pop().unwrap_or_else(|| {
             self.packets.push(packet);
             self.packets.len() as u32 - 1
         });
         self.packets[place as usize] = packet;
-        let bytes = packet.segment.tag.bytes();
-        let seen = Packet { flow, bytes, ecn, marked: false, arrived_ns: now_ns, place };
-        let sending = self.busy_ticks > 0 && self.free_at >= now;
+        let seen = Packet { flow, bytes, ecn, marked, arrived_ns: now_ns, place };
+        let in_queue = !self.rate.takes_opportunities();
+        let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
         let waiting = self.discipline.waiting_pkts();
-        self.max_queue = self.max_queue.max(waiting + u64::from(self.free_at > now));
+        self.max_queue = self.max_queue.max(waiting + u64::from(self.free_at > now && in_queue));
         // An arrival may go at once although others wait for their time.
         if waiting > 0 {
-            self.ask_at = self.ask_at.min(self.free_at.max(now));
+            let ready = if self.free_at > now {
+                self.rate.ready_when_sent::<T>(self.free_at)
+            } else {
+                self.rate.ready_when_idle::<T>(now, true)
+            };
+            self.ask_at = self.ask_at.min(ready);
         }
         self.take_dropped(now)
     }
@@ -98,31 +135,32 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
         self.ask_at = match next {
-            Next::Wait(until_ns) => T::count(until_ns).max(now + 1),
+            Next::Wait(until_ns) => self.rate.ready_when_idle::<T>(T::count(until_ns).max(now + 1), false),
             Next::Empty | Next::Send(_) => NEVER,
         };
         debug_assert!(next != Next::Empty || self.discipline.waiting_pkts() == 0, "packets wait");
         let mut departure = None;
         if let Next::Send(seen) = next {
             let packet = self.packets[seen.place as usize];
-            self.vacant.push(seen.place);
-            let tx_ticks = tx_ticks(packet.hop, seen.bytes);
             if self.free_at < now {
                 self.busy_since_ns = now_ns;
             }
-            self.free_at = now + tx_ticks;
-            self.busy_ticks += tx_ticks;
+            self.free_at = self.rate.send::<T>(now, seen.bytes, tx_ticks(packet.hop, seen.bytes));
+            if self.free_at == NEVER {
+                // It keeps its place: it is held to the end.
+                return (None, self.take_dropped(now));
+            }
+            self.vacant.push(seen.place);
+            self.busy_ticks += self.free_at - now;
+            self.last_bits = 8 * u64::from(seen.bytes);
+            self.begun_bits += self.last_bits;
             self.held_ticks += u128::from(self.free_at - T::count(seen.arrived_ns));
             if self.discipline.waiting_pkts() > 0 {
-                self.ask_at = self.free_at;
+                self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
             }
-            departure = Some(Departure {
-                packet,
-                marked: seen.marked,
-                lost_on_wire: self.wire.as_mut().is_some_and(|wire| wire.loses()),
-                busy_since_ns: self.busy_since_ns,
-                at_ns: T::ns_after(self.free_at),
-            });
+            let passage = self.wire.pass(T::ns_after(self.free_at));
+            let busy_since_ns = self.busy_since_ns;
+            departure = Some(Departure { packet, marked: seen.marked, busy_since_ns, passage });
         }
         (departure, self.take_dropped(now))
     }
@@ -146,6 +184,10 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         self.packets.iter().zip(waits).filter(|(_, waits)| *waits).map(|(packet, _)| packet)
     }
 
+    pub fn waiting_pkts(&self) -> usize {
+        self.discipline.waiting_pkts() as usize
+    }
+
     /// Packets held at `now_ns`, the one being sent included, after the last arrival and departure of that instant.
     pub fn held_pkts(&self, now_ns: u64) -> u64 {
         self.discipline.waiting_pkts() + u64::from(self.free_at > T::count(now_ns))
@@ -154,12 +196,21 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
     /// Totals up to `end_ns`, the time of the last arrival or later.
     pub fn totals(&self, end_ns: u64) -> Totals {
         let end = T::count(end_ns);
-        let unsent = self.free_at.saturating_sub(end);
+        // A packet that is never sent waits.
+        let unsent = if self.free_at == NEVER { 0 } else { self.free_at.saturating_sub(end) };
         let waited: u128 = self.waiting().map(|packet| u128::from(end - T::count(packet.at))).sum();
+        let busy_ns = match self.rate.offered_bits(end_ns) {
+            None => T::as_ns((self.busy_ticks - unsent).into()),
+            Some(0.0) => 0.0,
+            Some(offered_bits) => {
+                let sent_bits = self.begun_bits - if unsent > 0 { self.last_bits } else { 0 };
+                end_ns as f64 * (sent_bits as f64 / offered_bits)
+            }
+        };
         Totals {
             dropped: self.dropped,
-            corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
-            busy_ns: T::as_ns((self.busy_ticks - unsent).into()),
+            corrupted: self.wire.counts.lost,
+            busy_ns,
             held_ns: T::as_ns(self.held_ticks - u128::from(unsent) + waited),
             max_queue: self.max_queue,
         }

@@ -3,7 +3,9 @@
 pub mod accounting;
 pub mod link;
 pub mod managed;
+pub mod policer;
 pub mod queue;
+pub mod rate;
 pub mod reverse;
 pub mod timing;
 pub mod wire;

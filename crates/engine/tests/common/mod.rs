@@ -10,10 +10,17 @@ use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use std::sync::{Arc, Mutex};
 
+const CUSTOM: [&str; 7] = ["fixed", "overshoot", "pulse", "reno-in-rust", "then-reno", "paced", "model"];
+
 /// Reads a scenario that may name the algorithms of this module.
 pub fn read(toml: &str) -> Scenario {
-    let custom = ["fixed", "overshoot", "pulse", "reno-in-rust", "then-reno", "paced", "model"];
-    let scenario = Scenario::from_toml(toml, "test.toml", &custom);
+    let scenario = Scenario::from_toml(toml, "test.toml", &CUSTOM);
+    scenario.unwrap_or_else(|error| panic!("{error}\n{toml}"))
+}
+
+/// Reads a scenario that names one file, a trace of these lines.
+pub fn read_with_trace(toml: &str, trace: &str) -> Scenario {
+    let scenario = Scenario::from_toml_with_files(toml, "test.toml", &CUSTOM, &|_| Ok(trace.to_owned()));
     scenario.unwrap_or_else(|error| panic!("{error}\n{toml}"))
 }
 
@@ -34,13 +41,17 @@ pub fn answer_by_events(scenario: &Scenario) -> Run {
 
 /// The run, and what the algorithm of its flows saw.
 pub fn watch(toml: &str) -> (Run, Vec<Seen>) {
-    let scenario = read(toml);
+    watch_scenario(&read(toml))
+}
+
+/// The same of a scenario.
+pub fn watch_scenario(scenario: &Scenario) -> (Run, Vec<Seen>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let watched = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {
         let inner = custom(cca).unwrap_or_else(|| registered(cca));
         Some(Box::new(Watched { inner, log: Arc::clone(&log) }))
     };
-    let run = run(&scenario, scenario.seed, &watched, &Control::default()).expect("nobody stops it");
+    let run = run(scenario, scenario.seed, &watched, &Control::default()).expect("nobody stops it");
     let seen = std::mem::take(&mut *log.lock().unwrap());
     (run, seen)
 }

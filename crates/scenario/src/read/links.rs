@@ -1,15 +1,42 @@
 //! The links of a scenario, as written: which there are, and what each is like.
 
-use crate::Link;
 use crate::description::bdp_bytes;
 use crate::error::{Error, Refusal};
 use crate::node::{Node, Table};
+use crate::read::{impairments, queue, variation};
 use crate::units::{self, Buffer, HOUR};
+use crate::{Impairments, Link, Queue, Variation};
 use toml::de::DeValue;
 
-const DUMBBELL_KEYS: [&str; 7] = ["rate", "delay", "buffer", "per", "ecn_threshold", "access", "exit"];
+const DUMBBELL_KEYS: [&str; 13] = [
+    "rate",
+    "queue",
+    "delay",
+    "buffer",
+    "per",
+    "ecn_threshold",
+    "loss",
+    "jitter",
+    "reorder",
+    "duplicate",
+    "policer",
+    "access",
+    "exit",
+];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
-const LINK_KEYS: [&str; 5] = ["rate", "delay", "buffer", "per", "ecn_threshold"];
+const LINK_KEYS: [&str; 11] = [
+    "rate",
+    "queue",
+    "delay",
+    "buffer",
+    "per",
+    "ecn_threshold",
+    "loss",
+    "jitter",
+    "reorder",
+    "duplicate",
+    "policer",
+];
 
 const CHAIN_LINKS_MAX: usize = 100;
 /// How much faster than the bottleneck an access link without a rate is.
@@ -27,13 +54,16 @@ pub struct LinkDraft<'a> {
     pub buffer: Option<Node<'a>>,
     pub per: f64,
     pub ecn_threshold_pkts: Option<u32>,
+    pub queue: Option<Queue>,
+    pub variation: Option<Box<Variation>>,
+    pub impairments: Option<Box<Impairments>>,
 }
 
 pub enum Topology<'a> {
     /// `exit`: each flow has a link of its own behind the shared one too.
     Dumbbell {
         shared: LinkDraft<'a>,
-        access: LinkDraft<'a>,
+        access: Box<LinkDraft<'a>>,
         exit: bool,
     },
     Chain(Vec<LinkDraft<'a>>),
@@ -56,6 +86,9 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         buffer: None,
         per: 0.0,
         ecn_threshold_pkts: None,
+        queue: None,
+        variation: None,
+        impairments: None,
     };
     if let Some(node) = table.get("access") {
         let table = node.table(&ACCESS_KEYS)?;
@@ -64,7 +97,7 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         access.buffer = table.get("buffer");
     }
     let exit = table.read("exit", units::flag)?.unwrap_or(true);
-    Ok(Topology::Dumbbell { shared, access, exit })
+    Ok(Topology::Dumbbell { shared, access: Box::new(access), exit })
 }
 
 fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
@@ -76,13 +109,31 @@ fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
 }
 
 fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
+    let (rate_bps, rate_variation) = variation::rate(&table.need("rate", RATE_EXAMPLE)?)?;
+    let (delay_ns, delay_steps) = variation::delay(&table.need("delay", DELAY_EXAMPLE)?)?;
+    let least_delay_ns = delay_steps.iter().map(|step| step.delay_ns).min().unwrap_or(delay_ns);
+    let (per, bursts) = impairments::losses(table)?;
+    let queue = table.get("queue").map(|node| queue::queue(&node)).transpose()?.flatten();
     Ok(LinkDraft {
-        rate_bps: table.need("rate", RATE_EXAMPLE)?.read(units::rate)?,
-        delay_ns: table.need("delay", DELAY_EXAMPLE)?.read(delay)?,
+        rate_bps,
+        delay_ns,
         buffer: Some(table.need("buffer", BUFFER_EXAMPLE)?),
-        per: table.read("per", units::error_rate)?.unwrap_or(0.0),
-        ecn_threshold_pkts: table.read("ecn_threshold", units::packets)?.flatten(),
+        per,
+        ecn_threshold_pkts: ecn_threshold(table, queue.is_some())?,
+        queue,
+        variation: variation::variation(table, rate_variation, delay_steps)?,
+        impairments: impairments::impairments(table, bursts, least_delay_ns)?,
     })
+}
+
+fn ecn_threshold(table: &Table, managed: bool) -> Result<Option<u32>, Error> {
+    match table.get("ecn_threshold") {
+        Some(node) if managed => {
+            Err(node
+                .error("a threshold of droptail", "the discipline of 'queue' marks by itself: leave it out"))
+        }
+        _ => Ok(table.read("ecn_threshold", units::packets)?.flatten()),
+    }
 }
 
 pub fn delay(value: &DeValue) -> Result<u64, Refusal> {
@@ -98,9 +149,9 @@ impl LinkDraft<'_> {
             buffer_pkts,
             per: self.per,
             ecn_threshold_pkts: self.ecn_threshold_pkts,
-            queue: None,
-            variation: None,
-            impairments: None,
+            queue: self.queue.clone(),
+            variation: self.variation.clone(),
+            impairments: self.impairments.clone(),
         }
     }
 

@@ -1,5 +1,8 @@
 //! From the TOML to a [`Scenario`](crate::Scenario): every default, unit and preset is settled here.
 
 pub mod flows;
+pub mod impairments;
 pub mod links;
+pub mod queue;
 pub mod scenario;
+pub mod variation;

@@ -150,6 +150,12 @@ fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Resu
         _ => Err(Refusal::new(format!("{} is not a clock", show(value)), "'nanoseconds' or 'ns2'")),
     })?;
     if clock == Clock::Ns2 {
+        if let Some(link) = links.iter().find(|link| link.is_managed()) {
+            return Err(node.error(
+                format!("link '{}' varies, polices or impairs", link.name),
+                "'nanoseconds', or a link without that",
+            ));
+        }
         let sending_s = |flow: &Flow, link: u32| {
             8.0 * f64::from(flow.packet_bytes()) / links[link as usize].rate_bps as f64
         };

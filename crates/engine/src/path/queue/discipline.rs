@@ -44,8 +44,3 @@ pub trait Discipline: Send {
 /// The discipline of a link in a run with this seed; None: droptail in closed form. What is random draws from
 /// [`random_stream`](crate::random::random_stream) of `queue-` and the link's name.
 pub type Disciplines<'a> = &'a (dyn Fn(&cwnd_scenario::Link, u64) -> Option<Box<dyn Discipline>> + Sync);
-
-/// The discipline that the scenario names for a link. No scenario can name one yet: every link is droptail.
-pub fn named(_: &cwnd_scenario::Link, _: u64) -> Option<Box<dyn Discipline>> {
-    None
-}

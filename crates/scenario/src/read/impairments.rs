@@ -1,0 +1,86 @@
+//! What happens to packets on the wire, as written.
+
+use crate::error::Error;
+use crate::node::{Node, Table, show};
+use crate::units::{self, HOUR};
+use crate::{GilbertElliott, Impairments, Jitter, JitterDistribution};
+
+const LOSS_EXAMPLE: &str =
+    "write it like 0.01, '0.01%' or { model = \"gilbert-elliott\", p = 0.001, r = 0.1, bad = 0.5 }";
+const JITTER_EXAMPLE: &str = "write it like { std = \"2 ms\" } or { uniform = \"5 ms\" }";
+
+/// The losses of a link: the probability of independent ones, and bursts.
+pub fn losses(table: &Table) -> Result<(f64, Option<GilbertElliott>), Error> {
+    let per = table.read("per", units::error_rate)?;
+    let Some(node) = table.get("loss") else { return Ok((per.unwrap_or(0.0), None)) };
+    if per.is_some() {
+        return Err(node.error("both 'per' and 'loss'", "give one of them"));
+    }
+    if node.value().as_table().is_some() {
+        return Ok((0.0, Some(gilbert_elliott(&node)?)));
+    }
+    let share = node.read(units::share)?;
+    if share == 1.0 {
+        return Err(node.error(format!("with {} nothing would arrive", show(node.value())), LOSS_EXAMPLE));
+    }
+    Ok((share, None))
+}
+
+fn gilbert_elliott(node: &Node) -> Result<GilbertElliott, Error> {
+    let table = node.table(&["model", "p", "r", "good", "bad"])?;
+    let model = table.need("model", "give it like model = \"gilbert-elliott\"")?;
+    if model.value().as_str() != Some("gilbert-elliott") {
+        return Err(model.error(format!("{} is not a model", show(model.value())), "'gilbert-elliott'"));
+    }
+    let share = |key| table.need(key, "give it like 0.1")?.read(units::share);
+    let or = |key, default| Ok::<f64, Error>(table.read(key, units::share)?.unwrap_or(default));
+    let chain =
+        GilbertElliott { p: share("p")?, r: share("r")?, good: or("good", 0.0)?, bad: or("bad", 1.0)? };
+    if chain.loses_all() {
+        return Err(node.error(
+            "nothing would arrive",
+            "a way out of the state that loses all: r of more than 0, or bad below 1",
+        ));
+    }
+    Ok(chain)
+}
+
+/// None: packets take the link's delay, of which `least_delay_ns` is the least, and arrive once.
+pub fn impairments(
+    table: &Table,
+    gilbert_elliott: Option<GilbertElliott>,
+    least_delay_ns: u64,
+) -> Result<Option<Box<Impairments>>, Error> {
+    let share = |key| table.read(key, units::share).map(|share| share.unwrap_or(0.0));
+    let jitter = table.get("jitter").map(|node| jitter(&node, least_delay_ns)).transpose()?;
+    let jitter = jitter.filter(|jitter| jitter.most_ns() > 0);
+    let impairments =
+        Impairments { gilbert_elliott, jitter, reorder: share("reorder")?, duplicate: share("duplicate")? };
+    if let Some(node) = table.get("reorder").filter(|_| impairments.reorder > 0.0 && least_delay_ns == 0) {
+        return Err(
+            node.error("no packet overtakes another on a link without a delay", "a delay of more than 0")
+        );
+    }
+    Ok((impairments != Impairments::default()).then(|| Box::new(impairments)))
+}
+
+fn jitter(node: &Node, least_delay_ns: u64) -> Result<Jitter, Error> {
+    if node.value().as_table().is_none_or(|table| table.is_empty()) {
+        return Err(node.error(format!("{} is not a jitter", show(node.value())), JITTER_EXAMPLE));
+    }
+    let table = node.table(&["std", "uniform", "reorder"])?;
+    let read = |key| table.read(key, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"));
+    let distribution = match (read("std")?, read("uniform")?) {
+        (Some(std_ns), None) => JitterDistribution::Normal { std_ns },
+        (None, Some(half_width_ns)) => JitterDistribution::Uniform { half_width_ns },
+        (None, None) => return Err(node.error("neither 'std' nor 'uniform'", JITTER_EXAMPLE)),
+        (Some(_), Some(_)) => return Err(node.error("both 'std' and 'uniform'", "give one of them")),
+    };
+    let jitter = Jitter { distribution, reorder: table.read("reorder", units::flag)?.unwrap_or(false) };
+    if jitter.most_ns() > least_delay_ns {
+        let most = units::show_time(jitter.most_ns());
+        let found = format!("up to {most} less than a delay of {}", units::show_time(least_delay_ns));
+        return Err(node.error(found, "at most the delay, with three standard deviations"));
+    }
+    Ok(jitter)
+}
