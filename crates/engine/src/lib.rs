@@ -26,7 +26,8 @@ pub const FINGERPRINT: &str = env!("CWND_ENGINE_FINGERPRINT");
 #[doc(hidden)]
 pub mod parts {
     pub use crate::path::link::FifoLink;
-    pub use crate::path::queue::discipline::{Discipline, Next, Packet};
+    pub use crate::path::queue::discipline::{Codepoint, Discipline, Next, Packet};
+    pub use crate::path::queue::named;
     pub use crate::tcp::scoreboard::Scoreboard;
     pub use crate::time::Nanosecond;
     pub use crate::{Parts, run_with};

@@ -40,6 +40,8 @@ pub struct Network<'a, T: Timing> {
     pub inboxes: Vec<Inbox<T::Exact>>,
     /// By flow: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
+    /// By link: packets that it marked, and sent.
+    pub marked: Vec<u64>,
     /// By flow, of flows whose ACKs cross links; empty if there is none.
     pub acks: Vec<Acks>,
     /// How many packets of another size than the hop's passed it, by hop and size.
@@ -83,6 +85,7 @@ impl<'a, T: Timing> Network<'a, T> {
             managed,
             inboxes: scenario.links.iter().map(|_| Inbox::new()).collect(),
             to_receiver: scenario.flows.iter().map(|_| Ring::new()).collect(),
+            marked: vec![0; scenario.links.len()],
             acks: std::iter::repeat_with(Acks::default).take(acks).collect(),
             other_sizes: BTreeMap::new(),
             timing,
@@ -303,7 +306,8 @@ impl<'a, T: Timing> Network<'a, T> {
             self.lose(hop, segment);
             return false;
         };
-        if to.ecn && link.marks(now) {
+        if to.codepoint.is_ect() && link.marks(now) {
+            self.marked[to.link as usize] += 1;
             segment.tag = segment.tag.with(CONGESTION);
         }
         let busy_since = link.busy_since_ns();
@@ -356,7 +360,7 @@ impl<'a, T: Timing> Network<'a, T> {
             match arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
                 Some(packet) => {
                     let to = &self.topology.hops[packet.hop as usize];
-                    for packet in managed.accept(packet, to.flow, to.ecn) {
+                    for packet in managed.accept(packet, to.flow, to.codepoint) {
                         self.lose(packet.hop, packet.segment);
                     }
                 }
@@ -388,6 +392,7 @@ impl<'a, T: Timing> Network<'a, T> {
             return self.lose(hop, segment);
         }
         if marked {
+            self.marked[self.topology.hops[hop as usize].link as usize] += 1;
             segment.tag = segment.tag.with(CONGESTION);
         }
         let bytes = segment.tag.bytes();

@@ -288,6 +288,7 @@ pub fn link_results<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkRe
             mean_queue_pkts: totals.held_ns / end as f64,
             max_queue_pkts: totals.max_queue,
             utilization: totals.busy_ns / end as f64,
+            marked_pkts: network.marked[id as usize],
         })
         .collect()
 }
@@ -321,6 +322,7 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
         mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
         p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
         mean_cwnd_pkts,
+        marked_pkts: connection.receiver.marked_pkts(),
     }
 }
 

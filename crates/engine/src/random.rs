@@ -1,7 +1,7 @@
 //! Randomness: each user draws from a stream of its own.
 
 use chacha20::ChaCha8Rng;
-use chacha20::rand_core::SeedableRng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
 pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
@@ -14,4 +14,9 @@ pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
     });
     rng.set_stream(stream);
     rng
+}
+
+/// A draw from 0 to below 1, in steps of 2⁻⁵³.
+pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (-53_f64).exp2()
 }

@@ -1,8 +1,9 @@
 //! The routes of the flows: where their packets may wait, and what only delays them.
 
+use crate::path::queue::discipline::Codepoint;
 use crate::path::reverse::ReversePath;
 use crate::time::{Fraction, Tick};
-use cwnd_scenario::{Flow, Link, Scenario};
+use cwnd_scenario::{Ecn, Flow, Link, Scenario};
 use std::marker::PhantomData;
 
 /// Every route as hops. A scenario lists its links in such an order that each route visits them in it.
@@ -28,8 +29,7 @@ pub struct Hop {
     pub bytes: u32,
     /// Whether this is the flow's first hop and its packets wait in the link's inbox.
     pub through_inbox: bool,
-    /// The flow understands congestion marks.
-    pub ecn: bool,
+    pub codepoint: Codepoint,
     /// ACKs cross it, on their way back to the sender.
     pub back: bool,
     /// How long the link is busy with a packet.
@@ -120,7 +120,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 next: None,
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
-                ecn: flow.stack.ecn.is_on(),
+                codepoint: codepoint(flow.stack.ecn),
                 back: false,
                 tx_ticks: ticks[0],
                 onward_ns: link.delay_ns,
@@ -155,7 +155,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 next: flow.reverse_path.get(place + 1).copied(),
                 bytes,
                 through_inbox: self.hops.len() == first_hop && (!alone || is_managed(link)),
-                ecn: false,
+                codepoint: Codepoint::NotEct,
                 back: true,
                 tx_ticks: self.tx_ticks(link, bytes),
                 onward_ns: self.link(link).delay_ns + if last { flow.return_delay_ns } else { 0 },
@@ -234,6 +234,15 @@ impl<'a, T: Tick> Topology<'a, T> {
         };
         let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| hop.next.is_none());
         last_hops.map(to_the_end).min()
+    }
+}
+
+/// What a flow's packets say (RFC 3168, RFC 9331).
+fn codepoint(ecn: Ecn) -> Codepoint {
+    match ecn {
+        Ecn::Off => Codepoint::NotEct,
+        Ecn::Classic | Ecn::Accurate => Codepoint::Ect0,
+        Ecn::L4s => Codepoint::Ect1,
     }
 }
 

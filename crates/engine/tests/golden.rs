@@ -44,7 +44,11 @@ fn answers() -> Vec<(String, Run)> {
 
 /// Everything that a run answers.
 fn text(run: &Run) -> String {
-    let tables = serde_json::to_string_pretty(run).unwrap();
+    // Without what came later.
+    let mut rows = run.clone();
+    rows.flows.iter_mut().for_each(|flow| flow.marked_pkts = 0);
+    rows.links.iter_mut().for_each(|link| link.marked_pkts = 0);
+    let tables = serde_json::to_string_pretty(&rows).unwrap();
     let samples = &run.flow_samples;
     let flow_samples = FlowSamples {
         time_s: &samples.time_s,

@@ -68,6 +68,7 @@ impl Runs {
         columns.counts("delivered_pkts", |flow| flow.delivered_pkts)?;
         columns.counts("lost_pkts", |flow| flow.lost_pkts)?;
         columns.counts("timeouts", |flow| flow.timeouts)?;
+        columns.counts("marked_pkts", |flow| flow.marked_pkts)?;
         columns.doubles("throughput_mbps", |flow| flow.throughput_mbps)?;
         columns.doubles("goodput_mbps", |flow| flow.goodput_mbps)?;
         columns.doubles("loss_ratio", |flow| flow.loss_ratio)?;
@@ -85,6 +86,7 @@ impl Runs {
         columns.counts("delivered_pkts", |link| link.delivered_pkts)?;
         columns.counts("dropped_pkts", |link| link.dropped_pkts)?;
         columns.counts("error_pkts", |link| link.error_pkts)?;
+        columns.counts("marked_pkts", |link| link.marked_pkts)?;
         columns.doubles("mean_queue_pkts", |link| link.mean_queue_pkts)?;
         columns.counts("max_queue_pkts", |link| link.max_queue_pkts)?;
         columns.doubles("utilization", |link| link.utilization)?;

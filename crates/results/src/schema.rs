@@ -69,6 +69,9 @@ pub struct FlowResult {
     pub p95_rtt_ms: Option<f64>,
     /// Over the flow's own time.
     pub mean_cwnd_pkts: f64,
+    /// Reached the receiver with a mark of congestion (RFC 3168, CE).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub marked_pkts: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,6 +89,13 @@ pub struct LinkResult {
     pub max_queue_pkts: u64,
     /// Share of the time in which the link was sending.
     pub utilization: f64,
+    /// Marked instead of dropped, and sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub marked_pkts: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Time series of the flows, an entry per row in every column.

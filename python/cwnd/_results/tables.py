@@ -40,6 +40,7 @@ def flow_schema() -> dict[str, pl.DataType]:
         "stop_s": pl.Float64(),
         **dict.fromkeys(counts, pl.UInt64()),
         **dict.fromkeys(numbers, pl.Float64()),
+        "marked_pkts": pl.UInt64(),
     }
 
 
@@ -54,6 +55,7 @@ def link_schema() -> dict[str, pl.DataType]:
         "mean_queue_pkts": pl.Float64(),
         "max_queue_pkts": pl.UInt64(),
         "utilization": pl.Float64(),
+        "marked_pkts": pl.UInt64(),
     }
 
 

@@ -3,15 +3,17 @@
 use crate::inbox::InTransit;
 use crate::path::accounting::Totals;
 use crate::path::policer::Policer;
-use crate::path::queue::discipline::{Discipline, Next, Packet};
+use crate::path::queue::discipline::{Codepoint, Discipline, Next, Packet};
 use crate::path::rate::Rate;
 use crate::path::wire::{Passage, VaryingWire};
-use crate::tcp::packet::CONGESTION;
+use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN};
 use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
 
 pub struct ManagedLink<E, T> {
     discipline: Box<dyn Discipline>,
+    /// Retransmissions count as not ECT (RFC 3168, 6.1.5). Droptail marks them, as ns-2 does.
+    spares_retransmissions: bool,
     policer: Option<Policer>,
     rate: Rate,
     pub wire: VaryingWire,
@@ -48,6 +50,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
     pub fn new(discipline: Box<dyn Discipline>, link: &cwnd_scenario::Link, seed: u64) -> ManagedLink<E, T> {
         ManagedLink {
             discipline,
+            spares_retransmissions: link.queue.is_some(),
             policer: link
                 .variation
                 .as_ref()
@@ -88,14 +91,16 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
     }
 
     /// `packet` of `flow` arrives. The packets that were dropped for it are in the answer.
-    pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, ecn: bool) -> Vec<InTransit<E>> {
+    pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, codepoint: Codepoint) -> Vec<InTransit<E>> {
         let (now_ns, now) = (packet.at, T::count(packet.at));
         let bytes = packet.segment.tag.bytes();
+        let spared = self.spares_retransmissions && packet.segment.tag.has(RETRANSMISSION | SYN);
+        let codepoint = if spared { Codepoint::NotEct } else { codepoint };
         let mut marked = false;
         if let Some(policer) = &mut self.policer
             && !policer.passes(now_ns, bytes)
         {
-            if !(policer.marks && ecn) {
+            if !(policer.marks && codepoint.is_ect()) {
                 self.dropped += 1;
                 return vec![packet];
             }
@@ -107,7 +112,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             self.packets.len() as u32 - 1
         });
         self.packets[place as usize] = packet;
-        let seen = Packet { flow, bytes, ecn, marked, arrived_ns: now_ns, place };
+        let seen = Packet { flow, bytes, codepoint, marked, arrived_ns: now_ns, place };
         let in_queue = !self.rate.takes_opportunities();
         let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);

@@ -26,6 +26,7 @@ pub struct Receiver {
     echo: bool,
     /// Whether and how the receiver reports marks.
     ecn: Ecn,
+    /// Marked packets that have arrived.
     marked_pkts: u32,
     /// The packet that arrived last was marked.
     last_marked: bool,
@@ -153,6 +154,11 @@ impl Receiver {
         self.arrived
     }
 
+    /// Packets that arrived with a mark.
+    pub fn marked_pkts(&self) -> u64 {
+        self.marked_pkts.into()
+    }
+
     /// The SACK blocks of an ACK that is sent now.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
         self.early.iter().flat_map(|early| early.blocks.iter().filter(|block| !block.is_empty()).cloned())
@@ -203,8 +209,8 @@ impl Receiver {
         let marked = segment.tag.has(CONGESTION);
         // An accurate receiver acknowledges a change at once (RFC 9768, 3.2.2.5.1).
         let changed = self.ecn.is_accurate() && marked != self.last_marked;
+        self.marked_pkts += u32::from(marked);
         if self.ecn.is_accurate() {
-            self.marked_pkts += u32::from(marked);
             self.last_marked = marked;
         } else if segment.tag.has(CONGESTION | CWR) {
             self.echo = marked;

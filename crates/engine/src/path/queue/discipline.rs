@@ -1,13 +1,29 @@
 //! The seam for queue disciplines. A droptail FIFO queue needs none: see `droptail.rs`.
 
+/// What a packet says of explicit congestion notification (RFC 3168, RFC 9331).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoint {
+    /// It may not be marked.
+    #[default]
+    NotEct,
+    Ect0,
+    /// Of a scalable sender.
+    Ect1,
+}
+
+impl Codepoint {
+    pub fn is_ect(self) -> bool {
+        self != Codepoint::NotEct
+    }
+}
+
 /// A packet as a discipline sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     pub flow: u32,
     /// On the wire.
     pub bytes: u32,
-    /// Its flow understands marks (RFC 3168, ECT).
-    pub ecn: bool,
+    pub codepoint: Codepoint,
     /// Congestion experienced (RFC 3168, CE).
     pub marked: bool,
     pub arrived_ns: u64,

@@ -26,7 +26,7 @@ impl Discipline for Fifo {
             dropped.push(packet);
             return;
         }
-        packet.marked |= packet.ecn && held + 1 > self.ecn_threshold;
+        packet.marked |= packet.codepoint.is_ect() && held + 1 > self.ecn_threshold;
         self.packets.push_back(packet);
     }
 

@@ -1,12 +1,34 @@
 //! What waits at a link, and which packet leaves next: one file for each queue discipline.
 
+mod backlog;
+mod codel;
 pub mod discipline;
 pub mod droptail;
-pub mod fifo;
+mod dualpi2;
+mod fifo;
+mod fq_codel;
+mod pie;
+mod red;
 
+use crate::random::random_stream;
+use chacha20::rand_core::Rng;
+use cwnd_scenario::{Link, Queue};
 use discipline::Discipline;
 
-/// The discipline of a link that the scenario lets vary or impairs; every other one is droptail in closed form.
-pub fn named(link: &cwnd_scenario::Link, _: u64) -> Option<Box<dyn Discipline>> {
-    link.is_managed().then(|| Box::new(fifo::Fifo::new(link)) as Box<dyn Discipline>)
+/// The discipline of a managed link in a run with this seed; None: droptail in closed form. What is random draws from the
+/// stream `queue-` and the link's name.
+pub fn named(link: &Link, seed: u64) -> Option<Box<dyn Discipline>> {
+    if !link.is_managed() {
+        return None;
+    }
+    let limit = link.buffer_pkts.map_or(u64::MAX, u64::from);
+    let mut rng = random_stream(seed, &format!("queue-{}", link.name));
+    Some(match &link.queue {
+        None => Box::new(fifo::Fifo::new(link)),
+        Some(Queue::Red(red)) => Box::new(red::RedQueue::new(red, limit, link.rate_bps, rng)),
+        Some(Queue::Codel(codel)) => Box::new(codel::CodelQueue::new(codel, limit)),
+        Some(Queue::FqCodel(fq)) => Box::new(fq_codel::FqCodelQueue::new(fq, limit, rng.next_u64())),
+        Some(Queue::Pie(pie)) => Box::new(pie::PieQueue::new(pie, limit, link.rate_bps, rng)),
+        Some(Queue::DualPi2(dualpi2)) => Box::new(dualpi2::DualPi2Queue::new(dualpi2, limit, rng)),
+    })
 }

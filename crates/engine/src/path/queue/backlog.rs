@@ -1,0 +1,35 @@
+//! Packets that wait in order, and their bytes.
+
+use crate::path::queue::discipline::Packet;
+use std::collections::VecDeque;
+
+#[derive(Default)]
+pub struct Backlog {
+    packets: VecDeque<Packet>,
+    bytes: u64,
+}
+
+impl Backlog {
+    pub fn push(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push_back(packet);
+    }
+
+    pub fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    pub fn front(&self) -> Option<&Packet> {
+        self.packets.front()
+    }
+
+    pub fn len(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,196 @@
+//! CoDel (RFC 8289): packets that leave are dropped when all of them have waited too long for an interval.
+
+use crate::path::queue::backlog::Backlog;
+use crate::path::queue::discipline::{Discipline, Next, Packet};
+use cwnd_scenario::{Codel, QueueVariant};
+
+/// The largest frame of Ethernet, which Linux lets wait without a drop.
+const FRAME_BYTES: u64 = 1514;
+/// In the dropping state again within this many intervals, the count goes on.
+const INTERVALS_REMEMBERED: u64 = 16;
+/// 1 in the 16 bits that Linux has for a root.
+const ROOT_ONE: u64 = 0xffff;
+
+/// The control of one queue. Times are nanoseconds; Linux counts 1.024 µs.
+#[derive(Clone)]
+pub struct Control {
+    linux: bool,
+    target: u64,
+    interval: u64,
+    ecn: bool,
+    ce_threshold: Option<u64>,
+    /// When packets may be dropped if they wait too long until then; 0: they do not.
+    first_above: u64,
+    drop_next: u64,
+    /// Drops since packets began to wait too long.
+    count: u64,
+    last_count: u64,
+    dropping: bool,
+    /// 1 / √count in Linux's 16 bits.
+    root: u64,
+    /// What may wait without a drop.
+    spared_bytes: u64,
+}
+
+impl Control {
+    pub fn new(codel: &Codel) -> Control {
+        let linux = codel.variant == QueueVariant::Linux;
+        let time = |ns: u64| if linux { ns >> 10 } else { ns };
+        Control {
+            linux,
+            target: time(codel.target_ns),
+            interval: time(codel.interval_ns),
+            ecn: codel.ecn,
+            ce_threshold: codel.ce_threshold_ns.map(time),
+            first_above: 0,
+            drop_next: 0,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+            root: ROOT_ONE,
+            spared_bytes: if linux { FRAME_BYTES } else { 512 },
+        }
+    }
+
+    /// The next packet to send; `take` takes one out of the queue, and says how many bytes then wait.
+    pub fn dequeue(
+        &mut self,
+        now_ns: u64,
+        mut take: impl FnMut() -> Option<(Packet, u64)>,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<Packet> {
+        let now = self.time(now_ns);
+        let mut next = take();
+        let mut over = self.is_over(now, next);
+        if self.dropping {
+            self.dropping = over;
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                self.step_root();
+                let Some((packet, _)) = &mut next else { break };
+                if self.marks(packet) {
+                    self.drop_next = self.after(self.drop_next);
+                    break;
+                }
+                dropped.push(*packet);
+                next = take();
+                self.dropping = self.is_over(now, next);
+                if self.dropping {
+                    self.drop_next = self.after(self.drop_next);
+                }
+            }
+        } else if over && let Some((packet, _)) = &mut next {
+            if !self.marks(packet) {
+                dropped.push(*packet);
+                next = take();
+                over = self.is_over(now, next);
+            }
+            self.dropping = over || next.is_some();
+            self.begin(now);
+        }
+        let (mut packet, _) = next.or_else(|| {
+            self.dropping = false;
+            None
+        })?;
+        let waited = now - self.time(packet.arrived_ns);
+        packet.marked |= packet.codepoint.is_ect() && self.ce_threshold.is_some_and(|most| waited > most);
+        Some(packet)
+    }
+
+    /// Packets were dropped elsewhere, as an overflow: the law goes on from there.
+    pub fn add_drops(&mut self, drops: u64) {
+        self.count += drops;
+    }
+
+    fn time(&self, ns: u64) -> u64 {
+        if self.linux { ns >> 10 } else { ns }
+    }
+
+    /// Whether the packet that leaves, and all before it for an interval, waited too long.
+    fn is_over(&mut self, now: u64, next: Option<(Packet, u64)>) -> bool {
+        let Some((packet, waiting_bytes)) = next else {
+            self.first_above = 0;
+            return false;
+        };
+        if !self.linux {
+            self.spared_bytes = self.spared_bytes.max(packet.bytes.into());
+        }
+        if now - self.time(packet.arrived_ns) < self.target || waiting_bytes <= self.spared_bytes {
+            self.first_above = 0;
+            return false;
+        }
+        if self.first_above == 0 {
+            self.first_above = now + self.interval;
+            return false;
+        }
+        if self.linux { now > self.first_above } else { now >= self.first_above }
+    }
+
+    fn marks(&self, packet: &mut Packet) -> bool {
+        packet.marked |= self.ecn && packet.codepoint.is_ect();
+        self.ecn && packet.codepoint.is_ect()
+    }
+
+    /// The dropping state begins.
+    fn begin(&mut self, now: u64) {
+        let delta = self.count.saturating_sub(self.last_count);
+        let recent = now.wrapping_sub(self.drop_next) < INTERVALS_REMEMBERED * self.interval;
+        if delta > 1 && recent {
+            self.count = delta;
+            self.step_root();
+        } else {
+            (self.count, self.root) = (1, ROOT_ONE);
+        }
+        self.last_count = self.count;
+        self.drop_next = self.after(now);
+    }
+
+    /// One step of Newton's towards 1 / √count.
+    fn step_root(&mut self) {
+        let root = u128::from(self.root << 16);
+        let square = root * root >> 32;
+        let rest = (3_u128 << 32).saturating_sub(u128::from(self.count) * square);
+        self.root = (((rest >> 2) * root >> 31) >> 16) as u64;
+    }
+
+    /// The control law: the time of the drop after the one at `time`.
+    fn after(&self, time: u64) -> u64 {
+        if self.linux {
+            time + (self.interval * (self.root << 16) >> 32)
+        } else {
+            time + (self.interval as f64 / (self.count as f64).sqrt()) as u64
+        }
+    }
+}
+
+pub struct CodelQueue {
+    control: Control,
+    limit: u64,
+    packets: Backlog,
+}
+
+impl CodelQueue {
+    pub fn new(codel: &Codel, limit: u64) -> CodelQueue {
+        CodelQueue { control: Control::new(codel), limit, packets: Backlog::default() }
+    }
+}
+
+impl Discipline for CodelQueue {
+    fn enqueue(&mut self, _: u64, packet: Packet, _: bool, dropped: &mut Vec<Packet>) {
+        if self.packets.len() >= self.limit {
+            dropped.push(packet);
+        } else {
+            self.packets.push(packet);
+        }
+    }
+
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
+        let packets = &mut self.packets;
+        let take = || packets.pop().map(|packet| (packet, packets.bytes()));
+        self.control.dequeue(now_ns, take, dropped).map_or(Next::Empty, Next::Send)
+    }
+
+    fn waiting_pkts(&self) -> u64 {
+        self.packets.len()
+    }
+}

@@ -1,0 +1,117 @@
+//! Two kinds of senders behind DualPI2 (RFC 9332).
+
+mod common;
+
+use common::read;
+use cwnd_algorithms::{Ack, CongestionControl, ECE, State, Window};
+use cwnd_engine::{Control, run};
+use cwnd_results::Run;
+use rayon::prelude::*;
+
+/// A scalable sender (RFC 9331): as DCTCP (RFC 8257), paced, and below 25 ms as if its RTT were 25 ms, as TCP Prague.
+#[derive(Default)]
+struct Scalable {
+    /// The marked share of packets, averaged.
+    alpha: f64,
+    /// Segments delivered when the round ends.
+    round_end: u64,
+    acked: f64,
+    marked: f64,
+    /// One reduction is enough until so many segments are delivered.
+    reduced_until: u64,
+    window: f64,
+    /// Nothing was marked or lost yet.
+    starting: bool,
+}
+
+impl Scalable {
+    const RTT_S: f64 = 0.025;
+
+    fn reduce(&mut self, a: &Ack, part: f64) {
+        if a.delivered >= self.reduced_until {
+            self.window = (self.window * (1.0 - part)).max(2.0);
+            self.reduced_until = a.delivered + u64::from(a.in_flight);
+        }
+    }
+}
+
+impl CongestionControl for Scalable {
+    fn init(&mut self, w: &mut Window, _: &Ack) {
+        (self.window, self.starting) = (f64::from(w.cwnd), true);
+    }
+
+    fn cong_avoid(&mut self, _: &mut Window, _: &Ack) {}
+
+    fn has_cong_control(&self) -> bool {
+        true
+    }
+
+    fn cong_control(&mut self, w: &mut Window, a: &Ack) {
+        let (acked, rtt_s) = (f64::from(a.acked), f64::from(a.srtt_us.max(1)) * 1e-6);
+        self.acked += acked;
+        if a.flags & ECE != 0 {
+            self.marked += acked;
+            if self.starting {
+                (self.starting, self.alpha) = (false, 1.0);
+            }
+            self.reduce(a, self.alpha / 2.0);
+        }
+        if self.starting {
+            self.window += acked;
+        } else if a.flags & ECE == 0 {
+            self.window += acked / self.window * (rtt_s / Self::RTT_S).min(1.0).powi(2);
+        }
+        if a.delivered >= self.round_end {
+            self.alpha += (self.marked / self.acked.max(1.0) - self.alpha) / 16.0;
+            (self.acked, self.marked) = (0.0, 0.0);
+            self.round_end = a.delivered + u64::from(a.in_flight);
+        }
+        w.cwnd = self.window as u32;
+        w.pacing_rate = (self.window * f64::from(a.mss) / rtt_s) as u64;
+    }
+
+    fn ssthresh(&mut self, w: &mut Window, _: &Ack) -> u32 {
+        w.cwnd
+    }
+
+    fn set_state(&mut self, _: &mut Window, a: &Ack, state: State) {
+        if matches!(state, State::Recovery | State::Loss) {
+            self.starting = false;
+            self.reduce(a, 0.5);
+        }
+    }
+}
+
+/// One scalable flow and one of cubic.
+fn together(mbps: u64, rtt_ms: u64) -> Run {
+    let scenario = read(&format!(
+        "duration = '60 s'\n[dumbbell]\nrate = '{mbps} Mbps'\ndelay = '{} us'\nbuffer = 10000\n\
+         queue = 'dualpi2'\n[[flows]]\ncca = {{ name = 'fixed', window = 1 }}\n\
+         stack = {{ ecn = 'l4s', ack_every = 1 }}\n[[flows]]\ncca = 'cubic'\nstack = {{ ecn = 'classic' }}\n",
+        rtt_ms * 500
+    ));
+    let custom = |cca: &cwnd_scenario::Cca| -> Option<Box<dyn CongestionControl>> {
+        (cca.name == "fixed").then(|| Box::new(Scalable::default()) as Box<dyn CongestionControl>)
+    };
+    run(&scenario, 1, &custom, &Control::default()).expect("nobody stops it")
+}
+
+/// Published shares of Prague and CUBIC are within a factor of two, the delay of scalable packets about a millisecond, that of
+/// classic ones about the target of 15 ms.
+#[test]
+fn a_scalable_sender_and_cubic_share_and_the_scalable_one_hardly_waits() {
+    let paths: Vec<_> =
+        [40, 120, 200].into_iter().flat_map(|mbps| [10, 20, 50].map(|rtt_ms| (mbps, rtt_ms))).collect();
+    paths.into_par_iter().for_each(|(mbps, rtt_ms)| {
+        let run = together(mbps, rtt_ms);
+        let [scalable, cubic] = &run.flows[..] else { panic!("two flows") };
+        let ratio = scalable.goodput_mbps / cubic.goodput_mbps;
+        assert!((0.5..2.0).contains(&ratio), "{mbps} Mbps, {rtt_ms} ms: {ratio:.2}");
+        let waits_ms = [scalable, cubic].map(|flow| flow.mean_rtt_ms.unwrap() - rtt_ms as f64);
+        assert!(
+            waits_ms[0] < 1.0 && (5.0..20.0).contains(&waits_ms[1]),
+            "{mbps} Mbps, {rtt_ms} ms: {waits_ms:?}"
+        );
+        assert!(scalable.lost_pkts == 0 && scalable.marked_pkts > 0 && cubic.marked_pkts > 0);
+    });
+}
