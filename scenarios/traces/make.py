@@ -62,7 +62,11 @@ def millimetre(random: Random) -> Iterator[float]:
 
 
 def main(folder: Path) -> None:
-    for name, scale, make in [("cellular", 1, cellular), ("satellite", 80, satellite), ("millimetre", 150, millimetre)]:
+    for name, scale, make in [
+        ("cellular", 1, cellular),
+        ("satellite", 80, satellite),
+        ("millimetre", 150, millimetre),
+    ]:
         lines = opportunities(make(Random(1)), scale)
         (folder / f"{name}.trace").write_text("".join(f"{ms}\n" for ms in lines))
 

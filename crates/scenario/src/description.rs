@@ -86,7 +86,11 @@ impl Scenario {
         let flow = &self.flows[flow];
         let there: u64 =
             self.path(flow).map(|link| link.delay_ns + link.sending_ns(flow.packet_bytes())).sum();
-        there + flow.return_delay_ns
+        let back = |link: &u32| {
+            let link = &self.links[*link as usize];
+            link.delay_ns + link.sending_ns(flow.stack.ack_bytes)
+        };
+        there + flow.reverse_path.iter().map(back).sum::<u64>() + flow.return_delay_ns
     }
 
     /// The slowest link of the flow's path; of several, the link named `bottleneck`, else the first.
@@ -122,7 +126,12 @@ impl Scenario {
     }
 
     fn delays_ns(&self, flow: &Flow) -> u64 {
-        2 * self.path(flow).map(|link| link.delay_ns).sum::<u64>()
+        let there: u64 = self.path(flow).map(|link| link.delay_ns).sum();
+        if flow.reverse_path.is_empty() {
+            return 2 * there;
+        }
+        let back: u64 = flow.reverse_path.iter().map(|&link| self.links[link as usize].delay_ns).sum();
+        there + back + flow.return_delay_ns
     }
 
     fn link_groups(&self) -> Vec<LinkGroup> {
@@ -190,6 +199,7 @@ impl Scenario {
                 && a.app_rate_bps == b.app_rate_bps
                 && a.on_off_ns == b.on_off_ns
                 && a.return_delay_ns == b.return_delay_ns
+                && a.reverse_path == b.reverse_path
                 && shape(a).eq(shape(b))
         };
         flows.chunk_by(alike).map(|run| self.flow_group(run[0], run[run.len() - 1])).collect()

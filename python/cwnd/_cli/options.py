@@ -6,6 +6,7 @@ import contextlib
 import re
 import runpy
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,12 @@ SCENARIO_FLAGS = {
     "buffer": ("SIZE", "Buffer of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
     "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
     "ecn_threshold": ("PACKETS", "Queue above which the bottleneck marks; turns ECN on.  [never]"),
+    "queue": ("NAME", "Queue of the bottleneck: droptail, red, codel, fq-codel, pie or dualpi2.  [droptail]"),
+    "ecn": ("NAME", "Marks instead of drops: off, classic, accurate or l4s.  [off]"),
+    "loss": ("P", "The same as --per, also as 0.01%.  [0]"),
+    "jitter": ("TIME", "Standard deviation of the bottleneck's delay; the order is kept.  [none]"),
+    "reverse_rate": ("RATE", "Rate of the way back, where ACKs are packets then.  [no such link]"),
+    "reverse_buffer": ("SIZE", "Buffer of the way back.  [unlimited]"),
     "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
     "duration": ("TIME", "Simulated time.  [100s]"),
     "seed": ("N", "Seed of the first repetition; the others count up.  [1]"),
@@ -83,7 +90,7 @@ def scenario_flags(command: _Command) -> _Command:
         "ccas",
         multiple=True,
         metavar="NAME",
-        help="Algorithm, or FILE.py:CLASS; give it more than once to compare.",
+        help="Algorithm, or FILE.py:CLASS; more than once to compare, a+b to share the bottleneck.",
     )(command)
 
 
@@ -103,13 +110,19 @@ def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenar
         for name, value in given.items()
         if name != "params"
     }
-    algorithms_asked = [_cca(cca) for cca in ccas]
-    names = [cca if isinstance(cca, str) else cca.__name__ for cca in algorithms_asked]
-    params = read_params(names, given.get("params", ()))
+    # Algorithms that share the bottleneck.
+    groups = [[_cca(cca) for cca in together.split("+")] for together in ccas]
+    names = [[cca if isinstance(cca, str) else cca.__name__ for cca in group] for group in groups]
+    params = read_params(list(dict.fromkeys(chain(*names))), given.get("params", ()))
     with flag_errors():
         return [
-            dumbbell(cca, **arguments, params=params[name], name=name[:100] or None)
-            for cca, name in zip(algorithms_asked, names, strict=True)
+            dumbbell(
+                group,
+                **arguments,
+                params={f"{cca}.{param}": value for cca in own for param, value in params[cca].items()},
+                name="+".join(own)[:100] or None,
+            )
+            for group, own in zip(groups, names, strict=True)
         ]
 
 

@@ -149,6 +149,12 @@ def dumbbell(
     buffer: Quantity = "1 BDP",
     per: float | None = None,
     ecn_threshold: Quantity | None = None,
+    queue: str | Mapping[str, Any] | None = None,
+    loss: Quantity | Mapping[str, Any] | None = None,
+    jitter: Quantity | Mapping[str, Any] | None = None,
+    reverse_rate: Quantity | None = None,
+    reverse_buffer: Quantity | None = None,
+    ecn: str | None = None,
     packet: Quantity | None = None,
     duration: Quantity | None = None,
     seed: int | None = None,
@@ -184,6 +190,13 @@ def dumbbell(
             or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
         ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
             unless `stack` sets it. Never, when left out.
+        queue: Discipline of the bottleneck: "droptail", "red", "codel", "fq-codel", "pie", "dualpi2", or a
+            table as in a scenario file; droptail when left out.
+        loss, jitter: Of the bottleneck's wire, as in a scenario file: "0.01%"; the standard deviation of a
+            delay that keeps the order, "2 ms", or a table.
+        reverse_rate, reverse_buffer: A link back, with the bottleneck's delay, that ACKs cross as packets;
+            the bottleneck's rate and no limit if only the other one is given. None: a constant delay.
+        ecn: "off", "classic", "accurate" or "l4s", of all flows; off when left out.
         packet: Payload in bytes; 1448 with the linux stack, 1000 with ns2.
         duration: "100 s" when left out.
         seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
@@ -218,6 +231,7 @@ def dumbbell(
     if len(counts) != len(ccas):
         raise error("flows", f"{len(counts)} numbers for {len(ccas)} algorithms; give one, or one for each")
     own_params = _split_params(names, mapping("params", params or {}))
+    reverse = {"rate": reverse_rate, "buffer": reverse_buffer}
     document = {
         "name": "+".join(dict.fromkeys(names))[:100] if name is None else name,
         "duration": duration,
@@ -226,13 +240,17 @@ def dumbbell(
         "samples": samples,
         "clock": clock,
         "end": end,
-        "stack": _stack(stack, recovery=recovery, ecn=ecn_threshold is not None),
+        "stack": _stack(stack, recovery=recovery, ecn=ecn, marks=ecn_threshold is not None),
         "dumbbell": {
             "rate": rate,
             "delay": delay,
             "buffer": buffer,
             "per": per,
             "ecn_threshold": ecn_threshold,
+            "queue": queue,
+            "loss": loss,
+            "jitter": jitter if jitter is None or isinstance(jitter, Mapping) else {"std": jitter},
+            "reverse": reverse if any(end is not None for end in reverse.values()) else None,
             "access": {"rate": access_rate, "delay": access_delay, "buffer": access_buffer},
         },
         "flows": [
@@ -279,13 +297,17 @@ def param_key(key: str) -> str:
     return f"params[{key!r}]"
 
 
-def _stack(stack: str | Mapping[str, Any], *, recovery: str | None, ecn: bool) -> str | dict[str, Any]:
-    """`stack` with these entries added."""
-    if recovery is None and not ecn:
+def _stack(
+    stack: str | Mapping[str, Any], *, recovery: str | None, ecn: str | None, marks: bool
+) -> str | dict[str, Any]:
+    """`stack` with these entries added; where a threshold marks, flows have ECN unless something sets it."""
+    if recovery is None and ecn is None and not marks:
         return stack if isinstance(stack, str) else dict(mapping("stack", stack))
     table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(mapping("stack", stack))
-    if ecn:
-        table.setdefault("ecn", True)
+    if ecn is not None:
+        table["ecn"] = ecn
+    elif marks:
+        table.setdefault("ecn", "classic")
     if recovery is not None:
         table["recovery"] = recovery
     return table
@@ -296,8 +318,14 @@ def _argument(key: str) -> str:
     key = re.sub(r"^flows\[\d+\]\.", "", key).removeprefix("dumbbell.")
     if key.startswith("cca."):
         return "cca" if key == "cca.name" else param_key(key.removeprefix("cca."))
-    renamed = {"count": "flows", "stack.profile": "stack", "stack.recovery": "recovery"}
-    return renamed.get(key, key.replace("access.", "access_"))
+    renamed = {
+        "count": "flows",
+        "stack.profile": "stack",
+        "stack.recovery": "recovery",
+        "stack.ecn": "ecn",
+        "jitter.std": "jitter",
+    }
+    return renamed.get(key, key.replace("access.", "access_").replace("reverse.", "reverse_"))
 
 
 def _classes(ccas: Iterable[type[CongestionControl]]) -> dict[str, type[CongestionControl]]:

@@ -9,7 +9,7 @@ use crate::{Cca, Stack};
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
 
-const FLOW_KEYS: [&str; 13] = [
+const FLOW_KEYS: [&str; 14] = [
     "cca",
     "count",
     "start",
@@ -22,6 +22,7 @@ const FLOW_KEYS: [&str; 13] = [
     "on",
     "off",
     "access_delay",
+    "direction",
     "stack",
 ];
 
@@ -35,6 +36,8 @@ pub struct Group {
     /// Without the jitter.
     pub start_stop_ns: Vec<(u64, u64)>,
     pub access_delay_ns: Option<u64>,
+    /// It sends against the others, over the reverse link.
+    pub up: bool,
     pub payload_bytes: u32,
     pub app_rate_bps: Option<u64>,
     pub on_off_ns: Option<(u64, u64)>,
@@ -85,8 +88,10 @@ fn group(
     if let (Topology::Chain(_), Some(node)) = (topology, table.get("access_delay")) {
         return Err(node.error("a [[chain]] has no access links", "use a [dumbbell], or leave it out"));
     }
+    let up = is_up(table, topology)?;
     let (start_jitter_ns, start_stop_ns) = times(table, count, duration_ns)?;
     Ok(Group {
+        up,
         start_jitter_ns,
         start_stop_ns,
         access_delay_ns,
@@ -102,6 +107,23 @@ fn group(
         },
         stack,
     })
+}
+
+/// Whether flows send against the others.
+fn is_up(table: &Table, topology: &Topology) -> Result<bool, Error> {
+    let Some(node) = table.get("direction") else { return Ok(false) };
+    let up = node.read(|value| match value.as_str() {
+        Some("down") => Ok(false),
+        Some("up") => Ok(true),
+        _ => Err(Refusal::new(
+            format!("{} is not a direction", show(value)),
+            "'down', or 'up': against the others",
+        )),
+    })?;
+    if up && !matches!(topology, Topology::Dumbbell { reverse: Some(_), .. }) {
+        return Err(node.error("no link for this way", "give [dumbbell] reverse = { ... }"));
+    }
+    Ok(up)
 }
 
 /// How long the application of a flow writes and pauses.

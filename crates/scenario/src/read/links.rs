@@ -5,10 +5,10 @@ use crate::error::{Error, Refusal};
 use crate::node::{Node, Table};
 use crate::read::{impairments, queue, variation};
 use crate::units::{self, Buffer, HOUR};
-use crate::{Impairments, Link, Queue, Variation};
+use crate::{DelayStep, Impairments, Link, Queue, RateVariation, Variation};
 use toml::de::DeValue;
 
-const DUMBBELL_KEYS: [&str; 13] = [
+const DUMBBELL_KEYS: [&str; 14] = [
     "rate",
     "queue",
     "delay",
@@ -22,6 +22,7 @@ const DUMBBELL_KEYS: [&str; 13] = [
     "policer",
     "access",
     "exit",
+    "reverse",
 ];
 const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
 const LINK_KEYS: [&str; 11] = [
@@ -65,6 +66,8 @@ pub enum Topology<'a> {
         shared: LinkDraft<'a>,
         access: Box<LinkDraft<'a>>,
         exit: bool,
+        /// ACKs cross it, and flows that send the other way.
+        reverse: Option<Box<LinkDraft<'a>>>,
     },
     Chain(Vec<LinkDraft<'a>>),
 }
@@ -97,7 +100,16 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         access.buffer = table.get("buffer");
     }
     let exit = table.read("exit", units::flag)?.unwrap_or(true);
-    Ok(Topology::Dumbbell { shared, access: Box::new(access), exit })
+    let reverse = table.get("reverse").map(|node| reverse(&node.table(&LINK_KEYS)?, &shared)).transpose()?;
+    Ok(Topology::Dumbbell { shared, access: Box::new(access), exit, reverse: reverse.map(Box::new) })
+}
+
+/// The way back of a dumbbell: as fast and as long as the way there, and without a limit, unless given.
+fn reverse<'a>(table: &Table<'a>, there: &LinkDraft) -> Result<LinkDraft<'a>, Error> {
+    let rate = table.get("rate").map(|node| variation::rate(&node)).transpose()?;
+    let delay = table.get("delay").map(|node| variation::delay(&node)).transpose()?;
+    let rate = rate.unwrap_or((there.rate_bps, None));
+    link_with(table, rate, delay.unwrap_or((there.delay_ns, Vec::new())), table.get("buffer"))
 }
 
 fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
@@ -109,15 +121,26 @@ fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
 }
 
 fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
-    let (rate_bps, rate_variation) = variation::rate(&table.need("rate", RATE_EXAMPLE)?)?;
-    let (delay_ns, delay_steps) = variation::delay(&table.need("delay", DELAY_EXAMPLE)?)?;
+    let rate = variation::rate(&table.need("rate", RATE_EXAMPLE)?)?;
+    let delay = variation::delay(&table.need("delay", DELAY_EXAMPLE)?)?;
+    let buffer = table.need("buffer", BUFFER_EXAMPLE)?;
+    link_with(table, rate, delay, Some(buffer))
+}
+
+/// The other keys of a link.
+fn link_with<'a>(
+    table: &Table<'a>,
+    (rate_bps, rate_variation): (u64, Option<RateVariation>),
+    (delay_ns, delay_steps): (u64, Vec<DelayStep>),
+    buffer: Option<Node<'a>>,
+) -> Result<LinkDraft<'a>, Error> {
     let least_delay_ns = delay_steps.iter().map(|step| step.delay_ns).min().unwrap_or(delay_ns);
     let (per, bursts) = impairments::losses(table)?;
     let queue = table.get("queue").map(|node| queue::queue(&node)).transpose()?.flatten();
     Ok(LinkDraft {
         rate_bps,
         delay_ns,
-        buffer: Some(table.need("buffer", BUFFER_EXAMPLE)?),
+        buffer,
         per,
         ecn_threshold_pkts: ecn_threshold(table, queue.is_some())?,
         queue,

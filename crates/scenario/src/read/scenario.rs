@@ -47,6 +47,8 @@ impl Scenario {
     /// # Each flow's own link before and after: ten times the rate, unless given.
     /// access = { rate = "10 Gbps", delay = "0 s", buffer = "unlimited" }
     /// exit = true               # false: no own link after
+    /// # With a reverse link ACKs are packets there; its keys are the bottleneck's, and what is left out is as there.
+    /// reverse = { rate = "1 Gbps", delay = "100 ms", buffer = "unlimited" }
     ///
     /// [[flows]]                 # once for each group of equal flows
     /// cca = "elastic"           # needed; or { name = "elastic", beta = 0.8 }
@@ -61,6 +63,7 @@ impl Scenario {
     /// on = "1 s"                # it writes for this time,
     /// off = "1 s"               # then pauses for this time, and so on; without both, no pauses
     /// access_delay = "0 s"      # instead of access.delay
+    /// direction = "down"        # or "up": over the reverse link, against the others
     /// stack = {}                # over the scenario's, key by key
     /// ```
     ///
@@ -150,6 +153,9 @@ fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Resu
         _ => Err(Refusal::new(format!("{} is not a clock", show(value)), "'nanoseconds' or 'ns2'")),
     })?;
     if clock == Clock::Ns2 {
+        if flows.iter().any(|flow| !flow.reverse_path.is_empty()) {
+            return Err(node.error("ns-2's clock with a reverse link", "'nanoseconds', or no reverse link"));
+        }
         if let Some(link) = links.iter().find(|link| link.is_managed()) {
             return Err(node.error(
                 format!("link '{}' varies, polices or impairs", link.name),
@@ -227,14 +233,14 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
     let first = &groups[0];
     let packet_bytes = first.payload_bytes + first.stack.header_bytes;
     let delays_ns = match topology {
-        Topology::Dumbbell { shared, access, exit } => {
+        Topology::Dumbbell { shared, access, exit, .. } => {
             shared.delay_ns + (1 + u64::from(*exit)) * first.access_delay_ns.unwrap_or(access.delay_ns)
         }
         Topology::Chain(links) => links.iter().map(|link| link.delay_ns).sum(),
     };
     let buffer = |draft: &LinkDraft| draft.buffer_pkts(2 * delays_ns, packet_bytes);
     let links: Vec<Link> = match topology {
-        Topology::Dumbbell { shared, access, exit } => {
+        Topology::Dumbbell { shared, access, exit, reverse } => {
             let access_buffer = buffer(access)?;
             let edges = |side: &'static str| {
                 let delays = groups.iter().flat_map(|group| {
@@ -246,8 +252,9 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
                 })
             };
             let bottleneck = shared.link("bottleneck".to_owned(), buffer(shared)?);
+            let reverse = reverse.as_ref().map(|draft| Ok(draft.link("reverse".to_owned(), buffer(draft)?)));
             let exits = exit.then(|| edges("exit")).into_iter().flatten();
-            edges("access").chain([bottleneck]).chain(exits).collect()
+            edges("access").chain([bottleneck]).chain(reverse.transpose()?).chain(exits).collect()
         }
         Topology::Chain(drafts) => {
             let link = |(i, draft): (usize, &LinkDraft)| Ok(draft.link(format!("link-{i}"), buffer(draft)?));
@@ -257,19 +264,30 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
     let mut flows = Vec::with_capacity(count);
     for group in groups {
         for (start_ns, stop_ns) in group.start_stop_ns {
-            let path: Vec<u32> = match topology {
-                Topology::Dumbbell { exit, .. } => {
-                    let all = [flows.len(), count, count + 1 + flows.len()].map(|i| i as u32);
-                    all[..2 + usize::from(*exit)].into()
+            let (path, reverse_path) = match topology {
+                Topology::Dumbbell { exit, reverse, .. } => {
+                    let reverse = reverse.as_ref().map(|_| count + 1);
+                    let (there, back) = match reverse {
+                        Some(reverse) if group.up => (reverse, Some(count)),
+                        _ => (count, reverse),
+                    };
+                    let edge = count + 1 + usize::from(reverse.is_some()) + flows.len();
+                    let path = [Some(flows.len()), Some(there), exit.then_some(edge)];
+                    let path: Vec<u32> = path.into_iter().flatten().map(|i| i as u32).collect();
+                    (path, Vec::from_iter(back.map(|i| i as u32)))
                 }
-                Topology::Chain(_) => (0..links.len() as u32).collect(),
+                Topology::Chain(_) => ((0..links.len() as u32).collect(), Vec::new()),
             };
-            let back = |link: &Link| link.delay_ns + link.sending_ns(group.stack.ack_bytes);
+            // Of links that ACKs do not cross as packets.
+            let delay_ns = |link: &Link| link.delay_ns + link.sending_ns(group.stack.ack_bytes);
+            let shared = |link: &u32| !reverse_path.is_empty() && *link == path[1];
+            let constant = path.iter().filter(|link| !shared(link));
+            let return_delay_ns = constant.map(|i| delay_ns(&links[*i as usize])).sum();
             flows.push(Flow {
                 cca: group.cca.clone(),
-                return_delay_ns: path.iter().map(|i| back(&links[*i as usize])).sum(),
+                return_delay_ns,
                 path,
-                reverse_path: Vec::new(),
+                reverse_path,
                 start_ns,
                 start_jitter_ns: group.start_jitter_ns,
                 stop_ns,

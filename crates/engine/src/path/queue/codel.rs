@@ -148,15 +148,15 @@ impl Control {
     /// One step of Newton's towards 1 / √count.
     fn step_root(&mut self) {
         let root = u128::from(self.root << 16);
-        let square = root * root >> 32;
+        let square = (root * root) >> 32;
         let rest = (3_u128 << 32).saturating_sub(u128::from(self.count) * square);
-        self.root = (((rest >> 2) * root >> 31) >> 16) as u64;
+        self.root = ((((rest >> 2) * root) >> 31) >> 16) as u64;
     }
 
     /// The control law: the time of the drop after the one at `time`.
     fn after(&self, time: u64) -> u64 {
         if self.linux {
-            time + (self.interval * (self.root << 16) >> 32)
+            time + ((self.interval * (self.root << 16)) >> 32)
         } else {
             time + (self.interval as f64 / (self.count as f64).sqrt()) as u64
         }

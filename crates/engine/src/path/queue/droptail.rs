@@ -41,6 +41,7 @@ pub struct DropTail<T> {
 }
 
 /// The packets held, if they are not all alike; else none.
+#[derive(Default)]
 struct Mixed {
     runs: Ring<Run>,
     pkts: u64,
@@ -53,12 +54,6 @@ struct Run {
     departure: u64,
     tx_ticks: u64,
     pkts: u64,
-}
-
-impl Default for Mixed {
-    fn default() -> Self {
-        Mixed { runs: Ring::new(), pkts: 0 }
-    }
 }
 
 impl<T: Tick> DropTail<T> {

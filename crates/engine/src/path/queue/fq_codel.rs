@@ -56,7 +56,7 @@ impl FqCodelQueue {
         let mut hash = self.seed ^ u64::from(flow).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (u128::from(hash ^ hash >> 31) * u128::from(queues) >> 64) as u32
+        ((u128::from(hash ^ hash >> 31) * u128::from(queues)) >> 64) as u32
     }
 
     fn queue(&mut self, id: u32) -> &mut FlowQueue {
