@@ -33,6 +33,7 @@ FLOW_KEYS = [
     "mean_rtt_ms",
     "p95_rtt_ms",
     "mean_cwnd_pkts",
+    "marked_pkts",
 ]
 LINK_KEYS = [
     "link",
@@ -42,6 +43,7 @@ LINK_KEYS = [
     "mean_queue_pkts",
     "max_queue_pkts",
     "utilization",
+    "marked_pkts",
 ]
 
 
@@ -281,8 +283,9 @@ def test_a_threshold_marks_instead_of_a_full_queue_that_drops() -> None:
     )
     assert dropping.links["dropped_pkts"].sum() > 0
     late = cwnd.dumbbell("reno", **SMALL, ecn_threshold=20, stack={"ecn": False})
-    assert late.to_dict()["flows"][0]["stack"]["ecn"] is False
+    assert late.to_dict()["flows"][0]["stack"]["ecn"] == "off"
     assert marking.links["dropped_pkts"].sum() == 0
+    assert marking.links["marked_pkts"].sum() >= marking.flows["marked_pkts"].sum() > 0
     assert marking.links["mean_queue_pkts"].max() < 20 < dropping.links["mean_queue_pkts"].max()
 
 

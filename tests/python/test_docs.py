@@ -45,7 +45,7 @@ def test_the_first_scenario_of_the_guide_has_eight_lines_and_runs() -> None:
 
 
 def test_the_reference_has_every_key_of_a_scenario_with_its_default() -> None:
-    (every_key,) = blocks("docs/reference.md", "toml")
+    every_key, *_ = blocks("docs/reference.md", "toml")
     written = cwnd.Scenario.parse(every_key, "elastic-single").to_dict()
     short = '[dumbbell]\nrate = "1 Gbps"\ndelay = "100 ms"\nbuffer = 6400\n[[flows]]\ncca = "elastic"\n'
     defaults = cwnd.Scenario.parse(short, "elastic-single").to_dict()

@@ -60,7 +60,7 @@ def answer(scenario):
         schema = {key: kind for key, kind in schema_of(name).items() if key != "scenario"}
         table = [{"mean_rtt_ms": None, "p95_rtt_ms": None, **row} for row in table]
         tables[name] = pl.DataFrame(
-            [{key: row[key] for key in schema} for row in table], schema=schema
+            [{key: row.get(key) for key in schema} for row in table], schema=schema
         ).with_columns(pl.lit(0, pl.UInt32).alias("run"))
     engine = {"version": "1", "wall_s": 1.0, "packets": 1, "packets_per_s": 1.0}
     return Answer("fluid", [scenario["seed"]], tables, lambda described: empty_table("samples"), engine)

@@ -119,11 +119,18 @@ def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenar
             dumbbell(
                 group,
                 **arguments,
-                params={f"{cca}.{param}": value for cca in own for param, value in params[cca].items()},
+                params=_params_of(own, params),
                 name="+".join(own)[:100] or None,
             )
             for group, own in zip(groups, names, strict=True)
         ]
+
+
+def _params_of(ccas: list[str], params: dict[str, dict[str, str]]) -> dict[str, str]:
+    """The parameters of algorithms that share a run, with their names if there are several."""
+    if len(ccas) == 1:
+        return params[ccas[0]]
+    return {f"{cca}.{param}": value for cca in ccas for param, value in params[cca].items()}
 
 
 def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any]:
