@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 pub struct ManagedLink<E, T> {
     discipline: Box<dyn Discipline>,
-    /// Retransmissions count as not ECT (RFC 3168, 6.1.5). Droptail marks them, as ns-2 does.
+    /// Retransmissions count as not ECT (RFC 3168, 6.1.5). Droptail marks them, too.
     spares_retransmissions: bool,
     policer: Option<Policer>,
     rate: Rate,

@@ -81,6 +81,8 @@ pub struct AckPacket {
     pub retransmission: bool,
     /// The ACK echoes congestion experienced (RFC 3168).
     pub ece: bool,
+    /// The segment that caused it had arrived before (RFC 2883).
+    pub duplicate: bool,
     /// Marked packets that have arrived, if the receiver reports their number (RFC 9768).
     pub marked_pkts: u32,
 }

@@ -272,7 +272,8 @@ impl Receiver {
                 sacked = NonZeroU64::new(seq);
             }
         }
-        self.ack(segment, echo_ns, sacked)
+        let duplicate = sacked.is_none();
+        AckPacket { duplicate, ..self.ack(segment, echo_ns, sacked) }
     }
 
     /// Moves past the segments that had arrived early.
@@ -293,6 +294,7 @@ impl Receiver {
             echo_ns,
             retransmission: cause.tag.has(RETRANSMISSION),
             ece: self.echo,
+            duplicate: false,
             marked_pkts: self.marked_pkts,
         }
     }

@@ -102,6 +102,11 @@ impl<C: CongestionControl> Sender<'_, C> {
     pub(super) fn end_recovery(&mut self) {
         self.forbid_undo();
         let state = self.driver.state();
+        if state == State::Recovery
+            && let Some(reordering) = &mut self.reordering
+        {
+            reordering.end_recovery();
+        }
         let window = &mut self.driver.window;
         let regrown = self.choices.habits.keeps_regrown_window
             && self.flow.stack.restart_at_one

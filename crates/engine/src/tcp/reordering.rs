@@ -14,7 +14,16 @@ pub struct Reordering {
     newest_sent_ns: u64,
     /// RACK.rtt: that segment's.
     rtt_ns: u64,
+    /// RACK.reo_wnd_mult, less 1: retransmissions proved needless so often, once in a round trip.
+    needless: u32,
+    /// Recoveries until that is forgotten.
+    remembered: u32,
+    /// The round trip ends when a segment that was sent after this has arrived.
+    round_ns: u64,
 }
+
+/// RACK.reo_wnd_persist.
+const RECOVERIES_REMEMBERED: u32 = 16;
 
 /// What is lost by time.
 pub struct Overdue {
@@ -35,10 +44,22 @@ impl Reordering {
     /// An ACK reports an arrival; `highest` was the highest segment SACKed before it, `una` the first unacknowledged one.
     /// An original that arrives behind a later one shows that the path reorders.
     pub fn note_arrival(&mut self, now: u64, ack: &AckPacket, una: u64, highest: u64) {
+        if ack.duplicate && self.newest_sent_ns >= self.round_ns {
+            self.needless = self.needless.saturating_add(1);
+            (self.remembered, self.round_ns) = (RECOVERIES_REMEMBERED, now);
+        }
         let late = ack.sacked.map_or(ack.next > una && una < highest, |seq| seq.get() < highest);
         self.seen |= late && !ack.retransmission;
         if ack.sent_ns >= self.newest_sent_ns {
             (self.newest_sent_ns, self.rtt_ns) = (ack.sent_ns, now - ack.sent_ns);
+        }
+    }
+
+    /// A recovery ends.
+    pub fn end_recovery(&mut self) {
+        self.remembered = self.remembered.saturating_sub(1);
+        if self.remembered == 0 {
+            self.needless = 0;
         }
     }
 
@@ -52,7 +73,7 @@ impl Reordering {
     /// What is lost at `now`. `wait_ns`: how long segments may come late once reordering was seen, or unless `certain`:
     /// three later ones have arrived, or a loss is being repaired.
     pub fn overdue(&self, now: u64, wait_ns: u64, certain: bool) -> Overdue {
-        let wait_ns = if certain && !self.seen { 0 } else { wait_ns };
+        let wait_ns = if certain && !self.seen { 0 } else { wait_ns * u64::from(self.needless + 1) };
         let patience_ns = self.rtt_ns + wait_ns;
         let lost = |&sent_ns: &u64| sent_ns < self.newest_sent_ns && sent_ns + patience_ns <= now;
         let count = self.sent_ns.partition_point(lost);
@@ -90,5 +111,17 @@ mod tests {
         assert_eq!(reordering.overdue(130, 25, false).next_at, Some(135));
         reordering.note_arrival(131, &sacked(1, 10), 0, 3);
         assert_eq!(reordering.overdue(131, 25, true).edge, 1, "segment 1 came late: the path reorders");
+    }
+
+    #[test]
+    fn a_needless_retransmission_widens_the_window_once_in_a_round_trip() {
+        let mut reordering = five_sent();
+        reordering.note_arrival(130, &sacked(3, 30), 0, 0);
+        let needless = AckPacket { duplicate: true, sent_ns: 30, ..AckPacket::default() };
+        reordering.note_arrival(131, &needless, 0, 3);
+        reordering.note_arrival(132, &needless, 0, 3);
+        assert_eq!(reordering.overdue(132, 25, false).next_at, Some(152), "102 + 2 * 25");
+        (0..RECOVERIES_REMEMBERED).for_each(|_| reordering.end_recovery());
+        assert_eq!(reordering.overdue(132, 25, false).next_at, Some(137), "10 + 102 + 25");
     }
 }

@@ -6,6 +6,9 @@ use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
 
+/// Two ticks of Linux at 250 Hz: its timers are no shorter, and until then the next ACK may show that nothing is lost.
+const TIMER_LEAST_NS: u64 = 8_000_000;
+
 impl<C: CongestionControl> Sender<'_, C> {
     /// The edge below which every missing segment is lost. A segment is lost that was sent before one that has arrived: at
     /// once in recovery or with three segments SACKed, else after a quarter of the smallest RTT.
@@ -34,9 +37,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         let Some(reordering) = &self.reordering else { return 0 };
         let repairing = matches!(self.driver.state(), State::Recovery | State::Loss);
         let certain = repairing || self.scoreboard.sacked_out >= DUP_THRESH;
-        let wait_us = (self.driver.ack.min_rtt_us / 4).min(self.driver.ack.srtt_us);
+        let wait_us = self.driver.ack.min_rtt_us / 4;
         let overdue = reordering.overdue(now, u64::from(wait_us) * 1000, certain);
-        self.reorder_at = overdue.next_at.filter(|_| self.scoreboard.sacked_out > 0).unwrap_or(NEVER);
+        let next_at = overdue.next_at.filter(|_| self.scoreboard.sacked_out > 0);
+        self.reorder_at = next_at.map_or(NEVER, |at| at + TIMER_LEAST_NS);
         overdue.edge
     }
 
