@@ -1,6 +1,6 @@
 //! What a person wants to know about a scenario before running it.
 
-use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack};
+use crate::{Cca, Clock, End, Flow, Link, Samples, Scenario, Stack, Traffic};
 use serde::Serialize;
 
 /// A scenario as a person would describe it; equal neighbours share an entry.
@@ -68,6 +68,9 @@ pub struct FlowGroup {
     pub bdp_bytes: f64,
     /// Packets per second that the slowest link carries without loss or competition.
     pub capacity_pkts_per_s: f64,
+    /// What it sends, and when. None: as much as it can, all the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Box<Traffic>>,
     pub stack: Stack,
 }
 
@@ -180,6 +183,7 @@ impl Scenario {
                 && a.start_jitter_ns == b.start_jitter_ns
                 && a.app_rate_bps == b.app_rate_bps
                 && a.on_off_ns == b.on_off_ns
+                && a.traffic == b.traffic
                 && a.return_delay_ns == b.return_delay_ns
                 && shape(a).eq(shape(b))
         };
@@ -205,6 +209,7 @@ impl Scenario {
             bdp_pkts: self.bdp_pkts(first),
             bdp_bytes: bdp_bytes(bottleneck.rate_bps, self.delays_ns(flow)),
             capacity_pkts_per_s: pkts_per_s(bottleneck, flow),
+            traffic: flow.traffic.clone(),
             stack: flow.stack.clone(),
         }
     }

@@ -60,6 +60,24 @@ const BYTES: Kind = Kind {
     counted: true,
 };
 
+const DATA: Kind = Kind {
+    name: "an amount of data",
+    accepted: "write it like '100 KB' (bytes, KB, MB, GB, KiB, MiB, GiB)",
+    units: &[
+        ("bytes", 1),
+        ("byte", 1),
+        ("B", 1),
+        ("KB", 1_000),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ],
+    counted: false,
+};
+
 const PACKETS: Kind = Kind {
     name: "a number of packets",
     accepted: "write it like 50, '50 packets' or 'unlimited'",
@@ -95,6 +113,11 @@ pub fn rate(value: &DeValue) -> Result<u64, Refusal> {
 pub fn bytes(value: &DeValue, range: RangeInclusive<u64>) -> Result<u32, Refusal> {
     let limits = format!("{} to {} bytes", range.start(), range.end());
     BYTES.parse(value, range, &limits).map(|bytes| bytes as u32)
+}
+
+/// Bytes that a flow sends.
+pub fn data(value: &DeValue) -> Result<u64, Refusal> {
+    DATA.parse(value, 1..=1_000_000_000_000, "'1 byte' to '1000 GB'")
 }
 
 /// None: unlimited.

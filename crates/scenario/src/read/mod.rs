@@ -3,3 +3,4 @@
 pub mod flows;
 pub mod links;
 pub mod scenario;
+pub mod traffic;
