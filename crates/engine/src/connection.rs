@@ -6,7 +6,9 @@ use crate::path::timing::Timing;
 use crate::tcp::packet::{AckPacket, SYN, Segment, Tag};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use crate::time::NEVER;
+use crate::time::{NEVER, Tick};
+use crate::topology::Topology;
+use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Flow, Handshake};
 
@@ -24,10 +26,19 @@ pub struct Connection<'a, C> {
     at_stop: Option<Box<(u64, u64)>>,
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
+    /// Packets that the hops lost before the connection began.
+    pub lost_before: u64,
 }
 
 impl<'a, C: CongestionControl> Connection<'a, C> {
-    pub fn new(id: u32, flow: &'a Flow, cc: C, start_ns: u64, first_hop: u32) -> Connection<'a, C> {
+    pub fn new(
+        id: u32,
+        flow: &'a Flow,
+        cc: C,
+        start_ns: u64,
+        first_hop: u32,
+        source: Option<Source<'a>>,
+    ) -> Connection<'a, C> {
         Connection {
             timers_at: start_ns,
             way_back: ReversePath::new(flow),
@@ -40,10 +51,29 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
                 flow.stack.quick_acks_pkts.max(u32::from(flow.stack.handshake == Handshake::First)),
                 flow.stack.ack_delay_ns,
             ),
-            sender: Sender::new(cc, flow, start_ns),
+            sender: Sender::new(cc, flow, start_ns, source),
             at_stop: None,
             last_arrival_ns: 0,
+            lost_before: 0,
         }
+    }
+
+    /// A connection that has yet to begin: it does nothing.
+    pub fn idle(id: u32, flow: &'a Flow, cc: C, first_hop: u32) -> Connection<'a, C> {
+        let mut connection = Connection::new(id, flow, cc, NEVER, first_hop, None);
+        connection.sender.close();
+        connection
+    }
+
+    /// Packets that were dropped or lost.
+    pub fn lost<T: Tick>(&self, topology: &Topology<T>) -> u64 {
+        let hops = topology.hops[self.first_hop as usize..].iter();
+        hops.take_while(|hop| hop.flow == self.id).map(|hop| hop.lost).sum::<u64>() - self.lost_before
+    }
+
+    /// Nothing is to be sent, and no packet is in the network.
+    pub fn is_over<T: Tick>(&self, topology: &Topology<T>) -> bool {
+        self.sender.closed && self.sender.sent == self.receiver.arrived() + self.lost(topology)
     }
 
     /// Does what the two ends do before `until`; returns when they have something to do then.
@@ -126,6 +156,15 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.last_arrival_ns = at;
     }
 
+    /// Counts the bytes of a packet of a source that arrives.
+    pub fn note_bytes(&mut self, at: u64, segment: Segment) {
+        if let Some(source) = &mut self.sender.source
+            && at <= self.stop_ns
+        {
+            source.arrived_bytes += u64::from(segment.tag.bytes());
+        }
+    }
+
     /// Packets that have arrived, and segments in order.
     fn received(&self) -> (u64, u64) {
         (self.receiver.arrived(), self.receiver.in_order())
@@ -144,6 +183,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         exact: T::Exact,
         network: &mut Network<T>,
     ) {
+        self.note_bytes(at, segment);
         if let Some(ack) = self.receiver.receive(at, segment) {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
@@ -162,6 +202,10 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             self.take_fast_path(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
             self.sender.on_ack(now, ack, &self.receiver);
+            self.sender.end_transfer(now);
+            if self.sender.closed {
+                self.set_timers();
+            }
             self.transmit(now, network);
         }
     }
@@ -217,7 +261,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let tag = if tag == Tag::new(0, 0) && flow.stack.handshake != Handshake::Off {
             tag.with(SYN).sized(flow.stack.ack_bytes)
         } else {
-            tag.sized(flow.packet_bytes())
+            tag.sized(self.sender.packet_bytes(tag.seq()))
         };
         network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
     }

@@ -1,7 +1,7 @@
 //! Randomness: each user draws from a stream of its own.
 
 use chacha20::ChaCha8Rng;
-use chacha20::rand_core::SeedableRng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// The random stream of what is called `name`: another link or flow more or less changes none of its draws.
 pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
@@ -14,4 +14,14 @@ pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
     });
     rng.set_stream(stream);
     rng
+}
+
+/// A draw between 0 and 1, neither of them.
+pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
+    ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+}
+
+/// A draw from the exponential distribution, in whole nanoseconds of at least 1.
+pub fn exponential_ns(rng: &mut ChaCha8Rng, mean_ns: f64) -> u64 {
+    ((-mean_ns * uniform(rng).ln()).round() as u64).max(1)
 }

@@ -10,6 +10,9 @@ pub struct Topology<'a, T> {
     scenario: &'a Scenario,
     /// Of each link, whether nanoseconds are too coarse for it.
     finer: Vec<bool>,
+    /// Of each link, how many flows cross it, and whether a discipline manages its queue.
+    users: Vec<u32>,
+    managed: Vec<bool>,
     /// Flow by flow, in the order of the route.
     pub hops: Vec<Hop>,
     /// In the order of the hops that they follow.
@@ -69,21 +72,22 @@ impl<'a, T: Tick> Topology<'a, T> {
         let mut topology = Topology {
             scenario,
             finer: finer_links(scenario),
+            users: count_users(scenario),
+            managed: (0..scenario.links.len() as u32).map(is_managed).collect(),
             hops: Vec::new(),
             delay_only: Vec::new(),
             tick: PhantomData,
         };
-        let users = count_users(scenario);
         for id in 0..scenario.flows.len() as u32 {
-            topology.add_route(id, &users, &is_managed);
+            topology.add_route(id, id);
         }
         topology.hops.shrink_to_fit();
         topology
     }
 
-    /// The links of a flow's route where its packets may wait become hops.
-    fn add_route(&mut self, id: u32, users: &[u32], is_managed: &impl Fn(u32) -> bool) {
-        let flow = &self.scenario.flows[id as usize];
+    /// The links of a flow's route where its packets may wait become hops, of connection `id`. Returns the first.
+    pub fn add_route(&mut self, id: u32, flow: u32) -> u32 {
+        let flow = &self.scenario.flows[flow as usize];
         assert!(
             flow.path.is_sorted_by(|before, after| before < after),
             "links are in the order of the routes"
@@ -98,10 +102,10 @@ impl<'a, T: Tick> Topology<'a, T> {
             // A packet may come as the one before it is leaving: then two are there.
             let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
                 && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
-            let alone = users[index as usize] == 1;
+            let alone = self.users[index as usize] == 1;
             // What follows a larger SYN may wait for it.
             let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
-            let managed = is_managed(index);
+            let managed = self.managed[index as usize];
             let only_delays = alone && link.per == 0.0 && no_slower && holds_two && !managed;
             let before = self.hops.len() as u32;
             if let Some(hop) = self.hops[first_hop..].last_mut() {
@@ -118,7 +122,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 next: None,
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
-                ecn: flow.stack.ecn,
+                ecn: flow.stack.ecn && !flow.cca.is_udp(),
                 tx_ticks: ticks[0],
                 onward_ns: link.delay_ns,
                 after_ns: 0,
@@ -130,6 +134,7 @@ impl<'a, T: Tick> Topology<'a, T> {
         if let Some(last) = self.hops.last_mut() {
             last.after_ns = ReversePath::new(flow).least_ns();
         }
+        first_hop as u32
     }
 
     /// How long `link` is busy with a packet of `bytes`.
@@ -201,11 +206,13 @@ impl<'a, T: Tick> Topology<'a, T> {
     }
 }
 
-/// How many flows cross each link.
+/// How many flows cross each link; one with arrivals counts as two.
 fn count_users(scenario: &Scenario) -> Vec<u32> {
     let mut users = vec![0; scenario.links.len()];
-    for &link in scenario.flows.iter().flat_map(|flow| &flow.path) {
-        users[link as usize] += 1;
+    for flow in &scenario.flows {
+        for &link in &flow.path {
+            users[link as usize] += 1 + u32::from(flow.arrivals().is_some());
+        }
     }
     users
 }

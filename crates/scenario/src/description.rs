@@ -86,6 +86,17 @@ impl Scenario {
         there + flow.return_delay_ns
     }
 
+    /// The least time in which `bytes` of the flow can be delivered and acknowledged: the delays of both ways, and the sending
+    /// of all packets on the slowest link.
+    pub fn ideal_fct_ns(&self, flow: usize, bytes: u64) -> f64 {
+        let rate_bps = self.bottleneck(flow).rate_bps;
+        let flow = &self.flows[flow];
+        let delays_ns = self.path(flow).map(|link| link.delay_ns).sum::<u64>() + flow.return_delay_ns;
+        let pkts = bytes.div_ceil(flow.payload_bytes.into());
+        let wire_bytes = bytes + pkts * u64::from(flow.stack.header_bytes);
+        delays_ns as f64 + wire_bytes as f64 * 8e9 / rate_bps as f64
+    }
+
     /// The slowest link of the flow's path; of several, the link named `bottleneck`, else the first.
     pub fn bottleneck(&self, flow: usize) -> &Link {
         let slowest =

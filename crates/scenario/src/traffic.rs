@@ -71,7 +71,7 @@ pub struct Requests {
     pub think_ns: u64,
 }
 
-/// Web search (DCTCP), as NETWORKS and traffic generators have it.
+/// Web search (DCTCP), as traffic generators have it.
 const WEB_SEARCH: [(u64, f64); 11] = [
     (10_000, 0.15),
     (20_000, 0.2),

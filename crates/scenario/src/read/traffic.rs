@@ -15,7 +15,8 @@ const ARRIVALS_EXAMPLE: &str =
     "give it like { process = \"poisson\", load = 0.5 }, or rate = 100 per second, or { times = \"FILE\" }";
 const POINTS_EXAMPLE: &str =
     "lines of a size in bytes and the probability of no more, like '1000, 0.5', both increasing, up to 1";
-const TIMES_EXAMPLE: &str = "lines of a time in seconds after the start of the flow, in order, before its stop";
+const TIMES_EXAMPLE: &str =
+    "lines of a time in seconds after the start of the flow, in order, before its stop";
 const ARRIVALS_MAX: f64 = 1e7;
 const REQUESTS_MAX: u64 = 10_000_000;
 const FRAMES_MAX: u64 = 1000;
@@ -48,7 +49,8 @@ pub fn traffic<'a>(table: &Table<'a>, count: u64, span_ns: u64) -> Result<Option
         if traffic.size.is_none() {
             return Err(node.error("responses without a size", SIZE_EXAMPLE));
         }
-        if let Some(key) = ["arrivals", "app_rate", "on", "off"].into_iter().find(|key| table.get(key).is_some())
+        if let Some(key) =
+            ["arrivals", "app_rate", "on", "off"].into_iter().find(|key| table.get(key).is_some())
         {
             return Err(node.error(format!("both 'requests' and '{key}'"), "give one of them"));
         }
@@ -56,7 +58,9 @@ pub fn traffic<'a>(table: &Table<'a>, count: u64, span_ns: u64) -> Result<Option
     }
     if let Some(node) = table.get("frame_rate") {
         if table.get("app_rate").is_none() {
-            return Err(node.error("frames of no rate", "give the rate of the payload, like app_rate = \"2 Mbps\""));
+            return Err(
+                node.error("frames of no rate", "give the rate of the payload, like app_rate = \"2 Mbps\"")
+            );
         }
         traffic.frames_per_s = Some(node.read(|v| units::whole(v, 1..=FRAMES_MAX))? as u32);
     }
@@ -96,7 +100,9 @@ fn size(node: &Node) -> Result<Size, Error> {
         _ => {
             let all = ["web-search", "data-mining", "lognormal", "pareto", "exponential"];
             let text = name.value().as_str().unwrap_or_default();
-            return Err(name.error(format!("{} is not a distribution", show(name.value())), suggest(text, all)));
+            return Err(
+                name.error(format!("{} is not a distribution", show(name.value())), suggest(text, all))
+            );
         }
     };
     let keys: Vec<&str> = ["distribution"].iter().chain(known).copied().collect();
@@ -109,7 +115,9 @@ fn size(node: &Node) -> Result<Size, Error> {
     Ok(match name.value().as_str() {
         Some("web-search") => Size::web_search(),
         Some("data-mining") => Size::data_mining(),
-        Some("lognormal") => Size::Lognormal { mu: number("mu", 0.0..=20.0)?, sigma: number("sigma", 0.0..=3.0)? },
+        Some("lognormal") => {
+            Size::Lognormal { mu: number("mu", 0.0..=20.0)?, sigma: number("sigma", 0.0..=3.0)? }
+        }
         Some("pareto") => {
             let (min_bytes, max_bytes) = (data("min")?, data("max")?);
             if min_bytes >= max_bytes {
@@ -130,8 +138,10 @@ fn rows<const N: usize>(node: &Node, accepted: &str) -> Result<Vec<(usize, [f64;
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let numbers: Option<Vec<f64>> =
-            line.split(',').map(|part| part.trim().parse().ok().filter(|number: &f64| number.is_finite())).collect();
+        let numbers: Option<Vec<f64>> = line
+            .split(',')
+            .map(|part| part.trim().parse().ok().filter(|number: &f64| number.is_finite()))
+            .collect();
         match numbers.and_then(|numbers| numbers.try_into().ok()) {
             Some(row) => rows.push((number, row)),
             None => return Err(node.error(format!("line {number} of the file is {}", quote(line)), accepted)),
@@ -236,14 +246,18 @@ fn requests(node: &Node) -> Result<Requests, Error> {
 /// How long the application of a flow writes and pauses, if these times are constant.
 pub fn on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
     let (on, off) = (table.get("on"), table.get("off"));
-    let is_mean = |node: &Option<Node>| node.as_ref().is_some_and(|node| matches!(node.value(), DeValue::Table(_)));
+    let is_mean =
+        |node: &Option<Node>| node.as_ref().is_some_and(|node| matches!(node.value(), DeValue::Table(_)));
     match (&on, &off) {
         (None, None) => Ok(None),
         (Some(one), Some(other)) if is_mean(&on) == is_mean(&off) => match is_mean(&on) {
             true => Ok(None),
             false => Ok(Some((one.read(pause)?, other.read(pause)?))),
         },
-        (Some(node), Some(_)) => Err(node.error("only one of 'on' and 'off' is a mean", "give both as { mean = \"1 s\" }, or none")),
+        (Some(node), Some(_)) => {
+            Err(node
+                .error("only one of 'on' and 'off' is a mean", "give both as { mean = \"1 s\" }, or none"))
+        }
         (Some(node), None) | (None, Some(node)) => {
             Err(node.error("'on' and 'off' belong together", "give both, or neither"))
         }
@@ -254,7 +268,8 @@ pub fn on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
 fn mean_on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
     let mean = |key| {
         let node = table.get(key).filter(|node| matches!(node.value(), DeValue::Table(_)));
-        let read = |node: Node| node.table(&["mean"])?.need("mean", "give it like mean = \"1 s\"")?.read(pause);
+        let read =
+            |node: Node| node.table(&["mean"])?.need("mean", "give it like mean = \"1 s\"")?.read(pause);
         node.map(read).transpose()
     };
     Ok(mean("on")?.zip(mean("off")?))

@@ -244,8 +244,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn queue<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> DropTail<T> {
-        let link =
-            cwnd_scenario::Link { rate_bps: 1, buffer_pkts, ecn_threshold_pkts, ..Default::default() };
+        let link = cwnd_scenario::Link { rate_bps: 1, buffer_pkts, ecn_threshold_pkts, ..Default::default() };
         DropTail::new(&link)
     }
 
