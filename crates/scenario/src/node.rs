@@ -80,8 +80,9 @@ impl<'a> Node<'a> {
             .value
             .as_str()
             .ok_or_else(|| self.error(format!("{} is not a file's name", show(self.value)), accepted))?;
-        (self.document.files)(name)
-            .map_err(|fault| self.error(format!("{}: {}", quote(name), printable(&fault)), accepted))
+        (self.document.files)(name).map_err(|fault| {
+            self.error(format!("{}: {}", quote(name), printable(&fault)), accepted)
+        })
     }
 
     pub fn value(&self) -> &'a DeValue<'a> {

@@ -62,6 +62,9 @@ pub fn traffic<'a>(table: &Table<'a>, count: u64, span_ns: u64) -> Result<Option
                 node.error("frames of no rate", "give the rate of the payload, like app_rate = \"2 Mbps\"")
             );
         }
+        if let Some(key) = ["size", "on", "off"].into_iter().find(|key| table.get(key).is_some()) {
+            return Err(node.error(format!("both 'frame_rate' and '{key}'"), "give one of them"));
+        }
         traffic.frames_per_s = Some(node.read(|v| units::whole(v, 1..=FRAMES_MAX))? as u32);
     }
     let draft = Draft { traffic, load };
