@@ -33,6 +33,13 @@ pub struct AckCounts {
 /// In the packet of an ACK whose sequence number is a place in the list; else it is what the ACK acknowledges.
 const LISTED: u8 = 1;
 
+impl AckCounts {
+    /// Whether each has arrived or is lost.
+    pub fn are_all_settled(self) -> bool {
+        self.sent + self.duplicated == self.arrived + self.lost
+    }
+}
+
 /// The ACKs of a flow that are on their way.
 #[derive(Default)]
 pub struct Acks {

@@ -7,7 +7,9 @@ use crate::path::timing::Timing;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, SYN, Segment, Tag};
 use crate::tcp::receiver::{Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
-use crate::time::NEVER;
+use crate::time::{NEVER, Tick};
+use crate::topology::{Route, Topology};
+use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Flow, Handshake};
 
@@ -18,39 +20,61 @@ pub struct Connection<'a, C> {
     pub way_back: ReversePath,
     pub stop_ns: u64,
     pub id: u32,
-    pub first_hop: u32,
-    /// Of the way back, if ACKs cross links.
-    pub first_back_hop: Option<u32>,
+    pub route: Route,
     pub receiver: Receiver,
     pub sender: Sender<'a, C>,
     /// Arrived and in order when the flow stops, once more has arrived.
     at_stop: Option<Box<(u64, u64)>>,
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
+    /// Packets that the hops lost before the connection began.
+    pub lost_before: u64,
 }
 
 impl<'a, C: CongestionControl> Connection<'a, C> {
-    /// `reordered`: whether its path may deliver packets in another order.
     pub fn new(
         id: u32,
         flow: &'a Flow,
         cc: C,
         start_ns: u64,
-        (first_hop, first_back_hop): (u32, Option<u32>),
-        reordered: bool,
+        route: Route,
+        source: Option<Source<'a>>,
     ) -> Connection<'a, C> {
         Connection {
             timers_at: start_ns,
             way_back: ReversePath::new(flow),
             stop_ns: flow.stop_ns,
             id,
-            first_hop,
-            first_back_hop,
-            receiver: Receiver::new(&flow.stack, reordered),
-            sender: Sender::new(cc, flow, start_ns, reordered),
+            route,
+            receiver: Receiver::new(&flow.stack, route.reordered),
+            sender: Sender::new(cc, flow, start_ns, route.reordered, source),
             at_stop: None,
             last_arrival_ns: 0,
+            lost_before: 0,
         }
+    }
+
+    /// A connection that has yet to begin: it does nothing.
+    pub fn idle(id: u32, flow: &'a Flow, cc: C, route: Route) -> Connection<'a, C> {
+        let mut connection = Connection::new(id, flow, cc, NEVER, route, None);
+        connection.sender.close();
+        connection
+    }
+
+    /// Packets that were dropped or lost.
+    pub fn lost<T: Tick>(&self, topology: &Topology<T>) -> u64 {
+        let hops = topology.hops[self.route.first_hop as usize..].iter();
+        let there = hops.take_while(|hop| hop.flow == self.id && !hop.back);
+        there.map(|hop| hop.lost).sum::<u64>() - self.lost_before
+    }
+
+    /// Nothing is to be sent, and neither a packet nor an ACK is in the network.
+    pub fn is_over<T: Timing>(&self, network: &Network<T>) -> bool {
+        let acks = self.route.first_back_hop.map(|_| &network.acks[self.id as usize]);
+        let copies = network.copies.get(&self.id).unwrap_or(&0);
+        self.sender.closed
+            && acks.is_none_or(|acks| acks.counts.are_all_settled())
+            && self.sender.sent + copies == self.receiver.arrived() + self.lost(&network.topology)
     }
 
     /// Does what the two ends do before `until`; returns when they have something to do then.
@@ -61,7 +85,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         network: &mut Network<T>,
         mut after_event: impl FnMut(u64, &Self),
     ) -> u64 {
-        if let Some(back) = self.first_back_hop {
+        if let Some(back) = self.route.first_back_hop {
             return self.advance_both_ends(until, back, network, after_event);
         }
         loop {
@@ -170,7 +194,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         if self.ack_due_ns() <= now
             && let Some(ack) = self.receiver.acknowledge_waiting()
         {
-            match self.first_back_hop {
+            match self.route.first_back_hop {
                 Some(back) => self.send_ack(now, ack, back, network),
                 None => self.on_ack(now, ack, None, network),
             }
@@ -209,6 +233,15 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.last_arrival_ns = at;
     }
 
+    /// Counts the bytes of a packet of a source that arrives.
+    pub fn note_bytes(&mut self, at: u64, segment: Segment) {
+        if let Some(source) = &mut self.sender.source
+            && at <= self.stop_ns
+        {
+            source.arrived_bytes += u64::from(segment.tag.bytes());
+        }
+    }
+
     /// Packets that have arrived, and segments in order.
     fn received(&self) -> (u64, u64) {
         (self.receiver.arrived(), self.receiver.in_order())
@@ -227,6 +260,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         exact: T::Exact,
         network: &mut Network<T>,
     ) {
+        self.note_bytes(at, segment);
         if let Some(ack) = self.receiver.receive(at, segment) {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
@@ -252,6 +286,10 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         } else {
             let blocks = carried.map_or(SackBlocks::All(&self.receiver), SackBlocks::Carried);
             self.sender.on_ack(now, ack, blocks);
+            self.sender.end_transfer(now);
+            if self.sender.closed {
+                self.set_timers();
+            }
             self.transmit(now, network);
         }
     }
@@ -273,7 +311,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let bytes = self.sender.flow.packet_bytes();
         for seq in segments {
             let segment = Segment { tag: Tag::new(seq, 0).sized(bytes), sent_ns: now };
-            network.enter(self.first_hop, now, segment);
+            network.enter(self.route.first_hop, now, segment);
         }
         self.hasten_timers();
     }
@@ -307,9 +345,9 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let tag = if tag == Tag::new(0, 0) && flow.stack.handshake != Handshake::Off {
             tag.with(SYN).sized(flow.stack.ack_bytes)
         } else {
-            tag.sized(flow.packet_bytes())
+            tag.sized(self.sender.packet_bytes(tag.seq()))
         };
-        network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+        network.enter(self.route.first_hop, now, Segment { tag, sent_ns: now });
     }
 
     /// The earliest of the timers.

@@ -21,6 +21,8 @@ pub enum Unfinished {
     Crowded { packets_max: usize, at_ns: u64 },
     /// Samples by change had more rows than these.
     TooManyRows { rows_max: usize, at_ns: u64 },
+    /// More transfers of a flow with arrivals than these had begun and not ended.
+    TooManyTransfers { transfers_max: usize, at_ns: u64 },
 }
 
 impl fmt::Display for Unfinished {
@@ -37,6 +39,12 @@ impl fmt::Display for Unfinished {
                 f,
                 "more than {rows_max} rows of samples at {} s, which take up to 2 GB of memory; \
                  set 'samples' to an interval or 'off', or a shorter duration",
+                at_ns as f64 / 1e9
+            ),
+            Unfinished::TooManyTransfers { transfers_max, at_ns } => write!(
+                f,
+                "more than {transfers_max} transfers of one flow at {} s: they arrive faster than they end; \
+                 set a lower 'load' or 'rate' of arrivals, or a shorter duration",
                 at_ns as f64 / 1e9
             ),
         }

@@ -17,6 +17,7 @@ mod schedule;
 mod tcp;
 mod time;
 mod topology;
+mod traffic;
 mod variants;
 
 /// Version and source of this crate: results of another engine may differ.
@@ -79,29 +80,34 @@ impl<'a> Simulation<'a> {
     ///
     /// If [`Scenario::check`] would refuse the scenario, or one of its algorithms is neither custom nor in the registry. A
     /// scenario that was read from a text is never refused.
-    pub fn new(scenario: &'a Scenario, seed: u64, custom: Custom, control: &'a Control) -> Simulation<'a> {
+    pub fn new(
+        scenario: &'a Scenario,
+        seed: u64,
+        custom: Custom<'a>,
+        control: &'a Control,
+    ) -> Simulation<'a> {
         Simulation::with(scenario, seed, custom, control, Parts::default())
     }
 
     fn with(
         scenario: &'a Scenario,
         seed: u64,
-        custom: Custom,
+        custom: Custom<'a>,
         control: &'a Control,
         parts: Parts,
     ) -> Simulation<'a> {
-        let customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
+        let mut customs: Vec<_> = scenario.flows.iter().map(|flow| custom(&flow.cca)).collect();
         // With registered algorithms alone, their calls need no dynamic dispatch.
         let mut registered = registered();
         let schedule = if customs.iter().all(Option::is_none) {
-            let ccs = scenario.flows.iter().map(|flow| registered(&flow.cca));
-            schedule(scenario, seed, ccs, control, parts)
+            schedule(scenario, seed, move |flow| registered(&scenario.flows[flow].cca), control, parts)
         } else {
-            let ccs =
-                scenario.flows.iter().zip(customs).map(|(flow, custom)| -> Box<dyn CongestionControl> {
-                    custom.unwrap_or_else(|| Box::new(registered(&flow.cca)))
-                });
-            schedule(scenario, seed, ccs, control, parts)
+            let make = move |flow: usize| -> Box<dyn CongestionControl> {
+                let cca = &scenario.flows[flow].cca;
+                let made = customs[flow].take().or_else(|| custom(cca));
+                made.unwrap_or_else(|| Box::new(registered(cca)))
+            };
+            schedule(scenario, seed, make, control, parts)
         };
         Simulation { schedule, duration_ns: scenario.duration_ns, now_ns: 0 }
     }
@@ -192,13 +198,20 @@ pub fn until_last_arrival(scenario: &Scenario, run: &Run) -> Option<Scenario> {
 fn schedule<'a, C: CongestionControl + 'a>(
     scenario: &'a Scenario,
     seed: u64,
-    ccs: impl Iterator<Item = C>,
+    make: impl FnMut(usize) -> C + 'a,
     control: &'a Control,
     Parts { disciplines, longest_span_ns }: Parts,
 ) -> Box<dyn Advance + 'a> {
     macro_rules! with_timing {
         ($timing:ty) => {
-            Box::new(Schedule::<_, $timing>::new(scenario, seed, disciplines, ccs, control, longest_span_ns))
+            Box::new(Schedule::<_, $timing>::new(
+                scenario,
+                seed,
+                disciplines,
+                Box::new(make),
+                control,
+                longest_span_ns,
+            ))
         };
     }
     if scenario.clock.adds_up_seconds() {
@@ -215,7 +228,15 @@ fn registered<'a>() -> impl FnMut(&'a Cca) -> cwnd_algorithms::Instance {
     let mut last: Option<(&Cca, (Algorithm, Params))> = None;
     move |cca| {
         if last.as_ref().is_none_or(|(before, _)| *before != cca) {
-            last = Some((cca, cca.resolve().expect("a scenario has known algorithms and parameters")));
+            // A flow without congestion control has a connection, too, which does nothing.
+            let none = || {
+                cwnd_algorithms::find("reno").map(|reno| {
+                    let params = reno.defaults();
+                    (reno, params)
+                })
+            };
+            let known = if cca.is_udp() { none() } else { cca.resolve() };
+            last = Some((cca, known.expect("a scenario has known algorithms and parameters")));
         }
         let (_, (algorithm, params)) = last.as_ref().expect("it was just set");
         algorithm.build(params)

@@ -46,7 +46,11 @@ pub struct Network<'a, T: Timing> {
     pub acks: Vec<Acks>,
     /// How many packets of another size than the hop's passed it, by hop and size.
     pub other_sizes: BTreeMap<(u32, u32), u64>,
+    /// By connection: how often a wire delivered a packet once more, if it did.
+    pub copies: BTreeMap<u32, u64>,
     pub timing: T,
+    /// By connection: its flow in the scenario, and the number of the transfer that it has.
+    pub ranks: Vec<(u32, u64)>,
     /// What arrives at a link in a span: when, counted from the span's beginning, and its place in the inbox. Empty between
     /// links.
     order: Vec<u64>,
@@ -88,9 +92,24 @@ impl<'a, T: Timing> Network<'a, T> {
             marked: vec![0; scenario.links.len()],
             acks: std::iter::repeat_with(Acks::default).take(acks).collect(),
             other_sizes: BTreeMap::new(),
+            copies: BTreeMap::new(),
             timing,
+            ranks: (0..scenario.flows.len() as u32).map(|flow| (flow, 0)).collect(),
             order: Vec::new(),
         }
+    }
+
+    /// One more connection of `flow`; returns its index.
+    pub fn add_connection(&mut self, flow: u32) -> u32 {
+        let id = self.due.len() as u32;
+        self.due.push(NEVER);
+        self.to_receiver.push(Ring::new());
+        if !self.acks.is_empty() {
+            self.acks.push(Acks::default());
+        }
+        self.ranks.push((flow, 0));
+        self.topology.add_route(id, flow);
+        id
     }
 
     pub fn count_packets(&mut self) {
@@ -252,14 +271,15 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
-    /// sending without a pause latest, then the lower flow. In a simulator that runs simultaneous events in the order in
+    /// sending without a pause latest, then the lower flow and the earlier of its transfers. In a simulator that runs simultaneous events in the order in
     /// which they were scheduled this is the order, too; and no flow wins every time.
     #[cold]
     fn sort_tied(&self, places: &mut [u64], packets: &[InTransit<T::Exact>]) {
         places.sort_by_key(|&place| {
             let packet = &packets[place as u32 as usize];
-            let sent_now = self.topology.hops[packet.hop as usize].through_inbox;
-            ((!sent_now).then(|| T::rank(packet.exact, packet.busy_since)), packet.hop)
+            let hop = &self.topology.hops[packet.hop as usize];
+            let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));
+            (rank, self.ranks[hop.flow as usize])
         });
     }
 
@@ -404,6 +424,8 @@ impl<'a, T: Timing> Network<'a, T> {
             if copy > 0 && back {
                 let copy = self.acks[flow as usize].copy(segment);
                 segment = Segment { tag: copy.tag.sized(bytes), ..copy };
+            } else if copy > 0 {
+                *self.copies.entry(flow).or_default() += 1;
             }
             let exact = T::from_ns(at);
             self.go_on(hop, InTransit { at, exact, segment, busy_since: busy_since_ns, hop: hop + 1 });

@@ -11,8 +11,11 @@ use crate::tcp::packet::Segment;
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
 use crate::topology::{DelayOnlyLink, Topology};
+use crate::traffic::group::Group;
+use crate::traffic::source::Row;
+use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples};
+use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Transfers};
 use cwnd_scenario::{Samples, Scenario};
 
 /// A run at one moment.
@@ -24,7 +27,8 @@ pub struct Observation {
     pub links: Vec<LinkObservation>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Of a flow with arrivals, the sums over its connections: windows and packets in flight of those that are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowObservation {
     pub cwnd_pkts: u32,
     pub ssthresh_pkts: u32,
@@ -97,7 +101,8 @@ impl Sampler {
         let (now, Some(interval_ns)) = (self.due_ns, self.interval_ns) else { return };
         self.due_ns = now + interval_ns;
         for (flow, sampled) in flows.iter().zip(&mut self.sampled) {
-            if !flow.sender.started || now > flow.stop_ns {
+            // A flow of many connections has no time series.
+            if !flow.sender.started || now > flow.stop_ns || flow.sender.flow.arrivals().is_some() {
                 continue;
             }
             let arrivals = arrivals(flow, network, now);
@@ -117,6 +122,9 @@ impl Sampler {
     /// Records a flow at `now`, if its window changed.
     #[inline(never)]
     pub fn sample_change<C: CongestionControl>(&mut self, now: u64, flow: &Connection<C>) {
+        if flow.sender.flow.arrivals().is_some() {
+            return;
+        }
         let sampled = &mut self.sampled[flow.id as usize];
         let window = (flow.sender.cwnd(), flow.sender.ssthresh());
         if window != sampled.window || flow.sender.closed && !sampled.stopped {
@@ -147,22 +155,45 @@ fn record<C: CongestionControl>(
 pub fn observe<C: CongestionControl, T: Timing>(
     now: u64,
     flows: &[Connection<C>],
+    groups: &[Group],
+    udps: &[Udp],
     network: &mut Network<T>,
 ) -> Observation {
     let queues = queues(network, now);
     let wire = |id| network.managed.get(&id).map(|link| link.wire.counts);
     let links = (0..).zip(queues).map(|(id, queue_pkts)| LinkObservation { queue_pkts, wire: wire(id) });
     let links = links.collect();
-    let flows = flows.iter().map(|flow| FlowObservation {
+    let observed = |flow: &Connection<C>| FlowObservation {
         cwnd_pkts: flow.sender.cwnd(),
         ssthresh_pkts: flow.sender.ssthresh(),
         in_flight_pkts: flow.sender.in_flight(),
         srtt_ns: flow.sender.srtt_ns(),
         sent_pkts: flow.sender.sent,
         delivered_pkts: arrivals(flow, network, now),
-        acks: flow.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
-    });
-    Observation { now_ns: now, flows: flows.collect(), links }
+        acks: flow.route.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
+    };
+    let own = flows.iter().take_while(|flow| network.ranks[flow.id as usize].0 == flow.id);
+    let mut all: Vec<FlowObservation> = own.map(observed).collect();
+    for udp in udps {
+        let on_the_way = arrivals(&flows[udp.id as usize], network, now);
+        let (sent_pkts, delivered_pkts) = (udp.sent, udp.arrived + on_the_way);
+        all[udp.id as usize] = FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
+    }
+    for group in groups {
+        let (sent_pkts, delivered_pkts) = (group.totals.sent, group.totals.arrived);
+        let mut sum = FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
+        for flow in group.slots.iter().map(|&slot| &flows[slot as usize]) {
+            let one = observed(flow);
+            sum.sent_pkts += one.sent_pkts;
+            sum.delivered_pkts += one.delivered_pkts;
+            if !flow.sender.closed {
+                sum.cwnd_pkts += one.cwnd_pkts;
+                sum.in_flight_pkts += one.in_flight_pkts;
+            }
+        }
+        all[group.id as usize] = sum;
+    }
+    Observation { now_ns: now, flows: all, links }
 }
 
 /// Packets that have arrived at a flow's receiver by `now`, though the ACKs of some have not.
@@ -299,11 +330,16 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
     topology: &Topology<T>,
     end: u64,
 ) -> FlowResult {
-    let Sender { flow, start_ns, sent, retransmissions, timeouts, rtts, .. } = &connection.sender;
+    let Sender { flow, start_ns, sent, retransmissions, timeouts, rtts, source, .. } = &connection.sender;
     let (arrived, in_order) = connection.received_until_stop();
-    let stop_ns = connection.stop_ns.min(end);
-    let hops = topology.hops[connection.first_hop as usize..].iter();
-    let lost = hops.take_while(|hop| hop.flow == connection.id && !hop.back).map(|hop| hop.lost).sum();
+    let finished_ns = source.as_ref().and_then(|source| source.finished_ns);
+    let stop_ns = finished_ns.unwrap_or(connection.stop_ns).min(end);
+    let lost = connection.lost(topology);
+    let (arrived_bytes, delivered_bytes) = match source {
+        Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
+        None => (arrived * u64::from(flow.packet_bytes()), in_order * u64::from(flow.payload_bytes)),
+    };
+    let rows = source.iter().flat_map(|source| source.all_rows(end, *retransmissions));
     let span_ns = stop_ns - start_ns;
     let mean_cwnd_pkts = if connection.sender.started { connection.sender.mean_cwnd(stop_ns) } else { 0.0 };
     FlowResult {
@@ -316,14 +352,115 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
         delivered_pkts: connection.receiver.arrived(),
         lost_pkts: lost,
         timeouts: *timeouts,
-        throughput_mbps: mbps(arrived * 8 * u64::from(flow.packet_bytes()), span_ns),
-        goodput_mbps: mbps(in_order * 8 * u64::from(flow.payload_bytes), span_ns),
+        throughput_mbps: mbps(arrived_bytes * 8, span_ns),
+        goodput_mbps: mbps(delivered_bytes * 8, span_ns),
         loss_ratio: if *sent > 0 { lost as f64 / *sent as f64 } else { 0.0 },
         mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
         p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
         mean_cwnd_pkts,
         marked_pkts: connection.receiver.marked_pkts(),
+        fct_ms: mean_fct_ms(rows),
     }
+}
+
+/// Of a flow with arrivals: the sums over its transfers.
+pub fn group_result<C: CongestionControl, T: Tick>(
+    group: &Group,
+    connections: &[Connection<C>],
+    topology: &Topology<T>,
+    end: u64,
+) -> FlowResult {
+    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end));
+    let span_ns = stop_ns - group.start_ns;
+    let slots = group.slots.iter().map(|&slot| &connections[slot as usize]);
+    let lost = slots.map(|slot| slot.lost(topology) + slot.lost_before).sum();
+    FlowResult {
+        flow: group.id,
+        cca: group.flow.cca.name.clone(),
+        start_s: group.start_ns as f64 / 1e9,
+        stop_s: stop_ns as f64 / 1e9,
+        sent_pkts: totals.sent,
+        retransmitted_pkts: totals.retransmissions,
+        delivered_pkts: totals.arrived,
+        lost_pkts: lost,
+        timeouts: totals.timeouts,
+        throughput_mbps: mbps(totals.arrived_bytes * 8, span_ns),
+        goodput_mbps: mbps(totals.delivered_bytes * 8, span_ns),
+        loss_ratio: if totals.sent > 0 { lost as f64 / totals.sent as f64 } else { 0.0 },
+        mean_rtt_ms: totals.rtts.mean().map(|ns| ns * 1e-6),
+        p95_rtt_ms: totals.rtts.quantile(0.95).map(|ns| ns * 1e-6),
+        mean_cwnd_pkts: if totals.busy_ns > 0.0 { totals.cwnd_ns / totals.busy_ns } else { 0.0 },
+        marked_pkts: totals.marked,
+        fct_ms: mean_fct_ms(totals.rows.iter().map(|(_, row)| *row)),
+    }
+}
+
+/// Of a flow without congestion control; `connection` is idle in its place.
+pub fn udp_result<C: CongestionControl, T: Tick>(
+    udp: &Udp,
+    connection: &Connection<C>,
+    topology: &Topology<T>,
+    end: u64,
+) -> FlowResult {
+    let (flow, lost) = (connection.sender.flow, connection.lost(topology));
+    let stop_ns = flow.stop_ns.min(end);
+    let span_ns = stop_ns - udp.start_ns;
+    FlowResult {
+        flow: udp.id,
+        cca: flow.cca.name.clone(),
+        start_s: udp.start_ns as f64 / 1e9,
+        stop_s: stop_ns as f64 / 1e9,
+        sent_pkts: udp.sent,
+        delivered_pkts: udp.arrived,
+        lost_pkts: lost,
+        throughput_mbps: mbps(udp.arrived_until_stop * 8 * u64::from(flow.packet_bytes()), span_ns),
+        goodput_mbps: mbps(udp.arrived_until_stop * 8 * u64::from(flow.payload_bytes), span_ns),
+        loss_ratio: if udp.sent > 0 { lost as f64 / udp.sent as f64 } else { 0.0 },
+        ..FlowResult::default()
+    }
+}
+
+/// Of the transfers that finished.
+fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
+    let (mut sum_ns, mut count) = (0_u128, 0_u32);
+    for (start_ns, end_ns) in rows.filter_map(|row| Some((row.start_ns, row.end_ns?))) {
+        sum_ns += u128::from(end_ns - start_ns);
+        count += 1;
+    }
+    (count > 0).then(|| sum_ns as f64 / f64::from(count) * 1e-6)
+}
+
+/// Every transfer of flows with sizes, in the order of their starts.
+pub fn transfers<C: CongestionControl>(
+    scenario: &Scenario,
+    flows: &[Connection<C>],
+    groups: &[Group],
+    end: u64,
+) -> Transfers {
+    let mut rows: Vec<(u64, u32, u64, Row)> = Vec::new();
+    for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
+        for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
+            let own = source.all_rows(end, flow.sender.retransmissions).zip(0..);
+            rows.extend(own.map(|(row, number)| (row.start_ns, flow.id, number, row)));
+        }
+    }
+    for group in groups {
+        rows.extend(group.totals.rows.iter().map(|&(number, row)| (row.start_ns, group.id, number, row)));
+    }
+    rows.sort_by_key(|&(start_ns, flow, number, _)| (start_ns, flow, number));
+    let mut transfers = Transfers::default();
+    for (start_ns, flow, _, row) in rows {
+        let fct_ns = row.end_ns.map_or(f64::NAN, |end_ns| (end_ns - start_ns) as f64);
+        transfers.flow.push(flow);
+        transfers.start_s.push(start_ns as f64 / 1e9);
+        transfers.size_bytes.push(row.bytes);
+        transfers.fct_ms.push(fct_ns * 1e-6);
+        // Of a link whose rate varies, the rate at the beginning may be exceeded. NaN stays NaN.
+        let slowdown = fct_ns / scenario.ideal_fct_ns(flow as usize, row.bytes);
+        transfers.slowdown.push(if slowdown < 1.0 { 1.0 } else { slowdown });
+        transfers.retransmitted_pkts.push(row.retransmitted_pkts);
+    }
+    transfers
 }
 
 fn mbps(bits: u64, span_ns: u64) -> f64 {

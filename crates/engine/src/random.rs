@@ -20,3 +20,8 @@ pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
 pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (-53_f64).exp2()
 }
+
+/// A draw from the exponential distribution, in whole nanoseconds of at least 1.
+pub fn exponential_ns(rng: &mut ChaCha8Rng, mean_ns: f64) -> u64 {
+    ((-mean_ns * (-uniform(rng)).ln_1p()).round() as u64).max(1)
+}

@@ -8,11 +8,16 @@
 use crate::connection::Connection;
 use crate::control::{Control, Unfinished};
 use crate::network::{Network, PACKETS_MAX, PACKETS_PER_LOOK};
-use crate::observe::{Observation, Sampler, flow_result, link_results, observe};
+use crate::observe::{
+    Observation, Sampler, flow_result, group_result, link_results, observe, transfers, udp_result,
+};
 use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::Timing;
 use crate::random::random_stream;
 use crate::time::NEVER;
+use crate::traffic::group::Group;
+use crate::traffic::source::{Sizes, Source};
+use crate::traffic::udp::Udp;
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{Run, World};
@@ -29,6 +34,8 @@ const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
 const SPANS_PER_COUNT: u64 = 16;
 /// Rows of samples by change; they take less than 2 GB.
 const ROWS_MAX: usize = 10_000_000;
+/// Transfers of a flow with arrivals at one time; their connections take less than 1 GB.
+const TRANSFERS_MAX: usize = 100_000;
 /// The ends of this many flows are asked for ahead.
 const FLOWS_AHEAD: usize = 2;
 
@@ -38,7 +45,14 @@ pub struct Schedule<'a, C, T: Timing> {
     seed: u64,
     control: &'a Control,
     network: Network<'a, T>,
+    /// Those of the scenario, in its order, and further ones of flows with arrivals.
     flows: Vec<Connection<'a, C>>,
+    groups: Vec<Group<'a>>,
+    udps: Vec<Udp<'a>>,
+    /// Makes the algorithm of a connection of a flow.
+    make: Box<dyn FnMut(usize) -> C + 'a>,
+    /// When the next transfer of a group begins, or NEVER.
+    next_transfer_ns: u64,
     sampler: Sampler,
     longest_span_ns: u64,
     span_ns: u64,
@@ -65,22 +79,33 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         scenario: &'a Scenario,
         seed: u64,
         disciplines: Disciplines,
-        ccs: impl Iterator<Item = C>,
+        mut make: Box<dyn FnMut(usize) -> C + 'a>,
         control: &'a Control,
         longest_span_ns: u64,
     ) -> Schedule<'a, C, T> {
         let mut network = Network::<T>::new(scenario, disciplines, seed, control);
-        let mut first_hop = 0;
         let mut flows = Vec::with_capacity(scenario.flows.len());
-        for (id, (flow, cc)) in (0..).zip(scenario.flows.iter().zip(ccs)) {
+        let (mut groups, mut udps) = (Vec::new(), Vec::new());
+        for (id, flow) in (0..).zip(&scenario.flows) {
+            let cc = make(id as usize);
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let hops = network.topology.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
-            let back = hops.clone().position(|hop| hop.back).map(|place| first_hop + place as u32);
-            let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
-            flows.push(Connection::new(id, flow, cc, start_ns, (first_hop, back), reordered));
-            first_hop += hops.count() as u32;
+            let route = network.topology.route(id);
+            if let Some(group) = Group::new(id, flow, start_ns, seed) {
+                groups.push(group);
+                flows.push(Connection::idle(id, flow, cc, route));
+            } else if flow.cca.is_udp() {
+                udps.push(Udp::new(id, flow, start_ns, route.first_hop));
+                flows.push(Connection::idle(id, flow, cc, route));
+            } else {
+                let (sizes, rtt_ns) = (Sizes::new(flow, id, seed), scenario.rtt_ns(id as usize));
+                let source = Source::new(flow, &id.to_string(), sizes, start_ns, rtt_ns, seed);
+                flows.push(Connection::new(id, flow, cc, start_ns, route, source));
+            }
         }
         network.due = flows.iter().map(|flow| flow.timers_at).collect();
+        for udp in &udps {
+            network.due[udp.id as usize] = udp.next_ns();
+        }
         let lookahead_ns = network.topology.lookahead_ns(T::slack_ns).unwrap_or(NEVER);
         Schedule {
             scenario,
@@ -88,6 +113,10 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             control,
             network,
             flows,
+            next_transfer_ns: groups.iter().map(|group| group.next_ns).min().unwrap_or(NEVER),
+            groups,
+            udps,
+            make,
             sampler: Sampler::new(scenario),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
             span_ns: 1,
@@ -117,6 +146,9 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
     /// Simulates the two ends of a flow before `until`; returns when they have something to do then. Many packets are gone
     /// through in parts, to look in between whether the run goes on.
     fn run_ends(&mut self, id: usize, until: u64) -> u64 {
+        if let Some(udp) = self.udps.iter_mut().find(|udp| udp.id as usize == id) {
+            return udp.advance(until, &mut self.network);
+        }
         let mut due = self.network.due[id];
         loop {
             let flow = &mut self.flows[id];
@@ -133,6 +165,46 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 return due;
             }
         }
+    }
+
+    /// The transfers that are due at `now`, when a span begins, begin.
+    fn begin_transfers(&mut self, now: u64) -> Result<(), Unfinished> {
+        for group in &mut self.groups {
+            while group.next_ns <= now {
+                let flow = group.id;
+                let cc = (self.make)(flow as usize);
+                let free = group.free_slot(&self.flows, &self.network);
+                let slot = match free {
+                    Some(slot) => slot,
+                    None if group.slots.len() == TRANSFERS_MAX => {
+                        return Err(Unfinished::TooManyTransfers {
+                            transfers_max: TRANSFERS_MAX,
+                            at_ns: now,
+                        });
+                    }
+                    None => self.network.add_connection(flow),
+                };
+                let number = group.begin();
+                let name = format!("{flow}-{number}");
+                let source = Source::of_one(group.flow, &name, group.sizes.draw(), now, self.seed);
+                let route = self.network.topology.route(slot);
+                let mut connection = Connection::new(slot, group.flow, cc, now, route, source);
+                connection.lost_before = connection.lost(&self.network.topology);
+                self.network.copies.remove(&slot);
+                if free.is_some() {
+                    let ended = std::mem::replace(&mut self.flows[slot as usize], connection);
+                    group.totals.add(&ended, self.network.ranks[slot as usize].1, now);
+                } else {
+                    group.slots.push(slot);
+                    self.flows.push(connection);
+                }
+                self.network.ranks[slot as usize] = (flow, number);
+                self.network.due[slot as usize] = now;
+                self.network.earliest_due = now;
+            }
+        }
+        self.next_transfer_ns = self.groups.iter().map(|group| group.next_ns).min().unwrap_or(NEVER);
+        Ok(())
     }
 
     /// Why the run cannot go on at `now`.
@@ -163,15 +235,21 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let end = until_ns.min(self.scenario.duration_ns);
         let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
         loop {
-            let now = self.network.next_event_ns().min(self.sampler.due_ns);
+            let now = self.network.next_event_ns().min(self.sampler.due_ns).min(self.next_transfer_ns);
             self.check(now)?;
             self.spans += 1;
             self.report(now.min(end));
             if now > end {
                 return Ok(());
             }
-            let until =
-                now.saturating_add(self.span_ns).min(self.sampler.due_ns.saturating_add(1)).min(end + 1);
+            if self.next_transfer_ns <= now {
+                self.begin_transfers(now)?;
+            }
+            let until = now
+                .saturating_add(self.span_ns)
+                .min(self.sampler.due_ns.saturating_add(1))
+                .min(self.next_transfer_ns)
+                .min(end + 1);
             let packets = self.run_span(now, until);
             if until > self.sampler.due_ns {
                 self.sampler.sample(&self.flows, &mut self.network);
@@ -185,7 +263,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
     }
 
     fn observe(&mut self, now_ns: u64) -> Observation {
-        observe(now_ns, &self.flows, &mut self.network)
+        observe(now_ns, &self.flows, &self.groups, &self.udps, &mut self.network)
     }
 
     fn finish(mut self: Box<Self>) -> Run {
@@ -193,14 +271,39 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let links = link_results(&mut self.network, end);
         self.network.inboxes = Vec::new();
         for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
+            let mut udp = self.udps.iter_mut().find(|udp| udp.id == flow.id);
             for packet in packets.iter().take_while(|packet| packet.at <= end) {
+                if let Some(udp) = &mut udp {
+                    udp.receive(packet.at);
+                    continue;
+                }
                 flow.note_arrival(packet.at);
+                flow.note_bytes(packet.at, packet.segment);
                 flow.receiver.receive(packet.at, packet.segment);
             }
         }
-        let last_arrival_ns = self.flows.iter().map(|flow| flow.last_arrival_ns).max().unwrap_or(0);
-        let flows = self.flows.into_iter().map(|flow| flow_result(&flow, &self.network.topology, end));
-        let flows: Vec<_> = flows.collect();
+        for group in &mut self.groups {
+            for &slot in &group.slots {
+                group.totals.add(&self.flows[slot as usize], self.network.ranks[slot as usize].1, end);
+            }
+        }
+        let arrivals = self.flows.iter().map(|flow| flow.last_arrival_ns);
+        let arrivals = arrivals.chain(self.udps.iter().map(|udp| udp.last_arrival_ns));
+        let last_arrival_ns =
+            arrivals.chain(self.groups.iter().map(|group| group.totals.last_arrival_ns)).max().unwrap_or(0);
+        let transfers = transfers(self.scenario, &self.flows, &self.groups, end);
+        let mut groups = self.groups.iter().peekable();
+        let mut udps = self.udps.iter().peekable();
+        let result = |flow: &Connection<C>| {
+            if let Some(group) = groups.next_if(|group| group.id == flow.id) {
+                group_result(group, &self.flows, &self.network.topology, end)
+            } else if let Some(udp) = udps.next_if(|udp| udp.id == flow.id) {
+                udp_result(udp, flow, &self.network.topology, end)
+            } else {
+                flow_result(flow, &self.network.topology, end)
+            }
+        };
+        let flows: Vec<_> = self.flows[..self.scenario.flows.len()].iter().map(result).collect();
         if self.sampler.by_change {
             self.sampler.flow_samples.sort();
         }
@@ -213,6 +316,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             links,
             flow_samples: self.sampler.flow_samples,
             link_samples: self.sampler.link_samples,
+            transfers,
         }
     }
 }

@@ -11,11 +11,24 @@ pub struct Topology<'a, T> {
     scenario: &'a Scenario,
     /// Of each link, whether nanoseconds are too coarse for it.
     finer: Vec<bool>,
+    /// Of each link, how many flows cross it, and whether a discipline manages its queue.
+    users: Vec<u32>,
+    managed: Vec<bool>,
     /// Flow by flow, in the order of the route.
     pub hops: Vec<Hop>,
     /// In the order of the hops that they follow.
     pub delay_only: Vec<DelayOnlyLink>,
     tick: PhantomData<T>,
+}
+
+/// The hops of a connection.
+#[derive(Clone, Copy)]
+pub struct Route {
+    pub first_hop: u32,
+    /// Of the way back, if ACKs cross links.
+    pub first_back_hop: Option<u32>,
+    /// Whether packets may arrive in another order than they were sent in.
+    pub reordered: bool,
 }
 
 /// One link of a flow's route where packets may wait.
@@ -71,21 +84,22 @@ impl<'a, T: Tick> Topology<'a, T> {
         let mut topology = Topology {
             scenario,
             finer: finer_links(scenario),
+            users: count_users(scenario),
+            managed: (0..scenario.links.len() as u32).map(is_managed).collect(),
             hops: Vec::new(),
             delay_only: Vec::new(),
             tick: PhantomData,
         };
-        let users = count_users(scenario);
         for id in 0..scenario.flows.len() as u32 {
-            topology.add_route(id, &users, &is_managed);
+            topology.add_route(id, id);
         }
         topology.hops.shrink_to_fit();
         topology
     }
 
-    /// The links of a flow's route where its packets may wait become hops.
-    fn add_route(&mut self, id: u32, users: &[u32], is_managed: &impl Fn(u32) -> bool) {
-        let flow = &self.scenario.flows[id as usize];
+    /// The links of a flow's route where its packets may wait become hops, of connection `id`.
+    pub fn add_route(&mut self, id: u32, flow: u32) {
+        let flow = &self.scenario.flows[flow as usize];
         assert!(
             flow.path.is_sorted_by(|before, after| before < after),
             "links are in the order of the routes"
@@ -100,10 +114,10 @@ impl<'a, T: Tick> Topology<'a, T> {
             // A packet may come as the one before it is leaving: then two are there.
             let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
                 && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
-            let alone = users[index as usize] == 1;
+            let alone = self.users[index as usize] == 1;
             // What follows a larger SYN may wait for it.
             let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
-            let managed = is_managed(index);
+            let managed = self.managed[index as usize];
             let only_delays = alone && link.per == 0.0 && no_slower && holds_two && !managed;
             let before = self.hops.len() as u32;
             if let Some(hop) = self.hops[first_hop..].last_mut() {
@@ -120,7 +134,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 next: None,
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
-                codepoint: codepoint(flow.stack.ecn),
+                codepoint: codepoint(flow),
                 back: false,
                 tx_ticks: ticks[0],
                 onward_ns: link.delay_ns,
@@ -134,12 +148,11 @@ impl<'a, T: Tick> Topology<'a, T> {
         if let Some(last) = self.hops.last_mut() {
             last.after_ns = ReversePath::new(flow).least_ns();
         }
-        self.add_way_back(id, users, is_managed);
+        self.add_way_back(id, flow);
     }
 
     /// The links that a flow's ACKs cross become hops. None of them only delays: ACKs come in bursts.
-    fn add_way_back(&mut self, id: u32, users: &[u32], is_managed: &impl Fn(u32) -> bool) {
-        let flow = &self.scenario.flows[id as usize];
+    fn add_way_back(&mut self, id: u32, flow: &Flow) {
         assert!(
             flow.reverse_path.is_sorted_by(|before, after| before < after),
             "links are in the order of the routes"
@@ -148,13 +161,13 @@ impl<'a, T: Tick> Topology<'a, T> {
         for (place, &link) in flow.reverse_path.iter().enumerate() {
             let bytes = flow.stack.ack_bytes;
             let last = place + 1 == flow.reverse_path.len();
-            let alone = users[link as usize] == 1;
+            let alone = self.users[link as usize] == 1;
             self.hops.push(Hop {
                 link,
                 flow: id,
                 next: flow.reverse_path.get(place + 1).copied(),
                 bytes,
-                through_inbox: self.hops.len() == first_hop && (!alone || is_managed(link)),
+                through_inbox: self.hops.len() == first_hop && (!alone || self.managed[link as usize]),
                 codepoint: Codepoint::NotEct,
                 back: true,
                 tx_ticks: self.tx_ticks(link, bytes),
@@ -163,6 +176,17 @@ impl<'a, T: Tick> Topology<'a, T> {
                 lost: 0,
                 passed: 0,
             });
+        }
+    }
+
+    pub fn route(&self, id: u32) -> Route {
+        let first_hop = self.hops.partition_point(|hop| hop.flow < id) as u32;
+        let mut hops = self.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
+        let back = hops.clone().position(|hop| hop.back);
+        Route {
+            first_hop,
+            first_back_hop: back.map(|place| first_hop + place as u32),
+            reordered: hops.any(|hop| !hop.back && self.link(hop.link).may_reorder()),
         }
     }
 
@@ -238,19 +262,22 @@ impl<'a, T: Tick> Topology<'a, T> {
 }
 
 /// What a flow's packets say (RFC 3168, RFC 9331).
-fn codepoint(ecn: Ecn) -> Codepoint {
-    match ecn {
+fn codepoint(flow: &Flow) -> Codepoint {
+    match flow.stack.ecn {
+        _ if flow.cca.is_udp() => Codepoint::NotEct,
         Ecn::Off => Codepoint::NotEct,
         Ecn::Classic | Ecn::Accurate => Codepoint::Ect0,
         Ecn::L4s => Codepoint::Ect1,
     }
 }
 
-/// How many flows cross each link.
+/// How many flows cross each link; one with arrivals counts as two.
 fn count_users(scenario: &Scenario) -> Vec<u32> {
     let mut users = vec![0; scenario.links.len()];
-    for &link in scenario.flows.iter().flat_map(|flow| flow.path.iter().chain(&flow.reverse_path)) {
-        users[link as usize] += 1;
+    for flow in &scenario.flows {
+        for &link in flow.path.iter().chain(&flow.reverse_path) {
+            users[link as usize] += 1 + u32::from(flow.arrivals().is_some());
+        }
     }
     users
 }

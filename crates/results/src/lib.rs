@@ -6,5 +6,5 @@ mod schema;
 mod statistics;
 
 pub use metrics::Metrics;
-pub use schema::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run, World};
+pub use schema::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run, Transfers, World};
 pub use statistics::{Estimate, jain_index, student_t_quantile, student_t_tail};

@@ -35,6 +35,8 @@ pub struct Run {
     pub flow_samples: FlowSamples,
     #[serde(skip)]
     pub link_samples: LinkSamples,
+    #[serde(skip)]
+    pub transfers: Transfers,
     /// Data packets that entered the network.
     #[serde(skip)]
     pub packets: u64,
@@ -72,6 +74,9 @@ pub struct FlowResult {
     /// Reached the receiver with a mark of congestion (RFC 3168, CE).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_pkts: u64,
+    /// From the start of a transfer to the ACK of its last byte: the mean over those that finished; null without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fct_ms: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -118,6 +123,20 @@ pub struct LinkSamples {
     pub time_s: Vec<f64>,
     pub link: Vec<u32>,
     pub queue_pkts: Vec<u32>,
+}
+
+/// Transfers of flows with sizes, an entry per transfer in every column, in the order of their starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Transfers {
+    pub flow: Vec<u32>,
+    pub start_s: Vec<f64>,
+    /// Of payload.
+    pub size_bytes: Vec<u64>,
+    /// From the start to the ACK of the last byte; NaN: it did not finish.
+    pub fct_ms: Vec<f64>,
+    /// `fct_ms` over the time without queueing, handshake and slow start; NaN: it did not finish.
+    pub slowdown: Vec<f64>,
+    pub retransmitted_pkts: Vec<u64>,
 }
 
 impl FlowSamples {

@@ -3,6 +3,7 @@
 use crate::units::show_time;
 use crate::{
     Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, RateVariation, Samples, Scenario, Stack,
+    Traffic,
 };
 use serde::Serialize;
 
@@ -74,6 +75,9 @@ pub struct FlowGroup {
     pub bdp_bytes: f64,
     /// Packets per second that the slowest link carries without loss or competition.
     pub capacity_pkts_per_s: f64,
+    /// What it sends, and when. None: as much as it can, all the time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Box<Traffic>>,
     pub stack: Stack,
 }
 
@@ -86,11 +90,27 @@ impl Scenario {
         let flow = &self.flows[flow];
         let there: u64 =
             self.path(flow).map(|link| link.delay_ns + link.sending_ns(flow.packet_bytes())).sum();
+        there + self.way_back_ns(flow)
+    }
+
+    /// The least time that an ACK takes.
+    fn way_back_ns(&self, flow: &Flow) -> u64 {
         let back = |link: &u32| {
             let link = &self.links[*link as usize];
             link.delay_ns + link.sending_ns(flow.stack.ack_bytes)
         };
-        there + flow.reverse_path.iter().map(back).sum::<u64>() + flow.return_delay_ns
+        flow.reverse_path.iter().map(back).sum::<u64>() + flow.return_delay_ns
+    }
+
+    /// The least time in which `bytes` of the flow can be delivered and acknowledged: the delays of both ways, and the sending
+    /// of all packets on the slowest link.
+    pub fn ideal_fct_ns(&self, flow: usize, bytes: u64) -> f64 {
+        let rate_bps = self.bottleneck(flow).rate_bps;
+        let flow = &self.flows[flow];
+        let delays_ns = self.path(flow).map(|link| link.delay_ns).sum::<u64>() + self.way_back_ns(flow);
+        let pkts = bytes.div_ceil(flow.payload_bytes.into());
+        let wire_bytes = bytes + pkts * u64::from(flow.stack.header_bytes);
+        delays_ns as f64 + wire_bytes as f64 * 8e9 / rate_bps as f64
     }
 
     /// The slowest link of the flow's path; of several, the link named `bottleneck`, else the first.
@@ -198,6 +218,7 @@ impl Scenario {
                 && a.start_jitter_ns == b.start_jitter_ns
                 && a.app_rate_bps == b.app_rate_bps
                 && a.on_off_ns == b.on_off_ns
+                && a.traffic == b.traffic
                 && a.return_delay_ns == b.return_delay_ns
                 && a.reverse_path == b.reverse_path
                 && shape(a).eq(shape(b))
@@ -224,6 +245,7 @@ impl Scenario {
             bdp_pkts: self.bdp_pkts(first),
             bdp_bytes: bdp_bytes(bottleneck.rate_bps, self.delays_ns(flow)),
             capacity_pkts_per_s: pkts_per_s(bottleneck, flow),
+            traffic: flow.traffic.clone(),
             stack: flow.stack.clone(),
         }
     }

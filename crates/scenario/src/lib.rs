@@ -26,7 +26,7 @@ pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
 pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
-pub use traffic::Traffic;
+pub use traffic::{Arrivals, Requests, Size, Traffic};
 pub use units::time_of;
 pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
@@ -288,6 +288,14 @@ pub enum Handshake {
 }
 
 impl Cca {
+    /// The name of a sender without congestion control: datagrams at a constant rate.
+    pub const UDP: &str = "udp";
+
+    /// Whether the flow is no TCP connection but [`Cca::UDP`].
+    pub fn is_udp(&self) -> bool {
+        self.algorithm == Cca::UDP
+    }
+
     /// The algorithm of the registry and its parameters; an error for a custom one.
     pub fn resolve(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
         let algorithm = cwnd_algorithms::find(&self.algorithm)?;
@@ -352,10 +360,17 @@ impl Scenario {
             link.check().map_err(|fault| format!("link '{}' has {fault}", link.name))?;
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            flow.cca.resolve().map_err(|error| error.to_string())?;
+            if !flow.cca.is_udp() {
+                flow.cca.resolve().map_err(|error| error.to_string())?;
+            } else if flow.app_rate_bps.is_none() {
+                return Err(format!("flow {i} is udp without a rate"));
+            }
             let bytes = u64::from(flow.payload_bytes) + u64::from(flow.stack.header_bytes);
             if bytes.max(flow.stack.ack_bytes.into()) > u64::from(Flow::PACKET_BYTES_MAX) {
                 return Err(format!("flow {i} has packets of more than {} bytes", Flow::PACKET_BYTES_MAX));
+            }
+            if flow.arrivals().is_some() && (flow.size().is_none() || self.clock.adds_up_seconds()) {
+                return Err(format!("flow {i} has arrivals without a size, or with another clock"));
             }
             if flow.start_ns.saturating_add(flow.start_jitter_ns) >= flow.stop_ns
                 || flow.stop_ns > self.duration_ns

@@ -62,10 +62,21 @@ const BYTES: Kind = Kind {
     counted: true,
 };
 
-const BURST: Kind = Kind {
-    name: "a size in bytes",
-    accepted: "write it like '64 KiB' (bytes, KB, KiB, MB, MiB)",
-    units: &[("bytes", 1), ("byte", 1), ("KB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20)],
+const DATA: Kind = Kind {
+    name: "an amount of data",
+    accepted: "write it like '100 KB' (bytes, KB, MB, GB, KiB, MiB, GiB)",
+    units: &[
+        ("bytes", 1),
+        ("byte", 1),
+        ("B", 1),
+        ("KB", 1_000),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+    ],
     counted: false,
 };
 
@@ -111,9 +122,9 @@ pub fn bytes(value: &DeValue, range: RangeInclusive<u64>) -> Result<u32, Refusal
     BYTES.parse(value, range, &limits).map(|bytes| bytes as u32)
 }
 
-/// Bytes that pass at once.
-pub fn burst(value: &DeValue) -> Result<u64, Refusal> {
-    BURST.parse(value, 1..=1 << 40, "1 byte to 1048576 MiB")
+/// Bytes that a flow sends.
+pub fn data(value: &DeValue) -> Result<u64, Refusal> {
+    DATA.parse(value, 1..=1_000_000_000_000, "'1 byte' to '1000 GB'")
 }
 
 /// None: unlimited.

@@ -125,6 +125,22 @@ impl Distribution {
         self.most = self.most.max(value);
     }
 
+    /// Adds all values of another distribution.
+    pub fn add_all(&mut self, other: &Distribution) {
+        for (bucket, &count) in
+            (other.first as usize..).zip(other.counts.iter()).filter(|(_, count)| **count > 0)
+        {
+            if self.counts.get(bucket.wrapping_sub(self.first as usize)).is_none() {
+                self.add_beyond(bucket);
+                self.counts[bucket - self.first as usize] -= 1;
+            }
+            self.counts[bucket - self.first as usize] += count;
+        }
+        self.sum.add(other.sum.get());
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+    }
+
     /// A value outside the buckets that have counts: their number grows by half at least.
     #[cold]
     fn add_beyond(&mut self, bucket: usize) {

@@ -13,6 +13,7 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::{Distribution, Rto};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
+use crate::traffic::source::Source;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
@@ -76,6 +77,8 @@ pub struct Sender<'a, C> {
     pub start_ns: u64,
     pub retransmissions: u64,
     pub timeouts: u64,
+    /// What the application has beside a rate and constant pauses.
+    pub source: Option<Box<Source<'a>>>,
 }
 
 /// The time integral of cwnd.
@@ -96,7 +99,13 @@ impl CwndTime {
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
     /// `reordered`: whether the path may deliver segments in another order.
-    pub fn new(cc: C, flow: &'a Flow, start_ns: u64, reordered: bool) -> Sender<'a, C> {
+    pub fn new(
+        cc: C,
+        flow: &'a Flow,
+        start_ns: u64,
+        reordered: bool,
+        source: Option<Source<'a>>,
+    ) -> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
         let window = Window {
@@ -146,6 +155,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             start_ns,
             retransmissions: 0,
             timeouts: 0,
+            source: source.map(Box::new),
         };
         sender.has_extras |= sender.has_lasting_extras();
         sender
@@ -156,6 +166,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.driver.controls_window()
             || self.flow.app_rate_bps.is_some()
             || self.flow.on_off_ns.is_some()
+            || self.source.is_some()
             || self.flow.stack.ecn.is_on()
             || self.reordering.is_some()
             || !self.choices.detection.uses_sack()
@@ -371,8 +382,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// Whether the application has yet to write the next new segment.
     pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
-        let Some(application) = Application::new(self.flow, self.start_ns) else { return false };
-        let ready_at = application.ready_at(self.nxt, now);
+        let application = Application::new(self.flow, self.start_ns);
+        let mut ready_at = application.map_or(now, |application| application.ready_at(self.nxt, now));
+        if let Some(source) = &mut self.source {
+            ready_at = ready_at.max(source.ready_at(self.nxt, now));
+        }
         if ready_at <= now {
             return false;
         }
@@ -459,6 +473,22 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
         self.overlapped = false;
         self.has_extras = self.has_lasting_extras() || self.is_timeless(ack);
+    }
+
+    /// Segment `seq` on the wire.
+    pub fn packet_bytes(&self, seq: u64) -> u32 {
+        let payload_bytes = self.source.as_ref().map(|source| source.payload_bytes(seq));
+        payload_bytes.unwrap_or(self.flow.payload_bytes) + self.flow.stack.header_bytes
+    }
+
+    /// Begins the next transfer when one is acknowledged, or closes after the last.
+    pub fn end_transfer(&mut self, now: u64) {
+        if let Some(source) = &mut self.source
+            && source.is_complete(self.una)
+            && !source.finish(now, self.retransmissions)
+        {
+            self.close();
+        }
     }
 
     #[inline]

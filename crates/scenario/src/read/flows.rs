@@ -3,13 +3,14 @@
 use crate::error::{Error, Refusal, quote, suggest};
 use crate::node::{Node, Table, show};
 use crate::read::links::{self, Topology};
+use crate::read::traffic;
 use crate::stack::{self, Profile};
-use crate::units::{self, DAY, MICROSECOND};
+use crate::units;
 use crate::{Cca, Stack};
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
 
-const FLOW_KEYS: [&str; 14] = [
+const FLOW_KEYS: [&str; 14 + traffic::KEYS.len()] = [
     "cca",
     "count",
     "start",
@@ -24,13 +25,17 @@ const FLOW_KEYS: [&str; 14] = [
     "access_delay",
     "direction",
     "stack",
+    traffic::KEYS[0],
+    traffic::KEYS[1],
+    traffic::KEYS[2],
+    traffic::KEYS[3],
 ];
 
 const FLOWS_MAX: u64 = 100_000;
 const CCA_EXAMPLE: &str = "give it like cca = \"reno\"";
 
 /// The flows of one `[[flows]]`.
-pub struct Group {
+pub struct Group<'a> {
     pub cca: Cca,
     pub start_jitter_ns: u64,
     /// Without the jitter.
@@ -41,19 +46,20 @@ pub struct Group {
     pub payload_bytes: u32,
     pub app_rate_bps: Option<u64>,
     pub on_off_ns: Option<(u64, u64)>,
+    pub traffic: Option<traffic::Draft<'a>>,
     pub stack: Stack,
 }
 
 /// An algorithm's parameters as written.
 type WrittenParams<'a> = Vec<(&'a str, Node<'a>)>;
 
-pub fn groups(
-    root: &Table,
+pub fn groups<'a>(
+    root: &Table<'a>,
     topology: &Topology,
     duration_ns: u64,
     custom: &[&str],
     warnings: &mut Vec<String>,
-) -> Result<Vec<Group>, Error> {
+) -> Result<Vec<Group<'a>>, Error> {
     let node = root.need("flows", "give them as [[flows]]")?;
     let mut groups = Vec::new();
     let mut room = FLOWS_MAX;
@@ -71,15 +77,15 @@ pub fn groups(
     Ok(groups)
 }
 
-fn group(
-    table: &Table,
+fn group<'a>(
+    table: &Table<'a>,
     shared_stack: Option<Node>,
     topology: &Topology,
     count: u64,
     duration_ns: u64,
     custom: &[&str],
     warnings: &mut Vec<String>,
-) -> Result<Group, Error> {
+) -> Result<Group<'a>, Error> {
     let cca_node = table.need("cca", CCA_EXAMPLE)?;
     let (name, params) = cca_draft(&cca_node, custom)?;
     let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
@@ -90,6 +96,7 @@ fn group(
     }
     let up = is_up(table, topology)?;
     let (start_jitter_ns, start_stop_ns) = times(table, count, duration_ns)?;
+    let (first_ns, stop_ns) = start_stop_ns[0];
     Ok(Group {
         up,
         start_jitter_ns,
@@ -99,9 +106,12 @@ fn group(
             .read("packet", |v| units::bytes(v, 1..=65_000))?
             .unwrap_or(profile.payload_bytes()),
         app_rate_bps: table.read("app_rate", units::rate)?,
-        on_off_ns: on_off(table)?,
+        on_off_ns: traffic::on_off(table)?,
+        traffic: traffic::traffic(table, count, stop_ns.saturating_sub(first_ns))?,
         cca: if custom.contains(&name.as_str()) {
             custom_cca(name, params)?
+        } else if name == Cca::UDP {
+            udp(table, params)?
         } else {
             cca(&cca_node, &name, params, profile, warnings)?
         },
@@ -124,20 +134,6 @@ fn is_up(table: &Table, topology: &Topology) -> Result<bool, Error> {
         return Err(node.error("no link for this way", "give [dumbbell] reverse = { ... }"));
     }
     Ok(up)
-}
-
-/// How long the application of a flow writes and pauses.
-fn on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
-    let read = |key| table.read(key, |v| units::time(v, MICROSECOND..=DAY, "'1 us' to '1440 min'"));
-    match (read("on")?, read("off")?) {
-        (Some(on), Some(off)) => Ok(Some((on, off))),
-        (None, None) => Ok(None),
-        _ => {
-            let node = table.get("on").or_else(|| table.get("off"));
-            let node = node.as_ref().unwrap_or(table.node());
-            Err(node.error("'on' and 'off' belong together", "give both, or neither"))
-        }
-    }
 }
 
 /// The jitter of a group's starts, and when each of its flows starts, without it, and stops.
@@ -190,7 +186,7 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
         let known = cwnd_algorithms::all();
         let names = || {
             let registered = known.iter().map(|a| a.name.as_str());
-            custom.iter().copied().chain(registered).chain(stack::presets())
+            custom.iter().copied().chain(registered).chain(stack::presets()).chain([Cca::UDP])
         };
         if names().any(|known| known == name) {
             Ok(name.to_owned())
@@ -207,6 +203,19 @@ fn custom_cca(name: String, params: WrittenParams) -> Result<Cca, Error> {
         .map(|(param, node)| Ok((param.to_owned(), node.read(|v| param_value(v, "true", "false"))?)))
         .collect::<Result<_, Error>>()?;
     Ok(Cca { algorithm: name.clone(), name, params })
+}
+
+/// Datagrams at the rate of the application.
+fn udp(table: &Table, params: WrittenParams) -> Result<Cca, Error> {
+    if let Some((_, node)) = params.first() {
+        return Err(node.error("unknown parameter", "'udp' has none"));
+    }
+    table.need("app_rate", "give the rate of its payload, like app_rate = \"2 Mbps\"")?;
+    let others = ["on", "off"].into_iter().chain(traffic::KEYS);
+    match others.filter_map(|key| table.get(key)).next() {
+        Some(node) => Err(node.error("'udp' sends at a constant rate all the time", "leave it out")),
+        None => Ok(Cca { name: Cca::UDP.to_owned(), algorithm: Cca::UDP.to_owned(), params: Vec::new() }),
+    }
 }
 
 /// An algorithm of the registry, or a preset of one: its defaults, then the profile's, then what the scenario sets.

@@ -5,4 +5,5 @@ pub mod impairments;
 pub mod links;
 pub mod queue;
 pub mod scenario;
+pub mod traffic;
 pub mod variation;

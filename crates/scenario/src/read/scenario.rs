@@ -60,8 +60,12 @@ impl Scenario {
     /// stop_stagger = "0 s"      # flow k stops at stop - k * stop_stagger
     /// packet = "1448 bytes"     # payload; 1000 for ns2
     /// app_rate = "10 Mbps"      # of payload that the application writes; without it, all there is at once
-    /// on = "1 s"                # it writes for this time,
+    /// on = "1 s"                # it writes for this time; or { mean = "1 s" }, exponential,
     /// off = "1 s"               # then pauses for this time, and so on; without both, no pauses
+    /// frame_rate = 30           # app_rate in whole frames, this many per second
+    /// size = "100 KB"           # of payload, then the flow ends; or a distribution (see `Size`), or { csv = "FILE" }
+    /// arrivals = { process = "poisson", load = 0.5 } # new transfers of `size` all the time; or rate, or times
+    /// requests = { count = 10, think = "1 s" } # responses of `size`, one after the other
     /// access_delay = "0 s"      # instead of access.delay
     /// direction = "down"        # or "up": over the reverse link, against the others
     /// stack = {}                # over the scenario's, key by key
@@ -106,7 +110,7 @@ impl Scenario {
         let (links, flows) = build(&topology, groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
         let clock = clock(&root, duration_ns, &links, &flows)?;
-        let end = end(&root)?;
+        let end = end(&root, &flows)?;
         let warmup_ns = 0;
         Ok(Scenario {
             name,
@@ -156,6 +160,9 @@ fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Resu
         if flows.iter().any(|flow| !flow.reverse_path.is_empty()) {
             return Err(node.error("ns-2's clock with a reverse link", "'nanoseconds', or no reverse link"));
         }
+        if flows.iter().any(|flow| flow.cca.is_udp() || flow.arrivals().is_some()) {
+            return Err(node.error("'ns2' with udp or arrivals of transfers", "'nanoseconds'"));
+        }
         if let Some(link) = links.iter().find(|link| link.is_managed()) {
             return Err(node.error(
                 format!("link '{}' varies, polices or impairs", link.name),
@@ -181,8 +188,11 @@ fn clock(root: &Table, duration_ns: u64, links: &[Link], flows: &[Flow]) -> Resu
     Ok(clock)
 }
 
-fn end(root: &Table) -> Result<End, Error> {
+fn end(root: &Table, flows: &[Flow]) -> Result<End, Error> {
     let Some(node) = root.get("end") else { return Ok(End::default()) };
+    if flows.iter().any(|flow| flow.size().is_some()) && node.value().as_str() == Some("last-arrival") {
+        return Err(node.error("'last-arrival' with flows that have a size", "'duration'"));
+    }
     node.read(|value| match value.as_str() {
         Some("duration") => Ok(End::Duration),
         Some("last-arrival") => Ok(End::LastArrival),
@@ -283,7 +293,7 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
             let shared = |link: &u32| !reverse_path.is_empty() && *link == path[1];
             let constant = path.iter().filter(|link| !shared(link));
             let return_delay_ns = constant.map(|i| delay_ns(&links[*i as usize])).sum();
-            flows.push(Flow {
+            let mut flow = Flow {
                 cca: group.cca.clone(),
                 return_delay_ns,
                 path,
@@ -296,7 +306,11 @@ fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow
                 on_off_ns: group.on_off_ns,
                 traffic: None,
                 stack: group.stack.clone(),
-            });
+            };
+            if let Some(draft) = &group.traffic {
+                flow.traffic = Some(Box::new(draft.settle(&flow, &links)?));
+            }
+            flows.push(flow);
         }
     }
     Ok((links, flows))

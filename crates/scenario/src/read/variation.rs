@@ -153,7 +153,7 @@ fn policer(node: &Node) -> Result<Policer, Error> {
     let burst = table.need("burst", "give it like burst = \"64 KiB\"")?;
     Ok(Policer {
         rate_bps: table.need("rate", "give it like rate = \"40 Mbps\"")?.read(units::rate)?,
-        burst_bytes: burst.read(units::burst)?,
+        burst_bytes: burst.read(units::data)?,
         mark: table.read("mark", units::flag)?.unwrap_or(false),
     })
 }

@@ -1,0 +1,141 @@
+//! A flow whose transfers arrive one after the other, each on a connection of its own.
+
+use crate::connection::Connection;
+use crate::network::Network;
+use crate::path::timing::Timing;
+use crate::random::{exponential_ns, random_stream};
+use crate::tcp::rtt::Distribution;
+use crate::time::NEVER;
+use crate::traffic::source::{Row, Sizes};
+use chacha20::ChaCha8Rng;
+use cwnd_algorithms::CongestionControl;
+use cwnd_scenario::{Arrivals, Flow};
+
+/// Its connections take turns in slots: a slot has one until its transfer is acknowledged and none of its packets is in the
+/// network any more.
+pub struct Group<'a> {
+    /// In the scenario.
+    pub id: u32,
+    pub flow: &'a Flow,
+    pub start_ns: u64,
+    arrivals: &'a Arrivals,
+    gaps: ChaCha8Rng,
+    pub sizes: Sizes<'a>,
+    /// Connections, the flow's own first.
+    pub slots: Vec<u32>,
+    /// When the next transfer begins, or NEVER.
+    pub next_ns: u64,
+    pub begun: u64,
+    pub totals: Totals,
+}
+
+/// Sums over the connections of a flow.
+pub struct Totals {
+    pub sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub arrived: u64,
+    pub marked: u64,
+    /// On the wire and of payload in order, until the flow stopped.
+    pub arrived_bytes: u64,
+    pub delivered_bytes: u64,
+    pub rtts: Distribution,
+    /// The windows' time integral, and the time.
+    pub cwnd_ns: f64,
+    pub busy_ns: f64,
+    pub last_arrival_ns: u64,
+    /// With the number of the transfer.
+    pub rows: Vec<(u64, Row)>,
+}
+
+impl<'a> Group<'a> {
+    /// None: the flow is one connection.
+    pub fn new(id: u32, flow: &'a Flow, start_ns: u64, seed: u64) -> Option<Group<'a>> {
+        let mut group = Group {
+            id,
+            flow,
+            start_ns,
+            arrivals: flow.arrivals()?,
+            gaps: random_stream(seed, &format!("arrivals-{id}")),
+            sizes: Sizes::new(flow, id, seed)?,
+            slots: vec![id],
+            next_ns: start_ns,
+            begun: 0,
+            totals: Totals::new(),
+        };
+        group.next_ns = group.draw_next();
+        Some(group)
+    }
+
+    /// A transfer begins. Returns its number; the next one is due at `next_ns`.
+    pub fn begin(&mut self) -> u64 {
+        let number = self.begun;
+        self.begun += 1;
+        self.next_ns = self.draw_next();
+        number
+    }
+
+    fn draw_next(&mut self) -> u64 {
+        let next_ns = match self.arrivals {
+            Arrivals::Poisson { per_s } => {
+                self.next_ns.saturating_add(exponential_ns(&mut self.gaps, 1e9 / per_s))
+            }
+            Arrivals::Times { times_ns } => {
+                times_ns.get(self.begun as usize).map_or(NEVER, |after| self.start_ns.saturating_add(*after))
+            }
+        };
+        if next_ns < self.flow.stop_ns { next_ns } else { NEVER }
+    }
+
+    /// The first slot without a connection, if there is one.
+    pub fn free_slot<C: CongestionControl, T: Timing>(
+        &self,
+        connections: &[Connection<C>],
+        network: &Network<T>,
+    ) -> Option<u32> {
+        let is_free =
+            |slot: &u32| network.due[*slot as usize] == NEVER && connections[*slot as usize].is_over(network);
+        self.slots.iter().copied().find(is_free)
+    }
+}
+
+impl Totals {
+    pub fn new() -> Totals {
+        Totals {
+            sent: 0,
+            retransmissions: 0,
+            timeouts: 0,
+            arrived: 0,
+            marked: 0,
+            arrived_bytes: 0,
+            delivered_bytes: 0,
+            rtts: Distribution::new(),
+            cwnd_ns: 0.0,
+            busy_ns: 0.0,
+            last_arrival_ns: 0,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a connection that is over, or at the end of the run.
+    pub fn add<C: CongestionControl>(&mut self, connection: &Connection<C>, number: u64, end_ns: u64) {
+        let sender = &connection.sender;
+        if !sender.started {
+            return;
+        }
+        self.sent += sender.sent;
+        self.retransmissions += sender.retransmissions;
+        self.timeouts += sender.timeouts;
+        self.arrived += connection.receiver.arrived();
+        self.marked += connection.receiver.marked_pkts();
+        self.rtts.add_all(&sender.rtts);
+        self.last_arrival_ns = self.last_arrival_ns.max(connection.last_arrival_ns);
+        let Some(source) = &sender.source else { return };
+        self.arrived_bytes += source.arrived_bytes;
+        self.delivered_bytes += source.delivered_bytes(connection.received_until_stop().1);
+        let busy_ns = source.finished_ns.unwrap_or(connection.stop_ns.min(end_ns)) - sender.start_ns;
+        self.busy_ns += busy_ns as f64;
+        self.cwnd_ns += busy_ns as f64 * sender.mean_cwnd(sender.start_ns + busy_ns);
+        self.rows.extend(source.all_rows(end_ns, sender.retransmissions).map(|row| (number, row)));
+    }
+}

@@ -1,0 +1,5 @@
+//! What applications send: transfers of a size, when new ones begin, frames and pauses; and UDP.
+
+pub mod group;
+pub mod source;
+pub mod udp;

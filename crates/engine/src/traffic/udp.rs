@@ -1,0 +1,65 @@
+//! Datagrams at a constant distance: no ACKs, no retransmissions, no marks.
+
+use crate::network::{Network, PACKETS_PER_LOOK};
+use crate::path::timing::Timing;
+use crate::tcp::packet::{Segment, Tag};
+use crate::time::NEVER;
+use cwnd_scenario::Flow;
+
+/// Both ends of such a flow.
+pub struct Udp<'a> {
+    pub id: u32,
+    flow: &'a Flow,
+    first_hop: u32,
+    pub start_ns: u64,
+    pub sent: u64,
+    pub arrived: u64,
+    pub arrived_until_stop: u64,
+    pub last_arrival_ns: u64,
+}
+
+impl<'a> Udp<'a> {
+    pub fn new(id: u32, flow: &'a Flow, start_ns: u64, first_hop: u32) -> Udp<'a> {
+        let (sent, arrived) = (0, 0);
+        Udp { id, flow, first_hop, start_ns, sent, arrived, arrived_until_stop: 0, last_arrival_ns: 0 }
+    }
+
+    /// When the next packet is sent, or NEVER. Fractions of a nanosecond add up.
+    pub fn next_ns(&self) -> u64 {
+        let bits = u128::from(self.sent) * 8 * u128::from(self.flow.payload_bytes);
+        let rate_bps = u128::from(self.flow.app_rate_bps.unwrap_or(1));
+        let since_ns = bits * 1_000_000_000 / rate_bps;
+        let next_ns =
+            u64::try_from(since_ns).map_or(NEVER, |since_ns| self.start_ns.saturating_add(since_ns));
+        if next_ns < self.flow.stop_ns { next_ns } else { NEVER }
+    }
+
+    /// Does what the two ends do before `until`; returns when they have something to do then.
+    pub fn advance<T: Timing>(&mut self, until: u64, network: &mut Network<T>) -> u64 {
+        while let Some(packet) =
+            network.to_receiver[self.id as usize].front().filter(|packet| packet.at < until)
+        {
+            let at = packet.at;
+            network.to_receiver[self.id as usize].pop_front();
+            self.receive(at);
+        }
+        for sent in 1.. {
+            let next_ns = self.next_ns();
+            if next_ns >= until || sent % PACKETS_PER_LOOK == 0 && network.must_end() {
+                break;
+            }
+            let now = network.timing.reach_sender(self.id, next_ns);
+            let tag = Tag::new(self.sent, 0).sized(self.flow.packet_bytes());
+            self.sent += 1;
+            network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+        }
+        let arrival = network.to_receiver[self.id as usize].front().map_or(NEVER, |packet| packet.at);
+        self.next_ns().min(arrival)
+    }
+
+    pub fn receive(&mut self, at: u64) {
+        self.arrived += 1;
+        self.arrived_until_stop += u64::from(at <= self.flow.stop_ns);
+        self.last_arrival_ns = at;
+    }
+}
