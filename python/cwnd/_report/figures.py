@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,10 +17,14 @@ from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._cwnd import Error
-from cwnd._report import distributions, swept
+from cwnd._report import swept
+from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_distribution
 from cwnd._report.looks import STYLE, bold, escape_mathematics
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
 from cwnd._report.points import METRICS, metric_of
+from cwnd._report.queue_delay import check_queue_delay, queue_delay
+from cwnd._report.throughput_delay import check_throughput_delay, throughput_delay
+from cwnd._report.transfers import check_fct_size, fct_size
 from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
 
 if TYPE_CHECKING:
@@ -68,7 +73,7 @@ def applicable(results: Source) -> list[str]:
         by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
         queues = results.samples["queue_pkts"].null_count() < results.samples.height
         kinds = ["cwnd", "rtt"] + ["throughput"] * by_interval + ["queue"] * queues
-    if len(scenarios) < 2 or any(map(is_trace, scenarios)):
+    if not scenarios or any(map(is_trace, scenarios)):
         return kinds
     if len({buffer for _, buffer, _ in map(bottleneck, scenarios)}) > 1 and _refuses_not(
         lambda: swept.check_throughput_buffer(results, scenarios)
@@ -150,6 +155,8 @@ def _drawn(
     of = of[0].upper() + of[1:]
     if kind in SERIES:
         return draw_over_time(SERIES[kind], results, scenarios, seed), SERIES[kind].heading
+    if kind == "queue-delay":
+        return queue_delay(results, scenarios, seed), "Queueing delay"
     if kind == "throughput-buffer":
         return swept.throughput_buffer(results, scenarios), "Throughput against buffer"
     if kind == "lines":
@@ -158,18 +165,22 @@ def _drawn(
     if kind == "heatmap":
         figure, axes = swept.heatmap(results, scenarios, metric, over)
         return figure, f"{of} over {axes[0].name} and {axes[1].name}"
-    if kind == "cdf":
-        return distributions.cdf(results, scenarios), "Throughput of the flows"
-    return distributions.throughput_delay(results, scenarios), "Throughput against delay"
+    if kind == "throughput-delay":
+        return throughput_delay(results, scenarios), "Throughput against delay"
+    if kind == "fct-size":
+        return fct_size(results, scenarios), "Flow completion time by size"
+    return draw_distribution(DISTRIBUTIONS[kind], results, scenarios), DISTRIBUTIONS[kind].heading
 
 
-#: Figures of sweeps except "throughput-buffer", each with the check that raises an `Error` where it cannot
-#: be drawn.
+#: Figures except those over time and "throughput-buffer", each with the check that raises an `Error` where it
+#: cannot be drawn.
 _CHECKS: dict[str, Callable[[Source, list[dict[str, Any]]], None]] = {
+    "queue-delay": check_queue_delay,
     "lines": swept.check_lines,
     "heatmap": swept.check_heatmap,
-    "cdf": distributions.check_cdf,
-    "throughput-delay": distributions.check_throughput_delay,
+    "throughput-delay": check_throughput_delay,
+    "fct-size": check_fct_size,
+    **{kind: partial(check_distribution, distribution) for kind, distribution in DISTRIBUTIONS.items()},
 }
-#: Every kind of figure: over time, then over the points of a sweep.
+#: Every kind of figure.
 KINDS = (*SERIES, "throughput-buffer", *_CHECKS)
