@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from cwnd._common.errors import error
 from cwnd._report.looks import handle, legend, new_figure
@@ -86,6 +86,7 @@ def draw_distribution(kind: Distribution, results: Source, scenarios: list[dict[
     if low > 0 and high > _LINEAR_MAX * low:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
     axes.set_ylim(0, 1.03)
@@ -174,10 +175,8 @@ def _by_label(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 def _counted(column: pl.Series) -> Spread:
     """Every value counts the same; a null, of a transfer that did not end, is beyond every value."""
     values = column.drop_nulls().sort().to_numpy()
-    unfinished = f", {column.null_count():,} unfinished" if column.null_count() else ""
-    return Spread(
-        values, np.arange(1, len(values) + 1) / max(len(column), 1), f"({len(column):,}{unfinished})"
-    )
+    ended = f"{len(values):,} of " if column.null_count() else ""
+    return Spread(values, np.arange(1, len(values) + 1) / max(len(column), 1), f"({ended}{len(column):,})")
 
 
 DISTRIBUTIONS = {

@@ -197,7 +197,7 @@ def renderer_of(figure: Figure) -> RendererBase:
 
 
 def name_directly(axes: Axes, points: dict[str, tuple[float, float]], look: dict[str, Look]) -> bool:
-    """Writes each name beside its point; writes none, and returns False, where one would cover another."""
+    """Writes each name beside its point; writes none, and returns False, where it would be unclear."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.suptitle("\n")  # room for the title, which comes later
@@ -209,6 +209,10 @@ def name_directly(axes: Axes, points: dict[str, tuple[float, float]], look: dict
         Bbox.from_extents(x - radius, y - radius, x + radius, y + radius)
         for x, y in axes.transData.transform(list(points.values()))
     ]
+    if any(box.count_overlaps(taken[:index]) for index, box in enumerate(taken)):
+        figure.suptitle("")
+        return False
+    taken += [text.get_window_extent(renderer) for text in axes.texts]
     texts: list[Annotation] = []
     for name, point in points.items():
         for right, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)):

@@ -69,7 +69,7 @@ _CAPTIONS = {
     ),
     "fct-cdf": _Caption(
         "Distribution of the flow completion times",
-        "A line that ends below 1 has transfers that did not end.",
+        "A line that stops below 1 has transfers that did not end: the legend counts those that did.",
     ),
     "slowdown-cdf": _Caption(
         "Distribution of the slowdown", "1 is a transfer alone on its path; the upper end is the tail."

@@ -80,7 +80,7 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
     if len(rates) == 1 and all(len(scenario["flows"]) == 1 for scenario in scenarios):
         mark(axes, rates.pop() / 1e6, "link rate")
     axes.autoscale_view()
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 1e-9))
     if len(bases) > 1:
         axes.set_xlim(left=0)
     axes.invert_xaxis()
@@ -88,8 +88,8 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
     axes.set_ylabel("share of the link rate (%)" if len(rates) > 1 else "throughput of a flow (Mbit/s)")
     axes.annotate(
         "better",
-        (0.99, 0.98),
-        xytext=(-26, -14),
+        (0.11, 0.11),
+        xytext=(-16, -10),
         xycoords="axes fraction",
         textcoords="offset points",
         ha="right",

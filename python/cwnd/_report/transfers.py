@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, NullFormatter
 
 from cwnd._common.errors import error
 from cwnd._report.looks import handle, legend, new_figure
@@ -66,6 +66,8 @@ def fct_size(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(EngFormatter("B"))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set_title(_QUANTILES[index][1])
         axes.set_xlabel("size of a transfer")
     grid[0].set_ylabel("flow completion time (ms)")

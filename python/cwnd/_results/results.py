@@ -276,7 +276,7 @@ class Results:
         """Draws one figure.
 
         "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 28) and show
-        one run: `seed`, or each scenario's first. "queue-delay" has one per shared link, with drops and marks.
+        one run: `seed`, or each scenario's first. "queue-delay" has one per shared link, drops and marks.
         "throughput-buffer" has a line per algorithm over the scenarios' bottleneck buffers, with 95 %
         confidence intervals, and a panel per packet error rate. Of a sweep: "lines" of a metric over a swept
         value, with intervals; a "heatmap" over two. "throughput-delay" has an ellipse per algorithm and
