@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,7 +52,7 @@ def queue_samples(results: cwnd.Results) -> pl.DataFrame:
     return pl.concat([results.samples, made], how="diagonal_relaxed")
 
 
-def transfers(results: cwnd.Results, rows: list[tuple[int, int, float | None]]) -> pl.DataFrame:
+def transfers(results: cwnd.Results, rows: Sequence[tuple[int, int, float | None]]) -> pl.DataFrame:
     """Transfers given as flow, size and completion time; alone on its path each takes 10 ms."""
     ccas = ("reno", "cubic", "bbr")
     return pl.DataFrame(
@@ -206,9 +207,8 @@ def test_figures_without_their_tables_or_columns_are_not_drawn(run: cwnd.Results
         {"samples": empty.clear()},
     ):
         assert not new & set(figures.applicable(with_tables(run, **tables)))
-    full = with_tables(
-        run, samples=queue_samples(run), transfers=transfers(run, [(0, 5000, 1.0), (1, 5000, 2.0), (1, 9, 3)])
-    )
+    ended = transfers(run, [(0, 5000, 1.0), (1, 5000, 2.0), (1, 9, 3.0), (1, 9, None)])
+    full = with_tables(run, samples=queue_samples(run), transfers=ended)
     assert new <= set(figures.applicable(full))
 
 
@@ -259,3 +259,20 @@ def test_no_two_looks_share_line_and_marker() -> None:
     """So that they are told apart in grey, too."""
     look = looks([])
     assert len({(str(one.line), one.marker) for one in look.values()}) == len(look) >= 28
+
+
+@pytest.mark.parametrize("kind", ["cwnd", "rtt-cdf", "throughput-delay"])
+def test_a_heading_is_inside_its_figure(kind: str) -> None:
+    """The facts of this run take more than one line of a narrow figure."""
+    runs = cwnd.run(
+        [
+            cwnd.dumbbell(cca, name=cca, rate="50 Mbps", delay="20 ms", buffer=1650, duration="1 s")
+            for cca in ("reno", "cubic")
+        ]
+    )
+    figure = runs.plot(kind)
+    figure.draw_without_rendering()
+    (title,) = figure.texts
+    box = title.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+    assert title.get_text().replace("\n", ", ").endswith("no random loss, linux stack")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from cwnd._common.files import write_file
 from cwnd._cwnd import Error
 from cwnd._report import swept
 from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_distribution
-from cwnd._report.looks import STYLE, bold, escape_mathematics
+from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
 from cwnd._report.points import METRICS, metric_of
 from cwnd._report.queue_delay import check_queue_delay, queue_delay
@@ -57,12 +58,21 @@ def draw(
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
     with _style():
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
-        shared = escape_mathematics(", ".join(shared_facts(scenarios)))
         if title is None:
-            figure.suptitle(bold(heading) + (f"\n{shared}" if shared else ""))
+            _set_heading(figure, heading, shared_facts(scenarios))
         elif title:
             figure.suptitle(escape_mathematics(title))
         return figure
+
+
+def _set_heading(figure: Figure, heading: str, facts: list[str]) -> None:
+    """The heading, and below it the facts in as few lines as the figure's width allows."""
+    for lines in range(1, max(len(facts), 1) + 1):
+        per_line = max(1, math.ceil(len(facts) / lines))
+        rows = [", ".join(facts[first : first + per_line]) for first in range(0, len(facts), per_line)]
+        title = figure.suptitle("\n".join([bold(heading), *map(escape_mathematics, rows)]))
+        if title.get_window_extent(renderer_of(figure)).width <= 0.98 * figure.bbox.width:
+            return
 
 
 def applicable(results: Source) -> list[str]:

@@ -200,7 +200,7 @@ def name_directly(axes: Axes, points: dict[str, tuple[float, float]], look: dict
     """Writes each name beside its point; writes none, and returns False, where it would be unclear."""
     figure = axes.get_figure(root=True)
     assert figure is not None
-    figure.suptitle("\n")  # room for the title, which comes later
+    figure.suptitle("\n\n")  # room for the title, which comes later
     figure.draw_without_rendering()
     renderer = renderer_of(figure)
     inside = axes.get_window_extent(renderer)

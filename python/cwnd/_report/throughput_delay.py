@@ -88,7 +88,7 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
     axes.set_ylabel("share of the link rate (%)" if len(rates) > 1 else "throughput of a flow (Mbit/s)")
     axes.annotate(
         "better",
-        (0.11, 0.11),
+        (0.16, 0.11),
         xytext=(-16, -10),
         xycoords="axes fraction",
         textcoords="offset points",
