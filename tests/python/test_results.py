@@ -12,6 +12,7 @@ import cwnd
 from conftest import SMALL
 from cwnd._report import figures as figures_module
 from cwnd._report.looks import looks
+from cwnd._results.directory import _PLOTS
 
 TABLES = ["flows.parquet", "links.parquet", "manifest.json", "samples.parquet", "summary.parquet"]
 
@@ -74,7 +75,7 @@ def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_pat
 def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, tmp_path: Path) -> None:
     results.save(tmp_path / "out")
     figures = [f"{kind}.{ending}" for kind in results.plots() for ending in ("png", "svg")]
-    assert results.plots() == ["cwnd", "rtt", "throughput", "queue"]
+    assert results.plots() == ["cwnd", "rtt", "throughput", "queue", "throughput-delay", "rtt-cdf"]
     assert names(tmp_path / "out") == sorted([*TABLES, *figures])
     for png in (tmp_path / "out").glob("*.png"):
         data = png.read_bytes()
@@ -204,8 +205,13 @@ def test_a_figure_that_cannot_be_drawn_is_refused(
 
 
 def test_too_many_panels_are_refused(sweep: cwnd.Results) -> None:
-    with pytest.raises(cwnd.Error, match="12 are too many for one figure; choose at most 8"):
-        sweep.plot("queue")
+    names = [scenario["name"] for scenario in sweep.scenarios]
+    with pytest.raises(cwnd.Error, match="36 are too many for one figure; choose at most 28"):
+        sweep.plot("queue", scenarios=3 * names)
+
+
+def test_a_result_may_hold_every_kind_of_figure() -> None:
+    assert set(figures_module.KINDS) == set(_PLOTS)
 
 
 def test_a_notebook_shows_results_and_figures(results: cwnd.Results) -> None:

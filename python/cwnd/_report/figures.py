@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,10 +18,14 @@ from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._cwnd import Error
-from cwnd._report import distributions, swept
-from cwnd._report.looks import STYLE, bold, escape_mathematics
+from cwnd._report import swept
+from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_distribution
+from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
 from cwnd._report.points import METRICS, metric_of
+from cwnd._report.queue_delay import check_queue_delay, queue_delay
+from cwnd._report.throughput_delay import check_throughput_delay, throughput_delay
+from cwnd._report.transfers import check_fct_size, fct_size
 from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
 
 if TYPE_CHECKING:
@@ -52,12 +58,21 @@ def draw(
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
     with _style():
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
-        shared = escape_mathematics(", ".join(shared_facts(scenarios)))
         if title is None:
-            figure.suptitle(bold(heading) + (f"\n{shared}" if shared else ""))
+            _set_heading(figure, heading, shared_facts(scenarios))
         elif title:
             figure.suptitle(escape_mathematics(title))
         return figure
+
+
+def _set_heading(figure: Figure, heading: str, facts: list[str]) -> None:
+    """The heading, and below it the facts in as few lines as the figure's width allows."""
+    for lines in range(1, max(len(facts), 1) + 1):
+        per_line = max(1, math.ceil(len(facts) / lines))
+        rows = [", ".join(facts[first : first + per_line]) for first in range(0, len(facts), per_line)]
+        title = figure.suptitle("\n".join([bold(heading), *map(escape_mathematics, rows)]))
+        if title.get_window_extent(renderer_of(figure)).width <= 0.98 * figure.bbox.width:
+            return
 
 
 def applicable(results: Source) -> list[str]:
@@ -68,7 +83,7 @@ def applicable(results: Source) -> list[str]:
         by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
         queues = results.samples["queue_pkts"].null_count() < results.samples.height
         kinds = ["cwnd", "rtt"] + ["throughput"] * by_interval + ["queue"] * queues
-    if len(scenarios) < 2 or any(map(is_trace, scenarios)):
+    if not scenarios or any(map(is_trace, scenarios)):
         return kinds
     if len({buffer for _, buffer, _ in map(bottleneck, scenarios)}) > 1 and _refuses_not(
         lambda: swept.check_throughput_buffer(results, scenarios)
@@ -150,6 +165,8 @@ def _drawn(
     of = of[0].upper() + of[1:]
     if kind in SERIES:
         return draw_over_time(SERIES[kind], results, scenarios, seed), SERIES[kind].heading
+    if kind == "queue-delay":
+        return queue_delay(results, scenarios, seed), "Queueing delay"
     if kind == "throughput-buffer":
         return swept.throughput_buffer(results, scenarios), "Throughput against buffer"
     if kind == "lines":
@@ -158,18 +175,22 @@ def _drawn(
     if kind == "heatmap":
         figure, axes = swept.heatmap(results, scenarios, metric, over)
         return figure, f"{of} over {axes[0].name} and {axes[1].name}"
-    if kind == "cdf":
-        return distributions.cdf(results, scenarios), "Throughput of the flows"
-    return distributions.throughput_delay(results, scenarios), "Throughput against delay"
+    if kind == "throughput-delay":
+        return throughput_delay(results, scenarios), "Throughput against delay"
+    if kind == "fct-size":
+        return fct_size(results, scenarios), "Flow completion time by size"
+    return draw_distribution(DISTRIBUTIONS[kind], results, scenarios), DISTRIBUTIONS[kind].heading
 
 
-#: Figures of sweeps except "throughput-buffer", each with the check that raises an `Error` where it cannot
-#: be drawn.
+#: Figures except those over time and "throughput-buffer", each with the check that raises an `Error` where it
+#: cannot be drawn.
 _CHECKS: dict[str, Callable[[Source, list[dict[str, Any]]], None]] = {
+    "queue-delay": check_queue_delay,
     "lines": swept.check_lines,
     "heatmap": swept.check_heatmap,
-    "cdf": distributions.check_cdf,
-    "throughput-delay": distributions.check_throughput_delay,
+    "throughput-delay": check_throughput_delay,
+    "fct-size": check_fct_size,
+    **{kind: partial(check_distribution, distribution) for kind, distribution in DISTRIBUTIONS.items()},
 }
-#: Every kind of figure: over time, then over the points of a sweep.
+#: Every kind of figure.
 KINDS = (*SERIES, "throughput-buffer", *_CHECKS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,11 +12,17 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
 
 from cwnd._scenario.registry import algorithms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
+    from matplotlib.legend import Legend
+    from matplotlib.text import Annotation
+    from matplotlib.transforms import BboxBase
 
 
 #: The colour of each algorithm and preset. The algorithms compared most have the colours of Okabe and Ito,
@@ -148,15 +155,97 @@ def bold(text: str) -> str:
 
 
 def legend(figure: Figure, entries: dict[str, Line2D], columns: int = 6) -> None:
+    """A legend below the axes, in at most `columns` columns; the figure grows by what it needs."""
+    most = min(len(entries), columns)
+    shown = _legend(figure, entries, most)
+    while most > 1 and _size(figure, shown)[0] > figure.get_figwidth():
+        shown.remove()
+        most -= 1
+        shown = _legend(figure, entries, most)
+    rows = math.ceil(len(entries) / most)
+    if (balanced := math.ceil(len(entries) / rows)) < most:
+        shown.remove()
+        shown = _legend(figure, entries, balanced)
+    width, height = _size(figure, shown)
+    figure.set_size_inches(
+        max(figure.get_figwidth(), width), figure.get_figheight() + height * (1 - 1 / max(rows, 1))
+    )
+
+
+def _legend(figure: Figure, entries: dict[str, Line2D], columns: int) -> Legend:
     names = [escape_mathematics(name) for name in entries]
     shown = figure.legend(
         list(entries.values()),
         [name.lstrip("_") or "-" for name in names],  # matplotlib hides labels that begin with _
         loc="outside lower center",
-        ncols=min(len(entries), columns),
+        ncols=columns,
     )
     for text, name in zip(shown.get_texts(), names, strict=True):
         text.set_text(name)
+    return shown
+
+
+def _size(figure: Figure, shown: Legend) -> tuple[float, float]:
+    """Width and height in inches, with some air at the sides."""
+    box = shown.get_window_extent(renderer_of(figure))
+    return box.width / figure.dpi + 0.1, box.height / figure.dpi
+
+
+def renderer_of(figure: Figure) -> RendererBase:
+    renderer: RendererBase = figure.canvas.get_renderer()  # type: ignore[attr-defined]
+    return renderer
+
+
+def name_directly(axes: Axes, points: dict[str, tuple[float, float]], look: dict[str, Look]) -> bool:
+    """Writes each name beside its point; writes none, and returns False, where it would be unclear."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.suptitle("\n\n")  # room for the title, which comes later
+    figure.draw_without_rendering()
+    renderer = renderer_of(figure)
+    inside = axes.get_window_extent(renderer)
+    radius = 5 * figure.dpi / 72
+    taken = [
+        Bbox.from_extents(x - radius, y - radius, x + radius, y + radius)
+        for x, y in axes.transData.transform(list(points.values()))
+    ]
+    if any(box.count_overlaps(taken[:index]) for index, box in enumerate(taken)):
+        figure.suptitle("")
+        return False
+    taken += [text.get_window_extent(renderer) for text in axes.texts]
+    texts: list[Annotation] = []
+    for name, point in points.items():
+        for right, up in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
+            text = axes.annotate(
+                escape_mathematics(name),
+                point,
+                xytext=(7 * right, 7 * up),
+                textcoords="offset points",
+                ha="left" if right > 0 else "right",
+                va="center",
+                color=look[name].colour,
+                path_effects=[withStroke(linewidth=2, foreground="white")],
+                zorder=5,
+            )
+            box = text.get_window_extent(renderer).padded(2)
+            if box.count_overlaps(taken) == 0 and _holds(inside, box):
+                break
+            text.remove()
+        else:
+            for earlier in texts:
+                earlier.remove()
+            figure.suptitle("")
+            return False
+        taken.append(box)
+        texts.append(text)
+    figure.suptitle("")
+    return True
+
+
+def _holds(outer: BboxBase, inner: BboxBase) -> bool:
+    return bool(
+        outer.x0 <= inner.x0 and inner.x1 <= outer.x1 and outer.y0 <= inner.y0 and inner.y1 <= outer.y1
+    )
 
 
 def handle(look: Look, dashed: bool, marker: str | None = None, joined: bool = True) -> Line2D:

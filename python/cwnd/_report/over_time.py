@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from cwnd._report.source import Source
 
 
-PANELS_MAX = 8
+#: Most panels of a figure: a panel for each algorithm and preset.
+PANELS_MAX = 28
+#: Most algorithms in a panel that lines alone tell apart; more have markers too.
+_UNMARKED_MAX = 4
 
 
 class Panel(NamedTuple):
@@ -56,15 +59,10 @@ def draw_over_time(
 ) -> Figure:
     if len(scenarios) > PANELS_MAX:
         raise error("scenarios", f"{len(scenarios)} are too many for one figure; choose at most {PANELS_MAX}")
-    columns = 1 if len(scenarios) <= 3 else 2
-    rows = math.ceil(len(scenarios) / columns)
-    height = 3.2 if rows == 1 else 0.9 + 1.75 * rows
-    figure = new_figure(7.2, height)
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    figure, panels = new_panels(len(scenarios))
     look = looks(algorithm_names(results.scenarios))
     entries: dict[str, Line2D] = {}
-    for index, scenario in enumerate(scenarios):
-        axes = grid[index // columns][index % columns]
+    for axes, scenario in zip(panels, scenarios, strict=True):
         own = scenario["seed"] if seed is None else seed
         chosen = results.samples.filter(scenario=scenario["name"], seed=own).drop_nulls(series.column)
         if chosen.is_empty():
@@ -74,20 +72,41 @@ def draw_over_time(
         if len(scenarios) > 1:
             axes.set_title(escape_mathematics(scenario["name"]))
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
-            entries |= {_flows_label(scenario, cca): handle(look[cca], len(ccas) > 1) for cca in ccas}
-        axes.set_xlim(0, max(one["duration_ns"] for one in scenarios) / 1e9)
+            entries |= {_flows_label(scenario, cca): _handle(look[cca], ccas) for cca in ccas}
         axes.margins(y=0.08)
-        if index // columns == rows - 1 or index + columns >= len(scenarios):
-            axes.set_xlabel("time (s)")
-            axes.tick_params(labelbottom=True)
-        if index % columns == 0:
-            axes.set_ylabel(series.label)
-    grid.flat[0].set_ylim(bottom=0)
-    for axes in grid.flat[len(scenarios) :]:
-        axes.set_visible(False)
+    label_panels(panels, series.label, scenarios)
+    panels[0].set_ylim(bottom=0)
     if entries and series.column != "queue_pkts":
         legend(figure, entries)
     return figure
+
+
+def new_panels(count: int) -> tuple[Figure, list[Axes]]:
+    """Panels with common axes: one column, two if they are more than three, four if more than eight."""
+    columns = 1 if count <= 3 else 2 if count <= 8 else 4
+    rows = math.ceil(count / columns)
+    figure = new_figure(9.6 if columns == 4 else 7.2, 3.2 if rows == 1 else 0.9 + 1.75 * rows)
+    grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return figure, grid[:count]
+
+
+def label_panels(panels: list[Axes], label: str, scenarios: list[dict[str, Any]]) -> None:
+    """The labels of the common axes, at the outer panels; time goes on until the last scenario ends."""
+    grid = panels[0].get_gridspec()
+    assert grid is not None
+    panels[0].set_xlim(0, max(scenario["duration_ns"] for scenario in scenarios) / 1e9)
+    for index, axes in enumerate(panels):
+        if index + grid.ncols >= len(panels):
+            axes.set_xlabel("time (s)")
+            axes.tick_params(labelbottom=True)
+        if index % grid.ncols == 0:
+            axes.set_ylabel(label)
+
+
+def _handle(look: Look, ccas: list[str]) -> Line2D:
+    return handle(look, len(ccas) > 1, look.marker if len(ccas) > _UNMARKED_MAX else None)
 
 
 def _draw_flows(panel: Panel, column: str) -> None:
@@ -95,14 +114,19 @@ def _draw_flows(panel: Panel, column: str) -> None:
     ccas = [flow["cca"]["name"] for flow in scenario["flows"]]
     distinct = list(dict.fromkeys(ccas))
     by_change = scenario["samples"] == "change"
+    marked = len(distinct) > _UNMARKED_MAX
     for (flow,), rows in samples.group_by("flow", maintain_order=True):
         cca = ccas[int(str(flow))]
+        every = max(1, rows.height // 8)
         alike = [index for index, name in enumerate(ccas) if name == cca]
         axes.plot(
             rows["time_s"].to_numpy(),
             rows[column].to_numpy(),
             color=shade(look[cca].colour, alike.index(int(str(flow))), len(alike)),
             linestyle=look[cca].line if len(distinct) > 1 else "-",
+            marker=look[cca].marker if marked else None,
+            markersize=3.5,
+            markevery=(every * distinct.index(cca) // len(distinct), every),
             linewidth=1.1 if len(ccas) <= 4 else 0.7,
             drawstyle="steps-post" if by_change else "default",
             zorder=3 - 0.5 * alike.index(int(str(flow))) / len(alike),

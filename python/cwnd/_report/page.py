@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwnd._common.errors import one_line
 from cwnd._common.files import write_file
@@ -23,16 +23,57 @@ if TYPE_CHECKING:
 #: Rows of a table that are shown; the rest is in the Parquet files.
 _ROWS_MAX = 300
 
-_TITLES = {
-    "cwnd": "Congestion windows over time",
-    "rtt": "Smoothed round-trip times over time",
-    "throughput": "Throughput over time",
-    "queue": "Queue over time",
-    "throughput-buffer": "Throughput against buffer",
-    "lines": "Throughput over the swept value",
-    "heatmap": "Throughput over two swept values",
-    "cdf": "Distribution of the flows' throughput",
-    "throughput-delay": "Throughput against delay",
+
+class _Caption(NamedTuple):
+    """What stands for a figure that cannot be seen, and what to look at in it."""
+
+    title: str
+    sentence: str
+
+
+_CAPTIONS = {
+    "cwnd": _Caption(
+        "Congestion windows over time", "How fast a window grows, and how far a loss takes it down."
+    ),
+    "rtt": _Caption("Smoothed round-trip times over time", "How far the RTT rises above the path's own."),
+    "throughput": _Caption("Throughput over time", "How soon the link is full, and how flows share it."),
+    "queue": _Caption(
+        "Queue over time", "Whether the queue stays full, or empties and leaves the link idle."
+    ),
+    "queue-delay": _Caption(
+        "Queueing delay over time",
+        "How long a packet waits at each shared link, and at which delay packets are dropped or marked.",
+    ),
+    "throughput-buffer": _Caption(
+        "Throughput against buffer", "How small a buffer may be before throughput falls."
+    ),
+    "lines": _Caption(
+        "Throughput over the swept value", "Where the lines part by more than their intervals."
+    ),
+    "heatmap": _Caption("Throughput over two swept values", "In which corner throughput falls."),
+    "throughput-delay": _Caption(
+        "Throughput against delay",
+        "Up and to the right is better; a large ellipse is an algorithm whose flows differ much.",
+    ),
+    "fct-size": _Caption(
+        "Flow completion time by size",
+        "How much longer the slowest transfers of a size take than the median; a line has gaps where "
+        "transfers are too few or did not end.",
+    ),
+    "cdf": _Caption("Distribution of the flows' throughput", "The steeper a line, the fairer the shares."),
+    "rtt-cdf": _Caption(
+        "Distribution of the RTT", "Further left is better; the upper end is the worst of the time."
+    ),
+    "queue-delay-cdf": _Caption(
+        "Distribution of the queueing delay", "How much of the time a packet waits longer than a given delay."
+    ),
+    "fct-cdf": _Caption(
+        "Distribution of the flow completion times",
+        "A line that stops below 1 has transfers that did not end: the legend counts those that did.",
+    ),
+    "slowdown-cdf": _Caption(
+        "Distribution of the slowdown", "1 is a transfer alone on its path; the upper end is the tail."
+    ),
 }
 
 _STYLE = """
@@ -99,7 +140,11 @@ def _figure(results: Source, kind: str) -> str:
     image = io.BytesIO()
     figures.write_svg(figures.draw(kind, results, None, None, None), image)
     data = base64.b64encode(image.getvalue()).decode()
-    return f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{_text(_TITLES[kind])}"></figure>'
+    title, sentence = _CAPTIONS[kind]
+    return (
+        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{_text(title)}">'
+        f"<figcaption class=note>{_text(sentence)}</figcaption></figure>"
+    )
 
 
 def _summary(results: Source) -> str:

@@ -18,8 +18,9 @@ from cwnd._results.manifest import FORMAT, read_manifest
 
 TABLES = ("flows", "links", "samples", "summary")
 _PLOTS = (
-    *("cwnd", "rtt", "throughput", "queue"),
-    *("throughput-buffer", "lines", "heatmap", "cdf", "throughput-delay"),
+    *("cwnd", "rtt", "throughput", "queue", "queue-delay"),
+    *("throughput-buffer", "lines", "heatmap", "throughput-delay", "fct-size"),
+    *("cdf", "rtt-cdf", "queue-delay-cdf", "fct-cdf", "slowdown-cdf"),
 )
 _FILES = frozenset(
     [

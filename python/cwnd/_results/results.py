@@ -275,11 +275,13 @@ class Results:
     ) -> matplotlib.figure.Figure:
         """Draws one figure.
 
-        "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 8) and show
-        one run: `seed`, or each scenario's first. "throughput-buffer" has a line per algorithm over the
-        scenarios' bottleneck buffers, with 95 % confidence intervals, and a panel per packet error rate.
-        Of a sweep: "lines" of a metric over a swept value, with intervals; a "heatmap" over two; "cdf" of
-        the flows' throughput; "throughput-delay" with ellipses.
+        "cwnd", "rtt", "throughput" and "queue", over time, have one panel per scenario (at most 28) and show
+        one run: `seed`, or each scenario's first. "queue-delay" has one per shared link, drops and marks.
+        "throughput-buffer" has a line per algorithm over the scenarios' bottleneck buffers, with 95 %
+        confidence intervals, and a panel per packet error rate. Of a sweep: "lines" of a metric over a swept
+        value, with intervals; a "heatmap" over two. "throughput-delay" has an ellipse per algorithm and
+        scenario. Of transfers: "fct-size", completion times by size, "fct-cdf" and "slowdown-cdf". Over flows
+        and time: "cdf" of the flows' throughput, "rtt-cdf", "queue-delay-cdf".
 
         Args:
             path: Also write the figure to this file; the ending sets the format (.png, .svg, .pdf).

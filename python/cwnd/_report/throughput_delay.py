@@ -1,0 +1,182 @@
+"""Throughput against delay: the flows as points, an ellipse around each group of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+
+from cwnd._common.errors import error
+from cwnd._report.looks import GREY, Look, handle, legend, mark, name_directly, new_figure
+from cwnd._report.point_looks import all_looks
+from cwnd._report.points import Point, flow_labels, points_of
+from cwnd._scenario.facts import bottleneck
+
+if TYPE_CHECKING:
+    from cwnd._report.source import Source
+
+
+#: Most flows of a group that are shown as dots.
+_DOTS_MAX = 300
+#: Fewest flows that have an ellipse: two always lie on a line.
+_ELLIPSE_MIN = 3
+#: Most labels that are written beside their points.
+_NAMED_MAX = 5
+
+
+class Group(NamedTuple):
+    """The flows of one algorithm in one scenario, over its seeds."""
+
+    label: str
+    delay: np.ndarray[Any, np.dtype[np.float64]]
+    throughput: np.ndarray[Any, np.dtype[np.float64]]
+
+    @property
+    def mean(self) -> tuple[float, float]:
+        return float(self.delay.mean()), float(self.throughput.mean())
+
+
+def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
+    """Each group's mean, an ellipse of one standard deviation, and its flows as dots."""
+    rates = {bottleneck(scenario)[0] for scenario in scenarios}
+    bases = {round(base, 6) for scenario in scenarios for base in base_rtts(scenario)}
+    groups = _groups(results, scenarios, queueing=len(bases) > 1, share=len(rates) > 1)
+    if not groups:
+        raise error("scenarios", "no flow measured an RTT; there is nothing to draw")
+    look = all_looks(results, points_of(results, [one["name"] for one in scenarios]).points)
+    figure = new_figure(5.2, 3.9)
+    (axes,) = figure.subplots(1, 1, squeeze=False).flat
+    for group in groups:
+        colour = look[group.label].colour
+        step = math.ceil(len(group.delay) / _DOTS_MAX)
+        axes.plot(
+            group.delay[::step],
+            group.throughput[::step],
+            linestyle="none",
+            marker=".",
+            markersize=3,
+            markeredgewidth=0,
+            color=colour,
+            alpha=0.35,
+            zorder=2,
+        )
+        around = ellipse(group, look[group.label])
+        if around is not None:
+            axes.add_patch(around)
+        axes.plot(
+            *([value] for value in group.mean),
+            linestyle="none",
+            marker=look[group.label].marker,
+            markersize=8,
+            color=colour,
+            markeredgecolor="white",
+            markeredgewidth=0.8,
+            zorder=4,
+        )
+    if len(rates) == 1 and all(len(scenario["flows"]) == 1 for scenario in scenarios):
+        mark(axes, rates.pop() / 1e6, "link rate")
+    axes.autoscale_view()
+    axes.set_ylim(0, 1.05 * max(axes.get_ylim()[1], 1e-9))
+    if len(bases) > 1:
+        axes.set_xlim(left=0)
+    axes.invert_xaxis()
+    axes.set_xlabel("mean queueing delay (ms)" if len(bases) > 1 else "mean RTT (ms)")
+    axes.set_ylabel("share of the link rate (%)" if len(rates) > 1 else "throughput of a flow (Mbit/s)")
+    axes.annotate(
+        "better",
+        (0.16, 0.11),
+        xytext=(-16, -10),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=7.5,
+        color=GREY,
+        arrowprops={"arrowstyle": "->", "color": GREY, "linewidth": 0.8},
+        zorder=1,
+    )
+    means = {group.label: group.mean for group in groups}
+    few = len(groups) == len(means) <= _NAMED_MAX
+    if not (few and name_directly(axes, means, look)):
+        legend(
+            figure, {label: handle(look[label], False, look[label].marker, joined=False) for label in means}
+        )
+    return figure
+
+
+def check_throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> None:
+    groups = _groups(results, scenarios, queueing=False, share=False)
+    if sum(len(group.delay) for group in groups) < 2:
+        raise error("scenarios", "fewer than two RTTs")
+
+
+def flow_table(points: list[Point]) -> pl.DataFrame:
+    rows = [
+        (point.scenario["name"], flow, label, base, bottleneck(point.scenario)[0] / 1e6)
+        for point in points
+        for flow, (label, base) in enumerate(zip(flow_labels(point), base_rtts(point.scenario), strict=True))
+    ]
+    schema = {
+        "scenario": pl.String(),
+        "flow": pl.UInt32(),
+        "label": pl.String(),
+        "base_ms": pl.Float64(),
+        "rate_mbps": pl.Float64(),
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def base_rtts(scenario: dict[str, Any]) -> list[float]:
+    """Each flow's RTT over empty queues, with the times that a full packet and its ACK take on the links."""
+    links = scenario["links"]
+    rtts = []
+    for flow in scenario["flows"]:
+        ack_bits = 8 * flow["stack"]["header_bytes"]
+        hops = [(link, ack_bits + 8 * flow["payload_bytes"]) for link in flow["path"]]
+        hops += [(link, ack_bits) for link in flow.get("reverse_path", ())]
+        crossed = sum(links[link]["delay_ns"] + 1e9 * bits / links[link]["rate_bps"] for link, bits in hops)
+        rtts.append((crossed + flow["return_delay_ns"]) / 1e6)
+    return rtts
+
+
+def _groups(results: Source, scenarios: list[dict[str, Any]], *, queueing: bool, share: bool) -> list[Group]:
+    points = points_of(results, [scenario["name"] for scenario in scenarios]).points
+    delay = pl.col("mean_rtt_ms") - pl.col("base_ms") if queueing else pl.col("mean_rtt_ms")
+    rate = pl.col("rate_mbps") / 100 if share else 1.0
+    flows = (
+        results.flows.join(flow_table(points), ["scenario", "flow"])
+        .drop_nulls("mean_rtt_ms")
+        .select("scenario", "label", delay=delay, throughput=pl.col("throughput_mbps") / rate)
+    )
+    order = dict.fromkeys((point.scenario["name"], label) for point in points for label in flow_labels(point))
+    by_group = flows.partition_by("scenario", "label", as_dict=True)
+    return [
+        Group(label, own["delay"].to_numpy(), own["throughput"].to_numpy())
+        for scenario, label in order
+        if (own := by_group.get((scenario, label))) is not None
+    ]
+
+
+def ellipse(group: Group, look: Look) -> Ellipse | None:
+    """One standard deviation around the mean, along the main axes of the group's own scatter."""
+    if len(group.delay) < _ELLIPSE_MIN:
+        return None
+    variances, directions = np.linalg.eigh(np.cov(group.delay, group.throughput))
+    if variances[-1] <= 0:
+        return None
+    small, large = np.sqrt(np.maximum(variances, 0))
+    return Ellipse(
+        group.mean,
+        2 * float(large),
+        2 * float(small),
+        angle=math.degrees(math.atan2(directions[1, 1], directions[0, 1])),
+        facecolor=(look.colour, 0.12),
+        edgecolor=look.colour,
+        linestyle=look.line,
+        linewidth=1.0,
+        zorder=3,
+    )
