@@ -177,6 +177,7 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// `segment` was dropped or lost at `hop`.
+    #[cold]
     fn lose(&mut self, hop: u32, segment: Segment) {
         let hop = &mut self.topology.hops[hop as usize];
         hop.lost += 1;
@@ -201,24 +202,14 @@ impl<'a, T: Timing> Network<'a, T> {
     fn serve_closed_form(&mut self, link: usize, from: u64, until: u64) -> usize {
         let mut order = std::mem::take(&mut self.order);
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
-        let (mut next, mut in_order) = (0, 0);
-        while next < order.len() && !self.control.stop.load(Relaxed) {
-            let part = order.len().min(next + PACKETS_PER_LOOK);
-            while next < part {
-                if next == in_order {
-                    let alike = |place: &u64| place >> 32 == order[next] >> 32;
-                    in_order += order[next..].iter().take_while(|place| alike(place)).count();
-                    if in_order - next > 1 {
-                        self.sort_tied(&mut order[next..in_order], &packets);
-                    }
-                }
+        for part in order.chunks(PACKETS_PER_LOOK).take_while(|_| !self.control.stop.load(Relaxed)) {
+            for (next, &place) in part.iter().enumerate() {
                 if self.due.len() > FEW_FLOWS {
-                    self.prefetch(&order[next..], &packets);
+                    self.prefetch(&part[next..], &packets);
                 }
-                let packet = packets[order[next] as u32 as usize];
+                let packet = packets[place as u32 as usize];
                 self.timing.set_now(packet.exact);
                 self.cross(packet.hop, packet.at, packet.segment);
-                next += 1;
             }
         }
         let arrived = order.len();
@@ -228,7 +219,7 @@ impl<'a, T: Timing> Network<'a, T> {
         arrived
     }
 
-    /// Takes out what arrives at `link` before `until`, and fills `order`. The packets that arrive later, the first when
+    /// Takes out what arrives at `link` before `until`, and fills `order`, sorted. The packets that arrive later, the first when
     /// the answer says, go back into the inbox afterwards.
     #[inline(always)]
     fn take_soon(
@@ -248,6 +239,8 @@ impl<'a, T: Timing> Network<'a, T> {
             }
         }
         order.sort();
+        let tied = order.chunk_by_mut(|one, other| one >> 32 == other >> 32);
+        tied.filter(|tied| tied.len() > 1).for_each(|tied| self.sort_tied(tied, &packets));
         (packets, earliest)
     }
 
@@ -327,7 +320,7 @@ impl<'a, T: Timing> Network<'a, T> {
             return false;
         };
         if to.codepoint.is_ect() && link.marks(now) {
-            self.marked[to.link as usize] += 1;
+            count_mark(&mut self.marked, to.link);
             segment.tag = segment.tag.with(CONGESTION);
         }
         let busy_since = link.busy_since_ns();
@@ -338,13 +331,18 @@ impl<'a, T: Timing> Network<'a, T> {
     /// `packet` has crossed the link of hop `from`.
     #[inline(always)]
     fn go_on(&mut self, from: u32, packet: InTransit<T::Exact>) {
-        let from = &mut self.topology.hops[from as usize];
-        from.passed += 1;
-        if let Some(next) = from.next {
-            self.inboxes[next as usize].push(packet);
-            return;
+        let hop = &mut self.topology.hops[from as usize];
+        hop.passed += 1;
+        match hop.next {
+            Some(next) => self.inboxes[next as usize].push(packet),
+            None => self.arrive(from, packet),
         }
-        let InTransit { at, exact, segment, .. } = packet;
+    }
+
+    /// `packet` is on its way from hop `from`, the last, to the receiver or the sender.
+    #[inline(always)]
+    fn arrive(&mut self, from: u32, InTransit { at, exact, segment, .. }: InTransit<T::Exact>) {
+        let from = &self.topology.hops[from as usize];
         if from.back {
             let flow = from.flow;
             return self.arrive_at_sender(flow, at, segment);
@@ -358,6 +356,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
+    #[inline(never)]
     fn arrive_at_sender(&mut self, flow: u32, at: u64, ack: Segment) {
         self.acks[flow as usize].arrive(at, ack);
         let due = &mut self.due[flow as usize];
@@ -370,9 +369,6 @@ impl<'a, T: Timing> Network<'a, T> {
         let mut managed = self.managed.remove(&(link as u32)).expect("it was there");
         let mut order = std::mem::take(&mut self.order);
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
-        order
-            .chunk_by_mut(|one, other| one >> 32 == other >> 32)
-            .for_each(|tied| self.sort_tied(tied, &packets));
         let mut arrivals = order.iter().map(|&place| packets[place as u32 as usize]).peekable();
         let mut events = 0;
         while events % PACKETS_PER_LOOK != 0 || !self.control.stop.load(Relaxed) {
@@ -452,4 +448,9 @@ impl<'a, T: Timing> Network<'a, T> {
             self.earliest_due = self.earliest_due.min(*due);
         }
     }
+}
+
+#[cold]
+fn count_mark(marked: &mut [u64], link: u32) {
+    marked[link as usize] += 1;
 }
