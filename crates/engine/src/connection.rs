@@ -20,15 +20,15 @@ pub struct Connection<'a, C> {
     pub way_back: ReversePath,
     pub stop_ns: u64,
     pub id: u32,
-    pub route: Route,
+    pub first_hop: u32,
+    /// Of the way back, if ACKs cross links.
+    pub first_back_hop: Option<u32>,
     pub receiver: Receiver,
     pub sender: Sender<'a, C>,
     /// Arrived and in order when the flow stops, once more has arrived.
     at_stop: Option<Box<(u64, u64)>>,
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
-    /// Packets that the hops lost before the connection began.
-    pub lost_before: u64,
 }
 
 impl<'a, C: CongestionControl> Connection<'a, C> {
@@ -45,12 +45,12 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             way_back: ReversePath::new(flow),
             stop_ns: flow.stop_ns,
             id,
-            route,
+            first_hop: route.first_hop,
+            first_back_hop: route.first_back_hop,
             receiver: Receiver::new(&flow.stack, route.reordered),
             sender: Sender::new(cc, flow, start_ns, route.reordered, source),
             at_stop: None,
             last_arrival_ns: 0,
-            lost_before: 0,
         }
     }
 
@@ -63,14 +63,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// Packets that were dropped or lost.
     pub fn lost<T: Tick>(&self, topology: &Topology<T>) -> u64 {
-        let hops = topology.hops[self.route.first_hop as usize..].iter();
-        let there = hops.take_while(|hop| hop.flow == self.id && !hop.back);
-        there.map(|hop| hop.lost).sum::<u64>() - self.lost_before
+        let lost_before = self.sender.source.as_ref().map_or(0, |source| source.lost_before);
+        topology.lost_pkts(self.first_hop) - lost_before
     }
 
     /// Nothing is to be sent, and neither a packet nor an ACK is in the network.
     pub fn is_over<T: Timing>(&self, network: &Network<T>) -> bool {
-        let acks = self.route.first_back_hop.map(|_| &network.acks[self.id as usize]);
+        let acks = self.first_back_hop.map(|_| &network.acks[self.id as usize]);
         let copies = network.copies.get(&self.id).unwrap_or(&0);
         self.sender.closed
             && acks.is_none_or(|acks| acks.counts.are_all_settled())
@@ -85,7 +84,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         network: &mut Network<T>,
         mut after_event: impl FnMut(u64, &Self),
     ) -> u64 {
-        if let Some(back) = self.route.first_back_hop {
+        if let Some(back) = self.first_back_hop {
             return self.advance_both_ends(until, back, network, after_event);
         }
         loop {
@@ -157,6 +156,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     /// A packet arrives at the receiver, whose ACKs cross links; `back` is the first on their way.
     #[inline(always)]
     fn receive<T: Timing>(&mut self, now: u64, segment: Segment, back: u32, network: &mut Network<T>) {
+        self.note_bytes(now, segment);
         if let Some(next) = self.receiver.receive_next(segment) {
             return network.enter_ack(back, now, self.id, |acks| acks.cumulative(next, segment.sent_ns));
         }
@@ -194,7 +194,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         if self.ack_due_ns() <= now
             && let Some(ack) = self.receiver.acknowledge_waiting()
         {
-            match self.route.first_back_hop {
+            match self.first_back_hop {
                 Some(back) => self.send_ack(now, ack, back, network),
                 None => self.on_ack(now, ack, None, network),
             }
@@ -234,6 +234,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     }
 
     /// Counts the bytes of a packet of a source that arrives.
+    #[inline(always)]
     pub fn note_bytes(&mut self, at: u64, segment: Segment) {
         if let Some(source) = &mut self.sender.source
             && at <= self.stop_ns
@@ -286,11 +287,19 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         } else {
             let blocks = carried.map_or(SackBlocks::All(&self.receiver), SackBlocks::Carried);
             self.sender.on_ack(now, ack, blocks);
-            self.sender.end_transfer(now);
-            if self.sender.closed {
-                self.set_timers();
+            if self.sender.source.is_some() {
+                self.end_transfer(now);
             }
             self.transmit(now, network);
+        }
+    }
+
+    /// Begins the next transfer if the last is acknowledged, or closes after the last.
+    #[cold]
+    fn end_transfer(&mut self, now: u64) {
+        self.sender.end_transfer(now);
+        if self.sender.closed {
+            self.set_timers();
         }
     }
 
@@ -311,7 +320,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let bytes = self.sender.flow.packet_bytes();
         for seq in segments {
             let segment = Segment { tag: Tag::new(seq, 0).sized(bytes), sent_ns: now };
-            network.enter(self.route.first_hop, now, segment);
+            network.enter(self.first_hop, now, segment);
         }
         self.hasten_timers();
     }
@@ -347,7 +356,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         } else {
             tag.sized(self.sender.packet_bytes(tag.seq()))
         };
-        network.enter(self.route.first_hop, now, Segment { tag, sent_ns: now });
+        network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
     }
 
     /// The earliest of the timers.

@@ -170,7 +170,7 @@ pub fn observe<C: CongestionControl, T: Timing>(
         srtt_ns: flow.sender.srtt_ns(),
         sent_pkts: flow.sender.sent,
         delivered_pkts: arrivals(flow, network, now),
-        acks: flow.route.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
+        acks: flow.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
     };
     let own = flows.iter().take_while(|flow| network.ranks[flow.id as usize].0 == flow.id);
     let mut all: Vec<FlowObservation> = own.map(observed).collect();
@@ -373,7 +373,7 @@ pub fn group_result<C: CongestionControl, T: Tick>(
     let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end));
     let span_ns = stop_ns - group.start_ns;
     let slots = group.slots.iter().map(|&slot| &connections[slot as usize]);
-    let lost = slots.map(|slot| slot.lost(topology) + slot.lost_before).sum();
+    let lost = slots.map(|slot| topology.lost_pkts(slot.first_hop)).sum();
     FlowResult {
         flow: group.id,
         cca: group.flow.cca.name.clone(),

@@ -186,10 +186,12 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 };
                 let number = group.begin();
                 let name = format!("{flow}-{number}");
-                let source = Source::of_one(group.flow, &name, group.sizes.draw(), now, self.seed);
+                let mut source = Source::of_one(group.flow, &name, group.sizes.draw(), now, self.seed);
                 let route = self.network.topology.route(slot);
-                let mut connection = Connection::new(slot, group.flow, cc, now, route, source);
-                connection.lost_before = connection.lost(&self.network.topology);
+                if let Some(source) = &mut source {
+                    source.lost_before = self.network.topology.lost_pkts(route.first_hop);
+                }
+                let connection = Connection::new(slot, group.flow, cc, now, route, source);
                 self.network.copies.remove(&slot);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut self.flows[slot as usize], connection);

@@ -179,6 +179,13 @@ impl<'a, T: Tick> Topology<'a, T> {
         }
     }
 
+    /// Data packets that were dropped or lost at the hops of the connection that begins at `first_hop`.
+    pub fn lost_pkts(&self, first_hop: u32) -> u64 {
+        let hops = &self.hops[first_hop as usize..];
+        let there = hops.iter().take_while(|hop| hop.flow == hops[0].flow && !hop.back);
+        there.map(|hop| hop.lost).sum()
+    }
+
     pub fn route(&self, id: u32) -> Route {
         let first_hop = self.hops.partition_point(|hop| hop.flow < id) as u32;
         let mut hops = self.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);

@@ -1,7 +1,6 @@
 //! The two ends of a connection, and what travels between them.
 
 pub mod acknowledgement;
-pub mod application;
 pub mod delivery_rate;
 pub mod handshake;
 pub mod loss;

@@ -190,6 +190,12 @@ impl Receiver {
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
+        if self.paws.is_some() { self.receive_protected(now, segment) } else { self.accept(now, segment) }
+    }
+
+    /// A segment arrives that may be older than another.
+    #[cold]
+    fn receive_protected(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         if let Some(paws) = &mut self.paws
             && !paws.accepts(segment)
         {
@@ -204,17 +210,24 @@ impl Receiver {
         ack
     }
 
+    /// A segment reports congestion or a reduced window, or the one before it did. Whether it is to be acknowledged at once.
+    #[cold]
+    fn note_congestion(&mut self, tag: Tag) -> bool {
+        let marked = tag.has(CONGESTION);
+        self.marked_pkts += u32::from(marked);
+        if !self.ecn.is_accurate() {
+            self.echo = marked;
+            return false;
+        }
+        // An accurate receiver acknowledges a change at once (RFC 9768, 3.2.2.5.1).
+        std::mem::replace(&mut self.last_marked, marked) != marked
+    }
+
+    #[inline]
     fn accept(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.arrived += 1;
-        let marked = segment.tag.has(CONGESTION);
-        // An accurate receiver acknowledges a change at once (RFC 9768, 3.2.2.5.1).
-        let changed = self.ecn.is_accurate() && marked != self.last_marked;
-        self.marked_pkts += u32::from(marked);
-        if self.ecn.is_accurate() {
-            self.last_marked = marked;
-        } else if segment.tag.has(CONGESTION | CWR) {
-            self.echo = marked;
-        }
+        let congested = segment.tag.has(CONGESTION | CWR) || self.last_marked;
+        let changed = congested && self.note_congestion(segment.tag);
         if segment.tag.seq() != self.next {
             return Some(self.receive_out_of_order(segment));
         }

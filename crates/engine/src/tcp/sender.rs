@@ -4,7 +4,6 @@
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::sum::Sum;
-use crate::tcp::application::Application;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
 use crate::tcp::receiver::SackBlocks;
@@ -13,6 +12,7 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::{Distribution, Rto};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
+use crate::traffic::application::Application;
 use crate::traffic::source::Source;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
@@ -38,6 +38,8 @@ pub struct Sender<'a, C> {
     /// The sender has something that few have, and every ACK takes the slow path: `cong_control`, an application with
     /// limits, ECN, a handshake under way, no SACK.
     pub(super) has_extras: bool,
+    /// Whether it has extras that outlast the handshake.
+    has_lasting_extras: bool,
     /// No segment from here on is new: the application has closed.
     pub closed: bool,
     pub started: bool,
@@ -130,6 +132,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             reorder_at: NEVER,
             choices,
             has_extras: stack.handshake != Handshake::Off,
+            has_lasting_extras: false,
             closed: false,
             started: false,
             probing: false,
@@ -157,19 +160,15 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             timeouts: 0,
             source: source.map(Box::new),
         };
-        sender.has_extras |= sender.has_lasting_extras();
+        sender.has_lasting_extras = sender.driver.controls_window()
+            || flow.app_rate_bps.is_some()
+            || flow.on_off_ns.is_some()
+            || sender.source.is_some()
+            || stack.ecn.is_on()
+            || sender.reordering.is_some()
+            || !choices.detection.uses_sack();
+        sender.has_extras |= sender.has_lasting_extras;
         sender
-    }
-
-    /// Whether the sender has extras that outlast the handshake.
-    fn has_lasting_extras(&self) -> bool {
-        self.driver.controls_window()
-            || self.flow.app_rate_bps.is_some()
-            || self.flow.on_off_ns.is_some()
-            || self.source.is_some()
-            || self.flow.stack.ecn.is_on()
-            || self.reordering.is_some()
-            || !self.choices.detection.uses_sack()
     }
 
     /// It is `start_ns`.
@@ -382,11 +381,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// Whether the application has yet to write the next new segment.
     pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
-        let application = Application::new(self.flow, self.start_ns);
-        let mut ready_at = application.map_or(now, |application| application.ready_at(self.nxt, now));
-        if let Some(source) = &mut self.source {
-            ready_at = ready_at.max(source.ready_at(self.nxt, now));
-        }
+        let ready_at = match &mut self.source {
+            Some(source) => source.ready_at(self.nxt, now),
+            None => Application::new(self.flow, self.start_ns)
+                .map_or(now, |application| application.ready_at(self.nxt, now)),
+        };
         if ready_at <= now {
             return false;
         }
@@ -472,7 +471,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.on_non_sack(now, ack);
         }
         self.overlapped = false;
-        self.has_extras = self.has_lasting_extras() || self.is_timeless(ack);
+        self.has_extras = self.has_lasting_extras || self.is_timeless(ack);
     }
 
     /// Segment `seq` on the wire.

@@ -2,6 +2,7 @@
 
 use crate::random::{exponential_ns, random_stream, uniform};
 use crate::time::NEVER;
+use crate::traffic::application::Application;
 use chacha20::ChaCha8Rng;
 use cwnd_scenario::{Flow, Handshake, Requests, Size, Traffic};
 
@@ -22,6 +23,8 @@ pub struct Source<'a> {
     pub rows: Vec<Row>,
     /// On the wire, at the receiver, until the flow stopped.
     pub arrived_bytes: u64,
+    /// Packets that the hops had lost before the connection began.
+    pub lost_before: u64,
 }
 
 /// A transfer, finished or not.
@@ -116,6 +119,7 @@ impl<'a> Source<'a> {
             finished_ns: None,
             rows: Vec::new(),
             arrived_bytes: 0,
+            lost_before: 0,
         };
         if let Some(sizes) = &mut source.sizes {
             let bytes = sizes.draw();
@@ -152,11 +156,12 @@ impl<'a> Source<'a> {
         if let Some(frames) = &self.frames {
             let frame = seq / frames.segments(self.flow);
             let written_ns = (frame as f64 * frames.interval_ns).round() as u64;
-            ready_at = ready_at.max(self.start_ns.saturating_add(written_ns));
-        }
-        match &mut self.pauses {
-            Some(pauses) => ready_at.max(pauses.ready_at(seq, now)),
-            None => ready_at,
+            ready_at.max(self.start_ns.saturating_add(written_ns))
+        } else if let Some(pauses) = &mut self.pauses {
+            ready_at.max(pauses.ready_at(seq, now))
+        } else {
+            let application = Application::new(self.flow, self.start_ns);
+            ready_at.max(application.map_or(now, |application| application.ready_at(seq, now)))
         }
     }
 

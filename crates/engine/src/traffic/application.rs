@@ -1,6 +1,6 @@
 //! When the application has written the data that the sender may send.
 
-use cwnd_scenario::{Flow, Traffic};
+use cwnd_scenario::Flow;
 
 /// An application that writes at a rate, or pauses, or both.
 pub struct Application {
@@ -14,7 +14,7 @@ pub struct Application {
 impl Application {
     /// None: an unlimited amount of data from the start.
     pub fn new(flow: &Flow, start_ns: u64) -> Option<Application> {
-        if flow.app_rate_bps.is_none() && flow.on_off_ns.is_none() || has_own_pace(flow) {
+        if flow.app_rate_bps.is_none() && flow.on_off_ns.is_none() {
             return None;
         }
         let bits = 8.0 * f64::from(flow.payload_bytes);
@@ -41,12 +41,6 @@ impl Application {
         let phase = since % (on + off);
         if phase < on { now } else { now + (on + off - phase) }
     }
-}
-
-/// Whether frames or random pauses set the pace of writing: see `traffic/source.rs`.
-fn has_own_pace(flow: &Flow) -> bool {
-    let own = |traffic: &Traffic| traffic.frames_per_s.is_some() || traffic.mean_on_off_ns.is_some();
-    flow.traffic.as_deref().is_some_and(own)
 }
 
 #[cfg(test)]
