@@ -39,7 +39,7 @@ macro_rules! question {
 }
 
 const REFERENCE: Question = question!("reference", "scenarios", [5.0, 8.0]);
-const QUESTIONS: [Question; 7] = [
+const QUESTIONS: [Question; 10] = [
     REFERENCE,
     question!("one-flow-100g", "bench/scenarios", [1.8, 1.9]),
     question!("random-loss", "bench/scenarios", [30.0, 90.0]),
@@ -47,6 +47,9 @@ const QUESTIONS: [Question; 7] = [
     question!("flows-1000", "bench/scenarios", [0.4, 0.6]),
     question!("flows-10000", "bench/scenarios", [0.3, 0.5]),
     question!("short-flows", "bench/scenarios", [1.0, 2.0]),
+    question!("codel", "bench/scenarios", [5.0, 8.0]),
+    question!("fq-codel", "bench/scenarios", [5.0, 8.0]),
+    question!("reverse", "bench/scenarios", [5.0, 8.0]),
 ];
 
 /// Runs of which the best counts, since disturbances only make a run slower; fewer if they take long.
