@@ -369,27 +369,23 @@ impl<'a, T: Timing> Network<'a, T> {
         let mut managed = self.managed.remove(&(link as u32)).expect("it was there");
         let mut order = std::mem::take(&mut self.order);
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
-        let mut arrivals = order.iter().map(|&place| packets[place as u32 as usize]).peekable();
+        let mut arrivals = order.iter().map(|&place| &packets[place as u32 as usize]).peekable();
         let mut events = 0;
         while events % PACKETS_PER_LOOK != 0 || !self.control.stop.load(Relaxed) {
             events += 1;
-            match arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
-                Some(packet) => {
-                    let to = &self.topology.hops[packet.hop as usize];
-                    for packet in managed.accept(packet, to.flow, to.codepoint) {
-                        self.lose(packet.hop, packet.segment);
-                    }
+            if let Some(packet) = arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
+                let to = &self.topology.hops[packet.hop as usize];
+                managed.accept(*packet, to.flow, to.codepoint);
+            } else if managed.next_departure_ns() < until {
+                let departure = managed.depart(|hop, bytes| self.topology.times(hop, bytes).0);
+                if let Some(departure) = departure {
+                    self.leave(departure, managed.reorders());
                 }
-                None if managed.next_departure_ns() < until => {
-                    let (departure, dropped) = managed.depart(|hop, bytes| self.topology.times(hop, bytes).0);
-                    for packet in dropped {
-                        self.lose(packet.hop, packet.segment);
-                    }
-                    if let Some(departure) = departure {
-                        self.leave(departure, managed.reorders());
-                    }
-                }
-                None => break,
+            } else {
+                break;
+            }
+            if managed.has_dropped() {
+                managed.take_dropped().for_each(|packet| self.lose(packet.hop, packet.segment));
             }
         }
         let arrived = order.len();
@@ -401,35 +397,48 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// A managed link starts to send a packet.
+    #[inline(always)]
     fn leave(&mut self, departure: Departure<T::Exact>, reorders: bool) {
         let Departure { packet, marked, busy_since_ns, passage } = departure;
         let InTransit { hop, mut segment, .. } = packet;
         if passage.copies == 0 {
             return self.lose(hop, segment);
         }
+        let to = &self.topology.hops[hop as usize];
         if marked {
-            self.marked[self.topology.hops[hop as usize].link as usize] += 1;
+            count_mark(&mut self.marked, to.link);
             segment.tag = segment.tag.with(CONGESTION);
         }
         let bytes = segment.tag.bytes();
-        let Hop { link, flow, back, bytes: usual_bytes, .. } = self.topology.hops[hop as usize];
         // What is behind the link's own delay.
-        let rest_ns = self.topology.times(hop, bytes).1 - self.topology.link(link).delay_ns;
+        let rest_ns = self.topology.times(hop, bytes).1 - self.topology.link(to.link).delay_ns;
         let at = passage.at_ns + rest_ns;
-        for copy in 0..passage.copies {
+        let onward =
+            InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
+        if passage.copies == 1 && bytes == to.bytes && !reorders {
+            self.go_on(hop, onward);
+        } else {
+            self.leave_otherwise(hop, onward, passage.copies, reorders);
+        }
+    }
+
+    /// A packet is delivered twice, or not in order, or of another size than most.
+    fn leave_otherwise(&mut self, hop: u32, mut packet: InTransit<T::Exact>, copies: u32, reorders: bool) {
+        let Hop { flow, back, bytes: usual_bytes, .. } = self.topology.hops[hop as usize];
+        let bytes = packet.segment.tag.bytes();
+        for copy in 0..copies {
             if copy > 0 && back {
-                let copy = self.acks[flow as usize].copy(segment);
-                segment = Segment { tag: copy.tag.sized(bytes), ..copy };
+                let copy = self.acks[flow as usize].copy(packet.segment);
+                packet.segment = Segment { tag: copy.tag.sized(bytes), ..copy };
             } else if copy > 0 {
                 *self.copies.entry(flow).or_default() += 1;
             }
-            let exact = T::from_ns(at);
-            self.go_on(hop, InTransit { at, exact, segment, busy_since: busy_since_ns, hop: hop + 1 });
+            self.go_on(hop, packet);
             if reorders {
                 self.settle_last(hop);
             }
             if bytes != usual_bytes {
-                self.note_other_size(hop, segment);
+                self.note_other_size(hop, packet.segment);
             }
         }
     }

@@ -33,8 +33,11 @@ pub struct ManagedLink<E, T> {
     held_ticks: u128,
     max_queue: u64,
     dropped: u64,
-    /// What the last question dropped.
+    waiting_pkts: u64,
+    /// What the discipline drops, until it is counted.
     newly_dropped: Vec<Packet>,
+    /// Packets that were dropped and not taken yet.
+    lost: Vec<InTransit<E>>,
     tick: PhantomData<T>,
 }
 
@@ -69,7 +72,9 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             held_ticks: 0,
             max_queue: 0,
             dropped: 0,
+            waiting_pkts: 0,
             newly_dropped: Vec::new(),
+            lost: Vec::new(),
             tick: PhantomData,
         }
     }
@@ -90,8 +95,19 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         self.wire.reorders()
     }
 
-    /// `packet` of `flow` arrives. The packets that were dropped for it are in the answer.
-    pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, codepoint: Codepoint) -> Vec<InTransit<E>> {
+    #[inline(always)]
+    pub fn has_dropped(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
+    /// The packets that were dropped since they were taken last.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = InTransit<E>> {
+        self.lost.drain(..)
+    }
+
+    /// `packet` of `flow` arrives.
+    #[inline(always)]
+    pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, codepoint: Codepoint) {
         let (now_ns, now) = (packet.at, T::count(packet.at));
         let bytes = packet.segment.tag.bytes();
         let spared = self.spares_retransmissions && packet.segment.tag.has(RETRANSMISSION | SYN);
@@ -102,7 +118,8 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         {
             if !(policer.marks && codepoint.is_ect()) {
                 self.dropped += 1;
-                return vec![packet];
+                self.lost.push(packet);
+                return;
             }
             packet.segment.tag = packet.segment.tag.with(CONGESTION);
             marked = true;
@@ -116,10 +133,11 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         let in_queue = !self.rate.takes_opportunities();
         let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
-        let waiting = self.discipline.waiting_pkts();
-        self.max_queue = self.max_queue.max(waiting + u64::from(self.free_at > now && in_queue));
+        self.waiting_pkts += 1;
+        self.count_dropped(now);
+        self.max_queue = self.max_queue.max(self.waiting_pkts + u64::from(self.free_at > now && in_queue));
         // An arrival may go at once although others wait for their time.
-        if waiting > 0 {
+        if self.waiting_pkts > 0 {
             let ready = if self.free_at > now {
                 self.rate.ready_when_sent::<T>(self.free_at)
             } else {
@@ -127,59 +145,60 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             };
             self.ask_at = self.ask_at.min(ready);
         }
-        self.take_dropped(now)
     }
 
-    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size. The
-    /// packets that were dropped meanwhile are in the answer.
-    pub fn depart(
-        &mut self,
-        tx_ticks: impl Fn(u32, u32) -> u64,
-    ) -> (Option<Departure<E>>, Vec<InTransit<E>>) {
+    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size.
+    #[inline(always)]
+    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> Option<Departure<E>> {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
+        self.count_dropped(now);
         self.ask_at = match next {
             Next::Wait(until_ns) => self.rate.ready_when_idle::<T>(T::count(until_ns).max(now + 1), false),
             Next::Empty | Next::Send(_) => NEVER,
         };
-        debug_assert!(next != Next::Empty || self.discipline.waiting_pkts() == 0, "packets wait");
-        let mut departure = None;
-        if let Next::Send(seen) = next {
-            let packet = self.packets[seen.place as usize];
-            if self.free_at < now {
-                self.busy_since_ns = now_ns;
-            }
-            self.free_at = self.rate.send::<T>(now, seen.bytes, tx_ticks(packet.hop, seen.bytes));
-            if self.free_at == NEVER {
-                // It keeps its place: it is held to the end.
-                return (None, self.take_dropped(now));
-            }
-            self.vacant.push(seen.place);
-            self.busy_ticks += self.free_at - now;
-            self.last_bits = 8 * u64::from(seen.bytes);
-            self.begun_bits += self.last_bits;
-            self.held_ticks += u128::from(self.free_at - T::count(seen.arrived_ns));
-            if self.discipline.waiting_pkts() > 0 {
-                self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
-            }
-            let passage = self.wire.pass(T::ns_after(self.free_at));
-            let busy_since_ns = self.busy_since_ns;
-            departure = Some(Departure { packet, marked: seen.marked, busy_since_ns, passage });
+        debug_assert!(next != Next::Empty || self.waiting_pkts == 0, "packets wait");
+        let Next::Send(seen) = next else { return None };
+        self.waiting_pkts -= 1;
+        let packet = self.packets[seen.place as usize];
+        if self.free_at < now {
+            self.busy_since_ns = now_ns;
         }
-        (departure, self.take_dropped(now))
+        self.free_at = self.rate.send::<T>(now, seen.bytes, tx_ticks(packet.hop, seen.bytes));
+        if self.free_at == NEVER {
+            // It keeps its place: it is held to the end.
+            return None;
+        }
+        self.vacant.push(seen.place);
+        self.busy_ticks += self.free_at - now;
+        self.last_bits = 8 * u64::from(seen.bytes);
+        self.begun_bits += self.last_bits;
+        self.held_ticks += u128::from(self.free_at - T::count(seen.arrived_ns));
+        if self.waiting_pkts > 0 {
+            self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
+        }
+        let passage = self.wire.pass(T::ns_after(self.free_at));
+        Some(Departure { packet, marked: seen.marked, busy_since_ns: self.busy_since_ns, passage })
     }
 
-    /// Counts what the discipline just dropped, and gives it.
-    fn take_dropped(&mut self, now: u64) -> Vec<InTransit<E>> {
-        let mut dropped = Vec::new();
+    /// Counts what the discipline just dropped.
+    #[inline(always)]
+    fn count_dropped(&mut self, now: u64) {
+        if !self.newly_dropped.is_empty() {
+            self.count_some_dropped(now);
+        }
+    }
+
+    #[cold]
+    fn count_some_dropped(&mut self, now: u64) {
         for packet in self.newly_dropped.drain(..) {
             self.dropped += 1;
+            self.waiting_pkts -= 1;
             self.held_ticks += u128::from(now - T::count(packet.arrived_ns));
             self.vacant.push(packet.place);
-            dropped.push(self.packets[packet.place as usize]);
+            self.lost.push(self.packets[packet.place as usize]);
         }
-        dropped
     }
 
     /// The packets that wait.
@@ -190,12 +209,12 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
     }
 
     pub fn waiting_pkts(&self) -> usize {
-        self.discipline.waiting_pkts() as usize
+        self.waiting_pkts as usize
     }
 
     /// Packets held at `now_ns`, the one being sent included, after the last arrival and departure of that instant.
     pub fn held_pkts(&self, now_ns: u64) -> u64 {
-        self.discipline.waiting_pkts() + u64::from(self.free_at > T::count(now_ns))
+        self.waiting_pkts + u64::from(self.free_at > T::count(now_ns))
     }
 
     /// Totals up to `end_ns`, the time of the last arrival or later.

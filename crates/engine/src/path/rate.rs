@@ -31,11 +31,12 @@ impl Rate {
 
     /// When the link may begin with a packet if it has been idle until `now`, and not before `now`; or NEVER.
     /// `arrives`: the packet arrives at `now`, and misses an opportunity of that instant.
+    #[inline(always)]
     pub fn ready_when_idle<T: Tick>(&self, now: u64, arrives: bool) -> u64 {
-        let Rate::Opportunities(opportunities) = self else { return now };
-        let now_ns = T::ns_after(now);
-        let after_ns = if arrives { Some(now_ns) } else { now_ns.checked_sub(1) };
-        opportunities.at_ns(opportunities.first_after(after_ns)).map_or(NEVER, T::count)
+        match self {
+            Rate::Opportunities(opportunities) => opportunities.ready_when_idle::<T>(now, arrives),
+            Rate::Fixed | Rate::Steps(_) => now,
+        }
     }
 
     /// When the link, which has sent a packet at `free_at`, may begin with the next one; or NEVER.
@@ -147,6 +148,12 @@ impl Opportunities {
             left_bytes: 0,
             used_at_ns: 0,
         }
+    }
+
+    fn ready_when_idle<T: Tick>(&self, now: u64, arrives: bool) -> u64 {
+        let now_ns = T::ns_after(now);
+        let after_ns = if arrives { Some(now_ns) } else { now_ns.checked_sub(1) };
+        self.at_ns(self.first_after(after_ns)).map_or(NEVER, T::count)
     }
 
     /// The number of the first opportunity later than `time_ns`; None: of the first one not before the run begins.

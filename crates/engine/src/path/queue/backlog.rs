@@ -25,6 +25,10 @@ impl Backlog {
         self.packets.front()
     }
 
+    pub fn front_mut(&mut self) -> Option<&mut Packet> {
+        self.packets.front_mut()
+    }
+
     pub fn len(&self) -> u64 {
         self.packets.len() as u64
     }

@@ -52,49 +52,66 @@ impl Control {
         }
     }
 
-    /// The next packet to send; `take` takes one out of the queue, and says how many bytes then wait.
+    /// The next packet to send of `packets`, beside which `elsewhere_bytes` wait.
+    #[inline(always)]
     pub fn dequeue(
         &mut self,
         now_ns: u64,
-        mut take: impl FnMut() -> Option<(Packet, u64)>,
+        packets: &mut Backlog,
+        elsewhere_bytes: u64,
         dropped: &mut Vec<Packet>,
     ) -> Option<Packet> {
         let now = self.time(now_ns);
-        let mut next = take();
-        let mut over = self.is_over(now, next);
+        let over = self.is_over(now, packets, elsewhere_bytes);
+        if self.dropping || over {
+            self.drop_some(now, over, packets, elsewhere_bytes, dropped);
+        }
+        let mut packet = packets.pop()?;
+        if self.ce_threshold.is_some() {
+            self.mark_above_threshold(now, &mut packet);
+        }
+        Some(packet)
+    }
+
+    /// Drops or marks what the algorithm asks for. `over`: whether the first packet waited too long.
+    fn drop_some(
+        &mut self,
+        now: u64,
+        mut over: bool,
+        packets: &mut Backlog,
+        elsewhere_bytes: u64,
+        dropped: &mut Vec<Packet>,
+    ) {
         if self.dropping {
             self.dropping = over;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
                 self.step_root();
-                let Some((packet, _)) = &mut next else { break };
-                if self.marks(packet) {
+                if self.marks(packets) {
                     self.drop_next = self.after(self.drop_next);
                     break;
                 }
-                dropped.push(*packet);
-                next = take();
-                self.dropping = self.is_over(now, next);
+                dropped.extend(packets.pop());
+                self.dropping = self.is_over(now, packets, elsewhere_bytes);
                 if self.dropping {
                     self.drop_next = self.after(self.drop_next);
                 }
             }
-        } else if over && let Some((packet, _)) = &mut next {
-            if !self.marks(packet) {
-                dropped.push(*packet);
-                next = take();
-                over = self.is_over(now, next);
+        } else {
+            if !self.marks(packets) {
+                dropped.extend(packets.pop());
+                over = self.is_over(now, packets, elsewhere_bytes);
             }
-            self.dropping = over || next.is_some();
+            self.dropping = over || packets.front().is_some();
             self.begin(now);
         }
-        let (mut packet, _) = next.or_else(|| {
-            self.dropping = false;
-            None
-        })?;
+        self.dropping &= packets.front().is_some();
+    }
+
+    #[cold]
+    fn mark_above_threshold(&self, now: u64, packet: &mut Packet) {
         let waited = now - self.time(packet.arrived_ns);
         packet.marked |= packet.codepoint.is_ect() && self.ce_threshold.is_some_and(|most| waited > most);
-        Some(packet)
     }
 
     /// Packets were dropped elsewhere, as an overflow: the law goes on from there.
@@ -106,15 +123,18 @@ impl Control {
         if self.linux { ns >> 10 } else { ns }
     }
 
-    /// Whether the packet that leaves, and all before it for an interval, waited too long.
-    fn is_over(&mut self, now: u64, next: Option<(Packet, u64)>) -> bool {
-        let Some((packet, waiting_bytes)) = next else {
+    /// Whether the first packet, and all before it for an interval, waited too long.
+    #[inline(always)]
+    fn is_over(&mut self, now: u64, packets: &Backlog, elsewhere_bytes: u64) -> bool {
+        let Some(packet) = packets.front() else {
             self.first_above = 0;
             return false;
         };
+        let bytes = u64::from(packet.bytes);
         if !self.linux {
-            self.spared_bytes = self.spared_bytes.max(packet.bytes.into());
+            self.spared_bytes = self.spared_bytes.max(bytes);
         }
+        let waiting_bytes = packets.bytes() - bytes + elsewhere_bytes;
         if now - self.time(packet.arrived_ns) < self.target || waiting_bytes <= self.spared_bytes {
             self.first_above = 0;
             return false;
@@ -126,9 +146,13 @@ impl Control {
         if self.linux { now > self.first_above } else { now >= self.first_above }
     }
 
-    fn marks(&self, packet: &mut Packet) -> bool {
-        packet.marked |= self.ecn && packet.codepoint.is_ect();
-        self.ecn && packet.codepoint.is_ect()
+    /// Marks the first packet, if it may be marked instead of dropped.
+    fn marks(&self, packets: &mut Backlog) -> bool {
+        let Some(packet) = packets.front_mut().filter(|packet| self.ecn && packet.codepoint.is_ect()) else {
+            return false;
+        };
+        packet.marked = true;
+        true
     }
 
     /// The dropping state begins.
@@ -185,9 +209,7 @@ impl Discipline for CodelQueue {
     }
 
     fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next {
-        let packets = &mut self.packets;
-        let take = || packets.pop().map(|packet| (packet, packets.bytes()));
-        self.control.dequeue(now_ns, take, dropped).map_or(Next::Empty, Next::Send)
+        self.control.dequeue(now_ns, &mut self.packets, 0, dropped).map_or(Next::Empty, Next::Send)
     }
 
     fn waiting_pkts(&self) -> u64 {

@@ -121,16 +121,12 @@ impl Discipline for FqCodelQueue {
                 self.old.push_back(id);
                 continue;
             }
-            let (packets, before) = (&mut queue.packets, dropped.len());
-            let mut waiting_bytes = self.waiting_bytes;
-            let take = || {
-                let packet = packets.pop()?;
-                waiting_bytes -= u64::from(packet.bytes);
-                Some((packet, waiting_bytes))
-            };
-            let next = queue.control.dequeue(now_ns, take, dropped);
-            self.waiting_bytes = waiting_bytes;
-            self.waiting_pkts -= (dropped.len() - before) as u64 + u64::from(next.is_some());
+            let packets = &mut queue.packets;
+            let elsewhere_bytes = self.waiting_bytes - packets.bytes();
+            let before_pkts = packets.len();
+            let next = queue.control.dequeue(now_ns, packets, elsewhere_bytes, dropped);
+            self.waiting_bytes = elsewhere_bytes + packets.bytes();
+            self.waiting_pkts -= before_pkts - packets.len();
             match next {
                 Some(packet) => {
                     queue.deficit -= i64::from(packet.bytes);
