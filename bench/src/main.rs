@@ -282,7 +282,9 @@ mod tests {
 
     #[test]
     fn the_scenarios_are_of_the_size_that_they_promise() {
-        let [reference, fast, lossy, chain, thousand, ten_thousand, short] = QUESTIONS.map(read);
+        let questions = QUESTIONS.map(read);
+        let [reference, fast, lossy, chain, thousand, ten_thousand, short, codel, fq_codel, reverse] =
+            &questions;
         assert_eq!(
             (reference.flows.len(), reference.duration_ns, reference.rtt_ns(0) / 1_000_000),
             (4, 100_000_000_000, 204)
@@ -301,5 +303,9 @@ mod tests {
             [thousand.flows.len(), ten_thousand.flows.len(), short.flows.len()],
             [1000, 10_000, 10_000]
         );
+        for (scenario, managed, links) in [(codel, 1, 9), (fq_codel, 1, 9), (reverse, 0, 10)] {
+            assert_eq!(scenario.links.iter().filter(|link| link.queue.is_some()).count(), managed);
+            assert_eq!((scenario.links.len(), &scenario.flows[0].cca), (links, &reference.flows[0].cca));
+        }
     }
 }

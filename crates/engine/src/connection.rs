@@ -1,6 +1,7 @@
 //! A flow: its two ends and their timers.
 
 use crate::acks::{ArrivingAck, SelectiveAck};
+use crate::counts::{Counts, Noted, Received};
 use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
@@ -25,8 +26,10 @@ pub struct Connection<'a, C> {
     pub first_back_hop: Option<u32>,
     pub receiver: Receiver,
     pub sender: Sender<'a, C>,
-    /// Arrived and in order when the flow stops, once more has arrived.
-    at_stop: Option<Box<(u64, u64)>>,
+    /// If there is a warmup, or once more has arrived after the flow stopped.
+    noted: Option<Box<Noted>>,
+    /// After this time a packet that arrives shows what to note, or NEVER.
+    note_after_ns: u64,
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
 }
@@ -39,6 +42,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         start_ns: u64,
         route: Route,
         source: Option<Source<'a>>,
+        warmup_ns: u64,
     ) -> Connection<'a, C> {
         Connection {
             timers_at: start_ns,
@@ -49,14 +53,15 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             first_back_hop: route.first_back_hop,
             receiver: Receiver::new(&flow.stack, route.reordered),
             sender: Sender::new(cc, flow, start_ns, route.reordered, source),
-            at_stop: None,
+            noted: (warmup_ns > start_ns).then(|| Box::new(Noted::new(warmup_ns, flow.stop_ns))),
+            note_after_ns: if warmup_ns > start_ns { warmup_ns.min(flow.stop_ns) } else { flow.stop_ns },
             last_arrival_ns: 0,
         }
     }
 
     /// A connection that has yet to begin: it does nothing.
     pub fn idle(id: u32, flow: &'a Flow, cc: C, route: Route) -> Connection<'a, C> {
-        let mut connection = Connection::new(id, flow, cc, NEVER, route, None);
+        let mut connection = Connection::new(id, flow, cc, NEVER, route, None, 0);
         connection.sender.close();
         connection
     }
@@ -227,10 +232,26 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     /// A packet arrives at the receiver at `at`.
     #[inline(always)]
     pub fn note_arrival(&mut self, at: u64) {
-        if at > self.stop_ns && self.at_stop.is_none() {
-            self.at_stop = Some(Box::new(self.received()));
+        if at > self.note_after_ns {
+            self.note_received(at);
         }
         self.last_arrival_ns = at;
+    }
+
+    #[cold]
+    fn note_received(&mut self, at: u64) {
+        let received = self.received();
+        let noted = self.noted.get_or_insert_with(|| Box::new(Noted::new(0, self.stop_ns)));
+        self.note_after_ns = noted.note(at, received);
+    }
+
+    /// The warmup ends at `now`.
+    pub fn begin_measuring<T: Tick>(&mut self, now: u64, topology: &Topology<T>) {
+        let counts = self.counts(topology);
+        if let Some(noted) = &mut self.noted {
+            noted.sent_before = counts;
+            self.sender.begin_measuring(now);
+        }
     }
 
     /// Counts the bytes of a packet of a source that arrives.
@@ -243,14 +264,35 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
-    /// Packets that have arrived, and segments in order.
-    fn received(&self) -> (u64, u64) {
-        (self.receiver.arrived(), self.receiver.in_order())
+    fn received(&self) -> Received {
+        let Sender { flow, source, .. } = &self.sender;
+        let (pkts, in_order) = (self.receiver.arrived(), self.receiver.in_order());
+        let (bytes, delivered_bytes) = match source {
+            Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
+            None => (pkts * u64::from(flow.packet_bytes()), in_order * u64::from(flow.payload_bytes)),
+        };
+        Received { pkts, marked_pkts: self.receiver.marked_pkts(), bytes, delivered_bytes }
     }
 
-    /// Packets that had arrived, and segments in order, when the flow stopped; or now, if it runs.
-    pub fn received_until_stop(&self) -> (u64, u64) {
-        self.at_stop.as_deref().copied().unwrap_or_else(|| self.received())
+    /// What the connection has sent and received.
+    pub fn counts<T: Tick>(&self, topology: &Topology<T>) -> Counts {
+        let Sender { sent, retransmissions, timeouts, .. } = self.sender;
+        let received = self.received().until(self.noted.as_ref().and_then(|noted| noted.at_stop));
+        Counts { sent, retransmissions, timeouts, lost: self.lost(topology), received }
+    }
+
+    /// The counts since the warmup.
+    pub fn measured<T: Tick>(&self, topology: &Topology<T>) -> Counts {
+        let counts = self.counts(topology);
+        let Some(noted) = self.noted.as_ref().filter(|noted| noted.warmup_ns > 0) else { return counts };
+        // What has arrived so far had arrived then, unless it is noted.
+        let received = noted.at_warmup.unwrap_or_else(|| self.received());
+        counts.since(Counts { received, ..noted.sent_before })
+    }
+
+    /// From when on the flow is measured.
+    pub fn measured_from_ns(&self) -> u64 {
+        self.sender.start_ns.max(self.noted.as_ref().map_or(0, |noted| noted.warmup_ns))
     }
 
     #[inline(never)]

@@ -6,6 +6,7 @@
 mod acks;
 mod connection;
 mod control;
+mod counts;
 mod inbox;
 mod memory;
 mod network;
@@ -13,6 +14,7 @@ mod ns2;
 mod observe;
 mod path;
 mod random;
+mod results;
 mod schedule;
 mod tcp;
 mod time;

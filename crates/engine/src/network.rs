@@ -112,6 +112,18 @@ impl<'a, T: Timing> Network<'a, T> {
         id
     }
 
+    /// Packets that `link` has dropped or lost.
+    pub fn lost_pkts(&self, link: u32) -> u64 {
+        let managed = self.managed.get(&link).map(ManagedLink::lost_pkts);
+        managed.unwrap_or_else(|| self.links[link as usize].lost_pkts())
+    }
+
+    /// What links show of the most packets held and of waits is that from `now` on.
+    pub fn begin_measuring(&mut self, now: u64) {
+        self.links.iter_mut().for_each(|link| link.begin_measuring(now));
+        self.managed.values_mut().for_each(|link| link.begin_measuring(now));
+    }
+
     pub fn count_packets(&mut self) {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
         let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();

@@ -3,19 +3,18 @@
 use crate::acks::AckCounts;
 use crate::connection::Connection;
 use crate::network::Network;
-use crate::path::accounting::Totals;
 use crate::path::link::PathLink;
 use crate::path::timing::Timing;
 use crate::path::wire::WireCounts;
-use crate::tcp::packet::Segment;
+use crate::results::mbps;
+use crate::tcp::packet::{CONGESTION, Segment};
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
-use crate::topology::{DelayOnlyLink, Topology};
+use crate::topology::DelayOnlyLink;
 use crate::traffic::group::Group;
-use crate::traffic::source::Row;
 use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Transfers};
+use cwnd_results::{FlowSamples, LinkSamples};
 use cwnd_scenario::{Samples, Scenario};
 
 /// A run at one moment.
@@ -59,6 +58,8 @@ pub struct Sampler {
     pub due_ns: u64,
     /// By flow, if there are to be samples.
     sampled: Vec<Sampled>,
+    /// By link: packets lost and marked by its last row.
+    links: Vec<(u64, u64)>,
     pub flow_samples: FlowSamples,
     pub link_samples: LinkSamples,
 }
@@ -67,6 +68,7 @@ pub struct Sampler {
 #[derive(Clone, Default)]
 struct Sampled {
     arrivals: u64,
+    marked: u64,
     /// 0: not yet.
     at_ns: u64,
     /// The window in its last row, when samples are by change.
@@ -86,6 +88,7 @@ impl Sampler {
             by_change: scenario.samples == Samples::Change,
             due_ns: interval_ns.map_or(NEVER, |_| 0),
             sampled: vec![Sampled::default(); sampled],
+            links: vec![(0, 0); interval_ns.map_or(0, |_| scenario.links.len())],
             flow_samples: FlowSamples::default(),
             link_samples: LinkSamples::default(),
         }
@@ -109,13 +112,25 @@ impl Sampler {
             let packet_bytes = flow.sender.flow.packet_bytes();
             let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
             let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
-            record(&mut self.flow_samples, now, flow.id, &flow.sender, mbps(bits, span_ns));
-            (sampled.arrivals, sampled.at_ns) = (arrivals, now);
+            let marked = marked(flow, network, now);
+            let since = (mbps(bits, span_ns), marked - sampled.marked);
+            record(&mut self.flow_samples, now, flow.id, &flow.sender, since);
+            (sampled.arrivals, sampled.marked, sampled.at_ns) = (arrivals, marked, now);
         }
-        for (id, queue_pkts) in (0..).zip(queues(network, now)) {
+        for (id, Queue { pkts, wait_ns }) in (0..).zip(queues(network, now)) {
             self.link_samples.time_s.push(now as f64 / 1e9);
             self.link_samples.link.push(id);
-            self.link_samples.queue_pkts.push(queue_pkts as u32);
+            self.link_samples.queue_pkts.push(pkts as u32);
+            let (lost, marked) = (network.lost_pkts(id), network.marked[id as usize]);
+            let (lost_before, marked_before) =
+                std::mem::replace(&mut self.links[id as usize], (lost, marked));
+            self.link_samples.queue_ms.push(if wait_ns == NEVER {
+                f64::INFINITY
+            } else {
+                wait_ns as f64 * 1e-6
+            });
+            self.link_samples.dropped_pkts.push(lost - lost_before);
+            self.link_samples.marked_pkts.push(marked - marked_before);
         }
     }
 
@@ -129,18 +144,18 @@ impl Sampler {
         let window = (flow.sender.cwnd(), flow.sender.ssthresh());
         if window != sampled.window || flow.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, flow.sender.closed);
-            record(&mut self.flow_samples, now, flow.id, &flow.sender, 0.0);
+            record(&mut self.flow_samples, now, flow.id, &flow.sender, (0.0, 0));
         }
     }
 }
 
-/// Adds a row of a flow's time series.
+/// Adds a row of a flow's time series; `since`: the throughput since the row before, and the marks.
 fn record<C: CongestionControl>(
     samples: &mut FlowSamples,
     now: u64,
     flow: u32,
     sender: &Sender<'_, C>,
-    throughput_mbps: f64,
+    (throughput_mbps, marked_pkts): (f64, u64),
 ) {
     samples.time_s.push(now as f64 / 1e9);
     samples.flow.push(flow);
@@ -149,6 +164,7 @@ fn record<C: CongestionControl>(
     samples.in_flight_pkts.push(sender.in_flight() as u32);
     samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
     samples.throughput_mbps.push(throughput_mbps);
+    samples.marked_pkts.push(marked_pkts);
 }
 
 /// All that happens by `now` has happened.
@@ -161,7 +177,8 @@ pub fn observe<C: CongestionControl, T: Timing>(
 ) -> Observation {
     let queues = queues(network, now);
     let wire = |id| network.managed.get(&id).map(|link| link.wire.counts);
-    let links = (0..).zip(queues).map(|(id, queue_pkts)| LinkObservation { queue_pkts, wire: wire(id) });
+    let links =
+        (0..).zip(queues).map(|(id, queue)| LinkObservation { queue_pkts: queue.pkts, wire: wire(id) });
     let links = links.collect();
     let observed = |flow: &Connection<C>| FlowObservation {
         cwnd_pkts: flow.sender.cwnd(),
@@ -180,7 +197,7 @@ pub fn observe<C: CongestionControl, T: Timing>(
         all[udp.id as usize] = FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
     }
     for group in groups {
-        let (sent_pkts, delivered_pkts) = (group.totals.sent, group.totals.arrived);
+        let (sent_pkts, delivered_pkts) = (group.totals.all.sent, group.totals.all.received.pkts);
         let mut sum = FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
         for flow in group.slots.iter().map(|&slot| &flows[slot as usize]) {
             let one = observed(flow);
@@ -202,20 +219,39 @@ fn arrivals<C: CongestionControl, T: Timing>(flow: &Connection<C>, network: &Net
     flow.receiver.arrived() + packets.partition_point(|packet| packet.at <= now) as u64
 }
 
-/// Of each link: packets that it holds at `now`.
-fn queues<T: Timing>(network: &mut Network<T>, now: u64) -> Vec<u64> {
-    let mut queues: Vec<u64> = network.links.iter_mut().map(|link| link.held_pkts(now)).collect();
-    for (&id, link) in &network.managed {
-        queues[id as usize] = link.held_pkts(now);
+/// Marked packets that have arrived at a flow's receiver by `now`.
+fn marked<C: CongestionControl, T: Timing>(flow: &Connection<C>, network: &Network<T>, now: u64) -> u64 {
+    let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= now);
+    let marked = packets.filter(|packet| packet.segment.tag.has(CONGESTION)).count() as u64;
+    flow.receiver.marked_pkts() + marked
+}
+
+/// A link's queue at one moment.
+struct Queue {
+    /// The packet being sent included.
+    pkts: u64,
+    /// How long a packet that arrives now would wait, or NEVER.
+    wait_ns: u64,
+}
+
+/// Of each link, at `now`.
+fn queues<T: Timing>(network: &mut Network<T>, now: u64) -> Vec<Queue> {
+    let of_link = |link: &mut T::Link| Queue { pkts: link.held_pkts(now), wait_ns: link.wait_ns(now) };
+    let mut queues: Vec<Queue> = network.links.iter_mut().map(of_link).collect();
+    for (&id, managed) in &network.managed {
+        let link = network.topology.link(id);
+        let wait_ns = managed.wait_ns(now, |bytes| T::Tick::count(link.sending_ns(bytes)));
+        queues[id as usize] = Queue { pkts: managed.held_pkts(now), wait_ns };
     }
     for delay_only in &network.topology.delay_only {
-        queues[delay_only.link as usize] = u64::from(sends(network, delay_only, now));
+        let wait_ns = busy_ns(network, delay_only, now);
+        queues[delay_only.link as usize] = Queue { pkts: u64::from(wait_ns > 0), wait_ns };
     }
     queues
 }
 
-/// Whether a delay-only link is sending at `now`.
-fn sends<T: Timing>(network: &Network<T>, link: &DelayOnlyLink, now: u64) -> bool {
+/// How long a delay-only link is still busy with the packet that it is sending at `now`; 0: it sends none.
+fn busy_ns<T: Timing>(network: &Network<T>, link: &DelayOnlyLink, now: u64) -> u64 {
     let topology = &network.topology;
     let hop = &topology.hops[link.hop as usize];
     let delay_ns = topology.link(link.link).delay_ns;
@@ -226,243 +262,20 @@ fn sends<T: Timing>(network: &Network<T>, link: &DelayOnlyLink, now: u64) -> boo
         let times = if bytes == hop.bytes { full } else { topology.delay_only_times(link, bytes) };
         (at.saturating_sub(delay_ns + times.rest_ns), times.tx_ns)
     };
-    let sends = |at: u64, segment: Segment| {
+    let busy_ns = |at: u64, segment: Segment| {
         let (sent_at, tx_ns) = sending(at, segment);
-        (sent_at.saturating_sub(tx_ns)..sent_at).contains(&now)
+        if (sent_at.saturating_sub(tx_ns)..sent_at).contains(&now) { sent_at - now } else { 0 }
     };
     match hop.next {
         Some(next) => {
-            let mut packets = network.inboxes[next as usize].packets();
-            packets.any(|packet| packet.hop == link.hop + 1 && sends(packet.at, packet.segment))
+            let packets = network.inboxes[next as usize].packets();
+            let own = packets.filter(|packet| packet.hop == link.hop + 1);
+            own.map(|packet| busy_ns(packet.at, packet.segment)).max().unwrap_or(0)
         }
         None => {
             let packets = &network.to_receiver[hop.flow as usize];
             let next = packets.partition_point(|packet| sending(packet.at, packet.segment).0 <= now);
-            packets.get(next).is_some_and(|packet| sends(packet.at, packet.segment))
+            packets.get(next).map_or(0, |packet| busy_ns(packet.at, packet.segment))
         }
     }
-}
-
-/// What has become of the packets of a delay-only link.
-#[derive(Clone)]
-struct Tally {
-    entered: u64,
-    /// Of packets that wait before the link for longer than the run, too, until these are taken away.
-    sent_ticks: u128,
-    left: u64,
-    under_way_ns: u64,
-}
-
-/// Of each link, at the `end` of the run.
-pub fn link_results<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkResult> {
-    let mut totals: Vec<Totals> = network.links.iter_mut().map(|link| link.totals(end)).collect();
-    for (&id, link) in &network.managed {
-        totals[id as usize] = link.totals(end);
-    }
-    let topology = &network.topology;
-    // Packets that a link delivers, less those that have yet to be at its far end.
-    let mut delivered = vec![0; totals.len()];
-    for hop in &topology.hops {
-        delivered[hop.link as usize] += hop.passed;
-    }
-    let full = topology
-        .delay_only
-        .iter()
-        .map(|link| topology.delay_only_times(link, topology.hops[link.hop as usize].bytes));
-    let full: Vec<_> = full.collect();
-    let mut tallies: Vec<Tally> = Vec::with_capacity(full.len());
-    for (link, full) in topology.delay_only.iter().zip(&full) {
-        let entered = topology.hops[link.hop as usize].passed;
-        let mut sent_ticks = u128::from(entered) * u128::from(full.tx_ticks);
-        for (&(_, bytes), count) in network.other_sizes.range((link.hop, 0)..(link.hop + 1, 0)) {
-            let (count, times) = (u128::from(*count), topology.delay_only_times(link, bytes));
-            sent_ticks = sent_ticks - count * u128::from(full.tx_ticks) + count * u128::from(times.tx_ticks);
-        }
-        tallies.push(Tally { entered, sent_ticks, left: entered, under_way_ns: 0 });
-    }
-    network.between_hops(|hop_id, at, segment| {
-        let hop = &topology.hops[hop_id as usize];
-        let bytes = segment.tag.bytes();
-        let onward_ns = topology.times(hop_id, bytes).1;
-        // Where links add up seconds, what is added here may have been rounded to more than all of it: then it is early.
-        let there = at.saturating_sub(onward_ns - topology.link(hop.link).delay_ns);
-        delivered[hop.link as usize] -= u64::from(there > end);
-        let first = topology.delay_only.partition_point(|link| link.hop < hop_id);
-        let behind = topology.delay_only.iter().zip(&full).zip(&mut tallies).skip(first);
-        for ((link, full), tally) in behind.take_while(|((link, _), _)| link.hop == hop_id) {
-            let times = if bytes == hop.bytes { *full } else { topology.delay_only_times(link, bytes) };
-            let out = at.saturating_sub(times.rest_ns);
-            let sent = out.saturating_sub(topology.link(link.link).delay_ns);
-            tally.left -= u64::from(out > end);
-            tally.entered -= u64::from(sent.saturating_sub(times.tx_ns) > end);
-            if sent > end {
-                tally.sent_ticks -= u128::from(times.tx_ticks);
-                tally.under_way_ns += (end + times.tx_ns).saturating_sub(sent);
-            }
-        }
-    });
-    for (link, tally) in topology.delay_only.iter().zip(&tallies) {
-        let busy_ticks = tally.sent_ticks + u128::from(T::Tick::count(tally.under_way_ns));
-        let busy_ns = T::Tick::as_ns(busy_ticks.min(T::Tick::count(end).into()));
-        let max_queue = tally.entered.min(1);
-        totals[link.link as usize] =
-            Totals { dropped: 0, corrupted: 0, busy_ns, held_ns: busy_ns, max_queue };
-        delivered[link.link as usize] = tally.left;
-    }
-    let links = (0..).zip(totals.iter().zip(delivered));
-    links
-        .map(|(id, (totals, delivered))| LinkResult {
-            link: topology.link(id).name.clone(),
-            delivered_pkts: delivered,
-            dropped_pkts: totals.dropped,
-            error_pkts: totals.corrupted,
-            mean_queue_pkts: totals.held_ns / end as f64,
-            max_queue_pkts: totals.max_queue,
-            utilization: totals.busy_ns / end as f64,
-            marked_pkts: network.marked[id as usize],
-        })
-        .collect()
-}
-
-/// Of a flow, at the `end` of the run. All that arrives by then has arrived.
-pub fn flow_result<C: CongestionControl, T: Tick>(
-    connection: &Connection<C>,
-    topology: &Topology<T>,
-    end: u64,
-) -> FlowResult {
-    let Sender { flow, start_ns, sent, retransmissions, timeouts, rtts, source, .. } = &connection.sender;
-    let (arrived, in_order) = connection.received_until_stop();
-    let finished_ns = source.as_ref().and_then(|source| source.finished_ns);
-    let stop_ns = finished_ns.unwrap_or(connection.stop_ns).min(end);
-    let lost = connection.lost(topology);
-    let (arrived_bytes, delivered_bytes) = match source {
-        Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
-        None => (arrived * u64::from(flow.packet_bytes()), in_order * u64::from(flow.payload_bytes)),
-    };
-    let rows = source.iter().flat_map(|source| source.all_rows(end, *retransmissions));
-    let span_ns = stop_ns - start_ns;
-    let mean_cwnd_pkts = if connection.sender.started { connection.sender.mean_cwnd(stop_ns) } else { 0.0 };
-    FlowResult {
-        flow: connection.id,
-        cca: flow.cca.name.clone(),
-        start_s: *start_ns as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        sent_pkts: *sent,
-        retransmitted_pkts: *retransmissions,
-        delivered_pkts: connection.receiver.arrived(),
-        lost_pkts: lost,
-        timeouts: *timeouts,
-        throughput_mbps: mbps(arrived_bytes * 8, span_ns),
-        goodput_mbps: mbps(delivered_bytes * 8, span_ns),
-        loss_ratio: if *sent > 0 { lost as f64 / *sent as f64 } else { 0.0 },
-        mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
-        p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
-        mean_cwnd_pkts,
-        marked_pkts: connection.receiver.marked_pkts(),
-        fct_ms: mean_fct_ms(rows),
-    }
-}
-
-/// Of a flow with arrivals: the sums over its transfers.
-pub fn group_result<C: CongestionControl, T: Tick>(
-    group: &Group,
-    connections: &[Connection<C>],
-    topology: &Topology<T>,
-    end: u64,
-) -> FlowResult {
-    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end));
-    let span_ns = stop_ns - group.start_ns;
-    let slots = group.slots.iter().map(|&slot| &connections[slot as usize]);
-    let lost = slots.map(|slot| topology.lost_pkts(slot.first_hop)).sum();
-    FlowResult {
-        flow: group.id,
-        cca: group.flow.cca.name.clone(),
-        start_s: group.start_ns as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        sent_pkts: totals.sent,
-        retransmitted_pkts: totals.retransmissions,
-        delivered_pkts: totals.arrived,
-        lost_pkts: lost,
-        timeouts: totals.timeouts,
-        throughput_mbps: mbps(totals.arrived_bytes * 8, span_ns),
-        goodput_mbps: mbps(totals.delivered_bytes * 8, span_ns),
-        loss_ratio: if totals.sent > 0 { lost as f64 / totals.sent as f64 } else { 0.0 },
-        mean_rtt_ms: totals.rtts.mean().map(|ns| ns * 1e-6),
-        p95_rtt_ms: totals.rtts.quantile(0.95).map(|ns| ns * 1e-6),
-        mean_cwnd_pkts: if totals.busy_ns > 0.0 { totals.cwnd_ns / totals.busy_ns } else { 0.0 },
-        marked_pkts: totals.marked,
-        fct_ms: mean_fct_ms(totals.rows.iter().map(|(_, row)| *row)),
-    }
-}
-
-/// Of a flow without congestion control; `connection` is idle in its place.
-pub fn udp_result<C: CongestionControl, T: Tick>(
-    udp: &Udp,
-    connection: &Connection<C>,
-    topology: &Topology<T>,
-    end: u64,
-) -> FlowResult {
-    let (flow, lost) = (connection.sender.flow, connection.lost(topology));
-    let stop_ns = flow.stop_ns.min(end);
-    let span_ns = stop_ns - udp.start_ns;
-    FlowResult {
-        flow: udp.id,
-        cca: flow.cca.name.clone(),
-        start_s: udp.start_ns as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        sent_pkts: udp.sent,
-        delivered_pkts: udp.arrived,
-        lost_pkts: lost,
-        throughput_mbps: mbps(udp.arrived_until_stop * 8 * u64::from(flow.packet_bytes()), span_ns),
-        goodput_mbps: mbps(udp.arrived_until_stop * 8 * u64::from(flow.payload_bytes), span_ns),
-        loss_ratio: if udp.sent > 0 { lost as f64 / udp.sent as f64 } else { 0.0 },
-        ..FlowResult::default()
-    }
-}
-
-/// Of the transfers that finished.
-fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
-    let (mut sum_ns, mut count) = (0_u128, 0_u32);
-    for (start_ns, end_ns) in rows.filter_map(|row| Some((row.start_ns, row.end_ns?))) {
-        sum_ns += u128::from(end_ns - start_ns);
-        count += 1;
-    }
-    (count > 0).then(|| sum_ns as f64 / f64::from(count) * 1e-6)
-}
-
-/// Every transfer of flows with sizes, in the order of their starts.
-pub fn transfers<C: CongestionControl>(
-    scenario: &Scenario,
-    flows: &[Connection<C>],
-    groups: &[Group],
-    end: u64,
-) -> Transfers {
-    let mut rows: Vec<(u64, u32, u64, Row)> = Vec::new();
-    for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
-        for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
-            let own = source.all_rows(end, flow.sender.retransmissions).zip(0..);
-            rows.extend(own.map(|(row, number)| (row.start_ns, flow.id, number, row)));
-        }
-    }
-    for group in groups {
-        rows.extend(group.totals.rows.iter().map(|&(number, row)| (row.start_ns, group.id, number, row)));
-    }
-    rows.sort_by_key(|&(start_ns, flow, number, _)| (start_ns, flow, number));
-    let mut transfers = Transfers::default();
-    for (start_ns, flow, _, row) in rows {
-        let fct_ns = row.end_ns.map_or(f64::NAN, |end_ns| (end_ns - start_ns) as f64);
-        transfers.flow.push(flow);
-        transfers.start_s.push(start_ns as f64 / 1e9);
-        transfers.size_bytes.push(row.bytes);
-        transfers.fct_ms.push(fct_ns * 1e-6);
-        // Of a link whose rate varies, the rate at the beginning may be exceeded. NaN stays NaN.
-        let slowdown = fct_ns / scenario.ideal_fct_ns(flow as usize, row.bytes);
-        transfers.slowdown.push(if slowdown < 1.0 { 1.0 } else { slowdown });
-        transfers.retransmitted_pkts.push(row.retransmitted_pkts);
-    }
-    transfers
-}
-
-fn mbps(bits: u64, span_ns: u64) -> f64 {
-    if span_ns == 0 { 0.0 } else { bits as f64 * 1e3 / span_ns as f64 }
 }

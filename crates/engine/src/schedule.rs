@@ -8,12 +8,13 @@
 use crate::connection::Connection;
 use crate::control::{Control, Unfinished};
 use crate::network::{Network, PACKETS_MAX, PACKETS_PER_LOOK};
-use crate::observe::{
-    Observation, Sampler, flow_result, group_result, link_results, observe, transfers, udp_result,
-};
+use crate::observe::{Observation, Sampler, observe};
 use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::Timing;
 use crate::random::random_stream;
+use crate::results::{
+    LinkCounts, flow_result, group_result, link_counts, link_results, set_quantiles, transfers, udp_result,
+};
 use crate::time::NEVER;
 use crate::traffic::group::Group;
 use crate::traffic::source::{Sizes, Source};
@@ -53,6 +54,10 @@ pub struct Schedule<'a, C, T: Timing> {
     make: Box<dyn FnMut(usize) -> C + 'a>,
     /// When the next transfer of a group begins, or NEVER.
     next_transfer_ns: u64,
+    /// When the warmup ends, or NEVER.
+    warmup_end_ns: u64,
+    /// What the links had done by then.
+    links_before: Option<Vec<LinkCounts>>,
     sampler: Sampler,
     longest_span_ns: u64,
     span_ns: u64,
@@ -94,12 +99,12 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 groups.push(group);
                 flows.push(Connection::idle(id, flow, cc, route));
             } else if flow.cca.is_udp() {
-                udps.push(Udp::new(id, flow, start_ns, route.first_hop));
+                udps.push(Udp::new(id, flow, start_ns, route.first_hop, scenario.warmup_ns));
                 flows.push(Connection::idle(id, flow, cc, route));
             } else {
                 let (sizes, rtt_ns) = (Sizes::new(flow, id, seed), scenario.rtt_ns(id as usize));
                 let source = Source::new(flow, &id.to_string(), sizes, start_ns, rtt_ns, seed);
-                flows.push(Connection::new(id, flow, cc, start_ns, route, source));
+                flows.push(Connection::new(id, flow, cc, start_ns, route, source, scenario.warmup_ns));
             }
         }
         network.due = flows.iter().map(|flow| flow.timers_at).collect();
@@ -117,6 +122,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             groups,
             udps,
             make,
+            warmup_end_ns: if scenario.warmup_ns > 0 { scenario.warmup_ns } else { NEVER },
+            links_before: None,
             sampler: Sampler::new(scenario),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
             span_ns: 1,
@@ -191,11 +198,17 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 if let Some(source) = &mut source {
                     source.lost_before = self.network.topology.lost_pkts(route.first_hop);
                 }
-                let connection = Connection::new(slot, group.flow, cc, now, route, source);
+                let warmup_ns = self.scenario.warmup_ns;
+                let connection = Connection::new(slot, group.flow, cc, now, route, source, warmup_ns);
                 self.network.copies.remove(&slot);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut self.flows[slot as usize], connection);
-                    group.totals.add(&ended, self.network.ranks[slot as usize].1, now);
+                    group.totals.add(
+                        &ended,
+                        &self.network.topology,
+                        self.network.ranks[slot as usize].1,
+                        now,
+                    );
                 } else {
                     group.slots.push(slot);
                     self.flows.push(connection);
@@ -207,6 +220,18 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         }
         self.next_transfer_ns = self.groups.iter().map(|group| group.next_ns).min().unwrap_or(NEVER);
         Ok(())
+    }
+
+    /// The warmup is over, and all that happens by its end has happened.
+    #[cold]
+    fn begin_measuring(&mut self) {
+        let now = std::mem::replace(&mut self.warmup_end_ns, NEVER);
+        let topology = &self.network.topology;
+        self.flows.iter_mut().for_each(|flow| flow.begin_measuring(now, topology));
+        self.groups.iter_mut().for_each(|group| group.totals.begin_measuring());
+        self.udps.iter_mut().for_each(|udp| udp.begin_measuring(topology));
+        self.links_before = Some(link_counts(&mut self.network, now));
+        self.network.begin_measuring(now);
     }
 
     /// Why the run cannot go on at `now`.
@@ -237,7 +262,12 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let end = until_ns.min(self.scenario.duration_ns);
         let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
         loop {
-            let now = self.network.next_event_ns().min(self.sampler.due_ns).min(self.next_transfer_ns);
+            let now = self
+                .network
+                .next_event_ns()
+                .min(self.sampler.due_ns)
+                .min(self.next_transfer_ns)
+                .min(self.warmup_end_ns);
             self.check(now)?;
             self.spans += 1;
             self.report(now.min(end));
@@ -251,8 +281,12 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 .saturating_add(self.span_ns)
                 .min(self.sampler.due_ns.saturating_add(1))
                 .min(self.next_transfer_ns)
+                .min(self.warmup_end_ns.saturating_add(1))
                 .min(end + 1);
             let packets = self.run_span(now, until);
+            if until > self.warmup_end_ns {
+                self.begin_measuring();
+            }
             if until > self.sampler.due_ns {
                 self.sampler.sample(&self.flows, &mut self.network);
             }
@@ -270,7 +304,8 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
 
     fn finish(mut self: Box<Self>) -> Run {
         let end = self.scenario.duration_ns;
-        let links = link_results(&mut self.network, end);
+        let warmup_ns = self.scenario.warmup_ns;
+        let links = link_results(&mut self.network, self.links_before.as_deref(), warmup_ns, end);
         self.network.inboxes = Vec::new();
         for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
             let mut udp = self.udps.iter_mut().find(|udp| udp.id == flow.id);
@@ -286,7 +321,8 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         }
         for group in &mut self.groups {
             for &slot in &group.slots {
-                group.totals.add(&self.flows[slot as usize], self.network.ranks[slot as usize].1, end);
+                let number = self.network.ranks[slot as usize].1;
+                group.totals.add(&self.flows[slot as usize], &self.network.topology, number, end);
             }
         }
         let arrivals = self.flows.iter().map(|flow| flow.last_arrival_ns);
@@ -298,14 +334,15 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let mut udps = self.udps.iter().peekable();
         let result = |flow: &Connection<C>| {
             if let Some(group) = groups.next_if(|group| group.id == flow.id) {
-                group_result(group, &self.flows, &self.network.topology, end)
+                group_result(group, warmup_ns, end)
             } else if let Some(udp) = udps.next_if(|udp| udp.id == flow.id) {
-                udp_result(udp, flow, &self.network.topology, end)
+                udp_result(udp, &self.network.topology, end)
             } else {
                 flow_result(flow, &self.network.topology, end)
             }
         };
-        let flows: Vec<_> = self.flows[..self.scenario.flows.len()].iter().map(result).collect();
+        let mut flows: Vec<_> = self.flows[..self.scenario.flows.len()].iter().map(result).collect();
+        set_quantiles(&mut flows, &transfers, warmup_ns);
         if self.sampler.by_change {
             self.sampler.flow_samples.sort();
         }

@@ -47,7 +47,9 @@ fn text(run: &Run) -> String {
     // Without what came later.
     let mut rows = run.clone();
     rows.flows.iter_mut().for_each(|flow| flow.marked_pkts = 0);
-    rows.links.iter_mut().for_each(|link| link.marked_pkts = 0);
+    for link in &mut rows.links {
+        (link.marked_pkts, link.p95_queue_ms) = (0, None);
+    }
     let tables = serde_json::to_string_pretty(&rows).unwrap();
     let samples = &run.flow_samples;
     let flow_samples = FlowSamples {

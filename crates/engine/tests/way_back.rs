@@ -41,9 +41,15 @@ fn without_links_back(mut run: Run) -> String {
     let links = run.links.len() as u32;
     let samples = &mut run.link_samples;
     let kept: Vec<usize> = (0..samples.link.len()).filter(|&row| samples.link[row] < links).collect();
-    samples.time_s = kept.iter().map(|&row| samples.time_s[row]).collect();
-    samples.queue_pkts = kept.iter().map(|&row| samples.queue_pkts[row]).collect();
-    samples.link = kept.iter().map(|&row| samples.link[row]).collect();
+    fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {
+        *column = rows.iter().map(|&row| column[row]).collect();
+    }
+    pick(&mut samples.time_s, &kept);
+    pick(&mut samples.queue_pkts, &kept);
+    pick(&mut samples.queue_ms, &kept);
+    pick(&mut samples.dropped_pkts, &kept);
+    pick(&mut samples.marked_pkts, &kept);
+    pick(&mut samples.link, &kept);
     format!("{run:#?}")
 }
 

@@ -77,6 +77,21 @@ pub struct FlowResult {
     /// From the start of a transfer to the ACK of its last byte: the mean over those that finished; null without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_ms: Option<f64>,
+    /// Over the transfers of all flows of the run, the same for each flow with transfers; null without one that finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fct_p50_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fct_p95_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fct_p99_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown_p50: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowdown_p99: Option<f64>,
+    /// How long the first slow start lasted, to the flow's end if it did not end before; null where the algorithm sets no
+    /// ssthresh.
+    #[serde(skip)]
+    pub slow_start_s: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -94,6 +109,9 @@ pub struct LinkResult {
     pub max_queue_pkts: u64,
     /// Share of the time in which the link was sending.
     pub utilization: f64,
+    /// How long at most 95 % of the packets waited before they were sent, of every sixteenth packet; null without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_queue_ms: Option<f64>,
     /// Marked instead of dropped, and sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_pkts: u64,
@@ -115,6 +133,8 @@ pub struct FlowSamples {
     pub rtt_ms: Vec<f64>,
     /// On the wire at the receiver, since the flow's previous row; 0 when samples are by change.
     pub throughput_mbps: Vec<f64>,
+    /// Marked packets that have arrived since the flow's previous row; 0 when samples are by change.
+    pub marked_pkts: Vec<u64>,
 }
 
 /// Time series of the links.
@@ -123,6 +143,12 @@ pub struct LinkSamples {
     pub time_s: Vec<f64>,
     pub link: Vec<u32>,
     pub queue_pkts: Vec<u32>,
+    /// How long a packet that arrives now would wait, if all that wait are sent before it; infinite: it would never be sent.
+    pub queue_ms: Vec<f64>,
+    /// Dropped by the queue or lost on the wire since the link's previous row.
+    pub dropped_pkts: Vec<u64>,
+    /// Since the link's previous row.
+    pub marked_pkts: Vec<u64>,
 }
 
 /// Transfers of flows with sizes, an entry per transfer in every column, in the order of their starts.
@@ -156,5 +182,6 @@ impl FlowSamples {
         pick(&mut self.in_flight_pkts, &rows);
         pick(&mut self.rtt_ms, &rows);
         pick(&mut self.throughput_mbps, &rows);
+        pick(&mut self.marked_pkts, &rows);
     }
 }

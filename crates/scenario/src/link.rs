@@ -32,8 +32,8 @@ pub struct Link {
 
 impl Link {
     /// How long the link is busy with a packet of `bytes`, rounded to a nanosecond.
-    pub fn sending_ns(&self, bytes: u32) -> u64 {
-        let bit_ns = u128::from(bytes) * 8 * 1_000_000_000;
+    pub fn sending_ns(&self, bytes: impl Into<u64>) -> u64 {
+        let bit_ns = u128::from(bytes.into()) * 8 * 1_000_000_000;
         let rate = u128::from(self.rate_bps.max(1));
         ((bit_ns + rate / 2) / rate) as u64
     }

@@ -197,7 +197,7 @@ fn a_chain_is_crossed_by_every_flow() {
 fn the_sending_of_a_packet_is_rounded_to_a_nanosecond() {
     let s = read(&format!("{}[[flows]]\ncca = 'reno'", LINKS.replace("1 Gbps", "3 Gbps")));
     // 66 * 8 / 3 = 176; 1514 * 8 / 3 = 4037.3; 100 * 8 / 3 = 266.7.
-    assert_eq!([66, 1514, 100, 0].map(|bytes| s.links[1].sending_ns(bytes)), [176, 4037, 267, 0]);
+    assert_eq!([66_u32, 1514, 100, 0].map(|bytes| s.links[1].sending_ns(bytes)), [176, 4037, 267, 0]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::memory::ring::Ring;
 use crate::path::accounting::Totals;
 use crate::path::link::PathLink;
+use crate::path::waits::Waits;
 use crate::path::wire::Wire;
 use crate::time::{Fraction, Tick};
 
@@ -49,6 +50,7 @@ pub struct Ns2Link {
     held_ticks: u128,
     max_queue: u64,
     dropped: u64,
+    waits: Waits,
 }
 
 impl Ns2Link {
@@ -66,6 +68,7 @@ impl Ns2Link {
             held_ticks: 0,
             max_queue: 0,
             dropped: 0,
+            waits: Waits::new(),
         }
     }
 
@@ -85,6 +88,7 @@ impl Ns2Link {
         }
         let start_s = now_s.max(self.free_s);
         let (tx_s, tx_ticks) = if start_s < LONGEST_S { (times.tx_s, tx_ticks) } else { (0.0, 0) };
+        self.waits.note(|| nanoseconds(start_s - now_s));
         self.free_s = start_s + tx_s;
         self.departures_s.push_back(self.free_s);
 
@@ -122,6 +126,19 @@ impl PathLink for Ns2Link {
         self.departures_ns(now_ns).count() as u64
     }
 
+    fn wait_ns(&self, now_ns: u64) -> u64 {
+        nanoseconds(self.free_s).saturating_sub(now_ns)
+    }
+
+    fn lost_pkts(&self) -> u64 {
+        self.dropped + self.wire.as_ref().map_or(0, |wire| wire.corrupted)
+    }
+
+    fn begin_measuring(&mut self, now_ns: u64) {
+        self.max_queue = self.held_pkts(now_ns);
+        self.waits = Waits::new();
+    }
+
     fn totals(&mut self, end_ns: u64) -> Totals {
         let end = Fraction::count(end_ns);
         let beyond = |departure_ns: u64| u128::from(Fraction::count(departure_ns) - end);
@@ -135,6 +152,7 @@ impl PathLink for Ns2Link {
             busy_ns: Fraction::as_ns(busy.into()),
             held_ns: Fraction::as_ns(self.held_ticks - beyond),
             max_queue: self.max_queue,
+            p95_wait_ns: self.waits.quantile_ns(0.95),
         }
     }
 }

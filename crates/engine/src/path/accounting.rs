@@ -12,6 +12,8 @@ pub struct Totals {
     pub busy_ns: f64,
     /// The time integral of the packets held, the one being sent included.
     pub held_ns: f64,
-    /// The most packets held at one time.
+    /// The most packets held at one time since the warmup.
     pub max_queue: u64,
+    /// How long at most 95 % of the packets waited that came since the warmup; None: no packet was looked at.
+    pub p95_wait_ns: Option<f64>,
 }

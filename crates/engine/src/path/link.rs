@@ -2,6 +2,7 @@
 
 use crate::path::accounting::Totals;
 use crate::path::queue::droptail::DropTail;
+use crate::path::waits::Waits;
 use crate::path::wire::Wire;
 use crate::time::Tick;
 
@@ -16,6 +17,15 @@ pub trait PathLink {
     /// Packets held at `now_ns`, the one being sent included, after the last arrival of that instant.
     fn held_pkts(&mut self, now_ns: u64) -> u64;
 
+    /// How long a packet that arrives at `now_ns` would wait.
+    fn wait_ns(&self, now_ns: u64) -> u64;
+
+    /// Packets that the queue refused or the wire lost.
+    fn lost_pkts(&self) -> u64;
+
+    /// The most packets held and the waits are those from `now_ns` on.
+    fn begin_measuring(&mut self, now_ns: u64);
+
     /// Totals up to `end_ns`, the time of the last arrival or later.
     fn totals(&mut self, end_ns: u64) -> Totals;
 }
@@ -24,11 +34,12 @@ pub trait PathLink {
 pub struct FifoLink<T> {
     queue: DropTail<T>,
     wire: Option<Box<Wire>>,
+    waits: Waits,
 }
 
 impl<T: Tick> FifoLink<T> {
     pub fn new(link: &cwnd_scenario::Link, seed: u64) -> FifoLink<T> {
-        FifoLink { queue: DropTail::new(link), wire: Wire::new(link, seed) }
+        FifoLink { queue: DropTail::new(link), wire: Wire::new(link, seed), waits: Waits::new() }
     }
 
     /// A packet that takes `tx_ticks` to send arrives at `now_ns`; arrivals come in the order of time. Returns when it
@@ -36,6 +47,7 @@ impl<T: Tick> FifoLink<T> {
     #[inline(always)]
     pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
         let departure_ns = self.queue.accept(now_ns, tx_ticks)?;
+        self.waits.note(|| (departure_ns - now_ns).saturating_sub(T::ns_after(tx_ticks)));
         let lost = self.wire.as_mut().is_some_and(|wire| wire.loses());
         (!lost).then_some(departure_ns)
     }
@@ -55,8 +67,21 @@ impl<T: Tick> PathLink for FifoLink<T> {
         self.queue.held_pkts(now_ns)
     }
 
+    fn wait_ns(&self, now_ns: u64) -> u64 {
+        self.queue.wait_ns(now_ns)
+    }
+
+    fn lost_pkts(&self) -> u64 {
+        self.queue.dropped() + self.wire.as_ref().map_or(0, |wire| wire.corrupted)
+    }
+
+    fn begin_measuring(&mut self, now_ns: u64) {
+        self.queue.begin_measuring(now_ns);
+        self.waits = Waits::new();
+    }
+
     fn totals(&mut self, end_ns: u64) -> Totals {
         let corrupted = self.wire.as_ref().map_or(0, |wire| wire.corrupted);
-        Totals { corrupted, ..self.queue.totals(end_ns) }
+        Totals { corrupted, p95_wait_ns: self.waits.quantile_ns(0.95), ..self.queue.totals(end_ns) }
     }
 }

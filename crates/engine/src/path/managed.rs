@@ -5,6 +5,7 @@ use crate::path::accounting::Totals;
 use crate::path::policer::Policer;
 use crate::path::queue::discipline::{Codepoint, Discipline, Next, Packet};
 use crate::path::rate::Rate;
+use crate::path::waits::Waits;
 use crate::path::wire::{Passage, VaryingWire};
 use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN};
 use crate::time::{NEVER, Tick};
@@ -34,6 +35,8 @@ pub struct ManagedLink<E, T> {
     max_queue: u64,
     dropped: u64,
     waiting_pkts: u64,
+    waiting_bytes: u64,
+    waits: Waits,
     /// What the discipline drops, until it is counted.
     newly_dropped: Vec<Packet>,
     /// Packets that were dropped and not taken yet.
@@ -73,6 +76,8 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             max_queue: 0,
             dropped: 0,
             waiting_pkts: 0,
+            waiting_bytes: 0,
+            waits: Waits::new(),
             newly_dropped: Vec::new(),
             lost: Vec::new(),
             tick: PhantomData,
@@ -134,6 +139,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
         self.waiting_pkts += 1;
+        self.waiting_bytes += u64::from(bytes);
         self.count_dropped(now);
         self.max_queue = self.max_queue.max(self.waiting_pkts + u64::from(self.free_at > now && in_queue));
         // An arrival may go at once although others wait for their time.
@@ -161,11 +167,13 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         debug_assert!(next != Next::Empty || self.waiting_pkts == 0, "packets wait");
         let Next::Send(seen) = next else { return None };
         self.waiting_pkts -= 1;
+        self.waiting_bytes -= u64::from(seen.bytes);
+        self.waits.note(|| now_ns - seen.arrived_ns);
         let packet = self.packets[seen.place as usize];
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
-        self.free_at = self.rate.send::<T>(now, seen.bytes, tx_ticks(packet.hop, seen.bytes));
+        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks(packet.hop, seen.bytes));
         if self.free_at == NEVER {
             // It keeps its place: it is held to the end.
             return None;
@@ -195,6 +203,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         for packet in self.newly_dropped.drain(..) {
             self.dropped += 1;
             self.waiting_pkts -= 1;
+            self.waiting_bytes -= u64::from(packet.bytes);
             self.held_ticks += u128::from(now - T::count(packet.arrived_ns));
             self.vacant.push(packet.place);
             self.lost.push(self.packets[packet.place as usize]);
@@ -237,6 +246,30 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             busy_ns,
             held_ns: T::as_ns(self.held_ticks - u128::from(unsent) + waited),
             max_queue: self.max_queue,
+            p95_wait_ns: self.waits.quantile_ns(0.95),
         }
+    }
+
+    /// How long a packet that arrives at `now_ns` would wait, if all that wait are sent before it, or NEVER. `tx_ticks` gives
+    /// how long the link takes for some bytes at a fixed rate.
+    pub fn wait_ns(&self, now_ns: u64, tx_ticks: impl Fn(u64) -> u64) -> u64 {
+        let now = T::count(now_ns);
+        let mut free_at = self.free_at.max(now);
+        if self.waiting_bytes > 0 && free_at < NEVER {
+            let tx_ticks = tx_ticks(self.waiting_bytes);
+            free_at = self.rate.clone().send::<T>(free_at, self.waiting_bytes, tx_ticks);
+        }
+        if free_at == NEVER { NEVER } else { T::ns_after(free_at - now) }
+    }
+
+    /// Packets that the queue dropped or the wire lost.
+    pub fn lost_pkts(&self) -> u64 {
+        self.dropped + self.wire.counts.lost
+    }
+
+    /// The most packets held and the waits are those from `now_ns` on.
+    pub fn begin_measuring(&mut self, now_ns: u64) {
+        self.max_queue = self.held_pkts(now_ns);
+        self.waits = Waits::new();
     }
 }

@@ -8,4 +8,5 @@ pub mod queue;
 pub mod rate;
 pub mod reverse;
 pub mod timing;
+pub mod waits;
 pub mod wire;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 const LATEST_NS: u64 = 1 << 51;
 
 /// When a link may begin with a packet, and when it has sent it, in ticks.
+#[derive(Clone)]
 pub enum Rate {
     Fixed,
     Steps(Steps),
@@ -51,7 +52,7 @@ impl Rate {
 
     /// The link begins at `now` with a packet of `bytes`, which takes `fixed_ticks` at a fixed rate. Returns when it has
     /// sent it, or NEVER.
-    pub fn send<T: Tick>(&mut self, now: u64, bytes: u32, fixed_ticks: u64) -> u64 {
+    pub fn send<T: Tick>(&mut self, now: u64, bytes: u64, fixed_ticks: u64) -> u64 {
         match self {
             Rate::Fixed => now + fixed_ticks,
             Rate::Steps(steps) => steps.send::<T>(now, bytes),
@@ -72,6 +73,7 @@ impl Rate {
 }
 
 /// Rates one after another. What is sent is the integral of the rate, whole packet by whole packet.
+#[derive(Clone)]
 pub struct Steps {
     steps: Vec<RateStep>,
     /// When the last packet was sent.
@@ -85,7 +87,7 @@ impl Steps {
         Steps { steps: steps.to_vec(), free_at: 0, spare: 0 }
     }
 
-    fn send<T: Tick>(&mut self, start: u64, bytes: u32) -> u64 {
+    fn send<T: Tick>(&mut self, start: u64, bytes: u64) -> u64 {
         let mut work = u128::from(bytes) * 8 * u128::from(T::count(1_000_000_000));
         if start > self.free_at {
             (self.free_at, self.spare) = (start, 0);
@@ -123,6 +125,7 @@ impl Steps {
 }
 
 /// Moments at which so many bytes can be sent, whether or not packets wait: what is not used is lost.
+#[derive(Clone)]
 pub struct Opportunities {
     at_ms: Arc<[u32]>,
     bytes: u32,
@@ -181,19 +184,19 @@ impl Opportunities {
     }
 
     /// A packet of `bytes` is sent from the opportunity at `now_ns` on. Returns when its last byte is; None: never.
-    fn send(&mut self, now_ns: u64, bytes: u32) -> Option<u64> {
+    fn send(&mut self, now_ns: u64, bytes: u64) -> Option<u64> {
         if now_ns > self.used_at_ns {
             self.left_bytes = 0;
             self.next = self.next.max(self.first_after(now_ns.checked_sub(1)));
         }
         let mut rest = bytes;
-        while rest > self.left_bytes {
-            rest -= self.left_bytes;
+        while rest > u64::from(self.left_bytes) {
+            rest -= u64::from(self.left_bytes);
             self.used_at_ns = self.at_ns(self.next)?;
             self.left_bytes = self.bytes;
             self.next += 1;
         }
-        self.left_bytes -= rest;
+        self.left_bytes -= rest as u32;
         Some(self.used_at_ns)
     }
 
@@ -243,7 +246,7 @@ mod tests {
         let mut link = Steps::new(&steps);
         let (mut now, mut sent) = (0, 0);
         for &bytes in bytes {
-            now = link.send::<T>(now, bytes);
+            now = link.send::<T>(now, bytes.into());
             sent += u128::from(bytes) * 8 * u128::from(T::count(1_000_000_000));
             prop_assert!(integral::<T>(&steps, now) >= sent, "not sooner");
             prop_assert!(now == 0 || integral::<T>(&steps, now - 1) < sent, "not later");
@@ -313,7 +316,7 @@ mod tests {
                     prop_assert_eq!(sent_at, None);
                     break;
                 }
-                free_at = rate.send::<Nanosecond>(ready, bytes, 0);
+                free_at = rate.send::<Nanosecond>(ready, bytes.into(), 0);
                 prop_assert_eq!((free_at != NEVER).then_some(free_at), sent_at);
                 let Some(sent_at) = sent_at else { break };
                 last = sent_at;

@@ -201,6 +201,7 @@ impl Receiver {
         {
             let sent_ns = paws.recent_ns;
             self.arrived += 1;
+            self.marked_pkts += u32::from(segment.tag.has(CONGESTION));
             return Some(self.ack(Segment { sent_ns, ..segment }, sent_ns, None));
         }
         let ack = self.accept(now, segment);

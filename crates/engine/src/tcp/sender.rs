@@ -3,13 +3,14 @@
 //! The rest of it is in the files around: `acknowledgement.rs` is what the algorithm sees of an ACK, `loss/` finds losses,
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
+use crate::memory::distribution::Distribution;
 use crate::memory::sum::Sum;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
 use crate::tcp::receiver::SackBlocks;
 use crate::tcp::reordering::Reordering;
 use crate::tcp::repairs::{NonSack, Repairs};
-use crate::tcp::rtt::{Distribution, Rto};
+use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
 use crate::traffic::application::Application;
@@ -88,11 +89,16 @@ struct CwndTime {
     sum: Sum,
     since_ns: u64,
     cwnd: u32,
+    /// When the first slow start ended, in milliseconds of the run, or u32::MAX.
+    slow_start_end_ms: u32,
 }
 
 impl CwndTime {
     #[inline]
-    fn changed(&mut self, now: u64, cwnd: u32) {
+    fn changed(&mut self, now: u64, cwnd: u32, ssthresh: u32) {
+        if self.slow_start_end_ms == u32::MAX && ssthresh < SSTHRESH_INFINITE {
+            self.slow_start_end_ms = (now / 1_000_000) as u32;
+        }
         self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
         self.since_ns = now;
         self.cwnd = cwnd;
@@ -146,7 +152,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             sent: 0,
             last_sent_ns: start_ns,
             rtts: Distribution::new(),
-            cwnd_time: CwndTime { sum: Sum::default(), since_ns: start_ns, cwnd: stack.initial_window_pkts },
+            cwnd_time: CwndTime {
+                sum: Sum::default(),
+                since_ns: start_ns,
+                cwnd: stack.initial_window_pkts,
+                slow_start_end_ms: u32::MAX,
+            },
             first_unsent: 0,
             recovery_end: 0,
             paced_until_ns: 0,
@@ -237,10 +248,26 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
-    /// Mean cwnd until `now`.
-    pub fn mean_cwnd(&self, now: u64) -> f64 {
+    /// The RTTs and the mean of cwnd are those from `now` on.
+    pub fn begin_measuring(&mut self, now: u64) {
+        self.rtts = Distribution::new();
+        (self.cwnd_time.sum, self.cwnd_time.since_ns) = (Sum::default(), now);
+    }
+
+    /// How long the first slow start lasted, until `stop_ns` at most, in whole milliseconds; None: the algorithm sets no
+    /// ssthresh.
+    pub fn slow_start_s(&self, stop_ns: u64) -> Option<f64> {
+        let end_ns = match self.cwnd_time.slow_start_end_ms {
+            u32::MAX => stop_ns,
+            end_ms => (u64::from(end_ms) * 1_000_000).clamp(self.start_ns, stop_ns.max(self.start_ns)),
+        };
+        (!self.driver.controls_window()).then(|| end_ns.saturating_sub(self.start_ns) as f64 / 1e9)
+    }
+
+    /// Mean cwnd from `from` until `now`.
+    pub fn mean_cwnd(&self, from: u64, now: u64) -> f64 {
         let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        (self.cwnd_time.sum.get() + rest) as f64 / (now - self.start_ns).max(1) as f64
+        (self.cwnd_time.sum.get() + rest) as f64 / now.saturating_sub(from).max(1) as f64
     }
 
     /// The next segment that may be sent at `now`, if any.
@@ -376,7 +403,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
         self.driver.on_first_send();
         self.send_window = u64::from(self.cwnd());
-        self.cwnd_time.changed(now, self.cwnd());
+        self.cwnd_time.changed(now, self.cwnd(), self.ssthresh());
     }
 
     /// Whether the application has yet to write the next new segment.
@@ -493,7 +520,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline]
     fn cwnd_may_have_changed(&mut self, now: u64) {
         if self.cwnd() != self.cwnd_time.cwnd && !self.closed {
-            self.cwnd_time.changed(now, self.cwnd());
+            self.cwnd_time.changed(now, self.cwnd(), self.ssthresh());
         }
     }
 

@@ -1,11 +1,13 @@
 //! A flow whose transfers arrive one after the other, each on a connection of its own.
 
 use crate::connection::Connection;
+use crate::counts::Counts;
+use crate::memory::distribution::Distribution;
 use crate::network::Network;
 use crate::path::timing::Timing;
 use crate::random::{exponential_ns, random_stream};
-use crate::tcp::rtt::Distribution;
-use crate::time::NEVER;
+use crate::time::{NEVER, Tick};
+use crate::topology::Topology;
 use crate::traffic::source::{Row, Sizes};
 use chacha20::ChaCha8Rng;
 use cwnd_algorithms::CongestionControl;
@@ -31,20 +33,15 @@ pub struct Group<'a> {
 
 /// Sums over the connections of a flow.
 pub struct Totals {
-    pub sent: u64,
-    pub retransmissions: u64,
-    pub timeouts: u64,
-    pub arrived: u64,
-    pub marked: u64,
-    /// On the wire and of payload in order, until the flow stopped.
-    pub arrived_bytes: u64,
-    pub delivered_bytes: u64,
+    pub all: Counts,
+    /// Since the warmup, as the rest.
+    pub measured: Counts,
     pub rtts: Distribution,
     /// The windows' time integral, and the time.
     pub cwnd_ns: f64,
     pub busy_ns: f64,
     pub last_arrival_ns: u64,
-    /// With the number of the transfer.
+    /// Of the whole run, with the number of the transfer.
     pub rows: Vec<(u64, Row)>,
 }
 
@@ -102,13 +99,8 @@ impl<'a> Group<'a> {
 impl Totals {
     pub fn new() -> Totals {
         Totals {
-            sent: 0,
-            retransmissions: 0,
-            timeouts: 0,
-            arrived: 0,
-            marked: 0,
-            arrived_bytes: 0,
-            delivered_bytes: 0,
+            all: Counts::default(),
+            measured: Counts::default(),
             rtts: Distribution::new(),
             cwnd_ns: 0.0,
             busy_ns: 0.0,
@@ -117,25 +109,35 @@ impl Totals {
         }
     }
 
+    /// The warmup ends.
+    pub fn begin_measuring(&mut self) {
+        self.measured = Counts::default();
+        self.rtts = Distribution::new();
+        (self.cwnd_ns, self.busy_ns) = (0.0, 0.0);
+    }
+
     /// Adds a connection that is over, or at the end of the run.
-    pub fn add<C: CongestionControl>(&mut self, connection: &Connection<C>, number: u64, end_ns: u64) {
+    pub fn add<C: CongestionControl, T: Tick>(
+        &mut self,
+        connection: &Connection<C>,
+        topology: &Topology<T>,
+        number: u64,
+        end_ns: u64,
+    ) {
         let sender = &connection.sender;
         if !sender.started {
             return;
         }
-        self.sent += sender.sent;
-        self.retransmissions += sender.retransmissions;
-        self.timeouts += sender.timeouts;
-        self.arrived += connection.receiver.arrived();
-        self.marked += connection.receiver.marked_pkts();
+        self.all += connection.counts(topology);
+        self.measured += connection.measured(topology);
         self.rtts.add_all(&sender.rtts);
         self.last_arrival_ns = self.last_arrival_ns.max(connection.last_arrival_ns);
         let Some(source) = &sender.source else { return };
-        self.arrived_bytes += source.arrived_bytes;
-        self.delivered_bytes += source.delivered_bytes(connection.received_until_stop().1);
-        let busy_ns = source.finished_ns.unwrap_or(connection.stop_ns.min(end_ns)) - sender.start_ns;
-        self.busy_ns += busy_ns as f64;
-        self.cwnd_ns += busy_ns as f64 * sender.mean_cwnd(sender.start_ns + busy_ns);
+        let from_ns = connection.measured_from_ns();
+        let until_ns = source.finished_ns.unwrap_or(connection.stop_ns.min(end_ns)).max(from_ns);
+        let busy_ns = (until_ns - from_ns) as f64;
+        self.busy_ns += busy_ns;
+        self.cwnd_ns += busy_ns * sender.mean_cwnd(from_ns, until_ns);
         self.rows.extend(source.all_rows(end_ns, sender.retransmissions).map(|row| (number, row)));
     }
 }

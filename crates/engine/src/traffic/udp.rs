@@ -1,27 +1,78 @@
 //! Datagrams at a constant distance: no ACKs, no retransmissions, no marks.
 
+use crate::counts::{Counts, Noted, Received};
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::timing::Timing;
 use crate::tcp::packet::{Segment, Tag};
-use crate::time::NEVER;
+use crate::time::{NEVER, Tick};
+use crate::topology::Topology;
 use cwnd_scenario::Flow;
 
 /// Both ends of such a flow.
 pub struct Udp<'a> {
     pub id: u32,
-    flow: &'a Flow,
+    pub flow: &'a Flow,
     first_hop: u32,
     pub start_ns: u64,
     pub sent: u64,
     pub arrived: u64,
-    pub arrived_until_stop: u64,
+    noted: Noted,
+    note_after_ns: u64,
     pub last_arrival_ns: u64,
 }
 
 impl<'a> Udp<'a> {
-    pub fn new(id: u32, flow: &'a Flow, start_ns: u64, first_hop: u32) -> Udp<'a> {
-        let (sent, arrived) = (0, 0);
-        Udp { id, flow, first_hop, start_ns, sent, arrived, arrived_until_stop: 0, last_arrival_ns: 0 }
+    pub fn new(id: u32, flow: &'a Flow, start_ns: u64, first_hop: u32, warmup_ns: u64) -> Udp<'a> {
+        let warmup_ns = if warmup_ns > start_ns { warmup_ns } else { 0 };
+        let noted = Noted::new(warmup_ns, flow.stop_ns);
+        Udp {
+            id,
+            flow,
+            first_hop,
+            start_ns,
+            sent: 0,
+            arrived: 0,
+            noted,
+            note_after_ns: 0,
+            last_arrival_ns: 0,
+        }
+    }
+
+    fn received(&self) -> Received {
+        Received {
+            pkts: self.arrived,
+            marked_pkts: 0,
+            bytes: self.arrived * u64::from(self.flow.packet_bytes()),
+            delivered_bytes: self.arrived * u64::from(self.flow.payload_bytes),
+        }
+    }
+
+    /// What the flow has sent and received.
+    fn counts<T: Tick>(&self, topology: &Topology<T>) -> Counts {
+        let received = self.received().until(self.noted.at_stop);
+        Counts { sent: self.sent, lost: topology.lost_pkts(self.first_hop), received, ..Counts::default() }
+    }
+
+    /// The warmup ends.
+    pub fn begin_measuring<T: Tick>(&mut self, topology: &Topology<T>) {
+        if self.noted.warmup_ns > 0 {
+            self.noted.sent_before = self.counts(topology);
+        }
+    }
+
+    /// The counts since the warmup.
+    pub fn measured<T: Tick>(&self, topology: &Topology<T>) -> Counts {
+        let counts = self.counts(topology);
+        if self.noted.warmup_ns == 0 {
+            return counts;
+        }
+        let received = self.noted.at_warmup.unwrap_or_else(|| self.received());
+        counts.since(Counts { received, ..self.noted.sent_before })
+    }
+
+    /// From when on the flow is measured.
+    pub fn measured_from_ns(&self) -> u64 {
+        self.start_ns.max(self.noted.warmup_ns)
     }
 
     /// When the next packet is sent, or NEVER. Fractions of a nanosecond add up.
@@ -58,8 +109,10 @@ impl<'a> Udp<'a> {
     }
 
     pub fn receive(&mut self, at: u64) {
+        if at > self.note_after_ns {
+            self.note_after_ns = self.noted.note(at, self.received());
+        }
         self.arrived += 1;
-        self.arrived_until_stop += u64::from(at <= self.flow.stop_ns);
         self.last_arrival_ns = at;
     }
 }

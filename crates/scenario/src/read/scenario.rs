@@ -9,8 +9,10 @@ use crate::{Clock, End, Flow, Link, Samples, Scenario};
 use std::path::Path;
 use toml::de::DeValue;
 
-const KEYS: [&str; 11] =
-    ["name", "duration", "seed", "repeat", "samples", "clock", "end", "stack", "dumbbell", "chain", "flows"];
+const KEYS: [&str; 12] = [
+    "name", "duration", "warmup", "seed", "repeat", "samples", "clock", "end", "stack", "dumbbell", "chain",
+    "flows",
+];
 
 pub const NAME_CHARS_MAX: usize = 100;
 const INTERVALS_MAX: u64 = 1_000_000;
@@ -31,6 +33,7 @@ impl Scenario {
     /// ```toml
     /// name = "elastic-single"   # the stem of `file`
     /// duration = "100 s"        # times: ns, us, ms, s, min
+    /// warmup = "0 s"            # metrics count from then on; samples and transfers are those of the whole run
     /// seed = 1
     /// repeat = 1                # runs, with seeds that count up
     /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
@@ -111,7 +114,7 @@ impl Scenario {
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
         let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root, &flows)?;
-        let warmup_ns = 0;
+        let warmup_ns = warmup(&root, duration_ns, end)?;
         Ok(Scenario {
             name,
             duration_ns,
@@ -126,6 +129,17 @@ impl Scenario {
             warnings,
         })
     }
+}
+
+/// When metrics begin to count.
+fn warmup(root: &Table, duration_ns: u64, end: End) -> Result<u64, Error> {
+    let Some(node) = root.get("warmup") else { return Ok(0) };
+    let limits = format!("'0 s' to less than the duration, '{}'", units::show_time(duration_ns));
+    let warmup_ns = node.read(|value| units::time(value, 0..=duration_ns - 1, &limits))?;
+    if warmup_ns > 0 && end == End::LastArrival {
+        return Err(node.error("a warmup with end = \"last-arrival\"", "leave one of them out"));
+    }
+    Ok(warmup_ns)
 }
 
 /// For texts that name no further files.

@@ -228,6 +228,24 @@ impl<T: Tick> DropTail<T> {
             busy_ns: T::as_ns(busy.into()),
             held_ns: T::as_ns(self.held_ticks.get() - beyond),
             max_queue: self.max_queue,
+            p95_wait_ns: None,
+        }
+    }
+
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// How long a packet that arrives at `now_ns` would wait.
+    pub fn wait_ns(&self, now_ns: u64) -> u64 {
+        T::ns_after(self.free_at.saturating_sub(T::count(now_ns)))
+    }
+
+    /// The most packets held are those from `now_ns` on.
+    pub fn begin_measuring(&mut self, now_ns: u64) {
+        self.max_queue = self.held_pkts(now_ns);
+        if self.tx_ticks != NEVER {
+            self.most_ticks = self.max_queue.saturating_mul(self.tx_ticks);
         }
     }
 }

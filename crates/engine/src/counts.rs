@@ -1,0 +1,100 @@
+//! What is counted of a connection, and the part of it that a warmup leaves out.
+
+/// What a connection, or several, sent, lost and received.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub lost: u64,
+    pub received: Received,
+}
+
+/// What the receiver has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Received {
+    /// Duplicates included.
+    pub pkts: u64,
+    pub marked_pkts: u64,
+    /// On the wire.
+    pub bytes: u64,
+    /// Of payload in order.
+    pub delivered_bytes: u64,
+}
+
+impl Counts {
+    #[must_use]
+    pub fn since(self, before: Counts) -> Counts {
+        Counts {
+            sent: self.sent - before.sent,
+            retransmissions: self.retransmissions - before.retransmissions,
+            timeouts: self.timeouts - before.timeouts,
+            lost: self.lost - before.lost,
+            received: self.received.since(before.received),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.sent += other.sent;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.lost += other.lost;
+        self.received.pkts += other.received.pkts;
+        self.received.marked_pkts += other.received.marked_pkts;
+        self.received.bytes += other.received.bytes;
+        self.received.delivered_bytes += other.received.delivered_bytes;
+    }
+}
+
+impl Received {
+    /// Bytes count until the flow stopped; packets that were under way then count, too.
+    #[must_use]
+    pub fn until(self, at_stop: Option<Received>) -> Received {
+        Received { pkts: self.pkts, marked_pkts: self.marked_pkts, ..at_stop.unwrap_or(self) }
+    }
+
+    /// Of a flow that stopped before the warmup ended, nothing.
+    #[must_use]
+    pub fn since(self, before: Received) -> Received {
+        Received {
+            pkts: self.pkts.saturating_sub(before.pkts),
+            marked_pkts: self.marked_pkts.saturating_sub(before.marked_pkts),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            delivered_bytes: self.delivered_bytes.saturating_sub(before.delivered_bytes),
+        }
+    }
+}
+
+/// What the receiver had when the warmup ended and when the flow stopped. The next packet that arrives after either shows
+/// it: until then all that has arrived counts.
+pub struct Noted {
+    /// 0: no warmup.
+    pub warmup_ns: u64,
+    pub stop_ns: u64,
+    pub at_warmup: Option<Received>,
+    pub at_stop: Option<Received>,
+    /// What the sender had counted when the warmup ended.
+    pub sent_before: Counts,
+}
+
+impl Noted {
+    pub fn new(warmup_ns: u64, stop_ns: u64) -> Noted {
+        Noted { warmup_ns, stop_ns, at_warmup: None, at_stop: None, sent_before: Counts::default() }
+    }
+
+    /// A packet arrives at `at`; all before it are in `received`. Returns after which time to note what has arrived next.
+    pub fn note(&mut self, at: u64, received: Received) -> u64 {
+        let mut next_ns = u64::MAX;
+        let moments = [(self.warmup_ns, &mut self.at_warmup), (self.stop_ns, &mut self.at_stop)];
+        for (moment_ns, noted) in moments.into_iter().filter(|(ns, noted)| *ns > 0 && noted.is_none()) {
+            if at > moment_ns {
+                *noted = Some(received);
+            } else {
+                next_ns = next_ns.min(moment_ns);
+            }
+        }
+        next_ns
+    }
+}

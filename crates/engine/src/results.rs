@@ -1,0 +1,273 @@
+//! The results of a run: a row for each flow, link and transfer.
+
+use crate::connection::Connection;
+use crate::counts::Counts;
+use crate::network::Network;
+use crate::path::accounting::Totals;
+use crate::path::link::PathLink;
+use crate::path::timing::Timing;
+use crate::tcp::sender::Sender;
+use crate::time::Tick;
+use crate::topology::Topology;
+use crate::traffic::group::Group;
+use crate::traffic::source::Row;
+use crate::traffic::udp::Udp;
+use cwnd_algorithms::CongestionControl;
+use cwnd_results::{FlowResult, LinkResult, Transfers};
+use cwnd_scenario::Scenario;
+
+/// What has become of the packets of a delay-only link.
+#[derive(Clone)]
+struct Tally {
+    entered: u64,
+    /// Of packets that wait before the link for longer than the run, too, until these are taken away.
+    sent_ticks: u128,
+    left: u64,
+    under_way_ns: u64,
+}
+
+/// What a link has done.
+#[derive(Clone, Copy)]
+pub struct LinkCounts {
+    totals: Totals,
+    delivered: u64,
+    marked: u64,
+}
+
+/// Of each link, at `end`; all that happens by then has happened.
+pub fn link_counts<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkCounts> {
+    let mut totals: Vec<Totals> = network.links.iter_mut().map(|link| link.totals(end)).collect();
+    for (&id, link) in &network.managed {
+        totals[id as usize] = link.totals(end);
+    }
+    let topology = &network.topology;
+    // Packets that a link delivers, less those that have yet to be at its far end.
+    let mut delivered = vec![0; totals.len()];
+    for hop in &topology.hops {
+        delivered[hop.link as usize] += hop.passed;
+    }
+    let full = topology
+        .delay_only
+        .iter()
+        .map(|link| topology.delay_only_times(link, topology.hops[link.hop as usize].bytes));
+    let full: Vec<_> = full.collect();
+    let mut tallies: Vec<Tally> = Vec::with_capacity(full.len());
+    for (link, full) in topology.delay_only.iter().zip(&full) {
+        let entered = topology.hops[link.hop as usize].passed;
+        let mut sent_ticks = u128::from(entered) * u128::from(full.tx_ticks);
+        for (&(_, bytes), count) in network.other_sizes.range((link.hop, 0)..(link.hop + 1, 0)) {
+            let (count, times) = (u128::from(*count), topology.delay_only_times(link, bytes));
+            sent_ticks = sent_ticks - count * u128::from(full.tx_ticks) + count * u128::from(times.tx_ticks);
+        }
+        tallies.push(Tally { entered, sent_ticks, left: entered, under_way_ns: 0 });
+    }
+    network.between_hops(|hop_id, at, segment| {
+        let hop = &topology.hops[hop_id as usize];
+        let bytes = segment.tag.bytes();
+        let onward_ns = topology.times(hop_id, bytes).1;
+        // Where links add up seconds, what is added here may have been rounded to more than all of it: then it is early.
+        let there = at.saturating_sub(onward_ns - topology.link(hop.link).delay_ns);
+        delivered[hop.link as usize] -= u64::from(there > end);
+        let first = topology.delay_only.partition_point(|link| link.hop < hop_id);
+        let behind = topology.delay_only.iter().zip(&full).zip(&mut tallies).skip(first);
+        for ((link, full), tally) in behind.take_while(|((link, _), _)| link.hop == hop_id) {
+            let times = if bytes == hop.bytes { *full } else { topology.delay_only_times(link, bytes) };
+            let out = at.saturating_sub(times.rest_ns);
+            let sent = out.saturating_sub(topology.link(link.link).delay_ns);
+            tally.left -= u64::from(out > end);
+            tally.entered -= u64::from(sent.saturating_sub(times.tx_ns) > end);
+            if sent > end {
+                tally.sent_ticks -= u128::from(times.tx_ticks);
+                tally.under_way_ns += (end + times.tx_ns).saturating_sub(sent);
+            }
+        }
+    });
+    for (link, tally) in topology.delay_only.iter().zip(&tallies) {
+        let busy_ticks = tally.sent_ticks + u128::from(T::Tick::count(tally.under_way_ns));
+        let busy_ns = T::Tick::as_ns(busy_ticks.min(T::Tick::count(end).into()));
+        totals[link.link as usize] = Totals {
+            busy_ns,
+            held_ns: busy_ns,
+            max_queue: tally.entered.min(1),
+            p95_wait_ns: (tally.entered > 0).then_some(0.0),
+            ..Totals::default()
+        };
+        delivered[link.link as usize] = tally.left;
+    }
+    let counts = totals.into_iter().zip(delivered).zip(&network.marked);
+    counts.map(|((totals, delivered), &marked)| LinkCounts { totals, delivered, marked }).collect()
+}
+
+/// Of each link, from `from` to the `end` of the run. `before`: its counts at `from`, if that is not the beginning.
+pub fn link_results<T: Timing>(
+    network: &mut Network<T>,
+    before: Option<&[LinkCounts]>,
+    from: u64,
+    end: u64,
+) -> Vec<LinkResult> {
+    let counts = link_counts(network, end);
+    let span_ns = (end - from) as f64;
+    let nothing = LinkCounts { totals: Totals::default(), delivered: 0, marked: 0 };
+    let row = |(id, now): (usize, LinkCounts)| {
+        let before = before.map_or(nothing, |before| before[id]);
+        LinkResult {
+            link: network.topology.link(id as u32).name.clone(),
+            delivered_pkts: now.delivered - before.delivered,
+            dropped_pkts: now.totals.dropped - before.totals.dropped,
+            error_pkts: now.totals.corrupted - before.totals.corrupted,
+            mean_queue_pkts: (now.totals.held_ns - before.totals.held_ns) / span_ns,
+            max_queue_pkts: now.totals.max_queue,
+            utilization: (now.totals.busy_ns - before.totals.busy_ns) / span_ns,
+            marked_pkts: now.marked - before.marked,
+            p95_queue_ms: now.totals.p95_wait_ns.map(|ns| ns * 1e-6),
+        }
+    };
+    counts.into_iter().enumerate().map(row).collect()
+}
+
+/// Of a flow, at the `end` of the run. All that arrives by then has arrived.
+pub fn flow_result<C: CongestionControl, T: Tick>(
+    connection: &Connection<C>,
+    topology: &Topology<T>,
+    end: u64,
+) -> FlowResult {
+    let Sender { flow, start_ns, retransmissions, rtts, source, started, .. } = &connection.sender;
+    let counts = connection.measured(topology);
+    let finished_ns = source.as_ref().and_then(|source| source.finished_ns);
+    let stop_ns = finished_ns.unwrap_or(connection.stop_ns).min(end);
+    let from_ns = connection.measured_from_ns().min(stop_ns);
+    let rows = source.iter().flat_map(|source| source.all_rows(end, *retransmissions));
+    FlowResult {
+        flow: connection.id,
+        cca: flow.cca.name.clone(),
+        start_s: *start_ns as f64 / 1e9,
+        stop_s: stop_ns as f64 / 1e9,
+        mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
+        p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
+        mean_cwnd_pkts: if *started { connection.sender.mean_cwnd(from_ns, stop_ns) } else { 0.0 },
+        fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
+        slow_start_s: started.then(|| connection.sender.slow_start_s(stop_ns)).flatten(),
+        ..counted(counts, stop_ns - from_ns)
+    }
+}
+
+/// The columns that follow from the counts over `span_ns`.
+fn counted(counts: Counts, span_ns: u64) -> FlowResult {
+    let Counts { sent, retransmissions, timeouts, lost, received } = counts;
+    FlowResult {
+        sent_pkts: sent,
+        retransmitted_pkts: retransmissions,
+        delivered_pkts: received.pkts,
+        lost_pkts: lost,
+        timeouts,
+        throughput_mbps: mbps(received.bytes * 8, span_ns),
+        goodput_mbps: mbps(received.delivered_bytes * 8, span_ns),
+        loss_ratio: if sent > 0 { lost as f64 / sent as f64 } else { 0.0 },
+        marked_pkts: received.marked_pkts,
+        ..FlowResult::default()
+    }
+}
+
+/// Of a flow with arrivals: the sums over its transfers.
+pub fn group_result(group: &Group, warmup_ns: u64, end: u64) -> FlowResult {
+    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end));
+    let from_ns = group.start_ns.max(warmup_ns).min(stop_ns);
+    let rows = totals.rows.iter().map(|(_, row)| *row);
+    FlowResult {
+        flow: group.id,
+        cca: group.flow.cca.name.clone(),
+        start_s: group.start_ns as f64 / 1e9,
+        stop_s: stop_ns as f64 / 1e9,
+        mean_rtt_ms: totals.rtts.mean().map(|ns| ns * 1e-6),
+        p95_rtt_ms: totals.rtts.quantile(0.95).map(|ns| ns * 1e-6),
+        mean_cwnd_pkts: if totals.busy_ns > 0.0 { totals.cwnd_ns / totals.busy_ns } else { 0.0 },
+        fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
+        ..counted(totals.measured, stop_ns - from_ns)
+    }
+}
+
+/// Of a flow without congestion control.
+pub fn udp_result<T: Tick>(udp: &Udp, topology: &Topology<T>, end: u64) -> FlowResult {
+    let stop_ns = udp.flow.stop_ns.min(end);
+    let from_ns = udp.measured_from_ns().min(stop_ns);
+    FlowResult {
+        flow: udp.id,
+        cca: udp.flow.cca.name.clone(),
+        start_s: udp.start_ns as f64 / 1e9,
+        stop_s: stop_ns as f64 / 1e9,
+        ..counted(udp.measured(topology), stop_ns - from_ns)
+    }
+}
+
+/// Of the transfers that finished.
+fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
+    let (mut sum_ns, mut count) = (0_u128, 0_u32);
+    for (start_ns, end_ns) in rows.filter_map(|row| Some((row.start_ns, row.end_ns?))) {
+        sum_ns += u128::from(end_ns - start_ns);
+        count += 1;
+    }
+    (count > 0).then(|| sum_ns as f64 / f64::from(count) * 1e-6)
+}
+
+/// Gives flows with transfers the quantiles over those that began after the warmup and finished.
+pub fn set_quantiles(flows: &mut [FlowResult], transfers: &Transfers, warmup_ns: u64) {
+    let Transfers { flow: of, start_s, fct_ms, slowdown, .. } = transfers;
+    let counts = |row: &usize| start_s[*row] >= warmup_ns as f64 / 1e9 && !fct_ms[*row].is_nan();
+    let rows: Vec<usize> = (0..of.len()).filter(counts).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let sorted = |column: &[f64]| {
+        let mut values: Vec<f64> = rows.iter().map(|&row| column[row]).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let (fcts_ms, slowdowns) = (sorted(fct_ms), sorted(slowdown));
+    // The least value that is no less than the share `q` of all.
+    let quantile =
+        |values: &[f64], q: f64| Some(values[((q * values.len() as f64).ceil() as usize).max(1) - 1]);
+    for flow in flows.iter_mut().filter(|flow| of.contains(&flow.flow)) {
+        flow.fct_p50_ms = quantile(&fcts_ms, 0.5);
+        flow.fct_p95_ms = quantile(&fcts_ms, 0.95);
+        flow.fct_p99_ms = quantile(&fcts_ms, 0.99);
+        flow.slowdown_p50 = quantile(&slowdowns, 0.5);
+        flow.slowdown_p99 = quantile(&slowdowns, 0.99);
+    }
+}
+
+/// Every transfer of flows with sizes, in the order of their starts.
+pub fn transfers<C: CongestionControl>(
+    scenario: &Scenario,
+    flows: &[Connection<C>],
+    groups: &[Group],
+    end: u64,
+) -> Transfers {
+    let mut rows: Vec<(u64, u32, u64, Row)> = Vec::new();
+    for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
+        for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
+            let own = source.all_rows(end, flow.sender.retransmissions).zip(0..);
+            rows.extend(own.map(|(row, number)| (row.start_ns, flow.id, number, row)));
+        }
+    }
+    for group in groups {
+        rows.extend(group.totals.rows.iter().map(|&(number, row)| (row.start_ns, group.id, number, row)));
+    }
+    rows.sort_by_key(|&(start_ns, flow, number, _)| (start_ns, flow, number));
+    let mut transfers = Transfers::default();
+    for (start_ns, flow, _, row) in rows {
+        let fct_ns = row.end_ns.map_or(f64::NAN, |end_ns| (end_ns - start_ns) as f64);
+        transfers.flow.push(flow);
+        transfers.start_s.push(start_ns as f64 / 1e9);
+        transfers.size_bytes.push(row.bytes);
+        transfers.fct_ms.push(fct_ns * 1e-6);
+        // Of a link whose rate varies, the rate at the beginning may be exceeded. NaN stays NaN.
+        let slowdown = fct_ns / scenario.ideal_fct_ns(flow as usize, row.bytes);
+        transfers.slowdown.push(if slowdown < 1.0 { 1.0 } else { slowdown });
+        transfers.retransmitted_pkts.push(row.retransmitted_pkts);
+    }
+    transfers
+}
+
+pub fn mbps(bits: u64, span_ns: u64) -> f64 {
+    if span_ns == 0 { 0.0 } else { bits as f64 * 1e3 / span_ns as f64 }
+}
