@@ -213,14 +213,16 @@ impl<T: Tick> DropTail<T> {
     pub fn totals(&mut self, end_ns: u64) -> Totals {
         let held = self.held_pkts(end_ns);
         let end = T::count(end_ns);
-        if self.mixed_pkts() == 0 && held > 0 {
-            self.list(held);
-        }
         let beyond = |run: &Run| {
             let (pkts, tx_ticks) = (u128::from(run.pkts), u128::from(run.tx_ticks));
             pkts * u128::from(run.departure - end) + pkts * (pkts - 1) / 2 * tx_ticks
         };
-        let beyond: u128 = self.mixed.iter().flat_map(|mixed| mixed.runs.iter()).map(beyond).sum();
+        let beyond: u128 = if self.mixed_pkts() == 0 && held > 0 {
+            let departure = self.free_at - (held - 1) * self.tx_ticks;
+            beyond(&Run { departure, tx_ticks: self.tx_ticks, pkts: held })
+        } else {
+            self.mixed.iter().flat_map(|mixed| mixed.runs.iter()).map(beyond).sum()
+        };
         let busy = self.busy_ticks + self.free_at.min(end) - T::count(self.busy_since_ns);
         Totals {
             dropped: self.dropped,
