@@ -75,6 +75,23 @@ impl Runs {
         columns.doubles("mean_rtt_ms", |flow| flow.mean_rtt_ms.unwrap_or(f64::NAN))?;
         columns.doubles("p95_rtt_ms", |flow| flow.p95_rtt_ms.unwrap_or(f64::NAN))?;
         columns.doubles("mean_cwnd_pkts", |flow| flow.mean_cwnd_pkts)?;
+        columns.doubles("fct_ms", |flow| flow.fct_ms.unwrap_or(f64::NAN))?;
+        columns.doubles("fct_p50_ms", |flow| flow.fct_p50_ms.unwrap_or(f64::NAN))?;
+        columns.doubles("fct_p95_ms", |flow| flow.fct_p95_ms.unwrap_or(f64::NAN))?;
+        columns.doubles("fct_p99_ms", |flow| flow.fct_p99_ms.unwrap_or(f64::NAN))?;
+        columns.doubles("slowdown_p50", |flow| flow.slowdown_p50.unwrap_or(f64::NAN))?;
+        columns.doubles("slowdown_p99", |flow| flow.slowdown_p99.unwrap_or(f64::NAN))?;
+        Ok(columns.dict)
+    }
+
+    /// How long the first slow start of each flow lasted, in the same form; NaN: the algorithm sets no ssthresh.
+    fn slow_starts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns::new(py, &self.runs, |run| &run.flows);
+        columns.words("run", |run, _| run)?;
+        columns.words("flow", |_, flow| flow.flow)?;
+        columns.doubles("start_s", |flow| flow.start_s)?;
+        columns.doubles("stop_s", |flow| flow.stop_s)?;
+        columns.doubles("slow_start_s", |flow| flow.slow_start_s.unwrap_or(f64::NAN))?;
         Ok(columns.dict)
     }
 
@@ -90,6 +107,7 @@ impl Runs {
         columns.doubles("mean_queue_pkts", |link| link.mean_queue_pkts)?;
         columns.counts("max_queue_pkts", |link| link.max_queue_pkts)?;
         columns.doubles("utilization", |link| link.utilization)?;
+        columns.doubles("p95_queue_ms", |link| link.p95_queue_ms.unwrap_or(f64::NAN))?;
         Ok(columns.dict)
     }
 
@@ -104,6 +122,7 @@ impl Runs {
         columns.set_item("in_flight_pkts", words(py, &samples.in_flight_pkts)?)?;
         columns.set_item("rtt_ms", doubles(py, &samples.rtt_ms)?)?;
         columns.set_item("throughput_mbps", doubles(py, &samples.throughput_mbps)?)?;
+        columns.set_item("marked_pkts", counts(py, &samples.marked_pkts)?)?;
         Ok(columns)
     }
 
@@ -114,6 +133,22 @@ impl Runs {
         columns.set_item("time_s", doubles(py, &samples.time_s)?)?;
         columns.set_item("link", words(py, &samples.link)?)?;
         columns.set_item("queue_pkts", words(py, &samples.queue_pkts)?)?;
+        columns.set_item("queue_ms", doubles(py, &samples.queue_ms)?)?;
+        columns.set_item("dropped_pkts", counts(py, &samples.dropped_pkts)?)?;
+        columns.set_item("marked_pkts", counts(py, &samples.marked_pkts)?)?;
+        Ok(columns)
+    }
+
+    /// The transfers of one run.
+    fn transfers<'py>(&self, py: Python<'py>, run: usize) -> PyResult<Bound<'py, PyDict>> {
+        let transfers = &self.run(run)?.transfers;
+        let columns = PyDict::new(py);
+        columns.set_item("flow", words(py, &transfers.flow)?)?;
+        columns.set_item("start_s", doubles(py, &transfers.start_s)?)?;
+        columns.set_item("size_bytes", counts(py, &transfers.size_bytes)?)?;
+        columns.set_item("fct_ms", doubles(py, &transfers.fct_ms)?)?;
+        columns.set_item("slowdown", doubles(py, &transfers.slowdown)?)?;
+        columns.set_item("retransmitted_pkts", counts(py, &transfers.retransmitted_pkts)?)?;
         Ok(columns)
     }
 }
@@ -156,6 +191,10 @@ pub fn doubles<'py>(py: Python<'py>, values: &[f64]) -> PyResult<Bound<'py, PyBy
 }
 
 pub fn words<'py>(py: Python<'py>, values: &[u32]) -> PyResult<Bound<'py, PyBytes>> {
+    column(py, values.iter().map(|value| value.to_le_bytes()))
+}
+
+fn counts<'py>(py: Python<'py>, values: &[u64]) -> PyResult<Bound<'py, PyBytes>> {
     column(py, values.iter().map(|value| value.to_le_bytes()))
 }
 
@@ -223,7 +262,13 @@ fn read_flows(columns: &Reader) -> PyResult<(Vec<u32>, Vec<FlowResult>)> {
     let (sent, lost, timeouts) = (counts("sent_pkts")?, counts("lost_pkts")?, counts("timeouts")?);
     let (start, stop) = (doubles("start_s")?, doubles("stop_s")?);
     let (throughput, goodput) = (doubles("throughput_mbps")?, doubles("goodput_mbps")?);
-    let mean_rtt = doubles("mean_rtt_ms")?;
+    let optional = |name| -> PyResult<Vec<Option<f64>>> {
+        Ok(doubles(name)?.into_iter().map(|value| Some(value).filter(|value| !value.is_nan())).collect())
+    };
+    let (mean_rtt, p95_rtt) = (optional("mean_rtt_ms")?, optional("p95_rtt_ms")?);
+    let (fct_p50, fct_p95) = (optional("fct_p50_ms")?, optional("fct_p95_ms")?);
+    let fct_p99 = optional("fct_p99_ms")?;
+    let (slowdown_p50, slowdown_p99) = (optional("slowdown_p50")?, optional("slowdown_p99")?);
     let row = |row: usize| FlowResult {
         flow: flow[row],
         start_s: start[row],
@@ -233,7 +278,13 @@ fn read_flows(columns: &Reader) -> PyResult<(Vec<u32>, Vec<FlowResult>)> {
         timeouts: timeouts[row],
         throughput_mbps: throughput[row],
         goodput_mbps: goodput[row],
-        mean_rtt_ms: Some(mean_rtt[row]).filter(|rtt| !rtt.is_nan()),
+        mean_rtt_ms: mean_rtt[row],
+        p95_rtt_ms: p95_rtt[row],
+        fct_p50_ms: fct_p50[row],
+        fct_p95_ms: fct_p95[row],
+        fct_p99_ms: fct_p99[row],
+        slowdown_p50: slowdown_p50[row],
+        slowdown_p99: slowdown_p99[row],
         ..FlowResult::default()
     };
     Ok((columns.column("run", u32::from_le_bytes)?, (0..flow.len()).map(row).collect()))

@@ -4,16 +4,19 @@ use crate::{Estimate, FlowResult, LinkResult, jain_index};
 use cwnd_scenario::{End, Scenario};
 use serde::Serialize;
 
-/// The metrics of a run; with `T = Vec<f64>` those of many runs, with `T = Estimate` their statistics.
+/// The metrics of a run; with `T = Vec<f64>` those of many runs, with `T = Estimate` their statistics. NaN: the run has no
+/// such metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics<T = f64> {
-    /// All flows together, from 0 to the end.
+    /// All flows together, from the warmup to the end.
     pub throughput_mbps: T,
     pub goodput_mbps: T,
     /// Lost / sent over all flows.
     pub loss_ratio: T,
     /// The mean of the flows' means, weighted by their throughput.
     pub mean_rtt_ms: T,
+    /// The mean of the flows' 95th percentiles, weighted by their throughput.
+    pub p95_rtt_ms: T,
     /// Jain's index over the throughputs of the flows.
     pub jain_fairness: T,
     /// Jain's index over throughput x base RTT of the flows.
@@ -21,19 +24,31 @@ pub struct Metrics<T = f64> {
     /// Of the busiest link.
     pub utilization: T,
     pub timeouts: T,
+    /// Quantiles over the transfers of all flows that began after the warmup and finished.
+    pub fct_p50_ms: T,
+    pub fct_p95_ms: T,
+    pub fct_p99_ms: T,
+    pub slowdown_p50: T,
+    pub slowdown_p99: T,
 }
 
 impl Metrics {
     /// The names of the fields in their order.
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 14] = [
         "throughput_mbps",
         "goodput_mbps",
         "loss_ratio",
         "mean_rtt_ms",
+        "p95_rtt_ms",
         "jain_fairness",
         "rtt_fairness",
         "utilization",
         "timeouts",
+        "fct_p50_ms",
+        "fct_p95_ms",
+        "fct_p99_ms",
+        "slowdown_p50",
+        "slowdown_p99",
     ];
 
     /// The metrics of a run of `scenario` with these rows.
@@ -44,17 +59,35 @@ impl Metrics {
             // At least one flow lasts until the end, so the latest stop is the end.
             End::LastArrival => flows.iter().map(|flow| flow.stop_s).fold(0.0, f64::max),
         };
-        let weighted_rtt_ms = total(|flow| flow.mean_rtt_ms.unwrap_or(0.0) * flow.throughput_mbps);
+        let warmup_s = scenario.warmup_ns as f64 / 1e9;
+        let measured_s = |flow: &FlowResult| (flow.stop_s - flow.start_s.max(warmup_s)).max(0.0);
+        let all_mbps = total(|flow| flow.throughput_mbps).max(f64::MIN_POSITIVE);
+        let weighted = |rtt_ms: fn(&FlowResult) -> Option<f64>| {
+            let of_flow = |flow: &FlowResult| rtt_ms(flow).unwrap_or(0.0) * flow.throughput_mbps;
+            flows.iter().map(of_flow).sum::<f64>() / all_mbps
+        };
+        let over_time = |rate_mbps: fn(&FlowResult) -> f64| {
+            flows.iter().map(|flow| rate_mbps(flow) * measured_s(flow)).sum::<f64>() / (ended_s - warmup_s)
+        };
+        // The same in all flows that have it.
+        let of_transfers =
+            |quantile: fn(&FlowResult) -> Option<f64>| flows.iter().find_map(quantile).unwrap_or(f64::NAN);
         let rtt_ns = |flow: &FlowResult| scenario.rtt_ns(flow.flow as usize) as f64;
         Metrics {
-            throughput_mbps: total(|flow| flow.throughput_mbps * (flow.stop_s - flow.start_s)) / ended_s,
-            goodput_mbps: total(|flow| flow.goodput_mbps * (flow.stop_s - flow.start_s)) / ended_s,
+            throughput_mbps: over_time(|flow| flow.throughput_mbps),
+            goodput_mbps: over_time(|flow| flow.goodput_mbps),
             loss_ratio: total(|flow| flow.lost_pkts as f64) / total(|flow| flow.sent_pkts as f64).max(1.0),
-            mean_rtt_ms: weighted_rtt_ms / total(|flow| flow.throughput_mbps).max(f64::MIN_POSITIVE),
+            mean_rtt_ms: weighted(|flow| flow.mean_rtt_ms),
+            p95_rtt_ms: weighted(|flow| flow.p95_rtt_ms),
             jain_fairness: jain_index(flows.iter().map(|flow| flow.throughput_mbps)),
             rtt_fairness: jain_index(flows.iter().map(|flow| flow.throughput_mbps * rtt_ns(flow))),
             utilization: links.iter().map(|link| link.utilization).fold(0.0, f64::max),
             timeouts: total(|flow| flow.timeouts as f64),
+            fct_p50_ms: of_transfers(|flow| flow.fct_p50_ms),
+            fct_p95_ms: of_transfers(|flow| flow.fct_p95_ms),
+            fct_p99_ms: of_transfers(|flow| flow.fct_p99_ms),
+            slowdown_p50: of_transfers(|flow| flow.slowdown_p50),
+            slowdown_p99: of_transfers(|flow| flow.slowdown_p99),
         }
     }
 }
@@ -67,10 +100,16 @@ impl<T> Metrics<T> {
             goodput_mbps: change(self.goodput_mbps),
             loss_ratio: change(self.loss_ratio),
             mean_rtt_ms: change(self.mean_rtt_ms),
+            p95_rtt_ms: change(self.p95_rtt_ms),
             jain_fairness: change(self.jain_fairness),
             rtt_fairness: change(self.rtt_fairness),
             utilization: change(self.utilization),
             timeouts: change(self.timeouts),
+            fct_p50_ms: change(self.fct_p50_ms),
+            fct_p95_ms: change(self.fct_p95_ms),
+            fct_p99_ms: change(self.fct_p99_ms),
+            slowdown_p50: change(self.slowdown_p50),
+            slowdown_p99: change(self.slowdown_p99),
         }
     }
 
@@ -103,12 +142,12 @@ mod tests {
 
     #[test]
     fn names_are_the_names_of_the_fields() {
-        let names = Metrics { throughput_mbps: 1.0, timeouts: 8.0, ..Metrics::default() };
+        let names = Metrics { throughput_mbps: 1.0, timeouts: 8.0, slowdown_p99: 9.0, ..Metrics::default() };
         let text = format!("{names:?}");
         let fields = text.trim_start_matches("Metrics { ").split(", ");
         let found: Vec<&str> = fields.map(|field| field.split(':').next().unwrap()).collect();
         assert_eq!(found, Metrics::NAMES);
-        assert_eq!(names.values(), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0]);
+        assert_eq!(names.values(), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 8.0, 0.0, 0.0, 0.0, 0.0, 9.0]);
     }
 
     #[test]

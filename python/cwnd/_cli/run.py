@@ -80,13 +80,15 @@ def _print_results(results: Results) -> None:
         "jain_fairness": ("Jain", 1),
         "timeouts": ("timeouts", 1),
     }
-    # Over the flows and the runs.
-    p95 = flows.group_by("scenario").agg(pl.col("p95_rtt_ms").mean())
-    p95_of = dict(p95.iter_rows())
+    if "fct_p50_ms" in results.summary["metric"]:
+        columns |= {"fct_p50_ms": ("median FCT ms", 1), "fct_p99_ms": ("p99 FCT ms", 1)}
+    links = results.links.group_by("scenario", "seed").agg(pl.col("p95_queue_ms").max())
+    waits_ms = dict(links.group_by("scenario").agg(pl.col("p95_queue_ms").mean()).iter_rows())
     packets, wall_s = (sum(one["engine"][key] for one in results.entries) for key in ("packets", "wall_s"))
     table = new_table(
         "scenario",
         *(f">{heading}" for heading, _ in columns.values()),
+        ">p95 queue ms",
         title=", ".join(shared_facts(scenarios)),
         caption=f"{packets:,} packets in {wall_s:.2g} s, {packets / wall_s / 1e6:.1f} million a second",
     )
@@ -94,8 +96,9 @@ def _print_results(results: Results) -> None:
         name = scenario["name"]
         rows = {row["metric"]: row for row in results.summary.filter(scenario=name).iter_rows(named=True)}
         cells = [
-            digits(p95_of[name]) if metric == "p95_rtt_ms" else estimate(rows[metric], scale)
-            for metric, (_, scale) in columns.items()
+            estimate(rows[metric], scale) if metric in rows else "" for metric, (_, scale) in columns.items()
         ]
-        table.add_row(name, *cells)
+        table.add_row(name, *cells, digits(waits_ms[name]))
     console.print(table)
+    for name, note in results.notes:
+        console.print(f"Note: {name}: {note}" if len(scenarios) > 1 else f"Note: {note}", highlight=False)

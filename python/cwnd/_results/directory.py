@@ -16,7 +16,7 @@ from cwnd._common.files import can_exist
 from cwnd._cwnd import __version__
 from cwnd._results.manifest import FORMAT, read_manifest
 
-TABLES = ("flows", "links", "samples", "summary")
+TABLES = ("flows", "links", "samples", "transfers", "summary")
 _PLOTS = (
     *("cwnd", "rtt", "throughput", "queue", "queue-delay"),
     *("throughput-buffer", "lines", "heatmap", "throughput-delay", "fct-size"),

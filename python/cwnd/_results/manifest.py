@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Version of the files that `Results.save` and sweeps write.
 FORMAT = 2
 
-_TABLES = ("flows.parquet", "links.parquet", "samples.parquet", "summary.parquet")
+_TABLES = ("flows.parquet", "links.parquet", "samples.parquet", "transfers.parquet", "summary.parquet")
 
 
 def write_manifest(folder: Path, head: dict[str, Any], results: Iterable[dict[str, Any]]) -> None:

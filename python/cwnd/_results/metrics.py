@@ -51,7 +51,8 @@ def _bytes_of(rows: pl.DataFrame, places: pl.DataFrame) -> dict[str, bytes]:
 
 
 def summarize(runs: pl.DataFrame) -> dict[str, Estimate]:
-    """The statistics of each metric over runs, from `metrics_of`; nothing without runs."""
+    """The statistics of each metric over the runs that have it, from `metrics_of`; nothing without runs."""
     if not runs.height:
         return {}
-    return {column.name: estimate(column) for column in runs.drop("seed")}
+    values = {column.name: column.drop_nans() for column in runs.drop("seed")}
+    return {name: estimate(numbers) for name, numbers in values.items() if len(numbers)}

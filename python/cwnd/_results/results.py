@@ -17,7 +17,15 @@ from cwnd._cwnd import Scenario, __version__
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
 from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
 from cwnd._results.metrics import metrics_of, summarize
-from cwnd._results.tables import Answer, empty_table, runs_of, schema_of, summary_schema, traced_flows
+from cwnd._results.tables import (
+    Answer,
+    complete,
+    empty_table,
+    runs_of,
+    schema_of,
+    summary_schema,
+    traced_flows,
+)
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
 class Results:
     """The results of one or several scenarios.
 
-    `flows`, `links`, `samples` and `summary` are polars tables with a column `scenario` and, but for the
+    `flows`, `links`, `samples`, `transfers` and `summary` are polars tables with a column `scenario` and, but for the
     summary, `seed`.
     """
 
@@ -61,12 +69,15 @@ class Results:
                     "engine": answer.engine,
                 }
             )
+            notes = answer.notes(entries[-1]["scenario"])
+            entries[-1] |= {"notes": notes} if notes else {}
 
         def read(table: str) -> pl.DataFrame:
             parts = [empty_table(table), *tables.get(table, [])]
-            if table == "samples":
+            if table in ("samples", "transfers"):
                 parts += [
-                    answer.samples(entry["scenario"]) for entry, answer in zip(entries, answers, strict=True)
+                    getattr(answer, table)(entry["scenario"])
+                    for entry, answer in zip(entries, answers, strict=True)
                 ]
             return pl.concat(parts)
 
@@ -112,8 +123,8 @@ class Results:
             "engine": engine,
         }
         flows = traced_flows(name, connections, samples)
-        tables = {"flows": flows, "links": empty_table("links"), "samples": samples}
-        return cls._made([entry], tables.__getitem__)
+        tables = {"flows": flows, "samples": samples}
+        return cls._made([entry], lambda table: tables.get(table, empty_table(table)))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
@@ -128,11 +139,15 @@ class Results:
         results = [{"world": "sim", "values": {}, **entry} for entry in manifest["results"]]
 
         def read(table: str) -> pl.DataFrame:
-            return read_table(folder / f"{table}.parquet")
+            return complete(table, read_table(folder / f"{table}.parquet"))
 
         tables = {name: read(name) for name in ("flows", "links")}
-        # Not every result has time series.
-        tables |= {} if os.path.lexists(folder / "samples.parquet") else {"samples": empty_table("samples")}
+        # Not every result has time series and transfers.
+        tables |= {
+            name: empty_table(name)
+            for name in ("samples", "transfers")
+            if not os.path.lexists(folder / f"{name}.parquet")
+        }
         return cls._made(results, lambda table: tables[table] if table in tables else read(table))
 
     @cached_property
@@ -141,7 +156,9 @@ class Results:
 
         `flow, cca, start_s, stop_s, sent_pkts, retransmitted_pkts, delivered_pkts, lost_pkts, timeouts,
         throughput_mbps` (on the wire), `goodput_mbps` (payload, in order, once), `loss_ratio, mean_rtt_ms,
-        p95_rtt_ms` (null without a sample), `mean_cwnd_pkts`.
+        p95_rtt_ms` (null without a sample), `mean_cwnd_pkts, marked_pkts`, `fct_ms` (the mean over the flow's
+        transfers), `fct_p50_ms, fct_p95_ms, fct_p99_ms, slowdown_p50, slowdown_p99` (over the transfers of
+        all flows of the run, null for flows without).
         """
         return self._read("flows")
 
@@ -150,9 +167,19 @@ class Results:
         """One row per scenario, seed and link.
 
         `link, delivered_pkts, dropped_pkts` (queue full), `error_pkts` (lost on the wire), `mean_queue_pkts,
-        max_queue_pkts, utilization`.
+        max_queue_pkts, utilization, marked_pkts`, `p95_queue_ms` (how long packets wait before they are
+        sent).
         """
         return self._read("links")
+
+    @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """One row per scenario, seed and transfer of flows that have a size; empty for sweeps.
+
+        `flow, cca, start_s, size_bytes` (payload), `fct_ms` (from the start to the ACK of the last byte),
+        `slowdown` (over the least possible time), both null if it did not finish, `retransmitted_pkts`.
+        """
+        return self._read("transfers")
 
     @cached_property
     def samples(self) -> pl.DataFrame:
@@ -160,7 +187,9 @@ class Results:
 
         `scenario, seed, time_s, flow, cca, cwnd_pkts, ssthresh_pkts` (null before the first loss),
         `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
-        before; null when samples are by change), `link, queue_pkts`. A trace of live connections has
+        before; null when samples are by change), `link, queue_pkts, queue_ms` (how long a packet that arrives
+        then would wait), `dropped_pkts` (in the queue or on the wire), `marked_pkts` (both since the row before,
+        marks of flows, too). A trace of live connections has
         `state` ("open", "disorder", "cwr", "recovery", "loss") and `pacing_mbps` (null when not paced) too.
         """
         return self._read("samples")
@@ -189,6 +218,13 @@ class Results:
         }
 
     @property
+    def notes(self) -> list[tuple[str, str]]:
+        """What a reader of the metrics should know: the name of a scenario, and a sentence."""
+        return [
+            (str(entry["scenario"]["name"]), note) for entry in self.entries for note in entry.get("notes", ())
+        ]
+
+    @property
     def scenarios(self) -> list[dict[str, Any]]:
         """The scenarios, every default and unit resolved."""
         return [entry["scenario"] for entry in self.entries]
@@ -212,6 +248,7 @@ class Results:
                 "summary": entry["summary"],
                 "world": entry["world"],
                 "engine": entry["engine"],
+                **({"notes": entry["notes"]} if "notes" in entry else {}),
             }
             for entry in self.entries
         ]
@@ -232,8 +269,8 @@ class Results:
         )
 
     def to_json(self) -> str:
-        """One object `{"scenario", "runs", "summary", "world", "engine"}`; of several scenarios
-        `{"results": [...]}`.
+        """One object `{"scenario", "runs", "summary", "world", "engine"}`, and `notes` if there are some; of
+        several scenarios `{"results": [...]}`.
 
         The same scenario and seed give the same text, but for `engine`.
         """
@@ -241,7 +278,8 @@ class Results:
         return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
     def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
-        """Writes manifest.json, the tables (flows, links, samples, summary: Parquet) and the figures.
+        """Writes manifest.json, the tables (flows, links, samples, transfers if there are some, summary:
+        Parquet) and the figures.
 
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is the command line for the manifest.
@@ -252,8 +290,11 @@ class Results:
         check_target(folder)
         with new_directory(folder) as building:
             for name in TABLES:
+                rows: pl.DataFrame = getattr(self, name)
+                if name == "transfers" and not rows.height:
+                    continue
                 table = io.BytesIO()  # polars raises no distinct error for a full disk
-                getattr(self, name).write_parquet(table)
+                rows.write_parquet(table)
                 write_file(building / f"{name}.parquet", table.getbuffer())
             head = {**provenance(command), "files": describe_tables(building)}
             write_manifest(building, head, self.entries)

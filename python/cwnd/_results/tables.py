@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,13 @@ _SSTHRESH_INFINITE = 0x7FFFFFFF
 
 
 def schema_of(table: str) -> dict[str, pl.DataType]:
-    return {"flows": flow_schema, "links": link_schema, "samples": _sample_schema}[table]()
+    schemas = {
+        "flows": flow_schema,
+        "links": link_schema,
+        "samples": _sample_schema,
+        "transfers": _transfer_schema,
+    }
+    return schemas[table]()
 
 
 def flow_schema() -> dict[str, pl.DataType]:
@@ -31,6 +38,7 @@ def flow_schema() -> dict[str, pl.DataType]:
         "p95_rtt_ms",
         "mean_cwnd_pkts",
     )
+    of_transfers = ("fct_ms", "fct_p50_ms", "fct_p95_ms", "fct_p99_ms", "slowdown_p50", "slowdown_p99")
     return {
         "scenario": pl.String(),
         "seed": pl.UInt64(),
@@ -41,6 +49,7 @@ def flow_schema() -> dict[str, pl.DataType]:
         **dict.fromkeys(counts, pl.UInt64()),
         **dict.fromkeys(numbers, pl.Float64()),
         "marked_pkts": pl.UInt64(),
+        **dict.fromkeys(of_transfers, pl.Float64()),
     }
 
 
@@ -56,6 +65,7 @@ def link_schema() -> dict[str, pl.DataType]:
         "max_queue_pkts": pl.UInt64(),
         "utilization": pl.Float64(),
         "marked_pkts": pl.UInt64(),
+        "p95_queue_ms": pl.Float64(),
     }
 
 
@@ -82,6 +92,25 @@ def _sample_schema() -> dict[str, pl.DataType]:
         "throughput_mbps": pl.Float64(),
         "link": pl.String(),
         "queue_pkts": pl.UInt32(),
+        "queue_ms": pl.Float64(),
+        "dropped_pkts": pl.UInt64(),
+        "marked_pkts": pl.UInt64(),
+    }
+
+
+def _transfer_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "scenario": pl.String(),
+        "seed": pl.UInt64(),
+        "flow": pl.UInt32(),
+        "cca": pl.String(),
+        "start_s": pl.Float64(),
+        "size_bytes": pl.UInt64(),
+        "fct_ms": pl.Float64(),
+        "slowdown": pl.Float64(),
+        "retransmitted_pkts": pl.UInt64(),
     }
 
 
@@ -144,6 +173,10 @@ class Answer(NamedTuple):
     rows: dict[str, pl.DataFrame]
     #: Makes the time series of the scenario, which is given in the form of the results.
     samples: Callable[[dict[str, Any]], pl.DataFrame]
+    #: Makes the transfers, in the same way.
+    transfers: Callable[[dict[str, Any]], pl.DataFrame]
+    #: What a reader of the metrics should know, given the scenario: a sentence each.
+    notes: Callable[[dict[str, Any]], list[str]]
     #: What made the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
     engine: dict[str, Any]
 
@@ -156,7 +189,15 @@ def answer_of(runs: Runs) -> Answer:
         "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
         "version": __version__,
     }
-    return Answer(runs.world, runs.seeds, rows_of(runs), lambda scenario: _samples_of(scenario, runs), engine)
+    return Answer(
+        runs.world,
+        runs.seeds,
+        rows_of(runs),
+        lambda scenario: _samples_of(scenario, runs),
+        lambda scenario: _transfers_of(scenario, runs),
+        lambda scenario: _notes_of(scenario, runs),
+        engine,
+    )
 
 
 def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
@@ -168,10 +209,18 @@ def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
     tables = {}
     for name, columns in (("flows", runs.flows()), ("links", runs.links())):
         rows = _columns(columns, schema)
-        # A flow without an RTT sample has none.
-        rows = rows.with_columns(pl.col("^(mean|p95)_rtt_ms$").fill_nan(None))
+        # A flow without an RTT sample has none, and so on.
+        rows = rows.with_columns(pl.selectors.float().fill_nan(None))
         tables[name] = rows.with_columns(seeds.gather(rows["run"]))
     return tables
+
+
+def complete(table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """`rows` with the columns that the table has gained since they were written, null."""
+    import polars as pl
+
+    gained = {name: kind for name, kind in schema_of(table).items() if name not in rows.columns}
+    return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in gained.items())
 
 
 def empty_table(table: str) -> pl.DataFrame:
@@ -192,19 +241,73 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
         here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
         flows = _columns(runs.flow_samples(index), schema)
         links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
-        throughput = pl.col("throughput_mbps")
+        since_last_row = [pl.col("throughput_mbps"), pl.col("marked_pkts")]
         if scenario["samples"] == "change":
-            throughput = pl.lit(None, pl.Float64).alias("throughput_mbps")
+            since_last_row = [
+                pl.lit(None, pl.Float64).alias("throughput_mbps"),
+                pl.lit(None, pl.UInt64).alias("marked_pkts"),
+            ]
         flows = flows.with_columns(
             *here,
             pl.lit(ccas.gather(flows["flow"])).alias("cca"),
             pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
             pl.col("rtt_ms").replace(0.0, None),
-            throughput,
+            *since_last_row,
         )
-        links = links.with_columns(*here, pl.lit(names.gather(links["link"])).alias("link"))
+        links = links.with_columns(
+            *here,
+            pl.lit(names.gather(links["link"])).alias("link"),
+            # What would never be sent waits for no time that a table can hold.
+            pl.col("queue_ms").replace(math.inf, None),
+        )
         parts += [flows, links]
     return pl.concat(parts, how="diagonal")
+
+
+def _transfers_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
+    import polars as pl
+
+    schema = _transfer_schema()
+    parts = [pl.DataFrame(schema=schema)]
+    ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+    for index, seed in enumerate(runs.seeds):
+        rows = _columns(runs.transfers(index), schema)
+        rows = rows.with_columns(
+            pl.lit(scenario["name"]).alias("scenario"),
+            pl.lit(seed, pl.UInt64).alias("seed"),
+            pl.lit(ccas.gather(rows["flow"])).alias("cca"),
+            pl.selectors.float().fill_nan(None),
+        )
+        parts.append(rows.select(schema.keys()))
+    return pl.concat(parts)
+
+
+#: A first slow start that takes more of the measured time than this share is worth a note.
+_SLOW_START_SHARE = 0.1
+
+
+def _notes_of(scenario: dict[str, Any], runs: Runs) -> list[str]:
+    import polars as pl
+
+    schema: dict[str, pl.DataType] = {"run": pl.UInt32(), "flow": pl.UInt32()}
+    numbers = dict.fromkeys(("start_s", "stop_s", "slow_start_s"), pl.Float64())
+    rows = _columns(runs.slow_starts(), {**schema, **numbers})
+    warmup_s = scenario.get("warmup_ns", 0) / 1e9
+    begin_s = pl.max_horizontal("start_s", pl.lit(warmup_s))
+    measured_s = pl.col("stop_s") - begin_s
+    within_s = pl.col("start_s") + pl.col("slow_start_s").fill_nan(0.0) - begin_s
+    # A flow whose transfers end is not expected to leave slow start.
+    sized = [flow for flow, one in enumerate(scenario["flows"]) if (one.get("traffic") or {}).get("size")]
+    long = rows.filter(within_s > _SLOW_START_SHARE * measured_s, ~pl.col("flow").is_in(sized))
+    if not long.height:
+        return []
+    flows = sorted(long["flow"].unique())
+    end_s = float((long["start_s"] + long["slow_start_s"]).max())  # type: ignore[operator, arg-type]
+    who = f"flow {flows[0]} is" if len(flows) == 1 else f"{len(flows)} of {len(scenario['flows'])} flows are"
+    return [
+        f"{who} in the first slow start for more than a tenth of the measured time, until {end_s:.3g} s; "
+        "'warmup' leaves out what comes before it"
+    ]
 
 
 def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
