@@ -34,6 +34,12 @@ FLOW_KEYS = [
     "p95_rtt_ms",
     "mean_cwnd_pkts",
     "marked_pkts",
+    "fct_ms",
+    "fct_p50_ms",
+    "fct_p95_ms",
+    "fct_p99_ms",
+    "slowdown_p50",
+    "slowdown_p99",
 ]
 LINK_KEYS = [
     "link",
@@ -44,6 +50,7 @@ LINK_KEYS = [
     "max_queue_pkts",
     "utilization",
     "marked_pkts",
+    "p95_queue_ms",
 ]
 
 

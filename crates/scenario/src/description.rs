@@ -32,6 +32,9 @@ pub struct LinkGroup {
     pub delay_ms: f64,
     /// None: no limit, as in the next two.
     pub buffer_pkts: Option<u32>,
+    /// Instead of packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u64>,
     /// Of this link's rate and the first flow that crosses it; None also without any delay.
     pub buffer_bdp: Option<f64>,
     /// What a full buffer adds to the first such flow's RTT.
@@ -157,7 +160,7 @@ impl Scenario {
     fn link_groups(&self) -> Vec<LinkGroup> {
         let mut crossed_by: Vec<Option<&Flow>> = vec![None; self.links.len()];
         for flow in &self.flows {
-            for link in &flow.path {
+            for link in flow.path.iter().chain(&flow.reverse_path) {
                 crossed_by[*link as usize].get_or_insert(flow);
             }
         }
@@ -186,8 +189,13 @@ impl Scenario {
     }
 
     fn link_group(&self, link: &Link, flow: Option<&Flow>) -> LinkGroup {
-        let of = |pkts: Option<u32>, unit: &dyn Fn(&Flow) -> f64| {
-            let parts = f64::from(pkts?) / unit(flow?);
+        // Of the first such flow's packets.
+        let in_pkts = |flow: &Flow| {
+            let bytes = link.buffer_bytes.map(|bytes| bytes as f64 / f64::from(flow.packet_bytes()));
+            link.buffer_pkts.map(f64::from).or(bytes)
+        };
+        let of = |unit: &dyn Fn(&Flow) -> f64| {
+            let parts = in_pkts(flow?)? / unit(flow?);
             parts.is_finite().then_some(parts)
         };
         let bdp_pkts =
@@ -199,8 +207,9 @@ impl Scenario {
             rate_bps: link.rate_bps,
             delay_ms: link.delay_ns as f64 / 1e6,
             buffer_pkts: link.buffer_pkts,
-            buffer_bdp: of(link.buffer_pkts, &bdp_pkts),
-            buffer_ms: of(link.buffer_pkts, &pkts_per_ms),
+            buffer_bytes: link.buffer_bytes,
+            buffer_bdp: of(&bdp_pkts),
+            buffer_ms: of(&pkts_per_ms),
             per: link.per,
             ecn_threshold_pkts: link.ecn_threshold_pkts,
             varies: varies(link),

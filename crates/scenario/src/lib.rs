@@ -340,6 +340,9 @@ impl Scenario {
         if matches!(self.samples, Samples::Interval { interval_ns: 0 }) {
             return Err("its samples have no time between them".to_owned());
         }
+        if self.warmup_ns >= self.duration_ns {
+            return Err("its warmup does not end before the run".to_owned());
+        }
         self.check_paths()?;
         let in_order = |path: &Vec<u32>| path.is_sorted_by(|one, next| one < next);
         if let Some(i) =

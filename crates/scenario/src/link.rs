@@ -14,6 +14,10 @@ pub struct Link {
     /// Packets that the link holds before it drops an arrival: those waiting and the one being sent.
     /// None: no limit.
     pub buffer_pkts: Option<u32>,
+    /// The same in bytes on the wire, without the packet being sent where a discipline manages the queue. None, the default:
+    /// no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_bytes: Option<u64>,
     /// Probability that a packet is lost on the wire, after it was sent. Default: 0.
     pub per: f64,
     /// Packets held, the arriving one included, above which an arrival of a flow with ECN is marked instead of
@@ -40,7 +44,10 @@ impl Link {
 
     /// Whether a packet's fate is not known when it arrives, so that arrivals and departures are gone through one by one.
     pub fn is_managed(&self) -> bool {
-        self.queue.is_some() || self.variation.is_some() || self.impairments.is_some()
+        self.queue.is_some()
+            || self.buffer_bytes.is_some()
+            || self.variation.is_some()
+            || self.impairments.is_some()
     }
     /// Whether packets may arrive in another order than they were sent in.
     pub fn may_reorder(&self) -> bool {

@@ -22,6 +22,9 @@ pub enum Buffer {
     Packets(u32),
     /// In bandwidth-delay products of the link's rate and the first flow's path.
     Bdp(f64),
+    Bytes(u64),
+    /// What the link sends in this time, in nanoseconds, at its first rate.
+    Time(u64),
     Unlimited,
 }
 
@@ -89,7 +92,7 @@ const PACKETS: Kind = Kind {
 
 const BUFFER: Kind = Kind {
     name: "a buffer",
-    accepted: "write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'",
+    accepted: "write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'",
     units: PACKET_UNITS,
     counted: true,
 };
@@ -151,6 +154,14 @@ pub fn buffer(value: &DeValue) -> Result<Buffer, Refusal> {
                 return Ok(Buffer::Bdp(factor));
             }
             return Err(Refusal::new(format!("{} is out of range", show(value)), packet_limits()));
+        }
+        let (_, unit) = split(text.trim());
+        let is_of = |kind: &Kind| kind.units.iter().any(|(name, _)| *name == unit);
+        if is_of(&DATA) {
+            return data(value).map(Buffer::Bytes);
+        }
+        if is_of(&TIME) {
+            return time(value, 1..=HOUR, "'1 ns' to '60 min'").map(Buffer::Time);
         }
     }
     let count = BUFFER.parse(value, 1..=PACKETS_MAX, &packet_limits())?;

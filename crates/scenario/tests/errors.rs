@@ -24,7 +24,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (DELAY, r#"dealy = "100 ms""#, "5: dumbbell.dealy: unknown key; did you mean 'delay'?"),
     (DELAY, "delay = \"100 ms\"\nlatency = \"1 ms\"", "6: dumbbell.latency: unknown key; there are rate, queue, delay, buffer, per, ecn_threshold, loss, jitter, reorder, duplicate, policer, access, exit, reverse"),
     (DURATION, r#"duraton = "1 s""#, "1: duraton: unknown key; did you mean 'duration'?"),
-    (DURATION, r#""a\nb\u2028" = 1"#, r#"1: a\nb\u{2028}: unknown key; there are name, duration, seed, repeat, samples, clock, end, stack, dumbbell, chain, flows"#),
+    (DURATION, r#""a\nb\u2028" = 1"#, r#"1: a\nb\u{2028}: unknown key; there are name, duration, warmup, seed, repeat, samples, clock, end, stack, dumbbell, chain, parking_lot, links, flows"#),
     (COUNT, "cout = 4", "10: flows[0].cout: unknown key; did you mean 'count'?"),
     (COUNT, r#"stack = { profile = "ns2", min_rtt = "1 s" }"#, "10: flows[0].stack.min_rtt: unknown key; did you mean 'min_rto'?"),
     (BUFFER, "buffer = \"6400 packets\"\naccess = { per = 0.1 }", "7: dumbbell.access.per: unknown key; there are rate, delay, buffer"),
@@ -37,7 +37,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("[dumbbell]\n", "[[dumbbell]]\n", "3: dumbbell: a list is not a table; write key = value pairs"),
     ("[[flows]]", "[flows]", "8: flows: a table is not a list of tables; write [[flows]], once for each"),
     (FLOWS, "", "1: flows: missing; give them as [[flows]]"),
-    (LINKS, "", "1: dumbbell: missing; give the links as [dumbbell] or [[chain]]"),
+    (LINKS, "", "1: dumbbell: missing; give the links as [dumbbell], [[chain]], [parking_lot] or [[links]]"),
     (LINKS, "[[chain]]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n[[chain]]\n", r#"7: chain[1].rate: missing; give it like rate = "1 Gbps""#),
     (LINKS, "[dumbbell]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n[[chain]]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n", "7: chain: both [dumbbell] and [[chain]]; give one of them"),
     (LINKS, "chain = []\n", "3: chain: an empty list; write [[chain]], once for each"),
@@ -71,14 +71,14 @@ const TABLE: &[(&str, &str, &str)] = &[
     (BUFFER, "buffer = 0", "6: dumbbell.buffer: 0 is out of range; 1 to 2147483647 packets, or 'unlimited'"),
     (BUFFER, "buffer = -5", "6: dumbbell.buffer: -5 is out of range; 1 to 2147483647 packets, or 'unlimited'"),
     (BUFFER, "buffer = 2147483648", "6: dumbbell.buffer: 2147483648 is out of range; 1 to 2147483647 packets, or 'unlimited'"),
-    (BUFFER, r#"buffer = "1 MB""#, "6: dumbbell.buffer: '1 MB' is not a buffer; write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'"),
-    (BUFFER, r#"buffer = "1.5 packets""#, "6: dumbbell.buffer: '1.5 packets' is not a whole number; write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'"),
-    (BUFFER, "buffer = 1.5", "6: dumbbell.buffer: 1.5 is not a whole number; write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'"),
+    (BUFFER, r#"buffer = "1 litre""#, "6: dumbbell.buffer: '1 litre' is not a buffer; write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'"),
+    (BUFFER, r#"buffer = "1.5 packets""#, "6: dumbbell.buffer: '1.5 packets' is not a whole number; write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'"),
+    (BUFFER, "buffer = 1.5", "6: dumbbell.buffer: 1.5 is not a whole number; write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'"),
     (BUFFER, r#"buffer = "0 BDP""#, "6: dumbbell.buffer: '0 BDP' is out of range; 1 to 2147483647 packets, or 'unlimited'"),
     (BUFFER, r#"buffer = "1e-9 BDP""#, "6: dumbbell.buffer: less than one packet on this path; 1 to 2147483647 packets, or 'unlimited'"),
     (BUFFER, r#"buffer = "1e9 BDP""#, "6: dumbbell.buffer: more packets than a buffer can have; 1 to 2147483647 packets, or 'unlimited'"),
-    (BUFFER, r#"buffer = "infinite""#, "6: dumbbell.buffer: 'infinite' is not a buffer; write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'"),
-    (BUFFER, r#"buffer = "BDP""#, "6: dumbbell.buffer: 'BDP' is not a buffer; write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'"),
+    (BUFFER, r#"buffer = "infinite""#, "6: dumbbell.buffer: 'infinite' is not a buffer; write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'"),
+    (BUFFER, r#"buffer = "BDP""#, "6: dumbbell.buffer: 'BDP' is not a buffer; write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'"),
     (BUFFER, "buffer = \"6400 packets\"\nper = 1", "7: dumbbell.per: with 1 nothing would arrive; write a number from 0 to less than 1, like 1e-5"),
     (BUFFER, "buffer = \"6400 packets\"\nper = 1.0", "7: dumbbell.per: with 1.0 nothing would arrive; write a number from 0 to less than 1, like 1e-5"),
     (BUFFER, "buffer = \"6400 packets\"\nper = 1.5", "7: dumbbell.per: 1.5 is not a probability; write a number from 0 to less than 1, like 1e-5"),
@@ -154,7 +154,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (DURATION, r#"samples = "100 h""#, "1: samples: '100 h' is not a time; write it like '100 ms' (ns, us, ms, s, min)"),
     (BUFFER, r#"buffer = "1e300 BDP""#, "6: dumbbell.buffer: more packets than a buffer can have; 1 to 2147483647 packets, or 'unlimited'"),
     (BUFFER, "buffer = \"6400 packets\"\naccess = \"fast\"", "7: dumbbell.access: 'fast' is not a table; write key = value pairs"),
-    (BUFFER, "buffer = \"6400 packets\"\naccess = { buffer = \"2 GB\" }", "7: dumbbell.access.buffer: '2 GB' is not a buffer; write it in packets or BDPs, like 6400, '6400 packets', '2 BDP' or 'unlimited'"),
+    (BUFFER, "buffer = \"6400 packets\"\naccess = { buffer = \"2 XB\" }", "7: dumbbell.access.buffer: '2 XB' is not a buffer; write it like 6400, '6400 packets', '2 BDP', '64 KiB', '50 ms' or 'unlimited'"),
     (COUNT, "access_delay = 5", "10: flows[0].access_delay: 5 has no unit; write it like '100 ms' (ns, us, ms, s, min)"),
     (COUNT, "stack = [1]", "10: flows[0].stack: a list is not a stack; write a profile like 'ns2', or key = value pairs"),
     (COUNT, r#"packet = "1448.5 bytes""#, "10: flows[0].packet: '1448.5 bytes' is not a whole number; write it in bytes, like 1448 or '1448 bytes'"),
@@ -162,7 +162,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (LINKS, "[chain]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n", "3: chain: a table is not a list of tables; write [[chain]], once for each"),
     (FLOWS, "flows = 5\n", "8: dumbbell.flows: unknown key; there are rate, queue, delay, buffer, per, ecn_threshold, loss, jitter, reorder, duplicate, policer, access, exit, reverse"),
     (DURATION, "flows = []\n\n", "10: not valid TOML; duplicate key"),
-    (DURATION, r#""" = 1"#, "1: unknown key; there are name, duration, seed, repeat, samples, clock, end, stack, dumbbell, chain, flows"),
+    (DURATION, r#""" = 1"#, "1: unknown key; there are name, duration, warmup, seed, repeat, samples, clock, end, stack, dumbbell, chain, parking_lot, links, flows"),
     (DURATION, r#"dumbbell.rate = "1 Gbps""#, "3: not valid TOML; duplicate key"),
     (COUNT, r#"on = "1 s""#, "10: flows[0].on: 'on' and 'off' belong together; give both, or neither"),
     (COUNT, r#"off = "1 s""#, "10: flows[0].off: 'on' and 'off' belong together; give both, or neither"),
@@ -247,6 +247,6 @@ fn a_file_name_cannot_break_the_line() {
     let error = Scenario::from_toml("", "a\nb\u{2028}.toml", &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a\\nb\\u{2028}.toml:1: dumbbell: missing; give the links as [dumbbell] or [[chain]]"
+        "a\\nb\\u{2028}.toml:1: dumbbell: missing; give the links as [dumbbell], [[chain]], [parking_lot] or [[links]]"
     );
 }

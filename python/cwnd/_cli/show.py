@@ -45,7 +45,7 @@ def _print_scenario(shown: dict[str, Any]) -> None:
         ">count",
         ">rate",
         ">delay ms",
-        ">buffer packets",
+        ">buffer",
         ">buffer BDP",
         ">buffer ms",
         ">PER",
@@ -58,7 +58,7 @@ def _print_scenario(shown: dict[str, Any]) -> None:
             str(link["count"]),
             rate(link["rate_bps"]),
             digits(link["delay_ms"]),
-            "unlimited" if link["buffer_pkts"] is None else str(link["buffer_pkts"]),
+            _buffer(link),
             digits(link["buffer_bdp"]),
             digits(link["buffer_ms"]),
             exponent(link["per"]),
@@ -125,3 +125,9 @@ def _jitter(below_s: float) -> str:
 def _span(ends: list[float]) -> str:
     first, last = map(digits, ends)
     return first if first == last else f"{first}..{last}"
+
+
+def _buffer(link: dict[str, Any]) -> str:
+    if "buffer_bytes" in link:
+        return f"{link['buffer_bytes']} bytes"
+    return "unlimited" if link["buffer_pkts"] is None else f"{link['buffer_pkts']} packets"

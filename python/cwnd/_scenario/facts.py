@@ -21,23 +21,34 @@ def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
 
 
 def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
-    """The first flow's slowest link: rate in bits/s, buffer in packets (None: no limit), PER."""
+    """The first flow's slowest link: rate in bits/s, buffer in its packets (None: no limit), PER."""
     slowest = bottleneck_link(scenario, 0)
-    return slowest["rate_bps"], slowest["buffer_pkts"], slowest["per"]
+    buffer = slowest["buffer_pkts"]
+    if buffer is None and "buffer_bytes" in slowest:
+        buffer = slowest["buffer_bytes"] // _packet_bytes(scenario)
+    return slowest["rate_bps"], buffer, slowest["per"]
+
+
+def _packet_bytes(scenario: dict[str, Any]) -> int:
+    """A packet of the first flow on the wire."""
+    flow = scenario["flows"][0]
+    return int(flow["payload_bytes"] + flow["stack"]["header_bytes"])
 
 
 def rtt_ms(scenario: dict[str, Any]) -> float:
     """The first flow's delays, both ways."""
-    path = scenario["flows"][0]["path"]
-    return 2 * sum(int(scenario["links"][link]["delay_ns"]) for link in path) / 1e6
+    flow = scenario["flows"][0]
+    there, back = (
+        sum(int(scenario["links"][link]["delay_ns"]) for link in path)
+        for path in (flow["path"], flow.get("reverse_path", []))
+    )
+    return (there + back + flow["return_delay_ns"]) / 1e6 if back else 2 * there / 1e6
 
 
 def bdp_pkts(scenario: dict[str, Any]) -> float:
     """Bandwidth-delay product of the first flow."""
-    flow = scenario["flows"][0]
-    packet_bytes = flow["payload_bytes"] + flow["stack"]["header_bytes"]
     rate_bps, _, _ = bottleneck(scenario)
-    return float(rate_bps * rtt_ms(scenario) / 8e3 / packet_bytes)
+    return float(rate_bps * rtt_ms(scenario) / 8e3 / _packet_bytes(scenario))
 
 
 def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
@@ -51,6 +62,7 @@ def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
         rate_bps, buffer, per = bottleneck(scenario)
         words += [rate(rate_bps), f"RTT {rtt_ms(scenario):.4g} ms"]
         words.append("unlimited buffer" if buffer is None else f"buffer {buffer} packets")
+        words += [queue["discipline"]] if (queue := bottleneck_link(scenario, 0).get("queue")) else []
         words.append(f"PER {exponent(per)}" if per else "no random loss")
         return [*words, f"{scenario['flows'][0]['stack']['profile']} stack"]
 

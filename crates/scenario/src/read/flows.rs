@@ -10,7 +10,7 @@ use crate::{Cca, Stack};
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
 
-const FLOW_KEYS: [&str; 14 + traffic::KEYS.len()] = [
+const FLOW_KEYS: [&str; 17 + traffic::KEYS.len()] = [
     "cca",
     "count",
     "start",
@@ -24,6 +24,9 @@ const FLOW_KEYS: [&str; 14 + traffic::KEYS.len()] = [
     "off",
     "access_delay",
     "direction",
+    "over",
+    "path",
+    "reverse_path",
     "stack",
     traffic::KEYS[0],
     traffic::KEYS[1],
@@ -41,13 +44,30 @@ pub struct Group<'a> {
     /// Without the jitter.
     pub start_stop_ns: Vec<(u64, u64)>,
     pub access_delay_ns: Option<u64>,
-    /// It sends against the others, over the reverse link.
-    pub up: bool,
+    pub route: Route<'a>,
     pub payload_bytes: u32,
     pub app_rate_bps: Option<u64>,
     pub on_off_ns: Option<(u64, u64)>,
     pub traffic: Option<traffic::Draft<'a>>,
     pub stack: Stack,
+}
+
+/// Which links flows cross.
+pub enum Route<'a> {
+    /// As the topology has it.
+    Usual,
+    /// Against the others, over the reverse link.
+    Up,
+    /// One hop of a parking lot, from 0; None: all of them.
+    Over(Option<u32>),
+    /// Links of `[[links]]`, by their places there. No reverse path: ACKs take the delays of the path.
+    Named { path: Vec<(usize, Node<'a>)>, reverse_path: Vec<(usize, Node<'a>)> },
+}
+
+impl Route<'_> {
+    pub fn is_up(&self) -> bool {
+        matches!(self, Route::Up)
+    }
 }
 
 /// An algorithm's parameters as written.
@@ -91,14 +111,21 @@ fn group<'a>(
     let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
     let (profile, stack) = stack::resolve(&layers, &name)?;
     let access_delay_ns = table.read("access_delay", links::delay)?;
-    if let (Topology::Chain(_), Some(node)) = (topology, table.get("access_delay")) {
-        return Err(node.error("a [[chain]] has no access links", "use a [dumbbell], or leave it out"));
+    if let Some(node) = table.get("access_delay") {
+        let without = match topology {
+            Topology::Chain(_) => "a [[chain]] has",
+            Topology::Links(_) => "[[links]] have",
+            Topology::Dumbbell { .. } | Topology::ParkingLot { .. } => "",
+        };
+        if !without.is_empty() {
+            let found = format!("{without} no access links");
+            return Err(node.error(found, "use a [dumbbell], or leave it out"));
+        }
     }
-    let up = is_up(table, topology)?;
     let (start_jitter_ns, start_stop_ns) = times(table, count, duration_ns)?;
     let (first_ns, stop_ns) = start_stop_ns[0];
     Ok(Group {
-        up,
+        route: route(table, topology)?,
         start_jitter_ns,
         start_stop_ns,
         access_delay_ns,
@@ -117,6 +144,80 @@ fn group<'a>(
         },
         stack,
     })
+}
+
+fn route<'a>(table: &Table<'a>, topology: &Topology) -> Result<Route<'a>, Error> {
+    let only = |key: &str, of: &str| match table.get(key) {
+        Some(node) => Err(node.error(format!("'{key}' without {of}"), format!("use {of}, or leave it out"))),
+        None => Ok(()),
+    };
+    if !matches!(topology, Topology::Links(_)) {
+        only("path", "[[links]]")?;
+        only("reverse_path", "[[links]]")?;
+    }
+    if !matches!(topology, Topology::ParkingLot { .. }) {
+        only("over", "a [parking_lot]")?;
+    }
+    if is_up(table, topology)? {
+        return Ok(Route::Up);
+    }
+    match topology {
+        Topology::ParkingLot { hops, .. } => Ok(Route::Over(over(table, *hops)?)),
+        Topology::Links(links) => {
+            let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            let path =
+                named_path(&table.need("path", "give it like path = [\"uplink\", \"core\"]")?, &names)?;
+            let back = table.get("reverse_path").map(|node| named_path(&node, &names)).transpose()?;
+            Ok(Route::Named { path, reverse_path: back.unwrap_or_default() })
+        }
+        Topology::Dumbbell { .. } | Topology::Chain(_) => Ok(Route::Usual),
+    }
+}
+
+/// The hop of a parking lot that flows cross, from 0; None: all.
+fn over(table: &Table, hops: u32) -> Result<Option<u32>, Error> {
+    let Some(node) = table.get("over").filter(|node| node.value().as_str() != Some("all")) else {
+        return Ok(None);
+    };
+    let accepted = || format!("'all', or a hop from 1 to {hops}");
+    let number = node.read(|value| {
+        let number = units::integer(value)
+            .ok_or_else(|| Refusal::new(format!("{} is not a hop", show(value)), accepted()))?;
+        u32::try_from(number)
+            .ok()
+            .filter(|number| (1..=hops).contains(number))
+            .ok_or_else(|| Refusal::new(format!("there is no hop {}", show(value)), accepted()))
+    })?;
+    Ok(Some(number - 1))
+}
+
+/// The links that a path names.
+fn named_path<'a>(node: &Node<'a>, names: &[&str]) -> Result<Vec<(usize, Node<'a>)>, Error> {
+    let accepted = "a list of names of [[links]]";
+    if node.value().as_array().is_none() {
+        return Err(node.error(format!("{} is not a list", show(node.value())), accepted));
+    }
+    let mut path: Vec<(usize, Node)> = Vec::new();
+    for element in node.elements() {
+        let name = element.read(|value| {
+            value
+                .as_str()
+                .ok_or_else(|| Refusal::new(format!("{} is not a name", show(value)), accepted))
+                .map(str::to_owned)
+        })?;
+        let Some(link) = names.iter().position(|known| *known == name) else {
+            return Err(element
+                .error(format!("there is no link {}", quote(&name)), suggest(&name, names.iter().copied())));
+        };
+        if path.iter().any(|(other, _)| *other == link) {
+            return Err(element.error(format!("{} a second time", quote(&name)), "each link once in a path"));
+        }
+        path.push((link, element));
+    }
+    if path.is_empty() {
+        return Err(node.error("an empty list", accepted));
+    }
+    Ok(path)
 }
 
 /// Whether flows send against the others.

@@ -1,7 +1,7 @@
 //! The links of a scenario, as written: which there are, and what each is like.
 
 use crate::description::bdp_bytes;
-use crate::error::{Error, Refusal};
+use crate::error::{Error, Refusal, quote};
 use crate::node::{Node, Table};
 use crate::read::{impairments, queue, variation};
 use crate::units::{self, Buffer, HOUR};
@@ -39,7 +39,46 @@ const LINK_KEYS: [&str; 11] = [
     "policer",
 ];
 
+const PARKING_LOT_KEYS: [&str; 14] = [
+    "rate",
+    "queue",
+    "delay",
+    "buffer",
+    "per",
+    "ecn_threshold",
+    "loss",
+    "jitter",
+    "reorder",
+    "duplicate",
+    "policer",
+    "access",
+    "exit",
+    "hops",
+];
+const NAMED_LINK_KEYS: [&str; 12] = [
+    "rate",
+    "queue",
+    "delay",
+    "buffer",
+    "per",
+    "ecn_threshold",
+    "loss",
+    "jitter",
+    "reorder",
+    "duplicate",
+    "policer",
+    "name",
+];
+/// The keys of a scenario that give its links, and how they are written.
+const TOPOLOGIES: [(&str, &str); 4] = [
+    ("dumbbell", "[dumbbell]"),
+    ("chain", "[[chain]]"),
+    ("parking_lot", "[parking_lot]"),
+    ("links", "[[links]]"),
+];
+
 const CHAIN_LINKS_MAX: usize = 100;
+const LINKS_MAX: usize = 1000;
 /// How much faster than the bottleneck an access link without a rate is.
 const ACCESS_SPEEDUP: u64 = 10;
 
@@ -70,19 +109,64 @@ pub enum Topology<'a> {
         reverse: Option<Box<LinkDraft<'a>>>,
     },
     Chain(Vec<LinkDraft<'a>>),
+    /// So many equal links in a row, and links of each flow's own.
+    ParkingLot {
+        hop: LinkDraft<'a>,
+        hops: u32,
+        access: Box<LinkDraft<'a>>,
+        exit: bool,
+    },
+    Links(Vec<NamedLink<'a>>),
+}
+
+/// A link of `[[links]]`.
+pub struct NamedLink<'a> {
+    pub name: String,
+    /// Of the name.
+    pub node: Node<'a>,
+    pub draft: LinkDraft<'a>,
 }
 
 pub fn topology<'a>(root: &Table<'a>) -> Result<Topology<'a>, Error> {
-    match (root.get("dumbbell"), root.get("chain")) {
-        (Some(node), None) => dumbbell(&node.table(&DUMBBELL_KEYS)?),
-        (None, Some(node)) => chain(&node),
-        (Some(_), Some(chain)) => Err(chain.error("both [dumbbell] and [[chain]]", "give one of them")),
-        (None, None) => Err(root.missing("dumbbell", "give the links as [dumbbell] or [[chain]]")),
+    let given: Vec<(&str, Node)> =
+        TOPOLOGIES.into_iter().filter_map(|(key, written)| Some((written, root.get(key)?))).collect();
+    let (written, node) = match &given[..] {
+        [] => return Err(root.missing("dumbbell", &format!("give the links as {}", one_of_topologies()))),
+        [one] => one,
+        [(first, _), (second, node), ..] => {
+            return Err(node.error(format!("both {first} and {second}"), "give one of them"));
+        }
+    };
+    match *written {
+        "[dumbbell]" => dumbbell(&node.table(&DUMBBELL_KEYS)?),
+        "[[chain]]" => chain(node),
+        "[parking_lot]" => parking_lot(&node.table(&PARKING_LOT_KEYS)?),
+        _ => named(node),
     }
+}
+
+fn one_of_topologies() -> String {
+    let written: Vec<&str> = TOPOLOGIES.iter().map(|(_, written)| *written).collect();
+    format!("{} or {}", written[..written.len() - 1].join(", "), written[written.len() - 1])
 }
 
 fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
     let shared = link(table)?;
+    let (access, exit) = edges(table, &shared)?;
+    let reverse = table.get("reverse").map(|node| reverse(&node.table(&LINK_KEYS)?, &shared)).transpose()?;
+    Ok(Topology::Dumbbell { shared, access, exit, reverse: reverse.map(Box::new) })
+}
+
+fn parking_lot<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
+    let hop = link(table)?;
+    let hops = table.need("hops", "give it like hops = 3")?;
+    let hops = hops.read(|value| units::whole(value, 1..=CHAIN_LINKS_MAX as u64))? as u32;
+    let (access, exit) = edges(table, &hop)?;
+    Ok(Topology::ParkingLot { hop, hops, access, exit })
+}
+
+/// What each flow's own link is like, and whether there is one behind `shared`, too.
+fn edges<'a>(table: &Table<'a>, shared: &LinkDraft) -> Result<(Box<LinkDraft<'a>>, bool), Error> {
     let mut access = LinkDraft {
         rate_bps: shared.rate_bps * ACCESS_SPEEDUP,
         delay_ns: 0,
@@ -99,9 +183,7 @@ fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
         access.delay_ns = table.read("delay", delay)?.unwrap_or(access.delay_ns);
         access.buffer = table.get("buffer");
     }
-    let exit = table.read("exit", units::flag)?.unwrap_or(true);
-    let reverse = table.get("reverse").map(|node| reverse(&node.table(&LINK_KEYS)?, &shared)).transpose()?;
-    Ok(Topology::Dumbbell { shared, access: Box::new(access), exit, reverse: reverse.map(Box::new) })
+    Ok((Box::new(access), table.read("exit", units::flag)?.unwrap_or(true)))
 }
 
 /// The way back of a dumbbell: as fast and as long as the way there, and without a limit, unless given.
@@ -118,6 +200,23 @@ fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
         return Err(node.error(format!("{} links", tables.len()), format!("at most {CHAIN_LINKS_MAX}")));
     }
     Ok(Topology::Chain(tables.iter().map(link).collect::<Result<_, _>>()?))
+}
+
+fn named<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
+    let tables = node.tables("links", &NAMED_LINK_KEYS)?;
+    if tables.len() > LINKS_MAX {
+        return Err(node.error(format!("{} links", tables.len()), format!("at most {LINKS_MAX}")));
+    }
+    let mut links: Vec<NamedLink> = Vec::with_capacity(tables.len());
+    for table in tables {
+        let node = table.need("name", "give each link a name, like name = \"uplink\"")?;
+        let name = node.read(super::scenario::name)?;
+        if links.iter().any(|other| other.name == name) {
+            return Err(node.error(format!("a second link {}", quote(&name)), "another name"));
+        }
+        links.push(NamedLink { name, node, draft: link(&table)? });
+    }
+    Ok(Topology::Links(links))
 }
 
 fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
@@ -164,34 +263,55 @@ pub fn delay(value: &DeValue) -> Result<u64, Refusal> {
 }
 
 impl LinkDraft<'_> {
-    pub fn link(&self, name: String, buffer_pkts: Option<u32>) -> Link {
-        Link {
+    /// `rtt_ns` and `packet_bytes` are those of the first flow.
+    pub fn link(&self, name: String, rtt_ns: u64, packet_bytes: u32) -> Result<Link, Error> {
+        let (buffer_pkts, buffer_bytes) = self.limits(rtt_ns, packet_bytes)?;
+        Ok(Link {
             name,
             rate_bps: self.rate_bps,
             delay_ns: self.delay_ns,
             buffer_pkts,
+            buffer_bytes,
             per: self.per,
             ecn_threshold_pkts: self.ecn_threshold_pkts,
             queue: self.queue.clone(),
             variation: self.variation.clone(),
             impairments: self.impairments.clone(),
-        }
+        })
     }
 
-    pub fn buffer_pkts(&self, rtt_ns: u64, packet_bytes: u32) -> Result<Option<u32>, Error> {
-        let Some(node) = &self.buffer else { return Ok(None) };
-        let bdps = match node.read(units::buffer)? {
-            Buffer::Unlimited => return Ok(None),
-            Buffer::Packets(count) => return Ok(Some(count)),
-            Buffer::Bdp(bdps) => bdps,
+    /// The buffer in packets and in bytes; None: no limit.
+    fn limits(&self, rtt_ns: u64, packet_bytes: u32) -> Result<(Option<u32>, Option<u64>), Error> {
+        let Some(node) = &self.buffer else { return Ok((None, None)) };
+        let pkts = match node.read(units::buffer)? {
+            Buffer::Unlimited => return Ok((None, None)),
+            Buffer::Packets(count) => return Ok((Some(count), None)),
+            Buffer::Bytes(bytes) => return Ok((None, Some(self.enough(node, bytes, packet_bytes)?))),
+            Buffer::Time(time_ns) => {
+                let bytes = u128::from(time_ns) * u128::from(self.rate_bps) / 8_000_000_000;
+                return Ok((None, Some(self.enough(node, bytes as u64, packet_bytes)?)));
+            }
+            Buffer::Bdp(bdps) => bdps * bdp_bytes(self.rate_bps, rtt_ns) / f64::from(packet_bytes),
         };
-        let count = (bdps * bdp_bytes(self.rate_bps, rtt_ns) / f64::from(packet_bytes)).round();
-        if count < 1.0 {
+        if pkts.round() < 1.0 {
             return Err(node.error("less than one packet on this path", units::packet_limits()));
         }
-        if count > units::PACKETS_MAX as f64 {
+        if pkts.round() > units::PACKETS_MAX as f64 {
             return Err(node.error("more packets than a buffer can have", units::packet_limits()));
         }
-        Ok(Some(count as u32))
+        Ok((Some(pkts.round() as u32), None))
+    }
+
+    /// Bytes in which a packet of the first flow has room.
+    fn enough(&self, node: &Node, bytes: u64, packet_bytes: u32) -> Result<u64, Error> {
+        if bytes < packet_bytes.into() {
+            let found = format!("{bytes} bytes, less than one packet of {packet_bytes}");
+            return Err(node.error(found, "room for one packet at least"));
+        }
+        if let Some(threshold_pkts) = self.ecn_threshold_pkts {
+            let found = format!("a buffer in bytes beside an ECN threshold of {threshold_pkts} packets");
+            return Err(node.error(found, "a buffer in packets"));
+        }
+        Ok(bytes)
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod flows;
 pub mod impairments;
+pub mod layout;
 pub mod links;
 pub mod queue;
 pub mod scenario;

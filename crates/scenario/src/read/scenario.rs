@@ -2,15 +2,26 @@
 
 use crate::error::{Error, Refusal, printable};
 use crate::node::{Document, Files, Table, show};
-use crate::read::flows::{self, Group};
-use crate::read::links::{self, LinkDraft, Topology};
+use crate::read::{flows, layout, links};
 use crate::units::{self, DAY, MICROSECOND, SECOND};
 use crate::{Clock, End, Flow, Link, Samples, Scenario};
 use std::path::Path;
 use toml::de::DeValue;
 
-const KEYS: [&str; 12] = [
-    "name", "duration", "warmup", "seed", "repeat", "samples", "clock", "end", "stack", "dumbbell", "chain",
+const KEYS: [&str; 14] = [
+    "name",
+    "duration",
+    "warmup",
+    "seed",
+    "repeat",
+    "samples",
+    "clock",
+    "end",
+    "stack",
+    "dumbbell",
+    "chain",
+    "parking_lot",
+    "links",
     "flows",
 ];
 
@@ -110,7 +121,7 @@ impl Scenario {
         let topology = links::topology(&root)?;
         let mut warnings = Vec::new();
         let groups = flows::groups(&root, &topology, duration_ns, custom, &mut warnings)?;
-        let (links, flows) = build(&topology, groups)?;
+        let (links, flows) = layout::build(&topology, groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
         let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root, &flows)?;
@@ -147,7 +158,7 @@ pub fn no_files(_: &str) -> Result<String, String> {
     Err("no file can be read here".to_owned())
 }
 
-fn name(value: &DeValue) -> Result<String, Refusal> {
+pub fn name(value: &DeValue) -> Result<String, Refusal> {
     let accepted = || format!("1 to {NAME_CHARS_MAX} printable characters");
     let name =
         value.as_str().ok_or_else(|| Refusal::new(format!("{} is not a text", show(value)), accepted()))?;
@@ -250,82 +261,4 @@ fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Sam
         return Err(node.error(found, format!("at most {ROWS_MAX}: take longer intervals, or 'off'")));
     }
     Ok(samples)
-}
-
-fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow>), Error> {
-    let count: usize = groups.iter().map(|group| group.start_stop_ns.len()).sum();
-    let first = &groups[0];
-    let packet_bytes = first.payload_bytes + first.stack.header_bytes;
-    let delays_ns = match topology {
-        Topology::Dumbbell { shared, access, exit, .. } => {
-            shared.delay_ns + (1 + u64::from(*exit)) * first.access_delay_ns.unwrap_or(access.delay_ns)
-        }
-        Topology::Chain(links) => links.iter().map(|link| link.delay_ns).sum(),
-    };
-    let buffer = |draft: &LinkDraft| draft.buffer_pkts(2 * delays_ns, packet_bytes);
-    let links: Vec<Link> = match topology {
-        Topology::Dumbbell { shared, access, exit, reverse } => {
-            let access_buffer = buffer(access)?;
-            let edges = |side: &'static str| {
-                let delays = groups.iter().flat_map(|group| {
-                    group.start_stop_ns.iter().map(|_| group.access_delay_ns.unwrap_or(access.delay_ns))
-                });
-                delays.enumerate().map(move |(i, delay_ns)| Link {
-                    delay_ns,
-                    ..access.link(format!("{side}-{i}"), access_buffer)
-                })
-            };
-            let bottleneck = shared.link("bottleneck".to_owned(), buffer(shared)?);
-            let reverse = reverse.as_ref().map(|draft| Ok(draft.link("reverse".to_owned(), buffer(draft)?)));
-            let exits = exit.then(|| edges("exit")).into_iter().flatten();
-            edges("access").chain([bottleneck]).chain(reverse.transpose()?).chain(exits).collect()
-        }
-        Topology::Chain(drafts) => {
-            let link = |(i, draft): (usize, &LinkDraft)| Ok(draft.link(format!("link-{i}"), buffer(draft)?));
-            drafts.iter().enumerate().map(link).collect::<Result<_, Error>>()?
-        }
-    };
-    let mut flows = Vec::with_capacity(count);
-    for group in groups {
-        for (start_ns, stop_ns) in group.start_stop_ns {
-            let (path, reverse_path) = match topology {
-                Topology::Dumbbell { exit, reverse, .. } => {
-                    let reverse = reverse.as_ref().map(|_| count + 1);
-                    let (there, back) = match reverse {
-                        Some(reverse) if group.up => (reverse, Some(count)),
-                        _ => (count, reverse),
-                    };
-                    let edge = count + 1 + usize::from(reverse.is_some()) + flows.len();
-                    let path = [Some(flows.len()), Some(there), exit.then_some(edge)];
-                    let path: Vec<u32> = path.into_iter().flatten().map(|i| i as u32).collect();
-                    (path, Vec::from_iter(back.map(|i| i as u32)))
-                }
-                Topology::Chain(_) => ((0..links.len() as u32).collect(), Vec::new()),
-            };
-            // Of links that ACKs do not cross as packets.
-            let delay_ns = |link: &Link| link.delay_ns + link.sending_ns(group.stack.ack_bytes);
-            let shared = |link: &u32| !reverse_path.is_empty() && *link == path[1];
-            let constant = path.iter().filter(|link| !shared(link));
-            let return_delay_ns = constant.map(|i| delay_ns(&links[*i as usize])).sum();
-            let mut flow = Flow {
-                cca: group.cca.clone(),
-                return_delay_ns,
-                path,
-                reverse_path,
-                start_ns,
-                start_jitter_ns: group.start_jitter_ns,
-                stop_ns,
-                payload_bytes: group.payload_bytes,
-                app_rate_bps: group.app_rate_bps,
-                on_off_ns: group.on_off_ns,
-                traffic: None,
-                stack: group.stack.clone(),
-            };
-            if let Some(draft) = &group.traffic {
-                flow.traffic = Some(Box::new(draft.settle(&flow, &links)?));
-            }
-            flows.push(flow);
-        }
-    }
-    Ok((links, flows))
 }

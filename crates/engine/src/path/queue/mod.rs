@@ -1,6 +1,7 @@
 //! What waits at a link, and which packet leaves next: one file for each queue discipline.
 
 mod backlog;
+mod byte_limit;
 mod codel;
 pub mod discipline;
 pub mod droptail;
@@ -23,12 +24,16 @@ pub fn named(link: &Link, seed: u64) -> Option<Box<dyn Discipline>> {
     }
     let limit = link.buffer_pkts.map_or(u64::MAX, u64::from);
     let mut rng = random_stream(seed, &format!("queue-{}", link.name));
-    Some(match &link.queue {
+    let queue: Box<dyn Discipline> = match &link.queue {
         None => Box::new(fifo::Fifo::new(link)),
         Some(Queue::Red(red)) => Box::new(red::RedQueue::new(red, limit, link.rate_bps, rng)),
         Some(Queue::Codel(codel)) => Box::new(codel::CodelQueue::new(codel, limit)),
         Some(Queue::FqCodel(fq)) => Box::new(fq_codel::FqCodelQueue::new(fq, limit, rng.next_u64())),
         Some(Queue::Pie(pie)) => Box::new(pie::PieQueue::new(pie, limit, link.rate_bps, rng)),
         Some(Queue::DualPi2(dualpi2)) => Box::new(dualpi2::DualPi2Queue::new(dualpi2, limit, rng)),
+    };
+    Some(match link.buffer_bytes {
+        Some(bytes) => Box::new(byte_limit::ByteLimit::new(queue, bytes, link.queue.is_none())),
+        None => queue,
     })
 }
