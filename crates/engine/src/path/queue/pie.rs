@@ -162,3 +162,58 @@ impl Discipline for PieQueue {
         self.packets.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::queue::discipline::Codepoint;
+    use crate::random::random_stream;
+
+    fn packet(arrived_ns: u64) -> Packet {
+        Packet { flow: 0, bytes: 1500, codepoint: Codepoint::NotEct, marked: false, arrived_ns, place: 0 }
+    }
+
+    /// Queueing delays in seconds at successive updates, with a target of 15 ms, and the probabilities by RFC 8033, 4.2:
+    /// 0.125 a second of the distance from the target and 1.25 of the growth, divided where the probability is small.
+    #[test]
+    fn the_probability_follows_the_rfc() {
+        let pie = Pie {
+            variant: QueueVariant::Spec,
+            target_ns: 15_000_000,
+            update_ns: 15_000_000,
+            burst_ns: 150_000_000,
+            ecn: false,
+        };
+        let mut queue = PieQueue::new(&pie, u64::MAX, 50_000_000, random_stream(1, "queue"));
+        let by_hand = [
+            // 125 packets of 0.24 ms: (0.125 * 0.015 + 1.25 * 0.03) / 2048.
+            (125, (0.001_875 + 0.0375) / 2048.0),
+            // No growth, from 1.9e-5: / 128.
+            (125, (0.001_875 + 0.0375) / 2048.0 + 0.001_875 / 128.0),
+            // 250 packets: 60 ms, growth of 30 ms.
+            (250, (0.001_875 + 0.0375) / 2048.0 + (0.001_875 + 0.045 * 0.125 + 0.0375) / 128.0),
+        ];
+        for (pkts, probability) in by_hand {
+            while queue.packets.len() < pkts {
+                queue.packets.push(packet(0));
+            }
+            queue.update();
+            assert!((queue.probability / probability - 1.0).abs() < 1e-9, "{pkts}: {}", queue.probability);
+        }
+        // Each update uses up 15 ms of the 150 ms in which bursts pass.
+        assert_eq!(queue.burst_ns, 105_000_000);
+        // A step is no more than 2 % from 10 % on; beyond 250 ms 2 % come on top.
+        queue.probability = 0.2;
+        while queue.packets.len() < 1500 {
+            queue.packets.push(packet(0));
+        }
+        queue.update();
+        assert!((queue.probability - 0.24).abs() < 1e-12, "{}", queue.probability);
+        // An empty queue: by the controller, then by the decay.
+        while queue.packets.pop().is_some() {}
+        queue.update();
+        queue.probability = 0.2;
+        queue.update();
+        assert!((queue.probability - (0.2 - 0.125 * 0.015) * 0.98).abs() < 1e-12, "{}", queue.probability);
+    }
+}
