@@ -92,7 +92,9 @@ impl DualPi2Queue {
     /// Whether a packet that leaves is sent; it may be marked.
     fn passes(&mut self, now_ns: u64, packet: &mut Packet, is_low_latency: bool, waiting_bytes: u64) -> bool {
         let coupled = COUPLING * self.probability;
-        if is_low_latency && now_ns - packet.arrived_ns > self.dualpi2.step_ns {
+        // A packet alone waits for no other: on a slow link it is not marked for its own time (Th_len of RFC 9332, A.1).
+        let late = now_ns - packet.arrived_ns > self.dualpi2.step_ns;
+        if is_low_latency && late && self.low_latency.len() > 0 {
             packet.marked = true;
         }
         if waiting_bytes < 2 * FRAME_BYTES {
