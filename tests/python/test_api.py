@@ -145,6 +145,9 @@ def test_tables_have_a_row_for_each_flow_link_and_sample() -> None:
         "throughput_mbps",
         "link",
         "queue_pkts",
+        "queue_ms",
+        "dropped_pkts",
+        "marked_pkts",
     ]
     of_flows = results.samples.filter(pl.col("link").is_null())
     of_links = results.samples.filter(pl.col("flow").is_null())

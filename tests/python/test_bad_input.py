@@ -39,7 +39,7 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
     ((*RENO, "--buffer", "0"), "--buffer: "),
     ((*RENO, "--buffer", "-1"), "--buffer: "),
     ((*RENO, "--buffer", "1.5"), "--buffer: "),
-    ((*RENO, "--buffer", "64KB"), "--buffer: '64KB' is not a buffer"),
+    ((*RENO, "--buffer", "64 litres"), "--buffer: '64 litres' is not a buffer"),
     ((*RENO, "--buffer", "0BDP"), "--buffer: "),
     ((*RENO, "--buffer", "50", "100"), "cannot be combined with a scenario FILE"),
     ((*RENO, "--per", "2"), "--per: 2 is not a probability"),

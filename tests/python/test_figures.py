@@ -49,7 +49,8 @@ def queue_samples(results: cwnd.Results) -> pl.DataFrame:
         seed=pl.lit(results.scenarios[0]["seed"], pl.UInt64),
         link=pl.lit("bottleneck"),
     )
-    return pl.concat([results.samples, made], how="diagonal_relaxed")
+    flows = results.samples.filter(pl.col("flow").is_not_null())
+    return pl.concat([flows, made], how="diagonal_relaxed")
 
 
 def transfers(results: cwnd.Results, rows: Sequence[tuple[int, int, float | None]]) -> pl.DataFrame:

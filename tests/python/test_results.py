@@ -75,7 +75,10 @@ def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_pat
 def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, tmp_path: Path) -> None:
     results.save(tmp_path / "out")
     figures = [f"{kind}.{ending}" for kind in results.plots() for ending in ("png", "svg")]
-    assert results.plots() == ["cwnd", "rtt", "throughput", "queue", "throughput-delay", "rtt-cdf"]
+    assert results.plots() == [
+        *("cwnd", "rtt", "throughput", "queue", "queue-delay"),
+        *("throughput-delay", "rtt-cdf", "queue-delay-cdf"),
+    ]
     assert names(tmp_path / "out") == sorted([*TABLES, *figures])
     for png in (tmp_path / "out").glob("*.png"):
         data = png.read_bytes()

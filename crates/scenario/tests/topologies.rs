@@ -107,6 +107,16 @@ fn a_flow_of_a_parking_lot_crosses_all_hops_or_one() {
     assert_eq!(names(&without_exits, &without_exits.flows[1].path), ["access-1", "hop-1"]);
 }
 
+#[test]
+fn rates_may_be_in_bits_per_second_and_a_dumbbell_may_have_an_rtt() {
+    let text = "[dumbbell]\nrate = '1.5 Gbit/s'\nrtt = '81 ms'\nbuffer = '1 MB'\n[[flows]]\ncca = 'reno'\n";
+    let bottleneck = &read(text).unwrap().links[1];
+    assert_eq!((bottleneck.rate_bps, bottleneck.delay_ns), (1_500_000_000, 40_500_000));
+    assert_eq!((bottleneck.buffer_pkts, bottleneck.buffer_bytes), (None, Some(1_000_000)));
+    let both = read(&text.replace("rtt =", "delay = '1 ms'\nrtt ="));
+    assert_eq!(both.unwrap_err(), "bad.toml:4: dumbbell.rtt: both 'delay' and 'rtt'; give one of them");
+}
+
 /// Text that is replaced in `NETWORK`, what is written instead, and the error after `bad.toml:`.
 #[rustfmt::skip]
 const OF_NETWORK: &[(&str, &str, &str)] = &[

@@ -22,7 +22,8 @@ SCENARIO_FLAGS = {
     "flows": ("N", "Flows of each algorithm.  [1]"),
     "rate": ("RATE", "Rate of the bottleneck, such as 100Mbps.  [1Gbps]"),
     "delay": ("TIME", "One-way delay of the bottleneck, such as 10ms.  [100ms]"),
-    "buffer": ("SIZE", "Buffer of the bottleneck: packets, 2BDP or unlimited.  [1BDP]"),
+    "rtt": ("TIME", "Twice that delay, instead of it."),
+    "buffer": ("SIZE", "Buffer of the bottleneck: packets, 2BDP, 64KiB, 50ms or unlimited.  [1BDP]"),
     "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
     "ecn_threshold": ("PACKETS", "Queue above which the bottleneck marks; turns ECN on.  [never]"),
     "queue": ("NAME", "Queue of the bottleneck: droptail, red, codel, fq-codel, pie or dualpi2.  [droptail]"),
@@ -33,6 +34,7 @@ SCENARIO_FLAGS = {
     "reverse_buffer": ("SIZE", "Buffer of the way back.  [unlimited]"),
     "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
     "duration": ("TIME", "Simulated time.  [100s]"),
+    "warmup": ("TIME", "Metrics leave out what comes before this.  [0s]"),
     "seed": ("N", "Seed of the first repetition; the others count up.  [1]"),
     "repeat": ("N", "Repetitions, for confidence intervals.  [1]"),
     "access_rate": ("RATE", "Rate of each host's own links.  [10 times --rate]"),
@@ -43,6 +45,7 @@ SCENARIO_FLAGS = {
     "start_jitter": ("TIME", "Each flow starts later by a random time below this.  [0s]"),
     "stop": ("TIME", "When the first flow stops.  [the end]"),
     "stop_stagger": ("TIME", "Each flow stops earlier than the previous one by this.  [0s]"),
+    "size": ("BYTES", "Each flow ends when so much is delivered, such as 100KB.  [never]"),
     "app_rate": ("RATE", "Rate at which each application writes payload.  [all at once]"),
     "on": ("TIME", "Each application writes for this time,"),
     "off": ("TIME", "then pauses for this time, and so on.  [no pauses]"),
@@ -58,7 +61,7 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
-    *("cca", "rtt", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
+    *("cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }

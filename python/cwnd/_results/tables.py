@@ -173,12 +173,12 @@ class Answer(NamedTuple):
     rows: dict[str, pl.DataFrame]
     #: Makes the time series of the scenario, which is given in the form of the results.
     samples: Callable[[dict[str, Any]], pl.DataFrame]
-    #: Makes the transfers, in the same way.
-    transfers: Callable[[dict[str, Any]], pl.DataFrame]
-    #: What a reader of the metrics should know, given the scenario: a sentence each.
-    notes: Callable[[dict[str, Any]], list[str]]
     #: What made the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
     engine: dict[str, Any]
+    #: Makes the transfers, in the same way as the samples.
+    transfers: Callable[[dict[str, Any]], pl.DataFrame] = lambda _: empty_table("transfers")
+    #: What a reader of the metrics should know, given the scenario: a sentence each.
+    notes: Callable[[dict[str, Any]], list[str]] = lambda _: []
 
 
 def answer_of(runs: Runs) -> Answer:
@@ -194,9 +194,9 @@ def answer_of(runs: Runs) -> Answer:
         runs.seeds,
         rows_of(runs),
         lambda scenario: _samples_of(scenario, runs),
+        engine,
         lambda scenario: _transfers_of(scenario, runs),
         lambda scenario: _notes_of(scenario, runs),
-        engine,
     )
 
 

@@ -145,7 +145,8 @@ def dumbbell(
     *,
     flows: int | Sequence[int] = 1,
     rate: Quantity = "1 Gbps",
-    delay: Quantity = "100 ms",
+    delay: Quantity | None = None,
+    rtt: Quantity | None = None,
     buffer: Quantity = "1 BDP",
     per: float | None = None,
     ecn_threshold: Quantity | None = None,
@@ -157,6 +158,7 @@ def dumbbell(
     ecn: str | None = None,
     packet: Quantity | None = None,
     duration: Quantity | None = None,
+    warmup: Quantity | None = None,
     seed: int | None = None,
     repeat: int | None = None,
     start: Quantity | None = None,
@@ -164,6 +166,7 @@ def dumbbell(
     start_jitter: Quantity | None = None,
     stop: Quantity | None = None,
     stop_stagger: Quantity | None = None,
+    size: Quantity | Mapping[str, Any] | None = None,
     app_rate: Quantity | None = None,
     on: Quantity | None = None,
     off: Quantity | None = None,
@@ -186,8 +189,9 @@ def dumbbell(
         cca: The algorithm, by name or as a class; with several, each has `flows` flows on the same
             bottleneck.
         flows: Flows of each algorithm: one number, or one for each algorithm.
-        rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200 or "2 BDP"
-            or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
+        rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200, "2 BDP",
+            "64 KiB", "50 ms" or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
+        rtt: Twice the delay, instead of it.
         ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
             unless `stack` sets it. Never, when left out.
         queue: Discipline of the bottleneck: "droptail", "red", "codel", "fq-codel", "pie", "dualpi2", or a
@@ -199,6 +203,9 @@ def dumbbell(
         ecn: "off", "classic", "accurate" or "l4s", of all flows; off when left out.
         packet: Payload in bytes; 1448 with the linux stack, 1000 with ns2.
         duration: "100 s" when left out.
+        warmup: Metrics leave out what comes before; nothing when left out.
+        size: Payload after which each flow ends, "100 KB", or a distribution as in a scenario file; None:
+            there is no end to it.
         seed, repeat: The first seed, 1; the number of repetitions, 1, each with the next seed.
         start, stop: Of the first flow; each further flow of its algorithm starts `stagger` later and stops
             `stop_stagger` earlier than the previous one.
@@ -235,6 +242,7 @@ def dumbbell(
     document = {
         "name": "+".join(dict.fromkeys(names))[:100] if name is None else name,
         "duration": duration,
+        "warmup": warmup,
         "seed": seed,
         "repeat": repeat,
         "samples": samples,
@@ -243,7 +251,8 @@ def dumbbell(
         "stack": _stack(stack, recovery=recovery, ecn=ecn, marks=ecn_threshold is not None),
         "dumbbell": {
             "rate": rate,
-            "delay": delay,
+            "delay": "100 ms" if delay is None and rtt is None else delay,
+            "rtt": rtt,
             "buffer": buffer,
             "per": per,
             "ecn_threshold": ecn_threshold,
@@ -263,6 +272,7 @@ def dumbbell(
                 "stop": stop,
                 "stop_stagger": stop_stagger,
                 "packet": packet,
+                "size": size,
                 "app_rate": app_rate,
                 "on": on,
                 "off": off,

@@ -8,8 +8,9 @@ use crate::units::{self, Buffer, HOUR};
 use crate::{DelayStep, Impairments, Link, Queue, RateVariation, Variation};
 use toml::de::DeValue;
 
-const DUMBBELL_KEYS: [&str; 14] = [
+const DUMBBELL_KEYS: [&str; 15] = [
     "rate",
+    "rtt",
     "queue",
     "delay",
     "buffer",
@@ -221,7 +222,11 @@ fn named<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
 
 fn link<'a>(table: &Table<'a>) -> Result<LinkDraft<'a>, Error> {
     let rate = variation::rate(&table.need("rate", RATE_EXAMPLE)?)?;
-    let delay = variation::delay(&table.need("delay", DELAY_EXAMPLE)?)?;
+    let delay = match (table.get("delay"), table.get("rtt")) {
+        (None, Some(node)) => (node.read(rtt)? / 2, Vec::new()),
+        (Some(_), Some(node)) => return Err(node.error("both 'delay' and 'rtt'", "give one of them")),
+        (_, None) => variation::delay(&table.need("delay", DELAY_EXAMPLE)?)?,
+    };
     let buffer = table.need("buffer", BUFFER_EXAMPLE)?;
     link_with(table, rate, delay, Some(buffer))
 }
@@ -256,6 +261,11 @@ fn ecn_threshold(table: &Table, managed: bool) -> Result<Option<u32>, Error> {
         }
         _ => Ok(table.read("ecn_threshold", units::packets)?.flatten()),
     }
+}
+
+/// Twice the delay of a link.
+fn rtt(value: &DeValue) -> Result<u64, Refusal> {
+    units::time(value, 0..=2 * HOUR, "'0 s' to '120 min'")
 }
 
 pub fn delay(value: &DeValue) -> Result<u64, Refusal> {

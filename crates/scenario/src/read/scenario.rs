@@ -52,10 +52,11 @@ impl Scenario {
     /// end = "duration"          # or "last-arrival": when the last packet before that arrived
     /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
     ///
-    /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access
+    /// [dumbbell]                # or [[chain]], once for each link in a row: the same keys without access; or
+    ///                           # [parking_lot] with hops = 3 of such links; or [[links]], each with a name
     /// rate = "1 Gbps"           # needed; bps, kbps, Mbps, Gbps, Tbps
-    /// delay = "100 ms"          # needed; one way
-    /// buffer = "6400 packets"   # needed; or 6400, or "2 BDP" of the first flow, or "unlimited"
+    /// delay = "100 ms"          # needed; one way; or rtt = "200 ms", twice that
+    /// buffer = "6400 packets"   # needed; or 6400, "2 BDP" of the first flow, "64 KiB", "50 ms" of sending, "unlimited"
     /// per = 0                   # probability that a packet is lost on the wire
     /// ecn_threshold = "20 packets" # queue above which flows with ECN are marked; or "unlimited", the default
     /// # Each flow's own link before and after: ten times the rate, unless given.
@@ -82,6 +83,9 @@ impl Scenario {
     /// requests = { count = 10, think = "1 s" } # responses of `size`, one after the other
     /// access_delay = "0 s"      # instead of access.delay
     /// direction = "down"        # or "up": over the reverse link, against the others
+    /// over = "all"              # hops of a [parking_lot], or the number of one
+    /// path = ["uplink", "core"] # needed with [[links]]: their names, in the order of the packets
+    /// reverse_path = ["back"]   # links that ACKs cross as packets; without it they take the delays of the path
     /// stack = {}                # over the scenario's, key by key
     /// ```
     ///
