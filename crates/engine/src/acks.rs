@@ -40,6 +40,15 @@ impl AckCounts {
     }
 }
 
+impl std::ops::AddAssign for AckCounts {
+    fn add_assign(&mut self, other: AckCounts) {
+        self.sent += other.sent;
+        self.duplicated += other.duplicated;
+        self.lost += other.lost;
+        self.arrived += other.arrived;
+    }
+}
+
 /// The ACKs of a flow that are on their way.
 #[derive(Default)]
 pub struct Acks {

@@ -203,6 +203,9 @@ pub fn observe<C: CongestionControl, T: Timing>(
             let one = observed(flow);
             sum.sent_pkts += one.sent_pkts;
             sum.delivered_pkts += one.delivered_pkts;
+            if let Some(acks) = one.acks {
+                *sum.acks.get_or_insert_default() += acks;
+            }
             if !flow.sender.closed {
                 sum.cwnd_pkts += one.cwnd_pkts;
                 sum.in_flight_pkts += one.in_flight_pkts;

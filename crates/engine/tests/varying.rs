@@ -157,9 +157,24 @@ fn any_link() -> impl Strategy<Value = String> {
     ];
     let buffer =
         prop_oneof![3 => (1..60_u32).prop_map(|pkts| pkts.to_string()), 1 => Just("'unlimited'".to_owned())];
+    let buffer =
+        prop_oneof![4 => buffer, 1 => (1600..60_000_u32).prop_map(|bytes| format!("'{bytes} bytes'"))];
+    let queue = prop_oneof![
+        3 => Just("'droptail'".to_owned()),
+        3 => (prop::sample::select(vec!["codel", "fq-codel", "pie", "dualpi2"]), any::<bool>()).prop_map(
+            |(name, ecn)| match name {
+                "dualpi2" => "'dualpi2'".to_owned(),
+                _ => format!("{{ discipline = '{name}', ecn = {ecn} }}"),
+            }
+        ),
+        1 => (2..20_u32, any::<bool>(), any::<bool>()).prop_map(|(min, gentle, ecn)| {
+            let max = 3 * min;
+            format!("{{ discipline = 'red', min = {min}, max = {max}, gentle = {gentle}, ecn = {ecn} }}")
+        }),
+    ];
     let delays_us = prop::collection::vec(1..30_000_u64, 1..4);
-    (any_rate(), delays_us, buffer, loss, jitter, policer, share(), share()).prop_map(
-        |(rate, delays_us, buffer, loss, jitter, policer, reorder, duplicate)| {
+    (any_rate(), delays_us, (buffer, queue), loss, jitter, policer, share(), share()).prop_map(
+        |(rate, delays_us, (buffer, queue), loss, jitter, policer, reorder, duplicate)| {
             let steps = (0..).zip(&delays_us).map(|(k, delay_us)| format!("['{} ms', '{delay_us} us']", 400 * k));
             let delay = match delays_us.as_slice() {
                 [delay_us] => format!("'{delay_us} us'"),
@@ -175,7 +190,7 @@ fn any_link() -> impl Strategy<Value = String> {
                 None => jitter,
             };
             format!(
-                "rate = {rate}\ndelay = {delay}\nbuffer = {buffer}\nreorder = {reorder}\nduplicate = {duplicate}\n\
+                "rate = {rate}\ndelay = {delay}\nbuffer = {buffer}\nqueue = {queue}\nreorder = {reorder}\nduplicate = {duplicate}\n\
                  {loss}{jitter}{policer}"
             )
         },
@@ -185,15 +200,41 @@ fn any_link() -> impl Strategy<Value = String> {
 /// With links on the way back, too: the last of the links.
 fn any_scenario() -> impl Strategy<Value = Scenario> {
     let cca = prop::sample::select(vec!["reno", "cubic", "bbr", "vegas", "illinois", "tahoe", "newreno"]);
-    let flow = (cca, 0..500_u64, 500..=LAST_STOP_MS, 100..1500_u32, 1..=2_u32, any::<bool>()).prop_map(
-        |(cca, start, stop, packet, ack_every, ecn)| {
+    let traffic = prop_oneof![
+        4 => Just(String::new()),
+        1 => (1..200_u32).prop_map(|kb| format!("size = '{kb} KB'\n")),
+        1 => (1..20_u32, 1..50_u32).prop_map(|(kb, think_ms)| {
+            format!("size = '{kb} KB'\nrequests = {{ count = 1000, think = '{think_ms} ms' }}\n")
+        }),
+        1 => (1..100_u32).prop_map(|rate| {
+            format!("size = {{ distribution = 'exponential', mean = '10 KB' }}\n\
+                     arrivals = {{ process = 'poisson', rate = {rate} }}\n")
+        }),
+        1 => (1..200_u32).prop_map(|ms| {
+            format!("app_rate = '2 Mbps'\non = {{ mean = '{ms} ms' }}\noff = {{ mean = '20 ms' }}\n")
+        }),
+        1 => (1..60_u32).prop_map(|rate| format!("app_rate = '2 Mbps'\nframe_rate = {rate}\n")),
+    ];
+    let ecn = prop::sample::select(vec!["off", "classic", "accurate", "l4s"]);
+    let flow = (cca, 0..500_u64, 500..=LAST_STOP_MS, 100..1500_u32, 1..=2_u32, ecn, traffic).prop_map(
+        |(cca, start, stop, packet, ack_every, ecn, traffic)| {
             format!(
-                "[[flows]]\ncca = '{cca}'\nstart = '{start} ms'\nstop = '{} ms'\npacket = {packet}\n\
-                 stack = {{ ack_every = {ack_every}, ecn = {ecn}, receive_window = 500 }}\n",
+                "[[flows]]\ncca = '{cca}'\nstart = '{start} ms'\nstop = '{} ms'\npacket = {packet}\n{traffic}\
+                 stack = {{ ack_every = {ack_every}, ecn = '{ecn}', receive_window = 500 }}\n",
                 stop.max(start + 1)
             )
         },
     );
+    let datagrams = (0..500_u64, 500..=LAST_STOP_MS, 100..1500_u32, 10..3000_u32).prop_map(
+        |(start, stop, packet, kbps)| {
+            format!(
+                "[[flows]]\ncca = 'udp'\nstart = '{start} ms'\nstop = '{} ms'\npacket = {packet}\n\
+                 app_rate = '{kbps} kbps'\n",
+                stop.max(start + 1)
+            )
+        },
+    );
+    let flow = prop_oneof![6 => flow, 1 => datagrams];
     let links = prop::collection::vec(any_link(), 1..=4);
     (links, prop::collection::vec(flow, 1..=4), 0..1000_u64, any::<bool>()).prop_map(
         |(links, flows, seed, back)| {
@@ -249,7 +290,9 @@ proptest! {
             let inside = (came + duplicated(place)).checked_sub(gone);
             prop_assert!(inside.is_some_and(|inside| !quiet || inside == 0), "{came} came: {result:?}");
             prop_assert!((0.0..=1.0 + 1e-9).contains(&result.utilization), "{result:?}");
-            prop_assert!(link.buffer_pkts.is_none_or(|pkts| result.max_queue_pkts <= u64::from(pkts)));
+            // A discipline does not count the packet that is being sent.
+            let sending = u64::from(link.queue.is_some());
+            prop_assert!(link.buffer_pkts.is_none_or(|pkts| result.max_queue_pkts <= u64::from(pkts) + sending));
             came = result.delivered_pkts;
         }
         let total = |count: fn(&cwnd_results::FlowResult) -> u64| run.flows.iter().map(count).sum::<u64>();
@@ -264,6 +307,10 @@ proptest! {
 
     #[test]
     fn going_through_long_spans_gives_what_going_from_event_to_event_gives(scenario in any_scenario()) {
-        prop_assert!(answer_scenario(&scenario) == answer_by_events(&scenario));
+        // As text: transfers that did not finish have no number.
+        let text = |run: Run| format!("{run:#?}");
+        let (one, other) = (text(answer_scenario(&scenario)), text(answer_by_events(&scenario)));
+        let differ = one.lines().zip(other.lines()).find(|(one, other)| one != other);
+        prop_assert_eq!(differ, None);
     }
 }

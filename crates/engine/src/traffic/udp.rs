@@ -2,6 +2,7 @@
 
 use crate::counts::{Counts, Noted, Received};
 use crate::network::{Network, PACKETS_PER_LOOK};
+use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
 use crate::tcp::packet::{Segment, Tag};
 use crate::time::{NEVER, Tick};
@@ -13,6 +14,7 @@ pub struct Udp<'a> {
     pub id: u32,
     pub flow: &'a Flow,
     first_hop: u32,
+    way_back: ReversePath,
     pub start_ns: u64,
     pub sent: u64,
     pub arrived: u64,
@@ -29,6 +31,7 @@ impl<'a> Udp<'a> {
             id,
             flow,
             first_hop,
+            way_back: ReversePath::new(flow),
             start_ns,
             sent: 0,
             arrived: 0,
@@ -87,10 +90,10 @@ impl<'a> Udp<'a> {
 
     /// Does what the two ends do before `until`; returns when they have something to do then.
     pub fn advance<T: Timing>(&mut self, until: u64, network: &mut Network<T>) -> u64 {
-        while let Some(packet) =
-            network.to_receiver[self.id as usize].front().filter(|packet| packet.at < until)
+        // A packet counts when an ACK of it would be back: until then others may arrive before it.
+        while let Some(at) = network.to_receiver[self.id as usize].front().map(|packet| packet.at)
+            && self.way_back.ack_arrival_ns(at) < until
         {
-            let at = packet.at;
             network.to_receiver[self.id as usize].pop_front();
             self.receive(at);
         }
@@ -104,8 +107,8 @@ impl<'a> Udp<'a> {
             self.sent += 1;
             network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
         }
-        let arrival = network.to_receiver[self.id as usize].front().map_or(NEVER, |packet| packet.at);
-        self.next_ns().min(arrival)
+        let arrival = network.to_receiver[self.id as usize].front();
+        self.next_ns().min(arrival.map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at)))
     }
 
     pub fn receive(&mut self, at: u64) {
