@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import runpy
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 
 from cwnd import CongestionControl, Error, Scenario, dumbbell
 from cwnd._common.errors import error, one_line
+from cwnd._scenario.class_files import load_class
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
@@ -150,12 +150,8 @@ def _cca(text: str) -> str | type[CongestionControl]:
         raise error("--cca", "an empty name; 'cwnd algorithms' lists the names")
     if not colon:
         return text
-    if not Path(path).is_file():
-        raise error("--cca", f"{one_line(path)}: no such file; write NAME or FILE.py:CLASS")
-    found = runpy.run_path(path, run_name=Path(path).stem).get(name)
-    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        raise error("--cca", f"{one_line(path)} has no class '{one_line(name)}' of cwnd.CongestionControl")
-    return found
+    with errors_about("--cca"):
+        return load_class(Path(path), name)
 
 
 def read_params(names: list[str], written: tuple[str, ...]) -> dict[str, dict[str, str]]:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Results:
     """The results of one or several scenarios.
 
-    `flows`, `links`, `samples`, `transfers` and `summary` are polars tables with a column `scenario` and, but for the
-    summary, `seed`.
+    `flows`, `links`, `samples`, `transfers` and `summary` are polars tables with a column `scenario` and, but
+    for the summary, `seed`.
     """
 
     def __init__(self) -> None:
@@ -188,8 +188,8 @@ class Results:
         `scenario, seed, time_s, flow, cca, cwnd_pkts, ssthresh_pkts` (null before the first loss),
         `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
         before; null when samples are by change), `link, queue_pkts, queue_ms` (how long a packet that arrives
-        then would wait), `dropped_pkts` (in the queue or on the wire), `marked_pkts` (both since the row before,
-        marks of flows, too). A trace of live connections has
+        then would wait), `dropped_pkts` (in the queue or on the wire) and `marked_pkts`, both since the row
+        before; marks of flows, too. A trace of live connections has
         `state` ("open", "disorder", "cwr", "recovery", "loss") and `pacing_mbps` (null when not paced) too.
         """
         return self._read("samples")
@@ -221,7 +221,9 @@ class Results:
     def notes(self) -> list[tuple[str, str]]:
         """What a reader of the metrics should know: the name of a scenario, and a sentence."""
         return [
-            (str(entry["scenario"]["name"]), note) for entry in self.entries for note in entry.get("notes", ())
+            (str(entry["scenario"]["name"]), note)
+            for entry in self.entries
+            for note in entry.get("notes", ())
         ]
 
     @property

@@ -302,7 +302,7 @@ def _notes_of(scenario: dict[str, Any], runs: Runs) -> list[str]:
     if not long.height:
         return []
     flows = sorted(long["flow"].unique())
-    end_s = float((long["start_s"] + long["slow_start_s"]).max())  # type: ignore[operator, arg-type]
+    end_s = float((long["start_s"] + long["slow_start_s"]).max())  # type: ignore[arg-type]
     who = f"flow {flows[0]} is" if len(flows) == 1 else f"{len(flows)} of {len(scenario['flows'])} flows are"
     return [
         f"{who} in the first slow start for more than a tenth of the measured time, until {end_s:.3g} s; "

@@ -31,7 +31,7 @@ from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.run import Question
 from cwnd._run.store import Store
 from cwnd._scenario.custom import CongestionControl
-from cwnd._scenario.scenario import Scenario, check_class, read_text, to_toml
+from cwnd._scenario.scenario import Scenario, check_class, classes_beside, read_text, to_toml
 
 #: Keys of a scenario, or tuples of keys that vary together, and the values of each.
 Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
@@ -162,7 +162,8 @@ def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None
     elif isinstance(scenario, str) and "\n" in scenario:
         text, source, classes = scenario, "scenario", {}
     else:
-        text, source, classes = read_text(scenario), one_line(os.fspath(scenario)), {}
+        text, source = read_text(scenario), one_line(os.fspath(scenario))
+        classes = classes_beside(scenario, text)
     if grid is not None:
         if re.search(r"^\s*\[\[?\s*sweep\b", text, re.MULTILINE):
             raise error("grid", f"{source} has a [sweep] of its own; leave one of them out")

@@ -15,6 +15,7 @@ import tomli_w
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
+from cwnd._scenario.class_files import named_classes
 from cwnd._scenario.custom import CongestionControl
 
 #: A name of the registry, or a class.
@@ -41,11 +42,13 @@ class Scenario:
     def from_toml(
         cls, path: str | os.PathLike[str], *, ccas: Iterable[type[CongestionControl]] = ()
     ) -> Scenario:
-        """Reads a scenario file. `ccas` are classes that it may name besides the registry's algorithms.
+        """Reads a scenario file. `ccas` are classes that it may name besides the registry's algorithms and the
+        classes of files beside it, FILE.py:CLASS, which are run.
 
         Raises `Error` with one line, FILE:LINE: KEY: what was found; what is accepted.
         """
-        return cls.parse(read_text(path), one_line(os.fspath(path)), ccas=ccas)
+        text, source = read_text(path), one_line(os.fspath(path))
+        return cls._read(text, source, {**_classes(ccas), **classes_beside(path, text)})
 
     @classmethod
     def parse(
@@ -119,6 +122,11 @@ def _unpickle(
     repeat: int,
 ) -> Scenario:
     return Scenario._read(text, source, classes)._replace(name=name, seed=seed, repeat=repeat)
+
+
+def classes_beside(path: str | os.PathLike[str], text: str) -> dict[str, type[CongestionControl]]:
+    """The classes that the scenario file names as FILE.py:CLASS."""
+    return named_classes(text, one_line(os.fspath(path)), Path(path).parent)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
