@@ -42,8 +42,8 @@ class Scenario:
     def from_toml(
         cls, path: str | os.PathLike[str], *, ccas: Iterable[type[CongestionControl]] = ()
     ) -> Scenario:
-        """Reads a scenario file. `ccas` are classes that it may name besides the registry's algorithms and the
-        classes of files beside it, FILE.py:CLASS, which are run.
+        """Reads a scenario file. `ccas` are classes that it may name besides the registry's algorithms and
+        the classes of files beside it, FILE.py:CLASS, which are run.
 
         Raises `Error` with one line, FILE:LINE: KEY: what was found; what is accepted.
         """
