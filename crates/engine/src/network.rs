@@ -387,7 +387,7 @@ impl<'a, T: Timing> Network<'a, T> {
             events += 1;
             if let Some(packet) = arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
                 let to = &self.topology.hops[packet.hop as usize];
-                managed.accept(*packet, to.flow, to.codepoint);
+                managed.accept(packet, to.flow, to.codepoint);
             } else if managed.next_departure_ns() < until {
                 let departure = managed.depart(|hop, bytes| self.topology.times(hop, bytes).0);
                 if let Some(departure) = departure {
@@ -397,7 +397,7 @@ impl<'a, T: Timing> Network<'a, T> {
                 break;
             }
             if managed.has_dropped() {
-                managed.take_dropped().for_each(|packet| self.lose(packet.hop, packet.segment));
+                managed.take_dropped().for_each(|(hop, segment)| self.lose(hop, segment));
             }
         }
         let arrived = order.len();
@@ -410,9 +410,8 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// A managed link starts to send a packet.
     #[inline(always)]
-    fn leave(&mut self, departure: Departure<T::Exact>, reorders: bool) {
-        let Departure { packet, marked, busy_since_ns, passage } = departure;
-        let InTransit { hop, mut segment, .. } = packet;
+    fn leave(&mut self, departure: Departure, reorders: bool) {
+        let Departure { hop, mut segment, marked, busy_since_ns, passage } = departure;
         if passage.copies == 0 {
             return self.lose(hop, segment);
         }

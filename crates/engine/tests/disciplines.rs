@@ -14,7 +14,7 @@ fn queue(queue: &str) -> Box<dyn Discipline> {
 }
 
 fn packet(now_ns: u64, place: u32, codepoint: Codepoint) -> Packet {
-    Packet { flow: place % 2, bytes: 1500, codepoint, marked: false, arrived_ns: now_ns, place }
+    Packet::new(place % 2, 1500, codepoint, now_ns)
 }
 
 /// The share of 10⁵ arrivals that find `held` packets and are dropped, after so many that the average is as long.

@@ -3,11 +3,11 @@
 use crate::inbox::InTransit;
 use crate::path::accounting::Totals;
 use crate::path::policer::Policer;
-use crate::path::queue::discipline::{Codepoint, Discipline, Next, Packet};
+use crate::path::queue::discipline::{Codepoint, Discipline, Load, Next, Packet};
 use crate::path::rate::Rate;
 use crate::path::waits::Waits;
 use crate::path::wire::{Passage, VaryingWire};
-use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN};
+use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN, Segment};
 use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
 
@@ -18,9 +18,6 @@ pub struct ManagedLink<E, T> {
     policer: Option<Policer>,
     rate: Rate,
     pub wire: VaryingWire,
-    /// Packets that wait, by [`Packet::place`].
-    packets: Vec<InTransit<E>>,
-    vacant: Vec<u32>,
     /// When the packet that is being sent, or was sent last, has been sent.
     free_at: u64,
     /// When to ask for the next packet, or NEVER.
@@ -30,8 +27,8 @@ pub struct ManagedLink<E, T> {
     /// Of packets that it has begun to send, and of the last of them.
     begun_bits: u64,
     last_bits: u64,
-    /// Of packets that were sent: the time that each was held.
-    held_ticks: u128,
+    /// When packets were sent or dropped, added up, less when packets arrived: the time that they were held, if none waits.
+    held_ticks: i128,
     max_queue: u64,
     dropped: u64,
     waiting_pkts: u64,
@@ -39,14 +36,15 @@ pub struct ManagedLink<E, T> {
     waits: Waits,
     /// What the discipline drops, until it is counted.
     newly_dropped: Vec<Packet>,
-    /// Packets that were dropped and not taken yet.
-    lost: Vec<InTransit<E>>,
-    tick: PhantomData<T>,
+    /// Packets that were dropped and not taken yet: the hop of each.
+    lost: Vec<(u32, Segment)>,
+    kept: PhantomData<(E, T)>,
 }
 
 /// A packet that a link starts to send.
-pub struct Departure<E> {
-    pub packet: InTransit<E>,
+pub struct Departure {
+    pub hop: u32,
+    pub segment: Segment,
     pub marked: bool,
     pub busy_since_ns: u64,
     pub passage: Passage,
@@ -64,8 +62,6 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
                 .map(Policer::new),
             rate: Rate::new(link),
             wire: VaryingWire::new(link, seed),
-            packets: Vec::new(),
-            vacant: Vec::new(),
             free_at: 0,
             ask_at: NEVER,
             busy_since_ns: 0,
@@ -80,7 +76,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             waits: Waits::new(),
             newly_dropped: Vec::new(),
             lost: Vec::new(),
-            tick: PhantomData,
+            kept: PhantomData,
         }
     }
 
@@ -105,17 +101,17 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         !self.lost.is_empty()
     }
 
-    /// The packets that were dropped since they were taken last.
-    pub fn take_dropped(&mut self) -> impl Iterator<Item = InTransit<E>> {
+    /// The packets that were dropped since they were taken last, with their hops.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = (u32, Segment)> {
         self.lost.drain(..)
     }
 
     /// `packet` of `flow` arrives.
     #[inline(always)]
-    pub fn accept(&mut self, mut packet: InTransit<E>, flow: u32, codepoint: Codepoint) {
-        let (now_ns, now) = (packet.at, T::count(packet.at));
-        let bytes = packet.segment.tag.bytes();
-        let spared = self.spares_retransmissions && packet.segment.tag.has(RETRANSMISSION | SYN);
+    pub fn accept(&mut self, packet: &InTransit<E>, flow: u32, codepoint: Codepoint) {
+        let (now_ns, now, hop, mut segment) = (packet.at, T::count(packet.at), packet.hop, packet.segment);
+        let bytes = segment.tag.bytes();
+        let spared = self.spares_retransmissions && segment.tag.has(RETRANSMISSION | SYN);
         let codepoint = if spared { Codepoint::NotEct } else { codepoint };
         let mut marked = false;
         if let Some(policer) = &mut self.policer
@@ -123,18 +119,15 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         {
             if !(policer.marks && codepoint.is_ect()) {
                 self.dropped += 1;
-                self.lost.push(packet);
+                self.lost.push((hop, segment));
                 return;
             }
-            packet.segment.tag = packet.segment.tag.with(CONGESTION);
+            segment.tag = segment.tag.with(CONGESTION);
             marked = true;
         }
-        let place = self.vacant.pop().unwrap_or_else(|| {
-            self.packets.push(packet);
-            self.packets.len() as u32 - 1
-        });
-        self.packets[place as usize] = packet;
-        let seen = Packet { flow, bytes, codepoint, marked, arrived_ns: now_ns, place };
+        let load = Load { hop, segment };
+        let seen = Packet { flow, bytes, codepoint, marked, arrived_ns: now_ns, load };
+        self.held_ticks -= i128::from(now);
         let in_queue = !self.rate.takes_opportunities();
         let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
@@ -155,7 +148,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
 
     /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size.
     #[inline(always)]
-    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> Option<Departure<E>> {
+    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> Option<Departure> {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -164,30 +157,29 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             Next::Wait(until_ns) => self.rate.ready_when_idle::<T>(T::count(until_ns).max(now + 1), false),
             Next::Empty | Next::Send(_) => NEVER,
         };
-        debug_assert!(next != Next::Empty || self.waiting_pkts == 0, "packets wait");
+        debug_assert!(!matches!(next, Next::Empty) || self.waiting_pkts == 0, "packets wait");
         let Next::Send(seen) = next else { return None };
         self.waiting_pkts -= 1;
         self.waiting_bytes -= u64::from(seen.bytes);
         self.waits.note(|| now_ns - seen.arrived_ns);
-        let packet = self.packets[seen.place as usize];
+        let Load { hop, segment } = seen.load;
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
-        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks(packet.hop, seen.bytes));
+        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks(hop, seen.bytes));
         if self.free_at == NEVER {
-            // It keeps its place: it is held to the end.
             return None;
         }
-        self.vacant.push(seen.place);
         self.busy_ticks += self.free_at - now;
         self.last_bits = 8 * u64::from(seen.bytes);
         self.begun_bits += self.last_bits;
-        self.held_ticks += u128::from(self.free_at - T::count(seen.arrived_ns));
+        self.held_ticks += i128::from(self.free_at);
         if self.waiting_pkts > 0 {
             self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
         }
         let passage = self.wire.pass(T::ns_after(self.free_at));
-        Some(Departure { packet, marked: seen.marked, busy_since_ns: self.busy_since_ns, passage })
+        let busy_since_ns = self.busy_since_ns;
+        Some(Departure { hop, segment, marked: seen.marked, busy_since_ns, passage })
     }
 
     /// Counts what the discipline just dropped.
@@ -204,17 +196,9 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             self.dropped += 1;
             self.waiting_pkts -= 1;
             self.waiting_bytes -= u64::from(packet.bytes);
-            self.held_ticks += u128::from(now - T::count(packet.arrived_ns));
-            self.vacant.push(packet.place);
-            self.lost.push(self.packets[packet.place as usize]);
+            self.held_ticks += i128::from(now);
+            self.lost.push((packet.load.hop, packet.load.segment));
         }
-    }
-
-    /// The packets that wait.
-    fn waiting(&self) -> impl Iterator<Item = &InTransit<E>> {
-        let mut waits = vec![true; self.packets.len()];
-        self.vacant.iter().for_each(|&place| waits[place as usize] = false);
-        self.packets.iter().zip(waits).filter(|(_, waits)| *waits).map(|(packet, _)| packet)
     }
 
     pub fn waiting_pkts(&self) -> usize {
@@ -231,7 +215,9 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         let end = T::count(end_ns);
         // A packet that is never sent waits.
         let unsent = if self.free_at == NEVER { 0 } else { self.free_at.saturating_sub(end) };
-        let waited: u128 = self.waiting().map(|packet| u128::from(end - T::count(packet.at))).sum();
+        // Those that wait, and one that will never have been sent, are held to the end.
+        let waiting = self.waiting_pkts + u64::from(self.free_at == NEVER);
+        let held = self.held_ticks + i128::from(waiting) * i128::from(end) - i128::from(unsent);
         let busy_ns = match self.rate.offered_bits(end_ns) {
             None => T::as_ns((self.busy_ticks - unsent).into()),
             Some(0.0) => 0.0,
@@ -244,7 +230,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             dropped: self.dropped,
             corrupted: self.wire.counts.lost,
             busy_ns,
-            held_ns: T::as_ns(self.held_ticks - u128::from(unsent) + waited),
+            held_ns: T::as_ns(held.unsigned_abs()),
             max_queue: self.max_queue,
             p95_wait_ns: self.waits.quantile_ns(0.95),
         }

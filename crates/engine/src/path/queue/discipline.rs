@@ -1,5 +1,7 @@
 //! The seam for queue disciplines. A droptail FIFO queue needs none: see `droptail.rs`.
 
+use crate::tcp::packet::Segment;
+
 /// What a packet says of explicit congestion notification (RFC 3168, RFC 9331).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
@@ -18,7 +20,7 @@ impl Codepoint {
 }
 
 /// A packet as a discipline sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Packet {
     pub flow: u32,
     /// On the wire.
@@ -27,12 +29,25 @@ pub struct Packet {
     /// Congestion experienced (RFC 3168, CE).
     pub marked: bool,
     pub arrived_ns: u64,
-    /// Where the link keeps the rest of the packet.
-    pub place: u32,
+    pub(in crate::path) load: Load,
+}
+
+/// What only the link knows of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::path) struct Load {
+    pub hop: u32,
+    pub segment: Segment,
+}
+
+impl Packet {
+    /// A packet that is not marked.
+    pub fn new(flow: u32, bytes: u32, codepoint: Codepoint, arrived_ns: u64) -> Packet {
+        Packet { flow, bytes, codepoint, marked: false, arrived_ns, load: Load::default() }
+    }
 }
 
 /// What a discipline answers when the link is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// This packet is sent now.
     Send(Packet),

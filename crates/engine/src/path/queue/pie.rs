@@ -170,7 +170,7 @@ mod tests {
     use crate::random::random_stream;
 
     fn packet(arrived_ns: u64) -> Packet {
-        Packet { flow: 0, bytes: 1500, codepoint: Codepoint::NotEct, marked: false, arrived_ns, place: 0 }
+        Packet::new(0, 1500, Codepoint::NotEct, arrived_ns)
     }
 
     /// Queueing delays in seconds at successive updates, with a target of 15 ms, and the probabilities by RFC 8033, 4.2:
