@@ -75,7 +75,8 @@
  *    time decides, so that a run can be repeated.
  *  - The room for bursts is three of them, rounded up to an even number of segments, and two
  *    more in the phase of 1.25. A burst is one segment here, as Linux has it below 1.2 Mbit/s;
- *    with segmentation offload Linux counts what leaves in 1 ms, 2 to 127 segments.
+ *    from there on Linux counts what leaves in 1 ms, 2 to 127 segments, even where none leave
+ *    together. See burst.
  *  - Linux has the stack mark what is sent in PROBE_RTT as limited by the application. The stack
  *    cannot be asked here, so samples count as such in PROBE_RTT and until the second round after.
  *  - Segments sent ahead of their time do not exist: what is in flight is in the network.
@@ -99,10 +100,14 @@
 	P(min_cwnd, 4, 1, 2, 100, "",                                                          \
 	  "smallest window, and that of PROBE_RTT; the paper")                                 \
 	P(long_term, 1, 1, 0, 1, "off|on",                                                     \
-	  "hold to the rate of a policer; Linux 6.1")
+	  "hold to the rate of a policer; Linux 6.1")                                          \
+	P(burst, 0, 1, 0, 1, "segment|linux",                                                  \
+	  "what leaves at once: a segment, or as much as in 1 ms, 2 to 127; Linux 6.1")
 #define bbr_HOOKS(H, A)                                                                \
 	H(A, init) H(A, cong_control) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)  \
 	H(A, undo_cwnd)
+
+enum bbr_burst { BBR_BURST_SEGMENT, BBR_BURST_LINUX };
 
 enum bbr_mode { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_BW, BBR_PROBE_RTT };
 
@@ -117,6 +122,8 @@ enum bbr_mode { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_BW, BBR_PROBE_RTT };
 #define BBR_EPOCH_ACKED 0xfffffU /* segments after which extra_acked is measured anew */
 #define BBR_LT_ROUNDS 4U         /* length of a policer's interval; at most four times that */
 #define BBR_LT_LOST 50U          /* losses that make a policer, in 1/256 */
+#define BBR_SINGLE_BYTES_PER_S 150000U /* below this rate a burst is one segment */
+#define BBR_BURST_MAX 127U
 #define BBR_LT_USED 48U          /* rounds for which its rate is believed */
 
 /* Rates are in 2^-24 segments per us. */
@@ -201,21 +208,34 @@ static inline u64 bbr_bdp(const struct bbr *ca, u32 rate, u32 gain)
 	return (product + 0xffffff) >> 24;
 }
 
-static inline u64 bbr_with_bursts(const struct bbr *ca, u64 segments)
+/* Segments that leave at once. */
+static inline u32 bbr_burst(const struct bbr_params *p, const struct cc_window *w,
+			    const struct cc_ack *a)
 {
-	segments = (segments + 3 + 1) & ~1ULL;
+	u64 burst = (w->pacing_rate >> 10) / cc_max(a->mss, 1);
+
+	if (p->burst == BBR_BURST_SEGMENT || w->pacing_rate < BBR_SINGLE_BYTES_PER_S)
+		return 1;
+	if (burst < 2)
+		return 2;
+	return burst < BBR_BURST_MAX ? (u32)burst : BBR_BURST_MAX;
+}
+
+static inline u64 bbr_with_bursts(const struct bbr *ca, u64 segments, u32 burst)
+{
+	segments = (segments + 3 * burst + 1) & ~1ULL;
 	return ca->mode == BBR_PROBE_BW && ca->phase == 0 ? segments + 2 : segments;
 }
 
-static inline u64 bbr_inflight(const struct bbr *ca, u32 gain)
+static inline u64 bbr_inflight(const struct bbr *ca, u32 gain, u32 burst)
 {
-	return bbr_with_bursts(ca, bbr_bdp(ca, windowed_max(&ca->rate), gain));
+	return bbr_with_bursts(ca, bbr_bdp(ca, windowed_max(&ca->rate), gain), burst);
 }
 
 /* Above the path's rate the burst that this ACK releases is as good as sent. */
-static inline u64 bbr_in_network(const struct bbr *ca, u32 in_flight)
+static inline u64 bbr_in_network(const struct bbr *ca, u32 in_flight, u32 burst)
 {
-	return (u64)in_flight + (ca->pacing_gain > BBR_ONE);
+	return (u64)in_flight + (ca->pacing_gain > BBR_ONE ? burst : 0);
 }
 
 static inline u32 bbr_rate_limited_by_app(const struct bbr *ca, const struct cc_ack *a)
@@ -386,16 +406,17 @@ static inline void bbr_update_extra_acked(struct bbr *ca, const struct cc_window
 	ca->extra_acked[0] = cc_max(ca->extra_acked[0], (u32)extra);
 }
 
-static inline u32 bbr_phase_over(const struct bbr *ca, const struct cc_ack *a)
+static inline u32 bbr_phase_over(const struct bbr *ca, const struct bbr_params *p,
+				 const struct cc_window *w, const struct cc_ack *a)
 {
-	u32 lasted = a->now_us - ca->phase_us > ca->min_rtt_us;
-	u64 in_network = bbr_in_network(ca, a->prior_in_flight);
+	u32 lasted = a->now_us - ca->phase_us > ca->min_rtt_us, burst = bbr_burst(p, w, a);
+	u64 in_network = bbr_in_network(ca, a->prior_in_flight, burst);
 
 	if (ca->pacing_gain == BBR_ONE)
 		return lasted;
 	if (ca->pacing_gain > BBR_ONE)
-		return lasted && (a->lost || in_network >= bbr_inflight(ca, ca->pacing_gain));
-	return lasted || in_network <= bbr_inflight(ca, BBR_ONE);
+		return lasted && (a->lost || in_network >= bbr_inflight(ca, ca->pacing_gain, burst));
+	return lasted || in_network <= bbr_inflight(ca, BBR_ONE, burst);
 }
 
 static inline void bbr_update_full(struct bbr *ca, const struct cc_ack *a)
@@ -413,15 +434,17 @@ static inline void bbr_update_full(struct bbr *ca, const struct cc_ack *a)
 	ca->full = ca->full_rounds >= BBR_FULL_ROUNDS;
 }
 
-static inline void bbr_update_drain(struct bbr *ca, struct cc_window *w, const struct cc_ack *a)
+static inline void bbr_update_drain(struct bbr *ca, const struct bbr_params *p,
+				    struct cc_window *w, const struct cc_ack *a)
 {
-	u64 bdp = bbr_inflight(ca, BBR_ONE);
+	u32 burst = bbr_burst(p, w, a);
+	u64 bdp = bbr_inflight(ca, BBR_ONE, burst);
 
 	if (ca->mode == BBR_STARTUP && ca->full) {
 		ca->mode = BBR_DRAIN;
 		w->ssthresh = bdp < CC_SSTHRESH_INFINITE ? (u32)bdp : CC_SSTHRESH_INFINITE;
 	}
-	if (ca->mode == BBR_DRAIN && bbr_in_network(ca, a->in_flight) <= bdp)
+	if (ca->mode == BBR_DRAIN && bbr_in_network(ca, a->in_flight, burst) <= bdp)
 		bbr_probe_bw(ca, a);
 }
 
@@ -491,7 +514,8 @@ static inline void bbr_update_pacing_gain(struct bbr *ca, const struct bbr_param
 }
 
 /* The window that the model asks for. */
-static inline u64 bbr_target(const struct bbr *ca, const struct bbr_params *p)
+static inline u64 bbr_target(const struct bbr *ca, const struct bbr_params *p,
+			     const struct cc_window *w, const struct cc_ack *a)
 {
 	u32 gain = bbr_high_gain(p), extra = cc_max(ca->extra_acked[0], ca->extra_acked[1]);
 	u64 target, most = (u64)bbr_bandwidth(ca) * BBR_EXTRA_US >> 24;
@@ -503,7 +527,7 @@ static inline u64 bbr_target(const struct bbr *ca, const struct bbr_params *p)
 	target = bbr_bdp(ca, bbr_bandwidth(ca), gain);
 	if (ca->full)
 		target += extra < most ? extra : most;
-	return bbr_with_bursts(ca, target);
+	return bbr_with_bursts(ca, target, bbr_burst(p, w, a));
 }
 
 static inline void bbr_set_cwnd(struct bbr *ca, const struct bbr_params *p, struct cc_window *w,
@@ -525,7 +549,7 @@ static inline void bbr_set_cwnd(struct bbr *ca, const struct bbr_params *p, stru
 		if (ca->conserving) {
 			cwnd = cwnd < kept ? kept : cwnd;
 		} else {
-			target = bbr_target(ca, p);
+			target = bbr_target(ca, p, w, a);
 			if (ca->full)
 				cwnd = cwnd + a->acked < target ? cwnd + a->acked : target;
 			else if (cwnd < target || a->delivered < 10)
@@ -562,12 +586,12 @@ static inline void bbr_cong_control(struct bbr *ca, const struct bbr_params *p,
 	CC_FORGET();
 	bbr_update_extra_acked(ca, w, a);
 	CC_FORGET();
-	if (ca->mode == BBR_PROBE_BW && bbr_phase_over(ca, a))
+	if (ca->mode == BBR_PROBE_BW && bbr_phase_over(ca, p, w, a))
 		bbr_next_phase(ca, a);
 	CC_FORGET();
 	bbr_update_full(ca, a);
 	CC_FORGET();
-	bbr_update_drain(ca, w, a);
+	bbr_update_drain(ca, p, w, a);
 	CC_FORGET();
 	bbr_update_min_rtt(ca, p, w, a);
 	CC_FORGET();

@@ -218,6 +218,9 @@ pub struct Stack {
     /// counts as a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta_ecn_permille: Option<u32>,
+    /// Default: own.
+    #[serde(default, skip_serializing_if = "Pacing::is_own")]
+    pub pacing: Pacing,
     /// How a connection begins. Off; overlapped, and first for the base agents of ns-2.
     pub handshake: Handshake,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
@@ -239,6 +242,24 @@ pub enum Ecn {
     Accurate,
     /// ECT(1), for a scalable sender (RFC 9331), with accurate feedback.
     L4s,
+}
+
+/// Who says how far apart segments are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// The algorithm, from the first segment on; most have no rate, and their segments leave as the window allows.
+    #[default]
+    Own,
+    /// Linux: where the algorithm has no rate, twice the window in an RTT in the first half of slow start, then 1.2 times; the
+    /// first ten segments leave at once; half a distance at most is made up for when a segment was late.
+    Fq,
+}
+
+impl Pacing {
+    pub fn is_own(&self) -> bool {
+        *self == Pacing::Own
+    }
 }
 
 impl Ecn {

@@ -3,11 +3,11 @@
 use crate::error::{Error, Refusal, quote, suggest};
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
-use crate::{Ecn, Handshake, Recovery, Stack};
+use crate::{Ecn, Handshake, Pacing, Recovery, Stack};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "profile",
     "recovery",
     "header",
@@ -28,6 +28,7 @@ const KEYS: [&str; 23] = [
     "idle_restart",
     "ecn",
     "beta_ecn",
+    "pacing",
     "handshake",
     "restart_at_one",
     "round_rtt",
@@ -257,6 +258,7 @@ impl Profile {
                     undo_spurious_rto: true,           // tcp_try_undo_loss
                     idle_restart: true,                // tcp_slow_start_after_idle
                     beta_ecn_permille: None,
+                    pacing: Pacing::Own,
                     ecn: Ecn::Off, // tcp_ecn = 2: only if the other end asks
                     handshake: Handshake::Off,
                     restart_at_one: false,
@@ -289,6 +291,7 @@ impl Profile {
                     undo_spurious_rto: false,
                     idle_restart: false, // QOption_
                     beta_ecn_permille: None,
+                    pacing: Pacing::Own,
                     ecn: Ecn::Off, // ecn_
                     // syn_, delay_growth_
                     handshake: if agent.is_some() { Handshake::First } else { Handshake::Overlapped },
@@ -363,6 +366,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
     set(table, "ecn", &mut stack.ecn, ecn)?;
     set(table, "beta_ecn", &mut stack.beta_ecn_permille, |v| beta_ecn(v).map(Some))?;
+    set(table, "pacing", &mut stack.pacing, pacing)?;
     set(table, "handshake", &mut stack.handshake, handshake)?;
     set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)?;
     set(table, "round_rtt", &mut stack.round_rtt, units::flag)
@@ -388,6 +392,14 @@ fn ecn(value: &DeValue) -> Result<Ecn, Refusal> {
                 Refusal::new(format!("{} is not a kind of ECN", show(value)), suggest(name, names))
             })
         }
+    }
+}
+
+fn pacing(value: &DeValue) -> Result<Pacing, Refusal> {
+    match value.as_str() {
+        Some("own") => Ok(Pacing::Own),
+        Some("fq") => Ok(Pacing::Fq),
+        _ => Err(Refusal::new(format!("{} is not a pacing", show(value)), "'own' or 'fq'")),
     }
 }
 

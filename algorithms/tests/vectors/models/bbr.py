@@ -5,6 +5,8 @@ from fractions import Fraction
 
 from stack import LOSS, LOST, RECOVERY, TIMEOUT, UNDO, Model, acks, at, case
 
+#: Of the vectors.
+MSS = 1448
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = "startup", "drain", "probe_bw", "probe_rtt"
 
 
@@ -60,14 +62,21 @@ class Bbr(Model):
                 self.full = self.stuck == 3
         if self.mode == STARTUP and self.full:
             self.mode = DRAIN
-            s.ssthresh = math.ceil(self.bdp(1) + 3)
-        if self.mode == DRAIN and s.in_flight <= self.bdp(1) + 3:
+            s.ssthresh = math.ceil(self.bdp(1) + self.room())
+        if self.mode == DRAIN and s.in_flight <= self.bdp(1) + self.room():
             self.mode = PROBE_BW
         self.propagation(s, over)
         self.window(s)
 
     def bdp(self, gain):
         return 10 if self.rtprop is None else self.bandwidth() * self.rtprop * gain
+
+    def room(self):
+        """Three bursts: segments, or what leaves in 1/1024 s."""
+        segments_per_s = self.bandwidth() * 1_000_000 * Fraction(99, 100)
+        if self.p.get("burst") != "linux" or segments_per_s * MSS < 150_000:
+            return 3
+        return 3 * min(max(math.floor(segments_per_s / 1024), 2), 127)
 
     def aggregate(self, s, over):
         if over:
@@ -146,7 +155,7 @@ class Bbr(Model):
             s.cwnd = max(s.cwnd, s.in_flight + s.acked)
         else:
             gain = {PROBE_BW: self.gain, PROBE_RTT: 1}.get(self.mode, self.startup)
-            target = self.bdp(gain) + 3
+            target = self.bdp(gain) + self.room()
             if self.full:
                 half = self.group // 5
                 extra = max(self.extra.get(half, 0), self.extra.get(half - 1, 0))
@@ -196,6 +205,18 @@ CASES = [
     case("PROBE_BW: 2 BDP", Bbr, at(10), *STEADY, tolerance=3),
     case("gains", Bbr, at(10), *STEADY, tolerance=3, startup_gain="2", cwnd_gain="3"),
     case("startup gain", Bbr, at(10), *FULL, rounds(3, 100), tolerance=3, startup_gain="2"),
+    case("Linux's bursts: 2 segments", Bbr, at(10), *STEADY, tolerance=3, burst="linux"),
+    case(
+        "Linux's bursts: 9 segments, 3 in DRAIN, 12 and 7 in the phases of 1.25 and 0.75",
+        Bbr,
+        at(10),
+        *[rounds(1, 10 * 2**k) for k in range(7)],
+        rounds(5, 1000),
+        {"cwnd": 900},
+        rounds(4, 1000),
+        tolerance=20,
+        burst="linux",
+    ),
     case("delayed ACKs", Bbr, at(10), *FULL, *DRAINED, rounds(4, 100, acked=2), tolerance=3),
     case(
         "ten rounds after the rate fell the window falls",

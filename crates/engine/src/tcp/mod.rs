@@ -4,6 +4,7 @@ pub mod acknowledgement;
 pub mod delivery_rate;
 pub mod handshake;
 pub mod loss;
+mod pacing;
 pub mod packet;
 pub mod receiver;
 pub mod recovery;

@@ -177,6 +177,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || sender.source.is_some()
             || stack.ecn.is_on()
             || sender.reordering.is_some()
+            || sender.is_paced_by_fq()
             || !choices.detection.uses_sack();
         sender.has_extras |= sender.has_lasting_extras;
         sender
@@ -310,7 +311,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             }
             return None;
         }
-        if self.driver.window.pacing_rate > 0 && self.paced_until_ns > now {
+        let paced = self.driver.window.pacing_rate > 0 || EXTRAS && self.is_paced_by_fq();
+        if paced && self.paced_until_ns > now {
             self.wake_at = self.paced_until_ns;
             return None;
         }
@@ -370,10 +372,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 rate.on_send(now, seq, self.una, nxt, self.driver.ack.delivered);
             }
         }
-        if self.driver.window.pacing_rate > 0 {
-            let gap_ns =
-                u128::from(self.driver.ack.mss) * 1_000_000_000 / u128::from(self.driver.window.pacing_rate);
-            self.paced_until_ns = now.saturating_add(u64::try_from(gap_ns).unwrap_or(u64::MAX));
+        if self.driver.window.pacing_rate > 0 || EXTRAS && self.is_paced_by_fq() {
+            self.pace(now);
         }
         if EXTRAS && self.choices.detection == Detection::FineTimer {
             let una = self.una;

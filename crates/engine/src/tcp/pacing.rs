@@ -1,0 +1,44 @@
+//! Pacing: when the next segment may leave that the window allows.
+
+use crate::tcp::sender::Sender;
+use cwnd_algorithms::CongestionControl;
+use cwnd_scenario::{Handshake, Pacing};
+
+/// Linux does not pace the first segments of a connection.
+const UNPACED_PKTS: u64 = 10;
+/// Percent of the window in an RTT: below half of ssthresh, and from there on.
+const SLOW_START_PERCENT: u128 = 200;
+const AVOIDANCE_PERCENT: u128 = 120;
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// Whether segments are paced that the algorithm does not pace.
+    pub(super) fn is_paced_by_fq(&self) -> bool {
+        self.flow.stack.pacing == Pacing::Fq
+    }
+
+    /// A segment leaves at `now`: the next one waits.
+    pub(super) fn pace(&mut self, now: u64) {
+        let own_rate = u128::from(self.driver.window.pacing_rate);
+        let mss = u128::from(self.driver.ack.mss);
+        let fq = self.is_paced_by_fq();
+        let rate = if own_rate == 0 && fq { self.fq_rate() } else { own_rate };
+        let data_pkts = self.sent + 1 - u64::from(self.flow.stack.handshake != Handshake::Off);
+        if rate == 0 || fq && data_pkts < UNPACED_PKTS {
+            return;
+        }
+        let mut gap_ns = u64::try_from(mss * 1_000_000_000 / rate).unwrap_or(u64::MAX);
+        if fq {
+            let late_ns = now.saturating_sub(self.paced_until_ns);
+            gap_ns -= late_ns.min(gap_ns / 2);
+        }
+        self.paced_until_ns = now.saturating_add(gap_ns);
+    }
+
+    /// In bytes of payload per second; 0: no RTT is known.
+    fn fq_rate(&self) -> u128 {
+        let cwnd = self.cwnd();
+        let percent = if cwnd < self.ssthresh() / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+        let window_bytes = u128::from(cwnd) * u128::from(self.driver.ack.mss);
+        (window_bytes * percent * 10_000_000).checked_div(u128::from(self.srtt_ns())).unwrap_or(0)
+    }
+}
