@@ -78,6 +78,7 @@ const TABLE: &[(&str, &str)] = &[
     ("cca = 'reno'\non = { mean = '1 s' }\noff = '1 s'", "8: flows[0].on: only one of 'on' and 'off' is a mean; give both as { mean = \"1 s\" }, or none"),
     ("cca = 'reno'\non = { mean = '0 s' }\noff = { mean = '1 s' }", "8: flows[0].on.mean: '0 s' is out of range; '1 us' to '1440 min'"),
     ("cca = 'reno'\non = { median = '1 s' }\noff = { mean = '1 s' }", "8: flows[0].on.median: unknown key; did you mean 'mean'?"),
+    ("cca = 'reno'\nstack = { pacing = 'tbf' }", "8: flows[0].stack.pacing: 'tbf' is not a pacing; 'own' or 'fq'"),
     ("cca = 'udp'", "6: flows[0].app_rate: missing; give the rate of its payload, like app_rate = \"2 Mbps\""),
     ("cca = { name = 'udp', rate = 5 }\napp_rate = '1 Mbps'", "7: flows[0].cca.rate: unknown parameter; 'udp' has none"),
     ("cca = 'udp'\napp_rate = '1 Mbps'\nsize = '1 KB'", "9: flows[0].size: 'udp' sends at a constant rate all the time; leave it out"),

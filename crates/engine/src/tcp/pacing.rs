@@ -2,7 +2,7 @@
 
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::{Handshake, Pacing};
+use cwnd_scenario::Handshake;
 
 /// Linux does not pace the first segments of a connection.
 const UNPACED_PKTS: u64 = 10;
@@ -11,16 +11,11 @@ const SLOW_START_PERCENT: u128 = 200;
 const AVOIDANCE_PERCENT: u128 = 120;
 
 impl<C: CongestionControl> Sender<'_, C> {
-    /// Whether segments are paced that the algorithm does not pace.
-    pub(super) fn is_paced_by_fq(&self) -> bool {
-        self.flow.stack.pacing == Pacing::Fq
-    }
-
     /// A segment leaves at `now`: the next one waits.
     pub(super) fn pace(&mut self, now: u64) {
         let own_rate = u128::from(self.driver.window.pacing_rate);
         let mss = u128::from(self.driver.ack.mss);
-        let fq = self.is_paced_by_fq();
+        let fq = self.paced_by_fq;
         let rate = if own_rate == 0 && fq { self.fq_rate() } else { own_rate };
         let data_pkts = self.sent + 1 - u64::from(self.flow.stack.handshake != Handshake::Off);
         if rate == 0 || fq && data_pkts < UNPACED_PKTS {

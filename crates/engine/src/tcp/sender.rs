@@ -18,7 +18,7 @@ use crate::traffic::source::Source;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
-use cwnd_scenario::{Detection, Flow, Handshake, RecoveryChoices};
+use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
 use std::ops::Range;
 
 /// Sequence numbers count segments, from 0. What the fast path needs comes first, close together.
@@ -41,6 +41,8 @@ pub struct Sender<'a, C> {
     pub(super) has_extras: bool,
     /// Whether it has extras that outlast the handshake.
     has_lasting_extras: bool,
+    /// Segments are paced even if the algorithm has no rate.
+    pub(super) paced_by_fq: bool,
     /// No segment from here on is new: the application has closed.
     pub closed: bool,
     pub started: bool,
@@ -76,12 +78,12 @@ pub struct Sender<'a, C> {
     marked_pkts: u32,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
+    /// What the application has beside a rate and constant pauses.
+    pub source: Option<Box<Source<'a>>>,
     pub(crate) flow: &'a Flow,
     pub start_ns: u64,
     pub retransmissions: u64,
     pub timeouts: u64,
-    /// What the application has beside a rate and constant pauses.
-    pub source: Option<Box<Source<'a>>>,
 }
 
 /// The time integral of cwnd.
@@ -139,6 +141,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             choices,
             has_extras: stack.handshake != Handshake::Off,
             has_lasting_extras: false,
+            paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
             probing: false,
@@ -177,7 +180,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || sender.source.is_some()
             || stack.ecn.is_on()
             || sender.reordering.is_some()
-            || sender.is_paced_by_fq()
+            || sender.paced_by_fq
             || !choices.detection.uses_sack();
         sender.has_extras |= sender.has_lasting_extras;
         sender
@@ -311,7 +314,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             }
             return None;
         }
-        let paced = self.driver.window.pacing_rate > 0 || EXTRAS && self.is_paced_by_fq();
+        let paced = self.driver.window.pacing_rate > 0 || EXTRAS && self.paced_by_fq;
         if paced && self.paced_until_ns > now {
             self.wake_at = self.paced_until_ns;
             return None;
@@ -372,7 +375,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 rate.on_send(now, seq, self.una, nxt, self.driver.ack.delivered);
             }
         }
-        if self.driver.window.pacing_rate > 0 || EXTRAS && self.is_paced_by_fq() {
+        if self.driver.window.pacing_rate > 0 || EXTRAS && self.paced_by_fq {
             self.pace(now);
         }
         if EXTRAS && self.choices.detection == Detection::FineTimer {

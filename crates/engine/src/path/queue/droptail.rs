@@ -23,12 +23,11 @@ pub struct DropTail<T> {
     run: u64,
     /// How long it takes to send as many of them as fill the buffer, or the longest wait if that is less.
     full_ticks: u64,
-    /// How long it takes to send as many of them as are not marked.
-    mark_ticks: u64,
     /// How long it takes to send as many of them as `max_queue`.
     most_ticks: u64,
-    limit: u64,
-    ecn_threshold: u64,
+    /// In packets; u32::MAX: none.
+    limit: u32,
+    ecn_threshold: u32,
     max_queue: u64,
     /// How long it had been sending before it last began to.
     busy_ticks: u64,
@@ -56,7 +55,16 @@ struct Run {
     pkts: u64,
 }
 
+/// A number of packets; the largest is no limit.
+fn pkts(limit: u32) -> u64 {
+    if limit == u32::MAX { u64::MAX } else { limit.into() }
+}
+
 impl<T: Tick> DropTail<T> {
+    fn limit(&self) -> u64 {
+        pkts(self.limit)
+    }
+
     pub fn new(link: &cwnd_scenario::Link) -> DropTail<T> {
         DropTail {
             free_at: 0,
@@ -64,10 +72,9 @@ impl<T: Tick> DropTail<T> {
             tx_ticks: NEVER,
             run: 0,
             full_ticks: 0,
-            mark_ticks: 0,
             most_ticks: 0,
-            limit: link.buffer_pkts.map_or(u64::MAX, u64::from),
-            ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
+            limit: link.buffer_pkts.unwrap_or(u32::MAX),
+            ecn_threshold: link.ecn_threshold_pkts.unwrap_or(u32::MAX),
             max_queue: 0,
             busy_ticks: 0,
             held_ticks: Sum::default(),
@@ -100,7 +107,7 @@ impl<T: Tick> DropTail<T> {
     fn accept_alike(&mut self, now: u64) -> bool {
         // An arrival at the instant of a departure finds that packet still there.
         if self.free_at - now >= self.full_ticks {
-            if self.run >= self.limit {
+            if self.run >= self.limit() {
                 self.dropped += 1;
                 return false;
             }
@@ -127,6 +134,7 @@ impl<T: Tick> DropTail<T> {
             self.list(pkts);
         }
         self.let_go_before(now);
+        let limit = self.limit();
         let mixed = self.mixed.get_or_insert_default();
         let runs = &mut mixed.runs;
         let alike = runs.len() <= 1 && runs.front().is_none_or(|run| run.tx_ticks == tx_ticks);
@@ -134,13 +142,12 @@ impl<T: Tick> DropTail<T> {
             self.run = runs.pop_front().map_or(0, |run| run.pkts);
             mixed.pkts = 0;
             self.tx_ticks = tx_ticks;
-            self.full_ticks = self.limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
-            self.mark_ticks = self.ecn_threshold.saturating_mul(tx_ticks);
+            self.full_ticks = limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
             self.most_ticks = self.max_queue.saturating_mul(tx_ticks);
             return self.accept_alike(now);
         }
         self.tx_ticks = NEVER;
-        if mixed.pkts >= self.limit {
+        if mixed.pkts >= limit {
             self.dropped += 1;
             return false;
         }
@@ -194,9 +201,10 @@ impl<T: Tick> DropTail<T> {
     /// Whether the packet that arrived last, at `now_ns`, found the queue at its ECN threshold.
     pub fn marks(&self, now_ns: u64) -> bool {
         if self.mixed_pkts() > 0 {
-            return self.mixed_pkts() > self.ecn_threshold;
+            return self.mixed_pkts() > pkts(self.ecn_threshold);
         }
-        self.free_at - T::count(now_ns) >= self.mark_ticks && self.run > self.ecn_threshold
+        let threshold = pkts(self.ecn_threshold);
+        self.run > threshold && self.free_at - T::count(now_ns) >= threshold.saturating_mul(self.tx_ticks)
     }
 
     /// Packets held at `now_ns`, the one being sent included, after the last arrival of that instant.
