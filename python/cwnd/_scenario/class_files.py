@@ -49,7 +49,7 @@ def named_classes(text: str, source: str, folder: Path) -> dict[str, type[Conges
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return {}  # What reads the scenario has a better word for it.
     classes = {}
     for written in _ccas(document):
