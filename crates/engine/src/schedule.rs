@@ -351,6 +351,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             seed: self.seed,
             packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
             last_arrival_ns,
+            notes: Vec::new(),
             flows,
             links,
             flow_samples: self.sampler.flow_samples,

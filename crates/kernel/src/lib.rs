@@ -11,6 +11,7 @@ pub mod testing;
 mod trace;
 
 pub use host::{Check, Host};
+pub use sys::Call;
 pub use trace::{Connection, ConnectionTrace, Filter, TraceSamples};
 
 use btf::Btf;
@@ -99,6 +100,22 @@ pub fn load(
     let (_, elf) =
         OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
     load_object(host, elf, &algorithm.name, params.stored(), name, default)
+}
+
+/// The calls that register `algorithm` as `name` in a kernel whose types `btf` describes, for as long as the process that
+/// makes them lives. The kernel must have links: Linux 6.4.
+pub fn script(algorithm: &Algorithm, params: &Params, name: &str, btf: &[u8]) -> Result<Vec<Call>, Error> {
+    check_name(name)?;
+    let object = OBJECTS.iter().find(|(known, _)| *known == algorithm.name);
+    let (_, elf) =
+        object.ok_or_else(|| refuse("this build has no eBPF objects; build it where clang or ziglang is"))?;
+    let types = Btf::parse(btf).ok_or_else(|| refuse("not BTF that can be read"))?;
+    let ops = Ops::find(&types).ok_or_else(|| refuse("this kernel's TCP takes no algorithms as eBPF"))?;
+    let (outcome, calls) = sys::record(|| {
+        let programs = loader::programs(elf, &algorithm.name, params.stored(), &types, &ops)?;
+        loader::link(&programs, name, &ops).map_err(|error| refuse(error.to_string()))
+    });
+    outcome.map(|_| calls)
 }
 
 fn load_object(

@@ -216,6 +216,35 @@ pub const MAP: &str = "registration";
 
 /// Registers the programs with the kernel's TCP under `name`, and pins the registration in `folder`.
 pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool, folder: &Path) -> io::Result<()> {
+    if links {
+        match link(programs, name, ops) {
+            Ok(link) => return sys::pin(&link, &folder.join(LINK)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let map = sys::create_map(&map_of(programs, name, ops, 0))?;
+    // Pinned before it is registered: if this process ended in between, nothing could empty an unpinned map.
+    sys::pin(&map, &folder.join(MAP))?;
+    sys::update(&map, &value_of(programs, name, ops))
+}
+
+/// Registers the programs as long as the link exists. EINVAL: this kernel has no links.
+pub fn link(programs: &Programs, name: &str, ops: &Ops) -> io::Result<OwnedFd> {
+    let map = sys::create_map(&map_of(programs, name, ops, sys::F_LINK))?;
+    sys::update(&map, &value_of(programs, name, ops))?;
+    sys::link(&map)
+}
+
+fn map_of<'a>(programs: &'a Programs, name: &'a str, ops: &Ops, flags: u32) -> MapSpec<'a> {
+    MapSpec {
+        types: Some((&programs.btf, ops.value_type)),
+        ..MapSpec::of_one(sys::MAP_STRUCT_OPS, name, ops.value_bytes, flags)
+    }
+}
+
+/// The kernel's struct with the name and the programs.
+fn value_of(programs: &Programs, name: &str, ops: &Ops) -> Vec<u8> {
     let mut value = vec![0; ops.value_bytes];
     let place = ops.place("name");
     value[place..place + name.len()].copy_from_slice(name.as_bytes());
@@ -225,22 +254,5 @@ pub fn register(programs: &Programs, name: &str, ops: &Ops, links: bool, folder:
         let place = ops.place(hook);
         value[place..place + 4].copy_from_slice(&program.as_raw_fd().to_ne_bytes());
     }
-    let spec = |flags| MapSpec {
-        types: Some((&programs.btf, ops.value_type)),
-        ..MapSpec::of_one(sys::MAP_STRUCT_OPS, name, ops.value_bytes, flags)
-    };
-    if links {
-        match sys::create_map(&spec(sys::F_LINK)) {
-            Ok(map) => {
-                sys::update(&map, &value)?;
-                return sys::pin(&sys::link(&map)?, &folder.join(LINK));
-            }
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let map = sys::create_map(&spec(0))?;
-    // Pinned before it is registered: if this process ended in between, nothing could empty an unpinned map.
-    sys::pin(&map, &folder.join(MAP))?;
-    sys::update(&map, &value)
+    value
 }

@@ -1,5 +1,6 @@
 //! System calls, and the only unsafe code of this crate.
 
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -38,22 +39,56 @@ pub const PROG_SLEEPABLE: u32 = 1 << 4;
 pub const ATTACH_TRACEPOINT: u32 = 23;
 const ATTACH_STRUCT_OPS: u32 = 44;
 
+/// A call of `bpf()` that another machine shall make.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub command: i32,
+    /// The part of `union bpf_attr` that the command has.
+    pub attr: Vec<u8>,
+    /// What a pointer in it leads to: the pointer's offset, and the bytes.
+    pub inputs: Vec<(usize, Vec<u8>)>,
+    /// The number that the new descriptor has in later calls.
+    pub fd: Option<i32>,
+}
+
+thread_local! {
+    static CALLS: RefCell<Option<Vec<Call>>> = const { RefCell::new(None) };
+}
+
+/// The first number of descriptors in calls that are written down.
+const RECORDED_FD_MIN: i32 = 600;
+
+/// The calls that `make` would make: they are written down instead.
+pub fn record<T>(make: impl FnOnce() -> T) -> (T, Vec<Call>) {
+    CALLS.set(Some(Vec::new()));
+    let made = make();
+    (made, CALLS.take().expect("only this function takes them"))
+}
+
+fn is_recording() -> bool {
+    CALLS.with_borrow(Option::is_some)
+}
+
 /// `union bpf_attr`: numbers at the offsets of linux/bpf.h.
-struct Attr([u64; 24]);
+struct Attr {
+    words: [u64; 24],
+    /// Offsets of pointers, and the bytes behind them.
+    inputs: Vec<(usize, usize)>,
+}
 
 impl Attr {
     fn new() -> Self {
-        Attr([0; 24])
+        Attr { words: [0; 24], inputs: Vec::new() }
     }
 
     fn u32(mut self, at: usize, value: u32) -> Self {
         let shift = at % 8 * 8;
-        self.0[at / 8] |= u64::from(value) << shift;
+        self.words[at / 8] |= u64::from(value) << shift;
         self
     }
 
     fn u64(mut self, at: usize, value: u64) -> Self {
-        self.0[at / 8] = value;
+        self.words[at / 8] = value;
         self
     }
 
@@ -61,7 +96,11 @@ impl Attr {
         self.u32(at, fd.as_raw_fd() as u32)
     }
 
-    fn input<T>(self, at: usize, data: &[T]) -> Self {
+    fn input<T>(mut self, at: usize, data: &[T]) -> Self {
+        if data.is_empty() {
+            return self;
+        }
+        self.inputs.push((at, size_of_val(data)));
         self.u64(at, data.as_ptr() as u64)
     }
 
@@ -75,25 +114,58 @@ impl Attr {
             // The kernel takes letters, digits, '_' and '.'.
             let byte = if byte.is_ascii_alphanumeric() { byte } else { b'_' };
             let shift = (at + i) % 8 * 8;
-            self.0[(at + i) / 8] |= u64::from(byte) << shift;
+            self.words[(at + i) / 8] |= u64::from(byte) << shift;
         }
         self
     }
 
     /// `size`: the bytes of the command's part. What lies behind its pointers is borrowed by the caller.
     fn call(&mut self, command: i32, size: usize) -> io::Result<i32> {
+        if is_recording() {
+            self.write_down(command, size, None);
+            return Ok(0);
+        }
         // SAFETY: the attribute is larger than size; each pointer in it was made from a slice that the
         // function calling this still borrows, and whose length is in the attribute or fixed by the map.
-        let result = unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_mut_ptr(), size) };
+        let result = unsafe { libc::syscall(libc::SYS_bpf, command, self.words.as_mut_ptr(), size) };
         compiler_fence(Ordering::SeqCst);
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
     }
 
     fn open(&mut self, command: i32, size: usize) -> io::Result<OwnedFd> {
+        if is_recording() {
+            let fd = numbered()?;
+            self.write_down(command, size, Some(fd.as_raw_fd()));
+            return Ok(fd);
+        }
         let fd = self.call(command, size)?;
         // SAFETY: the command returns a new descriptor, which nobody else owns.
         Ok(unsafe { OwnedFd::from_raw_fd(fd) })
     }
+
+    fn write_down(&self, command: i32, size: usize, fd: Option<i32>) {
+        let mut attr: Vec<u8> = self.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        attr.truncate(size);
+        let inputs = self.inputs.iter().map(|&(at, bytes)| {
+            // SAFETY: the pointer was made from a slice of as many bytes that the function calling this still borrows.
+            let data = unsafe { std::slice::from_raw_parts(self.words[at / 8] as *const u8, bytes) };
+            (at, data.to_vec())
+        });
+        let call = Call { command, attr, inputs: inputs.collect(), fd };
+        CALLS.with_borrow_mut(|calls| calls.as_mut().expect("recording").push(call));
+    }
+}
+
+/// A descriptor of nothing, with a number that no other has as long as it is open.
+fn numbered() -> io::Result<OwnedFd> {
+    let nothing = File::open("/dev/null")?;
+    // SAFETY: the descriptor is open.
+    let fd = unsafe { libc::fcntl(nothing.as_raw_fd(), libc::F_DUPFD_CLOEXEC, RECORDED_FD_MIN) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call returned a new descriptor, which nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 pub struct MapSpec<'a> {
@@ -132,7 +204,9 @@ pub fn create_map(spec: &MapSpec) -> io::Result<OwnedFd> {
 
 /// Sets the one element.
 pub fn update(map: &OwnedFd, value: &[u8]) -> io::Result<()> {
-    assert_eq!(value.len(), map_info(map)?.value_bytes, "the kernel reads as many");
+    if !is_recording() {
+        assert_eq!(value.len(), map_info(map)?.value_bytes, "the kernel reads as many");
+    }
     Attr::new().fd(0, map).input(8, &[0_u32]).input(16, value).call(MAP_UPDATE_ELEM, 32).map(|_| ())
 }
 
@@ -183,7 +257,7 @@ pub fn load_program(spec: &ProgramSpec) -> Result<OwnedFd, (io::Error, String)> 
             .u32(88, 1)
             .u32(108, spec.attach_btf_id)
             .u32(116, spec.core_relos.len() as u32)
-            .u64(128, if spec.core_relos.is_empty() { 0 } else { spec.core_relos.as_ptr() as u64 })
+            .input(128, spec.core_relos)
             .u32(136, if spec.core_relos.is_empty() { 0 } else { 16 })
             .open(PROG_LOAD, 140)
     };

@@ -43,6 +43,12 @@ impl Runs {
         self.runs.first().map_or(World::Sim, |run| run.world).name()
     }
 
+    /// What a reader should know of each run.
+    #[getter]
+    fn notes(&self) -> Vec<Vec<String>> {
+        self.runs.iter().map(|run| run.notes.clone()).collect()
+    }
+
     /// Data packets that entered the networks.
     #[getter]
     fn packets(&self) -> u64 {

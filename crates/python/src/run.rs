@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::custom::{Failure, PythonControl};
+use crate::linux::PyLinux;
 use crate::results::Runs;
 use crate::scenario::PyScenario;
 use cwnd_algorithms::CongestionControl;
@@ -57,17 +58,18 @@ pub struct PyJob<'a> {
     pub seed: u64,
 }
 
-/// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core).
+/// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core): in the engine, or in guests of `linux`.
 ///
 /// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The results do
 /// not depend on `jobs`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time.
 #[pyfunction]
-#[pyo3(signature = (scenarios, jobs, progress=None))]
+#[pyo3(signature = (scenarios, jobs, progress=None, linux=None))]
 pub fn run(
     py: Python,
     scenarios: Vec<Py<PyScenario>>,
     jobs: usize,
     progress: Option<Py<PyAny>>,
+    linux: Option<Py<PyLinux>>,
 ) -> PyResult<Vec<Runs>> {
     let _running = Running::begin();
     let scenarios: Vec<&PyScenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
@@ -81,7 +83,8 @@ pub fn run(
             Ok(true)
         })
     };
-    let (mut done, ended) = py.detach(|| work(&queue, jobs, watch));
+    let linux = linux.as_ref().map(|linux| linux.get());
+    let (mut done, ended) = py.detach(|| work(&queue, jobs, linux, watch));
     ended?;
     if let Some(progress) = &progress {
         progress.call1(py, (1.0,))?;
@@ -104,6 +107,7 @@ fn line_up(scenario: &PyScenario) -> impl Iterator<Item = PyJob<'_>> {
 pub fn work(
     queue: &[PyJob],
     threads: usize,
+    linux: Option<&PyLinux>,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> PyResult<bool>,
 ) -> (Vec<Done>, PyResult<()>) {
     let threads = if queue.iter().any(|job| !job.scenario.classes.is_empty()) { 1 } else { threads };
@@ -123,7 +127,12 @@ pub fn work(
         }
         watch(done, share)
     };
-    let (done, ended) = cwnd_runner::run_jobs(&jobs, threads, &control, custom, watch_end);
+    let run = |index: usize, job: &cwnd_runner::Job| match linux {
+        None => cwnd_engine::run(job.scenario, job.seed, &|cca| custom(index, cca), &control)
+            .map_err(|reason| reason.to_string()),
+        Some(linux) => linux.run(job.scenario, job.seed, &control),
+    };
+    let (done, ended) = cwnd_runner::run_jobs(&jobs, threads, &control, run, watch_end);
     let ended = match ended {
         Ok(()) | Err(Ended::Stopped(None)) => Ok(()),
         Err(Ended::Stopped(Some(reason))) => Err(reason),

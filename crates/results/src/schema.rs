@@ -10,6 +10,10 @@ pub enum World {
     Sim,
     /// The kernel of a machine, in real time.
     Live,
+    /// A kernel in virtual time, with its own algorithms where it has them.
+    Linux,
+    /// The same with this project's algorithms as eBPF.
+    LinuxEbpf,
 }
 
 impl World {
@@ -18,6 +22,8 @@ impl World {
         match self {
             World::Sim => "sim",
             World::Live => "live",
+            World::Linux => "linux",
+            World::LinuxEbpf => "linux-ebpf",
         }
     }
 }
@@ -43,6 +49,9 @@ pub struct Run {
     /// When the last packet arrived at a receiver; 0: none arrived.
     #[serde(skip)]
     pub last_arrival_ns: u64,
+    /// What a reader should know of the run: a sentence each.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

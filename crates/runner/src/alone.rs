@@ -2,7 +2,7 @@
 
 use crate::{Ended, Job};
 use cwnd_algorithms::CongestionControl;
-use cwnd_engine::{Control, Simulation, until_last_arrival};
+use cwnd_engine::{Control, Simulation, Unfinished, until_last_arrival};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 
@@ -18,7 +18,7 @@ pub fn run_jobs_alone<E>(
     jobs: &[Job],
     custom: impl Fn(usize, &Cca) -> Option<Box<dyn CongestionControl>> + Sync,
     mut watch: impl FnMut(f64) -> Result<bool, E>,
-) -> (Vec<Run>, Result<(), Ended<E>>) {
+) -> (Vec<Run>, Result<(), Ended<E, Unfinished>>) {
     let total_ns: f64 = jobs.iter().map(|job| job.simulated_ns()).sum();
     let (mut done, mut done_ns) = (Vec::new(), 0.0);
     for (index, job) in jobs.iter().enumerate() {

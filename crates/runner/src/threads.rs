@@ -1,9 +1,8 @@
 //! Runs on worker threads while the calling thread watches.
 
-use cwnd_algorithms::CongestionControl;
-use cwnd_engine::{Control, Unfinished};
+use cwnd_engine::Control;
 use cwnd_results::Run;
-use cwnd_scenario::{Cca, End, Scenario};
+use cwnd_scenario::{End, Scenario};
 use std::io;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -41,31 +40,32 @@ pub struct Done {
     pub end: Instant,
 }
 
-/// Why not all jobs were run.
+/// Why not all jobs were run. `E` is the caller's error, `R` a run's.
 #[derive(Debug)]
-pub enum Ended<E> {
+pub enum Ended<E, R> {
     /// The caller stopped the runs, with its error if it had one.
     Stopped(Option<E>),
     /// No thread could be made.
     NoThread(io::Error),
     /// The run of the job with this index could not go on.
-    Unfinished(usize, Unfinished),
+    Unfinished(usize, R),
 }
 
 /// Runs the jobs, begun in their order, on `threads` threads: at most one per core, which 0 stands for, and fewer if
 /// the system makes no more. Results do not depend on the number. A run that cannot go on stops the others.
 ///
-/// `custom` makes the algorithms that the registry lacks, for the job with an index. `watch` gets the finished runs
+/// `run` makes the run of the job with an index: it adds what it has simulated to `control`, and ends when `control`
+/// says so. `watch` gets the finished runs
 /// every 50 ms, in no particular order, and the simulated share of all jobs; it may take runs, and `false` or an error
 /// from it stops the others, as `control` does. Returns the finished runs that `watch` did not take, and the reason if
 /// some jobs were not run.
-pub fn run_jobs<E>(
+pub fn run_jobs<E, R: Send>(
     jobs: &[Job],
     threads: usize,
     control: &Control,
-    custom: impl Fn(usize, &Cca) -> Option<Box<dyn CongestionControl>> + Sync,
+    run: impl Fn(usize, &Job) -> Result<Run, R> + Sync,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> Result<bool, E>,
-) -> (Vec<Done>, Result<(), Ended<E>>) {
+) -> (Vec<Done>, Result<(), Ended<E, R>>) {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let threads = if threads == 0 { cores } else { threads.min(cores) };
     let total_ns: f64 = jobs.iter().map(|job| job.simulated_ns()).sum();
@@ -75,7 +75,7 @@ pub fn run_jobs<E>(
         let (sender, receiver) = mpsc::sync_channel(WAITING);
         for made in 0..threads.min(jobs.len()) {
             let sender = sender.clone();
-            let serve = || serve(jobs, &next, control, &custom, &unfinished, sender);
+            let serve = || serve(jobs, &next, control, &run, &unfinished, sender);
             match thread::Builder::new().spawn_scoped(scope, serve) {
                 Ok(_) => {}
                 Err(reason) if made == 0 => return (Vec::new(), Err(Ended::NoThread(reason))),
@@ -113,19 +113,19 @@ pub fn run_jobs<E>(
 }
 
 /// Runs jobs until none is left or they are stopped.
-fn serve(
+fn serve<R>(
     jobs: &[Job],
     next: &AtomicUsize,
     control: &Control,
-    custom: &(impl Fn(usize, &Cca) -> Option<Box<dyn CongestionControl>> + Sync),
-    unfinished: &Mutex<Option<(usize, Unfinished)>>,
+    run: &(impl Fn(usize, &Job) -> Result<Run, R> + Sync),
+    unfinished: &Mutex<Option<(usize, R)>>,
     sender: mpsc::SyncSender<Done>,
 ) {
     while !control.stop.load(Relaxed) {
         let job = next.fetch_add(1, Relaxed);
-        let Some(Job { scenario, seed }) = jobs.get(job) else { return };
+        let Some(asked) = jobs.get(job) else { return };
         let begin = Instant::now();
-        let answer = cwnd_engine::run(scenario, *seed, &|cca| custom(job, cca), control);
+        let answer = run(job, asked);
         // A short run may end before it sees that it is stopped, by a custom algorithm that failed in it.
         if control.stop.load(Relaxed) {
             return;
@@ -156,7 +156,9 @@ mod tests {
         let scenario = scenario();
         let jobs: Vec<Job> = (0..20).map(|seed| Job { scenario: &scenario, seed }).collect();
         let watch = |_: &mut Vec<Done>, _| Ok::<_, ()>(true);
-        let (mut done, ended) = run_jobs(&jobs, threads, &Control::default(), |_, _| None, watch);
+        let control = Control::default();
+        let run = |_, job: &Job| cwnd_engine::run(job.scenario, job.seed, &|_| None, &control);
+        let (mut done, ended) = run_jobs(&jobs, threads, &control, run, watch);
         assert!(ended.is_ok());
         done.sort_by_key(|done| done.job);
         done
@@ -174,8 +176,9 @@ mod tests {
         let mut scenario = Scenario { duration_ns: 864_000_000_000_000, ..scenario() };
         scenario.flows[0].stop_ns = scenario.duration_ns;
         let jobs = [Job { scenario: &scenario, seed: 1 }; 3];
-        let (done, ended) =
-            run_jobs(&jobs, 1, &Control::default(), |_, _| None, |_: &mut Vec<Done>, _| Err("enough"));
+        let control = Control::default();
+        let run = |_, job: &Job| cwnd_engine::run(job.scenario, job.seed, &|_| None, &control);
+        let (done, ended) = run_jobs(&jobs, 1, &control, run, |_: &mut Vec<Done>, _| Err("enough"));
         assert!(done.is_empty());
         assert!(matches!(ended, Err(Ended::Stopped(Some("enough")))));
     }

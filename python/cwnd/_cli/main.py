@@ -14,6 +14,7 @@ from cwnd import Error, __version__
 from cwnd._cli.algorithms import algorithms_command
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
+from cwnd._cli.linux import linux_command
 from cwnd._cli.model import model_command
 from cwnd._cli.papers import papers_command, reproduce_command
 from cwnd._cli.results import report_command, results_command
@@ -37,6 +38,7 @@ for _command in (
     algorithms_command,
     gate_command,
     kernel_command,
+    linux_command,
     model_command,
     papers_command,
     report_command,

@@ -31,7 +31,12 @@ _FLOW_ROWS_MAX = 32
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option(
-    "--on", "world", default="sim", metavar="WORLD", help="Where to run: sim, the simulator.  [sim]"
+    "--on",
+    "world",
+    default="sim",
+    metavar="WORLD",
+    help="Where to run: sim, the simulator; linux, a real kernel in virtual time; linux-ebpf, the same with the "
+    "algorithms of this project.  [sim]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
@@ -100,5 +105,10 @@ def _print_results(results: Results) -> None:
         ]
         table.add_row(name, *cells, digits(waits_ms[name]))
     console.print(table)
+    _print_notes(results, console)
+
+
+def _print_notes(results: Results, console: Any) -> None:
+    scenarios = results.scenarios
     for name, note in results.notes:
         console.print(f"Note: {name}: {note}" if len(scenarios) > 1 else f"Note: {note}", highlight=False)

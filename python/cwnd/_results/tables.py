@@ -287,6 +287,12 @@ _SLOW_START_SHARE = 0.1
 
 
 def _notes_of(scenario: dict[str, Any], runs: Runs) -> list[str]:
+    """The notes of the runs, each once, and one on slow start."""
+    of_runs = [note for notes in runs.notes for note in notes]
+    return [*dict.fromkeys(of_runs), *_slow_start_notes(scenario, runs)]
+
+
+def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
     import polars as pl
 
     schema: dict[str, pl.DataType] = {"run": pl.UInt32(), "flow": pl.UInt32()}

@@ -1,4 +1,4 @@
-"""The worlds where scenarios run: a module each, under its own name; helpers begin with an underscore."""
+"""The worlds where scenarios run: a module each, under its own name, '-' for '_'; helpers begin with an underscore."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class World(Protocol):
 def names() -> list[str]:
     """The worlds that there are."""
     found = (module.name for module in pkgutil.iter_modules(__path__))
-    return sorted(name for name in found if not name.startswith("_"))
+    return sorted(name.replace("_", "-") for name in found if not name.startswith("_"))
 
 
 def find(name: str) -> World:
     """The world of that name. Raises `Error` if there is none."""
     if name not in names():
-        raise error("world", f"'{one_line(name)}' is not a world; choose {' or '.join(names())}")
-    return cast(World, importlib.import_module(f"{__name__}.{name}"))
+        raise error("world", f"'{one_line(name)}' is not a world; choose {', '.join(names())}")
+    return cast(World, importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))

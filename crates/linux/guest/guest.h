@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
+ *
+ * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
+ * programs.c loads algorithms as eBPF; traffic.c sends, receives and samples; report.c writes to the host.
+ */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NODES_MAX 1100
+#define NAME_MAX_BYTES 32
+
+/* report.c: a line to the host, which costs an instruction per byte; the first word is its kind. */
+void report_begin(void);
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Reports "failed ..." with errno's text and ends the guest. */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void power_off(void) __attribute__((noreturn));
+
+/* network.c: nodes are network namespaces, by number. */
+void node_add(int node);
+void node_enter(int node);
+void sysctl_set(int node, const char *key, const char *value);
+void pair_add(int from, const char *device, int to, const char *peer, unsigned int mtu);
+void address_add(int node, const char *address);
+
+struct route {
+	const char *to, *device;
+	unsigned int initcwnd, quickack, rto_min_ms;
+	const char *source;
+};
+void route_add(int node, const struct route *route);
+
+/* A queue discipline or a class, with the options of `kind` as the kernel reads them. */
+struct queue {
+	const char *device, *kind;
+	uint32_t parent, handle;
+	const unsigned char *options;
+	size_t options_bytes;
+	int is_class;
+};
+void queue_add(int node, const struct queue *queue);
+
+struct queue_state {
+	uint64_t sent_bytes, sent_pkts, dropped_pkts, marked_pkts;
+	uint32_t held_pkts, held_bytes;
+};
+void queue_read(int node, const char *device, uint32_t handle, struct queue_state *state);
+
+/* programs.c */
+void program_call(char *words);
+
+/* traffic.c */
+void flow_add(char *words);
+void link_add(char *words);
+void traffic_run(char *words);
+
+uint64_t now_ns(void);
+/* The next word of a plan's line, which ends a string there; fails if there is none. */
+char *word(char **line);
+uint64_t number(char **line);
+/* Hexadecimal bytes, "-" for none; how many. */
+size_t bytes(char **line, unsigned char *into, size_t most);
+
+#endif

@@ -1,0 +1,211 @@
+//! What a guest reports, as the rows of a run.
+
+use crate::plan::{self, Plan};
+use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run, Transfers};
+use cwnd_scenario::Scenario;
+
+/// Below this share of idle time the processor of the guest is the bottleneck.
+const IDLE_MIN: f64 = 0.05;
+
+/// The rest of the lines that begin with `kind`, in numbers.
+fn rows<'a>(lines: &'a [String], kind: &'a str) -> impl Iterator<Item = Vec<f64>> + 'a {
+    lines.iter().filter_map(move |line| {
+        let mut words = line.split(' ');
+        (words.next() == Some(kind)).then(|| words.map(|word| word.parse().unwrap_or(f64::NAN)).collect())
+    })
+}
+
+pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Result<Run, String> {
+    let flow_rows: Vec<Vec<f64>> = rows(lines, "flow").collect();
+    let link_rows: Vec<Vec<f64>> = rows(lines, "link").collect();
+    let complete = flow_rows.len() == scenario.flows.len() && link_rows.len() == plan.watched.len();
+    if !complete || flow_rows.iter().any(|row| row.len() != 13) || link_rows.iter().any(|row| row.len() != 8)
+    {
+        return Err("the guest's report is not whole".to_owned());
+    }
+    let dropped: f64 = link_rows.iter().map(|row| row[3]).sum();
+    let marked: f64 = link_rows.iter().map(|row| row[4]).sum();
+    let mut transfers = Transfers::default();
+    let flows: Vec<FlowResult> = flow_rows
+        .iter()
+        .enumerate()
+        .map(|(i, row)| flow(scenario, plan, i, row, dropped, marked, &mut transfers))
+        .collect();
+    let links = links(scenario, plan, &link_rows, &flows);
+    let packets = flows.iter().map(|flow| flow.sent_pkts).sum();
+    Ok(Run {
+        world: plan.world,
+        seed,
+        links,
+        flow_samples: flow_samples(scenario, lines),
+        link_samples: link_samples(scenario, plan, lines),
+        transfers,
+        packets,
+        last_arrival_ns: scenario.duration_ns,
+        notes: notes(plan, lines),
+        flows,
+    })
+}
+
+fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let idle = rows(lines, "idle").next().map_or(1.0, |row| row[0]);
+    if idle < IDLE_MIN {
+        notes.push(format!(
+            "not valid: the guest's processor was busy for {:.0} % of the time, so it was the bottleneck",
+            100.0 * (1.0 - idle)
+        ));
+    }
+    if plan.speed > 1 {
+        notes.push(format!(
+            "the guest's processor does {} instructions in a nanosecond, for these rates",
+            plan.speed
+        ));
+    }
+    notes
+}
+
+fn flow(
+    scenario: &Scenario,
+    plan: &Plan,
+    index: usize,
+    row: &[f64],
+    dropped: f64,
+    marked: f64,
+    transfers: &mut Transfers,
+) -> FlowResult {
+    let asked = &scenario.flows[index];
+    let start_ns = plan.starts_ns[index];
+    let own_s = asked.stop_ns.saturating_sub(start_ns.max(scenario.warmup_ns)) as f64 / 1e9;
+    let [
+        _,
+        sent,
+        retransmitted,
+        timeouts,
+        delivered,
+        received_bytes,
+        delivered_ce,
+        spurious,
+        cwnd,
+        srtt_us,
+        high_us,
+        slow_ns,
+        done_ns,
+    ] = row[..]
+    else {
+        unreachable!("counted");
+    };
+    // Of one flow the queues count the drops; of several the kernel does not know whose they are.
+    let alone = scenario.flows.len() == 1;
+    let lost = if alone { dropped } else { (retransmitted - spurious).max(0.0) };
+    let per_s = |bytes: f64| if own_s > 0.0 { bytes * 8e-6 / own_s } else { 0.0 };
+    let ms = |us: f64| (us > 0.0).then_some(us / 1000.0);
+    let fct_ms = (done_ns > 0.0).then(|| (done_ns - start_ns as f64) / 1e6);
+    if let Some(cwnd_scenario::Size::Fixed { bytes }) = asked.size() {
+        transfers.flow.push(index as u32);
+        transfers.start_s.push(start_ns as f64 / 1e9);
+        transfers.size_bytes.push(*bytes);
+        transfers.fct_ms.push(fct_ms.unwrap_or(f64::NAN));
+        transfers.slowdown.push(f64::NAN);
+        transfers.retransmitted_pkts.push(retransmitted as u64);
+    }
+    FlowResult {
+        flow: index as u32,
+        cca: asked.cca.name.clone(),
+        start_s: start_ns as f64 / 1e9,
+        stop_s: asked.stop_ns as f64 / 1e9,
+        sent_pkts: sent as u64,
+        retransmitted_pkts: retransmitted as u64,
+        delivered_pkts: delivered as u64,
+        lost_pkts: lost as u64,
+        timeouts: timeouts as u64,
+        throughput_mbps: per_s(delivered * f64::from(plan::packet_bytes(asked))),
+        goodput_mbps: per_s(received_bytes),
+        loss_ratio: if sent > 0.0 { lost / sent } else { 0.0 },
+        mean_rtt_ms: ms(srtt_us),
+        p95_rtt_ms: ms(high_us),
+        mean_cwnd_pkts: cwnd,
+        marked_pkts: if alone { marked } else { delivered_ce } as u64,
+        fct_ms,
+        slow_start_s: Some(if slow_ns > 0.0 { slow_ns / 1e9 } else { own_s }),
+        ..FlowResult::default()
+    }
+}
+
+fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResult]) -> Vec<LinkResult> {
+    let measured_s = scenario.duration_ns.saturating_sub(scenario.warmup_ns) as f64 / 1e9;
+    let capacity_bytes = |index: usize| scenario.links[index].rate_bps as f64 / 8.0 * measured_s;
+    let mut links: Vec<LinkResult> = (scenario.links.iter().enumerate())
+        .map(|(index, link)| {
+            let users =
+                flows.iter().filter(|flow| scenario.flows[flow.flow as usize].path.contains(&(index as u32)));
+            let (pkts, bytes) = users.fold((0, 0.0), |(pkts, bytes), flow| {
+                let packet = plan::packet_bytes(&scenario.flows[flow.flow as usize]);
+                (pkts + flow.delivered_pkts, bytes + flow.delivered_pkts as f64 * f64::from(packet))
+            });
+            let utilization = (bytes / capacity_bytes(index)).min(1.0);
+            LinkResult { link: link.name.clone(), delivered_pkts: pkts, utilization, ..LinkResult::default() }
+        })
+        .collect();
+    for (&index, row) in plan.watched.iter().zip(rows) {
+        let [_, pkts, bytes, dropped, marked, mean, most, high] = row[..] else { unreachable!("counted") };
+        let overhead = scenario.flows.first().map_or(0, plan::overhead_bytes);
+        let wire_bytes = bytes + pkts * f64::from(overhead);
+        let link = &mut links[index];
+        link.delivered_pkts = pkts as u64;
+        link.dropped_pkts = dropped as u64;
+        link.marked_pkts = marked as u64;
+        link.mean_queue_pkts = mean;
+        link.max_queue_pkts = most as u64;
+        link.utilization = (wire_bytes / capacity_bytes(index)).min(1.0);
+        link.p95_queue_ms = Some(waiting_ms(scenario, index, high));
+    }
+    links
+}
+
+/// How long a packet waits behind this many.
+fn waiting_ms(scenario: &Scenario, link: usize, pkts: f64) -> f64 {
+    let packet = scenario.flows.first().map_or(0, plan::packet_bytes);
+    scenario.links[link].sending_ns(packet) as f64 * pkts / 1e6
+}
+
+fn flow_samples(scenario: &Scenario, lines: &[String]) -> FlowSamples {
+    let mut samples = FlowSamples::default();
+    let mut before = vec![(0.0, 0.0, 0.0); scenario.flows.len()];
+    for row in rows(lines, "flow-row") {
+        let [flow, at_ns, cwnd, ssthresh, in_flight, srtt_us, delivered, marked] = row[..] else { continue };
+        let before = &mut before[flow as usize];
+        let packet = plan::packet_bytes(&scenario.flows[flow as usize]);
+        samples.time_s.push(at_ns / 1e9);
+        samples.flow.push(flow as u32);
+        samples.cwnd_pkts.push(cwnd as u32);
+        samples.ssthresh_pkts.push(ssthresh as u32);
+        samples.in_flight_pkts.push(in_flight as u32);
+        samples.rtt_ms.push(srtt_us / 1e3);
+        let seconds = (at_ns - before.0) / 1e9;
+        let bits = (delivered - before.1) * f64::from(packet) * 8.0;
+        samples.throughput_mbps.push(if seconds > 0.0 { bits / seconds / 1e6 } else { 0.0 });
+        samples.marked_pkts.push((marked - before.2) as u64);
+        *before = (at_ns, delivered, marked);
+    }
+    samples.sort();
+    samples
+}
+
+fn link_samples(scenario: &Scenario, plan: &Plan, lines: &[String]) -> LinkSamples {
+    let mut samples = LinkSamples::default();
+    let mut before = vec![(0.0, 0.0); plan.watched.len()];
+    for row in rows(lines, "link-row") {
+        let [link, at_ns, held, _, dropped, marked] = row[..] else { continue };
+        let before = &mut before[link as usize];
+        let index = plan.watched[link as usize];
+        samples.time_s.push(at_ns / 1e9);
+        samples.link.push(index as u32);
+        samples.queue_pkts.push(held as u32);
+        samples.queue_ms.push(waiting_ms(scenario, index, held));
+        samples.dropped_pkts.push((dropped - before.0) as u64);
+        samples.marked_pkts.push((marked - before.1) as u64);
+        *before = (dropped, marked);
+    }
+    samples
+}

@@ -1,0 +1,509 @@
+//! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
+
+use crate::queue::{self, HEADER_BYTES, Netem, Qdisc};
+use crate::refusal;
+use cwnd_results::World;
+use cwnd_scenario::{Ecn, Flow, Link, Pacing, Samples, Scenario, Size};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// The kernel's work for a packet that crosses two links and is acknowledged, in instructions: an average.
+const INSTRUCTIONS_PER_PACKET: f64 = 27_000.0;
+/// For every further link.
+const INSTRUCTIONS_PER_LINK: f64 = 6_000.0;
+/// The share of the processor's time that a plan may take.
+const BUSY_MAX: f64 = 0.6;
+/// The longest time between two looks at flows and links.
+const TICK_NS: u64 = 5_000_000;
+/// A segment in the kernel's memory, with what describes it.
+const SEGMENT_BYTES: u64 = 3_000;
+const TIMESTAMP_BYTES: u32 = 12;
+
+/// Whose algorithms run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithms {
+    /// The kernel's where it has one of the name and the scenario leaves its parameters alone; else this project's.
+    Kernel,
+    /// This project's, as eBPF.
+    Ours,
+}
+
+/// One run as a guest gets it.
+pub struct Plan {
+    pub world: World,
+    pub text: String,
+    /// Of the kernel, besides what `text` needs of them.
+    pub modules: Vec<String>,
+    /// Instructions that the processor does in a nanosecond.
+    pub speed: u32,
+    pub memory_mib: u64,
+    /// The algorithms of this project: the name that sockets choose, and a flow that has the algorithm and its parameters.
+    pub programs: Vec<(String, usize)>,
+    /// The links that the guest watches, by their index in the scenario.
+    pub watched: Vec<usize>,
+    /// Where a flow starts, with its jitter.
+    pub starts_ns: Vec<u64>,
+}
+
+/// What a flow's path is made of.
+struct Way {
+    /// An access link of its own, which delays and spaces packets and drops none.
+    access: Option<usize>,
+    /// Links with a queue.
+    links: Vec<usize>,
+    /// Of the access link, of all links, and of the links at the end where no packet waits.
+    delay_ns: u64,
+}
+
+/// `seed` is that of the run.
+pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<Plan, String> {
+    refusal::check(scenario)?;
+    let ways: Vec<Way> = scenario.flows.iter().map(|flow| way(scenario, flow)).collect();
+    let queued: BTreeSet<usize> = ways.iter().flat_map(|way| way.links.iter().copied()).collect();
+    let reverse = scenario.flows.iter().flat_map(|flow| &flow.reverse_path).map(|&link| link as usize);
+    let watched: Vec<usize> =
+        queued.into_iter().chain(reverse).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut writer = Writer { scenario, seed, text: String::new(), nodes: Nodes::of(scenario, &ways) };
+    let starts_ns = scenario.flows.iter().enumerate().map(|(i, flow)| start_ns(flow, i, seed)).collect();
+    writer.add_nodes();
+    for &link in &watched {
+        writer.add_link(link);
+    }
+    let mut programs: Vec<(String, usize)> = Vec::new();
+    let mut modules = BTreeSet::from(["veth", "sch_netem"].map(str::to_owned));
+    let mut names = Vec::new();
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        let own = linux_name(flow).filter(|_| algorithms == Algorithms::Kernel);
+        names.push(match own {
+            Some(name) => {
+                modules.extend((!BUILT_IN.contains(&name.as_str())).then(|| format!("tcp_{name}")));
+                name
+            }
+            None => {
+                let same = programs.iter().find(|(_, other)| scenario.flows[*other].cca == flow.cca);
+                let name = same.map_or_else(|| format!("cwnd_{i}"), |(name, _)| name.clone());
+                if same.is_none() {
+                    programs.push((name.clone(), i));
+                }
+                name
+            }
+        });
+        if flow.stack.pacing == Pacing::Fq {
+            modules.insert("sch_fq".to_owned());
+        }
+    }
+    for (i, way) in ways.iter().enumerate() {
+        writer.add_flow(i, way);
+    }
+    for &link in &watched {
+        let link = &scenario.links[link];
+        if link.queue.is_some() || link.buffer_bytes.is_some() {
+            modules.insert("sch_htb".to_owned());
+        }
+        modules.extend(link.queue.as_ref().map(|queue| format!("sch_{}", module_of(queue))));
+    }
+    let mut plan = Plan {
+        world: if algorithms == Algorithms::Ours { World::LinuxEbpf } else { World::Linux },
+        text: String::new(),
+        modules: modules.into_iter().collect(),
+        speed: speed(scenario, &ways)?,
+        memory_mib: 512
+            + ways.iter().enumerate().map(|(i, way)| window_bytes(scenario, i, way)).sum::<u64>() / 500_000,
+        programs,
+        watched,
+        starts_ns,
+    };
+    writer.add_traffic(&plan, &names);
+    plan.text = writer.text;
+    Ok(plan)
+}
+
+const BUILT_IN: [&str; 2] = ["reno", "cubic"];
+/// Of the kernel, as modules.
+const MODULES: [&str; 10] =
+    ["bbr", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "westwood", "yeah"];
+
+/// The name of the kernel's own algorithm, if it has one and the parameters are the defaults.
+fn linux_name(flow: &Flow) -> Option<String> {
+    let name = flow.cca.algorithm.as_str();
+    let known = BUILT_IN.contains(&name) || MODULES.contains(&name);
+    let algorithm = cwnd_algorithms::find(name).ok()?;
+    let defaults = algorithm.show(&algorithm.defaults());
+    let is_default = flow
+        .cca
+        .params
+        .iter()
+        .all(|(param, value)| defaults.iter().any(|(name, default)| name == param && default == value));
+    (known && is_default).then(|| name.to_owned())
+}
+
+fn module_of(queue: &cwnd_scenario::Queue) -> &'static str {
+    use cwnd_scenario::Queue;
+    match queue {
+        Queue::Red(_) => "red",
+        Queue::Codel(_) => "codel",
+        Queue::FqCodel(_) => "fq_codel",
+        Queue::Pie(_) => "pie",
+        Queue::DualPi2(_) => "dualpi2",
+    }
+}
+
+/// A uniform time below the jitter, by the seed.
+fn start_ns(flow: &Flow, index: usize, seed: u64) -> u64 {
+    if flow.start_jitter_ns == 0 {
+        return flow.start_ns;
+    }
+    flow.start_ns + mix(seed ^ mix(index as u64)) % flow.start_jitter_ns
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014): a step.
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Whether the link does no more than to space and delay the packets of one flow.
+fn only_delays(scenario: &Scenario, index: u32) -> bool {
+    let link = &scenario.links[index as usize];
+    let users =
+        scenario.flows.iter().filter(|flow| flow.path.contains(&index) || flow.reverse_path.contains(&index));
+    !link.is_managed() && link.per == 0.0 && link.ecn_threshold_pkts.is_none() && users.count() == 1
+}
+
+fn way(scenario: &Scenario, flow: &Flow) -> Way {
+    let link = |index: u32| &scenario.links[index as usize];
+    let mut rest = &flow.path[..];
+    let mut delay_ns = 0;
+    // Behind a link that is no faster, no packet of a single flow waits.
+    while let [.., before, last] = rest {
+        if !only_delays(scenario, *last) || link(*before).rate_bps > link(*last).rate_bps {
+            break;
+        }
+        delay_ns += link(*last).delay_ns + link(*last).sending_ns(packet_bytes(flow));
+        rest = &rest[..rest.len() - 1];
+    }
+    let mut access = None;
+    if let [first, _, ..] = rest
+        && only_delays(scenario, *first)
+        && link(*first).buffer_pkts.is_none()
+    {
+        access = Some(*first as usize);
+        delay_ns += link(*first).delay_ns;
+        rest = &rest[1..];
+    }
+    delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
+    Way { access, links: rest.iter().map(|&index| index as usize).collect(), delay_ns }
+}
+
+/// The bytes of a full packet as the scenario counts them.
+pub fn packet_bytes(flow: &Flow) -> u32 {
+    flow.payload_bytes + flow.stack.header_bytes
+}
+
+/// What the scenario's headers have more than the kernel's.
+pub fn overhead_bytes(flow: &Flow) -> i32 {
+    let options = if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 };
+    flow.stack.header_bytes as i32 - (HEADER_BYTES + options) as i32
+}
+
+fn mtu(flow: &Flow) -> u32 {
+    flow.payload_bytes + 40 + if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 }
+}
+
+/// What the window of a flow may come to, with room.
+fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
+    let flow = &scenario.flows[index];
+    let rtt_ns = way.delay_ns + flow.return_delay_ns;
+    let links = way.links.iter().map(|&link| &scenario.links[link]);
+    let rate_bps = links.clone().map(|link| link.rate_bps).min().unwrap_or(0);
+    let packet = u64::from(packet_bytes(flow));
+    let in_flight_pkts = (rate_bps as f64 * rtt_ns as f64 / 8e9 / packet as f64) as u64;
+    let queued_pkts: u64 = links
+        .map(|link| match (link.buffer_bytes, link.buffer_pkts) {
+            (Some(bytes), _) => bytes / packet,
+            (None, Some(pkts)) => pkts.into(),
+            (None, None) => 10 * in_flight_pkts + 10_000,
+        })
+        .sum();
+    // Slow start ends at twice what fits.
+    2 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
+}
+
+/// The power of two of instructions per nanosecond that leaves the processor time to spare.
+fn speed(scenario: &Scenario, ways: &[Way]) -> Result<u32, String> {
+    const SPEED_MAX: u32 = 16;
+    let mut pkts_per_s = BTreeMap::new();
+    for (flow, way) in scenario.flows.iter().zip(ways) {
+        let slowest =
+            way.links.iter().min_by_key(|&&link| scenario.links[link].rate_bps).expect("a path has a link");
+        let rate = scenario.links[*slowest].rate_bps as f64 / 8.0 / f64::from(packet_bytes(flow));
+        let links = (way.links.len() + flow.reverse_path.len() - 1) as f64;
+        let cost = INSTRUCTIONS_PER_PACKET + links * INSTRUCTIONS_PER_LINK;
+        let entry = pkts_per_s.entry(*slowest).or_insert(0.0_f64);
+        *entry = entry.max(rate * cost);
+    }
+    let per_ns: f64 = pkts_per_s.values().sum::<f64>() / 1e9;
+    let needed = per_ns / BUSY_MAX;
+    if needed > f64::from(SPEED_MAX) {
+        return Err(format!(
+            "rate: these links carry packets that take {needed:.0} times the processor of --on linux; at most {SPEED_MAX}"
+        ));
+    }
+    Ok((needed.ceil() as u32).max(1).next_power_of_two())
+}
+
+/// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends.
+struct Nodes {
+    /// The node where a link begins and the one where it ends.
+    ends: BTreeMap<usize, (usize, usize)>,
+    /// A node for packets that a link's wire loses.
+    wires: BTreeMap<usize, usize>,
+    /// The sender's host, and a node between it and its access link if packets are paced there.
+    hosts: Vec<(usize, Option<usize>)>,
+    count: usize,
+}
+
+impl Nodes {
+    fn of(scenario: &Scenario, ways: &[Way]) -> Nodes {
+        // Two ends of every link; those that a path joins are one node.
+        let mut of: Vec<usize> = (0..2 * scenario.links.len()).collect();
+        fn find(of: &[usize], mut end: usize) -> usize {
+            while of[end] != end {
+                end = of[end];
+            }
+            end
+        }
+        let join = |of: &mut Vec<usize>, one: usize, other: usize| {
+            let (one, other) = (find(of, one), find(of, other));
+            of[other.max(one)] = one.min(other);
+        };
+        for (flow, way) in scenario.flows.iter().zip(ways) {
+            let back: Vec<usize> = flow.reverse_path.iter().map(|&link| link as usize).collect();
+            for pair in way.links.windows(2).chain(back.windows(2)) {
+                join(&mut of, 2 * pair[0] + 1, 2 * pair[1]);
+            }
+            if let (Some(last), Some(first)) = (way.links.last(), back.first()) {
+                join(&mut of, 2 * last + 1, 2 * first);
+            }
+        }
+        let mut numbers = BTreeMap::new();
+        let mut number = |end: usize| {
+            let next = numbers.len();
+            *numbers.entry(find(&of, end)).or_insert(next)
+        };
+        let mut ends = BTreeMap::new();
+        for (flow, way) in scenario.flows.iter().zip(ways) {
+            for link in way.links.iter().copied().chain(flow.reverse_path.iter().map(|&link| link as usize)) {
+                ends.entry(link).or_insert_with(|| (number(2 * link), number(2 * link + 1)));
+            }
+        }
+        let mut count = numbers.len();
+        let mut next = || {
+            count += 1;
+            count - 1
+        };
+        let loses = |link: &Link| link.per > 0.0 || link.impairments.is_some();
+        let wires =
+            ends.keys().filter(|&&link| loses(&scenario.links[link])).map(|&link| (link, next())).collect();
+        let hosts = scenario
+            .flows
+            .iter()
+            .map(|flow| (next(), (flow.stack.pacing == Pacing::Fq).then(&mut next)))
+            .collect();
+        Nodes { ends, wires, hosts, count }
+    }
+}
+
+struct Writer<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    text: String,
+    nodes: Nodes,
+}
+
+/// The addresses of a flow's sender and receiver.
+fn addresses(flow: usize) -> (String, String) {
+    let (high, low) = (flow / 250, flow % 250 + 1);
+    (format!("10.1.{high}.{low}"), format!("10.2.{high}.{low}"))
+}
+
+impl Writer<'_> {
+    fn line(&mut self, line: std::fmt::Arguments) {
+        self.text.write_fmt(line).and_then(|()| self.text.write_char('\n')).expect("a String takes all");
+    }
+
+    fn add_nodes(&mut self) {
+        for node in 0..self.nodes.count {
+            self.line(format_args!("node {node}"));
+            self.line(format_args!("sysctl {node} net/ipv4/ip_forward 1"));
+            // The way of a packet and that of its ACK need not have a device in common.
+            self.line(format_args!("sysctl {node} net/ipv4/conf/all/rp_filter 0"));
+        }
+    }
+
+    fn largest_mtu(&self) -> u32 {
+        self.scenario.flows.iter().map(mtu).max().expect("a scenario has flows")
+    }
+
+    fn add_qdisc(&mut self, node: usize, device: &str, qdisc: &Qdisc) {
+        let command = if qdisc.is_class { "class" } else { "qdisc" };
+        let hex: String = qdisc.options.iter().map(|byte| format!("{byte:02x}")).collect();
+        let options = if hex.is_empty() { "-" } else { &hex };
+        let (parent, handle, kind) = (qdisc.parent, qdisc.handle, qdisc.kind);
+        self.line(format_args!("{command} {node} {device} {parent:#x} {handle:#x} {kind} {options}"));
+    }
+
+    /// The devices of a link: `l` where it begins, `w` where the wire loses packets.
+    fn add_link(&mut self, index: usize) {
+        let link = &self.scenario.links[index];
+        let (from, to) = self.nodes.ends[&index];
+        let mtu = self.largest_mtu();
+        let flow = self.scenario.flows.iter().find(|flow| flow.path.contains(&(index as u32)));
+        let flow = flow.unwrap_or(&self.scenario.flows[0]);
+        let wire = self.nodes.wires.get(&index).copied();
+        let behind = wire.unwrap_or(to);
+        self.line(format_args!("pair {from} l{index} {behind} m{index} {mtu}"));
+        if let Some(wire) = wire {
+            self.line(format_args!("pair {wire} w{index} {to} x{index} {mtu}"));
+            let bursts = link.impairments.as_ref().and_then(|impairments| impairments.gilbert_elliott);
+            let netem = Netem {
+                limit_pkts: queue::UNLIMITED_PKTS,
+                loss: link.per,
+                bursts,
+                seed: mix(self.seed ^ mix(index as u64 + 1)),
+                ..Netem::default()
+            };
+            self.add_qdisc(wire, &format!("w{index}"), &netem.qdisc());
+        }
+        let qdiscs = queue::of_link(link, packet_bytes(flow), overhead_bytes(flow));
+        for qdisc in &qdiscs {
+            self.add_qdisc(from, &format!("l{index}"), qdisc);
+        }
+        let holder = qdiscs.last().expect("a link has a queue");
+        // The packet being sent is in a netem's queue, and not in a shaper's class.
+        let beside = u32::from(holder.handle == queue::LEAF);
+        self.line(format_args!("link {from} l{index} {:#x} {beside}", holder.handle));
+    }
+
+    /// Routes along links, from the first to the last.
+    fn add_routes(&mut self, links: &[usize], to: &str) {
+        for link in links {
+            let (from, _) = self.nodes.ends[link];
+            self.line(format_args!("route {from} {to} 0.0.0.0 l{link} 0 0 0"));
+            if let Some(wire) = self.nodes.wires.get(link).copied() {
+                self.line(format_args!("route {wire} {to} 0.0.0.0 w{link} 0 0 0"));
+            }
+        }
+    }
+
+    fn add_flow(&mut self, index: usize, way: &Way) {
+        let flow = &self.scenario.flows[index];
+        let (sender, receiver) = addresses(index);
+        let (host, pacer) = self.nodes.hosts[index];
+        let (mtu, mss_mtu) = (self.largest_mtu(), mtu(flow));
+        let first = self.nodes.ends[way.links.first().expect("a path has a link")].0;
+        let sink = self.nodes.ends[way.links.last().expect("a path has a link")].1;
+        let back: Vec<usize> = flow.reverse_path.iter().map(|&link| link as usize).collect();
+        let last_back = back.last().map_or(sink, |link| self.nodes.ends[link].1);
+
+        self.line(format_args!("address {host} {sender}"));
+        self.line(format_args!("address {sink} {receiver}"));
+        // The way there: the host's device, where its access link is, then the links.
+        let access_node = pacer.unwrap_or(host);
+        self.line(format_args!("pair {access_node} a{index} {first} b{index} {mss_mtu}"));
+        if let Some(pacer) = pacer {
+            self.line(format_args!("pair {host} p{index} {pacer} q{index} {mss_mtu}"));
+            let fq = Qdisc {
+                is_class: false,
+                parent: queue::ROOT,
+                handle: queue::FIRST,
+                kind: "fq",
+                options: Vec::new(),
+            };
+            self.add_qdisc(host, &format!("p{index}"), &fq);
+            self.line(format_args!("route {pacer} {receiver} 0.0.0.0 a{index} 0 0 0"));
+        }
+        let rate_bps = way.access.map_or(0, |link| self.scenario.links[link].rate_bps);
+        if rate_bps > 0 || way.delay_ns > 0 {
+            let netem = Netem {
+                rate_bps,
+                overhead_bytes: overhead_bytes(flow),
+                delay_ns: way.delay_ns,
+                limit_pkts: queue::UNLIMITED_PKTS,
+                ..Netem::default()
+            };
+            self.add_qdisc(access_node, &format!("a{index}"), &netem.qdisc());
+        }
+        let device = if pacer.is_some() { "p" } else { "a" };
+        let window = flow.stack.initial_window_pkts;
+        let rto_ms = flow.stack.min_rto_ns / 1_000_000;
+        self.line(format_args!("route {host} {receiver} {sender} {device}{index} {window} 0 {rto_ms}"));
+        self.add_routes(&way.links, &receiver);
+        // The way back: links if it has any, then a constant delay.
+        self.line(format_args!("pair {last_back} r{index} {host} s{index} {mtu}"));
+        if flow.return_delay_ns > 0 {
+            let delay_ns = flow.return_delay_ns;
+            let netem = Netem { delay_ns, limit_pkts: queue::UNLIMITED_PKTS, ..Netem::default() };
+            self.add_qdisc(last_back, &format!("r{index}"), &netem.qdisc());
+        }
+        let quick = u32::from(flow.stack.ack_every_pkts == 1);
+        if let [first_back, ..] = back[..] {
+            self.line(format_args!("route {sink} {sender} {receiver} l{first_back} 0 {quick} 0"));
+            self.add_routes(&back[1..], &sender);
+            self.line(format_args!("route {last_back} {sender} 0.0.0.0 r{index} 0 0 0"));
+        } else {
+            self.line(format_args!("route {sink} {sender} {receiver} r{index} 0 {quick} 0"));
+        }
+        let room = window_bytes(self.scenario, index, way).max(6 << 20);
+        let ecn = u32::from(flow.stack.ecn != Ecn::Off);
+        for node in [host, sink] {
+            for (key, value) in [
+                ("tcp_no_metrics_save", "1".to_owned()),
+                ("tcp_timestamps", u32::from(flow.stack.timestamps).to_string()),
+                ("tcp_slow_start_after_idle", u32::from(flow.stack.idle_restart).to_string()),
+                ("tcp_ecn", ecn.to_string()),
+                ("tcp_rmem", format!("4096 131072 {room}")),
+                ("tcp_wmem", format!("4096 16384 {room}")),
+            ] {
+                self.line(format_args!("sysctl {node} net/ipv4/{key} {value}"));
+            }
+        }
+    }
+
+    fn add_traffic(&mut self, plan: &Plan, names: &[String]) {
+        let scenario = self.scenario;
+        for (i, flow) in scenario.flows.iter().enumerate() {
+            let sink = self.nodes.ends[&plan_last(scenario, flow)].1;
+            let size = match flow.size() {
+                Some(Size::Fixed { bytes }) => *bytes,
+                _ => 0,
+            };
+            let (host, _) = self.nodes.hosts[i];
+            let (start, stop) = (plan.starts_ns[i], flow.stop_ns);
+            let rate = flow.app_rate_bps.unwrap_or(0);
+            let (_, receiver) = addresses(i);
+            self.line(format_args!(
+                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate}",
+                names[i]
+            ));
+        }
+        let sample_ns = match scenario.samples {
+            Samples::Interval { interval_ns } => interval_ns,
+            _ => 0,
+        };
+        let tick_ns = tick_ns(sample_ns, scenario.flows.len());
+        self.line(format_args!("run {} {} {sample_ns} {tick_ns}", scenario.duration_ns, scenario.warmup_ns));
+    }
+}
+
+fn plan_last(scenario: &Scenario, flow: &Flow) -> usize {
+    *way(scenario, flow).links.last().expect("a path has a link")
+}
+
+/// A part of the interval of samples that is no longer than [`TICK_NS`], or longer with many flows: to look takes time.
+fn tick_ns(sample_ns: u64, flows: usize) -> u64 {
+    let wanted = TICK_NS * (flows as u64).div_ceil(8);
+    if sample_ns == 0 { wanted } else { sample_ns / sample_ns.div_ceil(wanted) }
+}

@@ -1,0 +1,135 @@
+//! What a scenario may ask and a kernel in virtual time cannot do.
+
+use crate::plan::overhead_bytes;
+use cwnd_scenario::{Clock, Ecn, End, Flow, Link, Queue, Samples, Scenario, Size};
+use serde_json::Value;
+
+const FLOWS_MAX: usize = 250;
+
+/// One line with the key, what it has, and what would do.
+pub fn check(scenario: &Scenario) -> Result<(), String> {
+    let refuse = |key: &str, found: &str, accepted: &str| {
+        Err(format!("{key}: {found} cannot be had --on linux; accepted: {accepted}"))
+    };
+    if scenario.clock != Clock::Nanoseconds {
+        return refuse("clock", "ns-2's clock", "nanoseconds");
+    }
+    if scenario.end != End::Duration {
+        return refuse("end", "'last-arrival'", "duration");
+    }
+    if scenario.samples == Samples::Change {
+        return refuse("samples", "'change'", "a number, an interval or off");
+    }
+    if scenario.flows.len() > FLOWS_MAX {
+        return refuse("flows", &format!("{} flows", scenario.flows.len()), &format!("at most {FLOWS_MAX}"));
+    }
+    scenario
+        .links
+        .iter()
+        .try_for_each(|link| check_link(link).map_err(|line| format!("link '{}': {line}", link.name)))?;
+    scenario.flows.iter().enumerate().try_for_each(|(i, flow)| {
+        check_flow(flow).map_err(|line| format!("flow {i}: {line}"))?;
+        let managed = |&link: &u32| scenario.links[link as usize].queue.is_some();
+        if overhead_bytes(flow) < 0 && flow.path.iter().any(managed) {
+            let line = format!(
+                "stack.header_bytes: {} cannot be had --on linux behind a managed queue; accepted: {} or more",
+                flow.stack.header_bytes,
+                flow.stack.header_bytes as i32 - overhead_bytes(flow)
+            );
+            return Err(format!("flow {i}: {line}"));
+        }
+        Ok(())
+    })
+}
+
+fn check_link(link: &Link) -> Result<(), String> {
+    let refuse =
+        |key: &str, accepted: &str| Err(format!("{key} cannot be had --on linux; accepted: {accepted}"));
+    if let Some(variation) = &link.variation {
+        let key = match (&variation.rate, &variation.policer) {
+            (Some(_), _) => "rate that varies",
+            (None, Some(_)) => "policer",
+            (None, None) => "delay that varies",
+        };
+        return refuse(key, "a rate and a delay that stay, and no policer");
+    }
+    if let Some(impairments) = &link.impairments {
+        if impairments.jitter.is_some() || impairments.reorder > 0.0 || impairments.duplicate > 0.0 {
+            return refuse("jitter, reorder or duplicate", "per, and loss with the model gilbert-elliott");
+        }
+        if link.per > 0.0 && impairments.gilbert_elliott.is_some() {
+            return refuse("per and loss at once", "one of them");
+        }
+    }
+    if link.ecn_threshold_pkts.is_some() {
+        return refuse("ecn_threshold", "queue = red, codel, fq-codel or pie with ecn");
+    }
+    match &link.queue {
+        Some(Queue::DualPi2(_)) => refuse("queue: dualpi2", "droptail, red, codel, fq-codel, pie"),
+        Some(Queue::Red(red)) if red.gentle => {
+            refuse("queue: red with gentle", "queue = { discipline = 'red', variant = 'linux' }")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_flow(flow: &Flow) -> Result<(), String> {
+    let refuse =
+        |key: &str, accepted: &str| Err(format!("{key} cannot be had --on linux; accepted: {accepted}"));
+    if flow.cca.is_udp() {
+        return refuse("cca: udp", "a congestion control algorithm");
+    }
+    if flow.on_off_ns.is_some() {
+        return refuse("on and off", "an application without pauses");
+    }
+    if let Some(traffic) = &flow.traffic {
+        let is_one = traffic.arrivals.is_none() && traffic.requests.is_none();
+        let is_fixed = matches!(traffic.size, Some(Size::Fixed { .. }));
+        if !is_one || !is_fixed || traffic.mean_on_off_ns.is_some() || traffic.frames_per_s.is_some() {
+            return refuse(
+                "arrivals, requests, pauses, frames or a distribution of sizes",
+                "one transfer of a size",
+            );
+        }
+    }
+    if matches!(flow.stack.ecn, Ecn::Accurate | Ecn::L4s) {
+        return refuse("stack.ecn: accurate or l4s", "off or classic");
+    }
+    if !matches!(flow.stack.ack_every_pkts, 1 | 2) {
+        return refuse("stack.ack_every", "1 or 2");
+    }
+    check_stack(flow)
+}
+
+/// Settings of a stack that a plan can have in another way than Linux has them by itself.
+const SETTINGS: [&str; 12] = [
+    "profile",
+    "header_bytes",
+    "ack_bytes",
+    "initial_window_pkts",
+    "ack_every_pkts",
+    "quick_acks_pkts",
+    "min_rto_ns",
+    "timestamps",
+    "idle_restart",
+    "ecn",
+    "pacing",
+    "handshake",
+];
+
+fn check_stack(flow: &Flow) -> Result<(), String> {
+    let text = "[dumbbell]\n[[flows]]\ncca = \"cubic\"\n";
+    let linux = Scenario::from_toml(text, "defaults", &[]).expect("a scenario");
+    let settings = |flow: &Flow| match serde_json::to_value(&flow.stack).expect("a stack is JSON") {
+        Value::Object(settings) => settings,
+        _ => unreachable!("a stack has settings"),
+    };
+    let defaults = settings(&linux.flows[0]);
+    for (key, value) in settings(flow) {
+        let default = defaults.get(&key).unwrap_or(&Value::Null);
+        if value != *default && !SETTINGS.contains(&key.as_str()) {
+            return Err(format!("stack.{key}: {value} cannot be had --on linux; accepted: {default}"));
+        }
+    }
+    Ok(())
+}

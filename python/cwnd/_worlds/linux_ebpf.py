@@ -1,0 +1,19 @@
+"""A real Linux kernel in virtual time, with the algorithms of this project as eBPF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cwnd import _cwnd
+from cwnd._results.tables import Answer
+from cwnd._worlds import _machine, linux
+
+
+def place() -> _cwnd.Linux:
+    return _machine.find(ours=True)
+
+
+def run(
+    scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Callable[[float], object] | None
+) -> list[Answer]:
+    return linux.run_in(place(), scenarios, jobs, progress)
