@@ -73,7 +73,7 @@ fn read_file(file: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec<u8>, String> {
-    let mut image = Image::default();
+    let mut image = begin_image();
     let mut text = String::new();
     for (name, file) in machine.modules_for(&plan.modules) {
         image.add_file(&format!("modules/{name}.ko"), &read_file(file)?);
@@ -92,8 +92,14 @@ fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec
     Ok(finish_image(image, &(text + &plan.text)))
 }
 
-fn finish_image(mut image: Image, plan: &str) -> Vec<u8> {
+/// With the folders, which come before what is in them.
+fn begin_image() -> Image {
+    let mut image = Image::default();
     ["proc", "sys", "dev", "modules"].iter().for_each(|name| image.add_folder(name));
+    image
+}
+
+fn finish_image(mut image: Image, plan: &str) -> Vec<u8> {
     image.add_file("plan", plan.as_bytes());
     image.add_file("init", INIT);
     image.finish()
@@ -113,7 +119,7 @@ fn program_line(call: &cwnd_kernel::Call) -> String {
 pub fn read_types(machine: &Machine, watch: &impl Watch) -> Result<Option<Vec<u8>>, String> {
     let folder = Folder::new().map_err(|error| format!("a temporary folder: {error}"))?;
     let image = folder.0.join("image");
-    let data = finish_image(Image::default(), "dump /sys/kernel/btf/vmlinux\n");
+    let data = finish_image(begin_image(), "dump /sys/kernel/btf/vmlinux\n");
     fs::write(&image, data).map_err(|error| format!("{}: {error}", image.display()))?;
     let guest = Guest { machine, image: &image, speed: 1, memory_mib: 512, seed: 1, core: None };
     let Some(lines) = guest.boot(1, watch)? else { return Ok(None) };

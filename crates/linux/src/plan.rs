@@ -17,6 +17,8 @@ const BUSY_MAX: f64 = 0.6;
 const TICK_NS: u64 = 5_000_000;
 /// A segment in the kernel's memory, with what describes it.
 const SEGMENT_BYTES: u64 = 3_000;
+/// As good as no limit.
+const WINDOW_BYTES_MIN: u64 = 64 << 20;
 const TIMESTAMP_BYTES: u32 = 12;
 
 /// Whose algorithms run.
@@ -456,7 +458,7 @@ impl Writer<'_> {
         } else {
             self.line(format_args!("route {sink} {sender} {receiver} r{index} 0 {quick} 0"));
         }
-        let room = window_bytes(self.scenario, index, way).max(6 << 20);
+        let room = window_bytes(self.scenario, index, way).max(WINDOW_BYTES_MIN);
         let ecn = u32::from(flow.stack.ecn != Ecn::Off);
         for node in [host, sink] {
             for (key, value) in [
@@ -464,7 +466,8 @@ impl Writer<'_> {
                 ("tcp_timestamps", u32::from(flow.stack.timestamps).to_string()),
                 ("tcp_slow_start_after_idle", u32::from(flow.stack.idle_restart).to_string()),
                 ("tcp_ecn", ecn.to_string()),
-                ("tcp_rmem", format!("4096 131072 {room}")),
+                // From the first segment on: a window that opens step by step is another limit than the scenario has.
+                ("tcp_rmem", format!("4096 {room} {room}")),
                 ("tcp_wmem", format!("4096 16384 {room}")),
             ] {
                 self.line(format_args!("sysctl {node} net/ipv4/{key} {value}"));

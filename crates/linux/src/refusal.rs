@@ -118,7 +118,7 @@ const SETTINGS: [&str; 12] = [
 ];
 
 fn check_stack(flow: &Flow) -> Result<(), String> {
-    let text = "[dumbbell]\n[[flows]]\ncca = \"cubic\"\n";
+    let text = "[dumbbell]\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\nbuffer = 9\n[[flows]]\ncca = \"cubic\"\n";
     let linux = Scenario::from_toml(text, "defaults", &[]).expect("a scenario");
     let settings = |flow: &Flow| match serde_json::to_value(&flow.stack).expect("a stack is JSON") {
         Value::Object(settings) => settings,
@@ -132,4 +132,40 @@ fn check_stack(flow: &Flow) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(extra: &str, flow: &str) -> Scenario {
+        let text = format!(
+            "duration = \"10 s\"\n[dumbbell]\nrate = \"10 Mbps\"\ndelay = \"10 ms\"\nbuffer = 100\n{extra}\n\
+             [[flows]]\ncca = \"cubic\"\n{flow}\n"
+        );
+        Scenario::from_toml(&text, "test.toml", &[]).unwrap()
+    }
+
+    #[test]
+    fn a_plain_dumbbell_can_be_had() {
+        assert_eq!(check(&read("", "")), Ok(()));
+    }
+
+    #[test]
+    fn what_the_world_lacks_is_refused_by_its_key() {
+        let cases = [
+            ("queue = \"dualpi2\"", "", "link 'bottleneck': queue: dualpi2"),
+            ("jitter = { std = \"1 ms\" }", "", "jitter, reorder or duplicate"),
+            ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
+            ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
+            ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),
+            ("", "stack = { receive_window = 20 }", "stack.receive_window_pkts: 20"),
+            ("", "size = \"1 MB\"\narrivals = { process = \"poisson\", rate = 2 }", "arrivals"),
+        ];
+        for (link, flow, words) in cases {
+            let line = check(&read(link, flow)).unwrap_err();
+            assert!(line.contains(words), "{line}");
+            assert!(line.contains("--on linux; accepted: "), "{line}");
+        }
+    }
 }
