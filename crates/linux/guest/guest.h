@@ -3,7 +3,7 @@
  * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
  *
  * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
- * programs.c loads algorithms as eBPF; traffic.c sends, receives and samples; report.c writes to the host.
+ * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; report.c writes to the host.
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -58,6 +58,12 @@ void program_call(char *words);
 void flow_add(char *words);
 void link_add(char *words);
 void traffic_run(char *words);
+struct sockaddr_in;
+void flow_ends(int flow, int *from, int *to, struct sockaddr_in *address);
+uint32_t link_held_pkts(int link);
+
+/* probe.c */
+void probe(char *words);
 
 uint64_t now_ns(void);
 /* The next word of a plan's line, which ends a string there; fails if there is none. */

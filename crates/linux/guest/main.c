@@ -173,6 +173,8 @@ static void follow(char *line)
 		link_add(line);
 	else if (!strcmp(command, "flow"))
 		flow_add(line);
+	else if (!strcmp(command, "probe"))
+		probe(line);
 	else if (!strcmp(command, "run"))
 		traffic_run(line);
 	else

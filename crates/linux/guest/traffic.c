@@ -118,6 +118,21 @@ void link_add(char *line)
 	link->beside = (uint32_t)number(&line);
 }
 
+void flow_ends(int flow, int *from, int *to, struct sockaddr_in *address)
+{
+	*from = flows[flow].from;
+	*to = flows[flow].to;
+	*address = flows[flow].address;
+}
+
+uint32_t link_held_pkts(int link)
+{
+	struct watched_link *watched = &links[link];
+
+	queue_read(watched->node, watched->device, watched->handle, &watched->now);
+	return watched->now.held_pkts;
+}
+
 /* -- means -- */
 
 static void add(struct mean *mean, uint64_t value)

@@ -1,11 +1,17 @@
 //! What a guest reports, as the rows of a run.
 
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Probe};
 use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run, Transfers};
 use cwnd_scenario::Scenario;
 
 /// Below this share of idle time the processor of the guest is the bottleneck.
 const IDLE_MIN: f64 = 0.05;
+
+/// How far the path may be from what the scenario asks.
+const RATE_TOLERANCE: f64 = 0.01;
+const RTT_TOLERANCE: f64 = 0.01;
+/// The work of the kernel and of the wires for two short packets.
+const RTT_TOLERANCE_MS: f64 = 0.5;
 
 /// The rest of the lines that begin with `kind`, in numbers.
 fn rows<'a>(lines: &'a [String], kind: &'a str) -> impl Iterator<Item = Vec<f64>> + 'a {
@@ -18,11 +24,13 @@ fn rows<'a>(lines: &'a [String], kind: &'a str) -> impl Iterator<Item = Vec<f64>
 pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Result<Run, String> {
     let flow_rows: Vec<Vec<f64>> = rows(lines, "flow").collect();
     let link_rows: Vec<Vec<f64>> = rows(lines, "link").collect();
-    let complete = flow_rows.len() == scenario.flows.len() && link_rows.len() == plan.watched.len();
+    let complete =
+        flow_rows.len() == scenario.flows.len() && link_rows.len() == plan.watched.len() + plan.wires.len();
     if !complete || flow_rows.iter().any(|row| row.len() != 13) || link_rows.iter().any(|row| row.len() != 8)
     {
         return Err("the guest's report is not whole".to_owned());
     }
+    // By queues, and by wires.
     let dropped: f64 = link_rows.iter().map(|row| row[3]).sum();
     let marked: f64 = link_rows.iter().map(|row| row[4]).sum();
     let mut transfers = Transfers::default();
@@ -56,6 +64,7 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
             100.0 * (1.0 - idle)
         ));
     }
+    notes.extend(plan.probes.iter().zip(rows(lines, "probe")).filter_map(|(probe, row)| judge(probe, &row)));
     if plan.speed > 1 {
         notes.push(format!(
             "the guest's processor does {} instructions in a nanosecond, for these rates",
@@ -63,6 +72,30 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What is wrong with a path, in a sentence.
+fn judge(probe: &Probe, row: &[f64]) -> Option<String> {
+    let [_, rtt_ns, arrived, took_ns, held] = row[..] else {
+        return Some("not valid: a path was not measured".to_owned());
+    };
+    let wrong = |found: String| Some(format!("not valid: the path of flow {} {found}", probe.flow));
+    let asked_ms = probe.rtt_ns as f64 / 1e6;
+    let rtt_ms = rtt_ns / 1e6;
+    if (rtt_ms - asked_ms).abs() > RTT_TOLERANCE * asked_ms + RTT_TOLERANCE_MS {
+        return wrong(format!("has an RTT of {rtt_ms:.2} ms instead of {asked_ms:.2} ms"));
+    }
+    let mbps = (arrived - 1.0) * f64::from(probe.packet_bytes) * 8e3 / took_ns.max(1.0);
+    let asked_mbps = probe.rate_bps as f64 / 1e6;
+    if (mbps / asked_mbps - 1.0).abs() > RATE_TOLERANCE && probe.limit_pkts.is_some() {
+        return wrong(format!("carries {mbps:.2} Mbit/s instead of {asked_mbps:.2}"));
+    }
+    match probe.limit_pkts {
+        Some(limit) if held != f64::from(limit) => {
+            wrong(format!("drops when its queue holds {held} packets instead of {limit}"))
+        }
+        _ => None,
+    }
 }
 
 fn flow(
@@ -160,6 +193,10 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
         link.utilization = (wire_bytes / capacity_bytes(index)).min(1.0);
         link.p95_queue_ms = Some(waiting_ms(scenario, index, high));
     }
+    for (&index, row) in plan.wires.iter().zip(&rows[plan.watched.len()..]) {
+        links[index].delivered_pkts = row[1] as u64;
+        links[index].error_pkts = row[3] as u64;
+    }
     links
 }
 
@@ -197,8 +234,8 @@ fn link_samples(scenario: &Scenario, plan: &Plan, lines: &[String]) -> LinkSampl
     let mut before = vec![(0.0, 0.0); plan.watched.len()];
     for row in rows(lines, "link-row") {
         let [link, at_ns, held, _, dropped, marked] = row[..] else { continue };
+        let Some(&index) = plan.watched.get(link as usize) else { continue };
         let before = &mut before[link as usize];
-        let index = plan.watched[link as usize];
         samples.time_s.push(at_ns / 1e9);
         samples.link.push(index as u32);
         samples.queue_pkts.push(held as u32);

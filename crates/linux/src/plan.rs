@@ -20,6 +20,8 @@ const SEGMENT_BYTES: u64 = 3_000;
 /// As good as no limit.
 const WINDOW_BYTES_MIN: u64 = 64 << 20;
 const TIMESTAMP_BYTES: u32 = 12;
+/// The largest queue that is filled before a run to see when it drops.
+const PROBE_PKTS_MAX: u32 = 50_000;
 
 /// Whose algorithms run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +43,25 @@ pub struct Plan {
     pub memory_mib: u64,
     /// The algorithms of this project: the name that sockets choose, and a flow that has the algorithm and its parameters.
     pub programs: Vec<(String, usize)>,
-    /// The links that the guest watches, by their index in the scenario.
+    /// The links whose queues the guest watches, by their index in the scenario; after them, those whose wires it watches.
     pub watched: Vec<usize>,
+    pub wires: Vec<usize>,
+    /// The paths that are measured before the run.
+    pub probes: Vec<Probe>,
     /// Where a flow starts, with its jitter.
     pub starts_ns: Vec<u64>,
+}
+
+/// What a measurement of a path should give.
+pub struct Probe {
+    pub flow: usize,
+    pub link: usize,
+    pub rtt_ns: u64,
+    pub rate_bps: u64,
+    /// On the wire, of each packet of the burst.
+    pub packet_bytes: u32,
+    /// Packets that the queue holds when it drops one, if it is droptail.
+    pub limit_pkts: Option<u32>,
 }
 
 /// What a flow's path is made of.
@@ -112,6 +129,8 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
         memory_mib: 512
             + ways.iter().enumerate().map(|(i, way)| window_bytes(scenario, i, way)).sum::<u64>() / 500_000,
         programs,
+        wires: writer.nodes.wires.keys().copied().collect(),
+        probes: probes(scenario, &ways),
         watched,
         starts_ns,
     };
@@ -477,6 +496,10 @@ impl Writer<'_> {
 
     fn add_traffic(&mut self, plan: &Plan, names: &[String]) {
         let scenario = self.scenario;
+        for wire in &plan.wires {
+            let node = self.nodes.wires[wire];
+            self.line(format_args!("link {node} w{wire} {:#x} 0", queue::FIRST));
+        }
         for (i, flow) in scenario.flows.iter().enumerate() {
             let sink = self.nodes.ends[&plan_last(scenario, flow)].1;
             let size = match flow.size() {
@@ -492,6 +515,17 @@ impl Writer<'_> {
                 names[i]
             ));
         }
+        for probe in &plan.probes {
+            let flow = &scenario.flows[probe.flow];
+            let link =
+                plan.watched.iter().position(|&link| link == probe.link).expect("a path's links are watched");
+            let packets = burst_pkts(probe);
+            // All of it at the rate, and twice the way.
+            let wait_ns = scenario.links[probe.link].sending_ns(packets * u64::from(probe.packet_bytes))
+                + 2 * probe.rtt_ns;
+            let size = mtu(flow) - 28;
+            self.line(format_args!("probe {} {link} {packets} {size} {wait_ns}", probe.flow));
+        }
         let sample_ns = match scenario.samples {
             Samples::Interval { interval_ns } => interval_ns,
             _ => 0,
@@ -499,6 +533,36 @@ impl Writer<'_> {
         let tick_ns = tick_ns(sample_ns, scenario.flows.len());
         self.line(format_args!("run {} {} {sample_ns} {tick_ns}", scenario.duration_ns, scenario.warmup_ns));
     }
+}
+
+/// Packets of a measurement: enough to fill a droptail queue, and few where a discipline would remember them.
+fn burst_pkts(probe: &Probe) -> u64 {
+    const FEW: u64 = 6;
+    probe.limit_pkts.map_or(FEW, |limit| u64::from(limit) * 4 / 3 + 50)
+}
+
+/// One for each link that is the slowest of a path.
+fn probes(scenario: &Scenario, ways: &[Way]) -> Vec<Probe> {
+    let mut probes: Vec<Probe> = Vec::new();
+    for (index, (flow, way)) in scenario.flows.iter().zip(ways).enumerate() {
+        let slowest =
+            way.links.iter().min_by_key(|&&link| scenario.links[link].rate_bps).expect("a path has a link");
+        if probes.iter().any(|probe| probe.link == *slowest) || !flow.reverse_path.is_empty() {
+            continue;
+        }
+        let link = &scenario.links[*slowest];
+        // The burst must come to that queue, and fit into memory.
+        let is_plain = !link.is_managed() && way.links.len() == 1 && link.per == 0.0;
+        probes.push(Probe {
+            flow: index,
+            link: *slowest,
+            rtt_ns: way.delay_ns + flow.return_delay_ns,
+            rate_bps: link.rate_bps,
+            packet_bytes: packet_bytes(flow),
+            limit_pkts: link.buffer_pkts.filter(|&limit| is_plain && limit <= PROBE_PKTS_MAX),
+        });
+    }
+    probes
 }
 
 fn plan_last(scenario: &Scenario, flow: &Flow) -> usize {

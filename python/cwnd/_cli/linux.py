@@ -23,7 +23,11 @@ def _setup() -> None:
     packages = _machine.missing()
     if packages:
         size = sum(package.bytes for package in packages)
-        click.echo(f"{len(packages)} package{'s' * (len(packages) > 1)}, {size / 1e6:.0f} MB, from this system's sources:")
+        click.echo(
+            f"{len(packages)} package{'s' * (len(packages) > 1)}, {size / 1e6:.0f} MB, from this system's sources:"
+        )
     release = _machine.get(lambda line: click.echo(f"  {line}"))
     state = "is ready" if packages else "is there and whole"
-    click.echo(f"Linux {release} {state} in {one_line(str(_machine.folder()))}; try 'cwnd run FILE --on linux'")
+    click.echo(
+        f"Linux {release} {state} in {one_line(str(_machine.folder()))}; try 'cwnd run FILE --on linux'"
+    )

@@ -110,10 +110,14 @@ def _hash(data: bytes) -> str:
 
 def _check_platform() -> None:
     if sys.platform != "linux" or platform.machine() != "x86_64":
-        raise error("linux", f"guests are for Linux on x86_64, this is {sys.platform} on {platform.machine()}")
+        raise error(
+            "linux", f"guests are for Linux on x86_64, this is {sys.platform} on {platform.machine()}"
+        )
     absent = [tool for tool in ("apt-get", "apt-cache", "dpkg") if shutil.which(tool) is None]
     if absent:
-        raise error("linux", f"setup needs {absent[0]}: it gets Debian's packages, from Debian or a derivative")
+        raise error(
+            "linux", f"setup needs {absent[0]}: it gets Debian's packages, from Debian or a derivative"
+        )
 
 
 def _call(*words: str, cwd: Path | None = None) -> str:
@@ -224,7 +228,9 @@ def _modules(place: Path, unpacked: Path) -> dict[str, dict[str, Any]]:
         data = files[name].read_bytes()
         data = lzma.decompress(data) if files[name].suffix == ".xz" else data
         listed = re.search(rb"\0depends=([^\0]*)", data)
-        depends = [each for each in (listed[1].decode() if listed else "").replace("-", "_").split(",") if each]
+        depends = [
+            each for each in (listed[1].decode() if listed else "").replace("-", "_").split(",") if each
+        ]
         write_file(place / "modules" / f"{name}.ko", data)
         found[name] = {"file": f"modules/{name}.ko", "depends": depends}
         waiting += depends
