@@ -5,6 +5,7 @@ __all__ = [
     "Ack",
     "Error",
     "KernelTrace",
+    "Linux",
     "Runs",
     "Scenario",
     "Window",

@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
         "_report",
         "_results",
         "_run",
+        "_worlds",
         "_analysis",
         "_reproduce",
     },

@@ -17,15 +17,14 @@ def linux_command() -> None:
 def _setup() -> None:
     """Get Debian's kernel, and QEMU if this machine has none, from the distribution's packages.
 
-    They go into the user's cache and are used from there without a network. A machine that is there and whole is
-    left as it is.
+    They go into the user's cache and are used from there without a network. A machine that is
+    there and whole is left as it is.
     """
     packages = _machine.missing()
     if packages:
         size = sum(package.bytes for package in packages)
-        click.echo(
-            f"{len(packages)} package{'s' * (len(packages) > 1)}, {size / 1e6:.0f} MB, from this system's sources:"
-        )
+        plural = "s" * (len(packages) > 1)
+        click.echo(f"{len(packages)} package{plural}, {size / 1e6:.0f} MB, from this system's sources:")
     release = _machine.get(lambda line: click.echo(f"  {line}"))
     state = "is ready" if packages else "is there and whole"
     click.echo(

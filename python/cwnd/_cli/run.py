@@ -35,8 +35,8 @@ _FLOW_ROWS_MAX = 32
     "world",
     default="sim",
     metavar="WORLD",
-    help="Where to run: sim, the simulator; linux, a real kernel in virtual time; linux-ebpf, the same with the "
-    "algorithms of this project.  [sim]",
+    help="Where to run: sim, the simulator; linux, a real kernel in virtual time; linux-ebpf, the same "
+    "with the algorithms of this project.  [sim]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")

@@ -1,4 +1,4 @@
-"""The worlds where scenarios run: a module each, under its own name, '-' for '_'; helpers begin with an underscore."""
+"""The worlds where scenarios run: a module each, by name, '-' for '_'; helpers begin with an underscore."""
 
 from __future__ import annotations
 

@@ -206,9 +206,11 @@ def _emulator(place: Path, unpacked: Path) -> list[str]:
     wrapper = kept / _EMULATOR
     libraries = ":".join(f"$here/{name}" for name in ("usr/lib/x86_64-linux-gnu", "lib"))
     firmware = " ".join(f"-L $here/usr/share/{name}" for name in ("qemu", "seabios"))
-    wrapper.write_text(
-        f'#!/bin/sh\nhere=$(dirname "$0")\nLD_LIBRARY_PATH={libraries} exec $here/usr/bin/{_EMULATOR} {firmware} "$@"\n'
+    script = (
+        '#!/bin/sh\nhere=$(dirname "$0")\n'
+        f'LD_LIBRARY_PATH={libraries} exec $here/usr/bin/{_EMULATOR} {firmware} "$@"\n'
     )
+    write_file(wrapper, script.encode())
     wrapper.chmod(0o755)
     return [str(wrapper)]
 
