@@ -5,10 +5,10 @@ __all__ = [
     "Ack",
     "Error",
     "KernelTrace",
-    "Linux",
     "Runs",
     "Scenario",
     "Window",
+    "World",
     "__version__",
     "algorithm",
     "algorithms",
@@ -45,7 +45,7 @@ def run(
     scenarios: Sequence[Scenario],
     jobs: int,
     progress: Callable[[float], object] | None = None,
-    linux: Linux | None = None,
+    world: World | None = None,
 ) -> list[Runs]: ...
 def end_runs() -> None: ...
 def job_keys(scenario: Scenario, seeds: Sequence[int], extra: bytes = b"") -> list[str]: ...
@@ -64,7 +64,7 @@ def run_jobs(
     jobs: Sequence[tuple[Scenario, int]],
     threads: int,
     take: Callable[[list[int], Runs], bool | None],
-    linux: Linux | None = None,
+    world: World | None = None,
 ) -> None: ...
 def metrics(scenario: str, flows: dict[str, bytes], links: dict[str, bytes]) -> dict[str, bytes]: ...
 def estimate(values: bytes) -> tuple[float, float | None, float | None, int]: ...
@@ -73,8 +73,11 @@ def t_tail(t: float, df: int) -> float: ...
 def sweep(text: str, source: str, classes: dict[str, type[Any]]) -> list[tuple[str, Scenario]]: ...
 
 @final
-class Linux:
-    def __new__(cls, folder: str, ours: bool) -> Linux: ...
+class World:
+    @staticmethod
+    def guests(folder: str, ours: bool) -> World: ...
+    @staticmethod
+    def live() -> World: ...
     @property
     def release(self) -> str: ...
     def read_types(self) -> bytes: ...

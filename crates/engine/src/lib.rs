@@ -42,6 +42,8 @@ use cwnd_algorithms::{Algorithm, CongestionControl, Params};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, End, Scenario};
 pub use observe::{FlowObservation, LinkObservation, Observation};
+pub use path::emulated::{Crossed, EmulatedLink};
+pub use path::queue::discipline::Codepoint;
 use path::queue::discipline::Disciplines;
 use path::queue::named;
 use path::timing::Nanoseconds;

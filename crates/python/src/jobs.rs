@@ -1,9 +1,9 @@
 //! Single runs of many scenarios: their keys, and their results as they arrive.
 
-use crate::linux::PyLinux;
 use crate::results::Runs;
 use crate::run::{self, PyJob};
 use crate::scenario::PyScenario;
+use crate::world::PyWorld;
 use cwnd_results::Run;
 use cwnd_runner::{Done, JobKeys};
 use pyo3::prelude::*;
@@ -21,19 +21,19 @@ pub fn job_keys(scenario: &PyScenario, seeds: Vec<u64>, extra: &[u8]) -> Vec<Str
 }
 
 /// Runs each scenario with its seed, `threads` at a time (0: one per core), begun in their order: in the engine, or in
-/// guests of `linux`.
+/// `world`.
 ///
 /// `take(indices, runs)` is called now and then, and at the end, with the finished jobs' indices and their runs in the
 /// same order. If it returns False or raises, no further job is begun. Before a signal or a custom algorithm's
 /// exception is raised, `take` gets the finished runs: the first missing job is the one whose algorithm raised.
 #[pyfunction]
-#[pyo3(signature = (jobs, threads, take, linux=None))]
+#[pyo3(signature = (jobs, threads, take, world=None))]
 pub fn run_jobs(
     py: Python,
     jobs: Vec<(Py<PyScenario>, u64)>,
     threads: usize,
     take: Py<PyAny>,
-    linux: Option<Py<PyLinux>>,
+    world: Option<Py<PyWorld>>,
 ) -> PyResult<()> {
     let _running = run::Running::begin();
     let queue: Vec<PyJob> =
@@ -61,8 +61,8 @@ pub fn run_jobs(
         // Kept apart from signals: after an exception, `take` gets no more runs.
         Ok(matches!(taking, Ok(true)))
     };
-    let linux = linux.as_ref().map(|linux| linux.get());
-    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, linux, watch));
+    let world = world.as_ref().map(|world| world.get());
+    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, world, watch));
     if taking? {
         hand_over(&mut rest)?;
     }

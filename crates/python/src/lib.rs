@@ -5,10 +5,10 @@ mod algorithms;
 mod custom;
 mod jobs;
 mod kernel;
-mod linux;
 mod results;
 mod run;
 mod scenario;
+mod world;
 
 pyo3::create_exception!(
     cwnd,
@@ -30,13 +30,13 @@ mod _cwnd {
     #[pymodule_export]
     use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
-    use super::linux::PyLinux;
-    #[pymodule_export]
     use super::results::{Runs, estimate, metrics, t_quantile, t_tail};
     #[pymodule_export]
     use super::run::{end_runs, run};
     #[pymodule_export]
     use super::scenario::{PyScenario, sweep, time_ns};
+    #[pymodule_export]
+    use super::world::PyWorld;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

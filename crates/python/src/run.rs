@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::custom::{Failure, PythonControl};
-use crate::linux::PyLinux;
 use crate::results::Runs;
 use crate::scenario::PyScenario;
+use crate::world::PyWorld;
 use cwnd_algorithms::CongestionControl;
 use cwnd_engine::Control;
 use cwnd_runner::{Done, Ended};
@@ -58,18 +58,18 @@ pub struct PyJob<'a> {
     pub seed: u64,
 }
 
-/// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core): in the engine, or in guests of `linux`.
+/// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core): in the engine, or in `world`.
 ///
 /// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The results do
 /// not depend on `jobs`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time.
 #[pyfunction]
-#[pyo3(signature = (scenarios, jobs, progress=None, linux=None))]
+#[pyo3(signature = (scenarios, jobs, progress=None, world=None))]
 pub fn run(
     py: Python,
     scenarios: Vec<Py<PyScenario>>,
     jobs: usize,
     progress: Option<Py<PyAny>>,
-    linux: Option<Py<PyLinux>>,
+    world: Option<Py<PyWorld>>,
 ) -> PyResult<Vec<Runs>> {
     let _running = Running::begin();
     let scenarios: Vec<&PyScenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
@@ -83,8 +83,8 @@ pub fn run(
             Ok(true)
         })
     };
-    let linux = linux.as_ref().map(|linux| linux.get());
-    let (mut done, ended) = py.detach(|| work(&queue, jobs, linux, watch));
+    let world = world.as_ref().map(|world| world.get());
+    let (mut done, ended) = py.detach(|| work(&queue, jobs, world, watch));
     ended?;
     if let Some(progress) = &progress {
         progress.call1(py, (1.0,))?;
@@ -107,10 +107,11 @@ fn line_up(scenario: &PyScenario) -> impl Iterator<Item = PyJob<'_>> {
 pub fn work(
     queue: &[PyJob],
     threads: usize,
-    linux: Option<&PyLinux>,
+    world: Option<&PyWorld>,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> PyResult<bool>,
 ) -> (Vec<Done>, PyResult<()>) {
     let threads = if queue.iter().any(|job| !job.scenario.classes.is_empty()) { 1 } else { threads };
+    let threads = world.map_or(threads, |world| world.threads(threads));
     let jobs: Vec<cwnd_runner::Job> =
         queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
     let control = Arc::new(Control::default());
@@ -127,10 +128,10 @@ pub fn work(
         }
         watch(done, share)
     };
-    let run = |index: usize, job: &cwnd_runner::Job| match linux {
+    let run = |index: usize, job: &cwnd_runner::Job| match world {
         None => cwnd_engine::run(job.scenario, job.seed, &|cca| custom(index, cca), &control)
             .map_err(|reason| reason.to_string()),
-        Some(linux) => linux.run(job.scenario, job.seed, &control),
+        Some(world) => world.run(job.scenario, job.seed, &control),
     };
     let (done, ended) = cwnd_runner::run_jobs(&jobs, threads, &control, run, watch_end);
     let ended = match ended {

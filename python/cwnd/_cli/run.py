@@ -22,6 +22,7 @@ from cwnd._cli.tables import flow_table, new_table, open_console
 from cwnd._common.errors import one_line
 from cwnd._common.text import digits, estimate
 from cwnd._results.directory import check_target
+from cwnd._results.tables import INVALID
 from cwnd._scenario.facts import shared_facts
 
 _FLOW_ROWS_MAX = 32
@@ -36,7 +37,7 @@ _FLOW_ROWS_MAX = 32
     default="sim",
     metavar="WORLD",
     help="Where to run: sim, the simulator; linux, a real kernel in virtual time; linux-ebpf, the same "
-    "with the algorithms of this project.  [sim]",
+    "with the algorithms of this project; live, this machine's kernel.  [sim]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
@@ -66,6 +67,8 @@ def run_command(
         _print_results(results)
         if out is not None:
             click.echo(f"Written to {one_line(out)}")
+    if any(note.startswith(INVALID) for _, note in results.notes):
+        sys.exit(1)
 
 
 def _print_results(results: Results) -> None:
@@ -95,7 +98,7 @@ def _print_results(results: Results) -> None:
         *(f">{heading}" for heading, _ in columns.values()),
         ">p95 queue ms",
         title=", ".join(shared_facts(scenarios)),
-        caption=f"{packets:,} packets in {wall_s:.2g} s, {packets / wall_s / 1e6:.1f} million a second",
+        caption=f"{packets:,} packets in {wall_s:.2g} s, {_speed(packets / wall_s)} a second",
     )
     for scenario in scenarios:
         name = scenario["name"]
@@ -106,6 +109,11 @@ def _print_results(results: Results) -> None:
         table.add_row(name, *cells, digits(waits_ms[name]))
     console.print(table)
     _print_notes(results, console)
+
+
+def _speed(packets_per_s: float) -> str:
+    million = packets_per_s >= 100_000
+    return f"{packets_per_s / 1e6:.1f} million" if million else f"{packets_per_s:,.0f}"
 
 
 def _print_notes(results: Results, console: Any) -> None:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+#: Notes on runs whose path was not what the scenario asks for begin so.
+INVALID = "not valid: "
+
 #: `ssthresh` before the first loss.
 _SSTHRESH_INFINITE = 0x7FFFFFFF
 

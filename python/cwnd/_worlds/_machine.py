@@ -47,11 +47,11 @@ def folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "cwnd" / "linux"
 
 
-def find(*, ours: bool) -> _cwnd.Linux:
+def find(*, ours: bool) -> _cwnd.World:
     """The machine that `cwnd linux setup` made. Raises `Error` if it did not, or if the emulator is gone."""
     if not (folder() / "machine.json").exists():
         raise error("linux", "there is no kernel for guests yet; 'cwnd linux setup' gets one")
-    machine = _cwnd.Linux(str(folder()), ours)
+    machine = _cwnd.World.guests(str(folder()), ours)
     emulator = _read(folder())["emulator"][0]
     if shutil.which(emulator) is None:
         raise error("linux", f"{emulator} is gone; 'cwnd linux setup' finds or gets it again")
@@ -185,7 +185,7 @@ def _build(place: Path, packages: list[Package], report: Callable[[str], object]
     shutil.rmtree(unpacked)
     write_file(place / "machine.json", json.dumps(machine).encode())
     report(f"booting Linux {release} once")
-    write_file(place / "btf", _cwnd.Linux(str(place), False).read_types())
+    write_file(place / "btf", _cwnd.World.guests(str(place), False).read_types())
     if machine["emulator"][0] != _EMULATOR:
         # The folder moves when it is complete.
         machine["emulator"] = [word.replace(str(place), str(folder())) for word in machine["emulator"]]

@@ -9,7 +9,7 @@ from cwnd._results.tables import Answer, answer_of
 from cwnd._worlds import _machine
 
 
-def place() -> _cwnd.Linux:
+def place() -> _cwnd.World:
     return _machine.find(ours=False)
 
 
@@ -20,7 +20,7 @@ def run(
 
 
 def run_in(
-    machine: _cwnd.Linux,
+    machine: _cwnd.World,
     scenarios: Sequence[_cwnd.Scenario],
     jobs: int,
     progress: Callable[[float], object] | None,

@@ -9,7 +9,7 @@ from cwnd._results.tables import Answer
 from cwnd._worlds import _machine, linux
 
 
-def place() -> _cwnd.Linux:
+def place() -> _cwnd.World:
     return _machine.find(ours=True)
 
 

@@ -19,9 +19,11 @@ use discipline::Discipline;
 /// The discipline of a managed link in a run with this seed; None: droptail in closed form. What is random draws from the
 /// stream `queue-` and the link's name.
 pub fn named(link: &Link, seed: u64) -> Option<Box<dyn Discipline>> {
-    if !link.is_managed() {
-        return None;
-    }
+    link.is_managed().then(|| packet_by_packet(link, seed))
+}
+
+/// The discipline of a link that goes through arrivals and departures one by one.
+pub fn packet_by_packet(link: &Link, seed: u64) -> Box<dyn Discipline> {
     let limit = link.buffer_pkts.map_or(u64::MAX, u64::from);
     let mut rng = random_stream(seed, &format!("queue-{}", link.name));
     let queue: Box<dyn Discipline> = match &link.queue {
@@ -32,8 +34,8 @@ pub fn named(link: &Link, seed: u64) -> Option<Box<dyn Discipline>> {
         Some(Queue::Pie(pie)) => Box::new(pie::PieQueue::new(pie, limit, link.rate_bps, rng)),
         Some(Queue::DualPi2(dualpi2)) => Box::new(dualpi2::DualPi2Queue::new(dualpi2, limit, rng)),
     };
-    Some(match link.buffer_bytes {
+    match link.buffer_bytes {
         Some(bytes) => Box::new(byte_limit::ByteLimit::new(queue, bytes, link.queue.is_none())),
         None => queue,
-    })
+    }
 }

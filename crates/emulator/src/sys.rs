@@ -1,0 +1,189 @@
+//! The system calls: the only unsafe code of this crate.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Since some moment that is the same for all threads.
+pub fn now_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+fn clock_ns(clock: libc::clockid_t) -> u64 {
+    // SAFETY: a timespec of this function's own.
+    let now = unsafe {
+        let mut now: libc::timespec = zeroed();
+        libc::clock_gettime(clock, &mut now);
+        now
+    };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Gives this thread a network namespace of its own, which ends with its threads and sockets.
+pub fn enter_new_namespace() -> io::Result<()> {
+    // SAFETY: it changes this thread's namespace alone.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }).map(drop)
+}
+
+/// This thread goes before all ordinary ones, if it may.
+pub fn become_realtime() -> bool {
+    // SAFETY: a sched_param of this function's own.
+    unsafe {
+        let mut param: libc::sched_param = zeroed();
+        param.sched_priority = 1;
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) == 0
+    }
+}
+
+/// A TUN device of this thread's namespace with its address: whole IP packets, which are not asked for waiting. It is gone
+/// when it is closed.
+pub fn open_tun(address: Ipv4Addr, mtu: u32, queue_pkts: u32) -> io::Result<File> {
+    let tun = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")?;
+    // SAFETY: ifreq is numbers alone; the descriptors are valid, and each request reads the field that was set.
+    unsafe {
+        let mut request: libc::ifreq = zeroed();
+        for (place, byte) in request.ifr_name.iter_mut().zip(b"path") {
+            *place = *byte as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        check(libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF as _, &request))?;
+        let socket = OwnedFd::from_raw_fd(check(libc::socket(
+            libc::AF_INET,
+            libc::SOCK_DGRAM | libc::SOCK_CLOEXEC,
+            0,
+        ))?);
+        let fd = socket.as_raw_fd();
+        request.ifr_ifru.ifru_mtu = mtu as libc::c_int;
+        check(libc::ioctl(fd, libc::SIOCSIFMTU as _, &request))?;
+        // The length of the queue has no field of its own.
+        request.ifr_ifru.ifru_metric = queue_pkts as libc::c_int;
+        check(libc::ioctl(fd, libc::SIOCSIFTXQLEN as _, &request))?;
+        for (what, octets) in
+            [(libc::SIOCSIFADDR, address.octets()), (libc::SIOCSIFNETMASK, [255, 255, 255, 0])]
+        {
+            let place = (&raw mut request.ifr_ifru.ifru_addr).cast::<libc::sockaddr_in>();
+            place.write(socket_address(SocketAddrV4::new(octets.into(), 0)));
+            check(libc::ioctl(fd, what as _, &request))?;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        check(libc::ioctl(fd, libc::SIOCSIFFLAGS as _, &request))?;
+    }
+    Ok(tun)
+}
+
+fn socket_address(address: SocketAddrV4) -> libc::sockaddr_in {
+    // SAFETY: a sockaddr_in is numbers alone.
+    let mut made: libc::sockaddr_in = unsafe { zeroed() };
+    made.sin_family = libc::AF_INET as libc::sa_family_t;
+    made.sin_port = address.port().to_be();
+    made.sin_addr.s_addr = u32::from_ne_bytes(address.ip().octets());
+    made
+}
+
+/// Waits until one of the files can be read, for at most `timeout_ns`.
+pub fn wait_readable(files: [&File; 2], timeout_ns: u64) {
+    let mut polled =
+        files.map(|file| libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+    let timeout = libc::timespec {
+        tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (timeout_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: two pollfds and a timespec of this function's own.
+    unsafe { libc::ppoll(polled.as_mut_ptr(), 2, &timeout, std::ptr::null()) };
+}
+
+fn set_option<T>(fd: i32, level: i32, option: i32, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `length` bytes of `value` are read.
+    check(unsafe { libc::setsockopt(fd, level, option, std::ptr::from_ref(value).cast(), length) }).map(drop)
+}
+
+/// A connection that uses the algorithm `cca` from its first segment on.
+pub fn connect(to: SocketAddrV4, cca: &str) -> io::Result<TcpStream> {
+    // SAFETY: a new descriptor, which nobody else owns, and arguments that live as long as the calls.
+    unsafe {
+        let fd = check(libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0))?;
+        let stream = TcpStream::from_raw_fd(fd);
+        let length = cca.len() as libc::socklen_t;
+        check(libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_ptr().cast(), length))?;
+        let address = socket_address(to);
+        let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        check(libc::connect(fd, (&raw const address).cast(), length))?;
+        Ok(stream)
+    }
+}
+
+/// Closing `stream` drops what it has not sent, and resets the connection.
+pub fn abort_when_closed(stream: &TcpStream) -> io::Result<()> {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    set_option(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+}
+
+/// Reads do not return before there are `bytes`, or the end.
+pub fn read_at_least(stream: &TcpStream, bytes: i32) -> io::Result<()> {
+    set_option(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
+}
+
+/// Takes up to `bytes` that have arrived without copying them; 0 at the end.
+pub fn discard(stream: &TcpStream, bytes: usize) -> io::Result<usize> {
+    // SAFETY: with MSG_TRUNC TCP writes nothing to the buffer.
+    let read = unsafe { libc::recv(stream.as_raw_fd(), std::ptr::null_mut(), bytes, libc::MSG_TRUNC) };
+    if read < 0 { Err(io::Error::last_os_error()) } else { Ok(read as usize) }
+}
+
+/// What the kernel reports of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpInfo {
+    pub cwnd: u32,
+    pub ssthresh: u32,
+    pub in_flight: u32,
+    pub rtt_us: u32,
+    pub retransmitted: u32,
+    pub sent: u32,
+    pub acked_bytes: u64,
+    pub timeouts: u16,
+}
+
+pub fn tcp_info(stream: &TcpStream) -> io::Result<TcpInfo> {
+    let mut bytes = [0_u8; 256];
+    let mut length = bytes.len() as libc::socklen_t;
+    // SAFETY: at most `length` bytes are written.
+    check(unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &mut length,
+        )
+    })?;
+    // Places in `struct tcp_info`, which only grows at its end.
+    let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let long = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    Ok(TcpInfo {
+        in_flight: (word(24) + word(36)).saturating_sub(word(28) + word(32)),
+        rtt_us: word(68),
+        ssthresh: word(76),
+        cwnd: word(80),
+        retransmitted: word(100),
+        acked_bytes: long(120),
+        sent: word(156),
+        timeouts: word(240) as u16,
+    })
+}
+
+/// Room for bursts of datagrams.
+pub fn enlarge_receive_buffer(socket: &UdpSocket) -> io::Result<()> {
+    set_option(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(64_i32 << 20))
+}

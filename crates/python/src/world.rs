@@ -1,0 +1,192 @@
+//! Worlds other than the engine, for Python: guests of a real kernel, and this machine's own.
+
+use crate::Error;
+use crate::scenario::PyScenario;
+use cwnd_engine::Control;
+use cwnd_results::Run;
+use cwnd_scenario::Scenario;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::{Mutex, PoisonError};
+
+#[cfg(target_os = "linux")]
+mod inner {
+    use super::*;
+    use cwnd_linux::{Algorithms, Machine};
+    use std::path::Path;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    pub enum Inner {
+        Guests {
+            machine: Machine,
+            algorithms: Algorithms,
+            /// Processors that no guest uses.
+            free: Mutex<Vec<usize>>,
+        },
+        Live,
+    }
+
+    impl Inner {
+        pub fn guests(folder: &str, ours: bool) -> Result<Inner, String> {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            Ok(Inner::Guests {
+                machine: Machine::open(Path::new(folder))?,
+                algorithms: if ours { Algorithms::Ours } else { Algorithms::Kernel },
+                free: Mutex::new((0..cores).collect()),
+            })
+        }
+
+        pub fn live() -> Result<Inner, String> {
+            Ok(Inner::Live)
+        }
+
+        pub fn release(&self) -> &str {
+            match self {
+                Inner::Guests { machine, .. } => &machine.release,
+                Inner::Live => "",
+            }
+        }
+
+        pub fn read_types(&self, watch: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, String> {
+            match self {
+                Inner::Guests { machine, .. } => cwnd_linux::read_types(machine, watch),
+                Inner::Live => Ok(None),
+            }
+        }
+
+        pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
+            match self {
+                Inner::Guests { algorithms, .. } => cwnd_linux::check(scenario, *algorithms),
+                Inner::Live => cwnd_emulator::check(scenario),
+            }
+        }
+
+        pub fn is_live(&self) -> bool {
+            matches!(self, Inner::Live)
+        }
+
+        pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
+            let seen_ns = AtomicU64::new(0);
+            let watch = |reached_ns: u64| {
+                let before_ns = seen_ns.swap(reached_ns, Relaxed);
+                control.simulated_ns.fetch_add(reached_ns - before_ns, Relaxed);
+                !control.stop.load(Relaxed)
+            };
+            let run = match self {
+                Inner::Guests { machine, algorithms, free } => {
+                    let free = || free.lock().unwrap_or_else(PoisonError::into_inner);
+                    let core = free().pop();
+                    let run = cwnd_linux::run(scenario, seed, *algorithms, machine, core, &watch);
+                    free().extend(core);
+                    run?
+                }
+                Inner::Live => cwnd_emulator::run(scenario, seed, &watch)?,
+            };
+            run.ok_or_else(|| "stopped".to_owned())
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod inner {
+    use super::*;
+
+    const NEEDS: &str = "a real kernel needs a machine with Linux";
+
+    pub enum Inner {}
+
+    impl Inner {
+        pub fn guests(_: &str, _: bool) -> Result<Inner, String> {
+            Err(NEEDS.to_owned())
+        }
+
+        pub fn live() -> Result<Inner, String> {
+            Err(NEEDS.to_owned())
+        }
+
+        pub fn release(&self) -> &str {
+            match *self {}
+        }
+
+        pub fn read_types(&self, _: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, String> {
+            match *self {}
+        }
+
+        pub fn check(&self, _: &Scenario) -> Result<(), String> {
+            match *self {}
+        }
+
+        pub fn is_live(&self) -> bool {
+            match *self {}
+        }
+
+        pub fn run(&self, _: &Scenario, _: u64, _: &Control) -> Result<Run, String> {
+            match *self {}
+        }
+    }
+}
+
+/// Where runs are made, other than the engine.
+#[pyclass(frozen, name = "World", module = "cwnd._cwnd")]
+pub struct PyWorld(inner::Inner);
+
+#[pymethods]
+impl PyWorld {
+    /// Guests of the kernel and the emulator in a folder; with `ours`, this project's algorithms as eBPF.
+    #[staticmethod]
+    fn guests(folder: &str, ours: bool) -> PyResult<Self> {
+        inner::Inner::guests(folder, ours).map(PyWorld).map_err(Error::new_err)
+    }
+
+    /// This machine's kernel, in real time.
+    #[staticmethod]
+    fn live() -> PyResult<Self> {
+        inner::Inner::live().map(PyWorld).map_err(Error::new_err)
+    }
+
+    /// The guests' kernel, as `uname -r` prints it.
+    #[getter]
+    fn release(&self) -> &str {
+        self.0.release()
+    }
+
+    /// Boots a guest and returns the kernel's description of its types.
+    fn read_types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let interrupted = Mutex::new(None);
+        let watch = |_: u64| match Python::attach(|py| py.check_signals()) {
+            Ok(()) => true,
+            Err(reason) => {
+                *interrupted.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+                false
+            }
+        };
+        let types = py.detach(|| self.0.read_types(&watch)).map_err(Error::new_err)?;
+        match (types, interrupted.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            (Some(types), _) => Ok(PyBytes::new(py, &types)),
+            (None, reason) => Err(reason.unwrap_or_else(|| Error::new_err("stopped"))),
+        }
+    }
+
+    /// Raises an error if the scenario asks what this world cannot do.
+    fn check(&self, scenario: &PyScenario) -> PyResult<()> {
+        let name = &scenario.inner.name;
+        if let Some(class) = scenario.classes.keys().next() {
+            let reason = "runs in the simulator alone; choose an algorithm of 'cwnd algorithms'";
+            return Err(Error::new_err(format!("{name}: cca: the Python class {class} {reason}")));
+        }
+        self.0.check(&scenario.inner).map_err(|line| Error::new_err(format!("{name}: {line}")))
+    }
+}
+
+impl PyWorld {
+    pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
+        self.0.run(scenario, seed, control)
+    }
+
+    /// How many runs may go at a time, of `threads` that were asked for: live ones would take the processor from each
+    /// other.
+    pub fn threads(&self, threads: usize) -> usize {
+        if self.0.is_live() { 1 } else { threads }
+    }
+}
