@@ -33,10 +33,10 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
         if !PAYLOAD_BYTES.contains(&flow.payload_bytes) {
             let found = format!("{} bytes", flow.payload_bytes);
             let (least, most) = PAYLOAD_BYTES.into_inner();
-            return refuse("flows.payload", &found, &format!("{least} to {most} bytes"));
+            return refuse("flows.packet", &found, &format!("{least} to {most} bytes"));
         }
         if flow.payload_bytes != first.payload_bytes {
-            return refuse("flows.payload", "more than one size", "the same for all flows");
+            return refuse("flows.packet", "more than one size", "the same for all flows");
         }
         if flow.start_jitter_ns > 0 {
             return refuse("flows.start_jitter", "a random start", "'start' alone");
@@ -144,7 +144,7 @@ mod tests {
                 "flows.stack.recovery: another recovery than PRR cannot be had",
             ),
             ("stack = { ecn = 'accurate' }", "flows.stack.ecn: accurate ECN cannot be had"),
-            ("payload = 100", "flows.payload: 100 bytes cannot be had"),
+            ("packet = 100", "flows.packet: 100 bytes cannot be had"),
         ] {
             let line = answer_of_flow(text).unwrap_err();
             assert!(line.starts_with(start) && !line.contains('\n'), "{line}");
