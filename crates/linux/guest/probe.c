@@ -68,17 +68,36 @@ static uint64_t trip_ns(const struct ends *ends)
 	return now_ns() - begin_ns;
 }
 
+/* Takes the next datagram: 1 and when it came, by the kernel's clock; 0 if there is none. */
+static int arrival_ns(int fd, uint64_t *at_ns)
+{
+	char control[CMSG_SPACE(sizeof(struct timespec))];
+	struct iovec place = { datagram, sizeof datagram };
+	struct msghdr message = {
+		.msg_iov = &place, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control
+	};
+	struct timespec at;
+	struct cmsghdr *part;
+
+	if (recvmsg(fd, &message, MSG_DONTWAIT) < 0)
+		return 0;
+	part = CMSG_FIRSTHDR(&message);
+	if (!part || part->cmsg_type != SCM_TIMESTAMPNS)
+		fail("a probe's time");
+	memcpy(&at, CMSG_DATA(part), sizeof at);
+	*at_ns = (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
+	return 1;
+}
+
 static void look(const struct ends *ends, int link, struct burst *burst)
 {
 	uint32_t held = link_held_pkts(link);
 
 	if (held > burst->most_held)
 		burst->most_held = held;
-	while (recv(ends->receiver, datagram, sizeof datagram, MSG_DONTWAIT) >= 0) {
-		burst->last_ns = now_ns();
+	while (arrival_ns(ends->receiver, &burst->last_ns))
 		if (!burst->arrived++)
 			burst->first_ns = burst->last_ns;
-	}
 }
 
 /* probe FLOW LINK PACKETS BYTES WAIT_NS: BYTES are those of a datagram, PACKETS are sent at once. */
@@ -88,12 +107,14 @@ void probe(char *line)
 	uint64_t count = number(&line), size = number(&line), wait_ns = number(&line), best_ns = 0, until_ns, i;
 	struct burst burst = { 0 };
 	struct ends ends;
+	const int on = 1;
 
 	flow_ends(flow, &from, &to, &ends.to);
 	ends.to.sin_port = htons((uint16_t)(PORT + flow));
 	ends.sender = open_udp(from);
 	ends.receiver = open_udp(to);
-	if (bind(ends.receiver, (struct sockaddr *)&ends.to, sizeof ends.to))
+	if (setsockopt(ends.receiver, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
+	    bind(ends.receiver, (struct sockaddr *)&ends.to, sizeof ends.to))
 		fail("a probe");
 	for (i = 0; i < TRIPS; i++) {
 		uint64_t took_ns = trip_ns(&ends);

@@ -538,7 +538,7 @@ impl Writer<'_> {
 /// Packets of a measurement: enough to fill a droptail queue, and few where a discipline would remember them.
 fn burst_pkts(probe: &Probe) -> u64 {
     const FEW: u64 = 6;
-    probe.limit_pkts.map_or(FEW, |limit| u64::from(limit) * 4 / 3 + 50)
+    probe.limit_pkts.map_or(FEW, |limit| u64::from(limit) * 3 / 2 + 200)
 }
 
 /// One for each link that is the slowest of a path.
