@@ -15,7 +15,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// The guest's only program.
-const INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
+/// The program inside guests; empty where none could be compiled.
+pub const INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
 
 /// How others watch a run and stop it: called with the simulated time now and then, `false` ends the run.
 pub trait Watch: Fn(u64) -> bool + Sync {}

@@ -11,11 +11,18 @@ mod plan;
 mod queue;
 mod refusal;
 
-pub use guest::{Watch, read_types, run};
+pub use guest::{INIT, Watch, read_types, run};
 pub use machine::Machine;
 pub use plan::Algorithms;
 
 use cwnd_scenario::Scenario;
+
+/// What a run depends on besides its scenario, for keys: the kernel, whose algorithms run, and what this crate does.
+pub fn essence(machine: &Machine, algorithms: Algorithms) -> Vec<u8> {
+    let sources = [include_str!("plan.rs"), include_str!("queue.rs"), include_str!("answer.rs")];
+    let head = format!("{} {algorithms:?}\n", machine.release);
+    [head.as_bytes(), INIT].into_iter().chain(sources.map(str::as_bytes)).flatten().copied().collect()
+}
 
 /// Whether the scenario can run here; the line to refuse it with otherwise.
 pub fn check(scenario: &Scenario, algorithms: Algorithms) -> Result<(), String> {

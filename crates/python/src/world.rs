@@ -24,7 +24,8 @@ mod inner {
             /// Processors that no guest uses.
             free: Mutex<Vec<usize>>,
         },
-        Live,
+        /// The kernel's release.
+        Live(String),
     }
 
     impl Inner {
@@ -38,32 +39,40 @@ mod inner {
         }
 
         pub fn live() -> Result<Inner, String> {
-            Ok(Inner::Live)
+            let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+            Ok(Inner::Live(release.trim().to_owned()))
         }
 
         pub fn release(&self) -> &str {
             match self {
                 Inner::Guests { machine, .. } => &machine.release,
-                Inner::Live => "",
+                Inner::Live(release) => release,
             }
         }
 
         pub fn read_types(&self, watch: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, String> {
             match self {
                 Inner::Guests { machine, .. } => cwnd_linux::read_types(machine, watch),
-                Inner::Live => Ok(None),
+                Inner::Live(_) => Ok(None),
             }
         }
 
         pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
             match self {
                 Inner::Guests { algorithms, .. } => cwnd_linux::check(scenario, *algorithms),
-                Inner::Live => cwnd_emulator::check(scenario),
+                Inner::Live(_) => cwnd_emulator::check(scenario),
+            }
+        }
+
+        pub fn essence(&self) -> Vec<u8> {
+            match self {
+                Inner::Guests { machine, algorithms, .. } => cwnd_linux::essence(machine, *algorithms),
+                Inner::Live(release) => format!("live {release}").into_bytes(),
             }
         }
 
         pub fn is_live(&self) -> bool {
-            matches!(self, Inner::Live)
+            matches!(self, Inner::Live(_))
         }
 
         pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
@@ -81,7 +90,7 @@ mod inner {
                     free().extend(core);
                     run?
                 }
-                Inner::Live => cwnd_emulator::run(scenario, seed, &watch)?,
+                Inner::Live(_) => cwnd_emulator::run(scenario, seed, &watch)?,
             };
             run.ok_or_else(|| "stopped".to_owned())
         }
@@ -117,6 +126,10 @@ mod inner {
             match *self {}
         }
 
+        pub fn essence(&self) -> Vec<u8> {
+            match *self {}
+        }
+
         pub fn is_live(&self) -> bool {
             match *self {}
         }
@@ -145,10 +158,16 @@ impl PyWorld {
         inner::Inner::live().map(PyWorld).map_err(Error::new_err)
     }
 
-    /// The guests' kernel, as `uname -r` prints it.
+    /// The kernel, as `uname -r` prints it.
     #[getter]
     fn release(&self) -> &str {
         self.0.release()
+    }
+
+    /// What runs depend on besides their scenario, for `job_keys`.
+    #[getter]
+    fn essence<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.essence())
     }
 
     /// Boots a guest and returns the kernel's description of its types.

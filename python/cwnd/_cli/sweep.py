@@ -21,6 +21,7 @@ from cwnd._run import sweep
     metavar="DIR",
     help="Directory that keeps the runs; repeat the command to continue.",
 )
+@click.option("--on", "world", default="sim", metavar="WORLD", help="Where to run, as for 'cwnd run'.  [sim]")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option("--repeat", metavar="N", help="Seeds of each point.  [the scenario's]")
 @click.option("--shard", metavar="I/N", help="Run only every N-th run, from the I-th on (0/N to N-1/N).")
@@ -32,6 +33,7 @@ from cwnd._run import sweep
 def sweep_command(
     file: str,
     out: str,
+    world: str,
     jobs: str,
     repeat: str | None,
     shard: str | None,
@@ -56,6 +58,7 @@ def sweep_command(
             until=None if until is None else sweep.read_until(until),
             max_seeds=None if max_seeds is None else read_number(max_seeds),
             dask=dask,
+            world=world,
             progress=seen,
             command=["cwnd", *sys.argv[1:]],
         )

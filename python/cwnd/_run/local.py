@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from cwnd import _cwnd
 from cwnd._cwnd import Runs
-from cwnd._results.tables import rows_of
-from cwnd._run.jobs import Failed, Job, Runner, SweepPoint, Take
+from cwnd._results.tables import INVALID, rows_of
+from cwnd._run.jobs import Failed, Job, Rows, Runner, SweepPoint, Take
 
 
-def runner(threads: int) -> Runner:
-    """Runs jobs on this machine's threads. A failing run is isolated by halving the jobs."""
+def runner(threads: int, place: _cwnd.World | None = None) -> Runner:
+    """Runs jobs on this machine's threads, in the engine or in `place`.
+
+    A failing run is isolated by halving the jobs. A run whose path was not what its scenario asks for has
+    failed.
+    """
 
     def run(points: Sequence[SweepPoint], jobs: Sequence[Job], take: Take, failed: Failed) -> None:
         parts = [list(range(len(jobs)))]
@@ -27,17 +31,28 @@ def runner(threads: int) -> Runner:
                 left: set[int] = left,
                 raised: list[BaseException] = raised,
             ) -> None:
-                real = [part[place] for place in places]
+                real = [part[index] for index in places]
                 left.difference_update(real)
                 try:
-                    take(real, rows_of(runs))
+                    invalid = {
+                        index: note
+                        for index, notes in zip(real, runs.notes, strict=True)
+                        for note in notes
+                        if note.startswith(INVALID)
+                    }
+                    for index, note in invalid.items():
+                        failed(index, note)
+                    _take_valid(real, rows_of(runs), invalid, take)
                 except BaseException as own:
                     raised.append(own)
                     raise
 
             try:
                 _cwnd.run_jobs(
-                    [(points[jobs[index].point].scenario, jobs[index].seed) for index in part], threads, taken
+                    [(points[jobs[index].point].scenario, jobs[index].seed) for index in part],
+                    threads,
+                    taken,
+                    place,
                 )
             except BaseException as reason:
                 if raised or not _of_a_run(reason):
@@ -50,6 +65,20 @@ def runner(threads: int) -> Runner:
                     parts += [rest[half:], rest[:half]]
 
     return run
+
+
+def _take_valid(indices: list[int], rows: Rows, invalid: Container[int], take: Take) -> None:
+    import polars as pl
+
+    if not invalid:
+        take(indices, rows)
+        return
+    kept = [run for run, index in enumerate(indices) if index not in invalid]
+    renumbered = pl.col("run").replace_strict(kept, range(len(kept)), return_dtype=pl.UInt32)
+    valid = {
+        name: table.filter(pl.col("run").is_in(kept)).with_columns(renumbered) for name, table in rows.items()
+    }
+    take([indices[run] for run in kept], valid)
 
 
 def _of_a_run(reason: BaseException) -> bool:

@@ -22,7 +22,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,8 +68,17 @@ class _Kept(NamedTuple):
 class Store:
     """A sweep's directory. Every failure of the file system is an `Error` of one line."""
 
-    def __init__(self, folder: Path, points: Sequence[SweepPoint], seeds: Sequence[range]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        points: Sequence[SweepPoint],
+        seeds: Sequence[range],
+        world: str = "sim",
+        engine: Mapping[str, Any] | None = None,
+    ) -> None:
         """Opens or creates the directory for these points and the seeds that each may have.
+
+        `engine` is what the manifest has of the maker of the runs, who is in `world`.
 
         Raises `Error` if the directory holds something else, so that a slip destroys nothing.
         """
@@ -77,6 +86,8 @@ class Store:
         self._shards = folder / "shards"
         self._points = points
         self._seeds = seeds
+        self._world = world
+        self._engine = engine or {}
         self._index_of = {_name(point.values): index for index, point in enumerate(points)}
         self._shown = one_line(str(folder))
         self._pending: list[pl.DataFrame] = []
@@ -191,10 +202,10 @@ class Store:
             for piece in pieces:
                 piece.unlink()
         write_file(building / "summary.parquet", _parquet(self._summary_table(summaries)))
-        engine = {"wall_s": None, "packets": None, "packets_per_s": None, "version": _cwnd.__version__}
+        engine = {"wall_s": None, "packets": None, "packets_per_s": None, **self._engine}
         results = (
             {
-                "world": "sim",
+                "world": self._world,
                 "seeds": seeds[index],
                 "values": point.values,
                 "scenario": point.description,
@@ -265,7 +276,7 @@ class Store:
         )
         with self._one_line(), lock(self._shards, creating=True):
             self._check_shards()
-            head = {"cwnd": _cwnd.__version__, "format": FORMAT}
+            head = {"cwnd": _cwnd.__version__, "format": FORMAT, "world": self._world}
             write_sealed(self._shards / "sweep.json", head, "points", points)
 
     def _check_tables(self, seeds: Sequence[range]) -> bool:
@@ -276,6 +287,7 @@ class Store:
         if "sweep" not in manifest:
             raise error(self._shown, "holds a result that is not a sweep's; choose another directory")
         same_version = manifest["cwnd"] == _cwnd.__version__
+        self._check_world(manifest["results"][0].get("world", "sim"))
         for result in manifest["results"]:
             essence = _essence(result["scenario"]) if same_version else None
             self._check(result["values"], result["scenario"]["name"], essence, result["seeds"], seeds)
@@ -294,10 +306,16 @@ class Store:
             file.unlink(missing_ok=True)
             return True
         same_version = kept["cwnd"] == _cwnd.__version__
+        self._check_world(kept.get("world", "sim"))
         for point in kept["points"]:
             essence = point["scenario"] if same_version else None
             self._check(point["values"], point["name"], essence, point["seeds"], self._seeds)
         return True
+
+    def _check_world(self, world: str) -> None:
+        if world != self._world:
+            reason = f"holds runs of the world '{one_line(world)}'; choose another directory"
+            raise error(self._shown, reason)
 
     def _check(
         self,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import tomli_w
 
-from cwnd import _cwnd
+from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line
 from cwnd._results.directory import provenance
@@ -83,6 +83,8 @@ class Plan(NamedTuple):
     points: list[SweepPoint]
     seeds: list[range]
     classes: dict[str, type[CongestionControl]]
+    #: What the world's runs depend on besides their scenario; of the simulator nothing.
+    essence: bytes = b""
 
 
 def sweep(
@@ -96,6 +98,7 @@ def sweep(
     until: float | str | None = None,
     max_seeds: int | None = None,
     dask: str | None = None,
+    world: str = "sim",
     progress: Callable[[Progress], object] | None = None,
 ) -> Results:
     """Simulates a scenario at every point of its [sweep], or of `grid`, and keeps no time series.
@@ -114,6 +117,7 @@ def sweep(
         until: "ci=2%", or 0.02: add seeds to each point until the 95 % interval of the throughput is within
             2 % of the mean on both sides, or `max_seeds` (100) are reached.
         dask: Address of a Dask scheduler, which runs the jobs instead of this machine.
+        world: Where to run, as for `run`. A run whose path was not what the scenario asks for has failed.
         progress: Called several times a second.
 
     Raises:
@@ -124,8 +128,8 @@ def sweep(
         if shard is not None:
             raise error("shard", "needs a directory: give out")
         with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
-            return _swept(plan, Path(folder), jobs, shard, until, max_seeds, dask, progress)
-    return _swept(plan, Path(out), jobs, shard, until, max_seeds, dask, progress)
+            return _swept(plan, Path(folder), jobs, shard, until, max_seeds, dask, world, progress)
+    return _swept(plan, Path(out), jobs, shard, until, max_seeds, dask, world, progress)
 
 
 def _swept(
@@ -136,6 +140,7 @@ def _swept(
     until: float | str | None,
     max_seeds: int | None,
     dask: str | None,
+    world: str,
     progress: Callable[[Progress], object] | None,
 ) -> Results:
     outcome = work(
@@ -146,6 +151,7 @@ def _swept(
         until=None if until is None else read_until(until),
         max_seeds=max_seeds,
         dask=dask,
+        world=world,
         progress=progress,
     )
     if outcome.failures and outcome.runs == len(outcome.failures):
@@ -191,6 +197,7 @@ def work(
     until: float | None = None,
     max_seeds: int | None = None,
     dask: str | None = None,
+    world: str = "sim",
     progress: Callable[[Progress], object] | None = None,
     command: Sequence[str] | None = None,
 ) -> SweepOutcome:
@@ -203,8 +210,15 @@ def work(
         raise error("until", "cannot be combined with shard: it needs the runs of all shards")
     if dask is not None and plan.classes:
         raise error("dask", "an algorithm that is a Python class runs on this machine only")
+    place = _worlds.find(world).place()
+    if dask is not None and place is not None:
+        raise error("dask", f"runs the simulator alone; leave out the world '{one_line(world)}'")
+    if place is not None:
+        for point in plan.points:
+            place.check(point.scenario)
+        plan = plan._replace(essence=place.essence)
     begin = time.monotonic()
-    runner = local.runner(jobs)
+    runner = local.runner(jobs, place)
     if dask is not None:
         from cwnd._run import dask as cluster
 
@@ -212,7 +226,8 @@ def work(
     seeds = plan.seeds
     if until is not None:
         seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
-    store = Store(folder, plan.points, seeds)
+    engine = {"version": _cwnd.__version__, **({} if place is None else {"kernel": place.release})}
+    store = Store(folder, plan.points, seeds, world, engine)
     ran = 0
     found: int | None = None
     failures: list[Failure] = []
@@ -335,18 +350,16 @@ def _jobs(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
     return [
         Job(index, seed, key)
         for index, (point, own) in enumerate(zip(plan.points, seeds, strict=True))
-        for seed, key in zip(own, _keys(point, own, plan.classes), strict=True)
+        for seed, key in zip(own, _keys(point, own, plan), strict=True)
     ]
 
 
-def _keys(
-    point: SweepPoint, seeds: Sequence[int], classes: Mapping[str, type[CongestionControl]]
-) -> list[str]:
+def _keys(point: SweepPoint, seeds: Sequence[int], plan: Plan) -> list[str]:
     used: list[str] = []
-    if classes:
-        used = sorted({flow["cca"]["name"] for flow in point.description["flows"]} & classes.keys())
-    extra = "\0".join(_source(classes[name]) for name in used).encode()
-    return _cwnd.job_keys(point.scenario, list(seeds), extra)
+    if plan.classes:
+        used = sorted({flow["cca"]["name"] for flow in point.description["flows"]} & plan.classes.keys())
+    sources = "\0".join(_source(plan.classes[name]) for name in used).encode()
+    return _cwnd.job_keys(point.scenario, list(seeds), sources + plan.essence)
 
 
 def _source(cca: type[CongestionControl]) -> str:

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 
 from cwnd._common.errors import error, one_line
 from cwnd._cwnd import Scenario
+from cwnd._cwnd import World as Place
 from cwnd._results.tables import Answer
 
 
@@ -22,6 +23,9 @@ class World(Protocol):
 
         `progress` is called with the share that is done.
         """
+
+    def place(self) -> Place | None:
+        """Where the extension module makes single runs, for sweeps; None: in the engine."""
 
 
 def names() -> list[str]:

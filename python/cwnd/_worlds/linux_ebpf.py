@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from cwnd import _cwnd
 from cwnd._results.tables import Answer
-from cwnd._worlds import _machine, linux
+from cwnd._worlds import _machine
+from cwnd._worlds._kernel import run_in
 
 
 def place() -> _cwnd.World:
@@ -16,4 +17,4 @@ def place() -> _cwnd.World:
 def run(
     scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Callable[[float], object] | None
 ) -> list[Answer]:
-    return linux.run_in(place(), scenarios, jobs, progress)
+    return run_in(place(), scenarios, jobs, progress)

@@ -8,6 +8,10 @@ from cwnd import _cwnd
 from cwnd._results.tables import Answer, answer_of
 
 
+def place() -> None:
+    """The engine."""
+
+
 def run(
     scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Callable[[float], object] | None
 ) -> list[Answer]:

@@ -1,0 +1,21 @@
+"""Runs in the worlds that have a real kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cwnd import _cwnd
+from cwnd._results.tables import Answer, answer_of
+
+
+def run_in(
+    place: _cwnd.World,
+    scenarios: Sequence[_cwnd.Scenario],
+    jobs: int,
+    progress: Callable[[float], object] | None,
+) -> list[Answer]:
+    """Answers the scenarios there, after all of them were found to be possible."""
+    for scenario in scenarios:
+        place.check(scenario)
+    answers = [answer_of(runs) for runs in _cwnd.run(scenarios, jobs, progress, place)]
+    return [answer._replace(engine={**answer.engine, "kernel": place.release}) for answer in answers]
