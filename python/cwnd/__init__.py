@@ -10,6 +10,7 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 from cwnd import kernel
+from cwnd._analysis.compare import Comparison, compare
 from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
 from cwnd._reproduce.reproduce import reproduce
@@ -25,6 +26,7 @@ if _typing.TYPE_CHECKING:
     from cwnd import models
 
 __all__ = [
+    "Comparison",
     "CongestionControl",
     "Error",
     "Progress",
@@ -34,6 +36,7 @@ __all__ = [
     "Tuning",
     "__version__",
     "algorithms",
+    "compare",
     "dumbbell",
     "kernel",
     "models",

@@ -51,7 +51,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             id,
             first_hop: route.first_hop,
             first_back_hop: route.first_back_hop,
-            receiver: Receiver::new(&flow.stack, route.reordered),
+            receiver: Receiver::new(&flow.stack, route.reordered, route.rtt_ns),
             sender: Sender::new(cc, flow, start_ns, route.reordered, source),
             noted: (warmup_ns > start_ns).then(|| Box::new(Noted::new(warmup_ns, flow.stop_ns))),
             note_after_ns: if warmup_ns > start_ns { warmup_ns.min(flow.stop_ns) } else { flow.stop_ns },
@@ -175,8 +175,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// The receiver sends `ack` at `now`; `back` is the first hop of its way.
     fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
-        let mut blocks = self.receiver.blocks();
-        let blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
+        let blocks = self.receiver.first_blocks();
         network.enter_ack(back, now, self.id, |acks| acks.selective(SelectiveAck { ack, blocks }));
     }
 
@@ -201,7 +200,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         {
             match self.first_back_hop {
                 Some(back) => self.send_ack(now, ack, back, network),
-                None => self.on_ack(now, ack, None, network),
+                None => self.on_own_ack(now, ack, network),
             }
         }
         self.set_timers();
@@ -308,14 +307,21 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
             let now = network.timing.return_ack(self.id, due, exact, blocks);
-            self.on_ack(now, ack, None, network);
+            self.on_own_ack(now, ack, network);
         }
         if self.ack_due_ns() < self.timers_at {
             self.set_timers();
         }
     }
 
-    /// An ACK arrives at the sender. `carried`: its SACK blocks, if others may have been lost.
+    /// An ACK arrives at the sender that cannot have been lost.
+    #[inline(always)]
+    fn on_own_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, network: &mut Network<T>) {
+        let blocks = ack.gathered.then(|| self.receiver.first_blocks());
+        self.on_ack(now, ack, blocks.as_ref(), network);
+    }
+
+    /// An ACK arrives at the sender. `carried`: its SACK blocks, if others have been held back or may have been lost.
     #[inline(always)]
     fn on_ack<T: Timing>(
         &mut self,

@@ -94,7 +94,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         for (id, flow) in (0..).zip(&scenario.flows) {
             let cc = make(id as usize);
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let route = network.topology.route(id);
+            let route = network.topology.route(id, id);
             if let Some(group) = Group::new(id, flow, start_ns, seed) {
                 groups.push(group);
                 flows.push(Connection::idle(id, flow, cc, route));
@@ -194,7 +194,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 let number = group.begin();
                 let name = format!("{flow}-{number}");
                 let mut source = Source::of_one(group.flow, &name, group.sizes.draw(), now, self.seed);
-                let route = self.network.topology.route(slot);
+                let route = self.network.topology.route(slot, flow);
                 if let Some(source) = &mut source {
                     source.lost_before = self.network.topology.lost_pkts(route.first_hop);
                 }

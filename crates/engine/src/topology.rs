@@ -29,6 +29,8 @@ pub struct Route {
     pub first_back_hop: Option<u32>,
     /// Whether packets may arrive in another order than they were sent in.
     pub reordered: bool,
+    /// Both ways without queueing.
+    pub rtt_ns: u64,
 }
 
 /// One link of a flow's route where packets may wait.
@@ -186,7 +188,8 @@ impl<'a, T: Tick> Topology<'a, T> {
         there.map(|hop| hop.lost).sum()
     }
 
-    pub fn route(&self, id: u32) -> Route {
+    /// Of connection `id`, which is one of the scenario's `flow`.
+    pub fn route(&self, id: u32, flow: u32) -> Route {
         let first_hop = self.hops.partition_point(|hop| hop.flow < id) as u32;
         let mut hops = self.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
         let back = hops.clone().position(|hop| hop.back);
@@ -194,6 +197,7 @@ impl<'a, T: Tick> Topology<'a, T> {
             first_hop,
             first_back_hop: back.map(|place| first_hop + place as u32),
             reordered: hops.any(|hop| !hop.back && self.link(hop.link).may_reorder()),
+            rtt_ns: self.scenario.rtt_ns(flow as usize),
         }
     }
 

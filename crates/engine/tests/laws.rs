@@ -136,7 +136,7 @@ fn reno_under_even_loss_has_a_mean_window_of_the_root_of_three_halves_over_p() {
             r#"
             duration = "{} s"
             samples = "off"
-            stack = {{ recovery = "sack", ack_every = 1 }}
+            stack = {{ recovery = "sack", ack_every = 1, sack_delay = "0 s" }}
             [[chain]]
             rate = "{rate_bps} bps"
             delay = "50 ms"

@@ -95,15 +95,14 @@ fn a_flow_alone_has_the_goodput_and_the_losses_that_it_has_in_linux() {
 }
 
 /// What of C lies outside, and why.
-const OUTSIDE: [(&str, &str); 3] = [
-    ("C bic 1 Mbps", SEGMENTS_PER_ACK),
-    ("C bic 2 Mbps", SEGMENTS_PER_ACK),
-    ("C bic 2 retransmitted", SEGMENTS_PER_ACK),
-];
+const OUTSIDE: [(&str, &str); 2] =
+    [("C bic 1 retransmitted", SEGMENTS_PER_ACK), ("C bic 2 Mbps", SEGMENTS_PER_ACK)];
 
 /// bic grows in proportion to an average of the segments per ACK that, in sixteenths, rests anywhere from 32 to 47.
 /// Here it is 32. Now and then Linux's receiver acknowledges three segments at once: its slope says 44. With such
-/// an ACK every 4001 segments the flows here have 38.8 and 10.3 Mbps and retransmit 1266 and 180 segments.
+/// an ACK every 4001 segments the flows here have 38.8 and 10.3 Mbps and retransmit 1266 and 180 segments. With the
+/// average held at 47, one flow at 100 Mbps retransmits 3014 segments in a minute at an RTT of 40 ms through 330
+/// packets, where Linux has 3001, and 1341 at 100 ms through 208, where it has 1378; at 32, 2058 and 790.
 const SEGMENTS_PER_ACK: &str = "an ACK of three segments now and then";
 
 /// C: how two flows share depends on which of them loses a packet at a full queue, and that on microseconds. What

@@ -174,7 +174,7 @@ fn holes(window: u64, recovery: &str) -> String {
          [[chain]]\nrate = '8 Mbps'\ndelay = '5 ms'\nbuffer = 100\n\
          [[chain]]\nrate = '4 Mbps'\ndelay = '5 ms'\nbuffer = 2\n\
          [[flows]]\npacket = 934\ncca = {{ name = 'then-reno', window = {window} }}\non = '1 ms'\noff = '10 s'\n\
-         stack = {{ ack_every = 1, recovery = '{recovery}' }}\n"
+         stack = {{ ack_every = 1, sack_delay = '0 s', recovery = '{recovery}' }}\n"
     )
 }
 
@@ -281,7 +281,7 @@ fn a_lost_syn_leaves_nothing_on_the_scoreboard() {
         for seed in 1..=40 {
             let text = format!(
                 "duration = '20 s'\nseed = {seed}\nsamples = 'change'\n\
-                 stack = {{ recovery = '{recovery}', handshake = 'first' }}\n\
+                 stack = {{ recovery = '{recovery}', handshake = 'first', sack_delay = '0 s' }}\n\
                  [[chain]]\nrate = '10 Mbps'\ndelay = '5 ms'\nbuffer = 20\nper = 0.3\n[[flows]]\ncca = 'reno'\n"
             );
             let run = answer(&text);
@@ -333,7 +333,7 @@ fn prr_sends_in_proportion_to_what_is_delivered() {
 }
 
 const BURST: &str = r#"
-    stack = { ack_every = 1, recovery = "RECOVERY" }
+    stack = { ack_every = 1, sack_delay = "0 s", recovery = "RECOVERY" }
     [[chain]]
     rate = "8 Mbps"
     delay = "10 ms"

@@ -6,7 +6,7 @@ use common::{answer, answer_by_events, answer_scenario, read};
 
 fn lot(queue: &str, cca: &str) -> Vec<f64> {
     let run = answer(&format!(
-        "duration = '200 s'\nwarmup = '20 s'\nsamples = 'off'\n[parking_lot]\nhops = 3\nrate = '20 Mbps'\ndelay = '5 ms'\nbuffer = '2 BDP'\n\
+        "duration = '200 s'\nwarmup = '20 s'\nsamples = 'off'\nstack = {{ sack_delay = '0 s' }}\n[parking_lot]\nhops = 3\nrate = '20 Mbps'\ndelay = '5 ms'\nbuffer = '2 BDP'\n\
          queue = '{queue}'\naccess = {{ rate = '1 Gbps', delay = '1 ms' }}\n[[flows]]\ncca = '{cca}'\n\
          [[flows]]\ncca = '{cca}'\nover = 1\naccess_delay = '6 ms'\n[[flows]]\ncca = '{cca}'\nover = 2\naccess_delay = '6 ms'\n\
          [[flows]]\ncca = '{cca}'\nover = 3\naccess_delay = '6 ms'\n"

@@ -17,8 +17,8 @@ const BUSY_MAX: f64 = 0.6;
 const TICK_NS: u64 = 5_000_000;
 /// A segment in the kernel's memory, with what describes it.
 const SEGMENT_BYTES: u64 = 3_000;
-/// As good as no limit.
-const WINDOW_BYTES_MIN: u64 = 64 << 20;
+/// Receivers acknowledge every segment while their window opens: up to this much for as long as the default of `quick_acks`.
+const WINDOW_BYTES_MIN: u64 = 8 << 20;
 const TIMESTAMP_BYTES: u32 = 12;
 /// The largest queue that is filled before a run to see when it drops.
 const PROBE_PKTS_MAX: u32 = 50_000;

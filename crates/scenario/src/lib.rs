@@ -195,6 +195,10 @@ pub struct Stack {
     pub quick_acks_pkts: u32,
     /// An ACK is delayed no longer than this. 40 ms; 100 ms.
     pub ack_delay_ns: u64,
+    /// SACKs after the third that repeat an ACK wait to be sent together, for a twentieth of the RTT and no longer than this;
+    /// 0: none waits. 1 ms, Linux's tcp_comp_sack_delay_ns; 0.
+    #[serde(default)]
+    pub sack_delay_ns: u64,
     /// RFC 7323: every ACK gives an RTT sample, those of retransmissions too. On in both.
     pub timestamps: bool,
     /// Before the first RTT sample. 1 s; 3 s.

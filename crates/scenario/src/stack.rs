@@ -7,7 +7,7 @@ use crate::{Ecn, Handshake, Pacing, Recovery, Stack};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "profile",
     "recovery",
     "header",
@@ -18,6 +18,7 @@ const KEYS: [&str; 24] = [
     "ack_every",
     "quick_acks",
     "ack_delay",
+    "sack_delay",
     "timestamps",
     "initial_rto",
     "min_rto",
@@ -249,6 +250,7 @@ impl Profile {
                     ack_every_pkts: 2,              // RFC 5681
                     quick_acks_pkts: 600,           // while its window opens
                     ack_delay_ns: 40 * MILLISECOND, // TCP_DELACK_MIN
+                    sack_delay_ns: MILLISECOND,     // tcp_comp_sack_delay_ns, since 4.18
                     timestamps,
                     initial_rto_ns: SECOND,        // TCP_TIMEOUT_INIT, RFC 6298
                     min_rto_ns: 200 * MILLISECOND, // TCP_RTO_MIN
@@ -281,6 +283,7 @@ impl Profile {
                     ack_every_pkts: 1, // TCPSink/Sack1
                     quick_acks_pkts: 0,
                     ack_delay_ns: 100 * MILLISECOND, // interval_ of TCPSink/DelAck
+                    sack_delay_ns: 0,
                     timestamps,
                     initial_rto_ns: 3 * SECOND,    // rtxcur_init_
                     min_rto_ns: 200 * MILLISECOND, // minrto_ of Agent/TCP/Linux
@@ -357,6 +360,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
         units::whole(v, 0..=u64::from(u32::MAX)).map(|n| n as u32)
     })?;
     set(table, "ack_delay", &mut stack.ack_delay_ns, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"))?;
+    set(table, "sack_delay", &mut stack.sack_delay_ns, |v| units::time(v, 0..=SECOND, "'0 s' to '1 s'"))?;
     set(table, "initial_rto", &mut stack.initial_rto_ns, rto)?;
     set(table, "min_rto", &mut stack.min_rto_ns, rto)?;
     set(table, "max_rto", &mut stack.max_rto_ns, rto)?;

@@ -228,6 +228,7 @@ fn the_linux_profile_is_todays_kernel() {
         ack_every_pkts: 2,
         quick_acks_pkts: 600,
         ack_delay_ns: 40_000_000,
+        sack_delay_ns: 1_000_000,
         timestamps: true,
         initial_rto_ns: 1_000_000_000,
         min_rto_ns: 200_000_000,
@@ -260,6 +261,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         ack_every_pkts: 1,
         quick_acks_pkts: 0,
         ack_delay_ns: 100_000_000,
+        sack_delay_ns: 0,
         timestamps: true,
         initial_rto_ns: 3_000_000_000,
         min_rto_ns: 200_000_000,
@@ -283,6 +285,7 @@ fn every_field_of_a_stack_can_be_set() {
         stack.ack_every = 3
         stack.quick_acks = 20
         stack.ack_delay = '200 ms'
+        stack.sack_delay = '1 ms'
         stack.timestamps = false
         stack.initial_rto = '2 s'
         stack.min_rto = '1 s'
@@ -314,6 +317,7 @@ fn every_field_of_a_stack_can_be_set() {
         ack_every_pkts: 3,
         quick_acks_pkts: 20,
         ack_delay_ns: 200_000_000,
+        sack_delay_ns: 1_000_000,
         timestamps: false,
         initial_rto_ns: 2_000_000_000,
         min_rto_ns: 1_000_000_000,

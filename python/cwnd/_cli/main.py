@@ -12,6 +12,7 @@ import click
 
 from cwnd import Error, __version__
 from cwnd._cli.algorithms import algorithms_command
+from cwnd._cli.compare import compare_command
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
 from cwnd._cli.linux import linux_command
@@ -36,6 +37,7 @@ def cli(context: click.Context) -> None:
 
 for _command in (
     algorithms_command,
+    compare_command,
     gate_command,
     kernel_command,
     linux_command,

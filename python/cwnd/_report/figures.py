@@ -56,16 +56,16 @@ def draw(
     scenarios = _chosen(results, names)
     if kind not in SERIES and any(map(is_trace, scenarios)):
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
-    with _style():
+    with style():
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
         if title is None:
-            _set_heading(figure, heading, shared_facts(scenarios))
+            set_heading(figure, heading, shared_facts(scenarios))
         elif title:
             figure.suptitle(escape_mathematics(title))
         return figure
 
 
-def _set_heading(figure: Figure, heading: str, facts: list[str]) -> None:
+def set_heading(figure: Figure, heading: str, facts: list[str]) -> None:
     """The heading, and below it the facts in as few lines as the figure's width allows."""
     for lines in range(1, max(len(facts), 1) + 1):
         per_line = max(1, math.ceil(len(facts) / lines))
@@ -122,12 +122,12 @@ def write_svg(figure: Figure, file: IO[bytes]) -> None:
 
 def _save(figure: Figure, to: IO[bytes], form: str) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with _style():
+    with style():
         figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
 
 
 @contextmanager
-def _style() -> Iterator[None]:
+def style() -> Iterator[None]:
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+ ")  # a name in a script that the font lacks
         yield

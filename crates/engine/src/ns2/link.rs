@@ -150,7 +150,8 @@ impl PathLink for Ns2Link {
             dropped: self.dropped,
             corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
             busy_ns: Fraction::as_ns(busy.into()),
-            held_ns: Fraction::as_ns(self.held_ticks - beyond),
+            // By this clock the last packets may arrive after the end.
+            held_ns: Fraction::as_ns(self.held_ticks.saturating_sub(beyond)),
             max_queue: self.max_queue,
             p95_wait_ns: self.waits.quantile_ns(0.95),
         }

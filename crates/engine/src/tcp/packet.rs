@@ -83,6 +83,8 @@ pub struct AckPacket {
     pub ece: bool,
     /// The segment that caused it had arrived before (RFC 2883).
     pub duplicate: bool,
+    /// It tells of several segments beyond `next`: its SACK blocks do, not `sacked`.
+    pub gathered: bool,
     /// Marked packets that have arrived, if the receiver reports their number (RFC 9768).
     pub marked_pkts: u32,
 }

@@ -31,6 +31,8 @@ pub struct Receiver {
     /// The packet that arrived last was marked.
     last_marked: bool,
     ack_delay_ns: u64,
+    /// Of a SACK that waits for others; 0: none does.
+    sack_delay_ns: u64,
     /// Once some have arrived early.
     early: Option<Box<Early>>,
     /// If the path may deliver packets in another order.
@@ -60,8 +62,38 @@ impl Paws {
     }
 }
 
+/// SACKs that wait to be sent together, as Linux does it since 4.18.
+#[derive(Clone, Default)]
+struct Held {
+    /// How many ACKs of the same left edge were sent because a segment beyond it arrived, up to [`DUPLICATES`].
+    duplicates: u32,
+    /// The left edge of those.
+    next: u64,
+    /// Segments that no ACK has told of; 0: the fields below are stale.
+    pkts: u32,
+    /// The blocks that they are in.
+    blocks: u32,
+    due_ns: u64,
+    first_sent_ns: u64,
+    /// The one that was sent last.
+    last: Segment,
+}
+
+impl Held {
+    /// None waits any more; whether some did.
+    fn end(&mut self) -> bool {
+        std::mem::take(&mut self.pkts) > 0
+    }
+}
+
+/// As many as a sender may need to find a loss are sent at once.
+const DUPLICATES: u32 = 3;
+/// No more SACKs wait together: tcp_comp_sack_nr.
+const HELD_MAX: u32 = 44;
+
 #[derive(Clone, Default)]
 struct Early {
+    held: Held,
     segments: BitRing,
     /// The SACK blocks, the one that grew last first; the rest are empty.
     blocks: [Block; BLOCKS_MAX],
@@ -94,6 +126,35 @@ impl Early {
         self.blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
     }
 
+    /// Whether the SACK of `segment`, which has just become part of the first block, waits for others. With `is_new_block` no
+    /// segment that waits is in that block.
+    fn holds(&mut self, now: u64, delay_ns: u64, segment: Segment, next: u64, is_new_block: bool) -> bool {
+        let held = &mut self.held;
+        if held.next != next {
+            *held = Held { next, ..Held::default() };
+        }
+        if held.duplicates < DUPLICATES {
+            held.duplicates += 1;
+            return false;
+        }
+        if held.pkts == 0 {
+            *held = Held {
+                due_ns: now + delay_ns,
+                first_sent_ns: segment.sent_ns,
+                last: segment,
+                blocks: 0,
+                ..*held
+            };
+        }
+        if segment.sent_ns >= held.last.sent_ns {
+            held.last = segment;
+        }
+        held.blocks += u32::from(held.pkts == 0 || is_new_block);
+        held.pkts += 1;
+        // One ACK tells of no more blocks.
+        held.pkts < HELD_MAX && held.blocks < BLOCKS_MAX as u32
+    }
+
     /// All segments before `next` have arrived.
     fn forget(&mut self, next: u64) {
         let mut rest = std::mem::take(&mut self.blocks).into_iter().filter(|block| block.end > next);
@@ -122,10 +183,11 @@ pub enum SackBlocks<'a> {
 }
 
 impl Receiver {
-    /// `reordered`: whether the path may deliver packets in another order.
-    pub fn new(stack: &Stack, reordered: bool) -> Receiver {
+    /// `reordered`: whether the path may deliver packets in another order. `rtt_ns`: of the path without queues.
+    pub fn new(stack: &Stack, reordered: bool, rtt_ns: u64) -> Receiver {
         // The SYN is acknowledged at once.
         let quick_until = stack.quick_acks_pkts.max(u32::from(stack.handshake == Handshake::First));
+        let uses_sack = stack.recovery.choices().detection.uses_sack();
         let paws = (reordered && stack.timestamps).then(Box::default);
         Receiver {
             next: 0,
@@ -140,6 +202,7 @@ impl Receiver {
             marked_pkts: 0,
             last_marked: false,
             ack_delay_ns: stack.ack_delay_ns,
+            sack_delay_ns: if uses_sack { stack.sack_delay_ns.min(rtt_ns / 20) } else { 0 },
             early: None,
             paws,
         }
@@ -164,16 +227,24 @@ impl Receiver {
         self.early.iter().flat_map(|early| early.blocks.iter().filter(|block| !block.is_empty()).cloned())
     }
 
-    /// Every segment is acknowledged as it arrives.
+    /// The same as an ACK has them.
+    pub fn first_blocks(&self) -> [Block; BLOCKS_MAX] {
+        self.early.as_ref().map(|early| early.blocks.clone()).unwrap_or_default()
+    }
+
+    /// Every segment in order is acknowledged as it arrives.
     #[inline]
     pub fn acknowledges_each(&self) -> bool {
         self.ack_every == 1
     }
 
-    /// When the delayed ACK must go out.
+    /// When the delayed ACK, or that of the SACKs that wait, must go out.
     #[inline]
     pub fn ack_due_ns(&self) -> Option<u64> {
-        (self.waiting.count > 0).then_some(self.waiting.due_ns)
+        if self.waiting.count > 0 {
+            return Some(self.waiting.due_ns);
+        }
+        self.early.as_ref().filter(|early| early.held.pkts > 0).map(|early| early.held.due_ns)
     }
 
     /// The fast path: the next segment expected arrives for the first time, none beyond it has, and each segment is
@@ -230,15 +301,13 @@ impl Receiver {
         let congested = segment.tag.has(CONGESTION | CWR) || self.last_marked;
         let changed = congested && self.note_congestion(segment.tag);
         if segment.tag.seq() != self.next {
-            return Some(self.receive_out_of_order(segment));
+            return self.receive_out_of_order(now, segment);
         }
         self.next += 1;
         let filled_gap = self.early_count > 0;
-        if filled_gap {
-            self.advance();
-        }
+        let gathered = filled_gap && self.advance();
         if self.ack_every == 1 {
-            return Some(self.ack(segment, segment.sent_ns, None));
+            return Some(AckPacket { gathered, ..self.ack(segment, segment.sent_ns, None) });
         }
         if self.waiting.count == 0 {
             self.waiting.first_sent_ns = segment.sent_ns;
@@ -249,7 +318,7 @@ impl Receiver {
         self.waiting.last_is_retransmission = segment.tag.has(RETRANSMISSION);
         let full = self.waiting.count >= self.ack_every;
         if filled_gap || full || changed || self.next <= u64::from(self.quick_until) {
-            return self.acknowledge_waiting();
+            return self.acknowledge_waiting().map(|ack| AckPacket { gathered, ..ack });
         }
         None
     }
@@ -257,7 +326,7 @@ impl Receiver {
     /// Segments that wait are acknowledged now, as when the delayed ACK is due.
     pub fn acknowledge_waiting(&mut self) -> Option<AckPacket> {
         if self.waiting.count == 0 {
-            return None;
+            return self.acknowledge_held();
         }
         self.waiting.count = 0;
         let Waiting { first_sent_ns, last_sent_ns, last_is_retransmission, .. } = self.waiting;
@@ -268,36 +337,57 @@ impl Receiver {
         })
     }
 
+    /// One ACK for all SACKs that wait.
     #[cold]
-    fn receive_out_of_order(&mut self, segment: Segment) -> AckPacket {
+    fn acknowledge_held(&mut self) -> Option<AckPacket> {
+        let held = &mut self.early.as_mut()?.held;
+        let (last, first_sent_ns) = (held.last, held.first_sent_ns);
+        held.end().then(|| AckPacket { gathered: true, ..self.ack(last, first_sent_ns, None) })
+    }
+
+    #[cold]
+    fn receive_out_of_order(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         let echo_ns = if self.waiting.count > 0 { self.waiting.first_sent_ns } else { segment.sent_ns };
         self.waiting.count = 0;
         let (next, seq) = (self.next, segment.tag.seq());
         let mut sacked = None;
+        let mut gathered = false;
         if seq > next {
             let early = self.early.get_or_insert_default();
             early.segments.reserve(next, seq + 1);
             if early.segments.contains(seq) {
                 early.lead(seq, next);
+                gathered = early.held.end();
             } else {
+                let leading = early.blocks[0].clone();
                 early.segments.insert(seq);
                 self.early_count += 1;
                 early.add(seq, next);
                 sacked = NonZeroU64::new(seq);
+                let grew = leading.start == seq + 1 || leading.end == seq;
+                if self.sack_delay_ns > 0 {
+                    if early.holds(now, self.sack_delay_ns, segment, next, !grew) {
+                        return None;
+                    }
+                    if early.held.pkts > 0 {
+                        return self.acknowledge_held();
+                    }
+                }
             }
         }
         let duplicate = sacked.is_none();
-        AckPacket { duplicate, ..self.ack(segment, echo_ns, sacked) }
+        Some(AckPacket { duplicate, gathered, ..self.ack(segment, echo_ns, sacked) })
     }
 
-    /// Moves past the segments that had arrived early.
+    /// Moves past the segments that had arrived early; whether SACKs waited.
     #[cold]
-    fn advance(&mut self) {
-        let Some(early) = &mut self.early else { return };
+    fn advance(&mut self) -> bool {
+        let Some(early) = &mut self.early else { return false };
         let to = early.segments.first_absent(self.next);
         self.early_count -= early.segments.take(self.next, to) as u32;
         self.next = to;
         early.forget(to);
+        early.held.end()
     }
 
     fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> AckPacket {
@@ -309,6 +399,7 @@ impl Receiver {
             retransmission: cause.tag.has(RETRANSMISSION),
             ece: self.echo,
             duplicate: false,
+            gathered: false,
             marked_pkts: self.marked_pkts,
         }
     }
@@ -320,11 +411,11 @@ mod tests {
 
     fn receiver(ack_every: u32, ack_delay_ns: u32, ecn: &str) -> Receiver {
         let scenario = format!(
-            "duration = '1 s'\nstack = {{ ack_every = {ack_every}, ack_delay = '{ack_delay_ns} ns', quick_acks = 0, ecn = '{ecn}' }}\n\
+            "duration = '1 s'\nstack = {{ ack_every = {ack_every}, ack_delay = '{ack_delay_ns} ns', quick_acks = 0, sack_delay = '0 s', ecn = '{ecn}' }}\n\
              [[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'"
         );
         let scenario = cwnd_scenario::Scenario::from_toml(&scenario, "", &[]).unwrap();
-        Receiver::new(&scenario.flows[0].stack, true)
+        Receiver::new(&scenario.flows[0].stack, true, scenario.rtt_ns(0))
     }
 
     fn segment(seq: u64) -> Segment {
@@ -397,6 +488,32 @@ mod tests {
         assert!(receiver.receive(0, marked(2)).is_none(), "no change");
         assert_eq!(receiver.receive(0, marked(3)).map(|ack| ack.marked_pkts), Some(3));
         assert_eq!(receiver.receive(0, segment(4)).map(|ack| ack.marked_pkts), Some(3), "a change back");
+    }
+
+    /// Linux's numbers: three at once, then one for all of a millisecond, at most 44 segments and three blocks in one.
+    #[test]
+    fn sacks_after_the_third_wait_to_be_sent_together() {
+        let mut receiver = receiver(1, 0, "off");
+        receiver.sack_delay_ns = 1000;
+        assert!((1..=3).all(|seq| receiver.receive(0, segment(seq)).is_some()), "a sender may need these");
+        assert!(receiver.receive(50, segment(4)).is_none());
+        assert!(receiver.receive(60, segment(5)).is_none());
+        assert_eq!(receiver.ack_due_ns(), Some(1050));
+        let ack = receiver.acknowledge_waiting().unwrap();
+        assert!(
+            ack.gathered && ack.sacked.is_none() && ack.next == 0 && ack.sent_ns == 50 && ack.echo_ns == 40
+        );
+        assert_eq!(receiver.first_blocks()[0], 1..6);
+        assert_eq!(receiver.ack_due_ns(), None);
+        let waiting = (6..).take_while(|&seq| receiver.receive(70, segment(seq)).is_none()).count();
+        assert_eq!(waiting, 43, "the 44th does not wait");
+        let waiting =
+            (60..).step_by(2).take_while(|&seq| receiver.receive(80, segment(seq)).is_none()).count();
+        assert_eq!(waiting, 2, "one ACK tells of three blocks");
+        assert!(receiver.receive(90, segment(200)).is_none());
+        let ack = receiver.receive(91, segment(0)).unwrap();
+        assert!(ack.gathered && ack.next == 50, "a segment in order brings those that wait along");
+        assert!(receiver.receive(92, segment(202)).is_some(), "the left edge has moved");
     }
 
     #[test]

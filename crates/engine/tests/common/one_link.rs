@@ -14,7 +14,7 @@ pub fn one_link(cca: &str, duration: &str, buffer: &str, stack: &str) -> String 
         r#"
         duration = "{duration}"
         samples = "change"
-        stack = {{ ack_every = 1, {stack} }}
+        stack = {{ ack_every = 1, sack_delay = '0 s', {stack} }}
         [[chain]]
         rate = "8 Mbps"
         delay = "10 ms"
@@ -57,7 +57,7 @@ impl Setup {
         format!(
             "duration = '{duration_us} us'\nsamples = 'change'\n\
              [[chain]]\nrate = '8 Mbps'\ndelay = '10 ms'\nbuffer = {}\n{}\n\
-             [[flows]]\npacket = 934\ncca = {}\n{}\nstack = {{ ack_every = 1, {} }}\n",
+             [[flows]]\npacket = 934\ncca = {}\n{}\nstack = {{ ack_every = 1, sack_delay = '0 s', {} }}\n",
             self.buffer, self.link, self.cca, self.flow, self.stack
         )
     }

@@ -1,0 +1,105 @@
+"""`cwnd compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cwnd import Comparison, Results, compare, run
+from cwnd._analysis.compare import shown
+from cwnd._cli.options import (
+    errors_about,
+    flag_errors,
+    read_changes,
+    read_number,
+    read_scenarios,
+    scenario_flags,
+)
+from cwnd._cli.progress import progress_bar
+from cwnd._cli.tables import new_table, open_console
+from cwnd._common.errors import error, one_line
+
+
+@click.command("compare", short_help="Put results side by side: worlds, versions; exit 1 if they differ.")
+@click.argument("paths", nargs=-1, metavar="[DIR...|FILE...]")
+@scenario_flags
+@click.option("--on", "world", metavar="WORLD,WORLD", help="Run the scenario in these worlds, as 'cwnd run'.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.option("--out", metavar="DIR", help="Write the table, and cwnd and queue over each other, to DIR.")
+@click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
+def compare_command(
+    paths: tuple[str, ...], world: str | None, as_json: bool, out: str | None, jobs: str, **flags: Any
+) -> None:
+    """Compare the results in DIRs, or of scenario FILEs in several worlds, metric by metric.
+
+    The first is what the others are compared with. Rates and RTTs agree within 5 %, cwnd and completion
+    times within 10 %, retransmissions, marks and queues within 20 %.
+
+    \b
+    cwnd compare before after
+    cwnd compare scenarios/elastic-single.toml --on sim,linux --out compared
+    """
+    if world is None:
+        comparison = _of_directories(paths, flags)
+    else:
+        comparison = _of_worlds(paths, world.split(","), read_number(jobs), flags)
+    if out is not None:
+        with errors_about("--out"):
+            comparison.save(Path(out))
+    if as_json:
+        click.echo(comparison.to_json())
+    else:
+        _print(comparison)
+        if out is not None:
+            click.echo(f"Written to {one_line(out)}")
+    if not comparison.ok:
+        raise click.exceptions.Exit(1)
+
+
+def _of_directories(paths: Sequence[str], flags: dict[str, Any]) -> Comparison:
+    if any(value not in (None, ()) for value in flags.values()):
+        raise error("--on", "is needed to run a scenario: two worlds or more, such as sim,linux")
+    if len(paths) < 2:
+        raise error("", "give two directories of results or more, or a scenario and --on sim,linux")
+    results = [Results.load(path) for path in paths]
+    worlds = [entry["world"] for result in results for entry in result.entries[:1]]
+    names = worlds if len(set(worlds)) == len(results) else [one_line(path.rstrip("/")) for path in paths]
+    with flag_errors():
+        return compare(*results, names=names)
+
+
+def _of_worlds(paths: tuple[str, ...], worlds: list[str], jobs: int, flags: dict[str, Any]) -> Comparison:
+    if len(worlds) < 2 or len(set(worlds)) < len(worlds):
+        raise error("--on", f"'{one_line(','.join(worlds))}' are not two worlds or more, such as sim,linux")
+    scenarios = read_scenarios(paths, flags)
+    changes = read_changes(paths, flags)
+    results = []
+    for world in worlds:
+        with flag_errors(), progress_bar() as progress:
+            results.append(run(scenarios, world=world, jobs=jobs, progress=progress, **changes))
+    with flag_errors():
+        return compare(*results, names=worlds)
+
+
+def _print(comparison: Comparison) -> None:
+    first, *others = comparison.names
+    console = open_console()
+    ratios = [f">{name} / {first}" for name in others]
+    table = new_table("scenario", "metric", *(f">{name}" for name in comparison.names), *ratios, "verdict")
+    before = None
+    for line in comparison.lines:
+        metric = f"{line.metric.name} {line.metric.unit}".strip()
+        table.add_row(
+            "" if line.scenario == before else line.scenario,
+            metric,
+            *map(shown, line.sides),
+            *("-" if ratio is None else f"{ratio:.3f}" for ratio in line.ratios[1:]),
+            line.verdict,
+        )
+        before = line.scenario
+    console.print(table)
+    for note in comparison.notes:
+        console.print(f"Note: {note}", highlight=False)

@@ -1,0 +1,87 @@
+"""Results over each other in one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.lines import Line2D
+
+from cwnd._common.errors import error, one_line
+from cwnd._report.figures import set_heading, style
+from cwnd._report.looks import escape_mathematics, legend, mark
+from cwnd._report.over_time import PANELS_MAX, SERIES, label_panels, new_panels, shade
+from cwnd._scenario.facts import bottleneck, bottleneck_link, shared_facts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from cwnd._report.source import Source
+
+#: Of the results in their order; the first is drawn wide, so that it shows below the others.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
+_WIDTHS = (2.4, 1.1)
+
+
+def draw(
+    kind: str, results: Sequence[Source], names: Sequence[str], pairs: Sequence[Sequence[str]]
+) -> Figure:
+    """A panel for each pair of scenarios: `kind` over time in each result, its first run.
+
+    Raises `Error` if a result has no such series, or there are too many panels.
+    """
+    if kind not in SERIES:
+        raise error("kind", f"{one_line(repr(kind))} is not a figure; there are {', '.join(SERIES)}")
+    if len(pairs) > PANELS_MAX:
+        raise error(
+            "compare", f"{len(pairs)} scenarios are too many for one figure; at most {PANELS_MAX} fit"
+        )
+    scenarios = [next(one for one in results[0].scenarios if one["name"] == pair[0]) for pair in pairs]
+    with style():
+        figure, panels = new_panels(len(pairs))
+        for axes, scenario, pair in zip(panels, scenarios, pairs, strict=True):
+            for index, (result, name) in enumerate(zip(results, pair, strict=True)):
+                _draw(axes, kind, result, name, index)
+            if len(pairs) > 1:
+                axes.set_title(escape_mathematics(scenario["name"]))
+            _, buffer, _ = bottleneck(scenario)
+            if kind == "queue" and buffer is not None:
+                mark(axes, buffer, "buffer", named=len(pairs) == 1)
+            axes.margins(y=0.08)
+        label_panels(panels, SERIES[kind].label, scenarios)
+        panels[0].set_ylim(bottom=0)
+        entries = {
+            name: Line2D([], [], color=_colour(index), linewidth=_width(index))
+            for index, name in enumerate(names)
+        }
+        legend(figure, entries)
+        set_heading(figure, SERIES[kind].heading, shared_facts(scenarios))
+    return figure
+
+
+def _draw(axes: Axes, kind: str, result: Source, name: str, index: int) -> None:
+    scenario = next(one for one in result.scenarios if one["name"] == name)
+    column = SERIES[kind].column
+    rows = result.samples.filter(scenario=name, seed=scenario["seed"]).drop_nulls(column)
+    if rows.is_empty():
+        raise error(one_line(name), f"no samples of the {SERIES[kind].heading.lower()}; set 'samples'")
+    if kind == "queue":
+        rows = rows.filter(link=bottleneck_link(scenario, 0)["name"])
+    parts = [rows] if kind == "queue" else rows.partition_by("flow", maintain_order=True)
+    for flow, part in enumerate(parts):
+        axes.plot(
+            part["time_s"].to_numpy(),
+            part[column].to_numpy(),
+            color=shade(_colour(index), flow, len(parts)),
+            linewidth=_width(index),
+            zorder=2 + index,
+        )
+
+
+def _colour(index: int) -> str:
+    return _COLOURS[index % len(_COLOURS)]
+
+
+def _width(index: int) -> float:
+    return _WIDTHS[min(index, len(_WIDTHS) - 1)]
