@@ -78,9 +78,9 @@ def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ran: list[int] = []
     run_jobs = _cwnd.run_jobs
 
-    def counted(jobs: Any, threads: int, take: Any) -> None:
+    def counted(jobs: Any, threads: int, take: Any, place: Any = None) -> None:
         ran.append(len(jobs))
-        run_jobs(jobs, threads, take)
+        run_jobs(jobs, threads, take, place)
 
     monkeypatch.setattr(_cwnd, "run_jobs", counted)
     return ran
@@ -89,9 +89,9 @@ def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 RUN_JOBS = _cwnd.run_jobs
 
 
-def fragile(jobs: Any, threads: int, take: Any) -> None:
+def fragile(jobs: Any, threads: int, take: Any, place: Any = None) -> None:
     """Like `run_jobs`, but that elastic's second seed fails."""
     bad = [index for index, (one, seed) in enumerate(jobs) if seed == 2 and "elastic" in one.name]
-    RUN_JOBS(jobs[: bad[0]] if bad else jobs, threads, take)
+    RUN_JOBS(jobs[: bad[0]] if bad else jobs, threads, take, place)
     if bad:
         raise RuntimeError("out of\ncheese")

@@ -33,8 +33,7 @@ impl Loaded {
                     flow.cca.name
                 ))
             })?;
-            let is_default = params.stored() == algorithm.defaults().stored();
-            let name = if is_default && available.contains(&algorithm.name) {
+            let name = if flow.cca.is_as_in_linux() && available.contains(&algorithm.name) {
                 algorithm.name.clone()
             } else {
                 let name = format!("{PREFIX}{}_{}", process::id(), made.ours.len());

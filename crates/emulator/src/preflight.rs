@@ -15,7 +15,7 @@ const OVERLOAD_NS: u64 = 300_000_000;
 /// A path that passes less than this of the rate is not what was asked for.
 const RATE_SHARE: f64 = 0.99;
 /// A thread that is busy for more of the time has no room for the ACKs of TCP.
-const BUSY_MAX: f64 = 0.9;
+const BUSY_MAX: f64 = 0.93;
 
 fn bind(address: Ipv4Addr) -> Result<UdpSocket, String> {
     let socket =

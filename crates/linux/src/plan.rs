@@ -144,18 +144,11 @@ const BUILT_IN: [&str; 2] = ["reno", "cubic"];
 const MODULES: [&str; 10] =
     ["bbr", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "westwood", "yeah"];
 
-/// The name of the kernel's own algorithm, if it has one and the parameters are the defaults.
+/// The name of the kernel's own algorithm, if it has one and the parameters are its.
 fn linux_name(flow: &Flow) -> Option<String> {
     let name = flow.cca.algorithm.as_str();
     let known = BUILT_IN.contains(&name) || MODULES.contains(&name);
-    let algorithm = cwnd_algorithms::find(name).ok()?;
-    let defaults = algorithm.show(&algorithm.defaults());
-    let is_default = flow
-        .cca
-        .params
-        .iter()
-        .all(|(param, value)| defaults.iter().any(|(name, default)| name == param && default == value));
-    (known && is_default).then(|| name.to_owned())
+    (known && flow.cca.is_as_in_linux()).then(|| name.to_owned())
 }
 
 fn module_of(queue: &cwnd_scenario::Queue) -> &'static str {

@@ -321,6 +321,16 @@ impl Cca {
         self.algorithm == Cca::UDP
     }
 
+    /// Whether its parameters are those that the profile `linux` sets: the algorithm as the kernel's module of that name has
+    /// it, where there is one.
+    pub fn is_as_in_linux(&self) -> bool {
+        let text = format!(
+            "[dumbbell]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 9\n[[flows]]\ncca = '{}'",
+            self.algorithm
+        );
+        Scenario::from_toml(&text, "", &[]).is_ok_and(|plain| plain.flows[0].cca.params == self.params)
+    }
+
     /// The algorithm of the registry and its parameters; an error for a custom one.
     pub fn resolve(&self) -> Result<(Algorithm, Params), cwnd_algorithms::Error> {
         let algorithm = cwnd_algorithms::find(&self.algorithm)?;

@@ -60,9 +60,9 @@ class Side(NamedTuple):
 class Line(NamedTuple):
     """A metric of one scenario in each result.
 
-    `ratios` are those of each result's mean to the first's, None where that is 0. `verdict` is "agrees" if all
-    are within the tolerance, "within the intervals" if the 95 % intervals of those that are not overlap the
-    first's, else "differs".
+    `ratios` are those of each result's mean to the first's, None where that is 0. `verdict` is "agrees" if
+    all are within the tolerance, "within the intervals" if the 95 % intervals of those that are not overlap
+    the first's, else "differs".
     """
 
     scenario: str
@@ -156,8 +156,8 @@ class Comparison:
 def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison:
     """Puts results side by side, metric by metric, with a verdict for each.
 
-    Scenarios are paired by their names; if each result has one, these two. Metrics are means over the runs with
-    95 % intervals (Student's t). The first result is what the others are compared with.
+    Scenarios are paired by their names; if each result has one, these two. Metrics are means over the runs
+    with 95 % intervals (Student's t). The first result is what the others are compared with.
 
     Args:
         names: Of the results; default: their worlds if these differ, else "1", "2", ....
