@@ -231,11 +231,12 @@ fn flow_samples(scenario: &Scenario, lines: &[String]) -> FlowSamples {
 
 fn link_samples(scenario: &Scenario, plan: &Plan, lines: &[String]) -> LinkSamples {
     let mut samples = LinkSamples::default();
-    let mut before = vec![(0.0, 0.0); plan.watched.len()];
+    // At the first row it counts what the probes have lost.
+    let mut before = vec![None; plan.watched.len()];
     for row in rows(lines, "link-row") {
         let [link, at_ns, held, _, dropped, marked] = row[..] else { continue };
         let Some(&index) = plan.watched.get(link as usize) else { continue };
-        let before = &mut before[link as usize];
+        let before = before[link as usize].get_or_insert((dropped, marked));
         samples.time_s.push(at_ns / 1e9);
         samples.link.push(index as u32);
         samples.queue_pkts.push(held as u32);
