@@ -241,8 +241,8 @@ fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
             (None, None) => 10 * in_flight_pkts + 10_000,
         })
         .sum();
-    // Slow start ends at twice what fits.
-    2 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
+    // Slow start ends at twice what fits, and less than that share of a buffer is offered as a window.
+    3 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
 }
 
 /// The power of two of instructions per nanosecond that leaves the processor time to spare.
