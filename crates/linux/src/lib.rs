@@ -4,6 +4,7 @@
 //! emulator that `cwnd linux setup` has put into a cache; [`run`] boots one guest for one run and returns its rows.
 
 mod answer;
+mod boot;
 mod guest;
 mod image;
 mod machine;
@@ -11,7 +12,8 @@ mod plan;
 mod queue;
 mod refusal;
 
-pub use guest::{INIT, Watch, read_types, run};
+pub use boot::Watch;
+pub use guest::{INIT, read_types, run};
 pub use machine::Machine;
 pub use plan::Algorithms;
 
@@ -19,7 +21,12 @@ use cwnd_scenario::Scenario;
 
 /// What a run depends on besides its scenario, for keys: the kernel, whose algorithms run, and what this crate does.
 pub fn essence(machine: &Machine, algorithms: Algorithms) -> Vec<u8> {
-    let sources = [include_str!("plan.rs"), include_str!("queue.rs"), include_str!("answer.rs")];
+    let sources = [
+        include_str!("plan.rs"),
+        include_str!("queue.rs"),
+        include_str!("boot.rs"),
+        include_str!("answer.rs"),
+    ];
     let head = format!("{} {algorithms:?}\n", machine.release);
     [head.as_bytes(), INIT].into_iter().chain(sources.map(str::as_bytes)).flatten().copied().collect()
 }
