@@ -53,6 +53,8 @@ struct flow {
 	struct sockaddr_in address;
 	char cca[16];
 	uint64_t start_ns, stop_ns, size_bytes, left_bytes, rate_bps, handed_bytes;
+	/* The largest window that the receiver offers; 0: what its memory allows. */
+	int window_bytes;
 	struct mean cwnd_pkts, srtt_us;
 	struct totals before, now;
 	struct row *rows;
@@ -102,6 +104,7 @@ void flow_add(char *line)
 	flow->stop_ns = number(&line);
 	flow->size_bytes = number(&line);
 	flow->rate_bps = number(&line);
+	flow->window_bytes = (int)number(&line);
 	flow->left_bytes = flow->size_bytes ? flow->size_bytes : UINT64_MAX;
 	flow->sender = flow->receiver = flow->listening = -1;
 }
@@ -188,6 +191,9 @@ static int open_socket(int node)
 static void listen_for(struct flow *flow)
 {
 	flow->listening = open_socket(flow->to);
+	if (flow->window_bytes && setsockopt(flow->listening, IPPROTO_TCP, TCP_WINDOW_CLAMP, &flow->window_bytes,
+					     sizeof flow->window_bytes))
+		fail("a receive window");
 	if (bind(flow->listening, (struct sockaddr *)&flow->address, sizeof flow->address) ||
 	    listen(flow->listening, 1))
 		fail("listening");

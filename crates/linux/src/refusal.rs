@@ -102,7 +102,7 @@ fn check_flow(flow: &Flow) -> Result<(), String> {
 }
 
 /// Settings of a stack that a plan can have in another way than Linux has them by itself.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     "profile",
     "header_bytes",
     "ack_bytes",
@@ -112,6 +112,7 @@ const SETTINGS: [&str; 12] = [
     "min_rto_ns",
     "timestamps",
     "idle_restart",
+    "receive_window_pkts",
     "ecn",
     "pacing",
     "handshake",
@@ -159,7 +160,6 @@ mod tests {
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),
-            ("", "stack = { receive_window = 20 }", "stack.receive_window_pkts: 20"),
             ("", "size = \"1 MB\"\narrivals = { process = \"poisson\", rate = 2 }", "arrivals"),
         ];
         for (link, flow, words) in cases {

@@ -51,6 +51,9 @@ def papers_command(as_json: bool) -> None:
 @click.option("--seeds", metavar="N", help="Seeds of each point that has randomness.  [30; quick: 3]")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option(
+    "--on", "world", default="sim", metavar="WORLD", help="Where testbeds run: sim, linux or live.  [sim]"
+)
+@click.option(
     "--out", metavar="DIR", default="reproduced", help="Directory of runs, tables and figures.  [reproduced]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as one JSON object.")
@@ -61,6 +64,7 @@ def reproduce_command(
     quick: bool,
     seeds: str | None,
     jobs: str,
+    world: str,
     out: str,
     as_json: bool,
 ) -> None:
@@ -69,6 +73,7 @@ def reproduce_command(
     \b
     cwnd reproduce elastic-tcp --only fig10,table4
     cwnd reproduce --all --quick
+    cwnd reproduce elastic-tcp --on linux
     """
     if bool(names) == all_of_them:
         raise error("", "give names of papers or --all; 'cwnd papers' lists them")
@@ -84,6 +89,7 @@ def reproduce_command(
                     quick=quick,
                     seeds=None if seeds is None else read_number(seeds),
                     jobs=read_number(jobs),
+                    world=world,
                     out=out,
                     progress=seen,
                     command=["cwnd", *sys.argv[1:]],

@@ -23,6 +23,8 @@ class Number(NamedTuple):
     verdict: str
     #: Why it differs; None if it agrees or the cause is unknown.
     cause: str | None
+    #: The simulator's value, where `ours` is that of another world.
+    simulated: SeedEstimate | None
 
 
 class Judged(NamedTuple):
@@ -33,7 +35,7 @@ class Judged(NamedTuple):
     measured: str
 
 
-def numbers(measured: Measured) -> list[Number]:
+def numbers(measured: Measured, simulated: Measured | None) -> list[Number]:
     """The verdict on each published value of the selected items, in the order of published.csv."""
     item_of: dict[tuple[str, str], Item] = {}
     for item in measured.selection.items:
@@ -48,7 +50,8 @@ def numbers(measured: Measured) -> list[Number]:
         value = float(row["value"])
         verdict = "not run" if ours is None else "agrees" if ours.agrees(value) else "differs"
         cause = _cause(measured, its, row, value, ours) if verdict == "differs" else None
-        judged.append(Number(its.name, row, its.metrics[row["metric"]], ours, verdict, cause))
+        beside = None if simulated is None else _ours(simulated, its, row, None)
+        judged.append(Number(its.name, row, its.metrics[row["metric"]], ours, verdict, cause, beside))
     return judged
 
 

@@ -35,18 +35,34 @@ class Selection(NamedTuple):
     traces: list[WindowTrace]
     quick: bool
     seeds: int
+    #: Where the measured values are from.
+    world: str
 
 
 def select(
-    paper: Paper, only: Sequence[str] = (), *, quick: bool = False, seeds: int | None = None
+    paper: Paper,
+    only: Sequence[str] = (),
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    world: str = "sim",
 ) -> Selection:
     """The items and traces whose names are, or begin with, one of `only`; all if it is empty.
 
-    Raises `Error` if an entry of `only` matches no name.
+    In a world with a real kernel, the items of experiments that the paper ran on real kernels.
+
+    Raises `Error` if an entry of `only` matches no name, or there is nothing for the world.
     """
+    items, traces = list(paper.items.values()), list(paper.traces.values())
+    if world != "sim":
+        items, traces = [item for item in items if paper.experiments[item.experiment].testbed], []
+        if not items:
+            reason = f"{paper.name} has no testbed; without --on its experiments run in the simulator"
+            raise error("world", reason)
+    names = [*(item.name for item in items), *(trace.name for trace in traces)]
     for part in only:
-        if not any(name.startswith(part) for name in [*paper.items, *paper.traces]):
-            there = ", ".join([*paper.items, *paper.traces])
+        if not any(name.startswith(part) for name in names):
+            there = ", ".join(names)
             raise error("only", f"'{one_line(part)}' is not in {paper.name}; there are {there}")
 
     def chosen(name: str) -> bool:
@@ -54,21 +70,23 @@ def select(
 
     return Selection(
         paper,
-        [item for item in paper.items.values() if chosen(item.name)],
-        [trace for trace in paper.traces.values() if chosen(trace.name) and (trace.quick or not quick)],
+        [item for item in items if chosen(item.name)],
+        [trace for trace in traces if chosen(trace.name) and (trace.quick or not quick)],
         quick,
         (QUICK_SEEDS if quick else SEEDS) if seeds is None else seeds,
+        world,
     )
 
 
 def plan(selection: Selection) -> sweep.Plan:
     """The runs that the selected items need. A point without randomness has one seed, the others `seeds`.
 
-    With `quick`, only the readings that explain a difference are run.
+    With `quick`, and on real kernels, only the readings that explain a difference are run.
     """
     paper = selection.paper
     explaining = {cause.reading for cause in paper.causes}
-    readings = [one for one in paper.readings.values() if not selection.quick or one.name in explaining]
+    is_short = selection.quick or selection.world != "sim"
+    readings = [one for one in paper.readings.values() if not is_short or one.name in explaining]
     points = []
     for experiment in paper.experiments.values():
         items = [item for item in selection.items if item.experiment == experiment.name]
@@ -292,7 +310,9 @@ def measure(
     failures: list[sweep.Failure] = []
     results = Results._made([], empty_table)
     if asked.points:
-        outcome = sweep.work(asked, folder, jobs=jobs, progress=progress, command=command)
+        outcome = sweep.work(
+            asked, folder, jobs=jobs, world=selection.world, progress=progress, command=command
+        )
         failures = outcome.failures
         results = Results.load(folder)
     traces = {trace.name: _traced(selection.paper, trace, jobs) for trace in selection.traces}

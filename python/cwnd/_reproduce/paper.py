@@ -41,6 +41,8 @@ class Experiment(NamedTuple):
     variants: list[str]
     #: Keys of the sweep and the values that `--quick` runs.
     quick: dict[str, list[Any]]
+    #: Whether the paper ran it on real kernels: then it runs in worlds that have one.
+    testbed: bool
 
 
 class Item(NamedTuple):
@@ -132,7 +134,7 @@ def papers() -> list[Paper]:
 
 #: The keys of paper.toml's tables: required and optional.
 _KEYS = {
-    "experiment": (("scenario",), ("variants", "quick")),
+    "experiment": (("scenario",), ("variants", "quick", "testbed")),
     "item": (("title", "experiment"), ("published", "at", "metrics")),
     "trace": (("title", "scenario"), ("variants", "change", "total", "quick")),
     "figure": (("title", "items"), ("gain_of",)),
@@ -169,7 +171,11 @@ def load(name: str) -> Paper:
         variants,
         {
             key: Experiment(
-                key, _toml(folder / one["scenario"]), one.get("variants", every), one.get("quick", {})
+                key,
+                _toml(folder / one["scenario"]),
+                one.get("variants", every),
+                one.get("quick", {}),
+                one.get("testbed", False),
             )
             for key, one in tables["experiment"]
         },

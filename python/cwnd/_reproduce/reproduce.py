@@ -9,7 +9,7 @@ from pathlib import Path
 from cwnd._common.checks import whole
 from cwnd._common.errors import error
 from cwnd._reproduce import measure as runs
-from cwnd._reproduce.paper import Paper, load
+from cwnd._reproduce.paper import load
 from cwnd._reproduce.verdicts import Reproduction
 from cwnd._run.sweep import Progress
 
@@ -21,6 +21,7 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     jobs: int = 0,
+    world: str = "sim",
     out: str | os.PathLike[str] = "reproduced",
     progress: Callable[[Progress], object] | None = None,
     command: Sequence[str] | None = None,
@@ -35,26 +36,35 @@ def reproduce(
         quick: Run a few points with few seeds, in `out`/NAME-quick.
         seeds: Seeds of each point that has randomness; 30, or 3 if quick.
         jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
+        world: With "linux", "linux-ebpf" or "live", what the paper ran on a testbed runs on a real kernel, in
+            `out`/NAME-on-WORLD; the simulator's values stand beside.
         progress: Called several times a second.
 
     Raises:
-        Error: there is no such paper or item; `out` cannot be written; a run failed.
+        Error: there is no such paper or item; the paper has no testbed; `out` cannot be written; a run
+            failed.
     """
     paper = load(name)
     if seeds is not None:
         seeds = whole("seeds", seeds, 1, 1_000_000)
-    selection = runs.select(paper, only, quick=quick, seeds=seeds)
-    folder = folder_of(paper, only, quick, Path(out))
-    measured, failures = runs.measure(
-        selection, folder / "runs", jobs=jobs, progress=progress, command=command
-    )
-    if failures:
-        raise error(paper.name, f"{len(failures)} of the runs failed; {failures[0]}")
-    reproduction = Reproduction(measured)
+    selection = runs.select(paper, only, quick=quick, seeds=seeds, world=world)
+    folder = folder_of(selection, only, Path(out))
+
+    def measure(where: str, selection: runs.Selection) -> runs.Measured:
+        measured, failures = runs.measure(
+            selection, folder / where, jobs=jobs, progress=progress, command=command
+        )
+        if failures:
+            raise error(paper.name, f"{len(failures)} of the runs failed; {failures[0]}")
+        return measured
+
+    simulated = None if world == "sim" else measure("simulated", selection._replace(world="sim"))
+    reproduction = Reproduction(measure("runs", selection), simulated)
     reproduction.write(folder)
     return reproduction
 
 
-def folder_of(paper: Paper, only: Sequence[str], quick: bool, out: Path) -> Path:
-    """The directory of a reproduction; each choice of items has its own."""
-    return out / "-".join([paper.name, *sorted(set(only)), *(["quick"] if quick else [])])
+def folder_of(selection: runs.Selection, only: Sequence[str], out: Path) -> Path:
+    """The directory of a reproduction; each choice of items and world has its own."""
+    parts = [selection.paper.name, *sorted(set(only)), *(["quick"] if selection.quick else [])]
+    return out / "-".join([*parts, *([] if selection.world == "sim" else ["on", selection.world])])

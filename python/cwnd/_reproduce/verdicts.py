@@ -17,6 +17,8 @@ from cwnd._reproduce.judge import Judged, Number, judge, numbers, read_so
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item, Reading
 
+_OURS = "ours `--on {}` behind it, in brackets the simulator's"
+
 
 class Summary(NamedTuple):
     """Counts of numbers and claims by verdict, without those that were not run."""
@@ -37,12 +39,12 @@ class Summary(NamedTuple):
 
 
 class Reproduction:
-    """A re-run paper with its verdicts."""
+    """A re-run paper with its verdicts; `simulated` is for values of another world."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measured, simulated: Measured | None = None) -> None:
         self.measured = measured
         self.paper = measured.paper
-        self.numbers: list[Number] = numbers(measured)
+        self.numbers: list[Number] = numbers(measured, simulated)
         self.claims: list[Judged] = judge(measured)
 
     @property
@@ -57,6 +59,7 @@ class Reproduction:
             "citation": self.paper.citation,
             "quick": self.measured.selection.quick,
             "seeds": self.measured.selection.seeds,
+            "world": self.measured.selection.world,
             "summary": self.summary._asdict(),
             "numbers": [_number(one) for one in self.numbers],
             "claims": [
@@ -135,9 +138,11 @@ class Reproduction:
 
     def markdown(self) -> str:
         """The verdicts for a reader: the summary, the claims, a table for each item."""
-        parts = [f"# {self.paper.title}: the verdicts\n", f"{self.summary}.\n"]
+        world = self.measured.selection.world
+        where, ours = ("", "ours behind it") if world == "sim" else (f" --on {world}", _OURS.format(world))
+        parts = [f"# {self.paper.title}: the verdicts{where}\n", f"{self.summary}.\n"]
         parts.append(
-            "A published value is in front, ours behind it, with half the width of the 95 % interval where "
+            f"A published value is in front, {ours}, with half the width of the 95 % interval where "
             "randomness plays a part. It agrees if it lies within the interval or within 10 % of our mean; "
             "**≠** marks those that do not, with the letter of the cause, or ? where it is unexplained.\n"
         )
@@ -173,6 +178,7 @@ class Reproduction:
                             one.measured,
                         ]
                         for one in self.claims
+                        if one.verdict != "not run"
                     ],
                 )
             )
@@ -263,6 +269,7 @@ def _number(one: Number) -> dict[str, Any]:
         "min": ours and ours.least,
         "max": ours and ours.most,
         "n": ours and ours.n,
+        "simulated": one.simulated and one.simulated.mean,
         "verdict": one.verdict,
         "cause": one.cause if one.verdict != "differs" else one.cause or "unexplained",
     }
@@ -272,6 +279,8 @@ def _cell(one: Number, letters: dict[str, str]) -> str:
     if one.ours is None:
         return f"{one.row['value']} / not run"
     text = f"{one.row['value']} / {_shown(one.ours)}"
+    if one.simulated is not None:
+        text += f" ({_shown(one.simulated)})"
     if one.verdict == "differs":
         text += f" **≠** {'?' if one.cause is None else letters[one.cause]}"
     return text
