@@ -31,6 +31,13 @@ pub fn essence(machine: &Machine, algorithms: Algorithms) -> Vec<u8> {
     [head.as_bytes(), INIT].into_iter().chain(sources.map(str::as_bytes)).flatten().copied().collect()
 }
 
+/// The processors that this process may use: a guest each.
+pub fn processors() -> Vec<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    let is_allowed = |core: &usize| allowed.as_ref().is_ok_and(|set| set.is_set(*core));
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(is_allowed).collect()
+}
+
 /// Whether the scenario can run here; the line to refuse it with otherwise.
 pub fn check(scenario: &Scenario, algorithms: Algorithms) -> Result<(), String> {
     plan::write(scenario, scenario.seed, algorithms).map(|_| ())

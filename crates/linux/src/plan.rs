@@ -502,7 +502,10 @@ impl Writer<'_> {
             let (host, _) = self.nodes.hosts[i];
             let (start, stop) = (plan.starts_ns[i], flow.stop_ns);
             let rate = flow.app_rate_bps.unwrap_or(0);
-            let window = flow.stack.receive_window_pkts.map_or(0, |pkts| u64::from(pkts) * u64::from(flow.payload_bytes));
+            let window = flow
+                .stack
+                .receive_window_pkts
+                .map_or(0, |pkts| u64::from(pkts) * u64::from(flow.payload_bytes));
             let (_, receiver) = addresses(i);
             self.line(format_args!(
                 "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {window}",

@@ -30,11 +30,10 @@ mod inner {
 
     impl Inner {
         pub fn guests(folder: &str, ours: bool) -> Result<Inner, String> {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
             Ok(Inner::Guests {
                 machine: Machine::open(Path::new(folder))?,
                 algorithms: if ours { Algorithms::Ours } else { Algorithms::Kernel },
-                free: Mutex::new((0..cores).collect()),
+                free: Mutex::new(cwnd_linux::processors()),
             })
         }
 
