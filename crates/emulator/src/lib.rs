@@ -1,8 +1,11 @@
 //! The world `live`: this machine's kernel at both ends, the engine's own path between them, in real time.
 
 mod algorithms;
+mod back;
 mod checks;
 mod namespace;
+mod pace;
+mod packet;
 mod path;
 mod preflight;
 mod sys;
@@ -78,13 +81,22 @@ fn over_path<T>(
     let (near, near_device) = Namespace::new(NEAR, mtu, ecn, buffer_bytes)?;
     let (far, far_device) = Namespace::new(FAR, mtu, ecn, buffer_bytes)?;
     let shared = Shared::new(scenario.flows.len());
+    let copies = (near_device.try_clone(), far_device.try_clone());
+    let (Ok(near_copy), Ok(far_copy)) = copies else { return Err("no descriptor is left".to_owned()) };
     thread::scope(|scope| {
         let seen = &*shared;
         let emulator =
             scope.spawn(move || Emulator::new(scenario, seed, mtu, seen).carry(near_device, far_device));
+        let way_back = back::is_constant(scenario)
+            .then(|| scope.spawn(move || back::carry(scenario, mtu, seen, far_copy, near_copy)));
         let ends = Ends { near, far, shared: Arc::clone(&shared) };
         let outcome = body(&ends);
         shared.stop.store(true, Relaxed);
-        Ok((outcome, emulator.join().expect("the emulator does not panic")))
+        let mut report = emulator.join().expect("the emulator does not panic");
+        if let Some(way_back) = way_back {
+            let late_p99_ns = way_back.join().expect("the emulator does not panic");
+            report.late_p99_ns = report.late_p99_ns.max(late_p99_ns);
+        }
+        Ok((outcome, report))
     })
 }

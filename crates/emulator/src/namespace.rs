@@ -1,6 +1,6 @@
 //! A network namespace without a name: it ends with the process, however that ends.
 
-use crate::sys;
+use crate::sys::{self, Core};
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::sync::mpsc::{Sender, channel};
@@ -26,6 +26,7 @@ impl Namespace {
         let (jobs, queue) = channel::<Job>();
         let (made, outcome) = channel();
         let live = move || {
+            sys::stay_on(Core::Rest);
             let device = set_up(address, mtu, ecn, buffer_bytes);
             let ready = device.is_ok();
             if made.send(device).is_ok() && ready {

@@ -1,25 +1,21 @@
 //! The path between the two namespaces: one thread that carries packets over the engine's link.
 
-use crate::FIRST_PORT;
-use crate::sys;
-use cwnd_engine::{Codepoint, EmulatedLink};
+use crate::back;
+use crate::pace::Pace;
+use crate::packet::{Packet, Pool, mark};
+use crate::sys::{self, Core};
+use cwnd_engine::EmulatedLink;
 use cwnd_results::{LinkResult, LinkSamples};
 use cwnd_scenario::{Samples, Scenario};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The last of a wait is spent looking at the clock: timers are late by about as much.
-const SPIN_NS: u64 = 60_000;
-/// One part in so many is spent blocked instead: Linux stops threads of SCHED_FIFO for 50 ms where they leave less than a
-/// twentieth of a second to others.
-const BLOCKED_LEAST: u64 = 10;
-const WINDOW_NS: u64 = 200_000_000;
 /// Packets of one device between two looks at the other.
-const BATCH: usize = 32;
+pub const BATCH: usize = 32;
 
 /// Data packets of a flow.
 #[derive(Default)]
@@ -38,6 +34,8 @@ pub struct Shared {
     pub flows: Vec<FlowCounts>,
     pub packets: AtomicU64,
     pub last_arrival_ns: AtomicU64,
+    /// Time in which data was moved.
+    pub worked_ns: AtomicU64,
 }
 
 impl Shared {
@@ -48,6 +46,7 @@ impl Shared {
             flows: std::iter::repeat_with(FlowCounts::default).take(flows).collect(),
             packets: AtomicU64::new(0),
             last_arrival_ns: AtomicU64::new(0),
+            worked_ns: AtomicU64::new(0),
         })
     }
 
@@ -67,29 +66,11 @@ pub struct Report {
     pub held_at_drop_pkts: Option<u64>,
     /// How late at most 99 % of the packets were passed on.
     pub late_p99_ns: u64,
-    /// Share of the time in which it did not wait.
-    pub busy: f64,
-}
-
-struct Packet {
-    data: Vec<u8>,
-    length: usize,
-    flow: usize,
-    /// From a receiver.
-    back: bool,
-    /// On the emulated wire, if it carries data.
-    wire_bytes: Option<u32>,
-    codepoint: Codepoint,
-    /// Under way; more than one if a link duplicates.
-    copies: u32,
 }
 
 /// A copy of a packet on a wire: when it is at the far end, the order of sending, the packet, and how many links it has
 /// behind it.
 type OnWire = Reverse<(u64, u64, usize, usize)>;
-
-/// Microseconds late, up to four milliseconds and beyond.
-const LATE_BINS: usize = 4096;
 
 pub struct Emulator<'a> {
     scenario: &'a Scenario,
@@ -99,12 +80,14 @@ pub struct Emulator<'a> {
     delays_ns: Vec<u64>,
     /// The index of flow 0's bottleneck.
     bottleneck: usize,
-    mtu: usize,
-    packets: Vec<Packet>,
-    free: Vec<usize>,
+    pool: Pool,
     wires: BinaryHeap<OnWire>,
     sent: u64,
-    late: Vec<u64>,
+    /// Packets read and passed on.
+    moved: u64,
+    /// Whether ways back are links: then packets from receivers are its work, too.
+    carries_back: bool,
+    pace: Pace,
     report: Report,
     /// Of each link, at its last row: lost and marked packets.
     before: Vec<(u64, u64)>,
@@ -120,12 +103,12 @@ impl<'a> Emulator<'a> {
             links: scenario.links.iter().map(|link| EmulatedLink::new(link, seed)).collect(),
             delays_ns: scenario.links.iter().map(|link| link.least_delay_ns()).collect(),
             bottleneck: (0..scenario.links.len()).find(is_slowest).expect("a link of the scenario"),
-            mtu: mtu as usize,
-            packets: Vec::new(),
-            free: Vec::new(),
+            pool: Pool::new(mtu),
             wires: BinaryHeap::new(),
             sent: 0,
-            late: vec![0; LATE_BINS],
+            moved: 0,
+            carries_back: !back::is_constant(scenario),
+            pace: Pace::new(shared.now_ns()),
             report: Report::default(),
             before: vec![(0, 0); scenario.links.len()],
         }
@@ -133,17 +116,17 @@ impl<'a> Emulator<'a> {
 
     /// Carries packets until it is stopped.
     pub fn carry(mut self, mut near: File, mut far: File) -> Report {
-        sys::become_realtime();
+        sys::stay_on(Core::Data);
+        sys::go_first();
         let interval_ns = match self.scenario.samples {
             Samples::Interval { interval_ns } => interval_ns,
             _ => u64::MAX,
         };
         let mut sample_at_ns = if interval_ns == u64::MAX { u64::MAX } else { 0 };
         let mut measures = false;
-        let (began_ns, mut waited_ns) = (self.shared.now_ns(), 0);
-        let mut window = (began_ns, 0);
+        self.pace = Pace::new(self.shared.now_ns());
         while !self.shared.stop.load(Relaxed) {
-            let now_ns = self.shared.now_ns();
+            let (now_ns, moved) = (self.shared.now_ns(), self.moved);
             self.advance(now_ns, &mut near, &mut far);
             if !measures && now_ns >= self.scenario.warmup_ns {
                 measures = true;
@@ -153,38 +136,23 @@ impl<'a> Emulator<'a> {
                 self.sample(sample_at_ns, now_ns);
                 sample_at_ns += interval_ns;
             }
-            let data = self.take(&mut near, &mut far, false);
-            if data + self.take(&mut near, &mut far, true) > 0 {
-                continue;
+            let mut taken = self.take(&mut near, &mut far, false);
+            if self.carries_back {
+                taken += self.take(&mut near, &mut far, true);
             }
-            let now_ns = self.shared.now_ns();
-            let next_ns = self.next_ns().min(sample_at_ns).min(now_ns + 10_000_000);
-            let (from_ns, waited_before_ns) = window;
-            if now_ns > from_ns + WINDOW_NS {
-                window = (now_ns, waited_ns);
+            if self.moved > moved {
+                self.shared.worked_ns.fetch_add(self.shared.now_ns() - now_ns, Relaxed);
             }
-            let may_spin = (waited_ns - waited_before_ns) * BLOCKED_LEAST >= now_ns - from_ns;
-            let spin_ns = if may_spin { SPIN_NS } else { 0 };
-            if next_ns > now_ns + spin_ns {
-                sys::wait_readable([&near, &far], next_ns - now_ns - spin_ns);
-                waited_ns += self.shared.now_ns() - now_ns;
+            if taken == 0 {
+                let next_ns = self.next_ns().min(sample_at_ns);
+                let devices = if self.carries_back { &[&near, &far][..] } else { &[&near] };
+                self.pace.wait(devices, next_ns, || self.shared.now_ns());
             }
         }
         let end_ns = self.shared.now_ns();
-        self.report.late_p99_ns = self.late_p99_ns();
-        self.report.busy = 1.0 - waited_ns as f64 / (end_ns - began_ns).max(1) as f64;
+        self.report.late_p99_ns = self.pace.late_p99_ns();
         self.report.links = self.links.iter().map(|link| link.result(end_ns)).collect();
         self.report
-    }
-
-    fn late_p99_ns(&self) -> u64 {
-        let mut left = self.late.iter().sum::<u64>() / 100;
-        let p99 = (0..LATE_BINS).rev().find(|&bin| {
-            let before = left;
-            left = left.saturating_sub(self.late[bin]);
-            self.late[bin] > before
-        });
-        p99.map_or(0, |bin| bin as u64 * 1000)
     }
 
     /// When something is to be done next. What leaves a queue now is not needed before its delay is over.
@@ -218,7 +186,7 @@ impl<'a> Emulator<'a> {
         self.note_drops(link, None);
         let Some(crossed) = crossed else { return };
         let index = crossed.packet as usize;
-        let packet = &mut self.packets[index];
+        let packet = &mut self.pool.packets[index];
         let route = route(self.scenario, packet);
         let behind = route.iter().position(|&hop| hop as usize == link).map_or(0, |hop| hop + 1);
         if crossed.marked {
@@ -242,14 +210,11 @@ impl<'a> Emulator<'a> {
 
     /// One copy less.
     fn release(&mut self, packet: usize, is_lost: bool) {
-        let Packet { copies, flow, back, wire_bytes, .. } = &mut self.packets[packet];
-        *copies -= 1;
+        let Packet { flow, back, wire_bytes, .. } = &self.pool.packets[packet];
         if is_lost && !*back && wire_bytes.is_some() {
             self.shared.flows[*flow].lost_pkts.fetch_add(1, Relaxed);
         }
-        if *copies == 0 {
-            self.free.push(packet);
-        }
+        self.pool.release(packet);
     }
 
     /// `held_pkts`: the queue that the arrival found, if it was one that was dropped.
@@ -266,7 +231,7 @@ impl<'a> Emulator<'a> {
 
     /// A copy has `crossed` links of its route behind it.
     fn arrive(&mut self, at_ns: u64, index: usize, crossed: usize, near: &mut File, far: &mut File) {
-        let packet = &self.packets[index];
+        let packet = &self.pool.packets[index];
         let flow = &self.scenario.flows[packet.flow];
         if let Some(&link) = route(self.scenario, packet).get(crossed) {
             let link = link as usize;
@@ -276,8 +241,9 @@ impl<'a> Emulator<'a> {
             self.note_drops(link, Some(held_pkts));
             return;
         }
+        self.moved += 1;
         let device = if packet.back { near } else { far };
-        let _ = device.write(&packet.data[..packet.length]);
+        let _ = device.write(packet.bytes());
         let now_ns = self.shared.now_ns();
         if let Some(bytes) = packet.wire_bytes.filter(|_| !packet.back) {
             let counts = &self.shared.flows[packet.flow];
@@ -285,16 +251,18 @@ impl<'a> Emulator<'a> {
             counts.delivered_bytes.fetch_add(bytes.into(), Relaxed);
             self.shared.last_arrival_ns.store(now_ns, Relaxed);
         }
-        self.late[(((now_ns - at_ns) / 1000) as usize).min(LATE_BINS - 1)] += 1;
+        self.pace.note(at_ns, now_ns);
         self.release(index, false);
     }
 
     /// From the senders, or `back` from the receivers, to the first link; ACKs begin with the constant part of their way.
     fn take(&mut self, near: &mut File, far: &mut File, back: bool) -> usize {
         for taken in 0..BATCH {
-            let Some(index) = self.read(if back { far } else { near }, back) else { return taken };
+            let device = if back { &mut *far } else { &mut *near };
+            let Some(index) = self.pool.read(self.scenario, device, back) else { return taken };
+            self.moved += 1;
             let now_ns = self.shared.now_ns();
-            let packet = &self.packets[index];
+            let packet = &self.pool.packets[index];
             if back {
                 self.send(now_ns + self.scenario.flows[packet.flow].return_delay_ns, index, 0);
                 continue;
@@ -306,37 +274,6 @@ impl<'a> Emulator<'a> {
             self.arrive(now_ns, index, 0, near, far);
         }
         BATCH
-    }
-
-    /// The next packet of a flow.
-    fn read(&mut self, device: &mut File, back: bool) -> Option<usize> {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(Packet {
-                data: vec![0; self.mtu],
-                length: 0,
-                flow: 0,
-                back,
-                wire_bytes: None,
-                codepoint: Codepoint::NotEct,
-                copies: 0,
-            });
-            self.packets.len() - 1
-        });
-        loop {
-            let packet = &mut self.packets[place];
-            let Ok(length) = device.read(&mut packet.data) else {
-                self.free.push(place);
-                return None;
-            };
-            let Some(seen) = Seen::of(&packet.data[..length], back) else { continue };
-            let flow = usize::from(seen.port.wrapping_sub(FIRST_PORT));
-            let Some(described) = self.scenario.flows.get(flow) else { continue };
-            let header_bytes = described.stack.header_bytes;
-            (packet.length, packet.flow, packet.back, packet.copies) = (length, flow, back, 1);
-            packet.wire_bytes = (seen.payload_bytes > 0).then(|| seen.payload_bytes + header_bytes);
-            packet.codepoint = seen.codepoint;
-            return Some(place);
-        }
     }
 
     fn sample(&mut self, time_ns: u64, now_ns: u64) {
@@ -359,85 +296,4 @@ impl<'a> Emulator<'a> {
 fn route<'a>(scenario: &'a Scenario, packet: &Packet) -> &'a [u32] {
     let flow = &scenario.flows[packet.flow];
     if packet.back { &flow.reverse_path } else { &flow.path }
-}
-
-/// What the emulator looks at in a packet.
-#[derive(Debug, PartialEq)]
-struct Seen {
-    /// Of the receiver.
-    port: u16,
-    payload_bytes: u32,
-    codepoint: Codepoint,
-}
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-
-impl Seen {
-    /// `back`: from a receiver. None: neither TCP nor UDP over IPv4.
-    fn of(packet: &[u8], back: bool) -> Option<Seen> {
-        let first = *packet.first()?;
-        let ip_bytes = usize::from(first & 15) * 4;
-        let rest = packet.get(ip_bytes..)?;
-        let header_bytes = match *packet.get(9)? {
-            _ if first >> 4 != 4 => return None,
-            TCP => usize::from(rest.get(12)? >> 4) * 4,
-            UDP => 8,
-            _ => return None,
-        };
-        let at = if back { 0 } else { 2 };
-        Some(Seen {
-            port: u16::from_be_bytes([*rest.get(at)?, *rest.get(at + 1)?]),
-            payload_bytes: rest.len().checked_sub(header_bytes)? as u32,
-            codepoint: match packet[1] & 3 {
-                0 => Codepoint::NotEct,
-                1 => Codepoint::Ect1,
-                _ => Codepoint::Ect0,
-            },
-        })
-    }
-}
-
-/// Sets CE in an IPv4 header, and its checksum (RFC 3168, RFC 1071).
-fn mark(packet: &mut [u8]) {
-    packet[1] |= 3;
-    packet[10..12].fill(0);
-    let header = &packet[..usize::from(packet[0] & 15) * 4];
-    let words = header.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
-    let sum: u32 = words.sum();
-    let sum = (sum & 0xffff) + (sum >> 16);
-    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
-    packet[10..12].copy_from_slice(&sum.to_be_bytes());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The header of RFC 1071's kind of example, whose checksum 0xb861 is widely published.
-    const HEADER: [u8; 20] = [
-        0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0xb8, 0x61, 0xc0, 0xa8, 0x00, 0x01, 0xc0,
-        0xa8, 0x00, 0xc7,
-    ];
-
-    #[test]
-    fn a_mark_keeps_the_checksum_right() {
-        let mut packet = HEADER;
-        mark(&mut packet);
-        // 3 more in the sum is 3 less in its complement.
-        assert_eq!(packet[1], 3);
-        assert_eq!(packet[10..12], [0xb8, 0x5e]);
-    }
-
-    #[test]
-    fn payload_and_port_are_read_from_the_headers() {
-        let mut packet = HEADER.to_vec();
-        packet.extend([0x80, 0x00, 0x9c, 0x41, 0, 108, 0, 0]);
-        packet.extend([0; 100]);
-        let seen = Seen { port: 40_001, payload_bytes: 100, codepoint: Codepoint::NotEct };
-        assert_eq!(Seen::of(&packet, false), Some(seen));
-        assert_eq!(Seen::of(&packet, true).unwrap().port, 0x8000);
-        assert_eq!(Seen::of(&packet[..24], false), None);
-        assert_eq!(Seen::of(&[], false), None);
-    }
 }
