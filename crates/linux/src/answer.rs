@@ -64,6 +64,10 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
             100.0 * (1.0 - idle)
         ));
     }
+    let short_of_memory = rows(lines, "short-of-memory").next().map_or(0.0, |row| row[0]);
+    if short_of_memory > 0.0 {
+        notes.push(format!("not valid: the guest was short of memory for TCP {short_of_memory} times"));
+    }
     notes.extend(plan.probes.iter().zip(rows(lines, "probe")).filter_map(|(probe, row)| judge(probe, &row)));
     if plan.speed > 1 {
         notes.push(format!(

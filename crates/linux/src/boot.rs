@@ -43,11 +43,14 @@ const MACHINE: &str = "-M microvm,pit=off,pic=off,isa-serial=off,x-option-roms=o
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 -initrd /proc/self/fd/0";
 
 /// The kernel's command line. A processor of `speed` instructions per nanosecond is one whose time stamp counter is
-/// said to count that many in a nanosecond: the guest's time is slower than the emulator's by that factor.
-fn command_line(speed: u32, seed: u64) -> String {
+/// said to count that many in a nanosecond: the guest's time is slower than the emulator's by that factor. TCP may use half
+/// of the memory, which is more than a kernel gives it by itself.
+fn command_line(speed: u32, memory_mib: u64, seed: u64) -> String {
+    let tcp_pages = memory_mib * 128;
     format!(
         "quiet panic=-1 nokaslr random.trust_cpu=off ipv6.disable=1 mitigations=off init_on_alloc=0 nohz=off \
-         cpuidle.off=1 lsm= tsc_early_khz={speed}000000 tsc=reliable cwnd.seed={seed}"
+         cpuidle.off=1 lsm= tsc_early_khz={speed}000000 tsc=reliable cwnd.seed={seed} \
+         sysctl.net.ipv4.tcp_mem=\"{tcp_pages} {tcp_pages} {tcp_pages}\""
     )
 }
 
@@ -75,7 +78,7 @@ impl Guest<'_> {
         words.extend(MACHINE.split_ascii_whitespace().map(str::to_owned));
         words.extend(["-m".to_owned(), self.memory_mib.to_string()]);
         words.extend(["-kernel".to_owned(), self.machine.kernel.display().to_string()]);
-        words.extend(["-append".to_owned(), command_line(self.speed, self.seed)]);
+        words.extend(["-append".to_owned(), command_line(self.speed, self.memory_mib, self.seed)]);
         let mut image = tempfile::tempfile().map_err(|error| format!("a temporary file: {error}"))?;
         image
             .write_all(self.image)
