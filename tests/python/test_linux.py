@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import cwnd
 from conftest import Command
+from cwnd._reproduce import paper as paper_reader
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cwnd" / "linux"
 needs_machine = pytest.mark.skipif(
@@ -27,6 +31,10 @@ buffer = 30
 [[flows]]
 cca = "cubic"
 """
+
+
+#: Runs of the test of what is left behind; more by hand.
+RUNS = int(os.environ.get("CWND_GUEST_RUNS", "4"))
 
 
 @pytest.fixture
@@ -75,6 +83,90 @@ def test_a_sweep_of_guests_continues_and_is_not_mixed_with_the_simulators(file: 
     assert cwnd.sweep(file, grid=grid, out=out, world="linux").flows.equals(first.flows)
     with pytest.raises(cwnd.Error, match="holds runs of the world 'linux'"):
         cwnd.sweep(file, grid=grid, out=out)
+
+
+TESTBED = """\
+title = "A small testbed"
+citation = "Nobody, 2026"
+about = "a flow on a short path"
+metrics = { throughput = "throughput_mbps" }
+[variant.cubic]
+"flows.cca" = "cubic"
+[experiment.bed]
+scenario = "bed.toml"
+testbed = true
+[item.fig1]
+published = "Fig. 1"
+title = "One flow"
+experiment = "bed"
+"""
+PUBLISHED = """\
+item,scenario,flows,per,buffer_pkts,cca,metric,unit,value,how
+Fig. 1,bed,1,0,30,cubic,throughput,Mbps,19,plotted
+"""
+
+
+@needs_machine
+@pytest.mark.slow
+def test_a_papers_testbed_runs_in_guests_beside_the_simulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = tmp_path / "papers" / "small"
+    paper.mkdir(parents=True)
+    (paper / "paper.toml").write_text(TESTBED)
+    (paper / "bed.toml").write_text(SCENARIO + '[sweep]\n"dumbbell.buffer" = [30]\n')
+    (paper / "published.csv").write_text(PUBLISHED)
+    monkeypatch.setattr(paper_reader, "_FOLDER", tmp_path / "papers")
+    answer = cwnd.reproduce("small", out=tmp_path, world="linux")
+    ((number),) = answer.numbers
+    assert number.ours is not None and number.simulated is not None
+    assert number.ours.mean == pytest.approx(number.simulated.mean, rel=0.05)
+    verdicts = (tmp_path / "small-on-linux" / "verdicts.md").read_text(encoding="utf-8")
+    assert verdicts.startswith("# A small testbed: the verdicts --on linux\n")
+    assert f"19 / {number.ours.mean:.4g} ({number.simulated.mean:.4g})" in verdicts
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Processes whose folder of temporary files is `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            is_ours = f"TMPDIR={folder}\0".encode() in (process / "environ").read_bytes()
+        except OSError:
+            continue
+        found += [int(process.name)] if is_ours else []
+    return found
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.02)
+    return holds()
+
+
+@needs_machine
+@pytest.mark.slow
+def test_nothing_is_left_behind_by_guests_that_end_and_runs_that_are_killed(
+    file: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    command = [sys.executable, "-m", "cwnd", "run", str(file), "--on", "linux"]
+    kills = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
+    for number in range(RUNS):
+        run = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": str(folder)},
+        )
+        if number % 2 == 0:
+            assert wait_until(lambda: len(processes_of(folder)) > 1)
+            run.send_signal(kills[number // 2 % 3])
+        run.wait(timeout=120)
+        assert wait_until(lambda: not processes_of(folder)), number
+        assert list(folder.iterdir()) == []
 
 
 def test_what_a_guest_cannot_do_is_refused_in_a_line_with_the_key(file: Path, cwnd_command: Command) -> None:

@@ -231,6 +231,24 @@ def test_quick_runs_the_points_it_names_and_randomness_decides_the_seeds(folder:
     assert {point.values["dumbbell.per"] for point in only.points} == {0.01}
 
 
+def test_real_kernels_run_what_the_paper_ran_on_a_testbed_and_the_readings_that_explain(folder: Path) -> None:
+    with pytest.raises(cwnd.Error, match="small has no testbed"):
+        measure.select(paper_reader.load("small"), world="linux")
+    description = folder / "paper.toml"
+    description.write_text(
+        PAPER.replace(
+            "[item.fig2]", "[experiment.bed]\nscenario = 'pair.toml'\ntestbed = true\n[item.fig2]"
+        ).replace('title = "With errors"\nexperiment = "pair"', 'title = "With errors"\nexperiment = "bed"')
+        + "[reading.late]\nabout = 'later'\nitems = ['fig2']\nchange = { 'flows.start' = '1 s' }\n"
+        + "[reading.slow]\nabout = 'slower'\nitems = ['fig2']\nchange = { 'dumbbell.rate' = '5 Mbps' }\n"
+        + "[[cause]]\ntext = 'it was slow'\nreading = 'slow'\n"
+    )
+    selection = measure.select(paper_reader.load("small"), seeds=1, world="linux")
+    assert ([item.name for item in selection.items], selection.traces) == (["fig2"], [])
+    points = [point.values for point in measure.plan(selection).points]
+    assert {(point["experiment"], point["reading"]) for point in points} == {("bed", None), ("bed", "slow")}
+
+
 def test_a_wrong_paper_toml_gets_one_line(folder: Path) -> None:
     for old, new, line in (
         ('title = "Without errors"\n', "", "small/paper.toml: item fig1: title is needed"),
