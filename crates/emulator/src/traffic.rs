@@ -322,11 +322,10 @@ impl<'a> Observer<'a> {
     fn finish(mut self) -> Traffic {
         let end_ns = (self.shared.now_ns() - self.base_ns).min(self.scenario.duration_ns);
         let mut transfers = Transfers::default();
-        let mut fcts: Vec<(f64, f64)> = Vec::new();
         let mut flows = Vec::new();
         for (flow, live) in self.lives.iter().enumerate() {
             let described = &self.scenario.flows[flow];
-            let row = self.flow(flow, described, live, end_ns);
+            let mut row = self.flow(flow, described, live, end_ns);
             if let Some(size) = size_of(described) {
                 let finished = live.finished.load(Relaxed);
                 let fct_ms = if finished { (row.stop_s - row.start_s) * 1e3 } else { f64::NAN };
@@ -337,31 +336,11 @@ impl<'a> Observer<'a> {
                 transfers.fct_ms.push(fct_ms);
                 transfers.slowdown.push(slowdown);
                 transfers.retransmitted_pkts.push(row.retransmitted_pkts);
-                if finished {
-                    fcts.push((fct_ms, slowdown));
-                }
+                row.fct_ms = finished.then_some(fct_ms);
             }
             flows.push(row);
         }
-        let quantile = |q: f64, of: fn(&(f64, f64)) -> f64| {
-            let mut sorted: Vec<f64> = fcts.iter().map(of).collect();
-            sorted.sort_by(f64::total_cmp);
-            quantile(&sorted, q)
-        };
-        for row in &mut flows {
-            if size_of(&self.scenario.flows[row.flow as usize]).is_some() {
-                row.fct_p50_ms = quantile(0.5, |one| one.0);
-                row.fct_p95_ms = quantile(0.95, |one| one.0);
-                row.fct_p99_ms = quantile(0.99, |one| one.0);
-                row.slowdown_p50 = quantile(0.5, |one| one.1);
-                row.slowdown_p99 = quantile(0.99, |one| one.1);
-                row.fct_ms = transfers
-                    .flow
-                    .iter()
-                    .zip(&transfers.fct_ms)
-                    .find_map(|(flow, ms)| (*flow == row.flow && !ms.is_nan()).then_some(*ms));
-            }
-        }
+        transfers.set_quantiles(&mut flows, self.scenario.warmup_ns);
         self.samples.sort();
         Traffic {
             flows,

@@ -209,32 +209,6 @@ fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / f64::from(count) * 1e-6)
 }
 
-/// Gives flows with transfers the quantiles over those that began after the warmup and finished.
-pub fn set_quantiles(flows: &mut [FlowResult], transfers: &Transfers, warmup_ns: u64) {
-    let Transfers { flow: of, start_s, fct_ms, slowdown, .. } = transfers;
-    let counts = |row: &usize| start_s[*row] >= warmup_ns as f64 / 1e9 && !fct_ms[*row].is_nan();
-    let rows: Vec<usize> = (0..of.len()).filter(counts).collect();
-    if rows.is_empty() {
-        return;
-    }
-    let sorted = |column: &[f64]| {
-        let mut values: Vec<f64> = rows.iter().map(|&row| column[row]).collect();
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let (fcts_ms, slowdowns) = (sorted(fct_ms), sorted(slowdown));
-    // The least value that is no less than the share `q` of all.
-    let quantile =
-        |values: &[f64], q: f64| Some(values[((q * values.len() as f64).ceil() as usize).max(1) - 1]);
-    for flow in flows.iter_mut().filter(|flow| of.contains(&flow.flow)) {
-        flow.fct_p50_ms = quantile(&fcts_ms, 0.5);
-        flow.fct_p95_ms = quantile(&fcts_ms, 0.95);
-        flow.fct_p99_ms = quantile(&fcts_ms, 0.99);
-        flow.slowdown_p50 = quantile(&slowdowns, 0.5);
-        flow.slowdown_p99 = quantile(&slowdowns, 0.99);
-    }
-}
-
 /// Every transfer of flows with sizes, in the order of their starts.
 pub fn transfers<C: CongestionControl>(
     scenario: &Scenario,

@@ -13,7 +13,7 @@ use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::Timing;
 use crate::random::random_stream;
 use crate::results::{
-    LinkCounts, flow_result, group_result, link_counts, link_results, set_quantiles, transfers, udp_result,
+    LinkCounts, flow_result, group_result, link_counts, link_results, transfers, udp_result,
 };
 use crate::time::NEVER;
 use crate::traffic::group::Group;
@@ -342,7 +342,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             }
         };
         let mut flows: Vec<_> = self.flows[..self.scenario.flows.len()].iter().map(result).collect();
-        set_quantiles(&mut flows, &transfers, warmup_ns);
+        transfers.set_quantiles(&mut flows, warmup_ns);
         if self.sampler.by_change {
             self.sampler.flow_samples.sort();
         }

@@ -34,11 +34,12 @@ pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Re
     let dropped: f64 = link_rows.iter().map(|row| row[3]).sum();
     let marked: f64 = link_rows.iter().map(|row| row[4]).sum();
     let mut transfers = Transfers::default();
-    let flows: Vec<FlowResult> = flow_rows
+    let mut flows: Vec<FlowResult> = flow_rows
         .iter()
         .enumerate()
         .map(|(i, row)| flow(scenario, plan, i, row, dropped, marked, &mut transfers))
         .collect();
+    transfers.set_quantiles(&mut flows, scenario.warmup_ns);
     let links = links(scenario, plan, &link_rows, &flows);
     let packets = flows.iter().map(|flow| flow.sent_pkts).sum();
     Ok(Run {
@@ -113,7 +114,6 @@ fn flow(
 ) -> FlowResult {
     let asked = &scenario.flows[index];
     let start_ns = plan.starts_ns[index];
-    let own_s = asked.stop_ns.saturating_sub(start_ns.max(scenario.warmup_ns)) as f64 / 1e9;
     let [
         _,
         sent,
@@ -132,6 +132,8 @@ fn flow(
     else {
         unreachable!("counted");
     };
+    let stop_ns = if done_ns > 0.0 { done_ns as u64 } else { asked.stop_ns };
+    let own_s = stop_ns.saturating_sub(start_ns.max(scenario.warmup_ns)) as f64 / 1e9;
     // Of one flow the queues count the drops; of several the kernel does not know whose they are.
     let alone = scenario.flows.len() == 1;
     let lost = if alone { dropped } else { (retransmitted - spurious).max(0.0) };
@@ -143,14 +145,16 @@ fn flow(
         transfers.start_s.push(start_ns as f64 / 1e9);
         transfers.size_bytes.push(*bytes);
         transfers.fct_ms.push(fct_ms.unwrap_or(f64::NAN));
-        transfers.slowdown.push(f64::NAN);
+        transfers
+            .slowdown
+            .push(fct_ms.map_or(f64::NAN, |ms| ms * 1e6 / scenario.ideal_fct_ns(index, *bytes)));
         transfers.retransmitted_pkts.push(retransmitted as u64);
     }
     FlowResult {
         flow: index as u32,
         cca: asked.cca.name.clone(),
         start_s: start_ns as f64 / 1e9,
-        stop_s: asked.stop_ns as f64 / 1e9,
+        stop_s: stop_ns as f64 / 1e9,
         sent_pkts: sent as u64,
         retransmitted_pkts: retransmitted as u64,
         delivered_pkts: delivered as u64,
