@@ -85,6 +85,16 @@ def test_a_sweep_of_guests_continues_and_is_not_mixed_with_the_simulators(file: 
         cwnd.sweep(file, grid=grid, out=out)
 
 
+@needs_machine
+@pytest.mark.slow
+def test_a_receive_window_limits_a_guest_as_it_limits_the_simulator(file: Path) -> None:
+    file.write_text(SCENARIO + 'stack = { receive_window = 20, handshake = "first" }\n')
+    ours, theirs = (cwnd.run(file, world=world).flows for world in ("sim", "linux"))
+    # 20 packets of 1514 bytes in 20 ms and the time of one at 20 Mbps.
+    assert ours["throughput_mbps"][0] == pytest.approx(20 * 1514 * 8 / 20_605, rel=0.1)
+    assert theirs["throughput_mbps"][0] == pytest.approx(ours["throughput_mbps"][0], rel=0.05)
+
+
 TESTBED = """\
 title = "A small testbed"
 citation = "Nobody, 2026"

@@ -188,12 +188,18 @@ static int open_socket(int node)
 	return fd;
 }
 
+/* The kernel raises the limit when it learns how large packets are in memory. */
+static void limit_window(const struct flow *flow, int fd)
+{
+	if (flow->window_bytes && fd >= 0 &&
+	    setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &flow->window_bytes, sizeof flow->window_bytes))
+		fail("a receive window");
+}
+
 static void listen_for(struct flow *flow)
 {
 	flow->listening = open_socket(flow->to);
-	if (flow->window_bytes && setsockopt(flow->listening, IPPROTO_TCP, TCP_WINDOW_CLAMP, &flow->window_bytes,
-					     sizeof flow->window_bytes))
-		fail("a receive window");
+	limit_window(flow, flow->listening);
 	if (bind(flow->listening, (struct sockaddr *)&flow->address, sizeof flow->address) ||
 	    listen(flow->listening, 1))
 		fail("listening");
@@ -303,6 +309,7 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 
 	if (read_information(flow->sender, &sender) || sent->tcpi_state == TCP_SYN_SENT)
 		return;
+	limit_window(flow, flow->receiver);
 	read_information(flow->receiver, &receiver);
 	flow->now = (struct totals){
 		.sent_pkts = sent->tcpi_data_segs_out,
