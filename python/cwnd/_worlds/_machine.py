@@ -145,7 +145,10 @@ def _wanted() -> Iterator[list[str]]:
         raise error("linux", f"apt knows none of {', '.join(_KERNELS)}; they are in Debian 12 and later")
     if shutil.which(_EMULATOR) is None:
         planned = _call("apt-get", "install", "--simulate", "--no-install-recommends", _EMULATOR_PACKAGE)
-        yield re.findall(r"^Inst (\S+)", planned, re.M)
+        names = re.findall(r"^Inst (\S+)", planned, re.M)
+        if not names:
+            raise error("linux", f"{_EMULATOR_PACKAGE} is installed, but {_EMULATOR} is not in PATH")
+        yield names
 
 
 def _describe(names: list[str]) -> list[Package]:
@@ -153,10 +156,8 @@ def _describe(names: list[str]) -> list[Package]:
     found = re.findall(r"^'\S+' (\S+) ([0-9]+) SHA256:([0-9a-f]{64})", printed, re.M)
     if len(found) != len(names):
         raise error("apt-get", f"no hash for each of {one_line(', '.join(names))}; run 'apt-get update'")
-    return [
-        Package(name, file, int(size), sha256)
-        for name, (file, size, sha256) in zip(names, found, strict=True)
-    ]
+    # In apt's order, and files begin with the name of their package.
+    return [Package(file.split("_")[0], file, int(size), sha256) for file, size, sha256 in found]
 
 
 def _build(place: Path, packages: list[Package], report: Callable[[str], object]) -> None:
