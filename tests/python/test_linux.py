@@ -15,6 +15,7 @@ import pytest
 import cwnd
 from conftest import Command
 from cwnd._reproduce import paper as paper_reader
+from cwnd._worlds import _machine
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cwnd" / "linux"
 needs_machine = pytest.mark.skipif(
@@ -52,6 +53,46 @@ def test_a_missing_machine_is_a_line_with_the_remedy(
         2,
         "cwnd: error: linux: there is no kernel for guests yet; 'cwnd linux setup' gets one\n",
     )
+
+
+APT_GET = """\
+#!/bin/sh
+if [ "$1" = install ]; then
+    echo "Inst qemu-system-x86 (1:7.2 Debian [amd64])"
+    echo "Inst libfdt1 (1.6 Debian [amd64])"
+else
+    shift 2
+    reversed=
+    for name; do reversed="$name $reversed"; done
+    for name in $reversed; do
+        echo "'http://example.org/$name.deb' ${name}_1%3a2_amd64.deb ${#name} SHA256:$(printf %064d ${#name})"
+    done
+fi
+"""
+
+
+def test_packages_are_paired_with_their_files_in_whatever_order_apt_lists_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = {
+        "apt-get": APT_GET,
+        "apt-cache": "#!/bin/sh\necho 'Depends: linux-image-6.12.1-cloud-amd64'\n",
+        "dpkg": "#!/bin/sh\n",
+    }
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    packages = _machine.missing()
+    assert {package.name for package in packages} == {
+        "linux-image-6.12.1-cloud-amd64",
+        "qemu-system-x86",
+        "libfdt1",
+    }
+    for package in packages:
+        assert package.file == f"{package.name}_1%3a2_amd64.deb"
+        assert package.bytes == len(package.name) == int(package.sha256)
 
 
 @needs_machine
