@@ -25,6 +25,8 @@ void power_off(void) __attribute__((noreturn));
 void node_add(int node);
 void node_enter(int node);
 void sysctl_set(int node, const char *key, const char *value);
+/* How often its kernel was short of memory for TCP. */
+uint64_t node_shortages(int node);
 void pair_add(int from, const char *device, int to, const char *peer, unsigned int mtu);
 void address_add(int node, const char *address);
 

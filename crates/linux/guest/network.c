@@ -16,6 +16,7 @@
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -141,6 +142,32 @@ void sysctl_set(int node, const char *key, const char *value)
 	if (fd < 0 || write(fd, value, strlen(value)) < 0)
 		fail("sysctl %s = %s", key, value);
 	close(fd);
+}
+
+/* By the counters of the kernel. */
+uint64_t node_shortages(int node)
+{
+	static const char *const wanted[] = { "TCPMemoryPressures", "PruneCalled", "TCPRcvQDrop" };
+	static char names[8192], values[8192];
+	uint64_t count = 0;
+	size_t i;
+	FILE *file;
+
+	node_enter(node);
+	file = fopen("/proc/self/net/netstat", "r");
+	if (!file)
+		fail("/proc/net/netstat");
+	/* A line of names, and one of values. */
+	while (fgets(names, sizeof names, file) && fgets(values, sizeof values, file)) {
+		char *name_at = names, *value_at = values, *name, *value;
+
+		while ((name = strsep(&name_at, " \n")) && (value = strsep(&value_at, " \n")))
+			for (i = 0; i < sizeof wanted / sizeof *wanted; i++)
+				if (!strcmp(name, wanted[i]))
+					count += strtoull(value, NULL, 10);
+	}
+	fclose(file);
+	return count;
 }
 
 /* Both ends of a pair have one hardware address: without ARP a packet is sent to the device's own. */

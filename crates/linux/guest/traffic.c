@@ -503,32 +503,6 @@ static double idle_s(void)
 	return idle;
 }
 
-/* How often the kernel of a node was short of memory for TCP, by its own counters. */
-static uint64_t shortages(int node)
-{
-	static const char *const wanted[] = { "TCPMemoryPressures", "PruneCalled", "TCPRcvQDrop" };
-	static char names[8192], values[8192];
-	uint64_t count = 0;
-	size_t i;
-	FILE *file;
-
-	node_enter(node);
-	file = fopen("/proc/self/net/netstat", "r");
-	if (!file)
-		fail("/proc/net/netstat");
-	/* A line of names, and one of values. */
-	while (fgets(names, sizeof names, file) && fgets(values, sizeof values, file)) {
-		char *name_at = names, *value_at = values, *name, *value;
-
-		while ((name = strsep(&name_at, " \n")) && (value = strsep(&value_at, " \n")))
-			for (i = 0; i < sizeof wanted / sizeof *wanted; i++)
-				if (!strcmp(name, wanted[i]))
-					count += strtoull(value, NULL, 10);
-	}
-	fclose(file);
-	return count;
-}
-
 static void report_run(double idle)
 {
 	uint64_t short_of_memory = 0;
@@ -536,7 +510,7 @@ static void report_run(double idle)
 	size_t j;
 
 	for (i = 0; i < flow_count; i++)
-		short_of_memory += shortages(flows[i].from) + shortages(flows[i].to);
+		short_of_memory += node_shortages(flows[i].from) + node_shortages(flows[i].to);
 	report("idle %.6f", idle / ((double)duration_ns * 1e-9));
 	report("short-of-memory %llu", (unsigned long long)short_of_memory);
 	for (i = 0; i < flow_count; i++) {
