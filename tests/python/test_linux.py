@@ -210,7 +210,7 @@ def test_nothing_is_left_behind_by_guests_that_end_and_runs_that_are_killed(
         with said.open("w") as to:
             run = subprocess.Popen(command, stdout=to, stderr=to, env={**os.environ, "TMPDIR": str(folder)})
         if number % 2 == 0:
-            assert wait_until(lambda: len(processes_of(folder)) > 1), (number, said.read_text())
+            assert wait_until(lambda: len(processes_of(folder)) > 1), (number, run.poll(), said.read_text())
             run.send_signal(kills[number // 2 % 3])
         run.wait(timeout=120)
         assert wait_until(lambda: not processes_of(folder)), number
