@@ -63,7 +63,7 @@ impl Distribution {
         (self.counts, self.first) = (counts, first as u32);
     }
 
-    fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
@@ -74,11 +74,15 @@ impl Distribution {
 
     /// The middle of the bucket below whose end lies the share `q` of the values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
-        let wanted = (q * self.count() as f64).ceil().max(1.0) as u64;
+        self.at_rank((q * self.count() as f64).ceil().max(1.0) as u64)
+    }
+
+    /// The middle of the bucket of the value that is the `rank`th from below, from 1 on.
+    pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0;
         for (bucket, n) in (self.first as usize..).zip(self.counts.iter()) {
             seen += n;
-            if seen >= wanted {
+            if seen >= rank {
                 let middle = (128.5 + (bucket % 128) as f64) * 2f64.powi((bucket / 128) as i32);
                 return Some(middle.clamp(self.least as f64, self.most as f64));
             }

@@ -4,13 +4,13 @@ use crate::memory::distribution::Distribution;
 
 /// One packet of this many is looked at.
 const PKTS_PER_LOOK: u32 = 16;
-/// What a [`Distribution`] makes of 0.
-const LEAST_NS: f64 = 128.0;
+/// Less is no wait.
+const LEAST_NS: u64 = 128;
 
 /// The distribution of the waits of every sixteenth packet, the first included.
 pub struct Waits {
     until_next: u32,
-    /// Packets that did not wait, until one did.
+    /// Packets that did not wait. They have no place among the others, whose waits lie close together at most links.
     unhindered: u32,
     seen: Option<Box<Distribution>>,
 }
@@ -32,19 +32,21 @@ impl Waits {
     #[cold]
     fn add(&mut self, wait_ns: u64) {
         self.until_next = PKTS_PER_LOOK;
-        if wait_ns == 0 && self.seen.is_none() {
+        if wait_ns < LEAST_NS {
             self.unhindered += 1;
-            return;
+        } else {
+            self.seen.get_or_insert_with(|| Box::new(Distribution::new())).add(wait_ns);
         }
-        let seen = self.seen.get_or_insert_with(|| Box::new(Distribution::new()));
-        (0..std::mem::take(&mut self.unhindered)).for_each(|_| seen.add(0));
-        seen.add(wait_ns);
     }
 
     /// None: no packet was looked at.
     pub fn quantile_ns(&self, q: f64) -> Option<f64> {
-        let Some(seen) = &self.seen else { return (self.unhindered > 0).then_some(0.0) };
-        let wait_ns = seen.quantile(q)?;
-        Some(if wait_ns <= LEAST_NS { 0.0 } else { wait_ns })
+        let unhindered = u64::from(self.unhindered);
+        let seen = self.seen.as_ref().map_or(0, |seen| seen.count());
+        let wanted = (q * (unhindered + seen) as f64).ceil() as u64;
+        match &self.seen {
+            Some(seen) if wanted > unhindered => seen.at_rank(wanted - unhindered),
+            _ => (unhindered > 0).then_some(0.0),
+        }
     }
 }
