@@ -107,7 +107,7 @@ fn apart(([our_low, our_mean, our_high], [low, mean, high]): ([f64; 3], [f64; 3]
 fn alone() -> Vec<(String, Vec<Row>)> {
     let mut all: Vec<(String, Vec<Row>)> = Vec::new();
     for row in rows() {
-        let name = row.run.trim_end_matches("-s8").trim_end_matches("-s9").to_owned();
+        let name = row.run.split("-s").next().unwrap_or_default().to_owned();
         if name.contains('+')
             || ["ge", "jit", "jitord", "ack1000", "ack300", "nfifo167"]
                 .iter()
@@ -123,11 +123,7 @@ fn alone() -> Vec<(String, Vec<Row>)> {
     all
 }
 
-/// Beyond 5 % of goodput, 15 % of the queue or 20 % of drops and marks (or two of them), and why.
-/// In its first overshoot the one run of Linux has 21 marks; the seeds here have 10 to 18, and later as many as Linux.
-const OVERSHOOT: &str = "the marks of the first overshoot";
-const OUTSIDE: [(&str, &str); 1] = [("red-ecn-cubic", OVERSHOOT)];
-
+/// Within 5 % of goodput, 15 % of the queue and 20 % of drops and marks (or two of them).
 #[test]
 fn a_flow_alone_has_the_goodput_the_queue_and_the_drops_that_it_has_in_linux() {
     let judged: Vec<_> = alone()
@@ -148,13 +144,52 @@ fn a_flow_alone_has_the_goodput_the_queue_and_the_drops_that_it_has_in_linux() {
             let good = apart(goodput) <= 0.05
                 && apart(queue) <= 0.15
                 && (apart(drops) <= 0.20 || (drops.0[1] - drops.1[1]).abs() <= 2.0);
-            (name, line, good)
+            (line, good)
         })
         .collect();
-    judged.iter().for_each(|(_, line, good)| println!("{} {line}", if *good { " " } else { "!" }));
-    let unexplained = |name: &String, good: bool| good == OUTSIDE.iter().any(|(known, _)| known == name);
-    let faults: Vec<_> =
-        judged.iter().filter(|(name, _, good)| unexplained(name, *good)).map(|(_, line, _)| line).collect();
+    judged.iter().for_each(|(line, good)| println!("{} {line}", if *good { " " } else { "!" }));
+    let faults: Vec<_> = judged.iter().filter(|(_, good)| !good).map(|(line, _)| line).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// Two flows, the second from 5 s on: microseconds decide which of them loses a packet, so what Linux has once is compared
+/// with the band of 21 runs here, with starts from 10 ms early to 10 ms late, by the same tolerances.
+#[test]
+fn two_flows_share_a_discipline_as_in_linux() {
+    let rows = rows();
+    let pairs: Vec<_> =
+        rows.chunk_by(|one, next| one.run == next.run).filter(|rows| rows.len() == 2).collect();
+    assert_eq!(pairs.len(), 17);
+    let judged: Vec<_> = pairs
+        .into_par_iter()
+        .map(|theirs| {
+            let parts: Vec<_> = theirs[0].run.split('-').collect();
+            let ccas: Vec<_> = theirs.iter().map(|row| row.cca).collect();
+            let runs: Vec<_> = (0..21)
+                .map(|shift| ours(parts[0], parts.contains(&"ecn"), &ccas, 4990 + shift, 1 + shift))
+                .collect();
+            let band = |value: &dyn Fn(&Ours) -> f64| range(runs.iter().map(value));
+            let within = |[low, _, high]: [f64; 3], theirs: f64, part: f64| {
+                (low * (1.0 - part)..=high * (1.0 + part)).contains(&theirs)
+            };
+            let [first, second] = [0, 1].map(|flow| band(&|run: &Ours| run.goodput_mbps[flow]));
+            let queue = band(&|run: &Ours| run.queue_pkts);
+            let drops = band(&|run: &Ours| run.drops + run.marks);
+            let their_drops = theirs[0].drops + theirs[0].marks;
+            let line = format!(
+                "{}: {first:.1?} and {:.1} Mbps, {second:.1?} and {:.1}, queue {queue:.1?} and {:.1} packets, \
+                 drops and marks {drops:.0?} and {their_drops}",
+                theirs[0].run, theirs[0].goodput_mbps, theirs[1].goodput_mbps, theirs[0].queue_pkts
+            );
+            let good = within(first, theirs[0].goodput_mbps, 0.05)
+                && within(second, theirs[1].goodput_mbps, 0.05)
+                && within(queue, theirs[0].queue_pkts, 0.15)
+                && within(drops, their_drops, 0.20);
+            (line, good)
+        })
+        .collect();
+    judged.iter().for_each(|(line, good)| println!("{} {line}", if *good { " " } else { "!" }));
+    let faults: Vec<_> = judged.iter().filter(|(_, good)| !good).map(|(line, _)| line).collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
 

@@ -90,7 +90,7 @@ pub struct Pie {
     pub variant: QueueVariant,
     /// Default: 15 ms.
     pub target_ns: u64,
-    /// Time between updates of the probability. Default: 15 ms; 16 ms, its ticks of 4 ms.
+    /// Time between updates of the probability. Default: 15 ms; 20 ms, five ticks of 4 ms.
     pub update_ns: u64,
     /// Default: 150 ms.
     pub burst_ns: u64,

@@ -123,7 +123,7 @@ fn fq_codel(table: &Table) -> Result<FqCodel, Error> {
 
 fn pie(table: &Table) -> Result<Pie, Error> {
     let variant = variant(table)?;
-    let update_ms = if variant == QueueVariant::Linux { 16 } else { 15 };
+    let update_ms = if variant == QueueVariant::Linux { 20 } else { 15 };
     Ok(Pie {
         variant,
         target_ns: time(table, "target", 15 * MILLISECOND)?,
