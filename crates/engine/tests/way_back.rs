@@ -121,16 +121,15 @@ fn asymmetric(cca: &str, back_bps: u64) -> Run {
     answer_scenario(&scenario)
 }
 
-/// Goodput, segments retransmitted, ACKs dropped in Linux. At 1 Mbps ACKs overflow only where there is one for each packet;
-/// Linux's receiver then holds SACKs back (up to 44, 1 ms or 5 % of the RTT), which this one does not: it loses more ACKs,
-/// and no more data.
+/// Goodput, segments retransmitted, ACKs dropped in Linux. At 1 Mbps ACKs overflow only in recovery, where a receiver that
+/// holds SACKs back sends one in a millisecond: of 62,000 ACKs 3 and 135 are lost here, 10 and 348 in Linux.
 #[test]
 fn a_slow_way_back_leaves_what_it_leaves_in_linux() {
     for (cca, back_bps, goodput_mbps, again, acks_dropped) in [
-        ("cubic", 1_000_000, 47.787, 26, None),
-        ("reno", 1_000_000, 47.900, 534, None),
-        ("cubic", 300_000, 43.490, 44, Some(34_499)),
-        ("reno", 300_000, 42.874, 659, Some(34_982)),
+        ("cubic", 1_000_000, 47.787, 26, 10),
+        ("reno", 1_000_000, 47.900, 534, 348),
+        ("cubic", 300_000, 43.490, 44, 34_499),
+        ("reno", 300_000, 42.874, 659, 34_982),
     ] {
         let run = asymmetric(cca, back_bps);
         let (flow, back) = (&run.flows[0], &run.links[1]);
@@ -138,9 +137,9 @@ fn a_slow_way_back_leaves_what_it_leaves_in_linux() {
         let what = format!("{cca} {back_bps}: {flow:?} {back:?}");
         assert!(near(flow.goodput_mbps, goodput_mbps, 0.02), "{what}");
         assert!(near(flow.retransmitted_pkts as f64, f64::from(again), 0.15), "{what}");
-        if let Some(dropped) = acks_dropped {
-            assert!(near(back.dropped_pkts as f64, f64::from(dropped), 0.15), "{what}");
-        }
+        let (acks, dropped) = ((back.delivered_pkts + back.dropped_pkts) as f64, back.dropped_pkts as f64);
+        let tolerance = (0.005 * acks).max(0.15 * f64::from(acks_dropped));
+        assert!((dropped - f64::from(acks_dropped)).abs() <= tolerance, "{what}");
     }
 }
 
