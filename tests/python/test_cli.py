@@ -126,6 +126,27 @@ def test_show_prints_rtt_and_bdp(cwnd_command: Command) -> None:
     assert "33025" in done.stdout
 
 
+def test_show_prints_disciplines_and_traffic(tmp_path: Path, cwnd_command: Command) -> None:
+    file = tmp_path / "web.toml"
+    file.write_text("""
+duration = "10 s"
+[dumbbell]
+rate = "50 Mbps"
+delay = "20 ms"
+buffer = 100
+queue = { discipline = "fq-codel", interval = "50 ms" }
+[[flows]]
+cca = "reno"
+size = "100 KB"
+arrivals = { process = "poisson", rate = 20 }
+""")
+    done = cwnd_command("show", str(file))
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = "bottleneck: fq-codel, quantum 1514 bytes, variant spec, target 5 ms, interval 50 ms, ecn\n"
+    assert expected in done.stdout
+    assert "100000 bytes, 20 a second" in done.stdout
+
+
 def test_algorithms_are_listed_and_told_in_full(cwnd_command: Command) -> None:
     listed = cwnd_command("algorithms").stdout
     assert all(algorithm["name"] in listed for algorithm in cwnd.algorithms())

@@ -2,8 +2,8 @@
 
 use crate::units::show_time;
 use crate::{
-    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, RateVariation, Samples, Scenario, Stack,
-    Traffic,
+    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, Queue, RateVariation, Samples, Scenario,
+    Stack, Traffic,
 };
 use serde::Serialize;
 
@@ -43,6 +43,9 @@ pub struct LinkGroup {
     pub per: f64,
     /// Queue above which packets of flows with ECN are marked. None: never.
     pub ecn_threshold_pkts: Option<u32>,
+    /// None: droptail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
     /// How it varies and impairs, a phrase for each element.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub varies: Vec<String>,
@@ -212,6 +215,7 @@ impl Scenario {
             buffer_ms: of(&pkts_per_ms),
             per: link.per,
             ecn_threshold_pkts: link.ecn_threshold_pkts,
+            queue: link.queue.clone(),
             varies: varies(link),
         }
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -66,8 +68,8 @@ def _print_scenario(shown: dict[str, Any]) -> None:
         )
     console.print(links)
     for link in shown["links"]:
-        if varies := link.get("varies"):
-            console.print(f"{link['name']}: {'; '.join(varies)}", highlight=False)
+        if phrases := _discipline(link.get("queue")) + link.get("varies", []):
+            console.print(f"{link['name']}: {'; '.join(phrases)}", highlight=False)
     flows = new_table(
         ">flow",
         "cca",
@@ -115,7 +117,57 @@ def _application(group: dict[str, Any]) -> str:
     if group["on_off_s"] is not None:
         on, off = map(digits, group["on_off_s"])
         parts.append(f"{on} s on, {off} s off")
-    return ", ".join(parts) or "unlimited"
+    return ", ".join(parts + _traffic(group.get("traffic") or {})) or "unlimited"
+
+
+def _traffic(traffic: dict[str, Any]) -> list[str]:
+    """Sizes, arrivals and pauses, a phrase for each."""
+    phrases = []
+    if "size" in traffic:
+        ((kind, size),) = traffic["size"].items()
+        phrases.append(_SIZES[kind](size))
+    if "arrivals" in traffic:
+        ((kind, arrivals),) = traffic["arrivals"].items()
+        if kind == "poisson":
+            phrases.append(f"{digits(arrivals['per_s'])} a second")
+        else:
+            phrases.append(f"{len(arrivals['times_ns'])} arrivals")
+    if "requests" in traffic:
+        requests = traffic["requests"]
+        phrases.append(f"{requests['count']} requests, {digits(requests['think_ns'] / 1e9)} s between")
+    if "mean_on_off_ns" in traffic:
+        on, off = (digits(ns / 1e9) for ns in traffic["mean_on_off_ns"])
+        phrases.append(f"{on} s on, {off} s off on average")
+    if "frames_per_s" in traffic:
+        phrases.append(f"{traffic['frames_per_s']} frames a second")
+    return phrases
+
+
+_SIZES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "fixed": lambda size: f"{size['bytes']} bytes",
+    "points": lambda size: f"up to {size['points'][-1][0]} bytes",
+    "lognormal": lambda size: f"lognormal, median {digits(math.exp(size['mu']))} bytes",
+    "pareto": lambda size: f"Pareto, {size['min_bytes']} to {size['max_bytes']} bytes",
+    "exponential": lambda size: f"exponential, mean {size['mean_bytes']} bytes",
+}
+
+
+def _discipline(queue: dict[str, Any] | None) -> list[str]:
+    """The discipline with its parameters, as one phrase."""
+    if queue is None:
+        return []
+    params = {**queue, **queue.get("codel", {})}
+    words = [params.pop("discipline")]
+    for name, value in params.items():
+        if name.endswith("_ns"):
+            words.append(f"{name.removesuffix('_ns')} {digits(value / 1e6)} ms")
+        elif name.endswith("_bytes"):
+            words.append(f"{name.removesuffix('_bytes')} {value} bytes")
+        elif isinstance(value, bool):
+            words += [name.replace("_", " ")] * value
+        elif not isinstance(value, dict):
+            words.append(f"{name.replace('_', ' ')} {digits(value) if isinstance(value, float) else value}")
+    return [", ".join(words)]
 
 
 def _jitter(below_s: float) -> str:
