@@ -87,13 +87,20 @@ struct cc_ack {
 	 * algorithms with cong_control: rate_delivered segments arrived in rate_interval_us.
 	 */
 	u64 rate_prior_delivered; /* delivered when the newest segment acknowledged here was sent */
+	u64 delivered_ce;    /* of the delivered, those reported as marked (RFC 3168, CE) */
+	u64 lost_total;      /* segments marked lost so far */
 	u32 rate_delivered;
 	u32 rate_interval_us;     /* 0: no sample */
+	/* Of the newest segment acknowledged here: what was in flight when it was sent, with it, and how many were marked lost since. */
+	u32 rate_in_flight;
+	u32 rate_lost;
 	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
 	u32 srtt_us;         /* smoothed RTT, RFC 6298; 0: no sample yet */
 	u32 min_rtt_us;      /* smallest sample of the connection; 0: no sample yet */
 	u32 acked;           /* segments newly reported to have arrived, in order or SACKed */
+	u32 ce;              /* segments newly reported as marked */
 	u32 lost;            /* segments newly marked lost */
+	u32 owd_us;          /* from the sending of a segment to its arrival, plus a constant: the clocks' difference; 0: no sample */
 	u32 prior_in_flight; /* segments in flight before this ACK */
 	u32 in_flight;       /* and after it */
 	u32 snd_wnd;         /* receive window */

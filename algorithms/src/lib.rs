@@ -46,10 +46,18 @@ pub struct Ack {
     /// `delivered` when the newest segment that this ACK acknowledges was sent. The delivery rate sample is
     /// only for algorithms with `cong_control`.
     pub rate_prior_delivered: u64,
+    /// Of the delivered segments, those reported as marked (RFC 3168, CE).
+    pub delivered_ce: u64,
+    /// Segments marked lost so far.
+    pub lost_total: u64,
     /// Segments that arrived in `rate_interval_us`.
     pub rate_delivered: u32,
     /// 0: no sample.
     pub rate_interval_us: u32,
+    /// What was in flight when the newest segment acknowledged here was sent, with it.
+    pub rate_in_flight: u32,
+    /// Segments marked lost since then.
+    pub rate_lost: u32,
     /// This ACK's RTT sample; 0: none.
     pub rtt_us: u32,
     /// Smoothed RTT (RFC 6298); 0: no sample yet.
@@ -58,8 +66,12 @@ pub struct Ack {
     pub min_rtt_us: u32,
     /// Segments that it newly reports to have arrived, in order or SACKed.
     pub acked: u32,
+    /// Segments newly reported as marked.
+    pub ce: u32,
     /// Segments newly marked lost.
     pub lost: u32,
+    /// From the sending of a segment to its arrival, plus a constant: the clocks' difference; 0: no sample.
+    pub owd_us: u32,
     pub prior_in_flight: u32,
     pub in_flight: u32,
     /// Receive window in segments.

@@ -84,6 +84,12 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 		a.rate_delivered = PICK(0, 1, 1000, 1U << 31);
 		a.rate_interval_us = PICK(0, 1, 100000, 600000000, 0xffffffff);
 		a.rate_prior_delivered = a.delivered - cc_min((u32)a.delivered, a.rate_delivered);
+		a.rate_in_flight = PICK(0, 1, 1000, 1U << 31);
+		a.rate_lost = PICK(0, 0, 1, a.rate_in_flight);
+		a.lost_total += a.lost;
+		a.ce = PICK(0, 0, 1, a.acked);
+		a.delivered_ce += a.ce;
+		a.owd_us = PICK(0, 1, 100000, 600000000, 0xffffffff);
 		a.flags = (u8)PICK(CC_CWND_LIMITED, CC_CWND_LIMITED, CC_APP_LIMITED | CC_RATE_APP_LIMITED, CC_ECE);
 		a.state = (u8)PICK(CC_OPEN, CC_OPEN, CC_DISORDER, CC_RECOVERY, CC_LOSS);
 		if (a.rtt_us) {

@@ -165,6 +165,18 @@ impl PyAck {
         self.0.rate_prior_delivered
     }
 
+    /// Of the delivered segments, those reported as marked (RFC 3168, CE).
+    #[getter]
+    fn delivered_ce(&self) -> u64 {
+        self.0.delivered_ce
+    }
+
+    /// Segments marked lost so far.
+    #[getter]
+    fn lost_total(&self) -> u64 {
+        self.0.lost_total
+    }
+
     /// Segments that arrived in `rate_interval_us`.
     #[getter]
     fn rate_delivered(&self) -> u32 {
@@ -175,6 +187,19 @@ impl PyAck {
     #[getter]
     fn rate_interval_us(&self) -> u32 {
         self.0.rate_interval_us
+    }
+
+    /// What was in flight when the newest segment acknowledged here was sent, with it; only for algorithms with
+    /// `cong_control`.
+    #[getter]
+    fn rate_in_flight(&self) -> u32 {
+        self.0.rate_in_flight
+    }
+
+    /// Segments marked lost since that segment was sent; only for algorithms with `cong_control`.
+    #[getter]
+    fn rate_lost(&self) -> u32 {
+        self.0.rate_lost
     }
 
     /// This ACK's RTT sample; 0: none.
@@ -199,6 +224,18 @@ impl PyAck {
     #[getter]
     fn acked(&self) -> u32 {
         self.0.acked
+    }
+
+    /// Segments newly reported as marked.
+    #[getter]
+    fn ce(&self) -> u32 {
+        self.0.ce
+    }
+
+    /// From the sending of a segment to its arrival, plus a constant: the clocks' difference; 0: no sample.
+    #[getter]
+    fn owd_us(&self) -> u32 {
+        self.0.owd_us
     }
 
     /// Segments newly marked lost.
@@ -264,19 +301,26 @@ impl PyAck {
     fn __repr__(&self) -> String {
         let a = &self.0;
         format!(
-            "Ack(now_us={}, delivered={}, rate_prior_delivered={}, rate_delivered={}, rate_interval_us={}, \
-             rtt_us={}, srtt_us={}, min_rtt_us={}, acked={}, lost={}, prior_in_flight={}, in_flight={}, \
+            "Ack(now_us={}, delivered={}, rate_prior_delivered={}, delivered_ce={}, lost_total={}, \
+             rate_delivered={}, rate_interval_us={}, rate_in_flight={}, rate_lost={}, rtt_us={}, srtt_us={}, \
+             min_rtt_us={}, acked={}, ce={}, lost={}, owd_us={}, prior_in_flight={}, in_flight={}, \
              snd_wnd={}, mss={}, state={}, flags={})",
             a.now_us,
             a.delivered,
             a.rate_prior_delivered,
+            a.delivered_ce,
+            a.lost_total,
             a.rate_delivered,
             a.rate_interval_us,
+            a.rate_in_flight,
+            a.rate_lost,
             a.rtt_us,
             a.srtt_us,
             a.min_rtt_us,
             a.acked,
+            a.ce,
             a.lost,
+            a.owd_us,
             a.prior_in_flight,
             a.in_flight,
             a.snd_wnd,

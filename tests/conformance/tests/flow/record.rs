@@ -56,7 +56,7 @@ pub struct Record {
     pub s: Stack,
 }
 
-pub const RECORD_BYTES: usize = 2 * 4 + 72 + 8 * 4 + 2 * 8;
+pub const RECORD_BYTES: usize = 2 * 4 + 104 + 8 * 4 + 2 * 8;
 pub const ANSWER_BYTES: usize = 4 * 4 + 8;
 
 impl Record {
@@ -67,17 +67,21 @@ impl Record {
         let mut word = |x: u32| out.extend(x.to_ne_bytes());
         word(self.kind as u32);
         word(self.arg);
-        for long in [a.now_us, a.delivered, a.rate_prior_delivered] {
+        for long in [a.now_us, a.delivered, a.rate_prior_delivered, a.delivered_ce, a.lost_total] {
             out.extend(long.to_ne_bytes());
         }
         for word in [
             a.rate_delivered,
             a.rate_interval_us,
+            a.rate_in_flight,
+            a.rate_lost,
             a.rtt_us,
             a.srtt_us,
             a.min_rtt_us,
             a.acked,
+            a.ce,
             a.lost,
+            a.owd_us,
             a.prior_in_flight,
             a.in_flight,
             a.snd_wnd,
