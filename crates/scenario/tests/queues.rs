@@ -84,7 +84,7 @@ fn a_discipline_has_what_is_written_and_its_defaults() {
     assert_eq!((fq_codel.quantum_bytes, fq_codel.queues, fq_codel.codel.ecn), (1514, None, true));
     assert_eq!((fq_codel.codel.target_ns, fq_codel.codel.interval_ns), (5_000_000, 100_000_000));
     let Some(Queue::Pie(pie)) = queue("{ discipline = 'pie', variant = 'linux' }") else { panic!() };
-    assert_eq!((pie.variant, pie.update_ns), (QueueVariant::Linux, 16_000_000));
+    assert_eq!((pie.variant, pie.update_ns), (QueueVariant::Linux, 20_000_000));
     let red =
         "{ discipline = 'red', min = '62500 bytes', max = '187500 bytes', burst = 69, variant = 'linux' }";
     let Some(Queue::Red(red)) = queue(red) else { panic!() };
