@@ -29,7 +29,7 @@
 #include "agile_sd.h"
 #include "cc.h"
 #include "elastic.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define agile_PARAMS(P)                                                                    \
 	P(beta, 900, 1000, 100, 999, "",                                                   \
@@ -41,14 +41,15 @@
 	P(combine, 2, 1, 0, 2, "switch|max|sum",                                           \
 	  "how lambda and WWF make the growth; a reconstruction")                          \
 	P(epsilon, 50, 1000, 0, 100000, "",                                                \
-	  "for combine = switch: the part of RTTbase by which RTTmax must exceed it for WWF; a reconstruction")
-#define agile_HOOKS(H, A) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
+	  "for combine = switch: the part of RTTbase by which RTTmax must exceed it for WWF; a reconstruction") \
+	SLOW_START_PARAM(P)
+#define agile_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
 enum agile_combine { AGILE_SWITCH, AGILE_MAX, AGILE_SUM };
 
 struct agile {
-	struct agile_sd sd;     /* the loss marks; its fraction is not used */
-	struct elastic elastic; /* RTTcur, RTTmax and the fraction of a segment of cwnd */
+	struct agile_sd sd;     /* the loss marks; the rest of it is not used */
+	struct elastic elastic; /* RTTcur, RTTmax, the fraction of a segment of cwnd, slow start */
 };
 
 CC_DECLARE_PARAMS(agile);
@@ -83,6 +84,13 @@ static inline u64 agile_growth(const struct agile *ca, const struct agile_params
 	return growth < one ? growth : one;
 }
 
+static inline void agile_init(struct agile *ca, const struct agile_params *p,
+			      struct cc_window *w, const struct cc_ack *a)
+{
+	(void)w;
+	slow_start_init(&ca->elastic.hystart, p->slow_start, a);
+}
+
 static inline void agile_pkts_acked(struct agile *ca, const struct agile_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
@@ -93,11 +101,14 @@ static inline void agile_pkts_acked(struct agile *ca, const struct agile_params 
 static inline void agile_cong_avoid(struct agile *ca, const struct agile_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked;
+	struct hystart *hystart = &ca->elastic.hystart;
+	u32 acked;
 	u64 grown;
 
+	slow_start_sample(hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
+	acked = slow_start_acked(hystart, p->slow_start, w, a);
 	if (cc_slow_start_took_all(w, &acked))
 		return;
 	grown = ca->elastic.fraction + acked * agile_growth(ca, p, w->cwnd, a->min_rtt_us);
@@ -111,6 +122,13 @@ static inline u32 agile_ssthresh(struct agile *ca, const struct agile_params *p,
 	const struct agile_sd_params part = agile_sd_part(p);
 
 	return agile_sd_ssthresh(&ca->sd, &part, w, a);
+}
+
+static inline void agile_set_state(struct agile *ca, const struct agile_params *p,
+				   struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)w;
+	slow_start_set_state(&ca->elastic.hystart, p->slow_start, a, state);
 }
 
 #endif /* AGILE_H */

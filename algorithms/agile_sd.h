@@ -42,7 +42,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define agile_sd_PARAMS(P)                                                                 \
 	P(beta, 900, 1000, 100, 999, "",                                                   \
@@ -52,8 +52,9 @@
 	P(lambda_min, 1000, 1000, 0, 1000000, "",                                          \
 	  "agility factor where the last loss was; authors' kernel module")                \
 	P(build, 0, 1, 0, 1, "published|slow",                                             \
-	  "slow: ten times slower, none above cwnd 3000; measured from Figs. 7d and 8d of the Elastic-TCP paper")
-#define agile_sd_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, undo_cwnd)
+	  "slow: ten times slower, none above cwnd 3000; measured from Figs. 7d and 8d of the Elastic-TCP paper") \
+	SLOW_START_PARAM(P)
+#define agile_sd_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, undo_cwnd)
 
 enum agile_sd_lambda_max { AGILE_SD_AUTO };
 enum agile_sd_build { AGILE_SD_PUBLISHED, AGILE_SD_SLOW };
@@ -63,6 +64,7 @@ struct agile_sd {
 	u32 degraded_cwnd; /* what the last loss left of it */
 	u32 fraction;      /* of a segment of cwnd, in 10^-6 (published) or 10^-4 (slow) */
 	u32 lambda_max;    /* in thousandths, since the last loss; 0: none yet */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(agile_sd);
@@ -94,14 +96,23 @@ static inline u32 agile_sd_lambda(const struct agile_sd *ca, const struct agile_
 	return cc_max((u32)lambda, p->lambda_min);
 }
 
+static inline void agile_sd_init(struct agile_sd *ca, const struct agile_sd_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)w;
+	slow_start_init(&ca->hystart, p->slow_start, a);
+}
+
 static inline void agile_sd_cong_avoid(struct agile_sd *ca, const struct agile_sd_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked, lambda, one = 1000000, growth;
+	u32 acked, lambda, one = 1000000, growth;
 	u64 grown;
 
+	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (cc_slow_start_took_all(w, &acked))
 		return;
 	lambda = agile_sd_lambda(ca, p, w->cwnd);
@@ -124,6 +135,13 @@ static inline u32 agile_sd_ssthresh(struct agile_sd *ca, const struct agile_sd_p
 	ca->fraction = 0;
 	ca->lambda_max = p->lambda_max == AGILE_SD_AUTO ? agile_sd_auto(p->beta) : p->lambda_max;
 	return ca->degraded_cwnd;
+}
+
+static inline void agile_sd_set_state(struct agile_sd *ca, const struct agile_sd_params *p,
+				      struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)w;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline u32 agile_sd_undo_cwnd(struct agile_sd *ca, const struct agile_sd_params *p,

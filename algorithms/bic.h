@@ -45,7 +45,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define bic_PARAMS(P)                                                                  \
 	P(s_max, 32, 1, 1, 100000, "",                                                 \
@@ -59,7 +59,8 @@
 	P(fast_convergence, 1, 1, 0, 1, "off|on",                                      \
 	  "make room for new flows when the window shrinks; the paper")                \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
-	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
+	SLOW_START_PARAM(P)
 #define bic_HOOKS(H, A)                                                                \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, undo_cwnd)
@@ -92,6 +93,7 @@ struct bic {
 		struct bic_paper paper;
 		struct bic_kernel kernel;
 	};
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(bic);
@@ -138,10 +140,9 @@ static inline void bic_next_stage(struct bic_search *search, const struct bic_pa
 }
 
 static inline void bic_paper_cong_avoid(struct bic_paper *ca, const struct bic_params *p,
-					struct cc_window *w, const struct cc_ack *a)
+					struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
 	u64 increment, most, grown;
-	u32 acked = a->acked;
 
 	if (!cc_cwnd_limited(a))
 		return;
@@ -215,10 +216,8 @@ static inline void bic_kernel_update(struct bic_kernel *ca, u32 cwnd, u64 now_ms
 }
 
 static inline void bic_kernel_cong_avoid(struct bic_kernel *ca, const struct bic_params *p,
-					 struct cc_window *w, const struct cc_ack *a)
+					 struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
-	u32 acked = a->acked;
-
 	if (!cc_cwnd_limited(a))
 		return;
 	if (p->variant == BIC_NS2 && cc_slow_start_ns2(w))
@@ -245,9 +244,9 @@ static inline void bic_init(struct bic *ca, const struct bic_params *p, struct c
 			    const struct cc_ack *a)
 {
 	(void)w;
-	(void)a;
 	if (p->variant != BIC_SPEC)
 		bic_kernel_reset(&ca->kernel);
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void bic_pkts_acked(struct bic *ca, const struct bic_params *p, struct cc_window *w,
@@ -263,10 +262,15 @@ static inline void bic_pkts_acked(struct bic *ca, const struct bic_params *p, st
 static inline void bic_cong_avoid(struct bic *ca, const struct bic_params *p, struct cc_window *w,
 				  const struct cc_ack *a)
 {
+	u32 acked;
+
+	if (p->variant != BIC_NS2)
+		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (p->variant == BIC_SPEC)
-		bic_paper_cong_avoid(&ca->paper, p, w, a);
+		bic_paper_cong_avoid(&ca->paper, p, w, a, acked);
 	else
-		bic_kernel_cong_avoid(&ca->kernel, p, w, a);
+		bic_kernel_cong_avoid(&ca->kernel, p, w, a, acked);
 }
 
 static inline u32 bic_ssthresh(struct bic *ca, const struct bic_params *p, struct cc_window *w,
@@ -282,9 +286,9 @@ static inline void bic_set_state(struct bic *ca, const struct bic_params *p, str
 				 const struct cc_ack *a, u8 state)
 {
 	(void)w;
-	(void)a;
 	if (p->variant != BIC_SPEC && state == CC_LOSS)
 		bic_kernel_reset(&ca->kernel);
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline u32 bic_undo_cwnd(struct bic *ca, const struct bic_params *p, struct cc_window *w,

@@ -39,8 +39,8 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
 #include "parts/round.h"
+#include "parts/slow_start.h"
 
 #define compound_PARAMS(P)                                                             \
 	P(alpha, 128, 1024, 1, 1024, "",                                               \
@@ -52,7 +52,8 @@
 	P(zeta, 1024, 1024, 1, 102400, "",                                             \
 	  "how fast dwnd gives way; the paper")                       \
 	P(variant, 0, 1, 0, 1, "spec|ns2",                                         \
-	  "whose rules: spec the paper's, ns2 those of Agent/TCP/Linux; ns-2.35")
+	  "whose rules: spec the paper's, ns2 those of Agent/TCP/Linux; ns-2.35") \
+	SLOW_START_PARAM(P)
 #define compound_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
@@ -64,6 +65,7 @@ struct compound {
 	u64 dwnd;       /* in 1/256 segments */
 	u64 prior_dwnd; /* dwnd before the last loss */
 	u32 reno;       /* ns2: the paper's cwnd, as the last growth left it */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(compound);
@@ -95,10 +97,12 @@ static inline u64 compound_paper_dwnd(const struct compound *ca, const struct co
 static inline void compound_paper_cong_avoid(struct compound *ca, const struct compound_params *p,
 					     struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked, over = round_over(&ca->round, a), dwnd;
+	u32 over = round_over(&ca->round, a), acked, dwnd;
 
+	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (cc_in_slow_start(w)) {
 		ca->dwnd = 0;
 		acked = cc_slow_start(w, acked);
@@ -192,9 +196,9 @@ static inline void compound_ns2_cong_avoid(struct compound *ca, struct cc_window
 static inline void compound_init(struct compound *ca, const struct compound_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
-	(void)p;
 	ca->reno = w->cwnd;
 	ca->round.end = a->delivered + a->in_flight;
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void compound_pkts_acked(struct compound *ca, const struct compound_params *p,
@@ -230,6 +234,7 @@ static inline void compound_set_state(struct compound *ca, const struct compound
 	(void)w;
 	if (p->variant == COMPOUND_NS2 && state == CC_OPEN)
 		round_restart(&ca->round, a);
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline void compound_cwnd_event(struct compound *ca, const struct compound_params *p,

@@ -22,19 +22,7 @@
  * 1/1024, as in every kernel: 0.7002 and 0.4004. Time is counted in 1/1024 s. In the
  * Reno-friendly region, too, the window grows by one segment per segment acknowledged at most.
  * RFC 9438, 4.10 wants HyStart++ with it; the slow start is the standard one by default, so that
- * what is compared is the cubic: published simulations of CUBIC had none. See hystart.
- *
- * hystart ends slow start before it overruns the buffer, by setting ssthresh to cwnd:
- *  - linux: from 16 segments on, when the ACKs of a round have come at most 2 ms apart for half of
- *    delay_min (the smallest RTT) and of the time of four bursts of 64 KiB (1 ms at most), or for
- *    all of it if paced; or when the smallest of more than 8 samples of a round is above delay_min
- *    by an eighth of it, 4 to 16 ms. The rate of bursts, if not paced, is the one Linux would pace
- *    at after the ACK before: 2 cwnd per RTT, 1.2 from half of ssthresh on.
- *  - plusplus: HyStart++ (RFC 9406), in the first slow start only. When the smallest of at least 8
- *    samples of a round is above that of the round before by an eighth of it, 4 to 16 ms,
- *    conservative slow start (CSS) follows: a quarter of the growth for 5 rounds, the one it
- *    began in included, then ssthresh = cwnd. If the smallest of 8 samples falls below the one
- *    CSS began with, slow start goes on. An ACK counts 8 segments at most, unless paced.
+ * what is compared is the cubic: published simulations of CUBIC had none. See slow_start.
  *
  * The kernels' builds are in variants/cubic_linux.h and variants/cubic_ns2.h.
  */
@@ -43,8 +31,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
-#include "parts/hystart.h"
+#include "parts/slow_start.h"
 
 #define cubic_PARAMS(P)                                                                \
 	P(beta, 717, 1024, 512, 1013, "",                                              \
@@ -57,8 +44,7 @@
 	  "never slower than Reno would be; RFC 9438, 4.3")                            \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                     \
 	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux (CUBIC 2.1); Linux 6.1, ns-2.35") \
-	P(hystart, 0, 1, 0, 2, "off|linux|plusplus",                                   \
-	  "how slow start may end before a loss, not for variant = ns2; Linux 6.1, RFC 9406") \
+	SLOW_START_PARAM(P)                                                            \
 	P(max_increment, 16, 1, 0, 1000000, "",                                        \
 	  "growth beyond the plateau, in segments per 100 ms, 0: no limit, for variant = ns2; CUBIC 2.1")
 #define cubic_HOOKS(H, A)                                                              \
@@ -72,7 +58,6 @@ CC_DECLARE_PARAMS(cubic);
 #include "variants/cubic_ns2.h"
 
 enum cubic_variant { CUBIC_SPEC, CUBIC_LINUX, CUBIC_NS2 };
-enum cubic_hystart { CUBIC_HYSTART_OFF, CUBIC_HYSTART_LINUX, CUBIC_HYSTART_PLUSPLUS };
 
 /* What undoing a reduction brings back (RFC 9438, 4.9). */
 struct cubic_epoch {
@@ -155,12 +140,11 @@ static inline void cubic_rfc_start(struct cubic_epoch *epoch, u32 c, u32 cwnd, u
 }
 
 static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic_params *p,
-					struct cc_window *w, const struct cc_ack *a)
+					struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
 	struct cubic_epoch *epoch = &ca->epoch;
 	u64 gap = a->now_us - ca->last_us, cwnd = (u64)w->cwnd << 10;
 	u64 elapsed, window, target, grown;
-	u32 acked = a->acked;
 
 	ca->last_us = a->now_us;
 	if (epoch->start_us && (ca->idle || !cc_cwnd_limited(a)))
@@ -208,9 +192,7 @@ static inline void cubic_init(struct cubic *ca, const struct cubic_params *p, st
 	(void)w;
 	if (p->variant == CUBIC_NS2)
 		cubic_ns2_reset(&ca->ns2);
-	hystart_reset(&ca->hystart, a);
-	if (p->hystart == CUBIC_HYSTART_LINUX)
-		hystart_linux_round(&ca->hystart, a);
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params *p,
@@ -227,29 +209,23 @@ static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params 
 			return;
 		delay_min_us = ca->module.delay_min_us;
 	}
-	if (p->hystart == CUBIC_HYSTART_LINUX)
-		hystart_linux(&ca->hystart, w, a, delay_min_us);
-	else if (p->hystart == CUBIC_HYSTART_PLUSPLUS)
-		hystart_plusplus(&ca->hystart, w, a);
+	slow_start_sample(&ca->hystart, p->slow_start, w, a, delay_min_us);
 }
 
 static inline void cubic_cong_avoid(struct cubic *ca, const struct cubic_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
+	u32 acked;
+
 	if (p->variant == CUBIC_NS2) {
 		cubic_ns2_cong_avoid(&ca->ns2, p, w, a);
-	} else if (p->hystart == CUBIC_HYSTART_PLUSPLUS && w->ssthresh >= CC_SSTHRESH_INFINITE) {
-		if (p->variant == CUBIC_SPEC)
-			ca->rfc.last_us = a->now_us;
-		if (cc_cwnd_limited(a))
-			cc_grow(w, hystart_acked(&ca->hystart, w, a));
-	} else if (p->variant == CUBIC_LINUX) {
-		cubic_linux_cong_avoid(&ca->module, p, w, a);
-	} else {
-		cubic_rfc_cong_avoid(&ca->rfc, p, w, a);
+		return;
 	}
-	if (p->hystart == CUBIC_HYSTART_LINUX)
-		ca->hystart.bursts_us = hystart_bursts(w, a);
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
+	if (p->variant == CUBIC_LINUX)
+		cubic_linux_cong_avoid(&ca->module, p, w, a, acked);
+	else
+		cubic_rfc_cong_avoid(&ca->rfc, p, w, a, acked);
 }
 
 static inline u32 cubic_ssthresh(struct cubic *ca, const struct cubic_params *p,
@@ -286,10 +262,7 @@ static inline void cubic_set_state(struct cubic *ca, const struct cubic_params *
 		ca->module = (struct cubic_linux){ .sent_ms = ca->module.sent_ms };
 	else
 		ca->rfc.epoch.wmax = 0;
-	if (p->hystart == CUBIC_HYSTART_LINUX) {
-		ca->hystart.found = 0;
-		hystart_linux_round(&ca->hystart, a);
-	}
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline void cubic_cwnd_event(struct cubic *ca, const struct cubic_params *p,

@@ -26,15 +26,16 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
 #include "parts/real_window.h"
+#include "parts/slow_start.h"
 
 #define discrete_PARAMS(P)                    \
 	P(cut, 0, 1, 0, 1, "published|raw",   \
 	  "raw: 3/4 of cwnd at every fast retransmit, whatever the receive window; fits Tables 2 to 4 of the paper") \
 	P(variant, 0, 1, 0, 1, "spec|ns2-agent",  \
-	  "whose rules: spec the paper's, ns2-agent those of ns-2's base agents, with a real cwnd that grows past the receive window; ns-2.35")
-#define discrete_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
+	  "whose rules: spec the paper's, ns2-agent those of ns-2's base agents, with a real cwnd that grows past the receive window; ns-2.35") \
+	SLOW_START_PARAM(P)
+#define discrete_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
 
 enum discrete_cut { DISCRETE_PUBLISHED, DISCRETE_RAW };
 enum discrete_variant { DISCRETE_SPEC, DISCRETE_NS2_AGENT };
@@ -42,18 +43,29 @@ enum discrete_variant { DISCRETE_SPEC, DISCRETE_NS2_AGENT };
 struct discrete {
 	u32 half; /* of the window at the last loss: ssthresh if it turns out a timeout */
 	struct real_window real;
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(discrete);
 CC_CHECK_STATE(discrete);
 
+static inline void discrete_init(struct discrete *ca, const struct discrete_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)w;
+	slow_start_init(&ca->hystart, p->slow_start, a);
+}
+
 static inline void discrete_cong_avoid(struct discrete *ca, const struct discrete_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	if (p->variant == DISCRETE_NS2_AGENT)
+	if (p->variant == DISCRETE_NS2_AGENT) {
 		real_window_growth(&ca->real, w);
-	else if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
-		cc_reno_growth(w, a->acked);
+		return;
+	}
+	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+	if (cc_cwnd_limited(a) || p->cut == DISCRETE_RAW)
+		cc_reno_growth(w, slow_start_acked(&ca->hystart, p->slow_start, w, a));
 }
 
 static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_params *p,
@@ -74,8 +86,7 @@ static inline u32 discrete_ssthresh(struct discrete *ca, const struct discrete_p
 static inline void discrete_set_state(struct discrete *ca, const struct discrete_params *p,
 				      struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	(void)p;
-	(void)a;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 	real_window_set_state(&ca->real, w, state);
 }
 

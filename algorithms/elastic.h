@@ -35,7 +35,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define elastic_PARAMS(P)                                                                         \
 	P(beta, 900, 1000, 100, 999, "",                                                          \
@@ -45,9 +45,10 @@
 	P(rtt_max_from, 0, 1, 0, 1, "all|avoidance",                                              \
 	  "samples that RTTmax is taken from; avoidance: Algorithm 1, all: fits Fig. 7 of the paper") \
 	P(reset_rtt_on_rto, 0, 1, 0, 1, "off|on",                                                 \
-	  "forget RTTmax at a timeout; not stated in the paper")
+	  "forget RTTmax at a timeout; not stated in the paper") \
+	SLOW_START_PARAM(P)
 #define elastic_HOOKS(H, A) \
-	H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)
+	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
 
 enum elastic_variant { ELASTIC_SPEC, ELASTIC_AUTHORS };
 enum elastic_rtt_max_from { ELASTIC_ALL, ELASTIC_AVOIDANCE };
@@ -55,7 +56,8 @@ enum elastic_rtt_max_from { ELASTIC_ALL, ELASTIC_AVOIDANCE };
 struct elastic {
 	u32 rtt_us;     /* RTTcur: the last sample */
 	u32 rtt_max_us; /* RTTmax: the largest sample */
-	u32 fraction;   /* of a segment of cwnd, in 2^-32 (exact) or thousandths (paper) */
+	u32 fraction;   /* of a segment of cwnd, in 2^-32 (spec) or thousandths (authors) */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(elastic);
@@ -82,6 +84,13 @@ static inline u64 elastic_growth_thousandths(u32 rtt, u32 rtt_max, u32 cwnd)
 	return cc_min(cc_isqrt((u64)rtt_max * 1000000 / ((u64)rtt * cwnd)), 1000);
 }
 
+static inline void elastic_init(struct elastic *ca, const struct elastic_params *p,
+				struct cc_window *w, const struct cc_ack *a)
+{
+	(void)w;
+	slow_start_init(&ca->hystart, p->slow_start, a);
+}
+
 static inline void elastic_pkts_acked(struct elastic *ca, const struct elastic_params *p,
 				      struct cc_window *w, const struct cc_ack *a)
 {
@@ -96,11 +105,13 @@ static inline void elastic_pkts_acked(struct elastic *ca, const struct elastic_p
 static inline void elastic_cong_avoid(struct elastic *ca, const struct elastic_params *p,
 				      struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked, rtt = cc_max(ca->rtt_us, 1);
+	u32 rtt = cc_max(ca->rtt_us, 1), acked;
 	u64 grown;
 
+	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (cc_slow_start_took_all(w, &acked))
 		return;
 	ca->rtt_max_us = cc_max(ca->rtt_max_us, rtt);
@@ -123,6 +134,13 @@ static inline u32 elastic_ssthresh(struct elastic *ca, const struct elastic_para
 	if (p->variant == ELASTIC_AUTHORS)
 		ca->fraction = 0;
 	return cc_max(cc_part(w->cwnd, p->beta, 1000), 2);
+}
+
+static inline void elastic_set_state(struct elastic *ca, const struct elastic_params *p,
+				     struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)w;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline void elastic_cwnd_event(struct elastic *ca, const struct elastic_params *p,

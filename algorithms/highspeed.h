@@ -41,7 +41,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define highspeed_PARAMS(P)                                                            \
 	P(low_window, 38, 1, 2, 1000, "",                                              \
@@ -59,8 +59,9 @@
 	P(max_ssthresh, 100, 1, 2, 1000000, "",                                        \
 	  "the window from which limited slow start holds; RFC 3742, 2")               \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                     \
-	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
-#define highspeed_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh)
+	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
+	SLOW_START_PARAM(P)
+#define highspeed_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
 enum highspeed_variant { HIGHSPEED_SPEC, HIGHSPEED_LINUX, HIGHSPEED_NS2 };
 
@@ -76,6 +77,7 @@ struct highspeed {
 	/* linux, ns2 */
 	u32 a;         /* segments per RTT */
 	u32 b;         /* what a loss takes, in 1/256 */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(highspeed);
@@ -241,22 +243,26 @@ static inline void highspeed_init(struct highspeed *ca, const struct highspeed_p
 	u32 low_p = highspeed_log(p->low_p);
 
 	(void)w;
-	(void)a;
 	ca->log_low = highspeed_log(p->low_window);
 	ca->log_range = highspeed_log(p->high_window) - ca->log_low;
 	ca->log_fall = low_p - highspeed_log(p->high_p);
 	ca->log_low_p = (32U << 26) + low_p - highspeed_log(10000000);
 	ca->a = 1;
 	ca->b = highspeed_ranges[0].b;
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void highspeed_cong_avoid(struct highspeed *ca, const struct highspeed_params *p,
 					struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = p->variant == HIGHSPEED_NS2 ? 1 : a->acked;
+	u32 acked = 1;
 
+	if (p->variant != HIGHSPEED_NS2)
+		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
+	if (p->variant != HIGHSPEED_NS2)
+		acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (cc_in_slow_start(w)) {
 		acked = highspeed_slow_start(p, w, acked);
 		if (!acked || p->variant != HIGHSPEED_SPEC)
@@ -281,6 +287,13 @@ static inline u32 highspeed_ssthresh(struct highspeed *ca, const struct highspee
 		return cc_max(w->cwnd - cc_part(w->cwnd, ca->b, 256), 2);
 	b = highspeed_b(ca, p, highspeed_above(ca, w->cwnd));
 	return cc_max(cc_part(w->cwnd, (1U << 24) - b, 1U << 24), 2);
+}
+
+static inline void highspeed_set_state(struct highspeed *ca, const struct highspeed_params *p,
+				       struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)w;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 #endif /* HIGHSPEED_H */

@@ -54,7 +54,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define htcp_PARAMS(P)                                                                 \
 	P(delta_l, 1000, 1000, 0, 100000, "",                                          \
@@ -68,7 +68,8 @@
 	P(rtt_scaling, 0, 1, 0, 1, "off|on",                                           \
 	  "alpha in proportion to the RTT; Linux 6.1")                                 \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
-	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
+	SLOW_START_PARAM(P)
 #define htcp_HOOKS(H, A)                                                               \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
@@ -116,6 +117,7 @@ struct htcp {
 		struct htcp_paper paper;
 		struct htcp_kernel kernel;
 	};
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(htcp);
@@ -153,9 +155,8 @@ static inline void htcp_start_round(struct htcp_paper *ca, const struct cc_ack *
 }
 
 static inline void htcp_paper_cong_avoid(struct htcp_paper *ca, const struct htcp_params *p,
-					 struct cc_window *w, const struct cc_ack *a)
+					 struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
-	u32 acked = a->acked;
 	u64 grown;
 
 	if (a->delivered > ca->round_end) {
@@ -270,7 +271,7 @@ static inline void htcp_kernel_pkts_acked(struct htcp_kernel *ca, const struct h
 }
 
 static inline void htcp_kernel_cong_avoid(struct htcp_kernel *ca, const struct htcp_params *p,
-					  struct cc_window *w, const struct cc_ack *a)
+					  struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
 	u64 now = a->now_us / 1000;
 
@@ -284,7 +285,7 @@ static inline void htcp_kernel_cong_avoid(struct htcp_kernel *ca, const struct h
 		htcp_kernel_rtt(ca, a, a->srtt_us / 1000,
 				w->ssthresh < 65535 && htcp_kernel_settled(ca, now));
 	} else if (cc_in_slow_start(w)) {
-		cc_slow_start(w, a->acked);
+		cc_slow_start(w, acked);
 		return;
 	}
 	if ((u64)w->cwnd_cnt * ca->alpha >> 7 >= w->cwnd) {
@@ -357,6 +358,7 @@ static inline void htcp_init(struct htcp *ca, const struct htcp_params *p, struc
 		ca->kernel.beta = 64;
 		ca->kernel.acked = 1;
 	}
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void htcp_pkts_acked(struct htcp *ca, const struct htcp_params *p,
@@ -374,10 +376,15 @@ static inline void htcp_pkts_acked(struct htcp *ca, const struct htcp_params *p,
 static inline void htcp_cong_avoid(struct htcp *ca, const struct htcp_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
+	u32 acked;
+
+	if (p->variant != HTCP_NS2)
+		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (p->variant == HTCP_SPEC)
-		htcp_paper_cong_avoid(&ca->paper, p, w, a);
+		htcp_paper_cong_avoid(&ca->paper, p, w, a, acked);
 	else
-		htcp_kernel_cong_avoid(&ca->kernel, p, w, a);
+		htcp_kernel_cong_avoid(&ca->kernel, p, w, a, acked);
 }
 
 static inline u32 htcp_ssthresh(struct htcp *ca, const struct htcp_params *p, struct cc_window *w,
@@ -394,6 +401,7 @@ static inline void htcp_set_state(struct htcp *ca, const struct htcp_params *p,
 	(void)w;
 	if (p->variant != HTCP_SPEC)
 		htcp_kernel_set_state(&ca->kernel, p, a->now_us / 1000, state);
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline void htcp_cwnd_event(struct htcp *ca, const struct htcp_params *p,

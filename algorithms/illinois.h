@@ -43,7 +43,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define illinois_PARAMS(P)                                                             \
 	P(alpha_min, 300, 1000, 10, 1000, "",                                          \
@@ -65,7 +65,8 @@
 	P(w_thresh, 15, 1, 0, 1000000, "",                                             \
 	  "window below which alpha is 1 and beta 1/2; the paper")                     \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
-	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
+	SLOW_START_PARAM(P)
 #define illinois_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
@@ -82,6 +83,7 @@ struct illinois {
 	u32 beta;       /* in 2^-20 (paper) or 1/64 */
 	u32 low_rtts;   /* RTTs at or below d1 since one above */
 	u32 above;      /* there was one above d1 since alpha was alpha_max */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(illinois);
@@ -216,6 +218,7 @@ static inline void illinois_init(struct illinois *ca, const struct illinois_para
 	illinois_reno(ca, paper);
 	ca->alpha = paper ? (u32)(((u64)p->alpha_max << 20) / 1000) : 1280;
 	illinois_new_round(ca, a);
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void illinois_pkts_acked(struct illinois *ca, const struct illinois_params *p,
@@ -236,14 +239,19 @@ static inline void illinois_pkts_acked(struct illinois *ca, const struct illinoi
 static inline void illinois_cong_avoid(struct illinois *ca, const struct illinois_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
+	u32 acked;
+
 	if (a->delivered > ca->round_end)
 		illinois_update(ca, p, w, a);
+	if (p->variant != ILLINOIS_NS2)
+		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (p->variant == ILLINOIS_SPEC)
-		illinois_paper_growth(ca, p, w, a->acked);
+		illinois_paper_growth(ca, p, w, acked);
 	else
-		illinois_linux_growth(ca, p, w, a->acked);
+		illinois_linux_growth(ca, p, w, acked);
 }
 
 static inline u32 illinois_ssthresh(struct illinois *ca, const struct illinois_params *p,
@@ -267,6 +275,7 @@ static inline void illinois_set_state(struct illinois *ca, const struct illinois
 				      struct cc_window *w, const struct cc_ack *a, u8 state)
 {
 	(void)w;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 	if (state != CC_LOSS)
 		return;
 	illinois_reno(ca, p->variant == ILLINOIS_SPEC);

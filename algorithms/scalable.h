@@ -27,7 +27,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define scalable_PARAMS(P)                                                             \
 	P(a, 100, 10000, 1, 10000, "",                                                 \
@@ -37,13 +37,15 @@
 	P(legacy_window, 16, 1, 1, 1000000, "",                                        \
 	  "lwnd, the largest window with Reno's growth and loss; the paper")           \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
-	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
-#define scalable_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh)
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
+	SLOW_START_PARAM(P)
+#define scalable_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
 enum scalable_variant { SCALABLE_SPEC, SCALABLE_LINUX, SCALABLE_NS2 };
 
 struct scalable {
 	u32 fraction; /* of a segment of cwnd, in 1/10000 */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(scalable);
@@ -69,17 +71,27 @@ static inline void scalable_ns2_cong_avoid(struct cc_window *w)
 		cc_additive_increase_ns2(w, cc_min(w->cwnd, 50));
 }
 
+static inline void scalable_init(struct scalable *ca, const struct scalable_params *p,
+				 struct cc_window *w, const struct cc_ack *a)
+{
+	(void)w;
+	slow_start_init(&ca->hystart, p->slow_start, a);
+}
+
 static inline void scalable_cong_avoid(struct scalable *ca, const struct scalable_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked = a->acked;
+	u32 acked;
 
+	if (p->variant != SCALABLE_NS2)
+		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
 		return;
 	if (p->variant == SCALABLE_NS2) {
 		scalable_ns2_cong_avoid(w);
 		return;
 	}
+	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
 	if (cc_slow_start_took_all(w, &acked))
 		return;
 	if (p->variant == SCALABLE_LINUX)
@@ -102,6 +114,13 @@ static inline u32 scalable_ssthresh(struct scalable *ca, const struct scalable_p
 	else
 		left = cc_part(w->cwnd, 1000 - p->b, 1000);
 	return cc_max(left, 2);
+}
+
+static inline void scalable_set_state(struct scalable *ca, const struct scalable_params *p,
+				      struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)w;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 #endif /* SCALABLE_H */

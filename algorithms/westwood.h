@@ -43,7 +43,7 @@
 
 #include "cc.h"
 #include "parts/fixed.h"
-#include "parts/growth.h"
+#include "parts/slow_start.h"
 
 #define westwood_PARAMS(P)                                                             \
 	P(estimate, 0, 1, 0, 1, "plus|original",                                       \
@@ -53,9 +53,11 @@
 	P(tau_ms, 500, 1, 1, 10000, "",                                                \
 	  "time constant of the filter, for estimate = original; assumed")             \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
-	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
+	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
+	SLOW_START_PARAM(P)
 #define westwood_HOOKS(H, A)                                                           \
-	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, cwnd_event)
+	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
+	H(A, cwnd_event)
 
 enum westwood_estimate { WESTWOOD_PLUS, WESTWOOD_ORIGINAL };
 enum westwood_variant { WESTWOOD_SPEC, WESTWOOD_LINUX, WESTWOOD_NS2 };
@@ -74,6 +76,7 @@ struct westwood {
 	u32 srtt8_ms;  /* ns2: eight times the smoothed RTT */
 	u32 acked;     /* ns2: segments acknowledged that cwnd_cnt has yet to count */
 	u32 ahead;     /* ns2: segments counted before they were acknowledged */
+	struct hystart hystart;
 };
 
 CC_DECLARE_PARAMS(westwood);
@@ -235,13 +238,13 @@ static inline u32 westwood_linux_window(const struct westwood *ca, const struct 
 static inline void westwood_init(struct westwood *ca, const struct westwood_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
-	(void)p;
 	(void)w;
 	ca->start_us = a->now_us;
 	ca->delivered = a->delivered;
 	ca->rtt_ms = 20000;
 	ca->min_ms = 20000;
 	ca->forget = 1;
+	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
 static inline void westwood_pkts_acked(struct westwood *ca, const struct westwood_params *p,
@@ -267,8 +270,9 @@ static inline void westwood_cong_avoid(struct westwood *ca, const struct westwoo
 		return;
 	}
 	westwood_sample(ca, p, a);
+	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (cc_cwnd_limited(a))
-		cc_reno_growth(w, a->acked);
+		cc_reno_growth(w, slow_start_acked(&ca->hystart, p->slow_start, w, a));
 }
 
 static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_params *p,
@@ -284,6 +288,13 @@ static inline u32 westwood_ssthresh(struct westwood *ca, const struct westwood_p
 		return cc_max(w->cwnd / 2, 2);
 	window = westwood_scale(ca->bwe, a->min_rtt_us);
 	return cc_max((u32)(window < w->cwnd ? window : w->cwnd), 2);
+}
+
+static inline void westwood_set_state(struct westwood *ca, const struct westwood_params *p,
+				      struct cc_window *w, const struct cc_ack *a, u8 state)
+{
+	(void)w;
+	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
 }
 
 static inline void westwood_cwnd_event(struct westwood *ca, const struct westwood_params *p,

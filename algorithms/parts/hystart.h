@@ -32,9 +32,14 @@ struct hystart {
 	};
 	u8 samples;       /* in the round */
 	u8 found;         /* linux: slow start was ended */
-	u8 css;           /* plusplus: the round of CSS; 0: not in it */
-	u8 quarters;      /* plusplus: of a segment of growth */
-	u32 bursts_us;    /* linux: time of four bursts, as of the last ACK */
+	union {
+		unsigned short bursts_us; /* linux: time of four bursts, as of the last ACK outside of a recovery */
+		struct {
+			u8 css;      /* plusplus: the round of CSS; 0: not in it */
+			u8 quarters; /* plusplus: of a segment of growth */
+		};
+	};
+	u32 srtt_us;      /* linux: smoothed RTT, as of the last ACK */
 };
 
 /* 4 to 16 ms. */
@@ -71,22 +76,22 @@ static inline u32 hystart_round_over(const struct hystart *h, const struct cc_ac
 	return h->round_end - (u32)a->delivered > 0x7fffffff;
 }
 
-/* The time of four bursts at the pacing rate, in us; 1 ms at most. */
-static inline u32 hystart_bursts(const struct cc_window *w, const struct cc_ack *a)
+/* The time of four bursts at the pacing rate of the last ACK, in us; 1 ms at most. */
+static inline unsigned short hystart_bursts(const struct cc_window *w, const struct cc_ack *a, u32 rtt_us)
 {
 	u64 rate = w->pacing_rate, us;
 
 	if (!rate) {
-		u64 bytes = (u64)a->mss * cc_max(w->cwnd, a->in_flight) * (w->cwnd < w->ssthresh / 2 ? 200 : 120);
-		u32 rtt_us = cc_max(a->srtt_us, 1);
+		u64 bytes = (u64)a->mss * cc_max(w->cwnd, a->prior_in_flight) * (w->cwnd < w->ssthresh / 2 ? 200 : 120);
 
+		rtt_us = cc_max(rtt_us, 1);
 		if (bytes / rtt_us > 1000000000)
 			return 0;
 		rate = bytes / rtt_us * 10000 + bytes % rtt_us * 10000 / rtt_us;
 		rate = rate ? rate : 1;
 	}
 	us = 4 * 65536 * 1000000ULL / rate;
-	return us < 1000 ? (u32)us : 1000;
+	return us < 1000 ? (unsigned short)us : 1000;
 }
 
 static inline void hystart_linux(struct hystart *h, struct cc_window *w,
@@ -94,6 +99,9 @@ static inline void hystart_linux(struct hystart *h, struct cc_window *w,
 {
 	u32 now = (u32)a->now_us;
 
+	if (a->state != CC_CWR && a->state != CC_RECOVERY)
+		h->bursts_us = hystart_bursts(w, a, h->srtt_us);
+	h->srtt_us = a->srtt_us;
 	if (h->found || !cc_in_slow_start(w))
 		return;
 	if (hystart_round_over(h, a))

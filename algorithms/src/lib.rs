@@ -273,13 +273,14 @@ impl Algorithm {
         TEXTS[self.index].iter().map(|(_, text)| *text).chain(SHARED_TEXTS)
     }
 
-    /// The header's account of the algorithm, then those of the variants in headers of their own: the first
-    /// comment of each after the licence, as text. Equations are indented.
+    /// The header's account of the algorithm, then those of the variants in headers of their own and of slow start: the
+    /// first comment of each after the licence, as text. Equations are indented.
     pub fn essay(&self) -> String {
         let (header, others) = TEXTS[self.index].split_first().expect("an algorithm has a header");
-        let variants = others.iter().filter(|(path, _)| path.starts_with("variants/"));
+        let told = |path: &str| path.starts_with("variants/") || path == "parts/slow_start.h";
+        let others = others.iter().filter(|(path, _)| told(path));
         let essays: Vec<String> =
-            std::iter::once(header).chain(variants).map(|(_, text)| essay(text)).collect();
+            std::iter::once(header).chain(others).map(|(_, text)| essay(text)).collect();
         essays.join("\n\n")
     }
 
@@ -290,7 +291,7 @@ impl Algorithm {
     /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice. Returns
     /// what it is called now if `name` is its former name.
     pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<Option<Renamed>, Error> {
-        let renamed = (name == "arithmetic").then(|| self.renamed(value));
+        let renamed = self.renamed(name, value);
         let (name, value) = renamed.as_ref().map_or((name, value), |now| (now.name, &now.value));
         let index = self.params.iter().position(|p| p.name == name).ok_or_else(|| Error::UnknownParam {
             algorithm: self.name.clone(),
@@ -301,18 +302,23 @@ impl Algorithm {
         Ok(renamed)
     }
 
-    /// `arithmetic` was the name of `variant`, with a name of its own for each algorithm's first choice.
-    fn renamed(&self, former: &str) -> Renamed {
+    /// `arithmetic` was the name of `variant`, with a name of its own for each algorithm's first choice; `hystart` that
+    /// of `slow_start`.
+    fn renamed(&self, former_name: &str, former: &str) -> Option<Renamed> {
         let has = |choice| self.params.iter().any(|p| p.name == "variant" && p.choices.contains(&choice));
-        let value = match former {
-            "paper" if has("authors") => "authors",
-            "exact" | "paper" | "rfc" => "spec",
-            "agent" => "ns2-agent",
-            "linux-agent" => "ns2-no-module",
-            _ => former,
+        let (name, value) = match (former_name, former) {
+            ("arithmetic", "paper") if has("authors") => ("variant", "authors"),
+            ("arithmetic", "exact" | "paper" | "rfc") => ("variant", "spec"),
+            ("arithmetic", "agent") => ("variant", "ns2-agent"),
+            ("arithmetic", "linux-agent") => ("variant", "ns2-no-module"),
+            ("arithmetic", _) => ("variant", former),
+            ("hystart", "off") => ("slow_start", "standard"),
+            ("hystart", "linux") => ("slow_start", "hystart"),
+            ("hystart", "plusplus") => ("slow_start", "hystartpp"),
+            _ => return None,
         };
-        let line = format!("parameter arithmetic = {former} of {} is now variant = {value}", self.name);
-        Renamed { name: "variant", value: value.to_owned(), line }
+        let line = format!("parameter {former_name} = {former} of {} is now {name} = {value}", self.name);
+        Some(Renamed { name, value: value.to_owned(), line })
     }
 
     /// The value of each parameter as a person would write it.

@@ -157,10 +157,8 @@ static inline void cubic_linux_update(struct cubic_linux *ca, const struct cubic
 }
 
 static inline void cubic_linux_cong_avoid(struct cubic_linux *ca, const struct cubic_params *p,
-					  struct cc_window *w, const struct cc_ack *a)
+					  struct cc_window *w, const struct cc_ack *a, u32 acked)
 {
-	u32 acked = a->acked;
-
 	if (!cc_cwnd_limited(a))
 		return;
 	if (cc_slow_start_took_all(w, &acked))

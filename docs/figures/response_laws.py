@@ -51,7 +51,7 @@ LAWS = {
     "cubic": ResponseLaw(
         "RFC 9438, 5.1",
         one(lambda p: models.cubic_response(p, RTT_S)),
-        {"variant": "spec", "hystart": "off"},
+        {"variant": "spec", "slow_start": "standard"},
     ),
     "agile-sd": ResponseLaw("√(a(1+β)/(2(1−β)p))", one(models.agile_sd_response), {}),
     "elastic": ResponseLaw("(1/((1−β)p))^(2/3)", one(models.elastic_response), {}),

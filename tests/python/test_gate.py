@@ -94,7 +94,7 @@ def test_of_loss_and_rtt_less_is_better(baseline: cwnd.Results) -> None:
     assert not any(verdict.ok for verdict in gate(baseline, longer, "rtt"))
     assert all(verdict.ok for verdict in gate(baseline, shorter, "rtt"))
     # Reno backs off further: fewer losses. HyStart would leave slow start before its one great loss.
-    cubic, reno = table(params={"hystart": "off"}), table(ccas="reno")
+    cubic, reno = table(params={"slow_start": "standard"}), table(ccas="reno")
     assert all(verdict.ok for verdict in gate(cubic, reno, "loss"))
     assert not any(verdict.ok for verdict in gate(reno, cubic, "loss"))
 

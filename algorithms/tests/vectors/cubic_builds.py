@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+from slow_start import Train
 from stack import LOST, OPEN, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
@@ -78,36 +79,6 @@ class CubicNs2(Model):
         return max(math.floor(s.cwnd * self.beta), 2)
 
 
-class Train:
-    """Linux's HyStart: both of its signs, at real numbers."""
-
-    def __init__(self, s):
-        self.round(s)
-        self.found = False
-
-    def round(self, s):
-        self.end, self.begin, self.last = s.delivered + s.in_flight, s.now, s.now
-        self.samples, self.least = 0, math.inf
-
-    def sample(self, s, delay):
-        if self.found or s.cwnd >= s.ssthresh:
-            return
-        if s.delivered > self.end:
-            self.round(s)
-        if s.cwnd < 16:
-            return
-        if s.now - self.last <= 2000:
-            self.last = s.now
-            rate = 1448 * s.cwnd / s.rtt * (2 if s.cwnd < s.ssthresh // 2 else 1.2)
-            self.found = s.now - self.begin > (delay + min(4 * 65536 / rate, 1000)) / 2
-        self.least = min(self.least, s.rtt)
-        self.samples += 1
-        if self.samples > 8 and self.least > delay + min(max(delay / 8, 4000), 16000):
-            self.found = True
-        if self.found:
-            s.ssthresh = s.cwnd
-
-
 class CubicLinux(Model):
     """The module of Linux 6.1 as the header of cubic.h describes it, the curve in real numbers."""
 
@@ -130,7 +101,7 @@ class CubicLinux(Model):
         if self.epoch is not None and s.now // 1000 - self.epoch < 1000:
             return
         self.delay = min(self.delay or s.rtt, s.rtt)
-        if self.p.get("hystart") == "linux":
+        if self.p.get("slow_start") == "hystart":
             self.train.sample(s, self.delay)
 
     def avoid(self, s, acked):
@@ -182,7 +153,6 @@ class CubicLinux(Model):
         self.idle = event == "tx_start"
 
 
-QUEUE = [acks(20, rtt_ms=100), acks(40, rtt_ms=101), acks(80, rtt_ms=104)]
 
 NS2_CASES = [
     case("ns2: 29180 -> 23338", CubicNs2, avoiding(29180), LOST, variant="ns2", beta="0.8"),
@@ -421,7 +391,7 @@ LINUX_CASES = [
         *[acks(100, gap_us=1000)] * 3,
         tolerance=1,
         variant="linux",
-        hystart="linux",
+        slow_start="hystart",
     ),
     case(
         "linux: HyStart, the delay grows",
@@ -433,6 +403,6 @@ LINUX_CASES = [
         acks(200, gap_us=2100, rtt_ms=115),
         tolerance=1,
         variant="linux",
-        hystart="linux",
+        slow_start="hystart",
     ),
 ]

@@ -365,13 +365,17 @@ fn scalable_under_random_loss_has_the_mean_window_of_its_law() {
 
 #[test]
 fn cubic_under_random_loss_has_the_mean_window_of_its_law() {
-    holds_to_its_law("{ name = 'cubic', variant = 'spec', hystart = 'off' }", cubic(true), cubic_formula);
+    holds_to_its_law(
+        "{ name = 'cubic', variant = 'spec', slow_start = 'standard' }",
+        cubic(true),
+        cubic_formula,
+    );
 }
 
 #[test]
 fn cubic_without_fast_convergence_under_random_loss_has_the_mean_window_of_its_law() {
     holds_to_its_law(
-        "{ name = 'cubic', variant = 'spec', hystart = 'off', fast_convergence = 'off' }",
+        "{ name = 'cubic', variant = 'spec', slow_start = 'standard', fast_convergence = 'off' }",
         cubic(false),
         cubic_formula,
     );

@@ -154,7 +154,7 @@ pub fn algorithm(name: &str) -> &str {
 const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_cubic.c of 6.1: whole segments, and slow start may end before a loss.
     (Profile::Linux, "cubic", "variant", "linux"),
-    (Profile::Linux, "cubic", "hystart", "linux"),
+    (Profile::Linux, "cubic", "slow_start", "hystart"),
     // tcp_bbr.c: room for three times what leaves in a millisecond, even where no segments leave together.
     (Profile::Linux, "bbr", "burst", "linux"),
     // CUBIC 2.1: its own cube root and clock, and beta = 819/1024.

@@ -353,24 +353,27 @@ fn a_flow_overrides_the_scenario_which_overrides_the_profile_key_by_key() {
 }
 
 #[test]
-fn the_former_name_of_variant_and_its_choices_are_read_with_one_warning() {
+fn former_names_of_parameters_and_choices_are_read_with_one_warning() {
     let former = [
-        ("reno", "agent", "ns2-agent"),
-        ("reno", "linux-agent", "ns2-no-module"),
-        ("elastic", "exact", "spec"),
-        ("elastic", "paper", "authors"),
-        ("bic", "paper", "spec"),
-        ("cubic", "rfc", "spec"),
-        ("cubic", "linux", "linux"),
+        ("reno", "arithmetic", "agent", "variant", "ns2-agent"),
+        ("reno", "arithmetic", "linux-agent", "variant", "ns2-no-module"),
+        ("elastic", "arithmetic", "exact", "variant", "spec"),
+        ("elastic", "arithmetic", "paper", "variant", "authors"),
+        ("bic", "arithmetic", "paper", "variant", "spec"),
+        ("cubic", "arithmetic", "rfc", "variant", "spec"),
+        ("cubic", "arithmetic", "linux", "variant", "linux"),
+        ("cubic", "hystart", "off", "slow_start", "standard"),
+        ("cubic", "hystart", "linux", "slow_start", "hystart"),
+        ("cubic", "hystart", "plusplus", "slow_start", "hystartpp"),
     ];
-    for (cca, old, new) in former {
+    for (cca, name, old, new_name, new) in former {
         let flows = |param: &str, value: &str| {
             let flow = format!("[[flows]]\ncca = {{ name = '{cca}', {param} = '{value}' }}\ncount = 3\n");
             dumbbell("", &flow.repeat(2))
         };
-        let (old_one, new_one) = (flows("arithmetic", old), flows("variant", new));
+        let (old_one, new_one) = (flows(name, old), flows(new_name, new));
         assert_eq!(old_one.flows, new_one.flows);
-        let line = format!("parameter arithmetic = {old} of {cca} is now variant = {new}");
+        let line = format!("parameter {name} = {old} of {cca} is now {new_name} = {new}");
         assert_eq!((old_one.warnings, new_one.warnings), (vec![line], vec![]));
     }
     let mut flow = one_flow("", "");

@@ -31,10 +31,13 @@ const CASES: &[Case] = &[
     Case { params: &[], ..case(&["reno"], "reno") },
     Case {
         exceptions: &["--by-delivery"],
-        params: &[("variant", "linux"), ("hystart", "linux")],
+        params: &[("variant", "linux"), ("slow_start", "hystart")],
         ..case(&["cubic"], "cubic")
     },
-    Case { params: &[("variant", "linux"), ("hystart", "off")], ..case(&["cubic", "hystart=0"], "cubic") },
+    Case {
+        params: &[("variant", "linux"), ("slow_start", "standard")],
+        ..case(&["cubic", "hystart=0"], "cubic")
+    },
     case(&["bic"], "bic"),
     case(&["htcp"], "htcp"),
     case(&["highspeed"], "highspeed"),

@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 
 from models.agile_sd import largest_agility
+from slow_start import ends_slow_start
 from stack import DISORDER, LOST, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
@@ -146,4 +147,5 @@ CASES = [
         acks(300),
         tolerance=1,
     ),
+    *ends_slow_start(Agile),
 ]

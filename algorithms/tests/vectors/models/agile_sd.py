@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from functools import cache
 
+from slow_start import ends_slow_start
 from stack import Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -113,4 +114,5 @@ CASES = [
     case("slow: exactly zero above 3000", AgileSd, avoiding(3400), LOST, acks(20000), build="slow"),
     case("slow: Fig. 8d, 458 to 504", AgileSd, avoiding(509), LOST, *[acks(2000)] * 40, build="slow"),
     case("slow: Fig. 8d, 803 to 852", AgileSd, avoiding(893), LOST, *[acks(4000)] * 40, build="slow"),
+    *ends_slow_start(AgileSd),
 ]

@@ -2,6 +2,7 @@
 
 from math import floor
 
+from slow_start import ends_slow_start
 from stack import OPEN, Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -224,4 +225,5 @@ CASES = [
     *common(Linux, variant="linux"),
     *common(Ns2, variant="ns2"),
     case("ns2: 29180 -> 23338", Ns2, avoiding(29180), LOST, variant="ns2"),
+    *ends_slow_start(Bic),
 ]

@@ -2,6 +2,7 @@
 
 import math
 
+from slow_start import ends_slow_start
 from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -270,4 +271,5 @@ CASES = [
     case(
         "ns2: delayed ACKs count once", CompoundNs2, at(10, 100), *[acks(60, acked=2)] * 10, variant="ns2"
     ),
+    *ends_slow_start(Compound),
 ]

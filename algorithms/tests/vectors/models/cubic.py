@@ -3,8 +3,9 @@
 import math
 from fractions import Fraction
 
-from cubic_builds import LINUX_CASES, NS2_CASES, QUEUE, Train
-from stack import LOST, TIMEOUT, UNDO, Model, Rounds, acks, at, avoiding, case
+from cubic_builds import LINUX_CASES, NS2_CASES
+from slow_start import QUEUE, with_hystart, with_hystartpp
+from stack import LOST, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
 class Cubic(Model):
@@ -68,60 +69,7 @@ class Cubic(Model):
         return super().undo(s)
 
 
-class CubicTrain(Cubic):
-    """RFC 9438 with Linux's HyStart."""
-
-    def start(self, s):
-        super().start(s)
-        self.train = Train(s)
-
-    def sample(self, s):
-        self.train.sample(s, s.min_rtt)
-
-    def loss(self, s, timeout):
-        if timeout:
-            self.train = Train(s)
-        return super().loss(s, timeout)
-
-
-class CubicPlusPlus(Cubic):
-    """RFC 9438 with HyStart++ (RFC 9406, 4.2 and 4.3)."""
-
-    def start(self, s):
-        super().start(s)
-        self.rounds = Rounds()
-        self.last = self.least = math.inf
-        self.samples = 0
-        self.css = None
-        self.part = Fraction(0)
-
-    def sample(self, s):
-        if s.ssthresh < 0x7FFFFFFF:
-            return
-        self.least = min(self.least, s.rtt)
-        self.samples += 1
-        if self.samples >= 8:
-            if self.css:
-                if self.least < self.css[0]:
-                    self.css = None
-            elif self.least >= self.last + max(4000, min(self.last / 8, 16000)):
-                self.css = [self.least, 0]
-        if self.rounds.over(s):
-            self.last, self.least, self.samples = self.least, math.inf, 0
-            if self.css:
-                self.css[1] += 1
-                if self.css[1] == 5:
-                    s.ssthresh = s.cwnd
-
-    def ack(self, s):
-        if s.ssthresh < 0x7FFFFFFF:
-            super().ack(s)
-            return
-        if s.limited:
-            self.part += Fraction(min(s.acked, 8), 4 if self.css else 1)
-            s.cwnd += math.floor(self.part)
-            self.part %= 1
-
+CubicTrain, CubicPlusPlus = with_hystart(Cubic), with_hystartpp(Cubic)
 
 CASES = [
     case(
@@ -259,7 +207,7 @@ CASES = [
         TIMEOUT,
         *[acks(20, gap_us=1000)] * 10,
         tolerance=1,
-        hystart="linux",
+        slow_start="hystart",
     ),
     case(
         "HyStart++: conservative slow start, then avoidance",
@@ -269,7 +217,7 @@ CASES = [
         acks(160, rtt_ms=120),
         *[acks(200, rtt_ms=125)] * 10,
         tolerance=1,
-        hystart="plusplus",
+        slow_start="hystartpp",
     ),
     case(
         "HyStart++: back to slow start when the delay falls",
@@ -278,7 +226,7 @@ CASES = [
         *QUEUE,
         acks(100, rtt_ms=120),
         acks(400, rtt_ms=104),
-        hystart="plusplus",
+        slow_start="hystartpp",
     ),
     case(
         "HyStart++: an ACK counts eight segments, no more after a loss",
@@ -288,7 +236,7 @@ CASES = [
         LOST,
         TIMEOUT,
         acks(5, acked=4),
-        hystart="plusplus",
+        slow_start="hystartpp",
     ),
     case(
         "linux: HyStart++",
@@ -297,6 +245,6 @@ CASES = [
         *QUEUE,
         acks(160, rtt_ms=120),
         variant="linux",
-        hystart="plusplus",
+        slow_start="hystartpp",
     ),
 ]

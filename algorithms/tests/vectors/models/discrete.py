@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 from models.reno import Reno, RenoReal
+from slow_start import ends_slow_start
 from stack import acks, LOST, TIMEOUT, case, at, avoiding
 
 
@@ -107,4 +108,5 @@ CASES = [
         variant="ns2-agent",
         cut="raw",
     ),
+    *ends_slow_start(Discrete),
 ]

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
+from slow_start import ends_slow_start
 from stack import DISORDER, Model, acks, LOST, TIMEOUT, case, at, avoiding
 
 
@@ -161,4 +162,5 @@ CASES = [
         *[acks(3, rtt_ms=100 + n) for n in range(20)],
         variant="authors",
     ),
+    *ends_slow_start(Elastic),
 ]

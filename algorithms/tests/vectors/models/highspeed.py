@@ -4,6 +4,7 @@ from bisect import bisect_left
 from fractions import Fraction
 from math import floor, log
 
+from slow_start import ends_slow_start
 from stack import Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -216,4 +217,5 @@ CASES = [
     ),
     *common(Linux, variant="linux"),
     *common(Ns2, variant="ns2"),
+    *ends_slow_start(HighSpeed),
 ]

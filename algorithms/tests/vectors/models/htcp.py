@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import ceil, floor
 
+from slow_start import ends_slow_start
 from stack import OPEN, RECOVERY, Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -298,4 +299,5 @@ CASES = [
         LOST,
         variant="linux",
     ),
+    *ends_slow_start(Htcp),
 ]

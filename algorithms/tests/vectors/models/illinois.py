@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+from slow_start import ends_slow_start
 from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -232,4 +233,5 @@ CASES = [
         acks(4),
         variant="linux",
     ),
+    *ends_slow_start(Illinois),
 ]

@@ -3,6 +3,7 @@
 import math
 from decimal import Decimal
 
+from slow_start import ends_slow_start
 from stack import Model, acks, LOST, TIMEOUT, case, at, avoiding
 
 
@@ -135,4 +136,5 @@ CASES = [
         acks(30),
         variant="ns2",
     ),
+    *ends_slow_start(Reno),
 ]

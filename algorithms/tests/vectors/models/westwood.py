@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+from slow_start import ends_slow_start
 from stack import LOST, OPEN, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 MSS = 1448
@@ -203,4 +204,5 @@ CASES = [
     *courses(Westwood, estimate="original", tau_ms="100"),
     *courses(WestwoodLinux, variant="linux"),
     *courses(WestwoodNs2, variant="ns2"),
+    *ends_slow_start(Westwood),
 ]
