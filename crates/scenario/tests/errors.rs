@@ -109,11 +109,11 @@ const TABLE: &[(&str, &str, &str)] = &[
     (CCA, "cca = 5", r#"9: flows[0].cca: 5 is not an algorithm; give it like cca = "reno""#),
     (CCA, "cca = { name = 5 }", r#"9: flows[0].cca.name: 5 is not an algorithm; give it like cca = "reno""#),
     (CCA, r#"cca = { name = "mind" }"#, "9: flows[0].cca.name: unknown algorithm 'mind'; did you mean 'mine'?"),
-    (CCA, r#"cca = { name = "reno", bta = 0.5 }"#, "9: flows[0].cca.bta: unknown parameter; there is variant"),
-    (CCA, r#"cca = { name = "reno", beta = 5 }"#, "9: flows[0].cca.beta: unknown parameter; there is variant"),
+    (CCA, r#"cca = { name = "reno", bta = 0.5 }"#, "9: flows[0].cca.bta: unknown parameter; there are variant, slow_start"),
+    (CCA, r#"cca = { name = "reno", beta = 5 }"#, "9: flows[0].cca.beta: unknown parameter; there are variant, slow_start"),
     (CCA, r#"cca = { name = "reno", arithmetic = "paper3" }"#, "9: flows[0].cca.arithmetic: 'paper3' is not accepted; spec, ns2, ns2-agent, ns2-no-module"),
     (CCA, r#"cca = { name = "reno", variant = "ns2", arithmetic = "ns2" }"#, "9: flows[0].cca.arithmetic: the former name of 'variant', which is given too; leave it out"),
-    (CCA, r#"cca = { name = "reno", beta = "a\nb" }"#, "9: flows[0].cca.beta: unknown parameter; there is variant"),
+    (CCA, r#"cca = { name = "reno", beta = "a\nb" }"#, "9: flows[0].cca.beta: unknown parameter; there are variant, slow_start"),
     (CCA, r#"cca = { name = "reno", beta = [] }"#, "9: flows[0].cca.beta: a list is not a parameter's value; a number or a text"),
     (CCA, r#"cca = { name = "mine", x = {} }"#, "9: flows[0].cca.x: a table is not a parameter's value; a number or a text"),
     (CCA, r#"cca = { name = "mine", "x\ny" = 1979-05-27 }"#, r#"9: flows[0].cca.x\ny: 1979-05-27 is not a parameter's value; a number or a text"#),
@@ -177,7 +177,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (DURATION, r#"stack.initial_ssthresh = "10 KB""#, "1: stack.initial_ssthresh: '10 KB' is not a number of packets; write it like 50, '50 packets' or 'unlimited'"),
     (DURATION, r#"stack.recovery = "newrno""#, "1: stack.recovery: 'newrno' is not a recovery; did you mean 'newreno'?"),
     (CCA, r#"cca = "taho""#, "9: flows[0].cca: unknown algorithm 'taho'; did you mean 'tahoe'?"),
-    (CCA, r#"cca = { name = "tahoe", beta = 0.5 }"#, "9: flows[0].cca.beta: unknown parameter; there is variant"),
+    (CCA, r#"cca = { name = "tahoe", beta = 0.5 }"#, "9: flows[0].cca.beta: unknown parameter; there are variant, slow_start"),
 ];
 
 fn valid() -> String {
