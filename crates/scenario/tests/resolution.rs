@@ -379,7 +379,7 @@ fn former_names_of_parameters_and_choices_are_read_with_one_warning() {
     let mut flow = one_flow("", "");
     let renamed = flow.cca.set("arithmetic", "agent", false).unwrap().unwrap();
     assert_eq!((renamed.name, renamed.value.as_str()), ("variant", "ns2-agent"));
-    assert_eq!(flow.cca.params, [("variant".to_owned(), "ns2-agent".to_owned())]);
+    assert_eq!(flow.cca.params[0], ("variant".to_owned(), "ns2-agent".to_owned()));
 }
 
 #[test]
