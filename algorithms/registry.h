@@ -4,7 +4,7 @@
  * header name.h make an algorithm known everywhere: command line, Python, scenarios, docs.
  * People write the name with '-' for '_'. In the order of the years.
  *
- * kind:   loss, delay, hybrid, model
+ * kind:   loss, delay, hybrid, model, ecn
  * status: published (as its paper has it), rfc (as its RFC has it), reconstruction
  */
 #ifndef REGISTRY_H
@@ -29,6 +29,7 @@
 	CC(yeah, "YeAH-TCP", 2007, "Baiocchi, Castellani, Vacirca, PFLDnet 2007", hybrid, published) \
 	CC(cubic, "CUBIC", 2008, "RFC 9438", loss, rfc) \
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
+	CC(dctcp, "DCTCP", 2010, "RFC 8257", ecn, rfc) \
 	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
 	CC(bbr, "BBR", 2016, "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 14(5) 2016", model, published) \
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \

@@ -182,7 +182,7 @@ pub struct Algorithm {
     pub title: &'static str,
     pub year: u32,
     pub paper: &'static str,
-    /// `loss`, `delay`, `hybrid` or `model`.
+    /// `loss`, `delay`, `hybrid`, `model` or `ecn`.
     pub kind: &'static str,
     /// `published`, `rfc` or `reconstruction`.
     pub status: &'static str,

@@ -34,8 +34,13 @@ struct Step {
     snd_wnd: Option<u32>,
     rate: Option<(u32, u32)>,
     lost: Option<u32>,
+    ce: Option<u32>,
     #[serde(default)]
     loss: bool,
+    #[serde(default)]
+    mark: bool,
+    #[serde(default)]
+    reduced: bool,
     #[serde(default)]
     rto: bool,
     #[serde(default)]
@@ -116,6 +121,7 @@ fn take<A: CongestionControl>(sender: &mut Sender<A>, step: &Step) {
             limited: step.limited.unwrap_or(true),
             state: match step.state.as_deref() {
                 None => State::Open,
+                Some("cwr") => State::Cwr,
                 Some("recovery") => State::Recovery,
                 Some("loss") => State::Loss,
                 Some(other) => panic!("unknown state {other}"),
@@ -123,10 +129,15 @@ fn take<A: CongestionControl>(sender: &mut Sender<A>, step: &Step) {
             snd_wnd: step.snd_wnd.unwrap_or(SSTHRESH_INFINITE),
             rate: step.rate.unwrap_or_default(),
             lost: step.lost.unwrap_or(0),
+            ce: step.ce.unwrap_or(0),
         };
         (0..count).for_each(|_| sender.ack(&arrival));
     } else if step.loss {
         sender.lose();
+    } else if step.mark {
+        sender.mark();
+    } else if step.reduced {
+        sender.reduced();
     } else if step.rto {
         sender.time_out();
     } else if step.undo {

@@ -22,6 +22,8 @@ pub struct Arrival {
     pub rate: (u32, u32),
     /// Segments that it shows to be lost.
     pub lost: u32,
+    /// Segments that it reports as marked.
+    pub ce: u32,
 }
 
 impl<A: CongestionControl> Sender<A> {
@@ -42,6 +44,8 @@ impl<A: CongestionControl> Sender<A> {
         a.acked = arrival.acked;
         a.lost = arrival.lost;
         a.delivered += u64::from(arrival.acked);
+        a.ce = arrival.ce;
+        a.delivered_ce += u64::from(arrival.ce);
         (a.rate_delivered, a.rate_interval_us) = arrival.rate;
         a.rate_prior_delivered = a.delivered.saturating_sub(u64::from(arrival.rate.0));
         a.prior_in_flight = cwnd;
@@ -63,6 +67,17 @@ impl<A: CongestionControl> Sender<A> {
         self.driver.on_loss(Lowering::ToSsthresh);
         let window = self.driver.window;
         self.driver.on_recovered(if window.repair_cwnd > 0 { window.repair_cwnd } else { window.cwnd });
+    }
+
+    /// A mark: the window is being reduced until [`Sender::reduced`].
+    pub fn mark(&mut self) {
+        self.driver.ack.state = State::Open as u8;
+        self.driver.on_congestion(Lowering::ToSsthresh, 0);
+    }
+
+    pub fn reduced(&mut self) {
+        self.driver.ack.state = State::Cwr as u8;
+        self.driver.on_recovered(self.driver.window.ssthresh);
     }
 
     pub fn time_out(&mut self) {

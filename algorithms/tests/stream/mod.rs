@@ -18,6 +18,8 @@ pub struct Stream {
 enum Happening {
     Acks(Acks),
     Loss,
+    Mark,
+    Reduced,
     Timeout,
     Undo,
     TxStart,
@@ -37,6 +39,7 @@ struct Acks {
     snd_wnd: u32,
     rate: (u32, u32),
     lost: u32,
+    ce: u32,
 }
 
 /// Of cwnd, and of segments at once.
@@ -88,17 +91,20 @@ impl Bytes<'_> {
                 (0, 0)
             },
             lost: if self.one_in(7) { self.magnitude(LARGEST) } else { 0 },
+            ce: if self.one_in(3) { self.magnitude(LARGEST) } else { 0 },
         }
     }
 
     fn happening(&mut self) -> Happening {
-        match self.byte() % 20 {
+        match self.byte() % 22 {
             0..12 => Happening::Acks(self.acks()),
             12..15 => Happening::Loss,
             15 => Happening::Timeout,
             16 => Happening::Undo,
             17 => Happening::TxStart,
             18 => Happening::CwndRestart,
+            19 => Happening::Mark,
+            20 => Happening::Reduced,
             _ => Happening::Window(self.magnitude(LARGEST)),
         }
     }
@@ -222,13 +228,15 @@ pub fn run_on<A: CongestionControl>(
         match happening {
             Happening::Acks(acks) => acknowledge(name, bounds.0, &mut sender, acks, &mut history)?,
             Happening::Loss => sender.lose(),
+            Happening::Mark => sender.mark(),
+            Happening::Reduced => sender.reduced(),
             Happening::Timeout => sender.time_out(),
             Happening::Undo => sender.undo(),
             Happening::TxStart => sender.driver.on_first_send(),
             Happening::CwndRestart => sender.driver.on_idle(1, 10),
             Happening::Window(cwnd) => sender.driver.window.cwnd = *cwnd,
         }
-        if matches!(happening, Happening::Loss | Happening::Timeout) {
+        if matches!(happening, Happening::Loss | Happening::Mark | Happening::Timeout) {
             let most = match bounds.1 {
                 Ssthresh::Cwnd => before.max(2),
                 Ssthresh::Kept => before.max(ssthresh),
@@ -268,12 +276,12 @@ fn acknowledge<A: CongestionControl>(
     acks: &Acks,
     history: &mut History,
 ) -> Result<(), String> {
-    let &Acks { count, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, .. } = acks;
+    let &Acks { count, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce, .. } = acks;
     for _ in 0..count {
         let before = sender.driver.window.cwnd;
         let acked = acks.acked.clamp(1, before);
-        let gap_us = u64::from(gap_us);
-        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost });
+        let (gap_us, ce) = (u64::from(gap_us), ce.min(acked));
+        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce });
         let after = sender.driver.window.cwnd;
         hold!((1..=LARGEST).contains(&after), "{name}: cwnd {after}");
         history.slow_start += 2 * u64::from(acked);

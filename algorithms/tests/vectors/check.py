@@ -26,7 +26,7 @@ def solve(case):
         sender.step(step)
         low, high = max(sender.cwnd - tolerance, 1), sender.cwnd + tolerance
         expect = {"cwnd": [low, high]}
-        if "loss" in step or "rto" in step:
+        if any(what in step for what in ("loss", "mark", "rto")):
             expect["ssthresh"] = [max(sender.ssthresh - tolerance, 2), sender.ssthresh + tolerance]
         if sender.model.pacing is not None:
             expect["pacing_rate"] = [floor(sender.model.pacing), ceil(sender.model.pacing)]

@@ -5,7 +5,7 @@ from decimal import getcontext
 getcontext().prec = 60
 INFINITE = 0x7FFFFFFF
 OPEN, DISORDER, CWR, RECOVERY, LOSS = range(5)
-STATES = {"open": OPEN, "disorder": DISORDER, "recovery": RECOVERY, "loss": LOSS}
+STATES = {"open": OPEN, "disorder": DISORDER, "cwr": CWR, "recovery": RECOVERY, "loss": LOSS}
 
 
 class Sender:
@@ -16,7 +16,7 @@ class Sender:
         self.cwnd, self.ssthresh = window["cwnd"], window.get("ssthresh", INFINITE)
         self.prior = 0
         self.now = 1_000_000
-        self.delivered = self.in_flight = 0
+        self.delivered = self.delivered_ce = self.in_flight = 0
         self.rtt = self.min_rtt = self.acked = 0
         self.snd_wnd = INFINITE
         self.limited, self.state = True, OPEN
@@ -32,6 +32,11 @@ class Sender:
             if not self.model.controls:
                 self.cwnd = self.model.repair_cwnd or self.ssthresh
             self.model.repaired(self)
+        elif "mark" in step:
+            self.prior = self.cwnd
+            self.cwnd = self.ssthresh = self.model.mark(self)
+        elif "reduced" in step:
+            self.cwnd = self.ssthresh
         elif "rto" in step:
             self.prior = self.cwnd
             self.ssthresh = self.model.loss(self, timeout=True)
@@ -47,6 +52,7 @@ class Sender:
         self.acked = step.get("acked", 1)
         self.now += step["gap_us"]
         self.delivered += self.acked
+        self.delivered_ce += step.get("ce", 0)
         self.in_flight = max(self.cwnd - self.acked, 0)
         self.limited = step.get("limited", True)
         self.state = STATES[step.get("state", "open")]
@@ -57,7 +63,7 @@ class Sender:
             self.model.sample(self)
         self.rate = step.get("rate", (0, 0))
         self.lost = step.get("lost", 0)
-        if self.model.controls or self.state != RECOVERY:
+        if self.model.controls or self.state not in (CWR, RECOVERY):
             self.model.ack(self)
 
 
@@ -73,6 +79,9 @@ class Model:
     def sample(self, s): ...
     def repaired(self, s): ...
     def event(self, s, event): ...
+
+    def mark(self, s):
+        return self.loss(s, timeout=False)
 
     def undo(self, s):
         return max(s.cwnd, s.prior)
@@ -110,6 +119,7 @@ def acks(n, rtt_ms=100, gap_us=1000, **more):
 
 
 LOST, TIMEOUT, UNDO = {"loss": True}, {"rto": True}, {"undo": True}
+MARK, REDUCED = {"mark": True}, {"reduced": True}
 
 
 def case(name, model, window, *steps, tolerance=0, **params):

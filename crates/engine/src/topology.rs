@@ -277,7 +277,7 @@ fn codepoint(flow: &Flow) -> Codepoint {
     match flow.stack.ecn {
         _ if flow.cca.is_udp() => Codepoint::NotEct,
         Ecn::Off => Codepoint::NotEct,
-        Ecn::Classic | Ecn::Accurate => Codepoint::Ect0,
+        Ecn::Classic | Ecn::Dctcp | Ecn::Accurate => Codepoint::Ect0,
         Ecn::L4s => Codepoint::Ect1,
     }
 }

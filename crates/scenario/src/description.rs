@@ -43,6 +43,9 @@ pub struct LinkGroup {
     pub per: f64,
     /// Queue above which packets of flows with ECN are marked. None: never.
     pub ecn_threshold_pkts: Option<u32>,
+    /// The same by the time that they waited: marked with a probability from the first on, always from the second on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_wait_ns: Option<[u64; 2]>,
     /// None: droptail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -215,6 +218,7 @@ impl Scenario {
             buffer_ms: of(&pkts_per_ms),
             per: link.per,
             ecn_threshold_pkts: link.ecn_threshold_pkts,
+            ecn_wait_ns: link.ecn_wait_ns,
             queue: link.queue.clone(),
             varies: varies(link),
         }

@@ -64,6 +64,14 @@ pub struct Scenario {
     pub warnings: Vec<String>,
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -218,6 +226,10 @@ pub struct Stack {
     pub idle_restart: bool,
     /// Whether the flow's packets may be marked instead of dropped, and how the receiver reports marks. Off in both.
     pub ecn: Ecn,
+    /// Whether ACKs with accurate ECN carry AccECN's option; without it they carry the last 3 bits of the number of marks.
+    /// Default: yes.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub accecn_option: bool,
     /// ABE (RFC 8511): a mark lowers ssthresh no further than to this part of cwnd, in thousandths. None, in both: a mark
     /// counts as a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -242,7 +254,9 @@ pub enum Ecn {
     Off,
     /// ECT(0); the receiver echoes a mark until the sender has reduced its window (RFC 3168).
     Classic,
-    /// ECT(0); every ACK carries the number of marks (AccECN, RFC 9768, with its options: the count does not wrap).
+    /// ECT(0); the receiver echoes the mark of each packet, and acknowledges at once where it changes (DCTCP, RFC 8257).
+    Dctcp,
+    /// ECT(0); every ACK carries the number of marks (AccECN, RFC 9768).
     Accurate,
     /// ECT(1), for a scalable sender (RFC 9331), with accurate feedback.
     L4s,
@@ -268,8 +282,13 @@ impl Pacing {
 
 impl Ecn {
     /// The names in scenarios.
-    pub const NAMES: [(&str, Ecn); 4] =
-        [("off", Ecn::Off), ("classic", Ecn::Classic), ("accurate", Ecn::Accurate), ("l4s", Ecn::L4s)];
+    pub const NAMES: [(&str, Ecn); 5] = [
+        ("off", Ecn::Off),
+        ("classic", Ecn::Classic),
+        ("dctcp", Ecn::Dctcp),
+        ("accurate", Ecn::Accurate),
+        ("l4s", Ecn::L4s),
+    ];
 
     pub fn is_on(self) -> bool {
         self != Ecn::Off

@@ -23,6 +23,10 @@ pub struct Link {
     /// Packets held, the arriving one included, above which an arrival of a flow with ECN is marked instead of
     /// left alone (RFC 3168). None, the default: never.
     pub ecn_threshold_pkts: Option<u32>,
+    /// The same by time: a packet that leaves after waiting no longer than the first is not marked, after the second always,
+    /// in between with a probability that grows straight. None, the default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_wait_ns: Option<[u64; 2]>,
     /// None, the default: droptail, limited by `buffer_pkts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
@@ -46,6 +50,7 @@ impl Link {
     pub fn is_managed(&self) -> bool {
         self.queue.is_some()
             || self.buffer_bytes.is_some()
+            || self.ecn_wait_ns.is_some()
             || self.variation.is_some()
             || self.impairments.is_some()
     }

@@ -7,7 +7,7 @@ use crate::{Ecn, Handshake, Pacing, Recovery, Stack};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "profile",
     "recovery",
     "header",
@@ -28,6 +28,7 @@ const KEYS: [&str; 25] = [
     "undo_spurious_rto",
     "idle_restart",
     "ecn",
+    "accecn_option",
     "beta_ecn",
     "pacing",
     "handshake",
@@ -263,7 +264,8 @@ impl Profile {
                     idle_restart: true,                // tcp_slow_start_after_idle
                     beta_ecn_permille: None,
                     pacing: Pacing::Own,
-                    ecn: Ecn::Off, // tcp_ecn = 2: only if the other end asks
+                    ecn: ecn_of(algorithm), // tcp_ecn = 2: only if the other end or the algorithm asks
+                    accecn_option: true,
                     handshake: Handshake::Off,
                     restart_at_one: false,
                     round_rtt: false,
@@ -297,7 +299,8 @@ impl Profile {
                     idle_restart: false, // QOption_
                     beta_ecn_permille: None,
                     pacing: Pacing::Own,
-                    ecn: Ecn::Off, // ecn_
+                    ecn: ecn_of(algorithm), // ecn_
+                    accecn_option: true,
                     // syn_, delay_growth_
                     handshake: if agent.is_some() { Handshake::First } else { Handshake::Overlapped },
                     restart_at_one: agent == Some(Recovery::Fack),
@@ -306,6 +309,13 @@ impl Profile {
             }
         }
     }
+}
+
+/// Algorithms that need marks, and how they hear of them.
+const NEED_ECN: [(&str, Ecn); 1] = [("dctcp", Ecn::Dctcp)];
+
+fn ecn_of(algorithm: &str) -> Ecn {
+    NEED_ECN.iter().find(|(name, _)| *name == algorithm).map_or(Ecn::Off, |(_, ecn)| *ecn)
 }
 
 /// The stack of a flow: the profile that the last of `layers` names, then what each of them sets.
@@ -371,6 +381,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "undo_spurious_rto", &mut stack.undo_spurious_rto, units::flag)?;
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
     set(table, "ecn", &mut stack.ecn, ecn)?;
+    set(table, "accecn_option", &mut stack.accecn_option, units::flag)?;
     set(table, "beta_ecn", &mut stack.beta_ecn_permille, |v| beta_ecn(v).map(Some))?;
     set(table, "pacing", &mut stack.pacing, pacing)?;
     set(table, "handshake", &mut stack.handshake, handshake)?;

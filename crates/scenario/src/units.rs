@@ -143,6 +143,23 @@ pub fn packets(value: &DeValue) -> Result<Option<u32>, Refusal> {
     PACKETS.parse(value, 1..=PACKETS_MAX, &packet_limits()).map(|count| Some(count as u32))
 }
 
+/// A queue, as packets or as the time that they take; None: unlimited.
+pub enum PacketsOrTime {
+    Packets(Option<u32>),
+    Time(u64),
+}
+
+pub fn packets_or_time(value: &DeValue) -> Result<PacketsOrTime, Refusal> {
+    let is_time = value.as_str().is_some_and(|text| {
+        let (_, unit) = split(text.trim());
+        TIME.units.iter().any(|(name, _)| *name == unit)
+    });
+    if is_time {
+        return time(value, 0..=HOUR, "'0 s' to '60 min'").map(PacketsOrTime::Time);
+    }
+    packets(value).map(PacketsOrTime::Packets)
+}
+
 pub fn initial_window(value: &DeValue) -> Result<u32, Refusal> {
     let kind = Kind { accepted: "write it like 10 or '10 packets'", ..PACKETS };
     kind.parse(value, 1..=1000, "1 to 1000 packets").map(|count| count as u32)

@@ -18,9 +18,23 @@ impl<C: CongestionControl> Sender<'_, C> {
         ack.rtt_us = 0;
     }
 
-    pub(super) fn note_ece(&mut self, ece: bool) {
-        let flags = &mut self.driver.ack.flags;
-        *flags = *flags & !ECE | if ece { ECE } else { 0 };
+    /// The marks that an ACK tells of, which delivered `delivered` segments: their number, or that all of these are marked.
+    pub(super) fn note_marks(&mut self, ack: &AckPacket, delivered: u64) {
+        let accurate = self.flow.stack.ecn.is_accurate();
+        let seen = &mut self.driver.ack;
+        seen.flags = seen.flags & !ECE | if ack.ece { ECE } else { 0 };
+        let ce = if accurate { ack.marked_pkts } else { delivered as u32 };
+        seen.ce = if ack.ece { ce } else { 0 };
+        seen.delivered_ce += u64::from(seen.ce);
+    }
+
+    /// The marks that a receiver counts since the last ACK: the number itself with AccECN's option, else its last 3 bits
+    /// (RFC 9768, 3.2.2), so that eight marks more look like none.
+    pub(super) fn newly_marked(&mut self, marked_pkts: u32) -> u32 {
+        // An ACK that was overtaken has nothing to add.
+        let whole = marked_pkts.saturating_sub(self.marked_pkts);
+        self.marked_pkts = self.marked_pkts.max(marked_pkts);
+        if self.flow.stack.accecn_option { whole } else { whole & 7 }
     }
 
     /// A sample for the timer and for the algorithm.

@@ -85,7 +85,8 @@ pub struct AckPacket {
     pub duplicate: bool,
     /// It tells of several segments beyond `next`: its SACK blocks do, not `sacked`.
     pub gathered: bool,
-    /// Marked packets that have arrived, if the receiver reports their number (RFC 9768).
+    /// Marked packets that have arrived, if the receiver reports their number (RFC 9768); for the sender those among them
+    /// that it has not heard of.
     pub marked_pkts: u32,
 }
 

@@ -282,26 +282,34 @@ impl Receiver {
         ack
     }
 
-    /// A segment reports congestion or a reduced window, or the one before it did. Whether it is to be acknowledged at once.
+    /// A segment reports congestion or a reduced window, or the one before it did. Whether it is to be acknowledged at once;
+    /// and an ACK of those before it, if they are to be acknowledged on their own.
     #[cold]
-    fn note_congestion(&mut self, tag: Tag) -> bool {
+    fn note_congestion(&mut self, tag: Tag) -> (bool, Option<AckPacket>) {
         let marked = tag.has(CONGESTION);
         self.marked_pkts += u32::from(marked);
-        if !self.ecn.is_accurate() {
+        if self.ecn == Ecn::Classic {
             self.echo = marked;
-            return false;
+            return (false, None);
         }
-        // An accurate receiver acknowledges a change at once (RFC 9768, 3.2.2.5.1).
-        std::mem::replace(&mut self.last_marked, marked) != marked
+        let changed = std::mem::replace(&mut self.last_marked, marked) != marked;
+        if self.ecn.is_accurate() {
+            // RFC 9768, 3.2.2.5.1.
+            return (changed, None);
+        }
+        // RFC 8257, 3.2: an ACK tells of segments with the same mark.
+        let before = if changed && self.waiting.count > 0 { self.acknowledge_waiting() } else { None };
+        self.echo = marked;
+        (false, before)
     }
 
     #[inline]
     fn accept(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.arrived += 1;
         let congested = segment.tag.has(CONGESTION | CWR) || self.last_marked;
-        let changed = congested && self.note_congestion(segment.tag);
+        let (changed, before) = if congested { self.note_congestion(segment.tag) } else { (false, None) };
         if segment.tag.seq() != self.next {
-            return self.receive_out_of_order(now, segment);
+            return self.receive_out_of_order(now, segment).or(before);
         }
         self.next += 1;
         let filled_gap = self.early_count > 0;
@@ -320,7 +328,7 @@ impl Receiver {
         if filled_gap || full || changed || self.next <= u64::from(self.quick_until) {
             return self.acknowledge_waiting().map(|ack| AckPacket { gathered, ..ack });
         }
-        None
+        before
     }
 
     /// Segments that wait are acknowledged now, as when the delayed ACK is due.

@@ -75,7 +75,7 @@ pub struct Sender<'a, C> {
     /// If the path may deliver segments in another order.
     pub(super) reordering: Option<Box<Reordering>>,
     /// Marked packets that ACKs have reported, if they carry the number.
-    marked_pkts: u32,
+    pub(super) marked_pkts: u32,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
     /// What the application has beside a rate and constant pauses.
@@ -487,8 +487,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(never)]
     fn on_ack_with_extras(&mut self, now: u64, mut ack: AckPacket, blocks: SackBlocks) {
         if self.flow.stack.ecn.is_accurate() {
-            ack.ece = ack.marked_pkts > self.marked_pkts;
-            self.marked_pkts = self.marked_pkts.max(ack.marked_pkts);
+            ack.marked_pkts = self.newly_marked(ack.marked_pkts);
+            ack.ece = ack.marked_pkts > 0;
         }
         if self.overlapped {
             self.begin_overlapped(now);

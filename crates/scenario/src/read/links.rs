@@ -4,7 +4,7 @@ use crate::description::bdp_bytes;
 use crate::error::{Error, Refusal, quote};
 use crate::node::{Node, Table};
 use crate::read::{impairments, queue, variation};
-use crate::units::{self, Buffer, HOUR};
+use crate::units::{self, Buffer, HOUR, PacketsOrTime};
 use crate::{DelayStep, Impairments, Link, Queue, RateVariation, Variation};
 use toml::de::DeValue;
 
@@ -94,7 +94,7 @@ pub struct LinkDraft<'a> {
     /// None: unlimited.
     pub buffer: Option<Node<'a>>,
     pub per: f64,
-    pub ecn_threshold_pkts: Option<u32>,
+    pub ecn_threshold: EcnThreshold,
     pub queue: Option<Queue>,
     pub variation: Option<Box<Variation>>,
     pub impairments: Option<Box<Impairments>>,
@@ -173,7 +173,7 @@ fn edges<'a>(table: &Table<'a>, shared: &LinkDraft) -> Result<(Box<LinkDraft<'a>
         delay_ns: 0,
         buffer: None,
         per: 0.0,
-        ecn_threshold_pkts: None,
+        ecn_threshold: EcnThreshold::default(),
         queue: None,
         variation: None,
         impairments: None,
@@ -246,21 +246,44 @@ fn link_with<'a>(
         delay_ns,
         buffer,
         per,
-        ecn_threshold_pkts: ecn_threshold(table, queue.is_some())?,
+        ecn_threshold: ecn_threshold(table, queue.is_some())?,
         queue,
         variation: variation::variation(table, rate_variation, delay_steps)?,
         impairments: impairments::impairments(table, bursts, least_delay_ns)?,
     })
 }
 
-fn ecn_threshold(table: &Table, managed: bool) -> Result<Option<u32>, Error> {
-    match table.get("ecn_threshold") {
-        Some(node) if managed => {
-            Err(node
-                .error("a threshold of droptail", "the discipline of 'queue' marks by itself: leave it out"))
-        }
-        _ => Ok(table.read("ecn_threshold", units::packets)?.flatten()),
+/// From where on droptail marks.
+#[derive(Clone, Copy, Default)]
+pub struct EcnThreshold {
+    pkts: Option<u32>,
+    /// Waits from which on a packet may be marked, and is.
+    wait_ns: Option<[u64; 2]>,
+}
+
+fn ecn_threshold(table: &Table, managed: bool) -> Result<EcnThreshold, Error> {
+    let Some(node) = table.get("ecn_threshold") else { return Ok(EcnThreshold::default()) };
+    if managed {
+        return Err(
+            node.error("a threshold of droptail", "the discipline of 'queue' marks by itself: leave it out")
+        );
     }
+    let wait = |value: &DeValue| units::time(value, 0..=HOUR, "'0 s' to '60 min'");
+    if node.value().as_array().is_some() {
+        let ends: Vec<Node> = node.elements().collect();
+        let [least, most] = ends.as_slice() else {
+            return Err(node.error("not two times", "write it like ['800 us', '1200 us']"));
+        };
+        let wait_ns = [least.read(wait)?, most.read(wait)?];
+        if wait_ns[0] > wait_ns[1] {
+            return Err(node.error("a ramp that ends before it begins", "the shorter time first"));
+        }
+        return Ok(EcnThreshold { wait_ns: Some(wait_ns), pkts: None });
+    }
+    Ok(match node.read(units::packets_or_time)? {
+        PacketsOrTime::Packets(pkts) => EcnThreshold { pkts, wait_ns: None },
+        PacketsOrTime::Time(ns) => EcnThreshold { wait_ns: Some([ns; 2]), pkts: None },
+    })
 }
 
 /// Twice the delay of a link.
@@ -283,7 +306,8 @@ impl LinkDraft<'_> {
             buffer_pkts,
             buffer_bytes,
             per: self.per,
-            ecn_threshold_pkts: self.ecn_threshold_pkts,
+            ecn_threshold_pkts: self.ecn_threshold.pkts,
+            ecn_wait_ns: self.ecn_threshold.wait_ns,
             queue: self.queue.clone(),
             variation: self.variation.clone(),
             impairments: self.impairments.clone(),
@@ -318,7 +342,7 @@ impl LinkDraft<'_> {
             let found = format!("{bytes} bytes, less than one packet of {packet_bytes}");
             return Err(node.error(found, "room for one packet at least"));
         }
-        if let Some(threshold_pkts) = self.ecn_threshold_pkts {
+        if let Some(threshold_pkts) = self.ecn_threshold.pkts {
             let found = format!("a buffer in bytes beside an ECN threshold of {threshold_pkts} packets");
             return Err(node.error(found, "a buffer in packets"));
         }

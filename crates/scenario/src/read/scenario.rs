@@ -58,7 +58,8 @@ impl Scenario {
     /// delay = "100 ms"          # needed; one way; or rtt = "200 ms", twice that
     /// buffer = "6400 packets"   # needed; or 6400, "2 BDP" of the first flow, "64 KiB", "50 ms" of sending, "unlimited"
     /// per = 0                   # probability that a packet is lost on the wire
-    /// ecn_threshold = "20 packets" # queue above which flows with ECN are marked; or "unlimited", the default
+    /// ecn_threshold = "20 packets" # queue above which flows with ECN are marked; or "1 ms" of waiting, or a ramp of
+    ///                           # probability, ["800 us", "1200 us"]; or "unlimited", the default
     /// # Each flow's own link before and after: ten times the rate, unless given.
     /// access = { rate = "10 Gbps", delay = "0 s", buffer = "unlimited" }
     /// exit = true               # false: no own link after

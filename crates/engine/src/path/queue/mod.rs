@@ -27,7 +27,7 @@ pub fn packet_by_packet(link: &Link, seed: u64) -> Box<dyn Discipline> {
     let limit = link.buffer_pkts.map_or(u64::MAX, u64::from);
     let mut rng = random_stream(seed, &format!("queue-{}", link.name));
     let queue: Box<dyn Discipline> = match &link.queue {
-        None => Box::new(fifo::Fifo::new(link)),
+        None => Box::new(fifo::Fifo::new(link, rng)),
         Some(Queue::Red(red)) => Box::new(red::RedQueue::new(red, limit, link.rate_bps, rng)),
         Some(Queue::Codel(codel)) => Box::new(codel::CodelQueue::new(codel, limit)),
         Some(Queue::FqCodel(fq)) => Box::new(fq_codel::FqCodelQueue::new(fq, limit, rng.next_u64())),

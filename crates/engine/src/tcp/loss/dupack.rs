@@ -18,7 +18,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let delivered = self.count_delivered(acked);
         self.driver.ack.delivered += delivered;
         self.driver.ack.lost = 0;
-        self.note_ece(ack.ece);
+        self.note_marks(&ack, delivered);
         if acked == 0 {
             self.note_ack(now, delivered, prior_in_flight);
             if ack.ece {

@@ -72,7 +72,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.driver.ack.lost = lost as u32;
         self.note_ack(now, delivered, prior_in_flight);
         if EXTRAS {
-            self.note_ece(ack.ece);
+            self.note_marks(&ack, delivered);
         }
         let timeless = EXTRAS && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
