@@ -22,7 +22,8 @@
  *  - A loss in a window that was reduced for a mark reduces nothing more (RFC 8257, 3.5).
  * variant = linux
  *  - No growth in that window, a further cut to the half at a loss in it, alpha in 1/1024.
- *  - A window's sums lack the ACK that ends it.
+ *  - A window of data is over when all that was in flight is delivered, and its sums lack the ACK that
+ *    shows it.
  */
 #ifndef DCTCP_H
 #define DCTCP_H
@@ -113,7 +114,7 @@ static inline void dctcp_pkts_acked(struct dctcp *ca, const struct dctcp_params 
 			w->ssthresh = cc_min(w->ssthresh + 1, w->cwnd_clamp);
 		}
 	}
-	if (a->delivered <= ca->round_end)
+	if (a->delivered + (p->variant == DCTCP_LINUX) <= ca->round_end)
 		return;
 	if (p->variant == DCTCP_LINUX) {
 		delivered -= a->acked;

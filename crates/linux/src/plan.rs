@@ -472,6 +472,10 @@ impl Writer<'_> {
         }
         let room = window_bytes(self.scenario, index, way).max(WINDOW_BYTES_MIN);
         let ecn = u32::from(flow.stack.ecn != Ecn::Off);
+        if flow.stack.ecn == Ecn::Dctcp {
+            // The module's own half of the receiver.
+            self.line(format_args!("sysctl {sink} net/ipv4/tcp_congestion_control dctcp"));
+        }
         for node in [host, sink] {
             for (key, value) in [
                 ("tcp_no_metrics_save", "1".to_owned()),

@@ -61,7 +61,7 @@ fn check_link(link: &Link) -> Result<(), String> {
             return refuse("per and loss at once", "one of them");
         }
     }
-    if link.ecn_threshold_pkts.is_some() {
+    if link.ecn_threshold_pkts.is_some() || link.ecn_wait_ns.is_some() {
         return refuse("ecn_threshold", "queue = red, codel, fq-codel or pie with ecn");
     }
     match &link.queue {

@@ -184,6 +184,7 @@ static void learn(struct tcp_sock *tp, const struct event *e)
 	tp->lost = e->s.lost_ever;
 	tp->lsndtime = (u32)(e->s.last_sent_us / 1000);
 	tp->delivered = (u32)a->delivered;
+	tp->delivered_ce = (u32)a->delivered_ce;
 	tp->delivered_mstamp = e->s.delivered_us;
 	tp->srtt_us = a->srtt_us << 3;
 	tp->min_rtt_us = a->min_rtt_us;
@@ -206,6 +207,7 @@ static void start(struct tcp_congestion_ops *ops, const struct event *e)
 	tp->snd_cwnd = e->arg;
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	tp->snd_cwnd_clamp = ~0U;
+	tp->ecn_flags = TCP_ECN_OK;
 	learn(tp, e);
 	if (ops->init)
 		ops->init(sk);
@@ -218,6 +220,11 @@ static void ack_seen(struct tcp_congestion_ops *ops, const struct event *e)
 	u32 srtt_us = tp->srtt_us, min_rtt_us = tp->min_rtt_us, unacked = tp->snd_una;
 
 	learn(tp, e);
+	/* What the ACK delivers is counted after it. */
+	if (by_delivery) {
+		tp->delivered -= e->a.acked;
+		tp->delivered_ce -= e->a.ce;
+	}
 	tp->srtt_us = srtt_us;
 	tp->min_rtt_us = min_rtt_us;
 	if (ops->in_ack_event && (e->s.advance || !edge_acks))

@@ -67,6 +67,25 @@ void shim_param(const char *module, const char *name, void *value, size_t size);
 		shim_param(SHIM_MODULE, #name, (void *)&name, sizeof(name)); \
 	}
 
+/* A parameter that checks what is written is read here as it is. */
+struct kernel_param;
+struct kernel_param_ops {
+	int (*set)(const char *text, const struct kernel_param *kp);
+	int (*get)(char *text, const struct kernel_param *kp);
+};
+static inline int param_set_uint_minmax(const char *text, const struct kernel_param *kp, unsigned int low,
+					unsigned int high)
+{
+	(void)text;
+	(void)kp;
+	(void)low;
+	(void)high;
+	return 0;
+}
+#define param_get_uint NULL
+#define module_param_cb(name, ops, value, mode)                         \
+	static const void __attribute__((unused)) *const shim_ops_##name = ops;
+
 #define BTF_SET8_START(name) static const int name __attribute__((unused)) = 0;
 #define BTF_SET8_END(name)
 #define BTF_ID_FLAGS(...)
@@ -87,6 +106,8 @@ static inline int register_btf_kfunc_id_set(int type, const struct btf_kfunc_id_
 #define max_t(type, a, b) ({ type a_ = (a); type b_ = (b); a_ > b_ ? a_ : b_; })
 #define min(a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ < b_ ? a_ : b_; })
 #define max(a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); a_ > b_ ? a_ : b_; })
+/* The smaller one, but 0 is none. */
+#define min_not_zero(a, b) ({ __typeof__(a) x_ = (a); __typeof__(b) y_ = (b); !x_ ? y_ : !y_ ? x_ : min(x_, y_); })
 #define clamp(x, low, high) min(max(x, (__typeof__(x))(low)), (__typeof__(x))(high))
 /* Unsigned differences count as signed. */
 #define abs(x) _Generic((x), u32: abs_s32, s32: abs_s32, default: abs_s64)((x))
@@ -187,7 +208,7 @@ enum tcp_ca_event {
 };
 enum tcp_ca_ack_event_flags { CA_ACK_SLOWPATH = 1, CA_ACK_WIN_UPDATE = 2, CA_ACK_ECE = 4 };
 enum sk_pacing { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
-enum { INET_DIAG_VEGASINFO = 3, INET_DIAG_BBRINFO = 16 };
+enum { INET_DIAG_VEGASINFO = 3, INET_DIAG_DCTCPINFO = 9, INET_DIAG_BBRINFO = 16 };
 
 /* Counters nobody reads. */
 #define NET_INC_STATS(net, counter) ((void)(net))
@@ -203,6 +224,7 @@ struct net {
 struct sock {
 	unsigned long sk_pacing_rate, sk_max_pacing_rate;
 	u32 sk_pacing_status;
+	u8 sk_state;
 	u8 sk_pacing_shift;
 	u32 sk_gso_max_size;
 	struct net *sk_net;
@@ -232,7 +254,12 @@ struct tcpvegas_info {
 struct tcp_bbr_info {
 	u32 bbr_bw_lo, bbr_bw_hi, bbr_min_rtt, bbr_pacing_gain, bbr_cwnd_gain;
 };
+struct tcp_dctcp_info {
+	u16 dctcp_enabled, dctcp_ce_state;
+	u32 dctcp_alpha, dctcp_ab_ecn, dctcp_ab_tot;
+};
 union tcp_cc_info {
+	struct tcp_dctcp_info dctcp;
 	struct tcpvegas_info vegas;
 	struct tcp_bbr_info bbr;
 };
@@ -260,6 +287,10 @@ struct tcp_congestion_ops {
 struct inet_connection_sock {
 	struct sock sk;
 	u8 icsk_ca_state;
+	struct {
+		u8 pending;
+	} icsk_ack;
+	const struct tcp_congestion_ops *icsk_ca_ops;
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
 };
 
@@ -268,10 +299,21 @@ struct tcp_sock {
 	u32 snd_una, snd_nxt, mss_cache;
 	u32 snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd, prior_ssthresh;
 	u32 packets_out, sacked_out, lost_out, retrans_out;
-	u32 delivered, lost, app_limited, srtt_us, min_rtt_us, lsndtime;
+	u32 delivered, delivered_ce, lost, app_limited, srtt_us, min_rtt_us, lsndtime, rcv_nxt;
+	u8 ecn_flags;
 	u64 tcp_mstamp, delivered_mstamp, tcp_wstamp_ns, tcp_clock_cache;
 	bool is_cwnd_limited;
 };
+
+/* Explicit congestion notification; what a receiver does is not asked for. */
+#define TCP_ECN_OK 1
+#define TCP_ECN_DEMAND_CWR 4
+#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_NOW 16
+#define TCP_LISTEN 10
+#define TCP_CLOSE 7
+#define INET_ECN_dontxmit(sk) ((void)(sk))
+#define __tcp_send_ack(sk, next) ((void)(sk), (void)(next))
 
 static inline struct tcp_sock *tcp_sk(const struct sock *sk)
 {

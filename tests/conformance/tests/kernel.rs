@@ -48,6 +48,7 @@ const CASES: &[Case] = &[
     Case { exceptions: &["--by-delivery", "--edge-acks"], ..case(&["westwood"], "westwood") },
     case(&["yeah"], "yeah"),
     Case { params: &[], ..case(&["bbr"], "bbr") },
+    Case { exceptions: &["--by-delivery", "--edge-acks"], ..case(&["dctcp"], "dctcp") },
 ];
 
 const FLOWS: u64 = 48;
@@ -82,6 +83,7 @@ fn every_algorithm_of_linux_that_has_a_header_is_judged() {
         "bbr",
         "bic",
         "cubic",
+        "dctcp",
         "highspeed",
         "htcp",
         "hybla",

@@ -485,6 +485,20 @@ mod tests {
     }
 
     #[test]
+    fn one_like_dctcps_acknowledges_what_came_before_a_change_on_its_own() {
+        let mut receiver = receiver(2, 40, "dctcp");
+        let marked = |seq| Segment { tag: Tag::new(seq, CONGESTION), ..segment(seq) };
+        let mut arrives = |segment| receiver.receive(0, segment).map(|ack| (ack.next, ack.ece));
+        assert_eq!([arrives(segment(0)), arrives(segment(1))], [None, Some((2, false))]);
+        assert_eq!(arrives(segment(2)), None);
+        assert_eq!(arrives(marked(3)), Some((3, false)), "of the segment before it");
+        assert_eq!(arrives(marked(4)), Some((5, true)));
+        assert_eq!([arrives(marked(5)), arrives(segment(6))], [None, Some((6, true))]);
+        assert_eq!(arrives(segment(7)), Some((8, false)));
+        assert_eq!(arrives(marked(8)), None, "nothing waited");
+    }
+
+    #[test]
     fn an_accurate_receiver_counts_marks_and_reports_a_change_at_once() {
         let mut receiver = receiver(2, 40, "accurate");
         let marked = |seq| Segment { tag: Tag::new(seq, CONGESTION), ..segment(seq) };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-pub const MODULES: [&str; 11] = [
+pub const MODULES: [&str; 12] = [
     "cubic",
     "bic",
     "htcp",
@@ -21,6 +21,7 @@ pub const MODULES: [&str; 11] = [
     "westwood",
     "yeah",
     "bbr",
+    "dctcp",
 ];
 
 /// What the modules include and the shim has in it already.
@@ -42,8 +43,13 @@ const HEADERS: [&str; 12] = [
 const PACKAGE: &str = "linux-source-6.1";
 
 /// What is taken out of the kernel's tree.
-const TAKEN: [&str; 4] =
-    ["net/ipv4/tcp_*.c", "net/ipv4/tcp_vegas.h", "lib/win_minmax.c", "include/linux/win_minmax.h"];
+const TAKEN: [&str; 5] = [
+    "net/ipv4/tcp_*.c",
+    "net/ipv4/tcp_vegas.h",
+    "net/ipv4/tcp_dctcp.h",
+    "lib/win_minmax.c",
+    "include/linux/win_minmax.h",
+];
 
 /// The program; where there is none, CI fails and others skip, which is said in one line.
 pub fn program() -> Option<&'static Path> {
