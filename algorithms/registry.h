@@ -34,6 +34,7 @@
 	CC(bbr, "BBR", 2016, "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 14(5) 2016", model, published) \
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
+	CC(prague, "TCP Prague", 2019, "draft-briscoe-iccrg-prague-congestion-control", ecn, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
 
 #endif /* REGISTRY_H */

@@ -188,6 +188,8 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         "compound" => (Growth::Rtt, Ssthresh::Cwnd),
         // One that fails goes back to the ssthresh before it.
         "fast-start" => (Growth::SlowStart, Ssthresh::Kept),
+        // It reduces at a loss, not when it is asked for ssthresh; a mark leaves it.
+        "prague" => (Growth::SlowStart, Ssthresh::Kept),
         // 2^rho - 1 segments per segment acknowledged is how it grows: rho times faster in time.
         "hybla" => (Growth::Any, Ssthresh::Cwnd),
         // The kernel's spends all the segments counted so far when alpha rises or the window falls.

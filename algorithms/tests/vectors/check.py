@@ -29,7 +29,8 @@ def solve(case):
         if any(what in step for what in ("loss", "mark", "rto")):
             expect["ssthresh"] = [max(sender.ssthresh - tolerance, 2), sender.ssthresh + tolerance]
         if sender.model.pacing is not None:
-            expect["pacing_rate"] = [floor(sender.model.pacing), ceil(sender.model.pacing)]
+            beside = sender.model.pacing * sender.model.pacing_tolerance
+            expect["pacing_rate"] = [floor(sender.model.pacing - beside), ceil(sender.model.pacing + beside)]
         steps.append(step | {"expect": expect})
     return {"name": case["name"], "params": case["params"], "window": case["window"], "steps": steps}
 

@@ -52,7 +52,8 @@ class Sender:
         self.acked = step.get("acked", 1)
         self.now += step["gap_us"]
         self.delivered += self.acked
-        self.delivered_ce += step.get("ce", 0)
+        self.ce = step.get("ce", 0)
+        self.delivered_ce += self.ce
         self.in_flight = max(self.cwnd - self.acked, 0)
         self.limited = step.get("limited", True)
         self.state = STATES[step.get("state", "open")]
@@ -71,6 +72,7 @@ class Model:
     controls = False  # has cong_control
     repair_cwnd = None  # set by loss: cwnd during the repair, if it is not ssthresh
     pacing = None  # bytes/s, of a model that has it
+    pacing_tolerance = 0  # the part of it by which a rate that is rounded step by step may be beside it
 
     def __init__(self, **params):
         self.p = params

@@ -98,14 +98,18 @@ pub struct Pie {
     pub ecn: bool,
 }
 
-/// Dual queue coupled AQM (RFC 9332), with the constants of Linux's sch_dualpi2.
+/// Dual queue coupled AQM (RFC 9332).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DualPi2 {
+    /// Default: spec, the pseudocode of appendix A.1. Linux draws lots where that spreads drops and marks evenly, goes by the
+    /// longer of both delays, and has a step instead of the ramp.
+    pub variant: QueueVariant,
     /// Of the classic queue. Default: 15 ms.
     pub target_ns: u64,
     /// Time between updates of the probability. Default: 16 ms.
     pub update_ns: u64,
-    /// Packets of the low latency queue that waited for longer are marked. Default: 1 ms.
-    pub step_ns: u64,
+    /// Packets of the low latency queue that waited for no longer than the first are not marked for that, after the second
+    /// they always are, in between in proportion. Default: 0.8 ms and 1.2 ms; 1 ms for both.
+    pub ramp_ns: [u64; 2],
 }

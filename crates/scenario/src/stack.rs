@@ -312,7 +312,7 @@ impl Profile {
 }
 
 /// Algorithms that need marks, and how they hear of them.
-const NEED_ECN: [(&str, Ecn); 1] = [("dctcp", Ecn::Dctcp)];
+const NEED_ECN: [(&str, Ecn); 2] = [("dctcp", Ecn::Dctcp), ("prague", Ecn::L4s)];
 
 fn ecn_of(algorithm: &str) -> Ecn {
     NEED_ECN.iter().find(|(name, _)| *name == algorithm).map_or(Ecn::Off, |(_, ecn)| *ecn)

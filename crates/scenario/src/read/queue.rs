@@ -67,7 +67,9 @@ pub fn queue(node: &Node) -> Result<Option<Queue>, Error> {
         "pie" => {
             Some(Queue::Pie(pie(&keys(&["discipline", "variant", "target", "update", "burst", "ecn"])?)?))
         }
-        "dualpi2" => Some(Queue::DualPi2(dualpi2(&keys(&["discipline", "target", "update", "step"])?)?)),
+        "dualpi2" => {
+            Some(Queue::DualPi2(dualpi2(&keys(&["discipline", "variant", "target", "update", "step"])?)?))
+        }
         _ => {
             keys(&["discipline"])?;
             None
@@ -136,10 +138,17 @@ fn pie(table: &Table) -> Result<Pie, Error> {
 }
 
 fn dualpi2(table: &Table) -> Result<DualPi2, Error> {
+    let variant = variant(table)?;
+    let ramp_ns = match (table.get("step"), variant) {
+        (Some(_), _) => [time(table, "step", 0)?; 2],
+        (None, QueueVariant::Spec) => [800_000, 1_200_000],
+        (None, QueueVariant::Linux) => [MILLISECOND; 2],
+    };
     Ok(DualPi2 {
+        variant,
         target_ns: time(table, "target", 15 * MILLISECOND)?,
         update_ns: time(table, "update", 16 * MILLISECOND)?,
-        step_ns: time(table, "step", MILLISECOND)?,
+        ramp_ns,
     })
 }
 

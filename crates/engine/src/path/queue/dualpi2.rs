@@ -5,11 +5,12 @@ use crate::path::queue::backlog::Backlog;
 use crate::path::queue::discipline::{Codepoint, Discipline, Next, Packet};
 use crate::random::uniform;
 use chacha20::ChaCha8Rng;
-use cwnd_scenario::DualPi2;
+use cwnd_scenario::{DualPi2, QueueVariant};
 
-/// Per second, as sch_dualpi2 of Linux.
+/// Per second: 0.1 Tupdate / RTTmax² and 0.3 / RTTmax, of an RTTmax of 100 ms (RFC 9332, A.1).
 const ALPHA: f64 = 0.16;
-const BETA: f64 = 3.2;
+const BETA: f64 = 3.0;
+const BETA_LINUX: f64 = 3.2;
 /// The coupling factor k.
 const COUPLING: f64 = 2.0;
 /// While both queues wait, the classic one gets this part of the bytes, in percent.
@@ -28,6 +29,9 @@ pub struct DualPi2Queue {
     update_at_ns: u64,
     /// The low latency queue is served while it is not positive.
     credit: i64,
+    /// What has been gathered towards the next mark of the low latency queue, and towards the next drop or mark of the classic
+    /// one, where they are spread evenly.
+    gathered: [f64; 2],
 }
 
 impl DualPi2Queue {
@@ -41,6 +45,7 @@ impl DualPi2Queue {
             old_delay_ns: 0,
             update_at_ns: dualpi2.update_ns,
             credit: 0,
+            gathered: [0.0; 2],
             dualpi2: dualpi2.clone(),
         }
     }
@@ -56,10 +61,13 @@ impl DualPi2Queue {
             let age_ns = |queue: &Backlog| {
                 queue.front().map_or(0, |packet| self.update_at_ns.saturating_sub(packet.arrived_ns))
             };
-            let delay_ns = age_ns(&self.low_latency).max(age_ns(&self.classic));
+            let is_linux = self.is_linux();
+            let classic_ns = age_ns(&self.classic);
+            let delay_ns = if is_linux { classic_ns.max(age_ns(&self.low_latency)) } else { classic_ns };
+            let beta = if is_linux { BETA_LINUX } else { BETA };
             let [delay_s, old_s, target_s] =
                 [delay_ns, self.old_delay_ns, self.dualpi2.target_ns].map(|ns| ns as f64 * 1e-9);
-            let change = ALPHA * (delay_s - target_s) + BETA * (delay_s - old_s);
+            let change = ALPHA * (delay_s - target_s) + beta * (delay_s - old_s);
             self.probability = (self.probability + change).clamp(0.0, 1.0);
             self.old_delay_ns = delay_ns;
             self.update_at_ns += self.dualpi2.update_ns;
@@ -84,29 +92,51 @@ impl DualPi2Queue {
         }
     }
 
-    /// With the square of p': a draw for each factor.
+    fn is_linux(&self) -> bool {
+        self.dualpi2.variant == QueueVariant::Linux
+    }
+
+    /// With the square of p'.
     fn squared(&mut self) -> bool {
-        uniform(&mut self.rng) < self.probability && uniform(&mut self.rng) < self.probability
+        let probability = self.probability;
+        if self.is_linux() {
+            return uniform(&mut self.rng) < probability && uniform(&mut self.rng) < probability;
+        }
+        spread(&mut self.gathered[1], probability * probability)
+    }
+
+    /// With this probability, in the low latency queue.
+    fn marks(&mut self, probability: f64) -> bool {
+        if self.is_linux() {
+            return uniform(&mut self.rng) < probability;
+        }
+        spread(&mut self.gathered[0], probability)
+    }
+
+    /// The probability by how long a packet waited. One alone waits for no other: on a slow link it is not marked for its own
+    /// time (Th_len of RFC 9332, A.1).
+    fn native(&self, wait_ns: u64) -> f64 {
+        let [least_ns, most_ns] = self.dualpi2.ramp_ns;
+        if self.low_latency.len() == 0 || wait_ns <= least_ns {
+            return 0.0;
+        }
+        if wait_ns > most_ns { 1.0 } else { (wait_ns - least_ns) as f64 / (most_ns - least_ns) as f64 }
     }
 
     /// Whether a packet that leaves is sent; it may be marked.
     fn passes(&mut self, now_ns: u64, packet: &mut Packet, is_low_latency: bool, waiting_bytes: u64) -> bool {
-        let coupled = COUPLING * self.probability;
-        // A packet alone waits for no other: on a slow link it is not marked for its own time (Th_len of RFC 9332, A.1).
-        let late = now_ns - packet.arrived_ns > self.dualpi2.step_ns;
-        if is_low_latency && late && self.low_latency.len() > 0 {
-            packet.marked = true;
-        }
-        if waiting_bytes < 2 * FRAME_BYTES {
-            return true;
-        }
+        let is_short = waiting_bytes < 2 * FRAME_BYTES;
+        let coupled = if is_short { 0.0 } else { COUPLING * self.probability };
         // Overload: marks alone no longer hold the senders back.
         let overload = coupled > 1.0;
         if is_low_latency {
             if overload && self.squared() {
                 return false;
             }
-            packet.marked |= overload || uniform(&mut self.rng) < coupled;
+            let native = self.native(now_ns - packet.arrived_ns);
+            packet.marked |= self.marks(native.max(coupled));
+        } else if is_short {
+            return true;
         } else if self.squared() {
             if overload || !packet.codepoint.is_ect() {
                 return false;
@@ -146,4 +176,12 @@ impl Discipline for DualPi2Queue {
     fn waiting_pkts(&self) -> u64 {
         self.low_latency.len() + self.classic.len()
     }
+}
+
+/// True as often as the probability says, as evenly as can be (`recur` of RFC 9332, A.1).
+fn spread(gathered: &mut f64, probability: f64) -> bool {
+    *gathered += probability;
+    let hit = *gathered >= 1.0;
+    *gathered -= f64::from(u8::from(hit));
+    hit
 }
