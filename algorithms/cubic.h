@@ -44,7 +44,7 @@
 	  "never slower than Reno would be; RFC 9438, 4.3")                            \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                     \
 	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux (CUBIC 2.1); Linux 6.1, ns-2.35") \
-	SLOW_START_PARAM(P)                                                            \
+	SLOW_START_OR_SEARCH_PARAM(P)                                                  \
 	P(max_increment, 16, 1, 0, 1000000, "",                                        \
 	  "growth beyond the plateau, in segments per 100 ms, 0: no limit, for variant = ns2; CUBIC 2.1")
 #define cubic_HOOKS(H, A)                                                              \
@@ -78,6 +78,7 @@ struct cubic_rfc {
 
 struct cubic {
 	union {
+		struct search search; /* until the first slow start is over */
 		struct cubic_rfc rfc;
 		struct cubic_ns2 ns2;
 		struct cubic_linux module;
@@ -186,6 +187,18 @@ static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic
 	cc_grow(w, grown >> 32);
 }
 
+/* In its first slow start with SEARCH, which has the place of the rest. */
+static inline u32 cubic_searches(const struct cubic_params *p, const struct cc_window *w)
+{
+	return p->slow_start == SLOW_START_SEARCH && p->variant != CUBIC_NS2 &&
+	       w->ssthresh >= CC_SSTHRESH_INFINITE;
+}
+
+static inline void cubic_end_search(struct cubic *ca)
+{
+	ca->rfc = (struct cubic_rfc){ 0 };
+}
+
 static inline void cubic_init(struct cubic *ca, const struct cubic_params *p, struct cc_window *w,
 			      const struct cc_ack *a)
 {
@@ -200,6 +213,12 @@ static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params 
 {
 	u32 delay_min_us = a->min_rtt_us;
 
+	if (cubic_searches(p, w)) {
+		search_sample(&ca->search, w, a);
+		if (w->ssthresh < CC_SSTHRESH_INFINITE)
+			cubic_end_search(ca);
+		return;
+	}
 	if (p->variant == CUBIC_NS2) {
 		cubic_ns2_pkts_acked(&ca->ns2, a);
 		return;
@@ -222,6 +241,11 @@ static inline void cubic_cong_avoid(struct cubic *ca, const struct cubic_params 
 		return;
 	}
 	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
+	if (cubic_searches(p, w)) {
+		if (cc_cwnd_limited(a))
+			cc_slow_start(w, acked);
+		return;
+	}
 	if (p->variant == CUBIC_LINUX)
 		cubic_linux_cong_avoid(&ca->module, p, w, a, acked);
 	else
@@ -232,6 +256,8 @@ static inline u32 cubic_ssthresh(struct cubic *ca, const struct cubic_params *p,
 				 struct cc_window *w, const struct cc_ack *a)
 {
 	(void)a;
+	if (cubic_searches(p, w))
+		cubic_end_search(ca);
 	if (p->variant == CUBIC_NS2) {
 		ca->ns2.start_ms = 0;
 		ca->ns2.lossless = 0;
@@ -253,8 +279,7 @@ static inline u32 cubic_ssthresh(struct cubic *ca, const struct cubic_params *p,
 static inline void cubic_set_state(struct cubic *ca, const struct cubic_params *p,
 				   struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	(void)w;
-	if (state != CC_LOSS)
+	if (state != CC_LOSS || cubic_searches(p, w))
 		return;
 	if (p->variant == CUBIC_NS2)
 		cubic_ns2_reset(&ca->ns2);
@@ -268,8 +293,9 @@ static inline void cubic_set_state(struct cubic *ca, const struct cubic_params *
 static inline void cubic_cwnd_event(struct cubic *ca, const struct cubic_params *p,
 				    struct cc_window *w, const struct cc_ack *a, u8 event)
 {
-	(void)w;
 	(void)a;
+	if (cubic_searches(p, w))
+		return;
 	if (event == CC_TX_START && p->variant == CUBIC_SPEC)
 		ca->rfc.idle = 1;
 	else if (event == CC_TX_START && p->variant == CUBIC_LINUX)
@@ -280,7 +306,7 @@ static inline u32 cubic_undo_cwnd(struct cubic *ca, const struct cubic_params *p
 				  struct cc_window *w, const struct cc_ack *a)
 {
 	(void)a;
-	if (p->variant == CUBIC_SPEC)
+	if (p->variant == CUBIC_SPEC && !cubic_searches(p, w))
 		ca->rfc.epoch = ca->rfc.before;
 	return cc_max(w->cwnd, w->prior_cwnd);
 }

@@ -39,7 +39,7 @@
 	  "alpha at the start, which the first cut depends on; RFC 8257, 4.1")                 \
 	P(variant, 0, 1, 0, 1, "spec|linux",                                                   \
 	  "whose rules: spec the RFC's, linux those of the kernel's module; Linux 6.1")        \
-	SLOW_START_PARAM(P)
+	SLOW_START_OR_SEARCH_PARAM(P)
 #define dctcp_HOOKS(H, A)                                                                      \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)            \
 	H(A, cwnd_event) H(A, undo_cwnd)
@@ -55,7 +55,7 @@ struct dctcp {
 	u32 alpha;        /* in 2^-20 */
 	u32 loss_cwnd;    /* cwnd before the last reduction */
 	u32 earned;       /* segments delivered while the window is being reduced for a mark */
-	struct hystart hystart;
+	union slow_start slow_start;
 };
 
 CC_DECLARE_PARAMS(dctcp);
@@ -99,7 +99,7 @@ static inline void dctcp_init(struct dctcp *ca, const struct dctcp_params *p, st
 	(void)w;
 	ca->alpha = p->initial_alpha << 10;
 	dctcp_begin_round(ca, a, a->delivered, a->delivered_ce);
-	slow_start_init(&ca->hystart, p->slow_start, a);
+	slow_start_init(&ca->slow_start.hystart, p->slow_start, a);
 }
 
 static inline void dctcp_pkts_acked(struct dctcp *ca, const struct dctcp_params *p,
@@ -131,9 +131,9 @@ static inline void dctcp_pkts_acked(struct dctcp *ca, const struct dctcp_params 
 static inline void dctcp_cong_avoid(struct dctcp *ca, const struct dctcp_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+	slow_start_look(&ca->slow_start, p->slow_start, w, a);
 	if (cc_cwnd_limited(a))
-		cc_reno_growth(w, slow_start_acked(&ca->hystart, p->slow_start, w, a));
+		cc_reno_growth(w, slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a));
 }
 
 /* The answer to a mark; a loss overwrites it. */
@@ -160,7 +160,7 @@ static inline void dctcp_set_state(struct dctcp *ca, const struct dctcp_params *
 {
 	if (state == CC_RECOVERY && (p->variant == DCTCP_LINUX || a->state != CC_CWR))
 		dctcp_halve(ca, w);
-	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
+	slow_start_set_state(&ca->slow_start.hystart, p->slow_start, a, state);
 }
 
 static inline void dctcp_cwnd_event(struct dctcp *ca, const struct dctcp_params *p,

@@ -60,7 +60,7 @@
 	  "the window from which limited slow start holds; RFC 3742, 2")               \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                     \
 	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
-	SLOW_START_PARAM(P)
+	SLOW_START_OR_SEARCH_PARAM(P)
 #define highspeed_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
 enum highspeed_variant { HIGHSPEED_SPEC, HIGHSPEED_LINUX, HIGHSPEED_NS2 };
@@ -77,7 +77,7 @@ struct highspeed {
 	/* linux, ns2 */
 	u32 a;         /* segments per RTT */
 	u32 b;         /* what a loss takes, in 1/256 */
-	struct hystart hystart;
+	union slow_start slow_start;
 };
 
 CC_DECLARE_PARAMS(highspeed);
@@ -249,7 +249,7 @@ static inline void highspeed_init(struct highspeed *ca, const struct highspeed_p
 	ca->log_low_p = (32U << 26) + low_p - highspeed_log(10000000);
 	ca->a = 1;
 	ca->b = highspeed_ranges[0].b;
-	slow_start_init(&ca->hystart, p->slow_start, a);
+	slow_start_init(&ca->slow_start.hystart, p->slow_start, a);
 }
 
 static inline void highspeed_cong_avoid(struct highspeed *ca, const struct highspeed_params *p,
@@ -258,11 +258,11 @@ static inline void highspeed_cong_avoid(struct highspeed *ca, const struct highs
 	u32 acked = 1;
 
 	if (p->variant != HIGHSPEED_NS2)
-		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+		slow_start_look(&ca->slow_start, p->slow_start, w, a);
 	if (!cc_cwnd_limited(a))
 		return;
 	if (p->variant != HIGHSPEED_NS2)
-		acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
+		acked = slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a);
 	if (cc_in_slow_start(w)) {
 		acked = highspeed_slow_start(p, w, acked);
 		if (!acked || p->variant != HIGHSPEED_SPEC)
@@ -293,7 +293,7 @@ static inline void highspeed_set_state(struct highspeed *ca, const struct highsp
 				       struct cc_window *w, const struct cc_ack *a, u8 state)
 {
 	(void)w;
-	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
+	slow_start_set_state(&ca->slow_start.hystart, p->slow_start, a, state);
 }
 
 #endif /* HIGHSPEED_H */

@@ -29,14 +29,14 @@
 #define reno_PARAMS(P)                                          \
 	P(variant, 0, 1, 0, 3, "spec|ns2|ns2-agent|ns2-no-module",  \
 	  "whose rules: spec the RFC's, ns2 those of Agent/TCP/Linux's module, ns2-agent those of the base agents, ns2-no-module those of Agent/TCP/Linux without a module; ns-2.35") \
-	SLOW_START_PARAM(P)
+	SLOW_START_OR_SEARCH_PARAM(P)
 #define reno_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
 enum reno_variant { RENO_SPEC, RENO_NS2, RENO_NS2_AGENT, RENO_NS2_NO_MODULE };
 
 struct reno {
 	struct real_window real;
-	struct hystart hystart;
+	union slow_start slow_start;
 };
 
 CC_DECLARE_PARAMS(reno);
@@ -46,7 +46,7 @@ static inline void reno_init(struct reno *ca, const struct reno_params *p, struc
 			     const struct cc_ack *a)
 {
 	(void)w;
-	slow_start_init(&ca->hystart, p->slow_start, a);
+	slow_start_init(&ca->slow_start.hystart, p->slow_start, a);
 }
 
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
@@ -57,13 +57,13 @@ static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 		return;
 	}
 	if (p->variant == RENO_SPEC)
-		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+		slow_start_look(&ca->slow_start, p->slow_start, w, a);
 	if (!cc_cwnd_limited(a))
 		return;
 	if (p->variant == RENO_NS2)
 		cc_reno_growth_ns2(w);
 	else
-		cc_reno_growth(w, slow_start_acked(&ca->hystart, p->slow_start, w, a));
+		cc_reno_growth(w, slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a));
 }
 
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
@@ -79,7 +79,7 @@ static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,
 static inline void reno_set_state(struct reno *ca, const struct reno_params *p,
 				  struct cc_window *w, const struct cc_ack *a, u8 state)
 {
-	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
+	slow_start_set_state(&ca->slow_start.hystart, p->slow_start, a, state);
 	real_window_set_state(&ca->real, w, state);
 }
 

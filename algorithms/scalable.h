@@ -38,14 +38,14 @@
 	  "lwnd, the largest window with Reno's growth and loss; the paper")           \
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
 	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
-	SLOW_START_PARAM(P)
+	SLOW_START_OR_SEARCH_PARAM(P)
 #define scalable_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
 
 enum scalable_variant { SCALABLE_SPEC, SCALABLE_LINUX, SCALABLE_NS2 };
 
 struct scalable {
 	u32 fraction; /* of a segment of cwnd, in 1/10000 */
-	struct hystart hystart;
+	union slow_start slow_start;
 };
 
 CC_DECLARE_PARAMS(scalable);
@@ -75,7 +75,7 @@ static inline void scalable_init(struct scalable *ca, const struct scalable_para
 				 struct cc_window *w, const struct cc_ack *a)
 {
 	(void)w;
-	slow_start_init(&ca->hystart, p->slow_start, a);
+	slow_start_init(&ca->slow_start.hystart, p->slow_start, a);
 }
 
 static inline void scalable_cong_avoid(struct scalable *ca, const struct scalable_params *p,
@@ -84,14 +84,14 @@ static inline void scalable_cong_avoid(struct scalable *ca, const struct scalabl
 	u32 acked;
 
 	if (p->variant != SCALABLE_NS2)
-		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
+		slow_start_look(&ca->slow_start, p->slow_start, w, a);
 	if (!cc_cwnd_limited(a))
 		return;
 	if (p->variant == SCALABLE_NS2) {
 		scalable_ns2_cong_avoid(w);
 		return;
 	}
-	acked = slow_start_acked(&ca->hystart, p->slow_start, w, a);
+	acked = slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a);
 	if (cc_slow_start_took_all(w, &acked))
 		return;
 	if (p->variant == SCALABLE_LINUX)
@@ -120,7 +120,7 @@ static inline void scalable_set_state(struct scalable *ca, const struct scalable
 				      struct cc_window *w, const struct cc_ack *a, u8 state)
 {
 	(void)w;
-	slow_start_set_state(&ca->hystart, p->slow_start, a, state);
+	slow_start_set_state(&ca->slow_start.hystart, p->slow_start, a, state);
 }
 
 #endif /* SCALABLE_H */

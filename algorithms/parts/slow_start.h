@@ -14,22 +14,43 @@
  *    conservative slow start (CSS) follows: a quarter of the growth for 5 rounds, the one it
  *    began in included, then ssthresh = cwnd. If the smallest of 8 samples falls below the one
  *    CSS began with, slow start goes on. An ACK counts 8 segments at most, unless paced.
+ *  - search, where the state has room for it: SEARCH (draft-chung-ccwg-search), in the first slow start
+ *    only. Delivered segments are counted in bins of 0.35 of the first RTT. It ends when the last 10 of
+ *    them are less than 1.3 times those one RTT earlier: while cwnd doubles they are twice as many.
  */
 #ifndef SLOW_START_H
 #define SLOW_START_H
 
 #include "parts/growth.h"
 #include "parts/hystart.h"
+#include "parts/search.h"
 
 #define SLOW_START_PARAM(P)                                                                   \
 	P(slow_start, 0, 1, 0, 2, "standard|hystart|hystartpp",                               \
 	  "how slow start ends, hystart and hystartpp before a loss; RFC 5681, Linux 6.1, RFC 9406")
 
-enum slow_start_kind { SLOW_START_STANDARD, SLOW_START_HYSTART, SLOW_START_HYSTARTPP };
+/* The same with SEARCH, for a state with union slow_start. */
+#define SLOW_START_OR_SEARCH_PARAM(P)                                                         \
+	P(slow_start, 0, 1, 0, 3, "standard|hystart|hystartpp|search",                        \
+	  "how slow start ends, all but standard before a loss; RFC 5681, Linux 6.1, RFC 9406, draft-chung-ccwg-search")
+
+enum slow_start_kind {
+	SLOW_START_STANDARD,
+	SLOW_START_HYSTART,
+	SLOW_START_HYSTARTPP,
+	SLOW_START_SEARCH,
+};
+
+union slow_start {
+	struct hystart hystart;
+	struct search search;
+};
 
 /* init */
 static inline void slow_start_init(struct hystart *h, u32 kind, const struct cc_ack *a)
 {
+	if (kind == SLOW_START_SEARCH)
+		return;
 	hystart_reset(h, a);
 	if (kind == SLOW_START_HYSTART)
 		hystart_linux_round(h, a);
@@ -39,12 +60,22 @@ static inline void slow_start_init(struct hystart *h, u32 kind, const struct cc_
 static inline void slow_start_sample(struct hystart *h, u32 kind, struct cc_window *w,
 				     const struct cc_ack *a, u32 min_rtt_us)
 {
-	if (kind == SLOW_START_STANDARD || !a->rtt_us)
+	if (!a->rtt_us)
 		return;
 	if (kind == SLOW_START_HYSTART)
 		hystart_linux(h, w, a, min_rtt_us);
-	else
+	else if (kind == SLOW_START_HYSTARTPP)
 		hystart_plusplus(h, w, a);
+}
+
+/* The same with SEARCH. */
+static inline void slow_start_look(union slow_start *s, u32 kind, struct cc_window *w,
+				   const struct cc_ack *a)
+{
+	if (kind == SLOW_START_SEARCH)
+		search_sample(&s->search, w, a);
+	else
+		slow_start_sample(&s->hystart, kind, w, a, a->min_rtt_us);
 }
 
 /* cong_avoid: the segments that a growing window counts. */

@@ -194,6 +194,14 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         "hybla" => (Growth::Any, Ssthresh::Cwnd),
         // The kernel's spends all the segments counted so far when alpha rises or the window falls.
         "illinois" if !paper => (Growth::Any, Ssthresh::Cwnd),
+        // The kernels' have two segments at least, and may grow by one more on the same ACK.
+        "vegas"
+            if ["linux", "ns2"]
+                .iter()
+                .any(|name| algorithm.show(params).contains(&("variant", (*name).to_owned()))) =>
+        {
+            (Growth::BackTo(3), Ssthresh::Cwnd)
+        }
         // That of ns-2's own agent begins at 1 and is the initial window an ACK later.
         "vegas" if algorithm.show(params).contains(&("variant", "ns2-agent".to_owned())) => {
             (Growth::Any, Ssthresh::Cwnd)

@@ -2,8 +2,9 @@
 
 import math
 from fractions import Fraction
+from math import floor
 
-from stack import INFINITE, TIMEOUT, Rounds, acks, at, case
+from stack import INFINITE, LOST, TIMEOUT, Rounds, acks, at, case
 
 QUEUE = [acks(20, rtt_ms=100), acks(40, rtt_ms=101), acks(80, rtt_ms=104)]
 
@@ -112,6 +113,119 @@ def with_hystartpp(model):
             s.acked = arrived
 
     return HyStartPlusPlus
+
+
+class Search:
+    """draft-chung-ccwg-search, 3.1: cumulative deliveries at the ends of bins, in real numbers."""
+
+    bin_us = None
+
+    def begin(self, s):
+        self.end_us = s.now + self.bin_us
+        self.sums = [s.delivered]
+
+    def between(self, back):
+        """Segments delivered until so many bins before the last one ended."""
+        whole = floor(back)
+        late, early = self.sums[-1 - whole], self.sums[-2 - whole]
+        return late - (back - whole) * (late - early)
+
+    def sample(self, s):
+        if self.bin_us is None:
+            self.bin_us = s.rtt * 35 // 100
+            self.begin(s)
+        if s.now < self.end_us:
+            return
+        missed = (s.now - self.end_us) // self.bin_us
+        if missed > 10 or not s.limited:
+            self.begin(s)
+            return
+        self.sums += [self.sums[-1]] * missed + [s.delivered]
+        self.sums = self.sums[-26:]
+        self.end_us += (missed + 1) * self.bin_us
+        lag = Fraction(s.rtt, self.bin_us)
+        if floor(lag) + 11 >= len(self.sums):
+            return
+        current = self.sums[-1] - self.sums[-11]
+        before = self.between(lag) - self.between(lag + 10)
+        if before and 1 - Fraction(current) / (2 * before) >= Fraction(35, 100):
+            s.ssthresh = s.cwnd
+
+
+def with_search(model):
+    class Searching(model):
+        """In the first slow start."""
+
+        def start(self, s):
+            super().start(s)
+            self.search = Search()
+
+        def sample(self, s):
+            super().sample(s)
+            if s.ssthresh == INFINITE:
+                self.search.sample(s)
+
+    return Searching
+
+
+def path(bdp, windows, rtt_ms=100, **more):
+    """ACKs of a window that doubles until so many segments are delivered in an RTT, and no more then."""
+    steps = []
+    for window in windows:
+        gap_us = max(rtt_ms * 1000 // window, rtt_ms * 1000 // bdp)
+        queue_ms = max(window - bdp, 0) * rtt_ms / bdp
+        steps.append(acks(window, gap_us=gap_us, rtt_ms=rtt_ms + queue_ms, **more))
+    return steps
+
+
+def searches(model, tolerance=0, **params):
+    """Cases for `slow_start = search`."""
+    found = with_search(model)
+    doubled = [20 * 2**i for i in range(8)]
+    return [
+        case(
+            "SEARCH: the path is full",
+            found,
+            at(20),
+            *path(160, doubled),
+            tolerance=tolerance,
+            slow_start="search",
+            **params,
+        ),
+        case(
+            "SEARCH: not while the window doubles, nor after a pause, until it is full",
+            found,
+            at(20),
+            *path(100_000, doubled),
+            acks(1, gap_us=2_000_000),
+            acks(20, limited=False),
+            *path(5000, [2560, 5120, 10240, 10240, 10240]),
+            tolerance=tolerance,
+            slow_start="search",
+            **params,
+        ),
+        case(
+            "SEARCH: in bins of more than 65,535 segments",
+            found,
+            at(1000),
+            *[acks(200, acked=5 * 2**i, gap_us=500) for i in range(12)],
+            *[acks(200, acked=5 * 2**11, gap_us=500)] * 4,
+            tolerance=tolerance,
+            slow_start="search",
+            **params,
+        ),
+        case(
+            "SEARCH: a loss ends it",
+            found,
+            at(20),
+            *path(100_000, doubled[:5]),
+            LOST,
+            *path(1000, [320] * 4),
+            tolerance=tolerance,
+            slow_start="search",
+            **params,
+        ),
+    ]
 
 
 def ends_slow_start(model, tolerance=1, **params):

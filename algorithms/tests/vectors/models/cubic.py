@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from cubic_builds import LINUX_CASES, NS2_CASES
-from slow_start import QUEUE, with_hystart, with_hystartpp
+from slow_start import QUEUE, searches, with_hystart, with_hystartpp
 from stack import LOST, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
@@ -247,4 +247,5 @@ CASES = [
         variant="linux",
         slow_start="hystartpp",
     ),
+    *searches(Cubic, tolerance=1),
 ]

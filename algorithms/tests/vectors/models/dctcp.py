@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import floor
 
 from models.reno import Reno
-from slow_start import ends_slow_start
+from slow_start import ends_slow_start, searches
 from stack import CWR, LOST, MARK, REDUCED, TIMEOUT, UNDO, Rounds, acks, at, avoiding, case
 
 
@@ -136,4 +136,5 @@ CASES = [
         initial_alpha="0.25",
     ),
     *ends_slow_start(Dctcp),
+    *searches(Dctcp, tolerance=1),
 ]

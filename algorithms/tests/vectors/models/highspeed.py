@@ -4,7 +4,7 @@ from bisect import bisect_left
 from fractions import Fraction
 from math import floor, log
 
-from slow_start import ends_slow_start
+from slow_start import ends_slow_start, searches
 from stack import Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -218,4 +218,5 @@ CASES = [
     *common(Linux, variant="linux"),
     *common(Ns2, variant="ns2"),
     *ends_slow_start(HighSpeed),
+    *searches(HighSpeed, tolerance=1),
 ]

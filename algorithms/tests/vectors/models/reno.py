@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal
 
-from slow_start import ends_slow_start
+from slow_start import ends_slow_start, searches
 from stack import Model, acks, LOST, TIMEOUT, case, at, avoiding
 
 
@@ -137,4 +137,5 @@ CASES = [
         variant="ns2",
     ),
     *ends_slow_start(Reno),
+    *searches(Reno, tolerance=1),
 ]

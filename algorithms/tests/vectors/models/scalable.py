@@ -3,7 +3,7 @@
 from fractions import Fraction
 from math import ceil, floor
 
-from slow_start import ends_slow_start
+from slow_start import ends_slow_start, searches
 from stack import Model, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
 
 
@@ -142,4 +142,5 @@ CASES = [
     *common(Linux, variant="linux"),
     *common(Ns2, variant="ns2"),
     *ends_slow_start(Scalable),
+    *searches(Scalable, tolerance=1),
 ]
