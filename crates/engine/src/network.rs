@@ -277,7 +277,8 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
     /// sending without a pause latest, then the lower flow and the earlier of its transfers. In a simulator that runs simultaneous events in the order in
-    /// which they were scheduled this is the order, too; and no flow wins every time.
+    /// which they were scheduled this is the order, too; and no flow wins every time. Those of a hop stay in their order: a
+    /// link with jitter may deliver several at once.
     #[cold]
     fn sort_tied(&self, places: &mut [u64], packets: &[InTransit<T::Exact>]) {
         places.sort_by_key(|&place| {
@@ -286,6 +287,15 @@ impl<'a, T: Timing> Network<'a, T> {
             let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));
             (rank, self.ranks[hop.flow as usize])
         });
+        let hop = |place: u64| packets[place as u32 as usize].hop;
+        let mut by_hop = places.to_vec();
+        by_hop.sort_unstable_by_key(|&place| (hop(place), place));
+        let mut taken = vec![0; by_hop.len()];
+        for place in places {
+            let first = by_hop.partition_point(|&other| hop(other) < hop(*place));
+            *place = by_hop[first + taken[first]];
+            taken[first] += 1;
+        }
     }
 
     /// `segment` arrives at the link of hop `hop` at `now`, and what becomes of it is known.

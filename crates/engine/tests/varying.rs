@@ -90,6 +90,20 @@ fn a_step_of_the_delay_down_reorders_the_packets_under_way() {
     assert_eq!(run.flows[0].lost_pkts, 0);
 }
 
+/// Packets that jitter holds back leave with the one before them, at one instant, and reach the next link in their order.
+#[test]
+fn jitter_that_keeps_the_order_keeps_it_over_the_links_behind_it() {
+    for rest in ["", "[[chain]]\nrate = '400 Mbps'\ndelay = '1 ms'\nbuffer = 5000\n"] {
+        let run = answer(&format!(
+            "duration = '2 s'\nsamples = 'off'\n\
+             [[chain]]\nrate = '203 Mbps'\ndelay = '13.5 ms'\nbuffer = 5000\njitter = {{ uniform = '2.6 ms' }}\n{rest}\
+             [[flows]]\ncca = 'reno'\nstack = {{ receive_window = 1000 }}\n[[flows]]\ncca = 'reno'\nstack = {{ receive_window = 500 }}"
+        ));
+        let again: Vec<_> = run.flows.iter().map(|flow| flow.retransmitted_pkts).collect();
+        assert_eq!(again, [0, 0]);
+    }
+}
+
 #[test]
 fn a_policer_passes_its_rate_and_its_burst() {
     let keys = "rate = '1 Gbps'\ndelay = '20 ms'\npolicer = { rate = '10 Mbps', burst = '150000 bytes' }";
