@@ -51,6 +51,8 @@ struct tcp_sock {
 	u32 mss_cache;
 	u32 srtt_us;
 	u32 delivered;
+	u32 delivered_ce;
+	u32 lost;
 	u32 packets_out;
 	u32 sacked_out;
 	u32 lost_out;
