@@ -28,7 +28,8 @@
  * cwnd itself only at a timeout.
  * A segment is marked lost: segment_lost, for each of them, after pkts_acked and before any
  * ssthresh or set_state. rate_in_flight, rate_lost and CC_RATE_APP_LIMITED are then those of the
- * lost segment, and rate_lost counts it. No kernel calls this hook.
+ * lost segment, and rate_lost counts it. No kernel calls this hook; its builds define
+ * CC_NO_SEGMENT_LOST.
  * Fast retransmit: ssthresh, set_state(CC_RECOVERY), the stack lowers cwnd; when the repair is
  * done, cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
  * Timeout: ssthresh, unless a fast retransmit already answered losses of the same window;

@@ -34,5 +34,6 @@
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
+	CC(bbr3, "BBRv3", 2023, "Cardwell, Swett, Beshay, draft-ietf-ccwg-bbr", model, published) \
 
 #endif /* REGISTRY_H */

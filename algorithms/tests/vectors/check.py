@@ -29,7 +29,8 @@ def solve(case):
         if "loss" in step or "rto" in step:
             expect["ssthresh"] = [max(sender.ssthresh - tolerance, 2), sender.ssthresh + tolerance]
         if sender.model.pacing is not None:
-            expect["pacing_rate"] = [floor(sender.model.pacing), ceil(sender.model.pacing)]
+            rate, part = sender.model.pacing, sender.model.pacing_tolerance
+            expect["pacing_rate"] = [floor(rate * (1 - part)), ceil(rate * (1 + part))]
         steps.append(step | {"expect": expect})
     return {"name": case["name"], "params": case["params"], "window": case["window"], "steps": steps}
 

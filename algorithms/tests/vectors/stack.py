@@ -65,6 +65,7 @@ class Model:
     controls = False  # has cong_control
     repair_cwnd = None  # set by loss: cwnd during the repair, if it is not ssthresh
     pacing = None  # bytes/s, of a model that has it
+    pacing_tolerance = 0  # a part of it
 
     def __init__(self, **params):
         self.p = params

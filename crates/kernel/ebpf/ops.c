@@ -3,6 +3,7 @@
  * One algorithm as programs for struct tcp_congestion_ops: a section per hook, with its name.
  * HEADER and NAME come from build.rs.
  */
+#define CC_NO_SEGMENT_LOST
 #include "program.h"
 #include "../shim/hooks.h"
 

@@ -22,6 +22,7 @@
 
 #include "../shim/names.h"
 #define CC_HAVE_TYPES
+#define CC_NO_SEGMENT_LOST
 #include HEADER
 
 #define BITS(s, field) ((s)->field)
