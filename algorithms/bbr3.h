@@ -87,6 +87,7 @@
 
 #include "cc.h"
 #include "parts/delivery_rate.h"
+#include "parts/fixed.h"
 
 /* A kernel reports no single losses. */
 #ifdef CC_NO_SEGMENT_LOST
@@ -199,15 +200,23 @@ struct bbr3 {
 	u32 loss_events : 4;    /* ACKs of this round that show losses */
 	u32 up_rounds : 5;      /* of this UP */
 	u32 rounds : 8;         /* since DOWN began */
+	/* Of this ACK; here, so that the BPF verifier forgets on which path each was found. */
+	u32 sampled : 1;        /* it samples the rate */
+	u32 timed : 1;          /* and an RTT */
+	u32 app_limited : 1;    /* which the application limited */
+	u32 cwnd_limited : 1;
+	u32 loses : 1;          /* it shows losses */
+	u32 recovering : 1;     /* a repair goes on */
+	u32 repaired : 1;       /* it ends one */
+	u32 early : 1;          /* it is one of the first, by which cwnd grows in any case */
 };
 
 /* What this ACK samples. */
 struct bbr3_sample {
-	u32 rate;      /* 0: none */
+	u32 rate;
 	u32 delivered; /* segments, in an RTT */
 	u32 in_flight; /* when the newest acknowledged segment was sent */
 	u32 lost;      /* since */
-	u32 app_limited;
 };
 
 CC_DECLARE_PARAMS(bbr3);
@@ -227,11 +236,6 @@ static inline u32 bbr3_reached(u32 count, u32 end)
 static inline u32 bbr3_at_most(u64 value, u32 most)
 {
 	return value < most ? (u32)value : most;
-}
-
-static inline u32 bbr3_part(u32 value, u32 permille)
-{
-	return (u32)((u64)value * permille / 1000);
 }
 
 static inline u32 bbr3_probes(u32 mode)
@@ -296,10 +300,8 @@ static inline u64 bbr3_with_bursts(const struct bbr3 *ca, const struct bbr3_para
 	u32 mss = cc_max(a->mss, 1);
 	u64 burst = p->burst ? w->pacing_rate / 1000 / mss : 1;
 
-	if (p->burst) {
-		burst = burst < 65536 / mss ? burst : 65536 / mss;
-		burst = burst < 2 ? 2 : burst;
-	}
+	if (p->burst)
+		burst = cc_max(bbr3_at_most(burst, 65536 / mss), 2);
 	segments = segments < 3 * burst ? 3 * burst : segments;
 	segments = segments < p->min_cwnd ? p->min_cwnd : segments;
 	return ca->mode == BBR3_UP ? segments + 2 : segments;
@@ -321,7 +323,7 @@ static inline u32 bbr3_target_inflight(const struct bbr3 *ca, const struct bbr3_
 
 static inline u32 bbr3_inflight_with_headroom(const struct bbr3 *ca, const struct bbr3_params *p)
 {
-	u32 headroom = cc_max(bbr3_part(ca->inflight_long, p->headroom), 1);
+	u32 headroom = cc_max(cc_part(ca->inflight_long, p->headroom, 1000), 1);
 
 	if (ca->inflight_long == BBR3_INFINITE)
 		return BBR3_INFINITE;
@@ -447,11 +449,11 @@ static inline void bbr3_too_high(struct bbr3 *ca, const struct bbr3_params *p, s
 				 const struct cc_ack *a, const struct bbr3_sample *s)
 {
 	u64 level = s->in_flight > s->lost ? s->in_flight - s->lost : 0;
-	u32 least = bbr3_part(bbr3_target_inflight(ca, p, w, a), p->beta);
+	u32 least = cc_part(bbr3_target_inflight(ca, p, w, a), p->beta, 1000);
 
 	ca->too_high = 1;
 	ca->probe_sample = 0;
-	if (!s->app_limited)
+	if (!ca->app_limited)
 		ca->inflight_long = cc_max(
 			bbr3_at_most(level * 1000 / (1000 - p->loss_threshold), CC_SSTHRESH_INFINITE), least);
 	if (ca->mode == BBR3_UP) {
@@ -481,7 +483,7 @@ static inline void bbr3_update_rounds(struct bbr3 *ca, const struct bbr3_params 
 
 	ca->loss_round_start = 0;
 	ca->round_start = 0;
-	if (!a->rate_interval_us || !a->acked)
+	if (!ca->sampled)
 		return;
 	ca->bw_latest = cc_max(ca->bw_latest, s->rate);
 	ca->inflight_latest = cc_max(ca->inflight_latest, s->delivered);
@@ -499,7 +501,7 @@ static inline void bbr3_update_rounds(struct bbr3 *ca, const struct bbr3_params 
 		if (ca->mode != BBR3_PROBE_RTT && ca->probe_rtt_left)
 			ca->probe_rtt_left = (ca->probe_rtt_left - 1) & 3;
 	}
-	if (!s->app_limited || s->rate >= bbr3_max_bw(ca))
+	if (!ca->app_limited || s->rate >= bbr3_max_bw(ca))
 		ca->bw[1] = cc_max(ca->bw[1], s->rate);
 	if (!ca->loss_round_start)
 		return;
@@ -507,8 +509,8 @@ static inline void bbr3_update_rounds(struct bbr3 *ca, const struct bbr3_params 
 		u32 bw = cc_min(ca->bw_short, bbr3_max_bw(ca));
 		u32 inflight = ca->inflight_short == BBR3_INFINITE ? w->cwnd : ca->inflight_short;
 
-		ca->bw_short = cc_max(ca->bw_latest, bbr3_part(bw, p->beta));
-		ca->inflight_short = cc_max(ca->inflight_latest, bbr3_part(inflight, p->beta));
+		ca->bw_short = cc_max(ca->bw_latest, cc_part(bw, p->beta, 1000));
+		ca->inflight_short = cc_max(ca->inflight_latest, cc_part(inflight, p->beta, 1000));
 	}
 	ca->loss_in_round = 0;
 }
@@ -519,7 +521,7 @@ static inline void bbr3_update_extra_acked(struct bbr3 *ca, const struct bbr3_pa
 	u32 us = (u32)a->now_us - ca->epoch_us, rounds = ca->full ? BBR3_EXTRA_ROUNDS : 1;
 	u64 expected = (u64)us * bbr3_bw(ca) >> 24, extra;
 
-	if (!a->acked || !a->rate_interval_us)
+	if (!ca->sampled)
 		return;
 	if (ca->round_start) {
 		ca->extra_rounds = (ca->extra_rounds + 1) & 7;
@@ -545,7 +547,7 @@ static inline void bbr3_update_extra_acked(struct bbr3 *ca, const struct bbr3_pa
 static inline void bbr3_update_full(struct bbr3 *ca, const struct bbr3_params *p,
 				    const struct bbr3_sample *s)
 {
-	if (ca->full_now || s->app_limited || !s->rate || !bbr3_probes(ca->mode))
+	if (ca->full_now || ca->app_limited || !ca->sampled || !bbr3_probes(ca->mode))
 		return;
 	if (!ca->round_start && p->variant != BBR3_V3)
 		return;
@@ -561,11 +563,11 @@ static inline void bbr3_update_full(struct bbr3 *ca, const struct bbr3_params *p
 }
 
 static inline void bbr3_update_startup(struct bbr3 *ca, const struct bbr3_params *p,
-				       const struct cc_ack *a, const struct bbr3_sample *s)
+				       const struct bbr3_sample *s)
 {
-	if (a->lost)
+	if (ca->loses)
 		ca->loss_events = cc_min(ca->loss_events + 1, 15) & 15;
-	if (!ca->full && ca->loss_round_start && a->state == CC_RECOVERY &&
+	if (!ca->full && ca->loss_round_start && ca->recovering &&
 	    ca->loss_events >= BBR3_FULL_LOSSES && bbr3_is_too_high(p, s->in_flight, s->lost)) {
 		u64 bdp = bbr3_bdp(ca, bbr3_max_bw(ca), BBR3_ONE);
 
@@ -601,11 +603,11 @@ static inline void bbr3_update_inflight_long(struct bbr3 *ca, const struct bbr3_
 					     struct cc_window *w, const struct cc_ack *a,
 					     const struct bbr3_sample *s)
 {
-	u32 limited = cc_cwnd_limited(a) && w->cwnd >= ca->inflight_long, per;
+	u32 limited = ca->cwnd_limited && w->cwnd >= ca->inflight_long, per;
 
 	if (bbr3_is_too_high(p, s->in_flight, s->lost)) {
 		if (ca->probe_sample &&
-		    (p->variant == BBR3_V3 || (p->samples == BBR3_MAINLINE && a->lost)))
+		    (p->variant == BBR3_V3 || (p->samples == BBR3_MAINLINE && ca->loses)))
 			bbr3_too_high(ca, p, w, a, s);
 		return;
 	}
@@ -650,7 +652,7 @@ static inline void bbr3_update_phase(struct bbr3 *ca, const struct bbr3_params *
 	if (ca->mode == BBR3_UP) {
 		if (ca->too_high && a->in_flight >= ca->inflight_long) {
 			ca->cautious = 1;
-		} else if (cc_cwnd_limited(a) && w->cwnd >= ca->inflight_long) {
+		} else if (ca->cwnd_limited && w->cwnd >= ca->inflight_long) {
 			/* inflight_long keeps max_bw from growing. */
 			bbr3_forget_full(ca, s->rate);
 			return;
@@ -677,7 +679,7 @@ static inline void bbr3_update_probe_bw(struct bbr3 *ca, const struct bbr3_param
 	if (ca->stopping && ca->round_start) {
 		ca->probe_sample = 0;
 		ca->stopping = 0;
-		if (bbr3_in_probe_bw(ca) && !s->app_limited && ca->bw[1]) {
+		if (bbr3_in_probe_bw(ca) && !ca->app_limited && ca->bw[1]) {
 			ca->bw[0] = ca->bw[1];
 			ca->bw[1] = 0;
 		}
@@ -721,7 +723,7 @@ static inline void bbr3_update_min_rtt(struct bbr3 *ca, const struct bbr3_params
 	u32 now_ms = bbr3_ms(a), expired = now_ms - ca->probe_rtt_ms > 1000 * p->probe_rtt_interval_s;
 	u32 renews = p->variant == BBR3_V3 && a->rtt_us == ca->probe_rtt_us;
 
-	if (a->rtt_us && (a->rtt_us < ca->probe_rtt_us || renews || expired)) {
+	if (ca->timed && (a->rtt_us < ca->probe_rtt_us || renews || expired)) {
 		ca->probe_rtt_us = a->rtt_us;
 		ca->probe_rtt_ms = now_ms;
 	}
@@ -733,6 +735,7 @@ static inline void bbr3_update_min_rtt(struct bbr3 *ca, const struct bbr3_params
 		bbr3_save_cwnd(ca, w);
 		bbr3_enter(ca, BBR3_PROBE_RTT);
 		ca->probe_rtt_timed = 0;
+		ca->probe_rtt_left = 3;
 		ca->stopping = 1;
 		bbr3_start_round(ca, a);
 	}
@@ -748,12 +751,12 @@ static inline void bbr3_update_min_rtt(struct bbr3 *ca, const struct bbr3_params
 				bbr3_leave_probe_rtt(ca, w, a);
 		}
 	}
-	if (a->rate_interval_us && a->rate_delivered)
+	if (ca->sampled)
 		ca->restarting = 0;
 }
 
 /* The bounds that the model sets. */
-static inline u32 bbr3_most(const struct bbr3 *ca, const struct bbr3_params *p)
+static inline u32 bbr3_bound(const struct bbr3 *ca, const struct bbr3_params *p)
 {
 	u32 most = BBR3_INFINITE;
 
@@ -768,21 +771,26 @@ static inline void bbr3_set_cwnd(struct bbr3 *ca, const struct bbr3_params *p, s
 				 const struct cc_ack *a)
 {
 	u64 cwnd = w->cwnd, target = bbr3_bdp(ca, bbr3_bw(ca), bbr3_cwnd_gain(ca, p));
-	u32 grown = p->variant == BBR3_V3 ? w->cwnd < 2 * BBR3_INITIAL_CWND :
-					    a->delivered < BBR3_INITIAL_CWND;
 
-	target = bbr3_with_bursts(ca, p, w, a, target + cc_max(ca->extra_acked[0], ca->extra_acked[1]));
-	if (ca->state >= CC_RECOVERY && a->state < CC_RECOVERY)
+	target = CC_FORGET_VALUE(target, ca->round_end) + cc_max(ca->extra_acked[0], ca->extra_acked[1]);
+	target = CC_FORGET_VALUE(bbr3_with_bursts(ca, p, w, a, target), ca->round_end);
+	CC_FORGET();
+	if (ca->repaired)
 		cwnd = cwnd < ca->prior_cwnd ? ca->prior_cwnd : cwnd;
-	ca->state = a->state & 7U;
+	cwnd = CC_FORGET_VALUE(cwnd, ca->round_end);
+	CC_FORGET();
 	if (ca->full)
 		cwnd = cwnd + a->acked < target ? cwnd + a->acked : target;
-	else if (cwnd < target || grown)
+	else if (ca->early || cwnd < target)
 		cwnd += a->acked;
-	cwnd = cwnd < p->min_cwnd ? p->min_cwnd : cwnd;
+	cwnd = CC_FORGET_VALUE(cwnd < p->min_cwnd ? p->min_cwnd : cwnd, ca->round_end);
+	CC_FORGET();
 	if (ca->mode == BBR3_PROBE_RTT)
 		cwnd = bbr3_at_most(cwnd, bbr3_probe_rtt_cwnd(ca, p));
-	cwnd = bbr3_at_most(cwnd, bbr3_most(ca, p));
+	cwnd = CC_FORGET_VALUE(cwnd, ca->round_end);
+	CC_FORGET();
+	cwnd = bbr3_at_most(cwnd, bbr3_bound(ca, p));
+	cwnd = CC_FORGET_VALUE(cwnd, ca->round_end);
 	w->cwnd = cc_max(bbr3_at_most(cwnd, w->cwnd_clamp), 1);
 }
 
@@ -807,16 +815,27 @@ static inline void bbr3_cong_control(struct bbr3 *ca, const struct bbr3_params *
 {
 	struct bbr3_sample s = { .in_flight = a->rate_in_flight, .lost = a->rate_lost };
 
-	s.app_limited = (a->flags & CC_RATE_APP_LIMITED) || ca->mode == BBR3_PROBE_RTT || ca->probe_rtt_left;
-	if (a->rate_interval_us) {
-		s.rate = delivery_rate(a->rate_delivered, a->rate_interval_us);
-		s.delivered = a->rate_delivered;
-	}
+	ca->sampled = a->rate_interval_us && a->acked;
+	ca->timed = a->rtt_us != 0;
+	ca->app_limited = (a->flags & CC_RATE_APP_LIMITED) || ca->probe_rtt_left;
+	ca->cwnd_limited = cc_cwnd_limited(a) != 0;
+	ca->loses = a->lost != 0;
+	ca->recovering = a->state == CC_RECOVERY;
+	ca->repaired = ca->state >= CC_RECOVERY && a->state < CC_RECOVERY;
+	ca->state = a->state & 7U;
+	ca->early = p->variant == BBR3_V3 ? w->cwnd < 2 * BBR3_INITIAL_CWND :
+					    a->delivered < BBR3_INITIAL_CWND;
 	if (p->samples == BBR3_MAINLINE && a->lost)
 		bbr3_note_loss(ca, a);
+	CC_FORGET();
+	if (ca->sampled) {
+		s.rate = delivery_rate(a->rate_delivered, cc_max(a->rate_interval_us, 1));
+		s.delivered = a->rate_delivered;
+	}
 	bbr3_update_rounds(ca, p, w, a, &s);
+	CC_FORGET();
 	if (p->samples == BBR3_MAINLINE) {
-		s.lost = s.delivered ? (u32)a->lost_total - ca->lost[0] : 0;
+		s.lost = ca->sampled ? (u32)a->lost_total - ca->lost[0] : 0;
 		s.in_flight = bbr3_at_most((u64)s.delivered + s.lost, BBR3_INFINITE);
 	}
 	CC_FORGET();
@@ -824,7 +843,7 @@ static inline void bbr3_cong_control(struct bbr3 *ca, const struct bbr3_params *
 	CC_FORGET();
 	bbr3_update_full(ca, p, &s);
 	CC_FORGET();
-	bbr3_update_startup(ca, p, a, &s);
+	bbr3_update_startup(ca, p, &s);
 	CC_FORGET();
 	bbr3_update_drain(ca, p, w, a);
 	CC_FORGET();
@@ -849,7 +868,7 @@ static inline void bbr3_segment_lost(struct bbr3 *ca, const struct bbr3_params *
 	if (p->samples != BBR3_EXACT)
 		return;
 	bbr3_note_loss(ca, a);
-	s.app_limited = a->flags & CC_RATE_APP_LIMITED;
+	ca->app_limited = (a->flags & CC_RATE_APP_LIMITED) != 0;
 	if (ca->probe_sample && bbr3_is_too_high(p, s.in_flight, s.lost))
 		bbr3_too_high(ca, p, w, a, &s);
 }

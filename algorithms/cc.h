@@ -68,6 +68,14 @@ typedef signed long long s64;
 #define CC_FORGET() ((void)0)
 #endif
 
+/*
+ * A number, of which that verifier forgets what the path so far shows of it: paths that differ in
+ * nothing else become one. state: any member of the state.
+ */
+#ifndef CC_FORGET_VALUE
+#define CC_FORGET_VALUE(value, state) (value)
+#endif
+
 #define CC_STATE_BYTES 104 /* icsk_ca_priv in struct inet_connection_sock */
 
 #define CC_SSTHRESH_INFINITE 0x7fffffffU
