@@ -71,6 +71,8 @@
  *    without a handshake it would be 2.77 initial windows in 1 ms, and never come down in STARTUP.
  *  - extra_acked is the maximum of two halves of 5 rounds instead of a filter of 10, and 2^20
  *    segments at most.
+ *  - cwnd limits a flow if the stack says so and 15/16 of cwnd were in flight: stacks keep saying so for
+ *    a while of a flow that is limited by its pacing, and inflight_long would grow unproved.
  *  - The step of inflight_long is that of the present cwnd, not of cwnd at the start of the round.
  *  - The room for bursts is three segments, as segments leave one by one here, or what the draft
  *    counts: see burst.
@@ -818,7 +820,7 @@ static inline void bbr3_cong_control(struct bbr3 *ca, const struct bbr3_params *
 	ca->sampled = a->rate_interval_us && a->acked;
 	ca->timed = a->rtt_us != 0;
 	ca->app_limited = (a->flags & CC_RATE_APP_LIMITED) || ca->probe_rtt_left;
-	ca->cwnd_limited = cc_cwnd_limited(a) != 0;
+	ca->cwnd_limited = cc_cwnd_limited(a) && (u64)a->prior_in_flight + (w->cwnd >> 4) >= w->cwnd;
 	ca->loses = a->lost != 0;
 	ca->recovering = a->state == CC_RECOVERY;
 	ca->repaired = ca->state >= CC_RECOVERY && a->state < CC_RECOVERY;
