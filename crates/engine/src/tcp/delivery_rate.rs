@@ -71,14 +71,7 @@ impl RateSampler {
     }
 
     /// Segment `seq` is sent; `una..nxt` are outstanding already, and `in_flight` with it are in flight.
-    pub fn on_send(
-        &mut self,
-        now: u64,
-        seq: u64,
-        [una, nxt]: [u64; 2],
-        delivered: u64,
-        in_flight: u64,
-    ) {
+    pub fn on_send(&mut self, now: u64, seq: u64, [una, nxt]: [u64; 2], delivered: u64, in_flight: u64) {
         if una == nxt {
             self.first_sent_ns = now;
             self.delivered_ns = now;

@@ -242,7 +242,8 @@ impl Scoreboard {
         let sacks = self.sacks.as_ref();
         let in_flight = |seq: &u64| {
             sacks.is_none_or(|sacks| {
-                !sacks.sacked.contains(*seq) && (*seq >= sacks.lost_edge || sacks.retransmitted.contains(*seq))
+                !sacks.sacked.contains(*seq)
+                    && (*seq >= sacks.lost_edge || sacks.retransmitted.contains(*seq))
             })
         };
         (una..nxt).filter(in_flight).for_each(each);
