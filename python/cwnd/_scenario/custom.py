@@ -88,8 +88,8 @@ class CongestionControl(ABC):
     def segment_lost(self, window: Window, ack: Ack) -> None:
         """A segment is marked lost, of a class with `cong_control`; before `ssthresh` and `set_state`.
 
-        `ack.rate_in_flight`, `ack.rate_lost` and `ack.rate_app_limited` are those of the lost segment: what was
-        in flight when it was sent, and the segments marked lost since, it included.
+        `ack.rate_in_flight`, `ack.rate_lost` and `ack.rate_app_limited` are those of the lost segment: what
+        was in flight when it was sent, and the segments marked lost since, it included.
         """
 
     @abstractmethod

@@ -439,11 +439,18 @@ def lossy(lost, **more):
     return acks(1, rtt_ms=99.9, lost=lost, rate=(120, 100_000), **more)
 
 
-
 CASES = [
     case("STARTUP: 2 BDP, DRAIN", Bbr3, at(10), *FULL, rounds(2, 100), tolerance=3),
     case("DRAIN ends after three rounds", Bbr3, at(10), *FULL, *[rounds(1, 100)] * 6, tolerance=3),
-    case("v3: DRAIN by what is in flight", Bbr3, at(10), *FULL, *[rounds(1, 100)] * 6, tolerance=3, variant="v3"),
+    case(
+        "v3: DRAIN by what is in flight",
+        Bbr3,
+        at(10),
+        *FULL,
+        *[rounds(1, 100)] * 6,
+        tolerance=3,
+        variant="v3",
+    ),
     case(
         "STARTUP does not end while the application is the limit",
         Bbr3,
