@@ -87,6 +87,7 @@
 #define BBR_H
 
 #include "cc.h"
+#include "parts/delivery_rate.h"
 #include "parts/growth.h"
 #include "parts/windowed_max.h"
 
@@ -171,13 +172,6 @@ static inline u32 bbr_ms(const struct cc_ack *a)
 	return (u32)(a->now_us / 1000);
 }
 
-static inline u32 bbr_rate(u64 segments, u64 us)
-{
-	u64 rate = (segments << 24) / us;
-
-	return rate < 0xffffffff ? (u32)rate : 0xffffffff;
-}
-
 /* BtlBw. */
 static inline u32 bbr_bandwidth(const struct bbr *ca)
 {
@@ -192,9 +186,7 @@ static inline u32 bbr_high_gain(const struct bbr_params *p)
 /* gain * rate in bytes/s, less 1 %. */
 static inline u64 bbr_bytes_per_s(const struct cc_ack *a, u32 rate, u32 gain)
 {
-	u64 bytes = (u64)rate * a->mss * gain >> 8;
-
-	return (bytes >> 24) * 990000 + ((bytes & 0xffffff) * 990000 >> 24);
+	return delivery_rate_paced((u64)rate * a->mss * gain >> 8);
 }
 
 /* gain * rate * RTprop in segments, rounded up. */
@@ -249,7 +241,7 @@ static inline void bbr_first_pacing_rate(struct bbr *ca, const struct bbr_params
 	u32 rtt_us = a->srtt_us ? a->srtt_us : 1000;
 
 	ca->rtt_seen = a->srtt_us != 0;
-	w->pacing_rate = bbr_bytes_per_s(a, bbr_rate(w->cwnd, rtt_us), bbr_high_gain(p));
+	w->pacing_rate = bbr_bytes_per_s(a, delivery_rate(w->cwnd, rtt_us), bbr_high_gain(p));
 }
 
 /* Until the pipe is full the pacing rate only rises. */
@@ -351,7 +343,7 @@ static inline void bbr_lt_sample(struct bbr *ca, const struct cc_ack *a, u32 app
 		bbr_lt_forget(ca, a);
 		return;
 	}
-	bbr_lt_interval_over(ca, a, bbr_rate(delivered, (u64)ms * 1000));
+	bbr_lt_interval_over(ca, a, delivery_rate(delivered, (u64)ms * 1000));
 }
 
 static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
@@ -372,7 +364,7 @@ static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
 	}
 	if (p->long_term)
 		bbr_lt_sample(ca, a, app_limited, a->lost);
-	rate = bbr_rate(a->rate_delivered, a->rate_interval_us);
+	rate = delivery_rate(a->rate_delivered, a->rate_interval_us);
 	if (!app_limited || rate >= windowed_max(&ca->rate))
 		windowed_max_add(&ca->rate, BBR_BW_ROUNDS, ca->rounds, rate);
 }

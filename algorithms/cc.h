@@ -19,12 +19,17 @@
  *     void cwnd_event(ca, p, w, a, ev)   CC_TX_START ...
  *     u32  undo_cwnd(ca, p, w, a)        the last reduction was spurious: the cwnd to restore
  *     void cong_control(ca, p, w, a)     every ACK: set cwnd and pacing_rate
+ *     void segment_lost(ca, p, w, a)     a segment is marked lost, of algorithms with cong_control
  *
  * with  struct NAME *ca, const struct NAME_params *p, struct cc_window *w, const struct cc_ack *a.
  *
  * An ACK: pkts_acked; then, except in CC_CWR and CC_RECOVERY, cong_avoid. With cong_control the
  * stack calls that instead, in every state and after any set_state of the same ACK, and sets
  * cwnd itself only at a timeout.
+ * A segment is marked lost: segment_lost, for each of them, after pkts_acked and before any
+ * ssthresh or set_state. rate_in_flight, rate_lost and CC_RATE_APP_LIMITED are then those of the
+ * lost segment, and rate_lost counts it. No kernel calls this hook; its builds define
+ * CC_NO_SEGMENT_LOST.
  * Fast retransmit: ssthresh, set_state(CC_RECOVERY), the stack lowers cwnd; when the repair is
  * done, cwnd_event(CC_COMPLETE_CWR), set_state(CC_OPEN).
  * Timeout: ssthresh, unless a fast retransmit already answered losses of the same window;
@@ -63,6 +68,14 @@ typedef signed long long s64;
 #define CC_FORGET() ((void)0)
 #endif
 
+/*
+ * A number, of which that verifier forgets what the path so far shows of it: paths that differ in
+ * nothing else become one. state: any member of the state.
+ */
+#ifndef CC_FORGET_VALUE
+#define CC_FORGET_VALUE(value, state) (value)
+#endif
+
 #define CC_STATE_BYTES 104 /* icsk_ca_priv in struct inet_connection_sock */
 
 #define CC_SSTHRESH_INFINITE 0x7fffffffU
@@ -88,10 +101,13 @@ struct cc_ack {
 	 */
 	u64 rate_prior_delivered; /* delivered when the newest segment acknowledged here was sent */
 	u64 delivered_ce;    /* of the delivered, those reported as marked (RFC 3168, CE) */
-	u64 lost_total;      /* segments marked lost so far */
+	u64 lost_total;      /* segments marked lost so far, retransmissions again */
 	u32 rate_delivered;
 	u32 rate_interval_us;     /* 0: no sample */
-	/* Of the newest segment acknowledged here: what was in flight when it was sent, with it, and how many were marked lost since. */
+	/*
+	 * Of the newest segment acknowledged here: what was in flight when it was sent, with it, and how
+	 * many were marked lost since. Only for algorithms with cong_control; 0 in a kernel.
+	 */
 	u32 rate_in_flight;
 	u32 rate_lost;
 	u32 rtt_us;          /* this ACK's RTT sample; 0: none */
@@ -142,6 +158,7 @@ enum cc_flags {
  *   ns2-agent      the agent that ns-2.35 itself has
  *   ns2-no-module  Agent/TCP/Linux without a module
  *   authors        what the paper's authors ran
+ *   v3             Google's BBRv3, against its draft
  */
 #define CC_PARAM_FIELD(field, ...) u32 field;
 #define CC_PARAM_DEFAULT(field, value, ...) .field = (value),

@@ -36,5 +36,6 @@
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
 	CC(prague, "TCP Prague", 2019, "draft-briscoe-iccrg-prague-congestion-control", ecn, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
+	CC(bbr3, "BBRv3", 2023, "Cardwell, Swett, Beshay, draft-ietf-ccwg-bbr", model, published) \
 
 #endif /* REGISTRY_H */

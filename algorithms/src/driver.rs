@@ -10,6 +10,7 @@
 //! | the ACK shows the first loss of a window | [`on_loss`](Driver::on_loss) | `ssthresh`, `set_state(RECOVERY)`, lower `cwnd` |
 //! | a loss where the window was reduced already | [`on_further_loss`](Driver::on_further_loss) | `set_state(RECOVERY)` |
 //! | the ACK echoes congestion | [`on_congestion`](Driver::on_congestion) | `ssthresh`, `set_state(CWR)`, lower `cwnd` |
+//! | a segment is marked lost | [`on_segment_lost`](Driver::on_segment_lost) | `segment_lost` |
 //! | the window of a loss or an echo is acknowledged | [`on_recovered`](Driver::on_recovered) | `cwnd_event(COMPLETE_CWR)`, `set_state(OPEN)` |
 //! | the retransmission timer; persistent congestion of QUIC | [`on_timeout`](Driver::on_timeout) | `ssthresh`, `cwnd_event(RTO)`, `cwnd = 1`, `set_state(LOSS)` |
 //! | the timeout was spurious | [`undo`](Driver::undo) | `undo_cwnd`, restore both windows, `set_state(OPEN)` |
@@ -18,7 +19,8 @@
 //! | nothing was in flight for longer than the RTO | [`on_idle`](Driver::on_idle) | `cwnd_event(CWND_RESTART)`, lower `cwnd` |
 //! | the first segment while nothing is in flight | [`on_first_send`](Driver::on_first_send) | `cwnd_event(TX_START)` |
 //!
-//! On one ACK the steps are: fill in [`Driver::ack`]; [`Driver::on_rtt_sample`]; what the ACK shows ([`Driver::on_recovered`],
+//! On one ACK the steps are: fill in [`Driver::ack`]; [`Driver::on_rtt_sample`]; [`Driver::on_segment_lost`] for each loss, if the
+//! algorithm [controls its window](Driver::controls_window); what the ACK shows ([`Driver::on_recovered`],
 //! [`Driver::undo`], [`Driver::on_loss`], [`Driver::on_further_loss`], [`Driver::on_congestion`], [`Driver::on_disorder`]); then [`Driver::grow`] or
 //! [`Driver::control`]. [`Driver::on_ack`] does the first and the last for an ACK that shows nothing else.
 //!
@@ -58,7 +60,7 @@
 //! assert_eq!(windows[12..], [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
 //! ```
 
-use crate::{Ack, CongestionControl, Event, State, Window};
+use crate::{Ack, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
 
 /// An algorithm at work on one connection, with what it sees and what it decides.
 ///
@@ -143,6 +145,15 @@ impl<C: CongestionControl> Driver<C> {
     #[inline]
     pub fn control(&mut self) {
         self.algorithm.cong_control(&mut self.window, &self.ack);
+    }
+
+    /// A segment is marked lost. `in_flight` were so when it was sent, with it, and `lost` were marked so since, with it;
+    /// `app_limited`: the application limited the sender then.
+    pub fn on_segment_lost(&mut self, in_flight: u32, lost: u32, app_limited: bool) {
+        let limited = if app_limited { RATE_APP_LIMITED } else { 0 };
+        let flags = self.ack.flags & !RATE_APP_LIMITED | limited;
+        let ack = Ack { rate_in_flight: in_flight, rate_lost: lost, flags, ..self.ack };
+        self.algorithm.segment_lost(&mut self.window, &ack);
     }
 
     /// The ACK shows the first loss of a window of data.

@@ -26,6 +26,7 @@ pub struct Entry {
     pkts_acked: Option<Hook>,
     cong_avoid: Option<Hook>,
     cong_control: Option<Hook>,
+    segment_lost: Option<Hook>,
     ssthresh: Option<HookU32>,
     undo_cwnd: Option<HookU32>,
     set_state: Option<HookU8>,
@@ -124,6 +125,12 @@ impl CongestionControl for Instance {
 
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         if let Some(hook) = self.entry.cong_control {
+            unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+        }
+    }
+
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        if let Some(hook) = self.entry.segment_lost {
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
     }

@@ -133,6 +133,9 @@ pub trait CongestionControl: Send {
     }
     /// Every ACK, if there is this hook: sets `cwnd` and `pacing_rate`.
     fn cong_control(&mut self, _w: &mut Window, _a: &Ack) {}
+    /// A segment is marked lost, for algorithms with `cong_control`. The fields of the rate sample that are about losses
+    /// are those of that segment.
+    fn segment_lost(&mut self, _w: &mut Window, _a: &Ack) {}
     /// A loss: the new ssthresh. The stack lowers `cwnd`.
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32;
     /// The sender enters `state`.
@@ -159,6 +162,9 @@ impl<T: CongestionControl + ?Sized> CongestionControl for Box<T> {
     }
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         (**self).cong_control(w, a)
+    }
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        (**self).segment_lost(w, a)
     }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         (**self).ssthresh(w, a)

@@ -18,7 +18,7 @@ struct cc_algorithm {
 	const char *name, *title, *paper, *kind, *status;
 	u32 year, state_bytes, param_count;
 	const struct cc_param_info *params;
-	cc_hook *init, *pkts_acked, *cong_avoid, *cong_control;
+	cc_hook *init, *pkts_acked, *cong_avoid, *cong_control, *segment_lost;
 	cc_hook_u32 *ssthresh, *undo_cwnd;
 	cc_hook_u8 *set_state, *cwnd_event;
 };
@@ -36,6 +36,7 @@ struct cc_algorithm {
 #define ERASE_pkts_acked VOID_HOOK
 #define ERASE_cong_avoid VOID_HOOK
 #define ERASE_cong_control VOID_HOOK
+#define ERASE_segment_lost VOID_HOOK
 #define ERASE_ssthresh U32_HOOK
 #define ERASE_undo_cwnd U32_HOOK
 #define ERASE_set_state U8_HOOK

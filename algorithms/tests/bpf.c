@@ -26,6 +26,7 @@
 #define DEFINE_pkts_acked VOID_HOOK
 #define DEFINE_cong_avoid VOID_HOOK
 #define DEFINE_cong_control VOID_HOOK
+#define DEFINE_segment_lost VOID_HOOK
 #define DEFINE_ssthresh U32_HOOK
 #define DEFINE_undo_cwnd U32_HOOK
 #define DEFINE_set_state U8_HOOK

@@ -1,6 +1,6 @@
 //! The order of hooks, against the account of it in `cc.h`.
 
-use cwnd_algorithms::{Ack, CongestionControl, Driver, Event, Lowering, State, Window};
+use cwnd_algorithms::{Ack, CongestionControl, Driver, Event, Lowering, RATE_APP_LIMITED, State, Window};
 use std::sync::{Arc, Mutex};
 
 /// Halves the window at a loss, and keeps a line for each hook: its name, cwnd and the state that it sees.
@@ -30,6 +30,10 @@ impl CongestionControl for Recorder {
     }
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         self.note("cong_control", w, a);
+    }
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        let flags = if a.flags & RATE_APP_LIMITED != 0 { " app" } else { "" };
+        self.note(&format!("segment_lost({}, {}{flags})", a.rate_in_flight, a.rate_lost), w, a);
     }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         self.note("ssthresh", w, a);
@@ -90,6 +94,17 @@ fn an_algorithm_with_cong_control_sees_every_ack_and_no_end_of_a_reduction() {
     ];
     assert_eq!(lines, expected);
     assert_eq!(window.cwnd, 20, "the stack lowers it at a timeout only");
+}
+
+#[test]
+fn a_lost_segment_is_reported_with_what_was_in_flight_and_lost_and_the_acks_own_values_stay() {
+    let (lines, _) = record(true, |driver| {
+        (driver.ack.rate_in_flight, driver.ack.rate_lost) = (7, 1);
+        driver.on_segment_lost(20, 2, true);
+        driver.on_segment_lost(18, 3, false);
+        assert_eq!((driver.ack.rate_in_flight, driver.ack.rate_lost, driver.ack.flags), (7, 1, 0));
+    });
+    assert_eq!(lines, ["segment_lost(20, 2 app) 20 0", "segment_lost(18, 3) 20 0"]);
 }
 
 #[test]

@@ -98,6 +98,8 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 			if (alg->pkts_acked)
 				alg->pkts_acked(state, p, &w, &a);
 		}
+		if (alg->segment_lost && a.lost)
+			alg->segment_lost(state, p, &w, &a);
 		if (alg->cong_control)
 			alg->cong_control(state, p, &w, &a);
 		else if (a.state != CC_RECOVERY)

@@ -58,7 +58,20 @@ impl<A: CongestionControl> Sender<A> {
             a.srtt_us = a.rtt_us;
             a.min_rtt_us = if a.min_rtt_us == 0 { a.rtt_us } else { a.min_rtt_us.min(a.rtt_us) };
         }
-        self.driver.on_ack();
+        (a.rate_in_flight, a.rate_lost) = (arrival.rate.0.saturating_add(arrival.lost), arrival.lost);
+        a.lost_total += u64::from(arrival.lost);
+        if arrival.lost == 0 || !self.driver.controls_window() {
+            self.driver.on_ack();
+            return;
+        }
+        if arrival.rtt_us > 0 {
+            self.driver.on_rtt_sample();
+        }
+        // One by one, but the last of them only if there are very many.
+        for lost in arrival.lost.saturating_sub(100)..arrival.lost {
+            self.driver.on_segment_lost(self.driver.ack.rate_in_flight, lost + 1, !arrival.limited);
+        }
+        self.driver.control();
     }
 
     /// A fast retransmit whose repair takes no time.

@@ -181,7 +181,7 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
     match algorithm.name.as_str() {
         // It goes on from an earlier window after a repair and after PROBE_RTT, from min_cwnd (at most 100) at
         // least; it does not use ssthresh.
-        "bbr" => (Growth::BackTo(100), Ssthresh::Kept),
+        "bbr" | "bbr3" => (Growth::BackTo(100), Ssthresh::Kept),
         // As in Linux, a credit gathered under a larger count is one more segment at once.
         "bic" => (Growth::SlowStartAndCredit, Ssthresh::Cwnd),
         // It grows once per RTT; as ns-2 has it, in slow start too.

@@ -33,6 +33,7 @@ struct {
 #define DEFINE_pkts_acked(A) PROGRAM(pkts_acked, A##_pkts_acked(ARGUMENTS))
 #define DEFINE_cong_avoid(A) PROGRAM(cong_avoid, A##_cong_avoid(ARGUMENTS))
 #define DEFINE_cong_control(A) PROGRAM(cong_control, A##_cong_control(ARGUMENTS))
+#define DEFINE_segment_lost(A) PROGRAM(segment_lost, A##_segment_lost(ARGUMENTS))
 #define DEFINE_ssthresh(A) PROGRAM(ssthresh, event.result = A##_ssthresh(ARGUMENTS))
 #define DEFINE_undo_cwnd(A) PROGRAM(undo_cwnd, event.result = A##_undo_cwnd(ARGUMENTS))
 #define DEFINE_set_state(A) PROGRAM(set_state, A##_set_state(ARGUMENTS, (u8)event.what))

@@ -3,6 +3,7 @@
  * One algorithm as programs for struct tcp_congestion_ops: a section per hook, with its name.
  * HEADER and NAME come from build.rs.
  */
+#define CC_NO_SEGMENT_LOST
 #include "program.h"
 #include "../shim/hooks.h"
 
@@ -16,6 +17,7 @@ const char _license[] SEC("license") = "Dual MIT/GPL";
 	PROGRAM(pkts_acked) { on_pkts_acked(SK, (const struct ack_sample *)ctx[1]); return 0; }
 #define DEFINE_cong_avoid PROGRAM(cong_avoid) { on_cong_avoid(SK, (u32)ctx[2]); return 0; }
 #define DEFINE_cong_control PROGRAM(cong_control) { on_cong_control(SK, rate_sample(ctx)); return 0; }
+#define DEFINE_segment_lost
 #define DEFINE_ssthresh PROGRAM(ssthresh) { return (int)on_ssthresh(SK); }
 #define DEFINE_set_state PROGRAM(set_state) { on_set_state(SK, (u8)ctx[1]); return 0; }
 #define DEFINE_cwnd_event PROGRAM(cwnd_event) { on_cwnd_event(SK, (u32)ctx[1]); return 0; }

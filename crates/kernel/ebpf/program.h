@@ -9,6 +9,13 @@
 /* A call is a program of its own to the verifier, and may have no struct on the caller's stack. */
 #define inline inline __attribute__((always_inline))
 #define CC_FORGET() asm volatile("" : : : "memory")
+/* The verifier does not see that a sum less one of its terms is the other. */
+#define CC_FORGET_VALUE(value, state)               \
+	({                                          \
+		u64 term = (state), sum = (value) + term; \
+		asm volatile("" : "+r"(sum), "+r"(term)); \
+		sum - term;                         \
+	})
 #include "../shim/names.h"
 #include HEADER
 
@@ -51,6 +58,8 @@ struct tcp_sock {
 	u32 mss_cache;
 	u32 srtt_us;
 	u32 delivered;
+	u32 delivered_ce;
+	u32 lost;
 	u32 packets_out;
 	u32 sacked_out;
 	u32 lost_out;

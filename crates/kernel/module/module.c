@@ -22,6 +22,7 @@
 
 #include "../shim/names.h"
 #define CC_HAVE_TYPES
+#define CC_NO_SEGMENT_LOST
 #include HEADER
 
 #define BITS(s, field) ((s)->field)
@@ -148,6 +149,7 @@ NAMED(NAME, _PARAMS)(PARAMETER)
 	static void cong_avoid(struct sock *sk, u32 ack, u32 acked) { on_cong_avoid(sk, acked); }
 #define DEFINE_cong_control \
 	static void cong_control(CONG_CONTROL_ARGUMENTS) { on_cong_control(sk, rs); }
+#define DEFINE_segment_lost
 #define DEFINE_ssthresh \
 	static u32 ssthresh(struct sock *sk) { return on_ssthresh(sk); }
 #define DEFINE_set_state \
@@ -159,7 +161,16 @@ NAMED(NAME, _PARAMS)(PARAMETER)
 #define DEFINE(A, hook) DEFINE_##hook
 NAMED(NAME, _HOOKS)(DEFINE, NAME)
 
-#define MEMBER(A, hook) .hook = hook,
+#define MEMBER_init .init = init,
+#define MEMBER_pkts_acked .pkts_acked = pkts_acked,
+#define MEMBER_cong_avoid .cong_avoid = cong_avoid,
+#define MEMBER_cong_control .cong_control = cong_control,
+#define MEMBER_segment_lost
+#define MEMBER_ssthresh .ssthresh = ssthresh,
+#define MEMBER_set_state .set_state = set_state,
+#define MEMBER_cwnd_event .cwnd_event = cwnd_event,
+#define MEMBER_undo_cwnd .undo_cwnd = undo_cwnd,
+#define MEMBER(A, hook) MEMBER_##hook
 static struct tcp_congestion_ops ops = {
 	.name = __stringify(NAME),
 	.owner = THIS_MODULE,

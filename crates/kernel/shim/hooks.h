@@ -63,6 +63,9 @@
 		END;                                                                      \
 	}
 
+/* No kernel reports the segments that it marks lost one by one. */
+#define ON_segment_lost(A)
+
 #define ON_ssthresh(A)                                   \
 	static inline u32 on_ssthresh(struct sock *sk)   \
 	{                                                \

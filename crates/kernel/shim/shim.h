@@ -10,7 +10,8 @@
  *  - min_rtt_us is the kernel's, the smallest of five minutes.
  *  - acked in pkts_acked counts segments that are acknowledged cumulatively.
  *  - CC_ECE is never set: no hook of the contract runs where the kernel knows of it.
- *  - delivered counts modulo 2^32.
+ *  - delivered, delivered_ce and lost_total count modulo 2^32.
+ *  - rate_in_flight and rate_lost are 0, and segment_lost is never called: the kernel keeps no such values of a segment.
  * Without cong_control the kernel sets pacing_rate again after each ACK, to 2 or 1.2 windows per RTT.
  */
 #ifndef SHIM_H
@@ -61,6 +62,8 @@ static inline struct cc_ack ack(const struct sock *sk)
 	struct cc_ack a = {
 		.now_us = tp->tcp_mstamp,
 		.delivered = tp->delivered,
+		.delivered_ce = tp->delivered_ce,
+		.lost_total = tp->lost,
 		.rtt_us = tp->rack.rtt_us,
 		.srtt_us = tp->srtt_us >> 3,
 		.min_rtt_us = min_rtt_us == ~0U ? 0 : min_rtt_us,

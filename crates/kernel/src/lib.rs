@@ -99,7 +99,17 @@ pub fn load(
     }
     let (_, elf) =
         OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
+    let params = in_kernel(algorithm, params)?;
     load_object(host, elf, &algorithm.name, params.stored(), name, default)
+}
+
+/// What a kernel can do: it reports no single losses, so where an algorithm has the choice it takes the kernel's counters.
+fn in_kernel(algorithm: &Algorithm, params: &Params) -> Result<Params, Error> {
+    let mut params = params.clone();
+    if algorithm.params.iter().any(|param| param.name == "samples") {
+        algorithm.set(&mut params, "samples", "mainline").map_err(|error| refuse(error.to_string()))?;
+    }
+    Ok(params)
 }
 
 /// The calls that register `algorithm` as `name` in a kernel whose types `btf` describes, for as long as the process that
@@ -111,6 +121,7 @@ pub fn script(algorithm: &Algorithm, params: &Params, name: &str, btf: &[u8]) ->
         object.ok_or_else(|| refuse("this build has no eBPF objects; build it where clang or ziglang is"))?;
     let types = Btf::parse(btf).ok_or_else(|| refuse("not BTF that can be read"))?;
     let ops = Ops::find(&types).ok_or_else(|| refuse("this kernel's TCP takes no algorithms as eBPF"))?;
+    let params = in_kernel(algorithm, params)?;
     let (outcome, calls) = sys::record(|| {
         let programs = loader::programs(elf, &algorithm.name, params.stored(), &types, &ops)?;
         loader::link(&programs, name, &ops).map_err(|error| refuse(error.to_string()))

@@ -87,6 +87,9 @@ impl CongestionControl for InKernel {
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         self.run("cong_control", w, a, 0);
     }
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        self.run("segment_lost", w, a, 0);
+    }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         self.run("ssthresh", w, a, 0);
         self.memory.read(RESULT)

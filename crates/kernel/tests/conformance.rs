@@ -77,6 +77,9 @@ impl CongestionControl for Twins<'_> {
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         self.both(w, |cc, w| cc.cong_control(w, a), "cong_control", a)
     }
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        self.both(w, |cc, w| cc.segment_lost(w, a), "segment_lost", a)
+    }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         self.both(w, |cc, w| cc.ssthresh(w, a), "ssthresh", a)
     }

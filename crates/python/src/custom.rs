@@ -43,6 +43,7 @@ struct Hooks {
     pkts_acked: Option<Py<PyAny>>,
     cong_avoid: Option<Py<PyAny>>,
     cong_control: Option<Py<PyAny>>,
+    segment_lost: Option<Py<PyAny>>,
     ssthresh: Option<Py<PyAny>>,
     set_state: Option<Py<PyAny>>,
     cwnd_event: Option<Py<PyAny>>,
@@ -448,6 +449,10 @@ impl CongestionControl for PythonControl {
         self.call("cong_control", &self.hooks.cong_control, (w, a), None, nothing);
     }
 
+    fn segment_lost(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) {
+        self.call("segment_lost", &self.hooks.segment_lost, (w, a), None, nothing);
+    }
+
     fn ssthresh(&mut self, w: &mut cwnd_algorithms::Window, a: &cwnd_algorithms::Ack) -> u32 {
         let read = self.returned("ssthresh");
         self.call("ssthresh", &self.hooks.ssthresh, (w, a), None, read).unwrap_or((w.cwnd / 2).max(2))
@@ -490,6 +495,7 @@ fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<PyWindow>)> {
         pkts_acked: hook("pkts_acked")?,
         cong_avoid: hook("cong_avoid")?,
         cong_control: hook("cong_control")?,
+        segment_lost: hook("segment_lost")?,
         ssthresh: hook("ssthresh")?,
         set_state: hook("set_state")?,
         cwnd_event: hook("cwnd_event")?,

@@ -305,6 +305,7 @@ fn every_field_of_a_stack_can_be_set() {
         initial_ssthresh_pkts: Some(40),
         idle_restart: true,
         ecn: Ecn::Classic,
+        accecn_option: true,
         beta_ecn_permille: None,
         pacing: cwnd_scenario::Pacing::Own,
         handshake: Handshake::Overlapped,

@@ -51,6 +51,7 @@ _COLOURS = {
     "agile": "#B58900",
     "discrete": "#6A51A3",
     "elastic": "#D55E00",
+    "bbr3": "#2171B5",
     "tahoe": "#80B1D3",
     "newreno": "#1F4E79",
     "sack": "#8DA0CB",

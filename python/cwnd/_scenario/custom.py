@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _HOOKS = (
-    *("init", "pkts_acked", "cong_avoid", "cong_control"),
+    *("init", "pkts_acked", "cong_avoid", "cong_control", "segment_lost"),
     *("ssthresh", "set_state", "cwnd_event", "undo_cwnd"),
 )
 
@@ -83,6 +83,13 @@ class CongestionControl(ABC):
 
         With this hook the stack does not call `cong_avoid`, and sets cwnd itself only at a timeout; ACKs have
         samples of the delivery rate: `ack.rate_delivered` segments arrived in `ack.rate_interval_us`.
+        """
+
+    def segment_lost(self, window: Window, ack: Ack) -> None:
+        """A segment is marked lost, of a class with `cong_control`; before `ssthresh` and `set_state`.
+
+        `ack.rate_in_flight`, `ack.rate_lost` and `ack.rate_app_limited` are those of the lost segment: what
+        was in flight when it was sent, and the segments marked lost since, it included.
         """
 
     @abstractmethod

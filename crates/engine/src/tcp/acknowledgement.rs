@@ -93,6 +93,22 @@ impl<C: CongestionControl> Sender<'_, C> {
         rate.forget(ack.next - self.una);
     }
 
+    /// Segments were newly marked lost, so many; 0: none.
+    #[inline]
+    pub(super) fn note_losses(&mut self, lost: u64) {
+        let ack = &mut self.driver.ack;
+        ack.lost = lost as u32;
+        ack.lost_total += lost;
+    }
+
+    /// The algorithm learns of each segment that was marked lost since the last time.
+    pub(super) fn report_losses(&mut self) {
+        let losses = self.rate.as_mut().map(|rate| rate.take_losses());
+        for loss in losses.into_iter().flatten() {
+            self.driver.on_segment_lost(loss.in_flight, loss.lost, loss.app_limited);
+        }
+    }
+
     /// The last step of an ACK, with `cong_control`: the algorithm sets its window and its pacing.
     pub(super) fn control(&mut self, now: u64) {
         if let Some(rate) = &mut self.rate {
@@ -103,6 +119,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             ack.rate_prior_delivered = sample.prior_delivered;
             ack.rate_delivered = sample.delivered as u32;
             ack.rate_interval_us = if sample.interval_ns == 0 { 0 } else { to_us(sample.interval_ns) };
+            (ack.rate_in_flight, ack.rate_lost) = (sample.in_flight, sample.lost);
             ack.flags &= !RATE_APP_LIMITED;
             if sample.app_limited {
                 ack.flags |= RATE_APP_LIMITED;

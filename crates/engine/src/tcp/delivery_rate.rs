@@ -1,4 +1,5 @@
-//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation), for algorithms with `cong_control`.
+//! Delivery rate samples (draft-cheng-iccrg-delivery-rate-estimation), for algorithms with `cong_control`, and the losses
+//! since a segment was sent.
 
 use crate::memory::ring::Ring;
 
@@ -10,7 +11,21 @@ struct Sent {
     first_sent_ns: u64,
     delivered: u64,
     delivered_ns: u64,
+    /// Segments marked lost until then, modulo 2^32.
+    lost: u32,
+    /// With it.
+    in_flight: u32,
     app_limited: bool,
+}
+
+/// A segment that is marked lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// When it was sent, with it.
+    pub in_flight: u32,
+    /// Segments marked lost since then, with it.
+    pub lost: u32,
+    pub app_limited: bool,
 }
 
 /// A sample of the rate at which segments arrive.
@@ -21,6 +36,10 @@ pub struct Sample {
     pub delivered: u64,
     /// 0: no sample.
     pub interval_ns: u64,
+    /// When the newest segment acknowledged was sent, with it.
+    pub in_flight: u32,
+    /// Segments marked lost since then.
+    pub lost: u32,
     pub app_limited: bool,
 }
 
@@ -32,6 +51,10 @@ pub struct RateSampler {
     /// The application limited how much was in flight until this many segments are delivered; 0: it did not.
     app_limited_until: u64,
     newest: Option<Sent>,
+    /// Segments marked lost so far, modulo 2^32.
+    lost: u32,
+    /// Segments marked lost of which the algorithm has yet to be told.
+    losses: Vec<Loss>,
 }
 
 impl RateSampler {
@@ -42,11 +65,13 @@ impl RateSampler {
             delivered_ns: 0,
             app_limited_until: 0,
             newest: None,
+            lost: 0,
+            losses: Vec::new(),
         }
     }
 
-    /// Segment `seq` is sent; `una..nxt` are outstanding already.
-    pub fn on_send(&mut self, now: u64, seq: u64, una: u64, nxt: u64, delivered: u64) {
+    /// Segment `seq` is sent; `una..nxt` are outstanding already, and `in_flight` with it are in flight.
+    pub fn on_send(&mut self, now: u64, seq: u64, [una, nxt]: [u64; 2], delivered: u64, in_flight: u64) {
         if una == nxt {
             self.first_sent_ns = now;
             self.delivered_ns = now;
@@ -56,6 +81,8 @@ impl RateSampler {
             first_sent_ns: self.first_sent_ns,
             delivered,
             delivered_ns: self.delivered_ns,
+            lost: self.lost,
+            in_flight: in_flight as u32,
             app_limited: self.app_limited_until > 0,
         };
         match self.sent.get_mut((seq - una) as usize) {
@@ -75,6 +102,19 @@ impl RateSampler {
         if self.newest.is_none_or(|newest| sent.sent_ns >= newest.sent_ns) {
             self.newest = Some(sent);
         }
+    }
+
+    /// The segment `index` beyond `una` is marked lost.
+    pub fn on_lost(&mut self, index: u64) {
+        self.lost = self.lost.wrapping_add(1);
+        let Some(sent) = self.sent.get(index as usize) else { return };
+        let lost = self.lost.wrapping_sub(sent.lost);
+        self.losses.push(Loss { in_flight: sent.in_flight, lost, app_limited: sent.app_limited });
+    }
+
+    /// The segments that were marked lost since this was asked last.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.losses)
     }
 
     /// The first `count` segments are acknowledged.
@@ -99,6 +139,8 @@ impl RateSampler {
             delivered: delivered.saturating_sub(newest.delivered),
             // Less than an RTT: ACKs were compressed.
             interval_ns: if interval_ns < min_rtt_ns { 0 } else { interval_ns },
+            in_flight: newest.in_flight,
+            lost: self.lost.wrapping_sub(newest.lost),
             app_limited: newest.app_limited,
         }
     }

@@ -225,15 +225,39 @@ impl Scoreboard {
         lost
     }
 
+    /// Calls `each` with the segments before `edge` that [`Scoreboard::mark_lost`] is about to mark.
+    pub fn for_each_to_be_lost(&self, una: u64, edge: u64, mut each: impl FnMut(u64)) {
+        let Some(sacks) = &self.sacks else { return };
+        let mut from = sacks.lost_edge.max(una);
+        while from < edge
+            && let Some(seq) = sacks.sacked.first_absent_in(from, edge)
+        {
+            each(seq);
+            from = seq + 1;
+        }
+    }
+
+    /// Calls `each` with the segments that are in flight, as far as is known.
+    pub fn for_each_in_flight(&self, una: u64, nxt: u64, each: impl FnMut(u64)) {
+        let sacks = self.sacks.as_ref();
+        let in_flight = |seq: &u64| {
+            sacks.is_none_or(|sacks| {
+                !sacks.sacked.contains(*seq)
+                    && (*seq >= sacks.lost_edge || sacks.retransmitted.contains(*seq))
+            })
+        };
+        (una..nxt).filter(in_flight).for_each(each);
+    }
+
     /// Marks the retransmissions as lost that an ACK shows to be so, if such are looked for; `sent_ns` is when the segment
-    /// was sent that caused the ACK. Returns how many.
+    /// was sent that caused the ACK. Calls `each` with them, and returns how many.
     #[inline]
-    pub fn mark_lost_retransmissions(&mut self, una: u64, sent_ns: u64) -> u64 {
+    pub fn mark_lost_retransmissions(&mut self, una: u64, sent_ns: u64, each: impl FnMut(u64)) -> u64 {
         let Some(sacks) = &mut self.sacks else { return 0 };
         let lost = match self.lost_retransmissions {
             LostRetransmissions::Ignored => 0,
-            LostRetransmissions::ByTime => sacks.lose_older_retransmissions(una, sent_ns),
-            LostRetransmissions::ByOrder => sacks.lose_overtaken_retransmissions(una),
+            LostRetransmissions::ByTime => sacks.lose_older_retransmissions(una, sent_ns, each),
+            LostRetransmissions::ByOrder => sacks.lose_overtaken_retransmissions(una, each),
         };
         self.retrans_out -= lost;
         lost
@@ -298,23 +322,29 @@ impl Scoreboard {
 impl SackState {
     /// The path keeps the order: retransmissions are lost that were sent before `sent_ns`, when a segment was sent that has
     /// arrived. Returns how many.
-    fn lose_older_retransmissions(&mut self, una: u64, sent_ns: u64) -> u64 {
+    fn lose_older_retransmissions(&mut self, una: u64, sent_ns: u64, mut each: impl FnMut(u64)) -> u64 {
         let mut lost = 0;
         while let Some(first) = self.retransmissions.front()
             && first.sent_ns < sent_ns
         {
             let seq = first.seq;
             self.retransmissions.pop_front();
-            lost += u64::from(self.lose_retransmission(seq, una));
+            if self.lose_retransmission(seq, una) {
+                each(seq);
+                lost += 1;
+            }
         }
         lost
     }
 
-    fn lose_overtaken_retransmissions(&mut self, una: u64) -> u64 {
+    fn lose_overtaken_retransmissions(&mut self, una: u64, mut each: impl FnMut(u64)) -> u64 {
         let Some(mut order) = self.order.take() else { return 0 };
         let mut lost = 0;
         order.take_overtaken(una, self.top_sacked[0], |seq| {
-            lost += u64::from(self.lose_retransmission(seq, una));
+            if self.lose_retransmission(seq, una) {
+                each(seq);
+                lost += 1;
+            }
         });
         self.order = Some(order);
         lost
@@ -344,7 +374,7 @@ mod tests {
         let mut scoreboard = ten_retransmitted(recovery);
         scoreboard.sack(seq, 0, 21);
         [0; 2].map(|_| {
-            let lost = scoreboard.mark_lost_retransmissions(0, sent_ns);
+            let lost = scoreboard.mark_lost_retransmissions(0, sent_ns, |_| {});
             let again: Vec<_> = std::iter::from_fn(|| scoreboard.next_retransmission(99, 0, 21)).collect();
             assert_eq!(lost, again.len() as u64);
             again
@@ -368,9 +398,9 @@ mod tests {
     fn an_acknowledged_segment_hides_no_later_retransmission() {
         let mut scoreboard = ten_retransmitted("rate-halving");
         assert!(scoreboard.sack(9, 0, 20));
-        assert_eq!(scoreboard.mark_lost_retransmissions(0, 9), 0);
+        assert_eq!(scoreboard.mark_lost_retransmissions(0, 9, |_| {}), 0);
         scoreboard.acknowledge(0, 1);
-        assert_eq!(scoreboard.mark_lost_retransmissions(1, 9), 4, "1 to 4, by 9 and not by 0");
+        assert_eq!(scoreboard.mark_lost_retransmissions(1, 9, |_| {}), 4, "1 to 4, by 9 and not by 0");
     }
 
     #[test]

@@ -370,9 +370,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             {
                 reordering.note_sent(now);
             }
+            let in_flight = self.in_flight();
             if let Some(rate) = &mut self.rate {
                 let nxt = if flags & RETRANSMISSION != 0 { self.nxt } else { seq };
-                rate.on_send(now, seq, self.una, nxt, self.driver.ack.delivered);
+                rate.on_send(now, seq, [self.una, nxt], self.driver.ack.delivered, in_flight);
             }
         }
         if self.driver.window.pacing_rate > 0 || EXTRAS && self.paced_by_fq {

@@ -241,6 +241,7 @@ pub enum Hook {
     Acked,
     Grow,
     Control,
+    SegmentLost,
     Loss,
     State(State),
     Event(Event),
@@ -291,6 +292,10 @@ impl CongestionControl for Watched {
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         self.inner.cong_control(w, a);
         self.saw(Hook::Control, w, a);
+    }
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        self.inner.segment_lost(w, a);
+        self.saw(Hook::SegmentLost, w, a);
     }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         let ssthresh = self.inner.ssthresh(w, a);

@@ -66,6 +66,9 @@ impl CongestionControl for Counted {
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         self.count().cong_control(w, a);
     }
+    fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
+        self.count().segment_lost(w, a);
+    }
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         self.count().ssthresh(w, a)
     }

@@ -76,6 +76,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if partial {
             self.non_sack().restarted_timer = true;
             self.non_sack().must_retransmit = true;
+            self.note_first_lost();
             return;
         }
         let reduced_until = self.non_sack().reduced_until;
@@ -102,6 +103,15 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
+    /// The first missing segment is lost.
+    fn note_first_lost(&mut self) {
+        self.driver.ack.lost_total += 1;
+        if let Some(rate) = &mut self.rate {
+            rate.on_lost(0);
+            self.report_losses();
+        }
+    }
+
     /// The first missing segment was sent longer ago than the finer timeout.
     fn is_late(&mut self, now: u64) -> bool {
         let una = self.una;
@@ -112,6 +122,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     fn retransmit_early(&mut self, now: u64) {
         self.recovery_end = self.first_unsent;
         self.driver.ack.lost = 1;
+        self.note_first_lost();
         let una = self.una;
         let timer = self.non_sack().fine_timer();
         if timer.sent_ns(una) >= timer.cut_ns {
@@ -177,6 +188,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     fn fast_retransmit(&mut self) {
         self.recovery_end = self.first_unsent;
         self.driver.ack.lost = 1;
+        self.note_first_lost();
         let slow_start = self.choices.reduction == Reduction::SlowStart;
         if self.driver.state() == State::Cwr {
             self.driver.on_further_loss();

@@ -58,9 +58,10 @@ impl<C: CongestionControl> Sender<'_, C> {
             Some(_) => self.overdue_edge(now),
             None => self.scoreboard.highest_sacked(),
         };
-        let lost = self.scoreboard.mark_lost(self.una, edge);
+        let lost = self.mark_lost(edge);
         self.driver.ack.now_us = now / 1000;
-        self.driver.ack.lost = lost as u32;
+        self.note_losses(lost);
+        self.report_losses();
         if lost > 0 && !matches!(self.driver.state(), State::Recovery | State::Loss) {
             self.begin_recovery(0);
             self.reduce(0, 0);

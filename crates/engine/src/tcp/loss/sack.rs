@@ -69,7 +69,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
 
         self.driver.ack.delivered += delivered;
-        self.driver.ack.lost = lost as u32;
+        self.note_losses(lost);
         self.note_ack(now, delivered, prior_in_flight);
         if EXTRAS {
             self.note_marks(&ack, delivered);
@@ -89,6 +89,9 @@ impl<C: CongestionControl> Sender<'_, C> {
             } else if acked > 0 {
                 self.sample_rtt(now, now - ack.echo_ns);
             }
+        }
+        if EXTRAS && lost > 0 {
+            self.report_losses();
         }
         if habits.reports_slow_acks
             && (acked == 0 || timeless && !(EXTRAS && self.overlapped) || self.driver.state() != State::Open)
@@ -161,9 +164,24 @@ impl<C: CongestionControl> Sender<'_, C> {
             Detection::Rack => self.rack_edge(now, ack),
             Detection::DupAcks | Detection::PartialAcks | Detection::FineTimer => 0,
         };
-        let lost = self.scoreboard.mark_lost(self.una, edge);
+        let lost = self.mark_lost(edge);
         let before_ns = self.lost_retransmissions_before_ns(now, ack.sent_ns);
-        lost + self.scoreboard.mark_lost_retransmissions(self.una, before_ns)
+        let (una, rate) = (self.una, &mut self.rate);
+        let again = self.scoreboard.mark_lost_retransmissions(una, before_ns, |seq| {
+            if let Some(rate) = rate {
+                rate.on_lost(seq - una);
+            }
+        });
+        lost + again
+    }
+
+    /// Marks the missing segments before `edge` as lost; returns how many were not lost before.
+    pub(super) fn mark_lost(&mut self, edge: u64) -> u64 {
+        if let Some(rate) = &mut self.rate {
+            let una = self.una;
+            self.scoreboard.for_each_to_be_lost(una, edge, |seq| rate.on_lost(seq - una));
+        }
+        self.scoreboard.mark_lost(self.una, edge)
     }
 
     /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.

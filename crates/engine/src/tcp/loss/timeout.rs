@@ -25,8 +25,14 @@ impl<C: CongestionControl> Sender<'_, C> {
             let undo = self.flow.stack.undo_spurious_rto.then_some((now, self.ssthresh()));
             self.repairs().undo = undo;
         }
-        let lost = self.in_flight() as u32;
-        self.driver.on_timeout(reduces, lost);
+        let lost = self.in_flight();
+        if let Some(rate) = &mut self.rate {
+            let una = self.una;
+            self.scoreboard.for_each_in_flight(una, self.nxt, |seq| rate.on_lost(seq - una));
+            self.report_losses();
+        }
+        self.driver.ack.lost_total += lost;
+        self.driver.on_timeout(reduces, lost as u32);
         self.report_reduction = true;
         self.send_window = 1;
         if self.choices.detection.uses_sack() {
