@@ -54,8 +54,8 @@
  *   lost      = segments marked lost since the start of the round in which the segment was sent
  *   in_flight = segments delivered since it was sent + lost
  *
- * The first counts up to a round's losses too many, and so errs towards less in flight. In the simulator
- * both exist.
+ * The first counts up to a round's losses too many, and so errs towards less in flight. Where a queue
+ * overflows the two differ little; of random losses, "mainline" bears about half as many.
  *
  * variant "v3" is Google's module (branch v3 of google/bbr), as far as it differs: DRAIN at 1 / 2.885,
  * DOWN at 0.91; no end of DRAIN by rounds; max_bw's growth is looked at with every ACK; each ACK is

@@ -128,6 +128,27 @@ def test_cong_control_sets_window_and_rate_at_every_ack() -> None:
     assert seen["limited"] == {False}
 
 
+def test_each_lost_segment_is_reported_with_what_was_in_flight_when_it_was_sent() -> None:
+    lost: list[int] = []
+    totals = set()
+
+    class Watching(cwnd.CongestionControl):
+        def cong_control(self, window: Any, ack: Any) -> None:
+            window.cwnd, window.pacing_rate = 20, 0
+            totals.add(ack.lost_total)
+
+        def segment_lost(self, window: Any, ack: Any) -> None:
+            assert ack.rate_lost >= 1 and 1 <= ack.rate_in_flight <= 20
+            lost.append(ack.rate_lost)
+
+        def ssthresh(self, window: Any, ack: Any) -> int:
+            return 2
+
+    results = run_small(Watching, per=1e-2, duration="10 s")
+    assert len(lost) == max(totals) > 10
+    assert results.flows["retransmitted_pkts"][0] == pytest.approx(len(lost), abs=20)
+
+
 def test_the_application_s_limit_shows_in_the_rate_samples() -> None:
     limited = set()
 
@@ -319,7 +340,7 @@ WAITING = [
 
 
 @pytest.mark.parametrize(
-    "name", ["init", "cong_avoid", "cong_control", "ssthresh", "undo_cwnd", "cwnd_event"]
+    "name", ["init", "cong_avoid", "cong_control", "segment_lost", "ssthresh", "undo_cwnd", "cwnd_event"]
 )
 @pytest.mark.parametrize(("hook", "kind"), WAITING)
 def test_a_hook_whose_code_would_never_run_is_refused_with_its_class(hook: Any, kind: str, name: str) -> None:

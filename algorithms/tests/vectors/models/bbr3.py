@@ -2,7 +2,7 @@
 
 import math
 
-from stack import LOSS, LOST, RECOVERY, TIMEOUT, UNDO, Model, acks, at, case
+from stack import LOST, RECOVERY, TIMEOUT, UNDO, Model, acks, at, case
 
 #: Of the vectors.
 MSS = 1448

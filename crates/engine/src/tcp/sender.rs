@@ -370,7 +370,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             {
                 reordering.note_sent(now);
             }
-            let in_flight = self.in_flight();
+            let in_flight = if self.rate.is_some() { self.in_flight() } else { 0 };
             if let Some(rate) = &mut self.rate {
                 let nxt = if flags & RETRANSMISSION != 0 { self.nxt } else { seq };
                 rate.on_send(now, seq, [self.una, nxt], self.driver.ack.delivered, in_flight);
