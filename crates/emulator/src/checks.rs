@@ -146,7 +146,7 @@ mod tests {
                 "stack = { recovery = 'newreno' }",
                 "flows.stack.recovery: another recovery than PRR cannot be had",
             ),
-            ("stack = { ecn = 'accurate' }", "flows.stack.ecn: accurate ECN cannot be had"),
+            ("stack = { ecn = 'accurate' }", "flows.stack.ecn: accurate ECN or DCTCP's cannot be had"),
             ("packet = 100", "flows.packet: 100 bytes cannot be had"),
         ] {
             let line = answer_of_flow(text).unwrap_err();

@@ -62,7 +62,12 @@ fn every_algorithm_loads_under_a_name_of_ours_and_is_unloaded_again() {
         let name = name(number);
         let found = known.iter().find(|found| found.name == name).unwrap();
         assert_eq!((found.algorithm.as_ref(), found.users, found.default), (Some(&algorithm.name), 0, false));
-        let params = algorithm.show(&algorithm.defaults());
+        let mut params = algorithm.show(&algorithm.defaults());
+        // A kernel reports no single losses.
+        params
+            .iter_mut()
+            .filter(|(param, _)| *param == "samples")
+            .for_each(|(_, value)| *value = "mainline".to_owned());
         let shown: Vec<(&str, String)> =
             found.params.iter().map(|(param, value)| (param.as_str(), value.clone())).collect();
         assert_eq!(shown, params);

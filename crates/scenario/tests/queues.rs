@@ -56,8 +56,8 @@ const REFUSED_FLOWS: &[(&str, &str)] = &[
     ("direction = 'up'", "8: flows[0].direction: no link for this way; give [dumbbell] reverse = { ... }"),
     ("direction = 'left'", "8: flows[0].direction: 'left' is not a direction; 'down', or 'up': against the others"),
     ("direction = 1", "8: flows[0].direction: 1 is not a direction; 'down', or 'up': against the others"),
-    ("stack = { ecn = 'on' }", "8: flows[0].stack.ecn: 'on' is not a kind of ECN; there are off, classic, accurate, l4s"),
-    ("stack = { ecn = 1 }", "8: flows[0].stack.ecn: 1 is not a kind of ECN; there are off, classic, accurate, l4s"),
+    ("stack = { ecn = 'on' }", "8: flows[0].stack.ecn: 'on' is not a kind of ECN; there are off, classic, dctcp, accurate, l4s"),
+    ("stack = { ecn = 1 }", "8: flows[0].stack.ecn: 1 is not a kind of ECN; there are off, classic, dctcp, accurate, l4s"),
     ("stack = { beta_ecn = 1 }", "8: flows[0].stack.beta_ecn: 1 is not a factor of a reduction; write a number above 0 and below 1, like 0.8"),
     ("stack = { beta_ecn = 'half' }", "8: flows[0].stack.beta_ecn: 'half' is not a factor of a reduction; write a number above 0 and below 1, like 0.8"),
 ];
