@@ -259,6 +259,7 @@ def test_an_essay_is_the_text_of_the_header() -> None:
         header = (HEADERS / f"{name}.h").read_text().splitlines()
         for variant in sorted((HEADERS / "variants").glob(f"{name}_*.h")):
             header += variant.read_text().splitlines()
+        header += (HEADERS / "parts/slow_start.h").read_text().splitlines()
         first = next(line for line in header[1:] if line not in ("/*", " *"))
         essay = algorithm["essay"].splitlines()
         assert first == f" * {essay[0]}"

@@ -68,7 +68,7 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
     ((*RENO, "--samples", "often"), "--samples: "),
     ((*RENO, "--samples", "0"), "--samples: "),
     ((*RENO, "--param", "beta"), "--param: 'beta' is not NAME=VALUE"),
-    ((*RENO, "--param", "beta=1"), "--param beta: unknown parameter; there is variant"),
+    ((*RENO, "--param", "beta=1"), "--param beta: unknown parameter; there are variant, slow_start"),
     (("run", "--cca", "cubic", "--param", "beta=7"), "--param beta: '7' is not accepted; "),
     (("run", "--cca", "cubic", "--param", "bета=0.5"), "--param b"),
     (

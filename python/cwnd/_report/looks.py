@@ -52,6 +52,8 @@ _COLOURS = {
     "discrete": "#6A51A3",
     "elastic": "#D55E00",
     "bbr3": "#2171B5",
+    "dctcp": "#8C6D31",
+    "prague": "#17A2B8",
     "tahoe": "#80B1D3",
     "newreno": "#1F4E79",
     "sack": "#8DA0CB",

@@ -3,43 +3,18 @@
 //! The algorithm under test decides. Afterwards the kernel's module gets the same calls with the same facts, and must
 //! answer each with the same windows.
 
+mod random;
 mod record;
 
 use cwnd_algorithms::{
     APP_LIMITED, Ack, Algorithm, CWND_LIMITED, CongestionControl, Event, Instance, Params, RATE_APP_LIMITED,
     SSTHRESH_INFINITE, State, Window,
 };
+use random::Random;
 use record::{EVENTS, Record, STATES, Stack};
 use std::collections::VecDeque;
 
 pub use record::{ANSWER_BYTES, Answer, Kind, RECORD_BYTES};
-
-/// xorshift64*
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
-    }
-
-    /// 0 to `below` - 1.
-    fn below(&mut self, below: u64) -> u64 {
-        self.next() % below.max(1)
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    /// Every order of magnitude alike.
-    fn magnitude(&mut self, least: f64, most: f64) -> f64 {
-        let x = self.next() as f64 / (1_u64 << 53) as f64;
-        least * (most / least).powf(x)
-    }
-}
 
 struct Path {
     base_us: u64,
