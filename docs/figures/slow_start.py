@@ -1,8 +1,8 @@
-"""How slow start ends on 200 random paths: docs/img/slow-start.svg, and the table of docs/slow-start.md on standard output.
+"""How slow start ends on 200 random paths: docs/img/slow-start.svg, and the table of docs/slow-start.md.
 
-One CUBIC flow on Linux's stack for 40 RTTs. Rates of 10 to 1000 Mbit/s, RTTs of 20 to 600 ms and buffers of a quarter to
-eight bandwidth-delay products are drawn evenly on logarithmic scales; half of the paths have jitter, of up to a tenth of
-the RTT. Samples are a tenth of an RTT apart.
+One CUBIC flow on Linux's stack for 40 RTTs. Rates of 10 to 1000 Mbit/s, RTTs of 20 to 600 ms and buffers of
+a quarter to eight bandwidth-delay products are drawn evenly on logarithmic scales; half of the paths have
+jitter, of up to a tenth of the RTT. Samples are a tenth of an RTT apart. The table goes to standard output.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Link(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """The window in bandwidth-delay products as slow start ended, and whether a packet had been dropped by then."""
+    """The window in bandwidth-delay products as slow start ended; whether a packet had been dropped."""
 
     window_bdp: float
     dropped: bool
