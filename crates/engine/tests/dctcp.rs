@@ -141,3 +141,24 @@ fn two_bottlenecks_are_shared_as_in_the_paper() {
         assert!((mean / in_the_paper - 1.0).abs() < 0.15 && jain > 0.98, "{mean}, {in_the_paper}, {jain}");
     }
 }
+
+/// Kernel 6.12 in virtual time, its own module at both ends, and CoDel that marks what waited for more than 2 ms.
+#[test]
+fn goodput_queue_and_marks_are_linuxs() {
+    let one = (1, &[46.682][..], 6.09, 11_900.0);
+    for (flows, goodputs_mbps, queue_pkts, marks) in [one, (3, &[17.741, 15.591, 14.841][..], 5.95, 23_521.0)]
+    {
+        let run = answer(&format!(
+            "duration = '30 s'\nsamples = 'off'\n[dumbbell]\nrate = '50 Mbps'\ndelay = '10 ms'\nbuffer = 500\n\
+             queue = {{ discipline = 'codel', variant = 'linux', target = '500 ms', interval = '1 s', ecn = true, ce_threshold = '2 ms' }}\n\
+             [[flows]]\ncca = 'dctcp'\ncount = {flows}\nstagger = '1 s'"
+        ));
+        let link = &run.links[bottleneck(&run)];
+        for (flow, theirs) in run.flows.iter().zip(goodputs_mbps) {
+            assert!((flow.goodput_mbps / theirs - 1.0).abs() < 0.05, "{flow:?}, Linux {theirs}");
+        }
+        assert!((link.mean_queue_pkts / queue_pkts - 1.0).abs() < 0.15, "{link:?}, Linux {queue_pkts}");
+        assert!((link.marked_pkts as f64 / marks - 1.0).abs() < 0.05, "{link:?}, Linux {marks}");
+        assert_eq!(link.dropped_pkts, 0);
+    }
+}

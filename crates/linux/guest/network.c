@@ -293,10 +293,16 @@ static uint64_t marks_of(const char *kind, const struct rtattr *own)
 	const uint32_t *words = RTA_DATA(own);
 	size_t count = RTA_PAYLOAD(own) / sizeof *words;
 
-	if (!strcmp(kind, "codel") && count >= offsetof(struct tc_codel_xstats, ce_mark) / 4)
-		return ((const struct tc_codel_xstats *)words)->ecn_mark;
-	if (!strcmp(kind, "fq_codel") && *words == TCA_FQ_CODEL_XSTATS_QDISC)
-		return ((const struct tc_fq_codel_xstats *)words)->qdisc_stats.ecn_mark;
+	if (!strcmp(kind, "codel") && count > offsetof(struct tc_codel_xstats, ce_mark) / 4) {
+		const struct tc_codel_xstats *codel = (const void *)words;
+
+		return codel->ecn_mark + codel->ce_mark;
+	}
+	if (!strcmp(kind, "fq_codel") && *words == TCA_FQ_CODEL_XSTATS_QDISC) {
+		const struct tc_fq_codel_qd_stats *codel = &((const struct tc_fq_codel_xstats *)words)->qdisc_stats;
+
+		return codel->ecn_mark + codel->ce_mark;
+	}
 	if (!strcmp(kind, "pie"))
 		return ((const struct tc_pie_xstats *)words)->ecn_mark;
 	if (!strcmp(kind, "red"))

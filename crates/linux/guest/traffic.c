@@ -55,6 +55,8 @@ struct flow {
 	uint64_t start_ns, stop_ns, size_bytes, left_bytes, rate_bps, handed_bytes;
 	/* The largest window that the receiver offers; 0: what its memory allows. */
 	int window_bytes;
+	/* The receiver echoes the mark of each packet: the half of Linux's DCTCP that is the receiver's. */
+	int echoes_each;
 	struct mean cwnd_pkts, srtt_us;
 	struct totals before, now;
 	struct row *rows;
@@ -105,6 +107,7 @@ void flow_add(char *line)
 	flow->size_bytes = number(&line);
 	flow->rate_bps = number(&line);
 	flow->window_bytes = (int)number(&line);
+	flow->echoes_each = (int)number(&line);
 	flow->left_bytes = flow->size_bytes ? flow->size_bytes : UINT64_MAX;
 	flow->sender = flow->receiver = flow->listening = -1;
 }
@@ -200,6 +203,8 @@ static void listen_for(struct flow *flow)
 {
 	flow->listening = open_socket(flow->to);
 	limit_window(flow, flow->listening);
+	if (flow->echoes_each && setsockopt(flow->listening, IPPROTO_TCP, TCP_CONGESTION, "dctcp", 5))
+		fail("dctcp");
 	if (bind(flow->listening, (struct sockaddr *)&flow->address, sizeof flow->address) ||
 	    listen(flow->listening, 1))
 		fail("listening");

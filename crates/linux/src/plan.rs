@@ -110,6 +110,9 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
         if flow.stack.pacing == Pacing::Fq {
             modules.insert("sch_fq".to_owned());
         }
+        if flow.stack.ecn == Ecn::Dctcp {
+            modules.insert("tcp_dctcp".to_owned());
+        }
     }
     for (i, way) in ways.iter().enumerate() {
         writer.add_flow(i, way);
@@ -141,8 +144,19 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
 
 const BUILT_IN: [&str; 2] = ["reno", "cubic"];
 /// Of the kernel, as modules.
-const MODULES: [&str; 10] =
-    ["bbr", "bic", "highspeed", "htcp", "hybla", "illinois", "scalable", "vegas", "westwood", "yeah"];
+const MODULES: [&str; 11] = [
+    "bbr",
+    "bic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "scalable",
+    "vegas",
+    "westwood",
+    "yeah",
+];
 
 /// The name of the kernel's own algorithm, if it has one and the parameters are its.
 fn linux_name(flow: &Flow) -> Option<String> {
@@ -472,10 +486,6 @@ impl Writer<'_> {
         }
         let room = window_bytes(self.scenario, index, way).max(WINDOW_BYTES_MIN);
         let ecn = u32::from(flow.stack.ecn != Ecn::Off);
-        if flow.stack.ecn == Ecn::Dctcp {
-            // The module's own half of the receiver.
-            self.line(format_args!("sysctl {sink} net/ipv4/tcp_congestion_control dctcp"));
-        }
         for node in [host, sink] {
             for (key, value) in [
                 ("tcp_no_metrics_save", "1".to_owned()),
@@ -511,8 +521,9 @@ impl Writer<'_> {
                 .receive_window_pkts
                 .map_or(0, |pkts| u64::from(pkts) * u64::from(flow.payload_bytes));
             let (_, receiver) = addresses(i);
+            let echoes_each = u32::from(flow.stack.ecn == Ecn::Dctcp);
             self.line(format_args!(
-                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {window}",
+                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {window} {echoes_each}",
                 names[i]
             ));
         }

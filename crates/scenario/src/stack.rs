@@ -156,6 +156,8 @@ const PARAMS: &[(Profile, &str, &str, &str)] = &[
     // tcp_cubic.c of 6.1: whole segments, and slow start may end before a loss.
     (Profile::Linux, "cubic", "variant", "linux"),
     (Profile::Linux, "cubic", "slow_start", "hystart"),
+    // tcp_dctcp.c: no growth while a mark is being answered.
+    (Profile::Linux, "dctcp", "variant", "linux"),
     // tcp_bbr.c: room for three times what leaves in a millisecond, even where no segments leave together.
     (Profile::Linux, "bbr", "burst", "linux"),
     // CUBIC 2.1: its own cube root and clock, and beta = 819/1024.

@@ -28,7 +28,7 @@ _EMULATOR_PACKAGE = "qemu-system-x86"
 _DRIVERS = (
     *("veth", "sch_netem", "sch_htb", "sch_fq", "sch_codel", "sch_fq_codel", "sch_pie", "sch_red"),
     *("tcp_bbr", "tcp_bic", "tcp_highspeed", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_scalable"),
-    *("tcp_vegas", "tcp_westwood", "tcp_yeah"),
+    *("tcp_vegas", "tcp_westwood", "tcp_yeah", "tcp_dctcp"),
 )
 
 
@@ -52,7 +52,10 @@ def find(*, ours: bool) -> _cwnd.World:
     if not (folder() / "machine.json").exists():
         raise error("linux", "there is no kernel for guests yet; 'cwnd linux setup' gets one")
     machine = _cwnd.World.guests(str(folder()), ours)
-    emulator = _read(folder())["emulator"][0]
+    made = _read(folder())
+    if not _has_all(made):
+        raise error("linux", "the kernel for guests is an older version's; 'cwnd linux setup' gets it anew")
+    emulator = made["emulator"][0]
     if shutil.which(emulator) is None:
         raise error("linux", f"{emulator} is gone; 'cwnd linux setup' finds or gets it again")
     return machine
@@ -91,12 +94,17 @@ def _read(place: Path) -> dict[str, Any]:
     return machine
 
 
+def _has_all(machine: dict[str, Any]) -> bool:
+    """Whether it was made with all modules that plans name today; those that a kernel has built in are no files."""
+    return set(_DRIVERS) <= set(machine.get("drivers", ()))
+
+
 def _is_whole(place: Path) -> bool:
     """Whether every file has the hash that it had when the machine was made, and the emulator is there."""
     if not (place / "machine.json").exists():
         return False
     machine = _read(place)
-    if shutil.which(machine["emulator"][0]) is None:
+    if shutil.which(machine["emulator"][0]) is None or not _has_all(machine):
         return False
     return all(
         (place / name).is_file() and _hash((place / name).read_bytes()) == sha256
@@ -182,6 +190,7 @@ def _build(place: Path, packages: list[Package], report: Callable[[str], object]
         "kernel": "vmlinuz",
         "btf": "btf",
         "modules": _modules(place, unpacked),
+        "drivers": _DRIVERS,
     }
     shutil.rmtree(unpacked)
     write_file(place / "machine.json", json.dumps(machine).encode())
