@@ -95,7 +95,7 @@ def _read(place: Path) -> dict[str, Any]:
 
 
 def _has_all(machine: dict[str, Any]) -> bool:
-    """Whether it was made with all modules that plans name today; those that a kernel has built in are no files."""
+    """Whether it was made with all modules that plans name; a kernel may have some built in."""
     return set(_DRIVERS) <= set(machine.get("drivers", ()))
 
 
