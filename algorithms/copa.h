@@ -17,12 +17,23 @@
  * fill it: then 1/delta grows by 1 per RTT and halves at a loss, as Reno does, until the queue is
  * empty again. Losses do nothing else.
  *
- * Which way W has gone is told once per RTT, by cwnd as it was one RTT ago. An RTT is over when a segment
+ * Which way W goes is decided once per RTT, by cwnd as it was one RTT ago. An RTT is over when a segment
  * is delivered that was sent after the last one was over. W is a real number of 2 segments at least.
  *
- * Differences from the paper, or what it leaves open: v / delta is at most W, so that W at most doubles in
- * an RTT. W grows only where it is what limits the sender. A timeout leaves W = 2, v = 1. Marks count as
- * losses. competitive = off is what QUIC stacks run, with a delta of 0.04 or 0.05.
+ * What the paper leaves open, or has otherwise:
+ *  - W moves with v = 1 against the way it has gone so far. Else a v that doubled on the way up takes W
+ *    down to a tenth of the path's capacity, again and again; mvfst has this rule, too.
+ *  - More than 20 segments lost in an RTT, and more than 30 % of what it began with, leave 0.7 W. The rule is of
+ *    the authors' implementation. A flow that never meets an empty queue takes a full buffer for the path's
+ *    delay; without this rule it would grow for ever.
+ *  - v / delta is at most W, so that W at most doubles in an RTT. W grows only where it is what limits the
+ *    sender. A timeout leaves W = 2, v = 1. Marks count as losses.
+ *
+ * Beyond some 150 segments of path a flow may swing between half and twice the path for ever: v doubles
+ * until an RTT after the turn, so each swing is as large as the one before. It does so if its start or others
+ * disturb it enough, and stays calm else.
+ *
+ * competitive = off is what QUIC stacks run, with a delta of 0.04 or 0.05.
  */
 #ifndef COPA_H
 #define COPA_H
@@ -44,6 +55,8 @@
 #define COPA_STEADY_RTTS 3
 #define COPA_WEIGHT_ONE 256U /* of 1/delta */
 #define COPA_WEIGHT_MAX (1U << 30)
+#define COPA_LOST 20         /* segments of an RTT */
+#define COPA_LOST_PERCENT 30
 
 struct copa {
 	struct windowed_max standing; /* of ~RTT, as is the next */
@@ -54,10 +67,11 @@ struct copa {
 	u32 fraction;    /* what W has beyond cwnd, in 2^-32 segments */
 	u32 velocity;    /* v */
 	u32 weight;      /* 1/delta */
+	unsigned short lost; /* segments since it began */
 	u8 same;         /* RTTs that W has gone the same way, to 3 */
 	u8 up;           /* which */
-	u8 empty;        /* whether the queue was nearly so in this RTT and those before */
 	u8 steady;       /* slow start is over */
+	u8 empty;        /* whether the queue was nearly so in this RTT and those before */
 };
 
 CC_DECLARE_PARAMS(copa);
@@ -90,11 +104,20 @@ static inline void copa_choose_weight(struct copa *ca, const struct copa_params 
 	ca->weight = weight;
 }
 
+/* More of an RTT is lost than a queue that overflows explains. */
+static inline u32 copa_lost_much(const struct copa *ca)
+{
+	return ca->lost > COPA_LOST && (u64)ca->lost * 100 > (u64)ca->began * COPA_LOST_PERCENT;
+}
+
 /* An RTT is over. */
-static inline void copa_round(struct copa *ca, const struct copa_params *p, const struct cc_window *w)
+static inline void copa_round(struct copa *ca, const struct copa_params *p, struct cc_window *w)
 {
 	u8 up = w->cwnd > ca->began;
 
+	if (copa_lost_much(ca))
+		w->cwnd = cc_max((u32)((u64)w->cwnd * 7 / 10), cc_min(w->cwnd, COPA_LEAST));
+	ca->lost = 0;
 	ca->same = up == ca->up ? (u8)cc_min(ca->same + 1, COPA_STEADY_RTTS) : 0;
 	ca->up = up;
 	if (!ca->same)
@@ -107,9 +130,10 @@ static inline void copa_round(struct copa *ca, const struct copa_params *p, cons
 }
 
 /* The share of a segment by which W moves for each segment acknowledged, in 2^-32. */
-static inline u64 copa_step(const struct copa *ca, const struct cc_window *w)
+static inline u64 copa_step(const struct copa *ca, const struct cc_window *w, u32 grows)
 {
-	u64 whole = (u64)w->cwnd * COPA_WEIGHT_ONE, step = (u64)ca->velocity * ca->weight;
+	u32 velocity = grows == ca->up ? ca->velocity : 1;
+	u64 whole = (u64)w->cwnd * COPA_WEIGHT_ONE, step = (u64)velocity * ca->weight;
 
 	return ((step < whole ? step : whole) << 24) / w->cwnd;
 }
@@ -117,8 +141,9 @@ static inline u64 copa_step(const struct copa *ca, const struct cc_window *w)
 static inline void copa_move(struct copa *ca, struct cc_window *w, const struct cc_ack *a)
 {
 	u64 real = (u64)w->cwnd << 32 | ca->fraction, least = (u64)COPA_LEAST << 32;
-	u64 step = a->acked * copa_step(ca, w), room = (u64)ca->weight * copa_standing_us(ca) / COPA_WEIGHT_ONE;
+	u64 room = (u64)ca->weight * copa_standing_us(ca) / COPA_WEIGHT_ONE;
 	u32 grows = (u64)w->cwnd * copa_queue_us(ca) <= room;
+	u64 step = a->acked * copa_step(ca, w, grows);
 
 	if (!grows)
 		ca->steady = 1;
@@ -180,6 +205,7 @@ static inline void copa_cong_control(struct copa *ca, const struct copa_params *
 {
 	if (!windowed_max(&ca->standing))
 		return; /* no RTT yet */
+	ca->lost = (unsigned short)cc_min(ca->lost + cc_min(a->lost, 0xffff), 0xffff);
 	if (a->delivered > ca->round_end) {
 		ca->round_end = a->delivered + a->in_flight;
 		copa_round(ca, p, w);

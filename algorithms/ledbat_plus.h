@@ -119,6 +119,7 @@ static inline void ledbat_plus_shrink(struct ledbat_plus *ca, const struct ledba
 	real -= less < half ? less : half;
 	real = real > least ? real : least;
 	w->cwnd = (u32)(real >> 32);
+	w->ssthresh = cc_max(w->cwnd, LEDBAT_PLUS_LEAST); /* slow start does not take it back */
 	ca->fraction = (u32)real;
 }
 

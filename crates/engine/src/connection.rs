@@ -175,7 +175,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// The receiver sends `ack` at `now`; `back` is the first hop of its way.
     fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
-        let blocks = self.receiver.first_blocks();
+        let (ack, blocks) = (AckPacket { returned_ns: now, ..ack }, self.receiver.first_blocks());
         network.enter_ack(back, now, self.id, |acks| acks.selective(SelectiveAck { ack, blocks }));
     }
 
@@ -318,6 +318,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     fn on_own_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, network: &mut Network<T>) {
         let blocks = ack.gathered.then(|| self.receiver.first_blocks());
+        let ack = AckPacket { returned_ns: now - self.way_back.least_ns(), ..ack };
         self.on_ack(now, ack, blocks.as_ref(), network);
     }
 

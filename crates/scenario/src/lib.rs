@@ -68,6 +68,10 @@ fn yes() -> bool {
     true
 }
 
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
 fn is_yes(value: &bool) -> bool {
     *value
 }
@@ -230,6 +234,10 @@ pub struct Stack {
     /// Default: yes.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub accecn_option: bool,
+    /// ACKs carry the time at which the receiver sent them, so that the sender knows one-way delays (RFC 6817, 3.1). Default:
+    /// for ledbat.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub one_way_delays: bool,
     /// ABE (RFC 8511): a mark lowers ssthresh no further than to this part of cwnd, in thousandths. None, in both: a mark
     /// counts as a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]

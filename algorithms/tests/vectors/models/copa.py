@@ -16,7 +16,7 @@ class Copa(Model):
         self.competes = self.p.get("competitive", "on") == "on"
         self.samples, self.rounds, self.rest = [], Rounds(), Fraction(0)
         self.weight, self.velocity, self.steady = 1 / self.delta, 1, False
-        self.way, self.same, self.began = True, 0, s.cwnd
+        self.way, self.same, self.began, self.lost = True, 0, s.cwnd, 0
         self.empty = [True] * 5  # of the last RTTs, the newest last
 
     def within(self, s, us):
@@ -32,6 +32,9 @@ class Copa(Model):
 
     def round(self, s):
         way = s.cwnd > self.began
+        if self.lost > 20 and self.lost > Fraction(3, 10) * self.began:
+            s.cwnd = max(s.cwnd * 7 // 10, 2)
+        self.lost = 0
         self.same = min(self.same + 1, 3) if way == self.way else 0
         self.way, self.began = way, s.cwnd
         if self.same == 0:
@@ -47,11 +50,14 @@ class Copa(Model):
     def ack(self, s):
         if not self.samples:
             return
+        self.lost += s.lost
         if self.rounds.over(s):
             self.round(s)
         real, queue = s.cwnd + self.rest, self.standing - self.least
-        step = s.acked * min(self.velocity * self.weight / s.cwnd, 1)
-        if s.cwnd * queue <= self.weight * self.standing:
+        grows = s.cwnd * queue <= self.weight * self.standing
+        velocity = self.velocity if grows == self.way else 1
+        step = s.acked * min(velocity * self.weight / s.cwnd, 1)
+        if grows:
             if s.limited:
                 real += step if self.steady else s.acked
         else:
@@ -76,6 +82,7 @@ def queued(*rtts_ms):
 CASES = [
     case("slow start doubles until the rate is above the target", Copa, at(10), *[acks(20)] * 6, acks(60, rtt_ms=101), acks(60, rtt_ms=110), acks(60, rtt_ms=104), tolerance=1),
     case("velocity doubles after three RTTs one way, and is 1 after a turn", Copa, at(40), *queued(100, 108, 108, 100, 100, 100), *[acks(80, gap_us=1250)] * 5, *queued(120, 120, 120, 120, 120, 120, 100, 100), tolerance=1),
+    case("many losses in an RTT leave 0.7 of the window", Copa, at(90), *queued(100, 104), acks(20, gap_us=2500, lost=1), acks(20, gap_us=2500), *queued(104), acks(21, gap_us=2500, lost=2), *queued(104, 104, 104), tolerance=1),
     case("two segments at least", Copa, at(10), *queued(100, 300, 300, 300, 300), tolerance=1),
     case("beside a queue that does not empty it competes", Copa, at(40), *queued(100, *[150, 160] * 9), LOST, *queued(150, 160, 155, 100, 105, 100, 102), tolerance=1),
     case("another delta, and losses ignored in the default mode", Copa, at(40), *queued(100, 104, 108, 120, 120), LOST, *queued(110, 100, 100), TIMEOUT, *queued(100, 110), delta="0.1", competitive="off", tolerance=1),

@@ -64,6 +64,8 @@ class LedbatPlus(Model):
         elif over:
             change = gain - s.cwnd * Fraction(self.queue - self.target, self.target)
             real = max(real + max(change, -Fraction(s.cwnd, 2)), min(s.cwnd, 2))
+            if change < 0:
+                s.ssthresh = max(floor(real), 2)
         s.cwnd, self.rest = floor(real), real % 1
 
     def loss(self, s, timeout):

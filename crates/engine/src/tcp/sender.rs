@@ -179,6 +179,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || flow.on_off_ns.is_some()
             || sender.source.is_some()
             || stack.ecn.is_on()
+            || stack.one_way_delays
             || sender.reordering.is_some()
             || sender.paced_by_fq
             || !choices.detection.uses_sack();
@@ -490,6 +491,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         if self.flow.stack.ecn.is_accurate() {
             ack.marked_pkts = self.newly_marked(ack.marked_pkts);
             ack.ece = ack.marked_pkts > 0;
+        }
+        if self.flow.stack.one_way_delays {
+            self.note_one_way_delay(&ack);
         }
         if self.overlapped {
             self.begin_overlapped(now);
