@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * Copa: sends at the rate that is best for throughput over delay if others do likewise, and turns into
- * one that stands its ground where they do not (V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based
+ * Copa: sends at the rate that is best for throughput over delay if all flows do so, and competes as Reno
+ * does where others fill the queue (V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based
  * Congestion Control for the Internet", NSDI 2018).
  *
  *   dq       = RTTstanding - RTTmin            smallest RTT of the last SRTT/2, and of the last 10 s
@@ -46,7 +46,7 @@
 	P(delta, 500, 1000, 1, 1000, "",                                                       \
 	  "what delay costs, in the default mode; the paper, 2.1")                             \
 	P(competitive, 1, 1, 0, 1, "off|on",                                                   \
-	  "whether it stands its ground beside flows that fill the queue; the paper, 2.2")
+	  "whether it competes beside flows that fill the queue; the paper, 2.2")
 #define copa_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_control) H(A, ssthresh) H(A, set_state)
 
 #define COPA_LEAST 2U

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * LEDBAT: a transfer in the background that leaves when others come, by keeping the queue at a delay that
- * others push above it (S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind, RFC 6817).
+ * LEDBAT: background transport. It keeps the queue's delay at a target, and reduces when others push the
+ * delay above it (S. Shalunov, G. Hazel, J. Iyengar, M. Kuehlewind, RFC 6817).
  *
  *   base   = the smallest one-way delay of the last ten minutes
  *   q      = the smallest of the last four one-way delays - base
@@ -13,11 +13,11 @@
  * W is a real number of 2 segments at least; it begins at 2, and there is no slow start. The shrinking
  * steps, too, are of its whole segments. A timeout leaves W = 1.
  *
- * What it is known for is so: one that begins while another keeps the queue takes that queue for
- * the path, adds its own, and starves the first (RFC 6817, 4.4); where the buffer delays less than
- * TARGET, it is Reno; after the path has become longer it holds back for ten minutes. LEDBAT++ mends these.
+ * Known weaknesses: a flow that begins while another keeps the queue takes that queue for the path,
+ * adds its own, and starves the first (RFC 6817, 4.4); where the buffer delays less than TARGET, it is
+ * Reno; after the path has become longer it holds back for ten minutes. LEDBAT++ mends the first.
  *
- * delay = rtt goes by round trips, for receivers that tell no time; then queues of ACKs count as well.
+ * delay = rtt uses round trips, for receivers that report no times; then queues of ACKs count as well.
  * A one-way delay is the difference of two clocks: only its changes count, and a clock that runs faster
  * by a part of 10^-5 adds 6 ms in ten minutes. In a kernel it is in whole milliseconds, by the timestamps of
  * RFC 7323: the peer's clock has to count milliseconds, as Linux's does.
@@ -35,7 +35,7 @@
 	P(gain, 1000, 1000, 1, 1000, "",                                                       \
 	  "GAIN, segments that W grows by in an RTT without a queue; RFC 6817, 2.4.2")         \
 	P(delay, 0, 1, 0, 1, "one-way|rtt",                                                    \
-	  "the delay it goes by; RFC 6817, 2.5")
+	  "the delay it measures; RFC 6817, 2.5")
 #define ledbat_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
 
 enum ledbat_delay { LEDBAT_ONE_WAY, LEDBAT_RTT };

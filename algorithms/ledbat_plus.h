@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * LEDBAT++: what is sent in the background leaves the path to others, and shares with its like (P.
+ * LEDBAT++: background transport that leaves the path to others and shares it with its like (P.
  * Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo, draft-irtf-iccrg-ledbat-plus-plus). It is LEDBAT
  * (RFC 6817) by RTTs, with a slow start, a cut that grows with the queue, and pauses that show each
  * flow the path without a queue.
@@ -15,8 +15,8 @@
  *   slowdown      W = 2 for two RTTs, then slow start to the W before. The first comes two RTTs after
  *                 the first slow start, each further one 9 times as long after a slowdown as that lasted.
  *
- * Flows that begin while others keep a queue learn the RTT without it when all of them pause; that is why
- * one that comes late does not take what others have. A slowdown costs a tenth of the time at most.
+ * In a slowdown the queue empties, so that all flows measure the RTT without it. Therefore a flow that comes
+ * late does not take what others have. A slowdown costs a tenth of the time at most.
  *
  * An RTT is over when a segment is delivered that was sent after the last one was over. W is a real number
  * of 2 segments at least; the parts of it that q <= TARGET adds, and those that q > TARGET takes, are of

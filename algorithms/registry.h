@@ -4,7 +4,8 @@
  * header name.h make an algorithm known everywhere: command line, Python, scenarios, docs.
  * People write the name with '-' for '_'. In the order of the years.
  *
- * kind:   loss, delay, hybrid, model, ecn
+ * kind:   loss, delay, hybrid, model; ecn (by marks that are echoed one by one, RFC 8257), l4s (by marks of ECT(1) that are
+ *         counted, RFC 9331)
  * status: published (as its paper has it), rfc (as its RFC has it), reconstruction
  */
 #ifndef REGISTRY_H
@@ -37,7 +38,7 @@
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
 	CC(copa, "Copa", 2018, "Arun, Balakrishnan, NSDI 2018", delay, published) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
-	CC(prague, "TCP Prague", 2019, "draft-briscoe-iccrg-prague-congestion-control", ecn, published) \
+	CC(prague, "TCP Prague", 2019, "draft-briscoe-iccrg-prague-congestion-control", l4s, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
 	CC(ledbat_plus, "LEDBAT++", 2020, "Balasubramanian, Ertugay, Havey, Bagnulo, draft-irtf-iccrg-ledbat-plus-plus", delay, published) \
 	CC(bbr3, "BBRv3", 2023, "Cardwell, Swett, Beshay, draft-ietf-ccwg-bbr", model, published) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * TCP Veno: Reno that takes a loss for one of the radio's where Vegas would see no queue, and then
- * cuts less (C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access
+ * TCP Veno: Reno that takes a loss without a queue, as Vegas measures it, for a loss of the radio, and cuts
+ * less (C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access
  * Networks", IEEE JSAC 21(2), 2003).
  *
  *   N         = cwnd (RTT - BaseRTT) / RTT      the segments waiting in the queue, once per RTT
@@ -10,8 +10,8 @@
  *   loss        cwnd = 4/5 cwnd if N < beta, else cwnd / 2
  *
  * RTT is the smallest sample of the last RTT, BaseRTT that of the connection. An RTT is over when a
- * segment is delivered that was sent after the last one was over. Slow start is Reno's. A timeout goes
- * by the same rule for ssthresh.
+ * segment is delivered that was sent after the last one was over. Slow start is Reno's. At a timeout
+ * ssthresh follows the same rule.
  *
  * variant = linux is the kernel's. What it does otherwise:
  *  - N is worked out at every ACK that may let the window grow, from the smallest sample since the last

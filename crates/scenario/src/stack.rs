@@ -316,14 +316,17 @@ impl Profile {
     }
 }
 
-/// Algorithms that need marks, and how they hear of them.
-const NEED_ECN: [(&str, Ecn); 2] = [("dctcp", Ecn::Dctcp), ("prague", Ecn::L4s)];
-
 /// The algorithm that goes by one-way delays.
 const NEEDS_ONE_WAY_DELAYS: &str = "ledbat";
 
+/// How an algorithm hears of marks that it needs.
 fn ecn_of(algorithm: &str) -> Ecn {
-    NEED_ECN.iter().find(|(name, _)| *name == algorithm).map_or(Ecn::Off, |(_, ecn)| *ecn)
+    let known = cwnd_algorithms::all();
+    match known.iter().find(|known| known.name == algorithm).map(|known| known.kind) {
+        Some("ecn") => Ecn::Dctcp,
+        Some("l4s") => Ecn::L4s,
+        _ => Ecn::Off,
+    }
 }
 
 /// The stack of a flow: the profile that the last of `layers` names, then what each of them sets.
