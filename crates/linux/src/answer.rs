@@ -168,7 +168,11 @@ fn flow(
         mean_cwnd_pkts: cwnd,
         marked_pkts: if alone { marked } else { delivered_ce } as u64,
         fct_ms,
-        slow_start_s: Some(if slow_ns > 0.0 { slow_ns / 1e9 } else { own_s }),
+        slow_start_s: (!asked.cca.controls_window()).then_some(if slow_ns > 0.0 {
+            slow_ns / 1e9
+        } else {
+            own_s
+        }),
         ..FlowResult::default()
     }
 }

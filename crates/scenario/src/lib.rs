@@ -348,6 +348,11 @@ impl Cca {
         self.algorithm == Cca::UDP
     }
 
+    /// Whether it sets its window at every ACK and has no slow start that ends at an ssthresh.
+    pub fn controls_window(&self) -> bool {
+        cwnd_algorithms::find(&self.algorithm).is_ok_and(|algorithm| algorithm.controls_window())
+    }
+
     /// Whether its parameters are those that the profile `linux` sets: the algorithm as the kernel's module of that name has
     /// it, where there is one.
     pub fn is_as_in_linux(&self) -> bool {
