@@ -10,8 +10,8 @@
  *   W     <= what was in flight before the ACK + 1
  *   loss     W = W / 2, once per RTT
  *
- * W is a real number of 2 segments at least; it begins at 2, and there is no slow start. The shrinking
- * steps, too, are of its whole segments. A timeout leaves W = 1.
+ * W is a real number of 2 segments at least; it begins at 2, there is no slow start, and without a sample
+ * of the delay W stays. All steps are computed with its whole segments. A timeout leaves W = 1.
  *
  * Known weaknesses: a flow that begins while another keeps the queue takes that queue for the path,
  * adds its own, and starves the first (RFC 6817, 4.4); where the buffer delays less than TARGET, it is
@@ -99,6 +99,8 @@ static inline void ledbat_cong_avoid(struct ledbat *ca, const struct ledbat_para
 	u64 target = (u64)p->target_ms * 1000, q = ca->queue_us, off, step;
 	u64 real = (u64)w->cwnd << 32 | ca->fraction, most = ((u64)a->prior_in_flight + 1) << 32;
 
+	if (!ca->has_first)
+		return; /* the queue is unknown */
 	/* GAIN |off| in 2^-20; |off| is 1 at most. */
 	off = q < target ? target - q : q - target;
 	off = ((off < target ? off : target) << 20) / target * p->gain / 1000;

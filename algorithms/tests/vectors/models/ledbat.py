@@ -29,7 +29,7 @@ def signed(owd):
 class Ledbat(Model):
     """RFC 6817, 2.4.2, in rational numbers; steps are of whole segments of cwnd."""
 
-    queue = 0
+    queue = None
 
     def start(self, s):
         self.target, self.gain = int(self.p.get("target_ms", 100)) * 1000, Fraction(self.p.get("gain", "1"))
@@ -42,6 +42,8 @@ class Ledbat(Model):
             self.queue = self.delays.sample(s, delay)
 
     def ack(self, s):
+        if self.queue is None:
+            return
         off = max(Fraction(self.target - self.queue, self.target), -1)
         real = s.cwnd + self.rest + self.gain * off * s.acked / s.cwnd
         real = max(min(real, s.prior_in_flight + 1), min(s.cwnd, 2))
@@ -106,5 +108,6 @@ CASES = [
     case("losses halve", Ledbat, avoiding(2), one_way(900, 50), LOST, one_way(60, 50), TIMEOUT, one_way(30, 50), LOST, tolerance=1),
     case("a window that is not in use", Ledbat, avoiding(2), one_way(900, 50), {"cwnd": 2}, one_way(30, 50), tolerance=1),
     case("another target and gain", Ledbat, avoiding(2), one_way(900, 50), one_way(200, 70), one_way(200, 85), target_ms="25", gain="0.5", tolerance=1),
+    case("no growth without a sample", Ledbat, at(10), acks(30), one_way(30, 50), tolerance=1),
     case("by round trips", Ledbat, avoiding(2), acks(400), *[acks(40, rtt_ms=ms) for ms in (150, 190, 230, 330)], delay="rtt", tolerance=1),
 ]
