@@ -70,6 +70,13 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
         notes.push(format!("not valid: the guest was short of memory for TCP {short_of_memory} times"));
     }
     notes.extend(plan.probes.iter().zip(rows(lines, "probe")).filter_map(|(probe, row)| judge(probe, &row)));
+    notes.extend(plan.quick_acks_pkts.iter().enumerate().filter_map(|(flow, pkts)| {
+        let pkts = pkts.as_ref()?;
+        Some(format!(
+            "flow {flow}: with the memory for this path the receiver acknowledges about {pkts} segments one by one; \
+             stack.quick_acks = {pkts} gives that in the simulator"
+        ))
+    }));
     if plan.speed > 1 {
         notes.push(format!(
             "the guest's processor does {} instructions in a nanosecond, for these rates",
