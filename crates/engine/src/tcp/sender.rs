@@ -510,6 +510,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     /// A segment as it is sent at `now`.
+    #[inline(always)]
     pub fn packet(&self, now: u64, tag: Tag) -> Segment {
         let stack = &self.flow.stack;
         let tag = if tag == Tag::new(0, 0) && stack.handshake != Handshake::Off {
