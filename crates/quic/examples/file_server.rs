@@ -11,7 +11,7 @@ use std::sync::Arc;
 const FILE_BYTES: usize = 4_000_000;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+pub async fn main() -> Result<(), Box<dyn Error>> {
     let elastic = cwnd_quic::quinn::factory("elastic", &[])?;
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(elastic);
@@ -35,6 +35,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let connection = client.connect(address, "localhost")?.await?;
     let file = connection.accept_uni().await?.read_to_end(FILE_BYTES).await?;
     connection.close(0u32.into(), b"");
+    if file.len() != FILE_BYTES {
+        return Err(format!("{} bytes arrived of {FILE_BYTES}", file.len()).into());
+    }
     let window_bytes = serving.await?.map_err(|error| error.to_string())?;
     println!("{} bytes arrived; the window was {window_bytes} bytes at the end", file.len());
     Ok(())

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 /// What a server sends to each client.
-pub const BYTES: usize = 300_000;
+pub const BYTES: usize = 100_000;
 pub const LOCALHOST: &str = "127.0.0.1:0";
 /// All transfers of a stack, on a slow and busy machine.
 pub const LONGEST: Duration = Duration::from_secs(60);
