@@ -418,3 +418,75 @@ fn saturate(segments: u64) -> u32 {
 fn to_us(ns: u64) -> u32 {
     (ns.saturating_add(500) / 1000).clamp(1, u64::from(u32::MAX)) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// BBR, and five packets of 1200 bytes that are sent at once.
+    fn start_with_five() -> (Bridge, Vec<Sent>) {
+        let bbr = cwnd_algorithms::find("bbr").unwrap();
+        let mut bridge = Bridge::new(bbr.build(&bbr.defaults()), 1200, u64::MAX);
+        let sent = (0..5).map(|_| bridge.send(0, 1200)).collect();
+        (bridge, sent)
+    }
+
+    fn ack(bridge: &mut Bridge, at_ms: u64, sent: Sent, app_limited: bool) -> Ack {
+        bridge.ack_packet(sent.sent_ns, 1200, Some(sent));
+        bridge.end_acks(at_ms * MS, None, app_limited);
+        bridge.driver.ack
+    }
+
+    #[test]
+    fn a_sample_has_what_was_in_flight_and_lost_and_the_time_in_which_packets_arrived() {
+        let (mut bridge, sent) = start_with_five();
+        let first = ack(&mut bridge, 100, sent[0], false);
+        assert_eq!((first.rate_delivered, first.rate_interval_us, first.rate_in_flight), (1, 100_000, 1));
+        assert_eq!((first.prior_in_flight, first.in_flight), (5, 4));
+        bridge.lose_packet(1200, Some(sent[1]));
+        assert_eq!((bridge.driver.ack.lost, bridge.driver.ack.lost_total), (1, 1));
+        let third = ack(&mut bridge, 120, sent[2], false);
+        // Two packets since the first was sent, at which none had arrived.
+        assert_eq!(
+            (third.rate_prior_delivered, third.rate_delivered, third.rate_interval_us),
+            (0, 2, 120_000)
+        );
+        assert_eq!((third.rate_in_flight, third.rate_lost), (3, 1));
+        assert_eq!((third.prior_in_flight, third.in_flight), (3, 2));
+        assert_eq!((third.lost, third.lost_total), (0, 1));
+    }
+
+    #[test]
+    fn samples_are_limited_by_the_application_until_what_was_in_flight_then_is_delivered() {
+        let (mut bridge, sent) = start_with_five();
+        let limited = ack(&mut bridge, 100, sent[0], true);
+        assert_eq!(limited.flags & (APP_LIMITED | CWND_LIMITED | RATE_APP_LIMITED), APP_LIMITED);
+        let next = bridge.send(101 * MS, 1200);
+        sent[1..].iter().for_each(|packet| _ = ack(&mut bridge, 110, *packet, false));
+        assert_ne!(ack(&mut bridge, 201, next, false).flags & RATE_APP_LIMITED, 0);
+        let free = bridge.send(202 * MS, 1200);
+        assert_eq!(ack(&mut bridge, 302, free, false).flags & RATE_APP_LIMITED, 0);
+    }
+
+    #[test]
+    fn losses_after_an_ack_are_those_of_the_next_one() {
+        let (mut bridge, sent) = start_with_five();
+        ack(&mut bridge, 100, sent[4], false);
+        sent[..2].iter().for_each(|packet| bridge.lose_packet(1200, Some(*packet)));
+        assert!(bridge.on_loss(100 * MS, 0, false));
+        assert_eq!((bridge.driver.ack.lost, bridge.state()), (2, State::Recovery));
+        ack(&mut bridge, 105, sent[3], false);
+        assert_eq!((bridge.driver.ack.lost, bridge.driver.ack.lost_total), (0, 2));
+    }
+
+    #[test]
+    fn an_algorithm_that_paces_is_limited_by_cwnd_only_where_the_stack_says_so() {
+        let (mut bridge, sent) = start_with_five();
+        assert_eq!(ack(&mut bridge, 100, sent[0], false).flags & (CWND_LIMITED | APP_LIMITED), 0);
+        bridge.note_cwnd_limited();
+        assert_eq!(ack(&mut bridge, 101, sent[1], false).flags & CWND_LIMITED, CWND_LIMITED);
+        assert_eq!(ack(&mut bridge, 102, sent[2], false).flags & CWND_LIMITED, 0);
+    }
+}

@@ -65,6 +65,25 @@ fn the_window_does_not_grow_while_the_application_limits_the_sender() {
     assert_eq!(bridge.window_bytes(), 10 * MTU);
 }
 
+/// quinn stops before the packet that would fill the window.
+#[test]
+fn a_window_of_which_a_packet_is_left_grows() {
+    let mut bridge = start("reno");
+    send(&mut bridge, 0, 9);
+    bridge.ack_packet(0, MTU, None);
+    bridge.end_acks(100 * MS, Some(8 * MTU), false);
+    assert_eq!((bridge.window_bytes(), bridge.in_flight_bytes()), (11 * MTU, 8 * MTU));
+}
+
+/// quinn and noq report the losses that an ACK shows after what it acknowledges.
+#[test]
+fn a_loss_after_the_packets_of_its_ack_halves_the_window_that_these_made() {
+    let mut bridge = start_with_twenty();
+    ack(&mut bridge, 200, 100, 2);
+    assert!(lose(&mut bridge, 200, 100, false));
+    assert_eq!(bridge.window_bytes(), 11 * MTU);
+}
+
 #[test]
 fn a_window_of_data_is_reduced_once_and_older_losses_cut_nothing_even_after_the_recovery() {
     let mut bridge = start_with_twenty();
