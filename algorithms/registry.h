@@ -4,7 +4,8 @@
  * header name.h make an algorithm known everywhere: command line, Python, scenarios, docs.
  * People write the name with '-' for '_'. In the order of the years.
  *
- * kind:   loss, delay, hybrid, model, ecn
+ * kind:   loss, delay, hybrid, model; ecn (by marks that are echoed one by one, RFC 8257), l4s (by marks of ECT(1) that are
+ *         counted, RFC 9331)
  * status: published (as its paper has it), rfc (as its RFC has it), reconstruction
  */
 #ifndef REGISTRY_H
@@ -14,6 +15,7 @@
 	CC(reno, "Reno", 1990, "RFC 5681", loss, rfc) \
 	CC(vegas, "TCP Vegas", 1995, "Brakmo, Peterson, IEEE JSAC 13(8), 1995", delay, published) \
 	CC(fast_start, "TCP Fast Start", 1998, "Padmanabhan, Katz, Globecom 1998", loss, published) \
+	CC(veno, "TCP Veno", 2003, "Fu, Liew, IEEE JSAC 21(2), 2003", hybrid, published) \
 	CC(highspeed, "HighSpeed TCP", 2003, "RFC 3649", loss, rfc) \
 	CC(scalable, "Scalable TCP", 2003, "Kelly, ACM CCR 33(2) 2003", loss, published) \
 	CC(bic, "BIC", 2004, "Xu, Harfoush, Rhee, INFOCOM 2004", loss, published) \
@@ -30,12 +32,15 @@
 	CC(cubic, "CUBIC", 2008, "RFC 9438", loss, rfc) \
 	CC(illinois, "TCP-Illinois", 2008, "Liu, Basar, Srikant, Performance Evaluation 65, 2008", hybrid, published) \
 	CC(dctcp, "DCTCP", 2010, "RFC 8257", ecn, rfc) \
+	CC(ledbat, "LEDBAT", 2012, "RFC 6817", delay, rfc) \
 	CC(agile_sd, "Agile-SD", 2015, "Alrshah, Othman, Ali, Hanapi, JNCA 2015", loss, published) \
 	CC(bbr, "BBR", 2016, "Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM Queue 14(5) 2016", model, published) \
 	CC(agile, "Agile-TCP", 2017, "Alrshah, PhD thesis, Universiti Putra Malaysia, 2017", hybrid, reconstruction) \
+	CC(copa, "Copa", 2018, "Arun, Balakrishnan, NSDI 2018", delay, published) \
 	CC(discrete, "Discrete TCP", 2018, "Gambhava, Bhensdadia, IJIES 11(5) 2018", loss, published) \
-	CC(prague, "TCP Prague", 2019, "draft-briscoe-iccrg-prague-congestion-control", ecn, published) \
+	CC(prague, "TCP Prague", 2019, "draft-briscoe-iccrg-prague-congestion-control", l4s, published) \
 	CC(elastic, "Elastic-TCP", 2019, "Alrshah, Al-Moqri, Othman, IEEE Systems Journal 2019", hybrid, published) \
+	CC(ledbat_plus, "LEDBAT++", 2020, "Balasubramanian, Ertugay, Havey, Bagnulo, draft-irtf-iccrg-ledbat-plus-plus", delay, published) \
 	CC(bbr3, "BBRv3", 2023, "Cardwell, Swett, Beshay, draft-ietf-ccwg-bbr", model, published) \
 
 #endif /* REGISTRY_H */

@@ -17,6 +17,12 @@ static inline u64 cc_mask_ge(u64 a, u64 b)
 	return ((a - b) >> 63) - 1;
 }
 
+/* The smaller of two, without a branch. */
+static inline u32 cc_min_masked(u32 a, u32 b)
+{
+	return (u32)(a ^ ((a ^ b) & cc_mask_ge(a, b)));
+}
+
 /* The place of the highest 1 in n, from 1; 0 for 0. */
 static inline u32 cc_bits(u64 n)
 {

@@ -33,6 +33,12 @@ pub struct Entry {
     cwnd_event: Option<HookU8>,
 }
 
+impl Entry {
+    pub fn controls_window(&self) -> bool {
+        self.cong_control.is_some()
+    }
+}
+
 /// `struct cc_param_info`.
 #[repr(C)]
 struct ParamInfo {
@@ -120,7 +126,7 @@ impl CongestionControl for Instance {
     }
 
     fn has_cong_control(&self) -> bool {
-        self.entry.cong_control.is_some()
+        self.entry.controls_window()
     }
 
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {

@@ -291,6 +291,11 @@ impl Algorithm {
         essays.join("\n\n")
     }
 
+    /// Whether it sets its window and its rate at every ACK (`cong_control`), and has no slow start that ends at an ssthresh.
+    pub fn controls_window(&self) -> bool {
+        ffi::entries()[self.index].controls_window()
+    }
+
     pub fn defaults(&self) -> Params {
         Params(self.params.iter().map(|p| p.default).collect())
     }

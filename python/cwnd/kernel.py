@@ -59,7 +59,7 @@ def load(
 
     It stays loaded after the process ends, until `unload` or until the machine stops. `default` makes it the
     default of sockets that do not choose one. `force` loads it even into a kernel that skips hooks, where
-    windows go wrong.
+    windows go wrong, or that lacks the marks that it needs.
     """
     written = [(param, str(value)) for param, value in mapping("params", params or {}).items()]
     return Loaded(_cwnd.kernel_load(_unicode(algorithm), _unicode(name), written, default, force))

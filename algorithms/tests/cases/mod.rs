@@ -29,6 +29,7 @@ struct Step {
     acked: Option<u32>,
     gap_us: Option<u64>,
     rtt_us: Option<u32>,
+    owd_us: Option<u32>,
     limited: Option<bool>,
     state: Option<String>,
     snd_wnd: Option<u32>,
@@ -118,6 +119,7 @@ fn take<A: CongestionControl>(sender: &mut Sender<A>, step: &Step) {
             acked: step.acked.unwrap_or(1),
             gap_us: step.gap_us.expect("ACKs have a gap"),
             rtt_us: step.rtt_us.unwrap_or(0),
+            owd_us: step.owd_us.unwrap_or(0),
             limited: step.limited.unwrap_or(true),
             state: match step.state.as_deref() {
                 None => State::Open,

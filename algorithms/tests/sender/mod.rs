@@ -24,6 +24,8 @@ pub struct Arrival {
     pub lost: u32,
     /// Segments that it reports as marked.
     pub ce: u32,
+    /// The one-way delay; 0: no sample.
+    pub owd_us: u32,
 }
 
 impl<A: CongestionControl> Sender<A> {
@@ -53,7 +55,7 @@ impl<A: CongestionControl> Sender<A> {
         a.snd_wnd = arrival.snd_wnd;
         a.state = arrival.state as u8;
         a.flags = if arrival.limited { CWND_LIMITED } else { APP_LIMITED | RATE_APP_LIMITED };
-        a.rtt_us = arrival.rtt_us;
+        (a.rtt_us, a.owd_us) = (arrival.rtt_us, arrival.owd_us);
         if a.rtt_us > 0 {
             a.srtt_us = a.rtt_us;
             a.min_rtt_us = if a.min_rtt_us == 0 { a.rtt_us } else { a.min_rtt_us.min(a.rtt_us) };

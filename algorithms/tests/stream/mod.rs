@@ -40,6 +40,7 @@ struct Acks {
     rate: (u32, u32),
     lost: u32,
     ce: u32,
+    owd_us: u32,
 }
 
 /// Of cwnd, and of segments at once.
@@ -92,6 +93,7 @@ impl Bytes<'_> {
             },
             lost: if self.one_in(7) { self.magnitude(LARGEST) } else { 0 },
             ce: if self.one_in(3) { self.magnitude(LARGEST) } else { 0 },
+            owd_us: if self.one_in(7) { 0 } else { self.magnitude(u32::MAX) },
         }
     }
 
@@ -188,6 +190,10 @@ fn bounds(algorithm: &Algorithm, params: &Params) -> (Growth, Ssthresh) {
         "compound" => (Growth::Rtt, Ssthresh::Cwnd),
         // One that fails goes back to the ssthresh before it.
         "fast-start" => (Growth::SlowStart, Ssthresh::Kept),
+        // It does not use ssthresh, and has two segments at least.
+        "copa" => (Growth::BackTo(2), Ssthresh::Kept),
+        // A loss in a slowdown halves the window before it.
+        "ledbat-plus" => (Growth::SlowStart, Ssthresh::Kept),
         // It reduces at a loss, not when it is asked for ssthresh; a mark leaves it.
         "prague" => (Growth::SlowStart, Ssthresh::Kept),
         // 2^rho - 1 segments per segment acknowledged is how it grows: rho times faster in time.
@@ -286,12 +292,12 @@ fn acknowledge<A: CongestionControl>(
     acks: &Acks,
     history: &mut History,
 ) -> Result<(), String> {
-    let &Acks { count, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce, .. } = acks;
+    let &Acks { count, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce, owd_us, .. } = acks;
     for _ in 0..count {
         let before = sender.driver.window.cwnd;
         let acked = acks.acked.clamp(1, before);
         let (gap_us, ce) = (u64::from(gap_us), ce.min(acked));
-        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce });
+        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce, owd_us });
         let after = sender.driver.window.cwnd;
         hold!((1..=LARGEST).contains(&after), "{name}: cwnd {after}");
         history.slow_start += 2 * u64::from(acked);

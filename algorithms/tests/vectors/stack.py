@@ -52,13 +52,14 @@ class Sender:
         self.acked = step.get("acked", 1)
         self.now += step["gap_us"]
         self.delivered += self.acked
+        self.prior_in_flight = self.cwnd
         self.ce = step.get("ce", 0)
         self.delivered_ce += self.ce
         self.in_flight = max(self.cwnd - self.acked, 0)
         self.limited = step.get("limited", True)
         self.state = STATES[step.get("state", "open")]
         self.snd_wnd = step.get("snd_wnd", INFINITE)
-        self.rtt = step.get("rtt_us", 0)
+        self.rtt, self.owd = step.get("rtt_us", 0), step.get("owd_us", 0)
         if self.rtt:
             self.min_rtt = min(self.min_rtt or self.rtt, self.rtt)
             self.model.sample(self)

@@ -384,7 +384,7 @@ impl<'a> Observer<'a> {
             p95_rtt_ms: quantile(&rtts_ms, 0.95),
             mean_cwnd_pkts: cwnds as f64 / looks.max(1) as f64,
             marked_pkts: now.marked_pkts - before.marked_pkts,
-            slow_start_s: (looks > 0)
+            slow_start_s: (looks > 0 && !described.cca.controls_window())
                 .then(|| slow_start_end_ns.saturating_sub(described.start_ns) as f64 / 1e9),
             ..FlowResult::default()
         }

@@ -4,7 +4,7 @@ use crate::memory::ring::Ring;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, Tag};
 
 /// An ACK with the SACK blocks that it carries, the one that grew last first; the rest are empty (RFC 2018).
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SelectiveAck {
     pub ack: AckPacket,
     pub blocks: [Block; BLOCKS_MAX],

@@ -5,14 +5,14 @@ use crate::counts::{Counts, Noted, Received};
 use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
-use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, SYN, Segment, Tag};
+use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, Tag};
 use crate::tcp::receiver::{Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
 use crate::topology::{Route, Topology};
 use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::{Flow, Handshake};
+use cwnd_scenario::Flow;
 
 #[repr(C, align(64))] // cache lines
 pub struct Connection<'a, C> {
@@ -175,7 +175,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// The receiver sends `ack` at `now`; `back` is the first hop of its way.
     fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
-        let blocks = self.receiver.first_blocks();
+        let (ack, blocks) = (AckPacket { returned_ns: now, ..ack }, self.receiver.first_blocks());
         network.enter_ack(back, now, self.id, |acks| acks.selective(SelectiveAck { ack, blocks }));
     }
 
@@ -318,6 +318,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     fn on_own_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, network: &mut Network<T>) {
         let blocks = ack.gathered.then(|| self.receiver.first_blocks());
+        let ack = AckPacket { returned_ns: now - self.way_back.least_ns(), ..ack };
         self.on_ack(now, ack, blocks.as_ref(), network);
     }
 
@@ -398,13 +399,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     #[inline]
     fn send<T: Timing>(&mut self, now: u64, tag: Tag, network: &mut Network<T>) {
-        let flow = self.sender.flow;
-        let tag = if tag == Tag::new(0, 0) && flow.stack.handshake != Handshake::Off {
-            tag.with(SYN).sized(flow.stack.ack_bytes)
-        } else {
-            tag.sized(self.sender.packet_bytes(tag.seq()))
-        };
-        network.enter(self.first_hop, now, Segment { tag, sent_ns: now });
+        network.enter(self.first_hop, now, self.sender.packet(now, tag));
     }
 
     /// The earliest of the timers.

@@ -399,7 +399,7 @@ impl<'a, T: Timing> Network<'a, T> {
                 let to = &self.topology.hops[packet.hop as usize];
                 managed.accept(packet, to.flow, to.codepoint);
             } else if managed.next_departure_ns() < until {
-                let departure = managed.depart(|hop, bytes| self.topology.times(hop, bytes).0);
+                let departure = managed.depart(|hop, bytes| self.topology.times(hop, bytes));
                 if let Some(departure) = departure {
                     self.leave(departure, managed.reorders());
                 }
@@ -430,10 +430,7 @@ impl<'a, T: Timing> Network<'a, T> {
             count_mark(&mut self.marked, to.link);
             segment.tag = segment.tag.with(CONGESTION);
         }
-        let bytes = segment.tag.bytes();
-        // What is behind the link's own delay.
-        let rest_ns = self.topology.times(hop, bytes).1 - self.topology.link(to.link).delay_ns;
-        let at = passage.at_ns + rest_ns;
+        let (bytes, at) = (segment.tag.bytes(), passage.at_ns);
         let onward =
             InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
         if passage.copies == 1 && bytes == to.bytes && !reorders {

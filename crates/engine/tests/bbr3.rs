@@ -178,6 +178,24 @@ fn a_probe_does_not_end_while_the_application_is_the_limit() {
 }
 
 #[test]
+fn losses_end_a_probe_though_the_application_is_the_limit() {
+    // As above; a policer has saved tokens, and drops a twelfth of what the application sends when they are used up.
+    let keys = "rate = { steps = [['0 s', '48 Mbps'], ['6 s', '480 Mbps']] }\n\
+                policer = { rate = '55 Mbps', burst = '30 MB' }\nbuffer = 1000";
+    let (_, seen) = alone(50, keys, "app_rate = '60 Mbps'");
+    let lost = |from_s: f64| seen.iter().find(|seen| at_s(seen) > from_s && seen.ack.lost > 0).map(at_s);
+    let from_s = lost(10.0).expect("the tokens are used up");
+    let longest_up = |from_s: f64, to_s: f64| {
+        let part: Vec<Seen> =
+            seen.iter().filter(|seen| (from_s..to_s).contains(&at_s(seen))).copied().collect();
+        let ups = phases(&part, 10.0 * PKTS_PER_S).into_iter().filter(|phase| phase.gain == 1.25);
+        ups.map(length).fold(0.0, f64::max)
+    };
+    assert!(longest_up(10.0, from_s) > 0.5, "{from_s}: {}", longest_up(10.0, from_s));
+    assert!(longest_up(from_s + 3.0 * RTT_S, 50.0) < 0.2, "{}", longest_up(from_s + 3.0 * RTT_S, 50.0));
+}
+
+#[test]
 fn probes_come_every_two_to_three_seconds_or_sixty_three_rounds() {
     // PROBE_RTT would begin the wait anew.
     let (_, seen) = watch(&path(30, "buffer = 1000", "{ name = 'bbr3', probe_rtt_interval_s = 3600 }", ""));

@@ -47,6 +47,11 @@ struct tcp_rack {
 	u32 rtt_us;
 } RELOCATED;
 
+struct tcp_options_received {
+	u32 rcv_tsval;
+	u32 rcv_tsecr;
+} RELOCATED;
+
 struct tcp_sock {
 	u64 tcp_mstamp;
 	u32 snd_cwnd;
@@ -67,6 +72,7 @@ struct tcp_sock {
 	u32 max_packets_out;
 	u32 app_limited;
 	u8 is_cwnd_limited : 1;
+	struct tcp_options_received rx_opt;
 	struct minmax rtt_min;
 	struct {
 		u32 rtt_us;

@@ -18,7 +18,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["load", algorithm, name] => {
             let algorithm =
                 cwnd_algorithms::find(&algorithm.replace('_', "-")).map_err(|error| error.to_string())?;
-            load(&host, &algorithm, &algorithm.defaults(), name, false, false)
+            load(&host, &algorithm, &algorithm.defaults(), name, false, algorithm.kind == "l4s")
                 .map_err(|error| format!("{error}\n{}", error.log))
         }
         ["status"] => {

@@ -20,6 +20,17 @@
 /* The algorithms use this name. */
 #undef current
 
+/* Sockets that use an algorithm of kind ecn ask for ECN whatever tcp_ecn is. */
+#define FLAGS_loss 0
+#define FLAGS_delay 0
+#define FLAGS_hybrid 0
+#define FLAGS_model 0
+#define FLAGS_ecn TCP_CONG_NEEDS_ECN
+#define FLAGS_l4s 0
+#define FLAGS(name, title, year, paper, kind, status) flags_of_##name = FLAGS_##kind,
+#include "registry.h"
+enum { CC_REGISTRY(FLAGS) };
+
 #include "../shim/names.h"
 #define CC_HAVE_TYPES
 #define CC_NO_SEGMENT_LOST
@@ -174,7 +185,7 @@ NAMED(NAME, _HOOKS)(DEFINE, NAME)
 static struct tcp_congestion_ops ops = {
 	.name = __stringify(NAME),
 	.owner = THIS_MODULE,
-	.flags = TCP_CONG_NON_RESTRICTED,
+	.flags = TCP_CONG_NON_RESTRICTED | NAMED(flags_of_, NAME),
 	NAMED(NAME, _HOOKS)(MEMBER, NAME)
 };
 

@@ -11,6 +11,8 @@
  *  - acked in pkts_acked counts segments that are acknowledged cumulatively.
  *  - CC_ECE is never set: no hook of the contract runs where the kernel knows of it.
  *  - delivered, delivered_ce and lost_total count modulo 2^32.
+ *  - owd_us is of the timestamps in the newest segment that arrived (RFC 7323), in whole milliseconds; the peer's
+ *    clock has to count these, as Linux's does. 0: no timestamps.
  *  - rate_in_flight and rate_lost are 0, and segment_lost is never called: the kernel keeps no such values of a segment.
  * Without cong_control the kernel sets pacing_rate again after each ACK, to 2 or 1.2 windows per RTT.
  */
@@ -55,6 +57,14 @@ static inline u8 cwnd_limited(const struct tcp_sock *tp)
 	return 0;
 }
 
+/* Modulo 2^32, as every difference of clocks. */
+static inline u32 one_way_delay_us(const struct tcp_sock *tp)
+{
+	u32 sent_ms = tp->rx_opt.rcv_tsecr;
+
+	return sent_ms ? (tp->rx_opt.rcv_tsval - sent_ms) * 1000 : 0;
+}
+
 static inline struct cc_ack ack(const struct sock *sk)
 {
 	const struct tcp_sock *tp = TCP(sk);
@@ -67,6 +77,7 @@ static inline struct cc_ack ack(const struct sock *sk)
 		.rtt_us = tp->rack.rtt_us,
 		.srtt_us = tp->srtt_us >> 3,
 		.min_rtt_us = min_rtt_us == ~0U ? 0 : min_rtt_us,
+		.owd_us = one_way_delay_us(tp),
 		.in_flight = in_flight(tp),
 		.prior_in_flight = in_flight(tp),
 		.snd_wnd = tp->snd_wnd / mss,

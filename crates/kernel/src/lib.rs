@@ -82,7 +82,7 @@ pub struct HookStatus {
 }
 
 /// Loads `algorithm` as `name`, which stays until it is unloaded or the machine stops. `force`: even into a
-/// kernel that does not always run the hooks.
+/// kernel that does not always run the hooks, or does not give the algorithm the marks that it needs.
 pub fn load(
     host: &Host,
     algorithm: &Algorithm,
@@ -95,12 +95,29 @@ pub fn load(
     if force {
         host.check()?
     } else {
+        check_marks(algorithm)?;
         host.check_all()?
     }
     let (_, elf) =
         OBJECTS.iter().find(|(known, _)| *known == algorithm.name).expect("one for each algorithm");
     let params = in_kernel(algorithm, params)?;
-    load_object(host, elf, &algorithm.name, params.stored(), name, default)
+    load_object(host, elf, &algorithm.name, params.stored(), needs_ecn(algorithm), name, default)
+}
+
+fn needs_ecn(algorithm: &Algorithm) -> bool {
+    algorithm.kind == "ecn"
+}
+
+/// Kernels give ECT(1) and accurate ECN (RFC 9768) to none of the algorithms that come as eBPF.
+fn check_marks(algorithm: &Algorithm) -> Result<(), Error> {
+    if algorithm.kind != "l4s" {
+        return Ok(());
+    }
+    Err(refuse(format!(
+        "{}: it goes by counted marks of ECT(1), which no kernel up to 6.18 gives it, and by others it reduces too much; \
+         load dctcp where all queues mark early, or try it with --force",
+        algorithm.name
+    )))
 }
 
 /// What a kernel can do: it reports no single losses, so where an algorithm has the choice it takes the kernel's counters.
@@ -123,7 +140,8 @@ pub fn script(algorithm: &Algorithm, params: &Params, name: &str, btf: &[u8]) ->
     let ops = Ops::find(&types).ok_or_else(|| refuse("this kernel's TCP takes no algorithms as eBPF"))?;
     let params = in_kernel(algorithm, params)?;
     let (outcome, calls) = sys::record(|| {
-        let programs = loader::programs(elf, &algorithm.name, params.stored(), &types, &ops)?;
+        let mut programs = loader::programs(elf, &algorithm.name, params.stored(), &types, &ops)?;
+        programs.needs_ecn = needs_ecn(algorithm);
         loader::link(&programs, name, &ops).map_err(|error| refuse(error.to_string()))
     });
     outcome.map(|_| calls)
@@ -134,6 +152,7 @@ fn load_object(
     elf: &[u8],
     algorithm: &str,
     params: &[u32],
+    needs_ecn: bool,
     name: &str,
     default: bool,
 ) -> Result<(), Error> {
@@ -160,7 +179,8 @@ fn load_object(
     let types = fs::read(&host.btf).map_err(|error| refuse(format!("{}: {error}", host.btf.display())))?;
     let types = Btf::parse(&types).expect("checked with the host");
     let ops = Ops::find(&types).expect("checked with the host");
-    let programs = loader::programs(elf, algorithm, params, &types, &ops)?;
+    let mut programs = loader::programs(elf, algorithm, params, &types, &ops)?;
+    programs.needs_ecn = needs_ecn;
     let outcome =
         keep(&folder, programs.map(".rodata.params"), &host.default()).map_err(failed).and_then(|()| {
             loader::register(&programs, name, &ops, host.links, &folder).map_err(|error| {

@@ -25,6 +25,7 @@ pub struct Ops {
 
 /// `flags`: sockets without privileges may choose it, a namespace may make it its default.
 const NON_RESTRICTED: u32 = 1;
+const NEEDS_ECN: u32 = 2;
 
 impl Ops {
     pub fn find(btf: &Btf) -> Option<Ops> {
@@ -67,6 +68,8 @@ pub struct Programs {
     pub programs: Vec<(String, OwnedFd)>,
     pub maps: Vec<(String, OwnedFd)>,
     btf: OwnedFd,
+    /// Sockets that use the algorithm ask for ECN whatever `tcp_ecn` is.
+    pub needs_ecn: bool,
 }
 
 impl Programs {
@@ -111,7 +114,7 @@ pub fn programs(
         let fd = load(program, map_name, &maps, &btf, types, ops)?;
         programs.push((program.hook.clone(), fd));
     }
-    Ok(Programs { programs, maps, btf })
+    Ok(Programs { programs, maps, btf, needs_ecn: false })
 }
 
 /// The object's programs, without the defaults for hooks that it has itself.
@@ -249,7 +252,8 @@ fn value_of(programs: &Programs, name: &str, ops: &Ops) -> Vec<u8> {
     let place = ops.place("name");
     value[place..place + name.len()].copy_from_slice(name.as_bytes());
     let place = ops.place("flags");
-    value[place..place + 4].copy_from_slice(&NON_RESTRICTED.to_ne_bytes());
+    let flags = NON_RESTRICTED | if programs.needs_ecn { NEEDS_ECN } else { 0 };
+    value[place..place + 4].copy_from_slice(&flags.to_ne_bytes());
     for (hook, program) in &programs.programs {
         let place = ops.place(hook);
         value[place..place + 4].copy_from_slice(&program.as_raw_fd().to_ne_bytes());

@@ -23,7 +23,7 @@ const NATIVE: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/native.rs")
 /// Loads as `name` programs that call the kernel's own `cubic` or `bbr`, for a comparison of their cost.
 pub fn load_native(host: &Host, which: &str, name: &str) -> Result<(), Error> {
     let (_, elf) = NATIVE.iter().find(|(known, _)| *known == which).expect("cubic or bbr");
-    crate::load_object(host, elf, which, &[0], name, false)
+    crate::load_object(host, elf, which, &[0], false, name, false)
 }
 
 /// An algorithm whose hooks run in the kernel.

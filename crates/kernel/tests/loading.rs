@@ -240,6 +240,17 @@ fn a_kernel_that_leaves_hooks_out_is_refused_unless_forced() {
 }
 
 #[test]
+fn an_algorithm_is_refused_whose_marks_the_kernel_does_not_give_unless_forced() {
+    let Some((host, _turn)) = host() else { return };
+    let prague = find("prague").unwrap();
+    let load = |force| load(&host, &prague, &prague.defaults(), "cwnd_marks", false, force);
+    let _out = UnloadAtEnd(&host, "cwnd_marks".into());
+    let text = refusal(load(false));
+    assert!(text.contains("ECT(1)") && text.contains("--force"), "{text}");
+    load(true).unwrap();
+}
+
+#[test]
 fn names_that_the_kernel_would_not_take_are_refused() {
     for name in ["", "with-dash", "a/b", "..", "sixteen_letters_", "ä", "a b", "a\n"] {
         let text = refusal(load_default(&Host::this(), &reno(), name));

@@ -70,6 +70,13 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
         notes.push(format!("not valid: the guest was short of memory for TCP {short_of_memory} times"));
     }
     notes.extend(plan.probes.iter().zip(rows(lines, "probe")).filter_map(|(probe, row)| judge(probe, &row)));
+    notes.extend(plan.quick_acks_pkts.iter().enumerate().filter_map(|(flow, pkts)| {
+        let pkts = pkts.as_ref()?;
+        Some(format!(
+            "flow {flow}: with the memory for this path the receiver acknowledges about {pkts} segments one by one; \
+             stack.quick_acks = {pkts} gives that in the simulator"
+        ))
+    }));
     if plan.speed > 1 {
         notes.push(format!(
             "the guest's processor does {} instructions in a nanosecond, for these rates",
@@ -168,7 +175,11 @@ fn flow(
         mean_cwnd_pkts: cwnd,
         marked_pkts: if alone { marked } else { delivered_ce } as u64,
         fct_ms,
-        slow_start_s: Some(if slow_ns > 0.0 { slow_ns / 1e9 } else { own_s }),
+        slow_start_s: (!asked.cca.controls_window()).then_some(if slow_ns > 0.0 {
+            slow_ns / 1e9
+        } else {
+            own_s
+        }),
         ..FlowResult::default()
     }
 }

@@ -11,6 +11,7 @@ mod machine;
 mod plan;
 mod queue;
 mod refusal;
+mod resources;
 
 pub use boot::Watch;
 pub use guest::{INIT, read_types, run};
@@ -24,6 +25,7 @@ pub fn essence(machine: &Machine, algorithms: Algorithms) -> Vec<u8> {
     let sources = [
         include_str!("plan.rs"),
         include_str!("queue.rs"),
+        include_str!("resources.rs"),
         include_str!("boot.rs"),
         include_str!("answer.rs"),
     ];

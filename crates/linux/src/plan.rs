@@ -2,23 +2,14 @@
 
 use crate::queue::{self, HEADER_BYTES, Netem, Qdisc};
 use crate::refusal;
+use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use cwnd_results::World;
 use cwnd_scenario::{Ecn, Flow, Link, Pacing, Samples, Scenario, Size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// The kernel's work for a packet that crosses two links and is acknowledged, in instructions: an average.
-const INSTRUCTIONS_PER_PACKET: f64 = 27_000.0;
-/// For every further link.
-const INSTRUCTIONS_PER_LINK: f64 = 6_000.0;
-/// The share of the processor's time that a plan may take.
-const BUSY_MAX: f64 = 0.6;
 /// The longest time between two looks at flows and links.
 const TICK_NS: u64 = 5_000_000;
-/// A segment in the kernel's memory, with what describes it.
-const SEGMENT_BYTES: u64 = 3_000;
-/// Receivers acknowledge every segment while their window opens: up to this much for as long as the default of `quick_acks`.
-const WINDOW_BYTES_MIN: u64 = 8 << 20;
 const TIMESTAMP_BYTES: u32 = 12;
 /// The largest queue that is filled before a run to see when it drops.
 const PROBE_PKTS_MAX: u32 = 50_000;
@@ -50,6 +41,9 @@ pub struct Plan {
     pub probes: Vec<Probe>,
     /// Where a flow starts, with its jitter.
     pub starts_ns: Vec<u64>,
+    /// Of each flow: about how many segments its receiver acknowledges one by one, where its memory for the path makes them
+    /// more than the scenario has.
+    pub quick_acks_pkts: Vec<Option<u64>>,
 }
 
 /// What a measurement of a path should give.
@@ -65,13 +59,13 @@ pub struct Probe {
 }
 
 /// What a flow's path is made of.
-struct Way {
+pub struct Way {
     /// An access link of its own, which delays and spaces packets and drops none.
-    access: Option<usize>,
+    pub access: Option<usize>,
     /// Links with a queue.
-    links: Vec<usize>,
+    pub links: Vec<usize>,
     /// Of the access link, of all links, and of the links at the end where no packet waits.
-    delay_ns: u64,
+    pub delay_ns: u64,
 }
 
 /// `seed` is that of the run.
@@ -130,12 +124,17 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
         modules: modules.into_iter().collect(),
         speed: speed(scenario, &ways)?,
         memory_mib: 512
-            + ways.iter().enumerate().map(|(i, way)| window_bytes(scenario, i, way)).sum::<u64>() / 500_000,
+            + ways.iter().enumerate().map(|(i, way)| memory_bytes(scenario, i, way)).sum::<u64>() / 500_000,
         programs,
         wires: writer.nodes.wires.keys().copied().collect(),
         probes: probes(scenario, &ways),
         watched,
         starts_ns,
+        quick_acks_pkts: ways
+            .iter()
+            .enumerate()
+            .map(|(i, way)| quick_acks_beyond(scenario, i, way))
+            .collect(),
     };
     writer.add_traffic(&plan, &names);
     plan.text = writer.text;
@@ -238,48 +237,6 @@ pub fn overhead_bytes(flow: &Flow) -> i32 {
 
 fn mtu(flow: &Flow) -> u32 {
     flow.payload_bytes + 40 + if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 }
-}
-
-/// What the window of a flow may come to, with room.
-fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
-    let flow = &scenario.flows[index];
-    let rtt_ns = way.delay_ns + flow.return_delay_ns;
-    let links = way.links.iter().map(|&link| &scenario.links[link]);
-    let rate_bps = links.clone().map(|link| link.rate_bps).min().unwrap_or(0);
-    let packet = u64::from(packet_bytes(flow));
-    let in_flight_pkts = (rate_bps as f64 * rtt_ns as f64 / 8e9 / packet as f64) as u64;
-    let queued_pkts: u64 = links
-        .map(|link| match (link.buffer_bytes, link.buffer_pkts) {
-            (Some(bytes), _) => bytes / packet,
-            (None, Some(pkts)) => pkts.into(),
-            (None, None) => 10 * in_flight_pkts + 10_000,
-        })
-        .sum();
-    // Slow start ends at twice what fits, and less than that share of a buffer is offered as a window.
-    3 * (in_flight_pkts + queued_pkts + 100) * SEGMENT_BYTES
-}
-
-/// The power of two of instructions per nanosecond that leaves the processor time to spare.
-fn speed(scenario: &Scenario, ways: &[Way]) -> Result<u32, String> {
-    const SPEED_MAX: u32 = 16;
-    let mut pkts_per_s = BTreeMap::new();
-    for (flow, way) in scenario.flows.iter().zip(ways) {
-        let slowest =
-            way.links.iter().min_by_key(|&&link| scenario.links[link].rate_bps).expect("a path has a link");
-        let rate = scenario.links[*slowest].rate_bps as f64 / 8.0 / f64::from(packet_bytes(flow));
-        let links = (way.links.len() + flow.reverse_path.len() - 1) as f64;
-        let cost = INSTRUCTIONS_PER_PACKET + links * INSTRUCTIONS_PER_LINK;
-        let entry = pkts_per_s.entry(*slowest).or_insert(0.0_f64);
-        *entry = entry.max(rate * cost);
-    }
-    let per_ns: f64 = pkts_per_s.values().sum::<f64>() / 1e9;
-    let needed = per_ns / BUSY_MAX;
-    if needed > f64::from(SPEED_MAX) {
-        return Err(format!(
-            "rate: these links carry packets that take {needed:.0} times the processor of --on linux; at most {SPEED_MAX}"
-        ));
-    }
-    Ok((needed.ceil() as u32).max(1).next_power_of_two())
 }
 
 /// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends.
@@ -484,7 +441,7 @@ impl Writer<'_> {
         } else {
             self.line(format_args!("route {sink} {sender} {receiver} r{index} 0 {quick} 0"));
         }
-        let room = window_bytes(self.scenario, index, way).max(WINDOW_BYTES_MIN);
+        let room = memory_bytes(self.scenario, index, way);
         let ecn = u32::from(flow.stack.ecn != Ecn::Off);
         for node in [host, sink] {
             for (key, value) in [
@@ -494,7 +451,8 @@ impl Writer<'_> {
                 ("tcp_ecn", ecn.to_string()),
                 // From the first segment on: a window that opens step by step is another limit than the scenario has.
                 ("tcp_rmem", format!("4096 {room} {room}")),
-                ("tcp_wmem", format!("4096 16384 {room}")),
+                // All that the receiver's window admits, in segments as they are in memory.
+                ("tcp_wmem", format!("4096 16384 {}", room * 3 / 2)),
             ] {
                 self.line(format_args!("sysctl {node} net/ipv4/{key} {value}"));
             }

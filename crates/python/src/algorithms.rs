@@ -86,7 +86,7 @@ fn profiles(name: &str, algorithm: &Algorithm) -> Value {
         };
         let base = fields(&setting.base);
         let stack: Map<String, Value> =
-            fields(&setting.stack).into_iter().filter(|(key, value)| base[key] != *value).collect();
+            fields(&setting.stack).into_iter().filter(|(key, value)| base.get(key) != Some(value)).collect();
         (setting.profile.to_owned(), json!({"params": params, "stack": stack}))
     };
     cwnd_scenario::settings(name).into_iter().map(describe_setting).collect::<Map<_, _>>().into()

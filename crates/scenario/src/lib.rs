@@ -68,6 +68,10 @@ fn yes() -> bool {
     true
 }
 
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
 fn is_yes(value: &bool) -> bool {
     *value
 }
@@ -230,6 +234,10 @@ pub struct Stack {
     /// Default: yes.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub accecn_option: bool,
+    /// ACKs carry the time at which the receiver sent them, so that the sender knows one-way delays (RFC 6817, 3.1). Default:
+    /// for ledbat.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub one_way_delays: bool,
     /// ABE (RFC 8511): a mark lowers ssthresh no further than to this part of cwnd, in thousandths. None, in both: a mark
     /// counts as a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -338,6 +346,11 @@ impl Cca {
     /// Whether the flow is no TCP connection but [`Cca::UDP`].
     pub fn is_udp(&self) -> bool {
         self.algorithm == Cca::UDP
+    }
+
+    /// Whether it sets its window at every ACK and has no slow start that ends at an ssthresh.
+    pub fn controls_window(&self) -> bool {
+        cwnd_algorithms::find(&self.algorithm).is_ok_and(|algorithm| algorithm.controls_window())
     }
 
     /// Whether its parameters are those that the profile `linux` sets: the algorithm as the kernel's module of that name has

@@ -7,7 +7,7 @@ use crate::{Ecn, Handshake, Pacing, Recovery, Stack};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "profile",
     "recovery",
     "header",
@@ -29,6 +29,7 @@ const KEYS: [&str; 26] = [
     "idle_restart",
     "ecn",
     "accecn_option",
+    "one_way_delays",
     "beta_ecn",
     "pacing",
     "handshake",
@@ -268,6 +269,7 @@ impl Profile {
                     pacing: Pacing::Own,
                     ecn: ecn_of(algorithm), // tcp_ecn = 2: only if the other end or the algorithm asks
                     accecn_option: true,
+                    one_way_delays: algorithm == NEEDS_ONE_WAY_DELAYS,
                     handshake: Handshake::Off,
                     restart_at_one: false,
                     round_rtt: false,
@@ -303,6 +305,7 @@ impl Profile {
                     pacing: Pacing::Own,
                     ecn: ecn_of(algorithm), // ecn_
                     accecn_option: true,
+                    one_way_delays: algorithm == NEEDS_ONE_WAY_DELAYS,
                     // syn_, delay_growth_
                     handshake: if agent.is_some() { Handshake::First } else { Handshake::Overlapped },
                     restart_at_one: agent == Some(Recovery::Fack),
@@ -313,11 +316,17 @@ impl Profile {
     }
 }
 
-/// Algorithms that need marks, and how they hear of them.
-const NEED_ECN: [(&str, Ecn); 2] = [("dctcp", Ecn::Dctcp), ("prague", Ecn::L4s)];
+/// The algorithm that goes by one-way delays.
+const NEEDS_ONE_WAY_DELAYS: &str = "ledbat";
 
+/// How an algorithm hears of marks that it needs.
 fn ecn_of(algorithm: &str) -> Ecn {
-    NEED_ECN.iter().find(|(name, _)| *name == algorithm).map_or(Ecn::Off, |(_, ecn)| *ecn)
+    let known = cwnd_algorithms::all();
+    match known.iter().find(|known| known.name == algorithm).map(|known| known.kind) {
+        Some("ecn") => Ecn::Dctcp,
+        Some("l4s") => Ecn::L4s,
+        _ => Ecn::Off,
+    }
 }
 
 /// The stack of a flow: the profile that the last of `layers` names, then what each of them sets.
@@ -384,6 +393,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "idle_restart", &mut stack.idle_restart, units::flag)?;
     set(table, "ecn", &mut stack.ecn, ecn)?;
     set(table, "accecn_option", &mut stack.accecn_option, units::flag)?;
+    set(table, "one_way_delays", &mut stack.one_way_delays, units::flag)?;
     set(table, "beta_ecn", &mut stack.beta_ecn_permille, |v| beta_ecn(v).map(Some))?;
     set(table, "pacing", &mut stack.pacing, pacing)?;
     set(table, "handshake", &mut stack.handshake, handshake)?;

@@ -59,6 +59,10 @@ _COLOURS = {
     "sack": "#8DA0CB",
     "fack": "#5F9EA0",
     "linux": "#999999",
+    "veno": "#B07AA1",
+    "ledbat": "#5D7A00",
+    "ledbat-plus": "#9C9E00",
+    "copa": "#E377C2",
 }
 #: The colours of the user's own algorithms.
 _OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")

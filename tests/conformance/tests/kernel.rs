@@ -47,6 +47,7 @@ const CASES: &[Case] = &[
     Case { params: &[("variant", "linux"), ("alpha", "2"), ("beta", "4")], ..case(&["vegas"], "vegas") },
     Case { exceptions: &["--by-delivery", "--edge-acks"], ..case(&["westwood"], "westwood") },
     case(&["yeah"], "yeah"),
+    case(&["veno"], "veno"),
     Case { params: &[], ..case(&["bbr"], "bbr") },
     Case { exceptions: &["--by-delivery", "--edge-acks"], ..case(&["dctcp"], "dctcp") },
 ];
@@ -91,6 +92,7 @@ fn every_algorithm_of_linux_that_has_a_header_is_judged() {
         "reno",
         "scalable",
         "vegas",
+        "veno",
         "westwood",
         "yeah",
     ];

@@ -41,7 +41,7 @@ pub struct ManagedLink<E, T> {
     kept: PhantomData<(E, T)>,
 }
 
-/// A packet that a link starts to send.
+/// A packet that a link starts to send, and when it is at its next hop.
 pub struct Departure {
     pub hop: u32,
     pub segment: Segment,
@@ -146,9 +146,10 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         }
     }
 
-    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with a packet of a hop and size.
+    /// The link asks for its next packet. `times` gives how long it is busy with a packet of a hop and size, in ticks, and how
+    /// long that packet takes from its departure to its next hop, in nanoseconds.
     #[inline(always)]
-    pub fn depart(&mut self, tx_ticks: impl Fn(u32, u32) -> u64) -> Option<Departure> {
+    pub fn depart(&mut self, times: impl Fn(u32, u32) -> (u64, u64)) -> Option<Departure> {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -166,7 +167,8 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
-        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks(hop, seen.bytes));
+        let (tx_ticks, onward_ns) = times(hop, seen.bytes);
+        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks);
         if self.free_at == NEVER {
             return None;
         }
@@ -177,7 +179,8 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         if self.waiting_pkts > 0 {
             self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
         }
-        let passage = self.wire.pass(T::ns_after(self.free_at));
+        let Passage { copies, at_ns } = self.wire.pass(T::ns_after(self.free_at));
+        let passage = Passage { copies, at_ns: at_ns + (onward_ns - self.wire.delay_ns) };
         let busy_since_ns = self.busy_since_ns;
         Some(Departure { hop, segment, marked: seen.marked, busy_since_ns, passage })
     }

@@ -41,6 +41,7 @@ impl Rate {
     }
 
     /// When the link, which has sent a packet at `free_at`, may begin with the next one; or NEVER.
+    #[inline(always)]
     pub fn ready_when_sent<T: Tick>(&self, free_at: u64) -> u64 {
         match self {
             Rate::Opportunities(opportunities) if opportunities.left_bytes == 0 => {
@@ -52,9 +53,15 @@ impl Rate {
 
     /// The link begins at `now` with a packet of `bytes`, which takes `fixed_ticks` at a fixed rate. Returns when it has
     /// sent it, or NEVER.
+    #[inline(always)]
     pub fn send<T: Tick>(&mut self, now: u64, bytes: u64, fixed_ticks: u64) -> u64 {
+        if matches!(self, Rate::Fixed) { now + fixed_ticks } else { self.send_varying::<T>(now, bytes) }
+    }
+
+    #[inline(never)]
+    fn send_varying<T: Tick>(&mut self, now: u64, bytes: u64) -> u64 {
         match self {
-            Rate::Fixed => now + fixed_ticks,
+            Rate::Fixed => unreachable!("it does not vary"),
             Rate::Steps(steps) => steps.send::<T>(now, bytes),
             Rate::Opportunities(opportunities) => {
                 opportunities.send(T::ns_after(now), bytes).map_or(NEVER, T::count)

@@ -73,7 +73,8 @@ pub struct Passage {
 pub struct VaryingWire {
     independent: Option<Box<Wire>>,
     bursts: Option<GilbertElliott>,
-    delay_ns: u64,
+    /// At first.
+    pub delay_ns: u64,
     delay_steps: Vec<DelayStep>,
     jitter: Option<DrawnJitter>,
     hurry: Option<Chance>,

@@ -28,6 +28,11 @@ impl<C: CongestionControl> Sender<'_, C> {
         seen.delivered_ce += u64::from(seen.ce);
     }
 
+    /// From when a segment was sent until its receiver sent the ACK that it caused.
+    pub(super) fn note_one_way_delay(&mut self, ack: &AckPacket) {
+        self.driver.ack.owd_us = to_us(ack.returned_ns - ack.sent_ns);
+    }
+
     /// The marks that a receiver counts since the last ACK: the number itself with AccECN's option, else its last 3 bits
     /// (RFC 9768, 3.2.2), so that eight marks more look like none.
     pub(super) fn newly_marked(&mut self, marked_pkts: u32) -> u32 {

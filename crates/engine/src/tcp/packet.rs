@@ -88,6 +88,8 @@ pub struct AckPacket {
     /// Marked packets that have arrived, if the receiver reports their number (RFC 9768); for the sender those among them
     /// that it has not heard of.
     pub marked_pkts: u32,
+    /// When the receiver sent it.
+    pub returned_ns: u64,
 }
 
 /// Consecutive segments.

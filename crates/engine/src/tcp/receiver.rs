@@ -17,7 +17,7 @@ pub struct Receiver {
     waiting: Waiting,
     /// Segments that arrived beyond `next`.
     early_count: u32,
-    /// The next segment in order is acknowledged at once, whatever its timestamp.
+    /// The next segment in order is acknowledged at once, whatever its timestamp, by an ACK that reports no more.
     is_simple: bool,
     ack_every: u32,
     /// Segments before this one are acknowledged one by one, without delay.
@@ -194,7 +194,7 @@ impl Receiver {
             arrived: 0,
             waiting: Waiting::default(),
             early_count: 0,
-            is_simple: stack.ack_every_pkts == 1 && paws.is_none(),
+            is_simple: stack.ack_every_pkts == 1 && paws.is_none() && !stack.one_way_delays,
             ack_every: stack.ack_every_pkts,
             quick_until,
             echo: false,
@@ -409,6 +409,7 @@ impl Receiver {
             duplicate: false,
             gathered: false,
             marked_pkts: self.marked_pkts,
+            returned_ns: 0,
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::memory::distribution::Distribution;
 use crate::memory::sum::Sum;
 use crate::tcp::delivery_rate::RateSampler;
-use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, Tag};
+use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use crate::tcp::receiver::SackBlocks;
 use crate::tcp::reordering::Reordering;
 use crate::tcp::repairs::{NonSack, Repairs};
@@ -179,6 +179,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || flow.on_off_ns.is_some()
             || sender.source.is_some()
             || stack.ecn.is_on()
+            || stack.one_way_delays
             || sender.reordering.is_some()
             || sender.paced_by_fq
             || !choices.detection.uses_sack();
@@ -491,6 +492,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             ack.marked_pkts = self.newly_marked(ack.marked_pkts);
             ack.ece = ack.marked_pkts > 0;
         }
+        if self.flow.stack.one_way_delays {
+            self.note_one_way_delay(&ack);
+        }
         if self.overlapped {
             self.begin_overlapped(now);
         }
@@ -503,6 +507,17 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
         self.overlapped = false;
         self.has_extras = self.has_lasting_extras || self.is_timeless(ack);
+    }
+
+    /// A segment as it is sent at `now`.
+    pub fn packet(&self, now: u64, tag: Tag) -> Segment {
+        let stack = &self.flow.stack;
+        let tag = if tag == Tag::new(0, 0) && stack.handshake != Handshake::Off {
+            tag.with(SYN).sized(stack.ack_bytes)
+        } else {
+            tag.sized(self.packet_bytes(tag.seq()))
+        };
+        Segment { tag, sent_ns: now }
     }
 
     /// Segment `seq` on the wire.

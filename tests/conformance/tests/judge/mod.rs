@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
-pub const MODULES: [&str; 12] = [
+pub const MODULES: [&str; 13] = [
     "cubic",
     "bic",
     "htcp",
@@ -18,6 +18,7 @@ pub const MODULES: [&str; 12] = [
     "hybla",
     "illinois",
     "vegas",
+    "veno",
     "westwood",
     "yeah",
     "bbr",
