@@ -338,11 +338,6 @@ impl Algorithm {
         self.params.iter().zip(params.stored()).map(|(p, &stored)| (p.name, p.show(stored))).collect()
     }
 
-    /// Whether it has `cong_control`: at every ACK it sets its window and the rate at which it is to be paced.
-    pub fn controls_window(&self) -> bool {
-        self.build(&self.defaults()).has_cong_control()
-    }
-
     /// An instance for one connection; those that are given the same parameters share them.
     pub fn build(&self, params: &Params) -> Instance {
         Instance {

@@ -47,15 +47,16 @@
 //!
 //! | | quinn | noq | s2n-quic | aioquic |
 //! |---|---|---|---|---|
-//! | pacing at the algorithm's rate | no: `bbr`, `bbr3` and `prague` are refused | yes | yes | no: as quinn |
-//! | number of ECN marks | no, an event: `dctcp` and `prague` are refused | no: as quinn | yes; packets carry ECT(0), so that an L4S queue takes `prague` for a classic flow | no marks at all |
+//! | pacing at the algorithm's rate | no: `bbr`, `bbr3` and `copa` are refused | yes | yes | no: as quinn |
+//! | number of ECN marks | no, an event: `dctcp` is refused | no: as quinn | yes | no marks at all |
+//! | packets with ECT(1), for `prague` (RFC 9331) | no | no | no | no |
 //! | what a packet met when it was sent, losses one by one | no | yes | yes | no |
 //! | spurious losses | no: a reduction is final | yes | no | no |
 //! | whether the application or cwnd limited the sender | the application | both | both | neither: half of the window must be in flight |
 //!
 //! quinn, noq and aioquic pace at 5/4 of the window in an RTT (RFC 9002, 7.7) while the algorithm sets no rate, and so does the
 //! adapter for s2n-quic. `fast-start` and `newvegas` set one in slow start, which quinn and aioquic do not see. No stack reports
-//! one-way delays or its peer's receive window.
+//! its peer's receive window, nor one-way delays: `ledbat` runs with `("delay", "rtt")` alone.
 //!
 //! # How bytes become segments
 //!

@@ -4,6 +4,9 @@ use crate::Bridge;
 use cwnd_algorithms::{Algorithm, Params, Renamed};
 use std::fmt;
 
+/// The choice of a parameter that asks for one-way delays.
+const ONE_WAY: &str = "one-way";
+
 /// A QUIC stack, and what an algorithm can get from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
@@ -41,18 +44,24 @@ impl Stack {
         }
     }
 
-    /// The algorithms that run on it.
+    /// The algorithms that run on it with their defaults.
     pub fn algorithms(self) -> Vec<Algorithm> {
-        cwnd_algorithms::all().into_iter().filter(|algorithm| self.check(algorithm).is_ok()).collect()
+        cwnd_algorithms::all().into_iter().filter(|a| self.check(a, &a.defaults()).is_ok()).collect()
     }
 
-    fn check(self, algorithm: &Algorithm) -> Result<(), Error> {
+    fn check(self, algorithm: &Algorithm, params: &Params) -> Result<(), Error> {
         let name = || algorithm.name.clone();
         if algorithm.controls_window() && !self.paces() {
             return Err(Error::NeedsPacing { algorithm: name(), stack: self });
         }
+        if algorithm.kind == "l4s" {
+            return Err(Error::NeedsL4s { algorithm: name(), stack: self });
+        }
         if algorithm.kind == "ecn" && !self.counts_marks() {
             return Err(Error::NeedsMarks { algorithm: name(), stack: self });
+        }
+        if let Some((param, _)) = algorithm.show(params).into_iter().find(|(_, value)| value == ONE_WAY) {
+            return Err(Error::NeedsOneWayDelays { algorithm: name(), param });
         }
         Ok(())
     }
@@ -67,13 +76,22 @@ pub enum Error {
     NeedsPacing { algorithm: String, stack: Stack },
     /// The algorithm has to know how many packets are marked.
     NeedsMarks { algorithm: String, stack: Stack },
+    /// Its packets have to carry ECT(1) (RFC 9331), and those of the stack carry ECT(0) or nothing.
+    NeedsL4s { algorithm: String, stack: Stack },
+    /// The parameter makes the algorithm measure one-way delays, which QUIC does not report.
+    NeedsOneWayDelays { algorithm: String, param: &'static str },
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (algorithm, stack, need) = match self {
             Error::Choice(error) => return error.fmt(f),
+            Error::NeedsOneWayDelays { algorithm, param } => {
+                let rest = "measures one-way delays, which QUIC does not report; accepted";
+                return write!(f, "'{algorithm}' {rest}: {param} = rtt");
+            }
             Error::NeedsPacing { algorithm, stack } => (algorithm, stack, "set the pacing rate"),
+            Error::NeedsL4s { algorithm, stack } => (algorithm, stack, "send ECT(1)"),
             Error::NeedsMarks { algorithm, stack } => (algorithm, stack, "count ECN marks"),
         };
         let names: Vec<String> = stack.algorithms().into_iter().map(|algorithm| algorithm.name).collect();
@@ -86,7 +104,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Choice(error) => Some(error),
-            Error::NeedsPacing { .. } | Error::NeedsMarks { .. } => None,
+            _ => None,
         }
     }
 }
@@ -116,7 +134,7 @@ impl Setup {
         for (param, value) in params {
             renamed.extend(algorithm.set(&mut chosen, param, value)?);
         }
-        stack.check(&algorithm)?;
+        stack.check(&algorithm, &chosen)?;
         Ok(Setup { algorithm, params: chosen, stack, renamed })
     }
 

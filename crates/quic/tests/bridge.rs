@@ -253,6 +253,14 @@ fn what_cannot_run_is_refused_in_one_line_that_says_what_can() {
         "{error}"
     );
     assert!(!error.contains('\n'));
+    let error = refuse(Stack::S2nQuic, "prague", &[]);
+    assert!(
+        error.starts_with("'prague' has to send ECT(1), which s2n-quic does not support; s2n-quic runs "),
+        "{error}"
+    );
+    let error = refuse(Stack::S2nQuic, "ledbat", &[]);
+    assert_eq!(error, "'ledbat' measures one-way delays, which QUIC does not report; accepted: delay = rtt");
+    assert!(Setup::new(Stack::Quinn, "ledbat", &[("delay", "rtt")]).is_ok());
 }
 
 #[test]
@@ -266,7 +274,7 @@ fn algorithms_that_pace_do_not_run_on_quinn_and_those_of_marks_on_s2n_quic_alone
         [
             "reno cubic elastic",
             "reno cubic elastic bbr bbr3",
-            "reno cubic elastic bbr bbr3 dctcp prague",
+            "reno cubic elastic bbr bbr3 dctcp",
             "reno cubic elastic",
         ]
     );
