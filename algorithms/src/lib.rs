@@ -238,7 +238,8 @@ impl Params {
     }
 }
 
-/// An algorithm of the registry at work on one connection.
+/// An algorithm of the registry at work on one connection. A clone goes on by itself.
+#[derive(Clone)]
 pub struct Instance {
     entry: &'static ffi::Entry,
     params: Arc<[u32]>,
@@ -344,6 +345,12 @@ impl Algorithm {
             params: params.0.clone(),
             state: [0; ffi::STATE_WORDS],
         }
+    }
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Instance").field(&ffi::name(self.entry)).finish()
     }
 }
 

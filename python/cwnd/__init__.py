@@ -23,7 +23,7 @@ from cwnd._scenario.registry import algorithms, presets
 from cwnd._scenario.scenario import Scenario, dumbbell
 
 if _typing.TYPE_CHECKING:
-    from cwnd import models
+    from cwnd import aioquic, models
 
 __all__ = [
     "Comparison",
@@ -35,6 +35,7 @@ __all__ = [
     "Scenario",
     "Tuning",
     "__version__",
+    "aioquic",
     "algorithms",
     "compare",
     "dumbbell",
@@ -49,11 +50,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Not before it is used: it imports NumPy.
-    if name == "models":
-        return _import_module("cwnd.models")
+    # Not before they are used: models imports NumPy.
+    if name in {"aioquic", "models"}:
+        return _import_module(f"cwnd.{name}")
     raise AttributeError(f"module 'cwnd' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "models"})
+    return sorted({*globals(), "aioquic", "models"})

@@ -23,8 +23,10 @@ ALLOWED: dict[str, set[str]] = {
     "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
     "_reproduce": {"_common", "_report", "_results", "_run", "_worlds", "_analysis"},
     "models": {"_common"},
+    "aioquic": {"_common", "_aioquic"},
+    "_aioquic": set(),
     "kernel": {"_common", "_results"},
-    "cwnd": {"_scenario", "_results", "_run", "_analysis", "_reproduce", "kernel", "models"},
+    "cwnd": {"_scenario", "_results", "_run", "_analysis", "_reproduce", "aioquic", "kernel", "models"},
     "_cli": {
         "cwnd",
         "kernel",

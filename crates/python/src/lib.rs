@@ -5,6 +5,7 @@ mod algorithms;
 mod custom;
 mod jobs;
 mod kernel;
+mod quic;
 mod results;
 mod run;
 mod scenario;
@@ -29,6 +30,8 @@ mod _cwnd {
     use super::jobs::{job_keys, run_jobs};
     #[pymodule_export]
     use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
+    #[pymodule_export]
+    use super::quic::{PyQuicBridge, PyQuicSetup, aioquic_algorithms};
     #[pymodule_export]
     use super::results::{Runs, estimate, metrics, t_quantile, t_tail};
     #[pymodule_export]
