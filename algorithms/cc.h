@@ -116,7 +116,7 @@ struct cc_ack {
 	u32 acked;           /* segments newly reported to have arrived, in order or SACKed */
 	u32 ce;              /* segments newly reported as marked */
 	u32 lost;            /* segments newly marked lost */
-	u32 owd_us;          /* from the sending of a segment to its arrival, plus a constant: the clocks' difference; 0: no sample */
+	u32 owd_us;          /* from the sending of a segment to that of the ACK that it caused, plus a constant: the clocks' difference; 0: no sample */
 	u32 prior_in_flight; /* segments in flight before this ACK */
 	u32 in_flight;       /* and after it */
 	u32 snd_wnd;         /* receive window */

@@ -12,16 +12,16 @@
  *   slow start  W doubles per RTT until W / RTTstanding > target
  *   pacing      2 W / RTTstanding
  *
- * With N such flows the queue goes between 0 and 2.5 N / delta segments and is empty once in 5 RTTs. If
- * it was not for 5 RTTs, dq never at most a tenth of the way to the largest RTT of 4 RTTs, others
- * fill it: then 1/delta grows by 1 per RTT and halves at a loss, as Reno does, until the queue is
- * empty again. Losses do nothing else.
+ * With N such flows the queue goes between 0 and 2.5 N / delta segments and is empty once in 5 RTTs. It
+ * counts as nearly empty when dq is at most a tenth of (largest RTT of the last 4 RTTs - RTTmin). If that
+ * did not happen for 5 RTTs, other flows fill the queue: then 1/delta grows by 1 per RTT and halves at a
+ * loss, as Reno does, until the queue is nearly empty again. Losses do nothing else.
  *
  * Which way W goes is decided once per RTT, by cwnd as it was one RTT ago. An RTT is over when a segment
  * is delivered that was sent after the last one was over. W is a real number of 2 segments at least.
  *
  * What the paper leaves open, or has otherwise:
- *  - W moves with v = 1 against the way it has gone so far. Else a v that doubled on the way up takes W
+ *  - A step against the current direction uses v = 1, and an RTT in which W stays ends the direction. Else a v that doubled on the way up takes W
  *    down to a tenth of the path's capacity, again and again; mvfst has this rule, too.
  *  - More than 20 segments lost in an RTT, and more than 30 % of what it began with, leave 0.7 W. The rule is of
  *    the authors' implementation. A flow that never meets an empty queue takes a full buffer for the path's
@@ -29,9 +29,9 @@
  *  - v / delta is at most W, so that W at most doubles in an RTT. W grows only where it is what limits the
  *    sender. A timeout leaves W = 2, v = 1. Marks count as losses.
  *
- * Beyond some 150 segments of path a flow may swing between half and twice the path for ever: v doubles
- * until an RTT after the turn, so each swing is as large as the one before. It does so if its start or others
- * disturb it enough, and stays calm else.
+ * Known weaknesses. Beyond some 100 segments of path a flow may swing between an eighth and twice the path
+ * for ever: v doubles until an RTT after the turn, so each swing is as large as the one before. Several
+ * flows that fill a short queue together take each other for others, compete, and lose much.
  *
  * competitive = off is what QUIC stacks run, with a delta of 0.04 or 0.05.
  */
@@ -39,7 +39,6 @@
 #define COPA_H
 
 #include "cc.h"
-#include "parts/growth.h"
 #include "parts/windowed_max.h"
 
 #define copa_PARAMS(P)                                                                         \
@@ -67,7 +66,7 @@ struct copa {
 	u32 fraction;    /* what W has beyond cwnd, in 2^-32 segments */
 	u32 velocity;    /* v */
 	u32 weight;      /* 1/delta */
-	unsigned short lost; /* segments since it began */
+	u32 lost;        /* segments since it began */
 	u8 same;         /* RTTs that W has gone the same way, to 3 */
 	u8 up;           /* which */
 	u8 steady;       /* slow start is over */
@@ -118,7 +117,8 @@ static inline void copa_round(struct copa *ca, const struct copa_params *p, stru
 	if (copa_lost_much(ca))
 		w->cwnd = cc_max((u32)((u64)w->cwnd * 7 / 10), cc_min(w->cwnd, COPA_LEAST));
 	ca->lost = 0;
-	ca->same = up == ca->up ? (u8)cc_min(ca->same + 1, COPA_STEADY_RTTS) : 0;
+	ca->same = up == ca->up && w->cwnd != ca->began && ca->steady
+			   ? (u8)cc_min(ca->same + 1, COPA_STEADY_RTTS) : 0;
 	ca->up = up;
 	if (!ca->same)
 		ca->velocity = 1;
@@ -150,9 +150,9 @@ static inline void copa_move(struct copa *ca, struct cc_window *w, const struct 
 	if (grows && !cc_cwnd_limited(a))
 		step = 0;
 	else if (grows && !ca->steady)
-		step = (u64)a->acked << 32;
+		step = (u64)cc_min(a->acked, 1U << 31) << 32;
 	if (grows)
-		real += step;
+		real = step < ~real ? real + step : ~0ULL;
 	else
 		real -= step < real ? step : real;
 	real = real > least ? real : least;
@@ -205,7 +205,7 @@ static inline void copa_cong_control(struct copa *ca, const struct copa_params *
 {
 	if (!windowed_max(&ca->standing))
 		return; /* no RTT yet */
-	ca->lost = (unsigned short)cc_min(ca->lost + cc_min(a->lost, 0xffff), 0xffff);
+	ca->lost += cc_min(a->lost, ~ca->lost);
 	if (a->delivered > ca->round_end) {
 		ca->round_end = a->delivered + a->in_flight;
 		copa_round(ca, p, w);
@@ -227,14 +227,15 @@ static inline void copa_set_state(struct copa *ca, const struct copa_params *p, 
 				  const struct cc_ack *a, u8 state)
 {
 	(void)p;
-	(void)w;
-	(void)a;
 	if (state != CC_LOSS)
 		return;
 	ca->velocity = 1;
 	ca->same = 0;
 	ca->fraction = 0;
 	ca->steady = 1;
+	ca->lost = 0;
+	ca->began = w->cwnd;
+	ca->round_end = a->delivered;
 }
 
 #endif /* COPA_H */

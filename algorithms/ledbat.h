@@ -5,20 +5,21 @@
  *
  *   base   = the smallest one-way delay of the last ten minutes
  *   q      = the smallest of the last four one-way delays - base
- *   off    = (TARGET - q) / TARGET                TARGET 100 ms
- *   W     += GAIN off u / W                       for u segments acknowledged; GAIN 1, off -1 at least
+ *   off    = (TARGET - q) / TARGET                TARGET 100 ms; -1 at least
+ *   W     += GAIN off u / W                       for u segments acknowledged; GAIN 1
  *   W     <= what was in flight before the ACK + 1
  *   loss     W = W / 2, once per RTT
  *
  * W is a real number of 2 segments at least; it begins at 2, there is no slow start, and without a sample
- * of the delay W stays. All steps are computed with its whole segments. A timeout leaves W = 1.
+ * of the delay W stays. All steps are computed with its whole segments. A timeout leaves W = 1, the next
+ * ACK makes it 2. That off is bounded is not in the RFC, which leaves open how fast W may fall.
  *
  * Known weaknesses: a flow that begins while another keeps the queue takes that queue for the path,
  * adds its own, and starves the first (RFC 6817, 4.4); where the buffer delays less than TARGET, it is
  * Reno; after the path has become longer it holds back for ten minutes. LEDBAT++ mends the first.
  *
  * delay = rtt uses round trips, for receivers that report no times; then queues of ACKs count as well.
- * A one-way delay is the difference of two clocks: only its changes count, and a clock that runs faster
+ * A one-way delay ends when the receiver sends the ACK. It is the difference of two clocks: only its changes count, and a clock that runs faster
  * by a part of 10^-5 adds 6 ms in ten minutes. In a kernel it is in whole milliseconds, by the timestamps of
  * RFC 7323: the peer's clock has to count milliseconds, as Linux's does.
  */
@@ -27,7 +28,6 @@
 
 #include "cc.h"
 #include "parts/delay_history.h"
-#include "parts/growth.h"
 
 #define ledbat_PARAMS(P)                                                                       \
 	P(target_ms, 100, 1, 1, 1000, "",                                                      \
@@ -68,10 +68,10 @@ static inline void ledbat_sample(struct ledbat *ca, const struct cc_ack *a, u32 
 	ca->queue_us = delay_history_add(&ca->delays, a, cc_min(since, DELAY_HISTORY_NONE - 1));
 }
 
-/* W becomes so many 2^-32 segments, but no fewer than two. */
+/* W becomes `real` 2^-32 segments, but no fewer than two. */
 static inline void ledbat_set(struct ledbat *ca, struct cc_window *w, u64 real)
 {
-	u64 least = (u64)cc_min(w->cwnd, LEDBAT_LEAST) << 32;
+	u64 least = (u64)LEDBAT_LEAST << 32;
 
 	real = real > least ? real : least;
 	w->cwnd = cc_min((u32)(real >> 32), w->cwnd_clamp);

@@ -19,12 +19,14 @@
  * late does not take what others have. A slowdown costs a tenth of the time at most.
  *
  * An RTT is over when a segment is delivered that was sent after the last one was over. W is a real number
- * of 2 segments at least; the parts of it that q <= TARGET adds, and those that q > TARGET takes, are of
- * its whole segments. A timeout leaves W = 1, and slow start leads to half of what was.
+ * of 2 segments at least; on the right of these formulas it is cwnd, without its fraction. A timeout leaves
+ * W = 1, and slow start leads to half of what was.
  *
- * Differences from the draft: a flow that the application limits neither grows nor begins a slowdown:
- * what it leaves free shows the path without a queue, too.
- * A loss of the first two RTTs of a slowdown halves the W before it: that one caused it.
+ * The rules are those of version -01 of the draft as its implementations have them; later versions were not
+ * compared. Differences: a flow that the application limits neither grows nor begins a slowdown: what it
+ * leaves free shows the path without a queue, too. A slowdown counts as a minute at most, for it may have
+ * had a pause in it. A loss in the first two RTTs of a slowdown was caused by the window before it, so that
+ * window is halved.
  */
 #ifndef LEDBAT_PLUS_H
 #define LEDBAT_PLUS_H
@@ -43,6 +45,7 @@
 
 #define LEDBAT_PLUS_GAIN_MAX 16
 #define LEDBAT_PLUS_LEAST 2U
+#define LEDBAT_PLUS_LONGEST_US 60000000 /* a slowdown: what is longer has a pause in it */
 
 enum ledbat_plus_phase {
 	LEDBAT_PLUS_FIRST, /* the first slow start */
@@ -75,7 +78,7 @@ static inline u32 ledbat_plus_per_gain(const struct ledbat_plus *ca, const struc
 	return per < LEDBAT_PLUS_GAIN_MAX ? (u32)per : LEDBAT_PLUS_GAIN_MAX;
 }
 
-/* W grows by so many 2^-32 segments; returns the whole ones. */
+/* W grows by `more` 2^-32 segments; returns the whole ones. */
 static inline u32 ledbat_plus_add(struct ledbat_plus *ca, u64 more)
 {
 	u64 sum = ca->fraction + (more & 0xffffffff);
@@ -103,7 +106,7 @@ static inline void ledbat_plus_grow(struct ledbat_plus *ca, const struct ledbat_
 
 /* q > TARGET, at the end of an RTT */
 static inline void ledbat_plus_shrink(struct ledbat_plus *ca, const struct ledbat_plus_params *p,
-				      struct cc_window *w)
+				      struct cc_window *w, const struct cc_ack *a)
 {
 	u64 target = (u64)p->target_ms * 1000, over = ca->queue_us - target;
 	/* q / TARGET - 1, to 1, in 2^-20, and what it takes of W in 2^-32 segments. */
@@ -112,7 +115,8 @@ static inline void ledbat_plus_shrink(struct ledbat_plus *ca, const struct ledba
 	u64 real = (u64)w->cwnd << 32 | ca->fraction, least = (u64)cc_min(w->cwnd, LEDBAT_PLUS_LEAST) << 32;
 
 	if (less <= gain) {
-		cc_grow(w, ledbat_plus_add(ca, gain - less));
+		if (cc_cwnd_limited(a))
+			cc_grow(w, ledbat_plus_add(ca, gain - less));
 		return;
 	}
 	less -= gain;
@@ -138,7 +142,10 @@ static inline void ledbat_plus_begin_slowdown(struct ledbat_plus *ca, struct cc_
 static inline void ledbat_plus_end_slowdown(struct ledbat_plus *ca, const struct ledbat_plus_params *p,
 					    const struct cc_ack *a)
 {
-	ca->slowdown_us = a->now_us + p->slowdown_every * (a->now_us - ca->slowdown_us);
+	u64 lasted_us = a->now_us - ca->slowdown_us;
+
+	lasted_us = lasted_us < LEDBAT_PLUS_LONGEST_US ? lasted_us : LEDBAT_PLUS_LONGEST_US;
+	ca->slowdown_us = a->now_us + p->slowdown_every * lasted_us;
 	ca->phase = LEDBAT_PLUS_STEADY;
 }
 
@@ -155,7 +162,7 @@ static inline void ledbat_plus_pass(struct ledbat_plus *ca, const struct ledbat_
 			ca->rounds = 0;
 		}
 	} else if (ca->phase == LEDBAT_PLUS_WAIT) {
-		if (ca->rounds == 2 && cc_cwnd_limited(a))
+		if (ca->rounds == 2 && !cc_in_slow_start(w) && cc_cwnd_limited(a))
 			ledbat_plus_begin_slowdown(ca, w, a);
 	} else if (ca->phase == LEDBAT_PLUS_HOLD) {
 		if (ca->rounds == 2)
@@ -196,7 +203,7 @@ static inline void ledbat_plus_cong_avoid(struct ledbat_plus *ca, const struct l
 		return;
 	if (ca->queue_us > (u64)p->target_ms * 1000 && !cc_in_slow_start(w)) {
 		if (ca->round_over)
-			ledbat_plus_shrink(ca, p, w);
+			ledbat_plus_shrink(ca, p, w, a);
 	} else if (cc_cwnd_limited(a)) {
 		if (cc_in_slow_start(w))
 			ledbat_plus_slow_start(ca, p, w, a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * TCP Veno: Reno that takes a loss without a queue, as Vegas measures it, for a loss of the radio, and cuts
- * less (C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access
+ * TCP Veno: Reno for wireless paths. It estimates the queue as Vegas does; a loss while the queue is short is
+ * taken for a radio error, and cuts less (C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access
  * Networks", IEEE JSAC 21(2), 2003).
  *
  *   N         = cwnd (RTT - BaseRTT) / RTT      the segments waiting in the queue, once per RTT

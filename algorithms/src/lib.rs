@@ -291,7 +291,7 @@ impl Algorithm {
         essays.join("\n\n")
     }
 
-    /// Whether it sets its window and its rate at every ACK (`cong_control`), and has no slow start that ends at an ssthresh.
+    /// Whether it sets its window and its rate at every ACK (`cong_control`).
     pub fn controls_window(&self) -> bool {
         ffi::entries()[self.index].controls_window()
     }

@@ -41,20 +41,23 @@ fn ledbat_leaves_a_long_queue_to_reno_and_shares_a_short_one() {
     let beside = |buffer| goodputs(&home(buffer, 40, 120, &(flow("reno") + &flow("ledbat"))));
     assert!(beside("500 ms")[0] > 0.98 * FULL_MBPS);
     let short = beside("60 ms");
-    assert!(short[1] > 0.8 * short[0], "shorter than the target, it is Reno: {short:?}");
+    assert!((0.75..1.33).contains(&(short[1] / short[0])), "shorter than the target, it is Reno: {short:?}");
 }
 
 /// RFC 6817, 4.4: the second takes base + TARGET for its base, so the queue goes to 2 TARGET, and the first starves.
 #[test]
 fn a_later_ledbat_flow_starves_the_first_and_a_later_flow_of_ledbat_plus_does_not() {
-    let late = |cca| home("500 ms", 180, 240, &format!("{}{}start = '40 s'", flow(cca), flow(cca)));
-    let ledbat = late("ledbat");
-    assert!(goodputs(&ledbat)[0] < 0.02 * FULL_MBPS, "{:?}", goodputs(&ledbat));
+    let late =
+        |cca, start_s| home("500 ms", 180, 420, &format!("{}{}start = '{start_s} s'", flow(cca), flow(cca)));
+    let ledbat = late("ledbat", 40);
+    assert!(goodputs(&ledbat)[0] < 0.01 * FULL_MBPS, "{:?}", goodputs(&ledbat));
     assert!((queue_ms(&ledbat) - 200.0).abs() < 12.0, "{} ms", queue_ms(&ledbat));
-    let plus = late("ledbat-plus");
-    let [first, second] = goodputs(&plus)[..] else { panic!("two flows") };
-    assert!((first / second - 1.0).abs() < 0.1, "{first} {second}");
-    assert!(queue_ms(&plus) < 60.0);
+    for start_s in [30, 36, 42, 48, 54, 60] {
+        let plus = late("ledbat-plus", start_s);
+        let [first, second] = goodputs(&plus)[..] else { panic!("two flows") };
+        assert!((0.75..1.33).contains(&(first / second)), "from {start_s} s on: {first} {second}");
+        assert!(queue_ms(&plus) < 60.0);
+    }
 }
 
 /// From 10 to 100 Mbit/s and 20 to 100 ms, with a queue that is longer than LEDBAT++'s target.
@@ -73,16 +76,23 @@ fn cubic_keeps_what_it_has_alone_beside_ledbat_plus() {
     }
 }
 
+/// Over ten minutes, with eight pairs of starts. Where GAIN is a sixth, windows find each other slowly.
 #[test]
-fn two_flows_of_ledbat_plus_share_within_a_tenth() {
-    for (rate, delay, buffer) in [(10, 50, 300), (20, 10, 200), (50, 20, 200)] {
-        let run = answer(&format!(
-            "duration = '200 s'\nwarmup = '100 s'\nsamples = 'off'\n\
-             [dumbbell]\nrate = '{rate} Mbps'\ndelay = '{delay} ms'\nbuffer = '{buffer} ms'\n\
-             [[flows]]\ncca = 'ledbat-plus'\ncount = 2"
-        ));
-        let [first, second] = goodputs(&run)[..] else { panic!("two flows") };
-        assert!((first / second - 1.0).abs() < 0.1, "{rate} Mbps, {delay} ms: {first} {second}");
+fn two_flows_of_ledbat_plus_share_evenly() {
+    for (rate, delay, buffer, off) in [(10, 50, 300, 0.05), (50, 20, 200, 0.05), (20, 10, 200, 0.2)] {
+        let ratios = (1..=8).map(|seed| {
+            let run = answer(&format!(
+                "duration = '900 s'\nwarmup = '300 s'\nsamples = 'off'\nseed = {seed}\n\
+                 [dumbbell]\nrate = '{rate} Mbps'\ndelay = '{delay} ms'\nbuffer = '{buffer} ms'\n\
+                 [[flows]]\ncca = 'ledbat-plus'\ncount = 2\nstart_jitter = '30 s'"
+            ));
+            let [first, second] = goodputs(&run)[..] else { panic!("two flows") };
+            first / second
+        });
+        let ratios: Vec<f64> = ratios.collect();
+        assert!(ratios.iter().all(|ratio| (ratio - 1.0).abs() < off), "{rate} Mbps, {delay} ms: {ratios:?}");
+        let mean = ratios.iter().sum::<f64>() / 8.0;
+        assert!((mean - 1.0).abs() < 0.05, "{rate} Mbps, {delay} ms: {mean}");
     }
 }
 
@@ -149,11 +159,19 @@ fn copa_competes_with_reno_in_its_competitive_mode_and_loses_without() {
     assert!(beside("off")[0] < 0.1 * reno);
 }
 
-/// Four flows need a queue of 2.5 * 4 / delta = 20 packets, and it has 17: each takes a full queue for the path.
+/// Four flows go between 0 and 2.5 * 4 / delta = 20 packets; with 33 they find the queue not empty, and compete with each other.
+/// They lose two fifths of what they send, and would lose nine tenths if such losses did not shrink the window.
 #[test]
-fn copa_bounds_its_losses_where_the_queue_is_too_short_for_it() {
+fn copa_bounds_its_losses_where_its_flows_compete_with_each_other() {
     let run = home("1 BDP", 20, 60, &(flow("copa") + "count = 4\nstart_jitter = '1 s'"));
     let (sent, lost) =
         run.flows.iter().fold((0, 0), |sum, flow| (sum.0 + flow.sent_pkts, sum.1 + flow.lost_pkts));
     assert!(lost < sent / 2, "{lost} of {sent}");
+    let calm = home(
+        "1 BDP",
+        20,
+        60,
+        "[[flows]]\ncca = { name = 'copa', competitive = 'off' }\ncount = 4\nstart_jitter = '1 s'",
+    );
+    assert_eq!(calm.flows.iter().map(|flow| flow.lost_pkts).sum::<u64>(), 0);
 }

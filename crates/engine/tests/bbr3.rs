@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Hook, Seen, answer, watch};
+use cwnd_algorithms::RATE_APP_LIMITED;
 use cwnd_results::Run;
 use std::fmt::Write;
 
@@ -179,20 +180,26 @@ fn a_probe_does_not_end_while_the_application_is_the_limit() {
 
 #[test]
 fn losses_end_a_probe_though_the_application_is_the_limit() {
-    // As above; a policer has saved tokens, and drops a twelfth of what the application sends when they are used up.
+    // As above; a policer has saved tokens, and drops an eighth of what the application sends when they are used up, which is
+    // in the midst of a probe.
     let keys = "rate = { steps = [['0 s', '48 Mbps'], ['6 s', '480 Mbps']] }\n\
-                policer = { rate = '55 Mbps', burst = '30 MB' }\nbuffer = 1000";
-    let (_, seen) = alone(50, keys, "app_rate = '60 Mbps'");
-    let lost = |from_s: f64| seen.iter().find(|seen| at_s(seen) > from_s && seen.ack.lost > 0).map(at_s);
-    let from_s = lost(10.0).expect("the tokens are used up");
-    let longest_up = |from_s: f64, to_s: f64| {
-        let part: Vec<Seen> =
-            seen.iter().filter(|seen| (from_s..to_s).contains(&at_s(seen))).copied().collect();
-        let ups = phases(&part, 10.0 * PKTS_PER_S).into_iter().filter(|phase| phase.gain == 1.25);
-        ups.map(length).fold(0.0, f64::max)
+                policer = { rate = '55 Mbps', burst = '28.7 MB' }\nbuffer = 1000";
+    let (_, seen) = alone(30, keys, "app_rate = '60 Mbps'");
+    let lost = seen.iter().find(|seen| at_s(seen) > 10.0 && seen.ack.lost > 0).map(at_s);
+    let lost_s = lost.expect("the tokens are used up");
+    let part = |from_s: f64, to_s: f64| -> Vec<Seen> {
+        seen.iter().filter(|seen| (from_s..to_s).contains(&at_s(seen))).copied().collect()
     };
-    assert!(longest_up(10.0, from_s) > 0.5, "{from_s}: {}", longest_up(10.0, from_s));
-    assert!(longest_up(from_s + 3.0 * RTT_S, 50.0) < 0.2, "{}", longest_up(from_s + 3.0 * RTT_S, 50.0));
+    let before = part(lost_s - 0.5, lost_s);
+    assert!(before.iter().all(|seen| seen.ack.flags & RATE_APP_LIMITED > 0), "the application is the limit");
+    let gain = |seen: &Seen| pace(seen) / (10.0 * PKTS_PER_S) / PACED;
+    assert!(
+        before.iter().all(|seen| (1.2..1.3).contains(&gain(seen))),
+        "a probe is under way: {lost_s} {}",
+        gain(&before[0])
+    );
+    let after = part(lost_s + 3.0 * RTT_S, lost_s + 0.5);
+    assert!(after.iter().all(|seen| gain(seen) < 1.1), "it ends");
 }
 
 #[test]

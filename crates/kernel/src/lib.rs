@@ -114,7 +114,7 @@ fn check_marks(algorithm: &Algorithm) -> Result<(), Error> {
         return Ok(());
     }
     Err(refuse(format!(
-        "{}: it goes by counted marks of ECT(1), which no kernel up to 6.18 gives it, and by others it reduces too much; \
+        "{}: it needs counted marks of ECT(1), which no kernel up to 6.18 gives it, and with classic marks it reduces too much; \
          load dctcp where all queues mark early, or try it with --force",
         algorithm.name
     )))

@@ -348,7 +348,7 @@ impl Cca {
         self.algorithm == Cca::UDP
     }
 
-    /// Whether it sets its window at every ACK and has no slow start that ends at an ssthresh.
+    /// Whether it sets its window at every ACK. Results have no `slow_start_s` of such a flow.
     pub fn controls_window(&self) -> bool {
         cwnd_algorithms::find(&self.algorithm).is_ok_and(|algorithm| algorithm.controls_window())
     }

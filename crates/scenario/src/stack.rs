@@ -316,7 +316,7 @@ impl Profile {
     }
 }
 
-/// The algorithm that goes by one-way delays.
+/// The algorithm that measures one-way delays.
 const NEEDS_ONE_WAY_DELAYS: &str = "ledbat";
 
 /// How an algorithm hears of marks that it needs.

@@ -302,15 +302,19 @@ fn every_field_of_a_stack_can_be_set() {
         stack.ecn = true
         stack.handshake = 'overlapped'
         stack.restart_at_one = true
-        stack.round_rtt = true";
+        stack.round_rtt = true
+        stack.accecn_option = false
+        stack.one_way_delays = true
+        stack.beta_ecn = 0.8
+        stack.pacing = 'fq'";
     let stack = Stack {
         initial_ssthresh_pkts: Some(40),
         idle_restart: true,
         ecn: Ecn::Classic,
-        accecn_option: true,
-        one_way_delays: false,
-        beta_ecn_permille: None,
-        pacing: cwnd_scenario::Pacing::Own,
+        accecn_option: false,
+        one_way_delays: true,
+        beta_ecn_permille: Some(800),
+        pacing: cwnd_scenario::Pacing::Fq,
         handshake: Handshake::Overlapped,
         restart_at_one: true,
         round_rtt: true,

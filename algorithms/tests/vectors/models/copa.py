@@ -35,7 +35,8 @@ class Copa(Model):
         if self.lost > 20 and self.lost > Fraction(3, 10) * self.began:
             s.cwnd = max(s.cwnd * 7 // 10, 2)
         self.lost = 0
-        self.same = min(self.same + 1, 3) if way == self.way else 0
+        moved = s.cwnd != self.began and self.steady
+        self.same = min(self.same + 1, 3) if way == self.way and moved else 0
         self.way, self.began = way, s.cwnd
         if self.same == 0:
             self.velocity = 1
@@ -71,6 +72,8 @@ class Copa(Model):
         self.weight = max(self.weight / 2, 1 / self.delta)
         if timeout:
             self.velocity, self.same, self.rest, self.steady = 1, 0, Fraction(0), True
+            self.lost, self.began, self.rounds = 0, 1, Rounds()
+            self.rounds.mark = s.delivered
         return s.ssthresh
 
 
@@ -83,6 +86,8 @@ CASES = [
     case("slow start doubles until the rate is above the target", Copa, at(10), *[acks(20)] * 6, acks(60, rtt_ms=101), acks(60, rtt_ms=110), acks(60, rtt_ms=104), tolerance=1),
     case("velocity doubles after three RTTs one way, and is 1 after a turn", Copa, at(40), *queued(100, 108, 108, 100, 100, 100), *[acks(80, gap_us=1250)] * 5, *queued(120, 120, 120, 120, 120, 120, 100, 100), tolerance=1),
     case("many losses in an RTT leave 0.7 of the window", Copa, at(90), *queued(100, 104), acks(20, gap_us=2500, lost=1), acks(20, gap_us=2500), *queued(104), acks(21, gap_us=2500, lost=2), *queued(104, 104, 104), tolerance=1),
+    case("limited by the application, then a queue", Copa, at(40), *queued(100, 104, 104), *[acks(40, gap_us=2500, limited=False)] * 12, *queued(110, 110), tolerance=1),
+    case("a timeout begins a new RTT", Copa, at(90), *queued(100, 104), TIMEOUT, *[acks(10, gap_us=10000)] * 6, tolerance=1),
     case("two segments at least", Copa, at(10), *queued(100, 300, 300, 300, 300), tolerance=1),
     case("beside a queue that does not empty it competes", Copa, at(40), *queued(100, *[150, 160] * 9), LOST, *queued(150, 160, 155, 100, 105, 100, 102), tolerance=1),
     case("another delta, and losses ignored in the default mode", Copa, at(40), *queued(100, 104, 108, 120, 120), LOST, *queued(110, 100, 100), TIMEOUT, *queued(100, 110), delta="0.1", competitive="off", tolerance=1),

@@ -46,7 +46,7 @@ class Ledbat(Model):
             return
         off = max(Fraction(self.target - self.queue, self.target), -1)
         real = s.cwnd + self.rest + self.gain * off * s.acked / s.cwnd
-        real = max(min(real, s.prior_in_flight + 1), min(s.cwnd, 2))
+        real = max(min(real, s.prior_in_flight + 1), 2)
         s.cwnd, self.rest = floor(real), real % 1
 
     def loss(self, s, timeout):
@@ -69,7 +69,7 @@ CASES = [
         tolerance=1,
     ),
     case(
-        "gives way above the target, by a segment per RTT at most",
+        "shrinks above the target, by a segment per RTT at most",
         Ledbat,
         avoiding(2),
         one_way(400, 50),
@@ -106,6 +106,7 @@ CASES = [
         tolerance=1,
     ),
     case("losses halve", Ledbat, avoiding(2), one_way(900, 50), LOST, one_way(60, 50), TIMEOUT, one_way(30, 50), LOST, tolerance=1),
+    case("a timeout with a long queue", Ledbat, avoiding(2), one_way(100, 50), TIMEOUT, one_way(40, 300)),
     case("a window that is not in use", Ledbat, avoiding(2), one_way(900, 50), {"cwnd": 2}, one_way(30, 50), tolerance=1),
     case("another target and gain", Ledbat, avoiding(2), one_way(900, 50), one_way(200, 70), one_way(200, 85), target_ms="25", gain="0.5", tolerance=1),
     case("no growth without a sample", Ledbat, at(10), acks(30), one_way(30, 50), tolerance=1),

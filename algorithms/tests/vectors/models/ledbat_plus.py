@@ -35,14 +35,14 @@ class LedbatPlus(Model):
             if not self.slow(s):
                 self.phase, self.passed = "wait", 0
         elif self.phase == "wait":
-            if self.passed >= 2 and s.limited:
+            if self.passed >= 2 and not self.slow(s) and s.limited:
                 self.slowdown(s)
         elif self.phase == "hold":
             if self.passed >= 2:
                 self.phase = "rise"
         elif self.phase == "rise":
             if not self.slow(s):
-                self.due = s.now + self.every * (s.now - self.begun)
+                self.due = s.now + self.every * min(s.now - self.begun, 60_000_000)
                 self.phase = "steady"
         elif s.now >= self.due and not self.slow(s) and s.limited:
             self.slowdown(s)
@@ -63,7 +63,8 @@ class LedbatPlus(Model):
                 real += gain * s.acked / s.cwnd
         elif over:
             change = gain - s.cwnd * Fraction(self.queue - self.target, self.target)
-            real = max(real + max(change, -Fraction(s.cwnd, 2)), min(s.cwnd, 2))
+            if change < 0 or s.limited:
+                real = max(real + max(change, -Fraction(s.cwnd, 2)), min(s.cwnd, 2))
             if change < 0:
                 s.ssthresh = max(floor(real), 2)
         s.cwnd, self.rest = floor(real), real % 1
@@ -92,8 +93,10 @@ CASES = [
     case("shrinks once per RTT by the part that the queue is above the target", LedbatPlus, at(2, 60), *[acks(30)] * 6, *rises(159, 160, 161, 162, 165, 170, 185, 200, 230, 280, 400, 400, 400), tolerance=1),
     case("a loss ends the first slow start", LedbatPlus, at(2), acks(60), LOST, *[acks(20)] * 20, LOST, *[acks(20)] * 10, tolerance=1),
     case("a loss in a slowdown halves the window before it", LedbatPlus, at(2, 40), *[acks(20)] * 7, acks(1), LOST, *[acks(3)] * 30, tolerance=1),
+    case("a timeout while the first slowdown is due", LedbatPlus, at(2), acks(60), LOST, acks(4), TIMEOUT, *[acks(10)] * 20, tolerance=1),
+    case("a pause in a slowdown", LedbatPlus, at(2, 40), *[acks(20)] * 5, acks(4), acks(1, gap_us=3_600_000_000), *[acks(20)] * 10, acks(4, gap_us=200_000_000), *[acks(20)] * 10, tolerance=1),
     case("a timeout", LedbatPlus, at(2, 40), *[acks(20)] * 4, TIMEOUT, *[acks(10)] * 20, TIMEOUT, TIMEOUT, *[acks(5)] * 6, tolerance=1),
-    case("limited by the application", LedbatPlus, at(2, 30), acks(40), *[acks(30, limited=False)] * 12, *[acks(10)] * 20, tolerance=1),
+    case("limited by the application", LedbatPlus, at(2, 30), acks(40), *[acks(30, limited=False)] * 12, *[acks(10)] * 20, *[acks(20, rtt_ms=160.5, limited=False)] * 9, tolerance=1),
     case("several segments at once", LedbatPlus, at(2, 64), *[acks(20, acked=2)] * 40, *[acks(20, acked=2, rtt_ms=175)] * 10, tolerance=1),
     case("other parameters", LedbatPlus, at(2), acks(40), acks(40, rtt_ms=112), *[acks(20, rtt_ms=116)] * 30, *[acks(4)] * 60, target_ms="20", slowdown_every="2", tolerance=1),
 ]

@@ -96,7 +96,7 @@ class VenoLinux(Veno):
 
 
 def queue(cwnd, *queued):
-    """RTTs with so many of cwnd segments in the queue."""
+    """RTTs with `queued` of cwnd segments in the queue."""
     return [acks(cwnd, rtt_ms=100 * cwnd / (cwnd - n)) for n in queued]
 
 

@@ -73,7 +73,7 @@ pub struct Passage {
 pub struct VaryingWire {
     independent: Option<Box<Wire>>,
     bursts: Option<GilbertElliott>,
-    /// At first.
+    /// Before the first step.
     pub delay_ns: u64,
     delay_steps: Vec<DelayStep>,
     jitter: Option<DrawnJitter>,
