@@ -65,6 +65,7 @@ use crate::{Ack, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
 /// An algorithm at work on one connection, with what it sees and what it decides.
 ///
 /// The stack fills in [`Ack`] before it reports what happened; it may set [`Window`] when its own rules ask for that.
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Driver<C> {
     /// What the algorithm sees. The driver keeps `state`, and `lost` at a timeout; the stack fills in the rest.

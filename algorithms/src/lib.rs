@@ -238,7 +238,8 @@ impl Params {
     }
 }
 
-/// An algorithm of the registry at work on one connection.
+/// An algorithm of the registry at work on one connection. A clone goes on by itself.
+#[derive(Clone)]
 pub struct Instance {
     entry: &'static ffi::Entry,
     params: Arc<[u32]>,
@@ -332,6 +333,11 @@ impl Algorithm {
         self.params.iter().zip(params.stored()).map(|(p, &stored)| (p.name, p.show(stored))).collect()
     }
 
+    /// Whether it has `cong_control`: at every ACK it sets its window and the rate at which it is to be paced.
+    pub fn controls_window(&self) -> bool {
+        self.build(&self.defaults()).has_cong_control()
+    }
+
     /// An instance for one connection; those that are given the same parameters share them.
     pub fn build(&self, params: &Params) -> Instance {
         Instance {
@@ -339,6 +345,12 @@ impl Algorithm {
             params: params.0.clone(),
             state: [0; ffi::STATE_WORDS],
         }
+    }
+}
+
+impl fmt::Debug for Instance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Instance").field(&ffi::name(self.entry)).finish()
     }
 }
 

@@ -29,6 +29,9 @@ pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
         return refuse("flows", &format!("{} flows", scenario.flows.len()), &format!("at most {FLOWS_MAX}"));
     }
     scenario.flows.iter().try_for_each(|flow| {
+        if !flow.cca.is_udp() && flow.cca.of_stack().is_none() {
+            stack.check(&flow.cca).map_err(|line| format!("flows.cca: {line}"))?;
+        }
         let refusal = algorithm(stack, &flow.cca).or_else(|| traffic(flow)).or_else(|| settings(flow));
         refusal.map_or(Ok(()), |Refusal { key, found, accepted }| refuse(&key, &found, &accepted))
     })
@@ -45,12 +48,14 @@ fn refusal(key: &str, found: impl Into<String>, accepted: impl Into<String>) -> 
 }
 
 fn algorithm(stack: Stack, cca: &Cca) -> Option<Refusal> {
-    if cca.of_stack().is_some_and(|(of, _)| of == stack.name()) {
-        return None;
+    let own = || Cca::OF_STACKS.into_iter().filter(|name| name.split(':').next() == Some(stack.name()));
+    let accepted = || format!("an algorithm of 'cwnd algorithms', {}", own().collect::<Vec<_>>().join(", "));
+    match cca.of_stack() {
+        Some((of, _)) if of == stack.name() => None,
+        Some(_) => refusal("flows.cca", format!("'{}'", cca.name), accepted()),
+        None if cca.is_udp() => refusal("flows.cca", "'udp'", accepted()),
+        None => None,
     }
-    let own = Cca::OF_STACKS.into_iter().filter(|name| name.split(':').next() == Some(stack.name()));
-    let own: Vec<&str> = own.collect();
-    refusal("flows.cca", format!("'{}'", cca.name), own.join(", "))
 }
 
 fn traffic(flow: &Flow) -> Option<Refusal> {
@@ -85,7 +90,7 @@ fn traffic(flow: &Flow) -> Option<Refusal> {
 }
 
 /// Settings of a stack of TCP that can be had in another way than the profile `linux` has them.
-const SETTINGS: [&str; 5] = ["header_bytes", "ack_bytes", "initial_window_pkts", "ecn", "handshake"];
+const SETTINGS: [&str; 4] = ["header_bytes", "ack_bytes", "ecn", "handshake"];
 
 fn settings(flow: &Flow) -> Option<Refusal> {
     if !matches!(flow.stack.ecn, Ecn::Off | Ecn::Classic) {
@@ -93,9 +98,6 @@ fn settings(flow: &Flow) -> Option<Refusal> {
     }
     if flow.stack.handshake == Handshake::Overlapped {
         return refusal("flows.stack.handshake", "'overlapped'", "'first'");
-    }
-    if flow.stack.initial_window_pkts == 0 {
-        return refusal("flows.stack.initial_window", "0 packets", "1 or more");
     }
     let text = "[dumbbell]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 9\n[[flows]]\ncca = 'cubic'";
     let linux = Scenario::from_toml(text, "defaults", &[]).ok()?;
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn a_dumbbell_with_an_algorithm_of_the_stack_is_accepted() {
         assert_eq!(answer("", "cca = 'quinn:cubic'"), Ok(()));
-        let more = "size = '1 MB'\nstack = { ecn = 'classic', initial_window = 32, handshake = 'first' }";
+        let more = "size = '1 MB'\nstack = { ecn = 'classic', handshake = 'first' }";
         assert_eq!(answer("", &format!("cca = 'quinn:newreno'\n{more}")), Ok(()));
     }
 
@@ -142,6 +144,10 @@ mod tests {
         );
         for (flow, start) in [
             ("cca = 'noq:bbr3'", "flows.cca: 'noq:bbr3' cannot be had --on quinn; accepted: "),
+            (
+                "cca = 'bbr'",
+                "flows.cca: 'bbr' has to set the pacing rate, which quinn does not support; quinn runs ",
+            ),
             ("cca = 'udp'\napp_rate = '1 Mbps'", "flows.cca: 'udp'"),
             (
                 "cca = 'quinn:cubic'\npacket = 1000",

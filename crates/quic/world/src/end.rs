@@ -25,27 +25,27 @@ pub struct Datagram {
 
 /// What a flow asks of its connection.
 pub struct Asked<'a> {
-    /// The algorithm: its name, and whether it is the stack's own.
-    pub algorithm: Algorithm<'a>,
+    /// One of the stack, or of this project.
+    pub cca: &'a Cca,
     /// Payload of UDP in a full datagram.
     pub datagram_bytes: u16,
-    pub initial_window_pkts: u32,
     /// None: without end.
     pub size_bytes: Option<u64>,
     /// Of the run and the flow.
     pub seed: [u8; 16],
 }
 
-#[derive(Clone, Copy)]
-pub enum Algorithm<'a> {
-    /// The stack's own, by its name there.
-    OfStack(&'a str),
+impl Asked<'_> {
+    /// RFC 9002, 7.2: ten datagrams, but no more bytes than ten of the size that Ethernet carries.
+    pub fn initial_window_bytes(&self) -> u64 {
+        let datagram_bytes = u64::from(self.datagram_bytes);
+        (10 * datagram_bytes).min(14_720.max(2 * datagram_bytes))
+    }
 }
 
-impl Algorithm<'_> {
-    pub fn of(cca: &Cca) -> Algorithm<'_> {
-        Algorithm::OfStack(cca.of_stack().map_or("", |(_, name)| name))
-    }
+/// The parameters of an algorithm, as adapters read them.
+pub fn params(cca: &Cca) -> Vec<(&str, &str)> {
+    cca.params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
 /// A connection of a stack: the client sends, the server receives. Nothing here reads a clock.

@@ -134,9 +134,9 @@ fn transport(
 
 impl Ends {
     /// The client has begun at `now_ns`.
-    pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Ends {
+    pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Result<Ends, String> {
         let clock = Clock::new();
-        let factory = super::controllers(asked, clock, seen);
+        let factory = super::controllers(asked, clock, seen)?;
         let mut client = ClientConfig::new(null_client());
         client
             .transport_config(transport(asked, Some(factory)))
@@ -151,14 +151,10 @@ impl Ends {
         let half = |endpoint| Half { endpoint, connection: None, answers: Vec::new(), buffer: Vec::new() };
         let mut sender = half(super::endpoint(endpoint_config(asked, Side::Sender), None));
         let receiver = half(super::endpoint(endpoint_config(asked, Side::Receiver), Some(Arc::new(server))));
-        let connected =
-            sender.endpoint.connect(clock.at(now_ns), client, address(Side::Receiver), "receiver");
-        let mut fault = None;
-        match connected {
-            Ok(connection) => sender.connection = Some(connection),
-            Err(error) => fault = Some(error.to_string()),
-        }
-        Ends {
+        let begin = clock.at(now_ns);
+        let connected = sender.endpoint.connect(begin, client, address(Side::Receiver), "receiver");
+        sender.connection = Some(connected.map_err(|error| error.to_string())?);
+        Ok(Ends {
             clock,
             sender,
             receiver,
@@ -166,8 +162,8 @@ impl Ends {
             left_bytes: asked.size_bytes,
             finished_ns: None,
             in_order: InOrder::default(),
-            fault,
-        }
+            fault: None,
+        })
     }
 
     fn half(&mut self, side: Side) -> &mut Half {

@@ -16,7 +16,7 @@ mod seen;
 
 pub use checks::check;
 use cwnd_results::{Run, World};
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Cca, Scenario};
 use end::{Asked, Connection, Shared};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
@@ -58,7 +58,14 @@ impl Stack {
         }
     }
 
-    fn connect(self, asked: &Asked, now_ns: u64, seen: Shared) -> Box<dyn Connection> {
+    fn check(self, cca: &Cca) -> Result<(), String> {
+        match self {
+            Stack::Quinn => quinn::check(cca),
+            Stack::Noq => noq::check(cca),
+        }
+    }
+
+    fn connect(self, asked: &Asked, now_ns: u64, seen: Shared) -> Result<Box<dyn Connection>, String> {
         match self {
             Stack::Quinn => quinn::connect(asked, now_ns, seen),
             Stack::Noq => noq::connect(asked, now_ns, seen),

@@ -4,9 +4,10 @@
 #[allow(clippy::duplicate_mod)] // the same text for two stacks with one interface
 mod ends;
 
-use crate::end::{Algorithm, Asked, Connection, Shared};
+use crate::end::{Asked, Connection, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
 use bytes::{Bytes, BytesMut};
+use cwnd_scenario::Cca;
 use ends::{Clock, CountedIds, Ends};
 use proto::congestion::{
     BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
@@ -29,8 +30,8 @@ use std::time::Instant;
 /// The version of the stack, as Cargo.toml asks for it.
 pub const VERSION: &str = "0.11.19";
 
-pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Box<dyn Connection> {
-    Box::new(Ends::connect(asked, now_ns, seen))
+pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Result<Box<dyn Connection>, String> {
+    Ok(Box::new(Ends::connect(asked, now_ns, seen)?))
 }
 
 fn endpoint(config: Arc<EndpointConfig>, server: Option<Arc<proto::ServerConfig>>) -> Endpoint {
@@ -65,27 +66,29 @@ fn held_lost_pkts(connection: &mut proto::Connection) -> u64 {
     connection.stats().path.lost_packets
 }
 
+/// Why our algorithm does not run on the stack.
+pub fn check(cca: &Cca) -> Result<(), String> {
+    cwnd_quic::quinn::factory(&cca.algorithm, &params(cca)).map(drop).map_err(|error| error.to_string())
+}
+
 /// The stack's own controller, or ours.
-fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Arc<dyn ControllerFactory + Send + Sync> {
-    let window_bytes = u64::from(asked.initial_window_pkts) * u64::from(asked.datagram_bytes);
-    let inner: Arc<dyn ControllerFactory + Send + Sync> = match asked.algorithm {
-        Algorithm::OfStack("newreno") => {
-            let mut config = NewRenoConfig::default();
+fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>, String> {
+    let window_bytes = asked.initial_window_bytes();
+    macro_rules! own {
+        ($config:ident) => {{
+            let mut config = $config::default();
             config.initial_window(window_bytes);
             Arc::new(config)
-        }
-        Algorithm::OfStack("bbr") => {
-            let mut config = BbrConfig::default();
-            config.initial_window(window_bytes);
-            Arc::new(config)
-        }
-        Algorithm::OfStack(_) => {
-            let mut config = CubicConfig::default();
-            config.initial_window(window_bytes);
-            Arc::new(config)
-        }
+        }};
+    }
+    let inner: Arc<dyn ControllerFactory + Send + Sync> = match asked.cca.of_stack() {
+        Some((_, "newreno")) => own!(NewRenoConfig),
+        Some((_, "bbr")) => own!(BbrConfig),
+        Some(_) => own!(CubicConfig),
+        None => cwnd_quic::quinn::factory(&asked.cca.algorithm, &params(asked.cca))
+            .map_err(|error| error.to_string())?,
     };
-    Arc::new(Watched { inner, clock, seen })
+    Ok(Arc::new(Watched { inner, clock, seen }))
 }
 
 /// Controllers of which everything is seen.

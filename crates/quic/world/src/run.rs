@@ -1,6 +1,6 @@
 //! A run: what happens at the ends and on the links, in the order of time.
 
-use crate::end::{Algorithm, Asked, Connection, Datagram, Shared, Side};
+use crate::end::{Asked, Connection, Datagram, Shared, Side};
 use crate::flow::{Running, size_bytes};
 use crate::network::{HEADER_BYTES, Network};
 use crate::seen::Seen;
@@ -103,7 +103,7 @@ impl Loop<'_> {
     fn happen(&mut self, now_ns: u64, event: Event) -> Result<(), String> {
         match event {
             Event::Start(flow) => {
-                self.start(now_ns, flow);
+                self.start(now_ns, flow)?;
                 self.serve(now_ns, flow, Side::Sender)
             }
             Event::Network => {
@@ -148,24 +148,19 @@ impl Loop<'_> {
         Some(&mut *running.connection)
     }
 
-    fn start(&mut self, now_ns: u64, index: usize) {
+    fn start(&mut self, now_ns: u64, index: usize) -> Result<(), String> {
         let flow = &self.scenario.flows[index];
         let mut seed = [0; 16];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         seed[8..].copy_from_slice(&(index as u64).to_le_bytes());
         let datagram_bytes = u16::try_from(datagram_bytes(flow)).expect("the size was checked");
         let seen: Shared = Arc::new(Mutex::new(Seen::new(datagram_bytes, now_ns)));
-        let asked = Asked {
-            algorithm: Algorithm::of(&flow.cca),
-            datagram_bytes,
-            initial_window_pkts: flow.stack.initial_window_pkts,
-            size_bytes: size_bytes(flow),
-            seed,
-        };
-        let connection = self.stack.connect(&asked, now_ns, Arc::clone(&seen));
+        let asked = Asked { cca: &flow.cca, datagram_bytes, size_bytes: size_bytes(flow), seed };
+        let connection = self.stack.connect(&asked, now_ns, Arc::clone(&seen))?;
         self.flows[index] = Some(Running::new(index, flow, now_ns, connection, seen));
         self.starts_ns[index] = NEVER;
         self.stops_ns[index] = flow.stop_ns;
+        Ok(())
     }
 
     /// Sends what an end has to send, after anything has happened to it.

@@ -1,0 +1,129 @@
+//! The choice of an algorithm and its parameters, and what a stack has to have for it.
+
+use crate::Bridge;
+use cwnd_algorithms::{Algorithm, Instance, Params};
+use std::fmt;
+
+/// A QUIC stack, and what an algorithm can get from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    Quinn,
+    Noq,
+    S2nQuic,
+    Aioquic,
+}
+
+impl Stack {
+    pub fn name(self) -> &'static str {
+        match self {
+            Stack::Quinn => "quinn",
+            Stack::Noq => "noq",
+            Stack::S2nQuic => "s2n-quic",
+            Stack::Aioquic => "aioquic",
+        }
+    }
+
+    /// Whether it sends at the rate that an algorithm sets.
+    pub fn paces(self) -> bool {
+        matches!(self, Stack::Noq | Stack::S2nQuic)
+    }
+
+    /// Whether it reports how many packets are marked (RFC 3168, CE); others report that some are, or nothing.
+    pub fn counts_marks(self) -> bool {
+        self == Stack::S2nQuic
+    }
+
+    /// The largest window that it can hold.
+    pub(crate) fn most_window_bytes(self) -> u64 {
+        match self {
+            Stack::S2nQuic => u64::from(u32::MAX),
+            Stack::Quinn | Stack::Noq | Stack::Aioquic => u64::MAX,
+        }
+    }
+
+    /// The algorithms that run on it.
+    pub fn algorithms(self) -> Vec<Algorithm> {
+        cwnd_algorithms::all().into_iter().filter(|algorithm| self.check(algorithm).is_ok()).collect()
+    }
+
+    fn check(self, algorithm: &Algorithm) -> Result<(), Error> {
+        let name = || algorithm.name.clone();
+        if algorithm.controls_window() && !self.paces() {
+            return Err(Error::NeedsPacing { algorithm: name(), stack: self });
+        }
+        if algorithm.kind == "ecn" && !self.counts_marks() {
+            return Err(Error::NeedsMarks { algorithm: name(), stack: self });
+        }
+        Ok(())
+    }
+}
+
+/// Why an algorithm does not run on a stack. Displays as one line that says what would be accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The name or a parameter is unknown, or a value is out of range.
+    Choice(cwnd_algorithms::Error),
+    /// The algorithm sets the rate at which packets leave, and the stack has its own.
+    NeedsPacing { algorithm: String, stack: Stack },
+    /// The algorithm has to know how many packets are marked.
+    NeedsMarks { algorithm: String, stack: Stack },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (algorithm, stack, need) = match self {
+            Error::Choice(error) => return error.fmt(f),
+            Error::NeedsPacing { algorithm, stack } => (algorithm, stack, "set the pacing rate"),
+            Error::NeedsMarks { algorithm, stack } => (algorithm, stack, "count ECN marks"),
+        };
+        let names: Vec<String> = stack.algorithms().into_iter().map(|algorithm| algorithm.name).collect();
+        let (stack, names) = (stack.name(), names.join(", "));
+        write!(f, "'{algorithm}' has to {need}, which {stack} does not support; {stack} runs {names}")
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Choice(error) => Some(error),
+            Error::NeedsPacing { .. } | Error::NeedsMarks { .. } => None,
+        }
+    }
+}
+
+impl From<cwnd_algorithms::Error> for Error {
+    fn from(error: cwnd_algorithms::Error) -> Error {
+        Error::Choice(error)
+    }
+}
+
+/// An algorithm with its parameters, checked for a stack. Each connection gets a [`Bridge`] of it.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    algorithm: Algorithm,
+    params: Params,
+    stack: Stack,
+}
+
+impl Setup {
+    /// The algorithm called `name`, as `cwnd algorithms` writes it, with `params` as a person writes them. The others have
+    /// their defaults: the paper's or the RFC's, not Linux's.
+    pub fn new(stack: Stack, name: &str, params: &[(&str, &str)]) -> Result<Setup, Error> {
+        let algorithm = cwnd_algorithms::find(name)?;
+        let mut chosen = algorithm.defaults();
+        for (param, value) in params {
+            algorithm.set(&mut chosen, param, value)?;
+        }
+        stack.check(&algorithm)?;
+        Ok(Setup { algorithm, params: chosen, stack })
+    }
+
+    /// A connection, or a new path of one, begins, with packets of `mtu_bytes` at most.
+    pub fn start(&self, mtu_bytes: u16) -> Bridge {
+        Bridge::new(self.build(), mtu_bytes, self.stack.most_window_bytes())
+    }
+
+    fn build(&self) -> Instance {
+        self.algorithm.build(&self.params)
+    }
+}
