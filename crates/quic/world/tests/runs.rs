@@ -116,3 +116,44 @@ fn a_run_ends_when_its_watcher_says_so() {
     let scenario = scenario("duration = '100 s'", LINK, &of(Stack::Quinn, "cubic"));
     assert_eq!(run(Stack::Quinn, &scenario, 1, &|now_ns| now_ns < 1_000_000_000), Ok(None));
 }
+
+/// Goodput and mean cwnd of `cca`, alone on 50 Mbps with an RTT of 40 ms and a buffer of one BDP.
+fn simulate(cca: &str, of: Option<Stack>) -> (f64, f64) {
+    let link = "rate = '50 Mbps'\ndelay = '20 ms'\nbuffer = '1 BDP'";
+    let scenario = scenario("duration = '10 s'\nsamples = 'off'", link, &format!("[[flows]]\ncca = '{cca}'"));
+    let run = match of {
+        Some(stack) => answer(stack, &scenario),
+        None => cwnd_engine::run(&scenario, 1, &|_| None, &cwnd_engine::Control::default()).unwrap(),
+    };
+    (run.flows[0].goodput_mbps, run.flows[0].mean_cwnd_pkts)
+}
+
+#[test]
+fn algorithms_on_a_stack_have_the_goodput_and_the_window_of_the_simulator() {
+    for cca in ["reno", "cubic", "bic", "scalable", "westwood", "elastic"] {
+        let simulated = simulate(cca, None);
+        for stack in Stack::ALL {
+            let found = simulate(cca, Some(stack));
+            let (goodput, cwnd) = (found.0 / simulated.0, found.1 / simulated.1);
+            assert!((goodput - 1.0).abs() < 0.05, "{cca} on {stack:?}: goodput {found:?}, {simulated:?}");
+            assert!((cwnd - 1.0).abs() < 0.10, "{cca} on {stack:?}: cwnd {found:?}, {simulated:?}");
+        }
+    }
+}
+
+#[test]
+fn flows_start_and_stop_when_the_scenario_says_and_share_the_bottleneck() {
+    for stack in Stack::ALL {
+        let flows = "[[flows]]\ncca = 'reno'\n[[flows]]\ncca = 'reno'\nstart = '2 s'\nstop = '4 s'\n";
+        let run = answer(stack, &scenario("duration = '6 s'\nsamples = '100 ms'", LINK, flows));
+        assert_eq!((run.flows[1].start_s, run.flows[1].stop_s), (2.0, 4.0));
+        let of_second =
+            run.flow_samples.flow.iter().zip(&run.flow_samples.time_s).filter(|(flow, _)| **flow == 1);
+        let times: Vec<f64> = of_second.map(|(_, time_s)| *time_s).collect();
+        assert_eq!((times[0], times[times.len() - 1], times.len()), (2.0, 4.0, 21), "{stack:?}");
+        // The second has 2 of 6 s: a share of its own time, and what both deliver fits the link.
+        assert!(run.flows[1].throughput_mbps > 2.0, "{stack:?}: {:?}", run.flows[1]);
+        let delivered: u64 = run.flows.iter().map(|flow| flow.delivered_pkts).sum();
+        assert!(delivered as f64 * PACKET_BYTES * 8.0 <= 20e6 * 6.0, "{stack:?}: {delivered}");
+    }
+}
