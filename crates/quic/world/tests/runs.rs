@@ -117,10 +117,12 @@ fn a_run_ends_when_its_watcher_says_so() {
     assert_eq!(run(Stack::Quinn, &scenario, 1, &|now_ns| now_ns < 1_000_000_000), Ok(None));
 }
 
-/// Goodput and mean cwnd of `cca`, alone on 50 Mbps with an RTT of 40 ms and a buffer of one BDP.
+/// Goodput and mean cwnd of `cca`, alone on 50 Mbps with an RTT of 40 ms and a buffer of one BDP. The simulator's flow begins
+/// with a handshake, too: without it westwood, which cuts far at the end of slow start, is 5.4 % ahead of quinn.
 fn simulate(cca: &str, of: Option<Stack>) -> (f64, f64) {
     let link = "rate = '50 Mbps'\ndelay = '20 ms'\nbuffer = '1 BDP'";
-    let scenario = scenario("duration = '10 s'\nsamples = 'off'", link, &format!("[[flows]]\ncca = '{cca}'"));
+    let flow = format!("[[flows]]\ncca = '{cca}'\nstack = {{ handshake = 'first' }}");
+    let scenario = scenario("duration = '10 s'\nsamples = 'off'", link, &flow);
     let run = match of {
         Some(stack) => answer(stack, &scenario),
         None => cwnd_engine::run(&scenario, 1, &|_| None, &cwnd_engine::Control::default()).unwrap(),
