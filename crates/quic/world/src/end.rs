@@ -1,5 +1,6 @@
 //! What a connection of a stack is to the path: two ends that send and receive datagrams, and timers.
 
+use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
 use cwnd_scenario::Cca;
@@ -59,8 +60,8 @@ pub trait Connection {
     fn wake(&mut self, side: Side, now_ns: u64);
     /// When the last byte of a size was acknowledged.
     fn finished_ns(&self) -> Option<u64>;
-    /// Payload that the receiver has in order.
-    fn in_order_bytes(&self) -> u64;
+    /// Payload that the receiver's application has read.
+    fn received(&self) -> &Received;
     /// Packets that the sender holds for lost.
     fn held_lost_pkts(&mut self) -> u64;
     /// Why the stack has given up the connection.

@@ -9,7 +9,7 @@ use super::proto::{
 };
 use super::{null_client, null_keys, null_server};
 use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
-use crate::in_order::InOrder;
+use crate::received::Received;
 use bytes::BytesMut;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ pub struct Ends {
     /// Payload that is to be written; None: without end.
     left_bytes: Option<u64>,
     finished_ns: Option<u64>,
-    in_order: InOrder,
+    received: Received,
     fault: Option<String>,
 }
 
@@ -161,7 +161,7 @@ impl Ends {
             stream: None,
             left_bytes: asked.size_bytes,
             finished_ns: None,
-            in_order: InOrder::default(),
+            received: Received::default(),
             fault: None,
         })
     }
@@ -198,10 +198,10 @@ impl Ends {
                     let (_, connection) =
                         self.receiver.connection.as_mut().expect("a stream has a connection");
                     if let Some(stream) = connection.streams().accept(Dir::Uni) {
-                        self.read(stream);
+                        self.read(now_ns, stream);
                     }
                 }
-                Event::Stream(StreamEvent::Readable { id }) => self.read(id),
+                Event::Stream(StreamEvent::Readable { id }) => self.read(now_ns, id),
                 _ => {}
             }
         }
@@ -230,12 +230,12 @@ impl Ends {
     }
 
     /// The application reads all that there is, in any order: in order a stack would keep what lies beyond a hole.
-    fn read(&mut self, id: StreamId) {
+    fn read(&mut self, now_ns: u64, id: StreamId) {
         let Some((_, connection)) = &mut self.receiver.connection else { return };
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(false) else { return };
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-            self.in_order.add(chunk.offset, chunk.offset + chunk.bytes.len() as u64);
+            self.received.add(now_ns, chunk.offset, chunk.offset + chunk.bytes.len() as u64);
         }
         let _ = chunks.finalize();
     }
@@ -315,8 +315,8 @@ impl Connection for Ends {
         self.finished_ns
     }
 
-    fn in_order_bytes(&self) -> u64 {
-        self.in_order.bytes()
+    fn received(&self) -> &Received {
+        &self.received
     }
 
     fn held_lost_pkts(&mut self) -> u64 {

@@ -2,10 +2,14 @@
 
 use crate::end::{Connection, Shared};
 use crate::network::Counts;
+use crate::received::Missing;
 use crate::seen::{Look, Seen};
 use cwnd_results::{FlowResult, FlowSamples, Transfers};
 use cwnd_scenario::{Flow, Scenario, Size};
 use std::sync::{MutexGuard, PoisonError};
+
+/// Payload that is missing for less may be on its way.
+const MISSING_NS: u64 = 1_000_000_000;
 
 /// As samples write it: not set.
 const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
@@ -74,12 +78,12 @@ impl<'a> Running<'a> {
     pub fn stop(&mut self, now_ns: u64, counts: Counts) {
         if self.stopped.is_none() {
             let held_lost = self.connection.held_lost_pkts();
-            self.stopped = Some((now_ns, counts, self.connection.in_order_bytes(), held_lost));
+            self.stopped = Some((now_ns, counts, self.connection.received().bytes(), held_lost));
         }
     }
 
     pub fn begin_measuring(&mut self, now_ns: u64, counts: Counts) {
-        self.before = (counts, self.connection.in_order_bytes(), self.connection.held_lost_pkts());
+        self.before = (counts, self.connection.received().bytes(), self.connection.held_lost_pkts());
         self.from_ns = now_ns;
         self.seen().begin_measuring(now_ns);
     }
@@ -103,10 +107,25 @@ impl<'a> Running<'a> {
         self.sampled = (now_ns, counts.delivered_bytes, counts.marked_pkts);
     }
 
+    /// A note, if payload has been missing for long.
+    pub fn note_missing(&self, stack: &str) -> Option<String> {
+        let (stop_ns, ..) = self.stopped?;
+        let Missing { bytes, holes, since_ns } = self.connection.received().missing()?;
+        let waited_ns = stop_ns.saturating_sub(since_ns);
+        (waited_ns >= MISSING_NS).then(|| {
+            format!(
+                "flow {}: at the end {bytes} bytes of payload in {holes} places had not reached the application for up to {:.1} s; \
+                 {stack} may have lost them",
+                self.index,
+                waited_ns as f64 / 1e9
+            )
+        })
+    }
+
     /// Its row, and its transfer if it has a size.
     pub fn finish(&mut self, scenario: &Scenario, transfers: &mut Transfers) -> FlowResult {
-        let (stop_ns, now, in_order_bytes, held_lost) = self.stopped.expect("a run stops its flows");
-        let (before, in_order_before, held_lost_before) = self.before;
+        let (stop_ns, now, received_bytes, held_lost) = self.stopped.expect("a run stops its flows");
+        let (before, received_before, held_lost_before) = self.before;
         let span_ns = stop_ns.saturating_sub(self.from_ns);
         let finished_ns = self.connection.finished_ns();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +154,7 @@ impl<'a> Running<'a> {
             lost_pkts,
             timeouts: seen.persistent_congestions(),
             throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
-            goodput_mbps: mbps(in_order_bytes - in_order_before, span_ns),
+            goodput_mbps: mbps(received_bytes - received_before, span_ns),
             loss_ratio: if sent_pkts > 0 { lost_pkts as f64 / sent_pkts as f64 } else { 0.0 },
             mean_rtt_ms: seen.mean_rtt_ms(),
             p95_rtt_ms: seen.p95_rtt_ms(),

@@ -6,11 +6,11 @@
 mod checks;
 mod end;
 mod flow;
-mod in_order;
 mod network;
 mod noq;
 mod null;
 mod quinn;
+mod received;
 mod run;
 mod seen;
 
@@ -99,11 +99,11 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("end.rs"),
         include_str!("ends.rs"),
         include_str!("flow.rs"),
-        include_str!("in_order.rs"),
         include_str!("network.rs"),
         include_str!("noq.rs"),
         include_str!("null.rs"),
         include_str!("quinn.rs"),
+        include_str!("received.rs"),
         include_str!("run.rs"),
         include_str!("seen.rs"),
     ];

@@ -216,9 +216,11 @@ impl Loop<'_> {
 
     fn finish(mut self) -> Run {
         let mut transfers = Transfers::default();
-        let mut flows = Vec::new();
+        let (mut flows, mut notes) = (Vec::new(), Vec::new());
         for running in self.flows.iter_mut().flatten() {
             running.stop(self.scenario.duration_ns, self.network.counts[running.index]);
+            let stack = format!("{} {}", self.stack.name(), self.stack.version());
+            notes.extend(running.note_missing(&stack));
             flows.push(running.finish(self.scenario, &mut transfers));
         }
         transfers.set_quantiles(&mut flows, self.scenario.warmup_ns);
@@ -232,7 +234,7 @@ impl Loop<'_> {
             transfers,
             packets: self.network.counts.iter().map(|counts| counts.sent_pkts).sum(),
             last_arrival_ns: self.last_arrival_ns,
-            notes: Vec::new(),
+            notes,
         }
     }
 }

@@ -159,3 +159,19 @@ fn flows_start_and_stop_when_the_scenario_says_and_share_the_bottleneck() {
         assert!(delivered as f64 * PACKET_BYTES * 8.0 <= 20e6 * 6.0, "{stack:?}: {delivered}");
     }
 }
+
+/// Of noq 1.4.0: its assembler takes the number of bytes read for an offset when it merges small pieces that are read in any
+/// order, and drops those below.
+#[test]
+fn payload_that_a_stack_loses_is_noted_and_not_held_against_the_rest() {
+    let link = "rate = '1 Gbps'\ndelay = '5 ms'\nbuffer = '1 BDP'";
+    let scenario = scenario("duration = '2 s'\nsamples = 'off'", link, "[[flows]]\ncca = 'bic'");
+    let runs = Stack::ALL.map(|stack| (stack, answer(stack, &scenario)));
+    for (stack, run) in runs {
+        let flow = &run.flows[0];
+        let share = flow.goodput_mbps / flow.throughput_mbps;
+        assert!(share > 0.94, "{stack:?}: {share}");
+        let noted = run.notes.iter().any(|note| note.contains("had not reached the application"));
+        assert_eq!(noted, stack == Stack::Noq, "{:?}", run.notes);
+    }
+}
