@@ -153,9 +153,9 @@ impl Bridge {
         self.driver.controls_window()
     }
 
-    /// A packet, or several at once, is sent.
+    /// A packet, or several at once, is sent; 0 bytes: a packet that congestion control does not count.
     pub fn send(&mut self, now_ns: u64, bytes: u64) -> Sent {
-        if self.in_flight_bytes == 0 {
+        if self.in_flight_bytes == 0 && bytes > 0 {
             (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
             if self.started {
                 self.driver.ack.now_us = now_ns / 1000;

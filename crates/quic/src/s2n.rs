@@ -90,11 +90,11 @@ impl CongestionController for Connection {
         _: &mut P,
     ) -> Sent {
         self.begin.get_or_insert(now);
+        let sent = self.bridge.send(self.ns(now), bytes as u64);
         if bytes == 0 {
-            return Sent::default();
+            return sent;
         }
         self.retransmits = false;
-        let sent = self.bridge.send(self.ns(now), bytes as u64);
         let is_limited = self.is_congestion_limited();
         if is_limited {
             self.bridge.note_cwnd_limited();

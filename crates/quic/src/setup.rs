@@ -1,7 +1,7 @@
 //! The choice of an algorithm and its parameters, and what a stack has to have for it.
 
 use crate::Bridge;
-use cwnd_algorithms::{Algorithm, Instance, Params};
+use cwnd_algorithms::{Algorithm, Params, Renamed};
 use std::fmt;
 
 /// A QUIC stack, and what an algorithm can get from it.
@@ -103,6 +103,7 @@ pub struct Setup {
     algorithm: Algorithm,
     params: Params,
     stack: Stack,
+    renamed: Vec<Renamed>,
 }
 
 impl Setup {
@@ -111,19 +112,21 @@ impl Setup {
     pub fn new(stack: Stack, name: &str, params: &[(&str, &str)]) -> Result<Setup, Error> {
         let algorithm = cwnd_algorithms::find(name)?;
         let mut chosen = algorithm.defaults();
+        let mut renamed = Vec::new();
         for (param, value) in params {
-            algorithm.set(&mut chosen, param, value)?;
+            renamed.extend(algorithm.set(&mut chosen, param, value)?);
         }
         stack.check(&algorithm)?;
-        Ok(Setup { algorithm, params: chosen, stack })
+        Ok(Setup { algorithm, params: chosen, stack, renamed })
+    }
+
+    /// The parameters that were given by their former names.
+    pub fn renamed(&self) -> &[Renamed] {
+        &self.renamed
     }
 
     /// A connection, or a new path of one, begins, with packets of `mtu_bytes` at most.
     pub fn start(&self, mtu_bytes: u16) -> Bridge {
-        Bridge::new(self.build(), mtu_bytes, self.stack.most_window_bytes())
-    }
-
-    fn build(&self) -> Instance {
-        self.algorithm.build(&self.params)
+        Bridge::new(self.algorithm.build(&self.params), mtu_bytes, self.stack.most_window_bytes())
     }
 }
