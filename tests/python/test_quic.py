@@ -32,7 +32,9 @@ def test_a_run_on_a_stack_has_the_schema_of_any_world(stack: str) -> None:
 @pytest.mark.parametrize("stack", STACKS)
 def test_two_commands_print_the_same_bytes(stack: str, cwnd_command: Command) -> None:
     def run() -> dict[str, object]:
-        done = cwnd_command("run", "--cca", f"{stack}:cubic", *PATH, "--per", "0.001", "--on", stack, "--json")
+        done = cwnd_command(
+            "run", "--cca", f"{stack}:cubic", *PATH, "--per", "0.001", "--on", stack, "--json"
+        )
         assert done.returncode == 0, done.stderr
         result: dict[str, object] = json.loads(done.stdout)
         return {key: value for key, value in result.items() if key != "engine"}
@@ -71,7 +73,10 @@ cca = "quinn:cubic"
     ("flags", "line"),
     [
         (("--cca", "bbr", "--on", "quinn"), "bbr: flows.cca: 'bbr' has to set the pacing rate"),
-        (("--cca", "noq:bbr3", "--on", "quinn"), "noq:bbr3: flows.cca: 'noq:bbr3' cannot be had --on quinn"),
+        (
+            ("--cca", "noq:cubic", "--on", "quinn"),
+            "noq:cubic: flows.cca: 'noq:cubic' cannot be had --on quinn",
+        ),
         (("--cca", "quinn:cubic"), "'quinn:cubic' is the stack's own and can be had --on quinn alone"),
         (("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' cannot be had --on noq"),
         (("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes cannot be had"),

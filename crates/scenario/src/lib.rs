@@ -335,9 +335,9 @@ impl Cca {
     /// The name of a sender without congestion control: datagrams at a constant rate.
     pub const UDP: &str = "udp";
 
-    /// The algorithms that QUIC stacks have themselves, as `STACK:ALGORITHM`.
-    pub const OF_STACKS: [&str; 6] =
-        ["noq:bbr3", "noq:cubic", "noq:newreno", "quinn:bbr", "quinn:cubic", "quinn:newreno"];
+    /// The algorithms that QUIC stacks have themselves, as `STACK:ALGORITHM`. noq's BBRv3 is left out: it cannot be seeded.
+    pub const OF_STACKS: [&str; 5] =
+        ["noq:cubic", "noq:newreno", "quinn:bbr", "quinn:cubic", "quinn:newreno"];
 
     /// The QUIC stack that has the algorithm itself, and the algorithm's name there; None: it is none of
     /// [`Cca::OF_STACKS`].

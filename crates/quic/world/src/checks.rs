@@ -143,7 +143,7 @@ mod tests {
             "clock: 'ns2' cannot be had --on quinn; accepted: 'nanoseconds'"
         );
         for (flow, start) in [
-            ("cca = 'noq:bbr3'", "flows.cca: 'noq:bbr3' cannot be had --on quinn; accepted: "),
+            ("cca = 'noq:cubic'", "flows.cca: 'noq:cubic' cannot be had --on quinn; accepted: "),
             (
                 "cca = 'bbr'",
                 "flows.cca: 'bbr' has to set the pacing rate, which quinn does not support; quinn runs ",

@@ -10,9 +10,7 @@ use bytes::{Bytes, BytesMut};
 use cwnd_scenario::Cca;
 use ends::{Clock, CountedIds, Ends};
 use noq_proto as proto;
-use proto::congestion::{
-    Bbr3Config, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
-};
+use proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
 use proto::crypto::{
     ClientConfig, CryptoError, ExportKeyingMaterialError, HandshakeTokenKey, HeaderKey, HmacKey, KeyPair,
     Keys, PacketKey, ServerConfig, Session, UnsupportedVersion,
@@ -85,7 +83,6 @@ fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>
     }
     let inner: Arc<dyn ControllerFactory + Send + Sync> = match asked.cca.of_stack() {
         Some((_, "newreno")) => own!(NewRenoConfig),
-        Some((_, "bbr3")) => own!(Bbr3Config),
         Some(_) => own!(CubicConfig),
         None => cwnd_quic::noq::factory(&asked.cca.algorithm, &params(asked.cca))
             .map_err(|error| error.to_string())?,
