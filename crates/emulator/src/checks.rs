@@ -12,6 +12,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
     let refuse = |key: &str, found: &str, accepted: &str| {
         Err(format!("{key}: {found} cannot be had --on live; accepted: {accepted}"))
     };
+    scenario.check_algorithms()?;
     if scenario.clock != Clock::Nanoseconds {
         return refuse("clock", "'ns2'", "'nanoseconds'");
     }

@@ -362,7 +362,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
 }
 
 /// How much later than its start the flow starts.
-fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
+pub fn start_jitter_ns(flow: &cwnd_scenario::Flow, id: u32, seed: u64) -> u64 {
     if flow.start_jitter_ns == 0 {
         return 0;
     }

@@ -11,6 +11,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
     let refuse = |key: &str, found: &str, accepted: &str| {
         Err(format!("{key}: {found} cannot be had --on linux; accepted: {accepted}"))
     };
+    scenario.check_algorithms()?;
     if scenario.clock != Clock::Nanoseconds {
         return refuse("clock", "ns-2's clock", "nanoseconds");
     }

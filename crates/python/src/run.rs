@@ -129,8 +129,11 @@ pub fn work(
         watch(done, share)
     };
     let run = |index: usize, job: &cwnd_runner::Job| match world {
-        None => cwnd_engine::run(job.scenario, job.seed, &|cca| custom(index, cca), &control)
-            .map_err(|reason| reason.to_string()),
+        None => {
+            job.scenario.check_algorithms()?;
+            cwnd_engine::run(job.scenario, job.seed, &|cca| custom(index, cca), &control)
+                .map_err(|reason| reason.to_string())
+        }
         Some(world) => world.run(job.scenario, job.seed, &control),
     };
     let (done, ended) = cwnd_runner::run_jobs(&jobs, threads, &control, run, watch_end);

@@ -1,12 +1,14 @@
-//! Worlds other than the engine, for Python: guests of a real kernel, and this machine's own.
+//! Worlds other than the engine, for Python: guests of a real kernel, this machine's own, and QUIC stacks.
 
 use crate::Error;
 use crate::scenario::PyScenario;
 use cwnd_engine::Control;
+use cwnd_quic_world::Stack;
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 #[cfg(target_os = "linux")]
@@ -14,8 +16,6 @@ mod inner {
     use super::*;
     use cwnd_linux::{Algorithms, Machine};
     use std::path::Path;
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering::Relaxed;
 
     pub enum Inner {
         Guests {
@@ -75,12 +75,7 @@ mod inner {
         }
 
         pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
-            let seen_ns = AtomicU64::new(0);
-            let watch = |reached_ns: u64| {
-                let before_ns = seen_ns.swap(reached_ns, Relaxed);
-                control.simulated_ns.fetch_add(reached_ns - before_ns, Relaxed);
-                !control.stop.load(Relaxed)
-            };
+            let watch = watch(control);
             let run = match self {
                 Inner::Guests { machine, algorithms, free } => {
                     let free = || free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,34 +134,63 @@ mod inner {
     }
 }
 
+/// Adds the time that a run has reached to `control`; whether the run is to go on.
+fn watch(control: &Control) -> impl Fn(u64) -> bool + Sync {
+    let seen_ns = AtomicU64::new(0);
+    move |reached_ns: u64| {
+        let before_ns = seen_ns.swap(reached_ns, Relaxed);
+        control.simulated_ns.fetch_add(reached_ns - before_ns, Relaxed);
+        !control.stop.load(Relaxed)
+    }
+}
+
 /// Where runs are made, other than the engine.
 #[pyclass(frozen, name = "World", module = "cwnd._cwnd")]
-pub struct PyWorld(inner::Inner);
+pub struct PyWorld(Place);
+
+enum Place {
+    Kernel(inner::Inner),
+    Quic(Stack),
+}
 
 #[pymethods]
 impl PyWorld {
     /// Guests of the kernel and the emulator in a folder; with `ours`, this project's algorithms as eBPF.
     #[staticmethod]
     fn guests(folder: &str, ours: bool) -> PyResult<Self> {
-        inner::Inner::guests(folder, ours).map(PyWorld).map_err(Error::new_err)
+        inner::Inner::guests(folder, ours).map(PyWorld::kernel).map_err(Error::new_err)
     }
 
     /// This machine's kernel, in real time.
     #[staticmethod]
     fn live() -> PyResult<Self> {
-        inner::Inner::live().map(PyWorld).map_err(Error::new_err)
+        inner::Inner::live().map(PyWorld::kernel).map_err(Error::new_err)
     }
 
-    /// The kernel, as `uname -r` prints it.
+    /// The QUIC stack of that name, in virtual time.
+    #[staticmethod]
+    fn quic(stack: &str) -> PyResult<Self> {
+        let names = || Stack::ALL.map(Stack::name).join(", ");
+        let found = Stack::named(stack).map(|stack| PyWorld(Place::Quic(stack)));
+        found.ok_or_else(|| Error::new_err(format!("'{stack}' is not a QUIC stack; choose {}", names())))
+    }
+
+    /// What is at the ends, for results: the kernel as `uname -r` prints it, or the version of a stack.
     #[getter]
-    fn release(&self) -> &str {
-        self.0.release()
+    fn ends(&self) -> (&'static str, &str) {
+        match &self.0 {
+            Place::Kernel(kernel) => ("kernel", kernel.release()),
+            Place::Quic(stack) => ("stack", stack.version()),
+        }
     }
 
     /// What runs depend on besides their scenario, for `job_keys`.
     #[getter]
     fn essence<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.essence())
+        match &self.0 {
+            Place::Kernel(kernel) => PyBytes::new(py, &kernel.essence()),
+            Place::Quic(stack) => PyBytes::new(py, &cwnd_quic_world::essence(*stack)),
+        }
     }
 
     /// Boots a guest and returns the kernel's description of its types.
@@ -179,7 +203,8 @@ impl PyWorld {
                 false
             }
         };
-        let types = py.detach(|| self.0.read_types(&watch)).map_err(Error::new_err)?;
+        let Place::Kernel(kernel) = &self.0 else { return Err(Error::new_err("a QUIC stack has no kernel")) };
+        let types = py.detach(|| kernel.read_types(&watch)).map_err(Error::new_err)?;
         match (types, interrupted.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             (Some(types), _) => Ok(PyBytes::new(py, &types)),
             (None, reason) => Err(reason.unwrap_or_else(|| Error::new_err("stopped"))),
@@ -193,18 +218,33 @@ impl PyWorld {
             let reason = "runs in the simulator alone; choose an algorithm of 'cwnd algorithms'";
             return Err(Error::new_err(format!("{name}: cca: the Python class {class} {reason}")));
         }
-        self.0.check(&scenario.inner).map_err(|line| Error::new_err(format!("{name}: {line}")))
+        let checked = match &self.0 {
+            Place::Kernel(kernel) => kernel.check(&scenario.inner),
+            Place::Quic(stack) => cwnd_quic_world::check(*stack, &scenario.inner),
+        };
+        checked.map_err(|line| Error::new_err(format!("{name}: {line}")))
     }
 }
 
 impl PyWorld {
+    fn kernel(kernel: inner::Inner) -> PyWorld {
+        PyWorld(Place::Kernel(kernel))
+    }
+
     pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
-        self.0.run(scenario, seed, control)
+        match &self.0 {
+            Place::Kernel(kernel) => kernel.run(scenario, seed, control),
+            Place::Quic(stack) => cwnd_quic_world::run(*stack, scenario, seed, &watch(control))?
+                .ok_or_else(|| "stopped".to_owned()),
+        }
     }
 
     /// How many runs may go at a time, of `threads` that were asked for: live ones would take the processor from each
     /// other.
     pub fn threads(&self, threads: usize) -> usize {
-        if self.0.is_live() { 1 } else { threads }
+        match &self.0 {
+            Place::Kernel(kernel) if kernel.is_live() => 1,
+            _ => threads,
+        }
     }
 }

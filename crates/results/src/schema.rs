@@ -14,6 +14,10 @@ pub enum World {
     Linux,
     /// The same with this project's algorithms as eBPF.
     LinuxEbpf,
+    /// The QUIC stack quinn in virtual time.
+    Quinn,
+    /// The QUIC stack noq in virtual time.
+    Noq,
 }
 
 impl World {
@@ -24,6 +28,8 @@ impl World {
             World::Live => "live",
             World::Linux => "linux",
             World::LinuxEbpf => "linux-ebpf",
+            World::Quinn => "quinn",
+            World::Noq => "noq",
         }
     }
 }

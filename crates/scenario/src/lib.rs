@@ -343,6 +343,17 @@ impl Cca {
     /// The name of a sender without congestion control: datagrams at a constant rate.
     pub const UDP: &str = "udp";
 
+    /// The algorithms that QUIC stacks have themselves, as `STACK:ALGORITHM`. noq's BBRv3 is left out: it cannot be seeded.
+    pub const OF_STACKS: [&str; 5] =
+        ["noq:cubic", "noq:newreno", "quinn:bbr", "quinn:cubic", "quinn:newreno"];
+
+    /// The QUIC stack that has the algorithm itself, and the algorithm's name there; None: it is none of
+    /// [`Cca::OF_STACKS`].
+    pub fn of_stack(&self) -> Option<(&str, &str)> {
+        let known = Cca::OF_STACKS.contains(&self.algorithm.as_str());
+        self.algorithm.split_once(':').filter(|_| known)
+    }
+
     /// Whether the flow is no TCP connection but [`Cca::UDP`].
     pub fn is_udp(&self) -> bool {
         self.algorithm == Cca::UDP
@@ -430,10 +441,10 @@ impl Scenario {
             link.check().map_err(|fault| format!("link '{}' has {fault}", link.name))?;
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            if !flow.cca.is_udp() {
+            if flow.cca.is_udp() {
+                flow.app_rate_bps.ok_or_else(|| format!("flow {i} is udp without a rate"))?;
+            } else if flow.cca.of_stack().is_none() {
                 flow.cca.resolve().map_err(|error| error.to_string())?;
-            } else if flow.app_rate_bps.is_none() {
-                return Err(format!("flow {i} is udp without a rate"));
             }
             let bytes = u64::from(flow.payload_bytes) + u64::from(flow.stack.header_bytes);
             if bytes.max(flow.stack.ack_bytes.into()) > u64::from(Flow::PACKET_BYTES_MAX) {
@@ -449,6 +460,18 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    /// Whether all algorithms are this project's, as the simulator and kernels need; a line with the key otherwise.
+    pub fn check_algorithms(&self) -> Result<(), String> {
+        let of_stack =
+            |flow: &Flow| flow.cca.of_stack().map(|(stack, _)| (stack.to_owned(), flow.cca.name.clone()));
+        match self.flows.iter().find_map(of_stack) {
+            Some((stack, name)) => Err(format!(
+                "flows.cca: '{name}' is the stack's own and can be had --on {stack} alone; accepted: an algorithm of 'cwnd algorithms'"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Whether each flow has a path over the links: enough to compute metrics of a run.

@@ -144,11 +144,11 @@ def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any
 
 
 def _cca(text: str) -> str | type[CongestionControl]:
-    """A name of the registry, or the class that FILE.py:CLASS names."""
-    path, colon, name = text.rpartition(":")
+    """A name of the registry or of a QUIC stack's own, or the class that FILE.py:CLASS names."""
+    path, _, name = text.rpartition(":")
     if not text:
         raise error("--cca", "an empty name; 'cwnd algorithms' lists the names")
-    if not colon:
+    if not path.endswith(".py"):
         return text
     with errors_about("--cca"):
         return load_class(Path(path), name)

@@ -226,7 +226,7 @@ def work(
     seeds = plan.seeds
     if until is not None:
         seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
-    engine = {"version": _cwnd.__version__, **({} if place is None else {"kernel": place.release})}
+    engine = {"version": _cwnd.__version__, **({} if place is None else dict([place.ends]))}
     store = Store(folder, plan.points, seeds, world, engine)
     ran = 0
     found: int | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from cwnd import _cwnd
 from cwnd._results.tables import Answer
 from cwnd._worlds import _machine
-from cwnd._worlds._kernel import run_in
+from cwnd._worlds._place import run_in
 
 
 def place() -> _cwnd.World:

@@ -12,6 +12,12 @@ pub struct Distribution {
     most: u64,
 }
 
+impl Default for Distribution {
+    fn default() -> Distribution {
+        Distribution::new()
+    }
+}
+
 impl Distribution {
     pub fn new() -> Distribution {
         Distribution { counts: Box::default(), first: 0, sum: Sum::default(), least: u64::MAX, most: 0 }

@@ -139,6 +139,8 @@ fn group<'a>(
             custom_cca(name, params)?
         } else if name == Cca::UDP {
             udp(table, params)?
+        } else if Cca::OF_STACKS.contains(&name.as_str()) {
+            cca_of_stack(name, params)?
         } else {
             cca(&cca_node, &name, params, profile, warnings)?
         },
@@ -287,7 +289,13 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
         let known = cwnd_algorithms::all();
         let names = || {
             let registered = known.iter().map(|a| a.name.as_str());
-            custom.iter().copied().chain(registered).chain(stack::presets()).chain([Cca::UDP])
+            custom
+                .iter()
+                .copied()
+                .chain(registered)
+                .chain(stack::presets())
+                .chain([Cca::UDP])
+                .chain(Cca::OF_STACKS)
         };
         if names().any(|known| known == name) {
             Ok(name.to_owned())
@@ -304,6 +312,14 @@ fn custom_cca(name: String, params: WrittenParams) -> Result<Cca, Error> {
         .map(|(param, node)| Ok((param.to_owned(), node.read(|v| param_value(v, "true", "false"))?)))
         .collect::<Result<_, Error>>()?;
     Ok(Cca { algorithm: name.clone(), name, params })
+}
+
+/// An algorithm of a QUIC stack.
+fn cca_of_stack(name: String, params: WrittenParams) -> Result<Cca, Error> {
+    match params.first() {
+        Some((_, node)) => Err(node.error("unknown parameter", format!("'{name}' has none"))),
+        None => Ok(Cca { algorithm: name.clone(), name, params: Vec::new() }),
+    }
 }
 
 /// Datagrams at the rate of the application.

@@ -1,4 +1,4 @@
-"""Runs in the worlds that have a real kernel."""
+"""Runs in the worlds that have a real kernel or a real QUIC stack."""
 
 from __future__ import annotations
 
@@ -18,4 +18,5 @@ def run_in(
     for scenario in scenarios:
         place.check(scenario)
     answers = [answer_of(runs) for runs in _cwnd.run(scenarios, jobs, progress, place)]
-    return [answer._replace(engine={**answer.engine, "kernel": place.release}) for answer in answers]
+    ends, version = place.ends
+    return [answer._replace(engine={**answer.engine, ends: version}) for answer in answers]

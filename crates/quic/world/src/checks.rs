@@ -1,0 +1,165 @@
+//! What a scenario asks for and these worlds do not do.
+
+use crate::Stack;
+use crate::run::datagram_bytes;
+use cwnd_scenario::{Cca, Clock, Ecn, End, Flow, Handshake, Samples, Scenario, Size, Stack as TcpStack};
+use serde_json::Value;
+use std::ops::RangeInclusive;
+
+const FLOWS_MAX: usize = 250;
+/// Payload of UDP: what every path of QUIC carries (RFC 9000, 14), and what IP carries.
+const DATAGRAM_BYTES: RangeInclusive<u32> = 1200..=65_527;
+
+/// One line that names the key, if there is something.
+pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
+    let refuse = |key: &str, found: &str, accepted: &str| {
+        Err(format!("{key}: {found} cannot be had --on {}; accepted: {accepted}", stack.name()))
+    };
+    scenario.check()?;
+    if scenario.clock != Clock::Nanoseconds {
+        return refuse("clock", "'ns2'", "'nanoseconds'");
+    }
+    if scenario.end != End::Duration {
+        return refuse("end", "'last-arrival'", "'duration'");
+    }
+    if scenario.samples == Samples::Change {
+        return refuse("samples", "'change'", "a number, an interval or 'off'");
+    }
+    if scenario.flows.len() > FLOWS_MAX {
+        return refuse("flows", &format!("{} flows", scenario.flows.len()), &format!("at most {FLOWS_MAX}"));
+    }
+    scenario.flows.iter().try_for_each(|flow| {
+        if !flow.cca.is_udp() && flow.cca.of_stack().is_none() {
+            stack.check(&flow.cca).map_err(|line| format!("flows.cca: {line}"))?;
+        }
+        let refusal = algorithm(stack, &flow.cca).or_else(|| traffic(flow)).or_else(|| settings(flow));
+        refusal.map_or(Ok(()), |Refusal { key, found, accepted }| refuse(&key, &found, &accepted))
+    })
+}
+
+struct Refusal {
+    key: String,
+    found: String,
+    accepted: String,
+}
+
+fn refusal(key: &str, found: impl Into<String>, accepted: impl Into<String>) -> Option<Refusal> {
+    Some(Refusal { key: key.to_owned(), found: found.into(), accepted: accepted.into() })
+}
+
+fn algorithm(stack: Stack, cca: &Cca) -> Option<Refusal> {
+    let own = || Cca::OF_STACKS.into_iter().filter(|name| name.split(':').next() == Some(stack.name()));
+    let accepted = || format!("an algorithm of 'cwnd algorithms', {}", own().collect::<Vec<_>>().join(", "));
+    match cca.of_stack() {
+        Some((of, _)) if of == stack.name() => None,
+        Some(_) => refusal("flows.cca", format!("'{}'", cca.name), accepted()),
+        None if cca.is_udp() => refusal("flows.cca", "'udp'", accepted()),
+        None => None,
+    }
+}
+
+fn traffic(flow: &Flow) -> Option<Refusal> {
+    const PAUSES: &str = "bulk data or one transfer of a size";
+    if !DATAGRAM_BYTES.contains(&datagram_bytes(flow)) {
+        let payload =
+            |datagram| datagram + flow.packet_bytes() - datagram_bytes(flow) - flow.stack.header_bytes;
+        let (least, most) = (payload(*DATAGRAM_BYTES.start()), payload(*DATAGRAM_BYTES.end()));
+        return refusal(
+            "flows.packet",
+            format!("{} bytes", flow.payload_bytes),
+            format!("{least} to {most} bytes"),
+        );
+    }
+    if flow.app_rate_bps.is_some() {
+        return refusal("flows.app_rate", "an application with a rate", PAUSES);
+    }
+    if flow.on_off_ns.is_some() {
+        return refusal("flows.on", "an application that pauses", PAUSES);
+    }
+    let traffic = flow.traffic.as_deref()?;
+    if !matches!(traffic.size, None | Some(Size::Fixed { .. })) {
+        return refusal("flows.size", "a distribution", "a fixed size");
+    }
+    if traffic.arrivals.is_some() || traffic.requests.is_some() {
+        return refusal("flows.arrivals", "more than one transfer of a flow", "one");
+    }
+    if traffic.mean_on_off_ns.is_some() || traffic.frames_per_s.is_some() {
+        return refusal("flows.on", "an application that pauses", PAUSES);
+    }
+    None
+}
+
+/// Settings of a stack of TCP that can be had in another way than the profile `linux` has them.
+const SETTINGS: [&str; 4] = ["header_bytes", "ack_bytes", "ecn", "handshake"];
+
+fn settings(flow: &Flow) -> Option<Refusal> {
+    if !matches!(flow.stack.ecn, Ecn::Off | Ecn::Classic) {
+        return refusal("flows.stack.ecn", "another kind than QUIC's", "'off' or 'classic'");
+    }
+    if flow.stack.handshake == Handshake::Overlapped {
+        return refusal("flows.stack.handshake", "'overlapped'", "'first'");
+    }
+    let text = "[dumbbell]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 9\n[[flows]]\ncca = 'cubic'";
+    let linux = Scenario::from_toml(text, "defaults", &[]).ok()?;
+    let (asked, defaults) = (values(&flow.stack), values(&linux.flows[0].stack));
+    let differs = asked.as_object()?.iter().find(|(key, value)| {
+        !SETTINGS.contains(&key.as_str()) && defaults.get(key.as_str()).unwrap_or(&Value::Null) != *value
+    });
+    let (key, value) = differs?;
+    let default = defaults.get(key.as_str()).unwrap_or(&Value::Null);
+    refusal(
+        &format!("flows.stack.{key}"),
+        value.to_string(),
+        format!("{default}, for which the stack's own stands"),
+    )
+}
+
+fn values(stack: &TcpStack) -> Value {
+    serde_json::to_value(stack).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(more: &str, flow: &str) -> Result<(), String> {
+        let text = format!(
+            "{more}duration = '2 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 50\n[[flows]]\n{flow}"
+        );
+        check(Stack::Quinn, &Scenario::from_toml(&text, "path.toml", &[]).unwrap())
+    }
+
+    #[test]
+    fn a_dumbbell_with_an_algorithm_of_the_stack_is_accepted() {
+        assert_eq!(answer("", "cca = 'quinn:cubic'"), Ok(()));
+        let more = "size = '1 MB'\nstack = { ecn = 'classic', handshake = 'first' }";
+        assert_eq!(answer("", &format!("cca = 'quinn:newreno'\n{more}")), Ok(()));
+    }
+
+    #[test]
+    fn what_the_world_cannot_do_is_refused_in_a_line_with_the_key() {
+        assert_eq!(
+            answer("clock = 'ns2'\n", "cca = 'quinn:cubic'").unwrap_err(),
+            "clock: 'ns2' cannot be had --on quinn; accepted: 'nanoseconds'"
+        );
+        for (flow, start) in [
+            ("cca = 'noq:cubic'", "flows.cca: 'noq:cubic' cannot be had --on quinn; accepted: "),
+            (
+                "cca = 'bbr'",
+                "flows.cca: 'bbr' has to set the pacing rate, which quinn does not support; quinn runs ",
+            ),
+            ("cca = 'udp'\napp_rate = '1 Mbps'", "flows.cca: 'udp'"),
+            (
+                "cca = 'quinn:cubic'\npacket = 1000",
+                "flows.packet: 1000 bytes cannot be had --on quinn; accepted: 1176 to",
+            ),
+            ("cca = 'quinn:cubic'\napp_rate = '1 Mbps'", "flows.app_rate: "),
+            ("cca = 'quinn:cubic'\nstack = { recovery = 'newreno' }", "flows.stack.recovery: "),
+            ("cca = 'quinn:cubic'\nstack = { ecn = 'l4s' }", "flows.stack.ecn: "),
+            ("cca = 'quinn:cubic'\nstack = { pacing = 'fq' }", "flows.stack.pacing: "),
+        ] {
+            let line = answer("", flow).unwrap_err();
+            assert!(line.starts_with(start) && !line.contains('\n'), "{line}");
+        }
+    }
+}

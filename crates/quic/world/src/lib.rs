@@ -1,0 +1,125 @@
+//! The worlds `quinn` and `noq`: a client and a server of a real QUIC stack in virtual time, over the engine's own links.
+//!
+//! The stack is the one that applications use, without sockets, threads and a clock of its own; datagrams, timers and
+//! random numbers are handed to it. So a scenario and a seed give the same bytes every time.
+
+mod checks;
+mod end;
+mod flow;
+mod network;
+mod noq;
+mod null;
+mod quinn;
+mod received;
+mod run;
+mod seen;
+
+pub use checks::check;
+use cwnd_results::{Run, World};
+use cwnd_scenario::{Cca, Scenario};
+use end::{Asked, Connection, Shared};
+
+/// Gets the time that the run has reached, now and then; answers whether it is to go on.
+pub trait Watch: Fn(u64) -> bool {}
+
+impl<T: Fn(u64) -> bool> Watch for T {}
+
+/// A QUIC stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    Quinn,
+    Noq,
+}
+
+impl Stack {
+    pub const ALL: [Stack; 2] = [Stack::Quinn, Stack::Noq];
+
+    /// As worlds are named, and algorithms of the stack begin.
+    pub fn name(self) -> &'static str {
+        self.world().name()
+    }
+
+    pub fn named(name: &str) -> Option<Stack> {
+        Stack::ALL.into_iter().find(|stack| stack.name() == name)
+    }
+
+    /// Of the library that runs, as its package has it.
+    pub fn version(self) -> &'static str {
+        match self {
+            Stack::Quinn => quinn::VERSION,
+            Stack::Noq => noq::VERSION,
+        }
+    }
+
+    fn world(self) -> World {
+        match self {
+            Stack::Quinn => World::Quinn,
+            Stack::Noq => World::Noq,
+        }
+    }
+
+    fn check(self, cca: &Cca) -> Result<(), String> {
+        match self {
+            Stack::Quinn => quinn::check(cca),
+            Stack::Noq => noq::check(cca),
+        }
+    }
+
+    fn connect(self, asked: &Asked, now_ns: u64, seen: Shared) -> Result<Box<dyn Connection>, String> {
+        match self {
+            Stack::Quinn => quinn::connect(asked, now_ns, seen),
+            Stack::Noq => noq::connect(asked, now_ns, seen),
+        }
+    }
+}
+
+/// Answers `scenario` with `seed`; None: stopped by `watch`.
+///
+/// ```
+/// use cwnd_quic_world::{Stack, run};
+///
+/// let text = "duration = '2 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '10 ms'\nbuffer = 50\n[[flows]]\ncca = 'quinn:cubic'";
+/// let scenario = cwnd_scenario::Scenario::from_toml(text, "example.toml", &[])?;
+/// let run = run(Stack::Quinn, &scenario, 1, &|_| true)?.ok_or("stopped")?;
+/// assert!(run.flows[0].throughput_mbps > 9.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If the scenario asks what this world cannot do, or the stack gives up a connection.
+pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, String> {
+    check(stack, scenario)?;
+    run::run(stack, scenario, seed, watch)
+}
+
+/// What a run depends on besides its scenario and the engine, for keys: the stack, and what this crate does.
+pub fn essence(stack: Stack) -> Vec<u8> {
+    let sources = [
+        include_str!("end.rs"),
+        include_str!("ends.rs"),
+        include_str!("flow.rs"),
+        include_str!("network.rs"),
+        include_str!("noq.rs"),
+        include_str!("null.rs"),
+        include_str!("quinn.rs"),
+        include_str!("received.rs"),
+        include_str!("run.rs"),
+        include_str!("seen.rs"),
+    ];
+    format!("{} {}\n{}", stack.name(), stack.version(), sources.concat()).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_versions_are_those_that_are_built() {
+        let manifest = include_str!("../Cargo.toml");
+        for stack in Stack::ALL {
+            let line = format!("{}-proto = {{ version = \"={}\"", stack.name(), stack.version());
+            assert!(manifest.contains(&line), "{line}");
+        }
+    }
+}
