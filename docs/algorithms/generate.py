@@ -76,8 +76,9 @@ def index() -> str:
         "`cwnd algorithms NAME` shows the same.",
         table(["name", "year", "", "kind", "status", "paper"], rows),
         "Kind is the signal that an algorithm reacts to: losses, delays, both (hybrid), a model of the path, "
-        "marks that are echoed one by one (ecn), or counted marks of ECT(1) (l4s). Status is the source of its rules: the paper (published), the RFC (rfc), or the paper with "
-        "gaps that we filled (reconstruction); the page names them.",
+        "marks that are echoed one by one (ecn), or counted marks of ECT(1) (l4s). Status is the source of "
+        "its rules: the paper (published), the RFC (rfc), or the paper with gaps that we filled "
+        "(reconstruction); the page names them.",
         "## Presets",
         "Names that papers use for an algorithm together with a recovery.",
         table(["name", "algorithm", "recovery", ""], presets),

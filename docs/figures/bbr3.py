@@ -1,8 +1,8 @@
 """BBRv3 beside bbr: docs/img/bbr3-share.svg, and the tables of docs/bbr3.md but those of a kernel.
 
-The paths are those that its authors test with: one CUBIC flow and one of BBR at 50 Mbit/s and 30 ms, the second
-from 2 s on, for 180 s; random loss at 1 Gbit/s, 100 ms and a buffer of a bandwidth-delay product, 60 s; many flows
-in a buffer of 2 % of it; two flows in deep buffers. The tables go to standard output.
+The paths are those that its authors test with: one CUBIC flow and one of BBR at 50 Mbit/s and 30 ms, the
+second from 2 s on, for 180 s; random loss at 1 Gbit/s, 100 ms and a buffer of a bandwidth-delay product,
+60 s; many flows in a buffer of 2 % of it; two flows in deep buffers. The tables go to standard output.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def run(text: str) -> cwnd.Results:
 
 
 def beside_cubic(version: str, buffer_bdp: float) -> tuple[float, float, float]:
-    """CUBIC's and its neighbour's goodput in Mbit/s, and the part in per cent that the neighbour sent again."""
+    """CUBIC's and its neighbour's goodput in Mbit/s, and what the neighbour sent again, in per cent."""
     flows = run(
         f"duration = '180 s'\n[dumbbell]\nrate = '50 Mbps'\nrtt = '30 ms'\nbuffer = '{buffer_bdp} BDP'\n"
         f"[[flows]]\ncca = 'cubic'\n[[flows]]\ncca = '{version}'\nstart = '2 s'"
@@ -75,7 +75,9 @@ def draw(shares: dict[str, list[tuple[float, float, float]]]) -> Figure:
         for version, rows in shares.items():
             look = chosen[version]
             share = [100 * other / (cubic + other) for cubic, other, _ in rows]
-            axes.plot(BUFFERS_BDP, share, color=look.colour, linestyle=look.line, marker=look.marker, label=version)
+            axes.plot(
+                BUFFERS_BDP, share, color=look.colour, linestyle=look.line, marker=look.marker, label=version
+            )
         axes.axhline(50, color="#888888", linewidth=0.8, linestyle=(0, (1, 2)))
         axes.set_xscale("log", base=2)
         axes.set_xticks(BUFFERS_BDP, [f"{buffer:g}" for buffer in BUFFERS_BDP])
@@ -105,7 +107,10 @@ def main() -> None:
     print_table(
         ["cubic / neighbour, Mbit/s; sent again", *(f"{buffer:g} BDP" for buffer in BUFFERS_BDP)],
         [
-            [version, *(f"{cubic:.1f} / {other:.1f}; {again:.2f} %" for cubic, other, again in shares[version])]
+            [
+                version,
+                *(f"{cubic:.1f} / {other:.1f}; {again:.2f} %" for cubic, other, again in shares[version]),
+            ]
             for version in VERSIONS
         ],
     )
@@ -119,7 +124,10 @@ def main() -> None:
     )
     print_table(
         ["mean RTT", *(f"{buffer} BDP" for buffer in DEEP_BDP)],
-        [[version, *(f"{in_deep_buffer(version, buffer):.0f} ms" for buffer in DEEP_BDP)] for version in VERSIONS],
+        [
+            [version, *(f"{in_deep_buffer(version, buffer):.0f} ms" for buffer in DEEP_BDP)]
+            for version in VERSIONS
+        ],
     )
 
 

@@ -36,7 +36,11 @@ def _kernel() -> None:
 @click.option("--as", "as_name", metavar="NAME", help="Its name in the kernel.  [NAME, '_' for '-']")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm.")
 @click.option("--default", is_flag=True, help="Make it the default of sockets that do not choose one.")
-@click.option("--force", is_flag=True, help="Load even into a kernel that skips hooks, as 'doctor' shows, or lacks the marks that it needs.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Load even into a kernel that skips hooks, as 'doctor' shows, or lacks the marks that it needs.",
+)
 def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool, force: bool) -> None:
     """Load algorithm NAME. It stays until 'cwnd kernel unload' or the machine stops.
 

@@ -33,8 +33,9 @@ class Setting(TypedDict):
 class Algorithm(TypedDict):
     """One algorithm of the registry.
 
-    `kind` is loss, delay, hybrid, model, ecn or l4s; `status` is published, rfc or reconstruction. `essay` is the
-    comment of its header: idea, equations, differences from the paper. `profiles` has the keys linux and ns2.
+    `kind` is loss, delay, hybrid, model, ecn or l4s; `status` is published, rfc or reconstruction. `essay` is
+    the comment of its header: idea, equations, differences from the paper. `profiles` has the keys linux
+    and ns2.
     """
 
     name: str
