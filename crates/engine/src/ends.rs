@@ -79,14 +79,18 @@ impl<'a> TcpEnds<'a> {
         self.acks.extend(sent.map(|ack| TcpAck(SelectiveAck { ack, blocks })));
     }
 
-    /// An ACK is at the sender. [`TcpEnds::next_segment`] has what it sends then.
-    pub fn receive_ack(&mut self, now_ns: u64, ack: TcpAck) {
+    /// An ACK is at the sender; returns the RTT that it shows, in nanoseconds, if it does. [`TcpEnds::next_segment`] has what
+    /// the sender sends then.
+    pub fn receive_ack(&mut self, now_ns: u64, ack: TcpAck) -> Option<u64> {
+        let sum_before = self.sender.rtts.sum();
         let TcpAck(SelectiveAck { ack, blocks }) = ack;
         if self.sender.takes_fast_path(&ack) && blocks[0].is_empty() {
             self.sender.on_fast_path_ack(now_ns, ack.next, ack.sent_ns, ack.echo_ns);
         } else {
             self.sender.on_ack(now_ns, ack, SackBlocks::Carried(&blocks));
         }
+        // An ACK gives one sample at most.
+        Some((self.sender.rtts.sum() - sum_before) as u64).filter(|&rtt_ns| rtt_ns > 0)
     }
 
     /// When [`TcpEnds::wake_sender`] is to be called; None: not before an ACK.
