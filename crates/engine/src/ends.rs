@@ -1,7 +1,7 @@
 //! The two ends of a TCP connection whose caller has the clock and carries their packets.
 
 use crate::acks::SelectiveAck;
-use crate::tcp::packet::{AckPacket, CONGESTION, Segment};
+use crate::tcp::packet::{AckPacket, CONGESTION, RETRANSMISSION, SYN, Segment};
 use crate::tcp::receiver::{Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -17,6 +17,11 @@ impl TcpSegment {
     /// On the wire.
     pub fn bytes(&self) -> u32 {
         self.0.tag.bytes()
+    }
+
+    /// Whether queues may mark it where the flow has ECN: neither a SYN nor a retransmission (RFC 3168, 6.1.1 and 6.1.5).
+    pub fn is_ect(&self) -> bool {
+        !self.0.tag.has(RETRANSMISSION | SYN)
     }
 
     /// A queue marks it (RFC 3168, CE).

@@ -98,20 +98,20 @@ impl<'a> Tcp<'a> {
 
 impl Connection for Tcp<'_> {
     fn transmit(&mut self, side: Side, now_ns: u64) -> Option<Datagram> {
-        let data = match side {
+        let (data, is_ect) = match side {
             Side::Sender => {
                 let Some(segment) = self.woken.take().or_else(|| self.ends.next_segment(now_ns)) else {
                     self.note(now_ns);
                     return None;
                 };
-                self.segments.send(segment, segment.bytes())
+                (self.segments.send(segment, segment.bytes()), segment.is_ect())
             }
             Side::Receiver => {
                 let ack = self.ends.next_ack()?;
-                self.acks.send(ack, self.ack_bytes)
+                (self.acks.send(ack, self.ack_bytes), false)
             }
         };
-        Some(Datagram { data, is_ect: side == Side::Sender, is_ce: false })
+        Some(Datagram { data, is_ect, is_ce: false })
     }
 
     fn receive(&mut self, side: Side, now_ns: u64, datagram: Datagram) {
