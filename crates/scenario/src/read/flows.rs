@@ -298,10 +298,14 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
                 .chain(stack::presets())
                 .chain([Cca::UDP])
                 .chain(Cca::OF_STACKS)
-                .chain(over_tcp.iter().map(String::as_str))
         };
-        if names().any(|known| known == name) {
+        if names().any(|known| known == name) || over_tcp.iter().any(|known| known == name) {
             Ok(name.to_owned())
+        } else if name.starts_with(Cca::OVER_TCP) {
+            Err(Refusal::new(
+                format!("unknown algorithm {}", quote(name)),
+                suggest(name, over_tcp.iter().map(String::as_str)),
+            ))
         } else {
             Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest(name, names())))
         }
