@@ -78,6 +78,10 @@ cca = "quinn:cubic"
             "noq:cubic: flows.cca: 'noq:cubic' cannot be had --on quinn",
         ),
         (("--cca", "quinn:cubic"), "'quinn:cubic' is the stack's own and can be had --on quinn alone"),
+        (
+            ("--cca", "tcp:cubic", "--size", "1MB", "--on", "quinn"),
+            "tcp:cubic: flows.size: a transfer over TCP cannot be had --on quinn; accepted: bulk data",
+        ),
         (("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' cannot be had --on noq"),
         (("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes cannot be had"),
     ],

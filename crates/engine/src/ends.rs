@@ -1,7 +1,7 @@
 //! The two ends of a TCP connection whose caller has the clock and carries their packets.
 
 use crate::acks::SelectiveAck;
-use crate::tcp::packet::{AckPacket, CONGESTION, Segment};
+use crate::tcp::packet::{AckPacket, CONGESTION, RETRANSMISSION, SYN, Segment};
 use crate::tcp::receiver::{Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
@@ -17,6 +17,11 @@ impl TcpSegment {
     /// On the wire.
     pub fn bytes(&self) -> u32 {
         self.0.tag.bytes()
+    }
+
+    /// Whether queues may mark it where the flow has ECN: neither a SYN nor a retransmission (RFC 3168, 6.1.1 and 6.1.5).
+    pub fn is_ect(&self) -> bool {
+        !self.0.tag.has(RETRANSMISSION | SYN)
     }
 
     /// A queue marks it (RFC 3168, CE).
@@ -79,14 +84,18 @@ impl<'a> TcpEnds<'a> {
         self.acks.extend(sent.map(|ack| TcpAck(SelectiveAck { ack, blocks })));
     }
 
-    /// An ACK is at the sender. [`TcpEnds::next_segment`] has what it sends then.
-    pub fn receive_ack(&mut self, now_ns: u64, ack: TcpAck) {
+    /// An ACK is at the sender; returns the RTT that it shows, in nanoseconds, if it does. [`TcpEnds::next_segment`] has what
+    /// the sender sends then.
+    pub fn receive_ack(&mut self, now_ns: u64, ack: TcpAck) -> Option<u64> {
+        let sum_before = self.sender.rtts.sum();
         let TcpAck(SelectiveAck { ack, blocks }) = ack;
         if self.sender.takes_fast_path(&ack) && blocks[0].is_empty() {
             self.sender.on_fast_path_ack(now_ns, ack.next, ack.sent_ns, ack.echo_ns);
         } else {
             self.sender.on_ack(now_ns, ack, SackBlocks::Carried(&blocks));
         }
+        // An ACK gives one sample at most.
+        Some((self.sender.rtts.sum() - sum_before) as u64).filter(|&rtt_ns| rtt_ns > 0)
     }
 
     /// When [`TcpEnds::wake_sender`] is to be called; None: not before an ACK.

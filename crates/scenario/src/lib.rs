@@ -347,11 +347,19 @@ impl Cca {
     pub const OF_STACKS: [&str; 5] =
         ["noq:cubic", "noq:newreno", "quinn:bbr", "quinn:cubic", "quinn:newreno"];
 
+    /// Before the name of an algorithm of the registry: the flow is a TCP connection in worlds whose flows are of QUIC, too.
+    pub const OVER_TCP: &str = "tcp:";
+
     /// The QUIC stack that has the algorithm itself, and the algorithm's name there; None: it is none of
     /// [`Cca::OF_STACKS`].
     pub fn of_stack(&self) -> Option<(&str, &str)> {
         let known = Cca::OF_STACKS.contains(&self.algorithm.as_str());
         self.algorithm.split_once(':').filter(|_| known)
+    }
+
+    /// Whether its name begins with [`Cca::OVER_TCP`].
+    pub fn is_over_tcp(&self) -> bool {
+        self.name.strip_prefix(Cca::OVER_TCP) == Some(&self.algorithm)
     }
 
     /// Whether the flow is no TCP connection but [`Cca::UDP`].

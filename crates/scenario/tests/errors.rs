@@ -106,6 +106,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (COUNT, "start = 5", "10: flows[0].start: 5 has no unit; write it like '100 ms' (ns, us, ms, s, min)"),
     ("[dumbbell]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n\n[[flows]]\ncca = \"reno\"\ncount = 4\n", "[[chain]]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n\n[[flows]]\ncca = \"reno\"\ncount = 4\naccess_delay = \"1 ms\"\n", "11: flows[0].access_delay: a [[chain]] has no access links; use a [dumbbell], or leave it out"),
     (CCA, r#"cca = "renno""#, "9: flows[0].cca: unknown algorithm 'renno'; did you mean 'reno'?"),
+    (CCA, r#"cca = "tcp:renno""#, "9: flows[0].cca: unknown algorithm 'tcp:renno'; did you mean 'tcp:reno'?"),
     (CCA, "cca = 5", r#"9: flows[0].cca: 5 is not an algorithm; give it like cca = "reno""#),
     (CCA, "cca = { name = 5 }", r#"9: flows[0].cca.name: 5 is not an algorithm; give it like cca = "reno""#),
     (CCA, r#"cca = { name = "mind" }"#, "9: flows[0].cca.name: unknown algorithm 'mind'; did you mean 'mine'?"),

@@ -450,6 +450,20 @@ fn a_description_separates_flows_by_application_and_links_by_marking() {
 }
 
 #[test]
+fn an_algorithm_over_tcp_is_the_one_of_the_registry_with_its_parameters_and_stack() {
+    for profile in ["linux", "ns2"] {
+        let flow = |name: &str| {
+            let cca = format!("cca = {{ name = '{name}', beta = 0.6 }}\nstack = '{profile}'");
+            read(&format!("{LINKS}[[flows]]\n{cca}")).flows.remove(0)
+        };
+        let (over_tcp, bare) = (flow("tcp:cubic"), flow("cubic"));
+        assert!(over_tcp.cca.is_over_tcp() && !bare.cca.is_over_tcp());
+        assert_eq!((over_tcp.cca.name.as_str(), over_tcp.cca.algorithm.as_str()), ("tcp:cubic", "cubic"));
+        assert_eq!((over_tcp.cca.params, over_tcp.stack), (bare.cca.params, bare.stack));
+    }
+}
+
+#[test]
 fn without_delay_or_limit_a_buffer_has_no_bdps() {
     let d = read(&format!("{}[[flows]]\ncca = 'reno'", LINKS.replace("100 ms", "0 s"))).describe();
     assert_eq!((d.links[0].buffer_bdp, d.links[0].buffer_ms), (None, None));

@@ -37,6 +37,11 @@ impl Distribution {
         self.most = self.most.max(value);
     }
 
+    /// Of all values.
+    pub fn sum(&self) -> u128 {
+        self.sum.get()
+    }
+
     /// Adds all values of another distribution.
     pub fn add_all(&mut self, other: &Distribution) {
         for (bucket, &count) in

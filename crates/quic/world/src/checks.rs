@@ -1,7 +1,9 @@
 //! What a scenario asks for and these worlds do not do.
 
 use crate::Stack;
+use crate::network::HEADER_BYTES;
 use crate::run::datagram_bytes;
+use crate::tcp::PACKET_BYTES_MIN;
 use cwnd_scenario::{Cca, Clock, Ecn, End, Flow, Handshake, Samples, Scenario, Size, Stack as TcpStack};
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -29,10 +31,15 @@ pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
         return refuse("flows", &format!("{} flows", scenario.flows.len()), &format!("at most {FLOWS_MAX}"));
     }
     scenario.flows.iter().try_for_each(|flow| {
-        if !flow.cca.is_udp() && flow.cca.of_stack().is_none() {
+        if !flow.cca.is_udp() && !flow.cca.is_over_tcp() && flow.cca.of_stack().is_none() {
             stack.check(&flow.cca).map_err(|line| format!("flows.cca: {line}"))?;
         }
-        let refusal = algorithm(stack, &flow.cca).or_else(|| traffic(flow)).or_else(|| settings(flow));
+        let refusal = if flow.cca.is_over_tcp() {
+            tcp_packets(flow).or_else(|| traffic(flow)).or_else(|| tcp_transfer(flow))
+        } else {
+            let refusal = algorithm(stack, &flow.cca).or_else(|| quic_packets(flow));
+            refusal.or_else(|| traffic(flow)).or_else(|| settings(flow))
+        };
         refusal.map_or(Ok(()), |Refusal { key, found, accepted }| refuse(&key, &found, &accepted))
     })
 }
@@ -49,7 +56,12 @@ fn refusal(key: &str, found: impl Into<String>, accepted: impl Into<String>) -> 
 
 fn algorithm(stack: Stack, cca: &Cca) -> Option<Refusal> {
     let own = || Cca::OF_STACKS.into_iter().filter(|name| name.split(':').next() == Some(stack.name()));
-    let accepted = || format!("an algorithm of 'cwnd algorithms', {}", own().collect::<Vec<_>>().join(", "));
+    let accepted = || {
+        format!(
+            "an algorithm of 'cwnd algorithms', tcp:cubic and the like, {}",
+            own().collect::<Vec<_>>().join(", ")
+        )
+    };
     match cca.of_stack() {
         Some((of, _)) if of == stack.name() => None,
         Some(_) => refusal("flows.cca", format!("'{}'", cca.name), accepted()),
@@ -58,8 +70,7 @@ fn algorithm(stack: Stack, cca: &Cca) -> Option<Refusal> {
     }
 }
 
-fn traffic(flow: &Flow) -> Option<Refusal> {
-    const PAUSES: &str = "bulk data or one transfer of a size";
+fn quic_packets(flow: &Flow) -> Option<Refusal> {
     if !DATAGRAM_BYTES.contains(&datagram_bytes(flow)) {
         let payload =
             |datagram| datagram + flow.packet_bytes() - datagram_bytes(flow) - flow.stack.header_bytes;
@@ -70,6 +81,43 @@ fn traffic(flow: &Flow) -> Option<Refusal> {
             format!("{least} to {most} bytes"),
         );
     }
+    None
+}
+
+/// On the wire a packet of TCP stands for a datagram that has a number, and headers before it.
+fn tcp_packets(flow: &Flow) -> Option<Refusal> {
+    let wire_bytes = PACKET_BYTES_MIN..=HEADER_BYTES + DATAGRAM_BYTES.end();
+    if !wire_bytes.contains(&flow.packet_bytes()) {
+        let (least, most) = (wire_bytes.start(), wire_bytes.end());
+        return refusal(
+            "flows.packet",
+            format!("{} bytes with headers", flow.packet_bytes()),
+            format!("{least} to {most} bytes"),
+        );
+    }
+    if !wire_bytes.contains(&flow.stack.ack_bytes) {
+        let (least, most) = (wire_bytes.start(), wire_bytes.end());
+        return refusal(
+            "flows.stack.ack",
+            format!("{} bytes", flow.stack.ack_bytes),
+            format!("{least} to {most} bytes"),
+        );
+    }
+    None
+}
+
+fn tcp_transfer(flow: &Flow) -> Option<Refusal> {
+    if flow.size().is_some() {
+        return refusal("flows.size", "a transfer over TCP", "bulk data");
+    }
+    if flow.stack.ecn == Ecn::L4s {
+        return refusal("flows.stack.ecn", "'l4s'", "'off', 'classic', 'dctcp' or 'accurate'");
+    }
+    None
+}
+
+fn traffic(flow: &Flow) -> Option<Refusal> {
+    const PAUSES: &str = "bulk data or one transfer of a size";
     if flow.app_rate_bps.is_some() {
         return refusal("flows.app_rate", "an application with a rate", PAUSES);
     }
@@ -134,6 +182,8 @@ mod tests {
         assert_eq!(answer("", "cca = 'quinn:cubic'"), Ok(()));
         let more = "size = '1 MB'\nstack = { ecn = 'classic', handshake = 'first' }";
         assert_eq!(answer("", &format!("cca = 'quinn:newreno'\n{more}")), Ok(()));
+        let more = "packet = 500\nstack = { ecn = 'accurate', recovery = 'newreno', pacing = 'fq' }";
+        assert_eq!(answer("", &format!("cca = 'tcp:bbr'\n{more}")), Ok(()));
     }
 
     #[test]
@@ -156,6 +206,17 @@ mod tests {
             ("cca = 'quinn:cubic'\napp_rate = '1 Mbps'", "flows.app_rate: "),
             ("cca = 'quinn:cubic'\nstack = { recovery = 'newreno' }", "flows.stack.recovery: "),
             ("cca = 'quinn:cubic'\nstack = { ecn = 'l4s' }", "flows.stack.ecn: "),
+            (
+                "cca = 'tcp:cubic'\nsize = '1 MB'",
+                "flows.size: a transfer over TCP cannot be had --on quinn; accepted: bulk data",
+            ),
+            ("cca = 'tcp:cubic'\napp_rate = '1 Mbps'", "flows.app_rate: "),
+            ("cca = 'tcp:prague'", "flows.stack.ecn: 'l4s'"),
+            (
+                "cca = 'tcp:reno'\nstack = { ack = 40 }",
+                "flows.stack.ack: 40 bytes cannot be had --on quinn; accepted: 50 to 65569 bytes",
+            ),
+            ("cca = 'tcp:reno'\npacket = 65000\nstack = { header = 600 }", "flows.packet: 65600 bytes"),
             ("cca = 'quinn:cubic'\nstack = { pacing = 'fq' }", "flows.stack.pacing: "),
         ] {
             let line = answer("", flow).unwrap_err();

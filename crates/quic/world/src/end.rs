@@ -49,7 +49,7 @@ pub fn params(cca: &Cca) -> Vec<(&str, &str)> {
     cca.params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// A connection of a stack: the client sends, the server receives. Nothing here reads a clock.
+/// A connection of a stack, or of TCP: the client sends, the server receives. Nothing here reads a clock.
 pub trait Connection {
     /// The next datagram that one end sends now; None: it waits for something.
     fn transmit(&mut self, side: Side, now_ns: u64) -> Option<Datagram>;
@@ -62,7 +62,7 @@ pub trait Connection {
     fn finished_ns(&self) -> Option<u64>;
     /// Payload that the receiver's application has read.
     fn received(&self) -> &Received;
-    /// Packets that the sender holds for lost.
+    /// Packets that the sender holds for lost; of TCP those that it sent again.
     fn held_lost_pkts(&mut self) -> u64;
     /// Why the stack has given up the connection.
     fn fault(&self) -> Option<&str>;

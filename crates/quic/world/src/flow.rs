@@ -19,7 +19,7 @@ pub struct Running<'a> {
     pub index: usize,
     pub flow: &'a Flow,
     pub start_ns: u64,
-    pub connection: Box<dyn Connection>,
+    pub connection: Box<dyn Connection + 'a>,
     seen: Shared,
     /// At the end of the warmup.
     before: (Counts, u64, u64),
@@ -46,7 +46,7 @@ impl<'a> Running<'a> {
         index: usize,
         flow: &'a Flow,
         start_ns: u64,
-        connection: Box<dyn Connection>,
+        connection: Box<dyn Connection + 'a>,
         seen: Shared,
     ) -> Running<'a> {
         Running {

@@ -13,6 +13,7 @@ mod quinn;
 mod received;
 mod run;
 mod seen;
+mod tcp;
 
 pub use checks::check;
 use cwnd_results::{Run, World};
@@ -106,6 +107,7 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("received.rs"),
         include_str!("run.rs"),
         include_str!("seen.rs"),
+        include_str!("tcp.rs"),
     ];
     format!("{} {}\n{}", stack.name(), stack.version(), sources.concat()).into_bytes()
 }

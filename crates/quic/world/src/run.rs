@@ -4,6 +4,7 @@ use crate::end::{Asked, Connection, Datagram, Shared, Side};
 use crate::flow::{Running, size_bytes};
 use crate::network::{HEADER_BYTES, Network};
 use crate::seen::Seen;
+use crate::tcp::Tcp;
 use crate::{Stack, Watch};
 use cwnd_engine::{Unfinished, start_jitter_ns};
 use cwnd_results::{FlowSamples, LinkSamples, Run, Transfers};
@@ -84,7 +85,7 @@ pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> 
     Ok(Some(own.finish()))
 }
 
-impl Loop<'_> {
+impl<'a> Loop<'a> {
     fn next(&self) -> (u64, Event) {
         let starts = self.starts_ns.iter().enumerate().map(|(flow, &ns)| (ns, Event::Start(flow)));
         let stops = self.stops_ns.iter().enumerate().map(|(flow, &ns)| (ns, Event::Stop(flow)));
@@ -155,8 +156,12 @@ impl Loop<'_> {
         seed[8..].copy_from_slice(&(index as u64).to_le_bytes());
         let datagram_bytes = u16::try_from(datagram_bytes(flow)).expect("the size was checked");
         let seen: Shared = Arc::new(Mutex::new(Seen::new(datagram_bytes, now_ns)));
-        let asked = Asked { cca: &flow.cca, datagram_bytes, size_bytes: size_bytes(flow), seed };
-        let connection = self.stack.connect(&asked, now_ns, Arc::clone(&seen))?;
+        let connection: Box<dyn Connection + 'a> = if flow.cca.is_over_tcp() {
+            Box::new(Tcp::new(self.scenario, index, now_ns, Arc::clone(&seen))?)
+        } else {
+            let asked = Asked { cca: &flow.cca, datagram_bytes, size_bytes: size_bytes(flow), seed };
+            self.stack.connect(&asked, now_ns, Arc::clone(&seen))?
+        };
         self.flows[index] = Some(Running::new(index, flow, now_ns, connection, seen));
         self.starts_ns[index] = NEVER;
         self.stops_ns[index] = flow.stop_ns;

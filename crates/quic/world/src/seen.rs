@@ -20,7 +20,7 @@ pub struct Seen {
     changed_ns: u64,
     /// When slow start ended for the first time.
     slow_start_end_ns: Option<u64>,
-    /// Of these, how often all packets of a longer time were lost (RFC 9002, 7.6).
+    /// Of these, how often all packets of a longer time were lost (RFC 9002, 7.6); of TCP, timeouts.
     persistent_congestions: u64,
 }
 
@@ -85,6 +85,10 @@ impl Seen {
     pub fn lose(&mut self, bytes: u64, is_persistent: bool) {
         self.in_flight_bytes = self.in_flight_bytes.saturating_sub(bytes);
         self.persistent_congestions += u64::from(is_persistent);
+    }
+
+    pub fn set_in_flight(&mut self, bytes: u64) {
+        self.in_flight_bytes = bytes;
     }
 
     /// An ACK has been read, of which the newest packet was sent `rtt_ns` ago.

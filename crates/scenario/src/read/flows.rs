@@ -109,7 +109,8 @@ fn group<'a>(
     let cca_node = table.need("cca", CCA_EXAMPLE)?;
     let (name, params) = cca_draft(&cca_node, custom)?;
     let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
-    let (profile, stack) = stack::resolve(&layers, &name)?;
+    let bare_name = name.strip_prefix(Cca::OVER_TCP).unwrap_or(&name);
+    let (profile, stack) = stack::resolve(&layers, bare_name)?;
     let access_delay_ns = table.read("access_delay", links::delay)?;
     if let Some(node) = table.get("access_delay") {
         let without = match topology {
@@ -142,7 +143,7 @@ fn group<'a>(
         } else if Cca::OF_STACKS.contains(&name.as_str()) {
             cca_of_stack(name, params)?
         } else {
-            cca(&cca_node, &name, params, profile, warnings)?
+            Cca { name: name.clone(), ..cca(&cca_node, bare_name, params, profile, warnings)? }
         },
         stack,
     })
@@ -287,6 +288,7 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
             .as_str()
             .ok_or_else(|| Refusal::new(format!("{} is not an algorithm", show(value)), CCA_EXAMPLE))?;
         let known = cwnd_algorithms::all();
+        let over_tcp: Vec<_> = known.iter().map(|a| format!("{}{}", Cca::OVER_TCP, a.name)).collect();
         let names = || {
             let registered = known.iter().map(|a| a.name.as_str());
             custom
@@ -297,8 +299,13 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
                 .chain([Cca::UDP])
                 .chain(Cca::OF_STACKS)
         };
-        if names().any(|known| known == name) {
+        if names().any(|known| known == name) || over_tcp.iter().any(|known| known == name) {
             Ok(name.to_owned())
+        } else if name.starts_with(Cca::OVER_TCP) {
+            Err(Refusal::new(
+                format!("unknown algorithm {}", quote(name)),
+                suggest(name, over_tcp.iter().map(String::as_str)),
+            ))
         } else {
             Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest(name, names())))
         }
