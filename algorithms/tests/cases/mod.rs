@@ -30,6 +30,7 @@ struct Step {
     gap_us: Option<u64>,
     rtt_us: Option<u32>,
     owd_us: Option<u32>,
+    prior_in_flight: Option<u32>,
     limited: Option<bool>,
     state: Option<String>,
     snd_wnd: Option<u32>,
@@ -120,6 +121,7 @@ fn take<A: CongestionControl>(sender: &mut Sender<A>, step: &Step) {
             gap_us: step.gap_us.expect("ACKs have a gap"),
             rtt_us: step.rtt_us.unwrap_or(0),
             owd_us: step.owd_us.unwrap_or(0),
+            prior_in_flight: step.prior_in_flight,
             limited: step.limited.unwrap_or(true),
             state: match step.state.as_deref() {
                 None => State::Open,

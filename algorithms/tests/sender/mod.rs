@@ -26,6 +26,8 @@ pub struct Arrival {
     pub ce: u32,
     /// The one-way delay; 0: no sample.
     pub owd_us: u32,
+    /// None: cwnd.
+    pub prior_in_flight: Option<u32>,
 }
 
 impl<A: CongestionControl> Sender<A> {
@@ -50,8 +52,8 @@ impl<A: CongestionControl> Sender<A> {
         a.delivered_ce += u64::from(arrival.ce);
         (a.rate_delivered, a.rate_interval_us) = arrival.rate;
         a.rate_prior_delivered = a.delivered.saturating_sub(u64::from(arrival.rate.0));
-        a.prior_in_flight = cwnd;
-        a.in_flight = cwnd.saturating_sub(arrival.acked);
+        a.prior_in_flight = arrival.prior_in_flight.unwrap_or(cwnd);
+        a.in_flight = a.prior_in_flight.saturating_sub(arrival.acked);
         a.snd_wnd = arrival.snd_wnd;
         a.state = arrival.state as u8;
         a.flags = if arrival.limited { CWND_LIMITED } else { APP_LIMITED | RATE_APP_LIMITED };

@@ -297,7 +297,19 @@ fn acknowledge<A: CongestionControl>(
         let before = sender.driver.window.cwnd;
         let acked = acks.acked.clamp(1, before);
         let (gap_us, ce) = (u64::from(gap_us), ce.min(acked));
-        sender.ack(&Arrival { acked, gap_us, rtt_us, limited, state, snd_wnd, rate, lost, ce, owd_us });
+        sender.ack(&Arrival {
+            acked,
+            gap_us,
+            rtt_us,
+            limited,
+            state,
+            snd_wnd,
+            rate,
+            lost,
+            ce,
+            owd_us,
+            prior_in_flight: None,
+        });
         let after = sender.driver.window.cwnd;
         hold!((1..=LARGEST).contains(&after), "{name}: cwnd {after}");
         history.slow_start += 2 * u64::from(acked);

@@ -52,10 +52,10 @@ class Sender:
         self.acked = step.get("acked", 1)
         self.now += step["gap_us"]
         self.delivered += self.acked
-        self.prior_in_flight = self.cwnd
+        self.prior_in_flight = step.get("prior_in_flight", self.cwnd)
         self.ce = step.get("ce", 0)
         self.delivered_ce += self.ce
-        self.in_flight = max(self.cwnd - self.acked, 0)
+        self.in_flight = max(self.prior_in_flight - self.acked, 0)
         self.limited = step.get("limited", True)
         self.state = STATES[step.get("state", "open")]
         self.snd_wnd = step.get("snd_wnd", INFINITE)

@@ -88,6 +88,8 @@ CASES = [
     case("many losses in an RTT leave 0.7 of the window", Copa, at(90), *queued(100, 104), acks(20, gap_us=2500, lost=1), acks(20, gap_us=2500), *queued(104), acks(21, gap_us=2500, lost=2), *queued(104, 104, 104), tolerance=1),
     case("limited by the application, then a queue", Copa, at(40), *queued(100, 104, 104), *[acks(40, gap_us=2500, limited=False)] * 12, *queued(110, 110), tolerance=1),
     case("a timeout begins a new RTT", Copa, at(90), *queued(100, 104), TIMEOUT, *[acks(10, gap_us=10000)] * 6, tolerance=1),
+    case("the smallest RTT is of ten seconds", Copa, at(40), *queued(100, 130, 130), acks(40, rtt_ms=130, gap_us=200_000), acks(60, rtt_ms=130, gap_us=100_000), *queued(130, 130), tolerance=1),
+    case("twenty segments lost in an RTT are not many", Copa, at(40), *queued(100, 104), acks(1, gap_us=2500, lost=18), acks(39, gap_us=2500), *queued(104, 104), tolerance=1),
     case("two segments at least", Copa, at(10), *queued(100, 300, 300, 300, 300), tolerance=1),
     case("beside a queue that does not empty it competes", Copa, at(40), *queued(100, *[150, 160] * 9), LOST, *queued(150, 160, 155, 100, 105, 100, 102), tolerance=1),
     case("another delta, and losses ignored in the default mode", Copa, at(40), *queued(100, 104, 108, 120, 120), LOST, *queued(110, 100, 100), TIMEOUT, *queued(100, 110), delta="0.1", competitive="off", tolerance=1),

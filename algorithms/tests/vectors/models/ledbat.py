@@ -86,6 +86,7 @@ CASES = [
         *[one_way(4, 250), one_way(1, 50)] * 40,
         tolerance=1,
     ),
+    case("after a pause of twenty minutes the path is a new one", Ledbat, avoiding(2), one_way(300, 50), one_way(1, 210, gap_us=1_200_000_000), one_way(200, 210), tolerance=1),
     case(
         "the base is of the last ten minutes",
         Ledbat,
@@ -107,7 +108,7 @@ CASES = [
     ),
     case("losses halve", Ledbat, avoiding(2), one_way(900, 50), LOST, one_way(60, 50), TIMEOUT, one_way(30, 50), LOST, tolerance=1),
     case("a timeout with a long queue", Ledbat, avoiding(2), one_way(100, 50), TIMEOUT, one_way(40, 300)),
-    case("a window that is not in use", Ledbat, avoiding(2), one_way(900, 50), {"cwnd": 2}, one_way(30, 50), tolerance=1),
+    case("a window that is not in use shrinks to a segment more than what was in flight", Ledbat, avoiding(2), one_way(900, 50), one_way(1, 50, prior_in_flight=30), one_way(3, 50, prior_in_flight=12), one_way(9, 50), tolerance=1),
     case("another target and gain", Ledbat, avoiding(2), one_way(900, 50), one_way(200, 70), one_way(200, 85), target_ms="25", gain="0.5", tolerance=1),
     case("no growth without a sample", Ledbat, at(10), acks(30), one_way(30, 50), tolerance=1),
     case("by round trips", Ledbat, avoiding(2), acks(400), *[acks(40, rtt_ms=ms) for ms in (150, 190, 230, 330)], delay="rtt", tolerance=1),
