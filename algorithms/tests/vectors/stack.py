@@ -121,6 +121,11 @@ def acks(n, rtt_ms=100, gap_us=1000, **more):
     return {"acks": n, "gap_us": gap_us, **rtt, **more}
 
 
+def queue(cwnd, *queued):
+    """RTTs of cwnd segments, with `queued` of them in the queue of a path of 100 ms."""
+    return [acks(cwnd, rtt_ms=100 * cwnd / (cwnd - n)) for n in queued]
+
+
 LOST, TIMEOUT, UNDO = {"loss": True}, {"rto": True}, {"undo": True}
 MARK, REDUCED = {"mark": True}, {"reduced": True}
 

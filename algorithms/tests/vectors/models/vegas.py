@@ -4,7 +4,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
+from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding, queue
 
 
 class Vegas(Model):
@@ -160,11 +160,6 @@ class VegasNs2(VegasLinux):
             wanted = self.windows[1] + step
             s.cwnd += (wanted > s.cwnd) - (wanted < s.cwnd)
         s.cwnd = max(s.cwnd, 2)
-
-
-def queue(cwnd, *queued):
-    """RTTs with so many of cwnd segments in the queue."""
-    return [acks(cwnd, rtt_ms=100 * cwnd / (cwnd - n)) for n in queued]
 
 
 def courses(model, **params):

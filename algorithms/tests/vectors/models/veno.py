@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from models.reno import Reno
 from slow_start import ends_slow_start
-from stack import LOST, TIMEOUT, UNDO, Rounds, acks, at, avoiding, case
+from stack import LOST, TIMEOUT, UNDO, Rounds, acks, at, avoiding, case, queue
 
 
 class Veno(Reno):
@@ -93,11 +93,6 @@ class VenoLinux(Veno):
     def event(self, s, event):
         self.repaired(s)
         self.base, self.waits = math.inf, False
-
-
-def queue(cwnd, *queued):
-    """RTTs with `queued` of cwnd segments in the queue."""
-    return [acks(cwnd, rtt_ms=100 * cwnd / (cwnd - n)) for n in queued]
 
 
 def courses(model, **params):

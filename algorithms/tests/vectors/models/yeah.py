@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding
+from stack import Model, Rounds, acks, LOST, TIMEOUT, UNDO, case, at, avoiding, queue
 
 
 class Yeah(Model):
@@ -114,26 +114,21 @@ class YeahNs2(YeahLinux):
             s.cwnd, self.credit = s.cwnd + 1, 0
 
 
-def queue(*queued, cwnd=500):
-    """RTTs of cwnd segments with so many of them in the queue."""
-    return [acks(cwnd, rtt_ms=100 * cwnd / (cwnd - n)) for n in queued]
-
-
 def courses(model, **params):
     name = params.get("variant", "spec")
     return [
         case(f"{name}: {what}", model, start, *steps, **params)
         for what, start, steps in (
-            ("fast, slow, drained", avoiding(500), queue(0, 0, 20, 50, 60, 70, 90, 100, 90, 90, 0, 0)),
+            ("fast, slow, drained", avoiding(500), queue(500, 0, 0, 20, 50, 60, 70, 90, 100, 90, 90, 0, 0)),
             (
                 "a loss takes the queue",
                 avoiding(500),
-                [*queue(0, 60), LOST, *queue(0, 200), LOST, *queue(0, 10), LOST, UNDO, *queue(0)],
+                [*queue(500, 0, 60), LOST, *queue(500, 0, 200), LOST, *queue(500, 0, 10), LOST, UNDO, *queue(500, 0)],
             ),
             (
                 "Reno competes",
                 avoiding(400),
-                [*queue(0, *[80] * 20), LOST, *queue(0, *[50] * 18, 90, 100), LOST, *queue(0, 0)],
+                [*queue(500, 0, *[80] * 20), LOST, *queue(500, 0, *[50] * 18, 90, 100), LOST, *queue(500, 0, 0)],
             ),
             (
                 "Reno is gone",
@@ -201,9 +196,9 @@ CASES = [
             f"{params.get('variant', 'spec')}: parameters",
             model,
             avoiding(500),
-            *queue(0, 30, 30, 0, 18, 26, 60, 350, 0, 0, 0, 0, 0, 40, 0, 0),
+            *queue(500, 0, 30, 30, 0, 18, 26, 60, 350, 0, 0, 0, 0, 0, 40, 0, 0),
             LOST,
-            *queue(0, 20, 20, 22, 22, cwnd=300),
+            *queue(300, 0, 20, 20, 22, 22),
             LOST,
             alpha="25",
             gamma="3",

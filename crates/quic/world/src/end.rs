@@ -62,7 +62,7 @@ pub trait Connection {
     fn finished_ns(&self) -> Option<u64>;
     /// Payload that the receiver's application has read.
     fn received(&self) -> &Received;
-    /// Packets that the sender holds for lost; of TCP those that it sent again.
+    /// Packets that the sender takes for lost; of a TCP flow its retransmissions.
     fn held_lost_pkts(&mut self) -> u64;
     /// Why the stack has given up the connection.
     fn fault(&self) -> Option<&str>;
