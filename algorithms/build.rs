@@ -36,6 +36,8 @@ fn main() {
         .opt_level(2)
         .force_frame_pointer(false)
         .flags(["-Wall", "-Wextra", "-Wconversion", "-Werror"])
+        // What few ACKs need, in a function of its own, leaves a hook's registers to what all need.
+        .flag_if_supported("-fno-inline-functions-called-once")
         .compile("cwnd_algorithms");
 }
 

@@ -211,18 +211,19 @@ static inline void cubic_init(struct cubic *ca, const struct cubic_params *p, st
 static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	u32 delay_min_us = a->min_rtt_us;
+	u32 delay_min_us;
 
+	if (p->variant == CUBIC_NS2) {
+		cubic_ns2_pkts_acked(&ca->ns2, a);
+		return;
+	}
 	if (cubic_searches(p, w)) {
 		search_sample(&ca->search, w, a);
 		if (w->ssthresh < CC_SSTHRESH_INFINITE)
 			cubic_end_search(ca);
 		return;
 	}
-	if (p->variant == CUBIC_NS2) {
-		cubic_ns2_pkts_acked(&ca->ns2, a);
-		return;
-	}
+	delay_min_us = a->min_rtt_us;
 	if (p->variant == CUBIC_LINUX) {
 		if (!cubic_linux_sample(&ca->module, a))
 			return;

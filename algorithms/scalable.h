@@ -83,14 +83,14 @@ static inline void scalable_cong_avoid(struct scalable *ca, const struct scalabl
 {
 	u32 acked;
 
-	if (p->variant != SCALABLE_NS2)
-		slow_start_look(&ca->slow_start, p->slow_start, w, a);
-	if (!cc_cwnd_limited(a))
-		return;
 	if (p->variant == SCALABLE_NS2) {
-		scalable_ns2_cong_avoid(w);
+		if (cc_cwnd_limited(a))
+			scalable_ns2_cong_avoid(w);
 		return;
 	}
+	slow_start_look(&ca->slow_start, p->slow_start, w, a);
+	if (!cc_cwnd_limited(a))
+		return;
 	acked = slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a);
 	if (cc_slow_start_took_all(w, &acked))
 		return;

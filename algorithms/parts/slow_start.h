@@ -60,7 +60,7 @@ static inline void slow_start_init(struct hystart *h, u32 kind, const struct cc_
 static inline void slow_start_sample(struct hystart *h, u32 kind, struct cc_window *w,
 				     const struct cc_ack *a, u32 min_rtt_us)
 {
-	if (!a->rtt_us)
+	if (kind == SLOW_START_STANDARD || !a->rtt_us)
 		return;
 	if (kind == SLOW_START_HYSTART)
 		hystart_linux(h, w, a, min_rtt_us);
@@ -74,7 +74,7 @@ static inline void slow_start_look(union slow_start *s, u32 kind, struct cc_wind
 {
 	if (kind == SLOW_START_SEARCH)
 		search_sample(&s->search, w, a);
-	else
+	else if (kind != SLOW_START_STANDARD)
 		slow_start_sample(&s->hystart, kind, w, a, a->min_rtt_us);
 }
 

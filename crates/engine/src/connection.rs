@@ -218,7 +218,8 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let packets = &mut network.to_receiver[self.id as usize];
         let Arrival { at, segment, exact } = packets.pop_front().expect("a packet is due");
         self.note_arrival(at);
-        if self.sender.is_on_fast_path()
+        if self.receiver.is_simple()
+            && self.sender.is_on_fast_path()
             && let Some(next) = self.receiver.receive_next(segment)
         {
             let now = network.timing.return_ack(self.id, now, exact, Some(|| 0));
@@ -316,10 +317,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// An ACK arrives at the sender that cannot have been lost.
     #[inline(always)]
-    fn on_own_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, network: &mut Network<T>) {
-        let blocks = ack.gathered.then(|| self.receiver.first_blocks());
-        let ack = AckPacket { returned_ns: now - self.way_back.least_ns(), ..ack };
-        self.on_ack(now, ack, blocks.as_ref(), network);
+    fn on_own_ack<T: Timing>(&mut self, now: u64, mut ack: AckPacket, network: &mut Network<T>) {
+        ack.returned_ns = now - self.way_back.least_ns();
+        if ack.gathered {
+            self.on_ack(now, ack, Some(&self.receiver.first_blocks()), network);
+        } else {
+            self.on_ack(now, ack, None, network);
+        }
     }
 
     /// An ACK arrives at the sender. `carried`: its SACK blocks, if others have been held back or may have been lost.
@@ -336,11 +340,16 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         } else {
             let blocks = carried.map_or(SackBlocks::All(&self.receiver), SackBlocks::Carried);
             self.sender.on_ack(now, ack, blocks);
-            if self.sender.source.is_some() {
-                self.end_transfer(now);
-            }
-            self.transmit(now, network);
+            self.go_on(now, network);
         }
+    }
+
+    /// What the application has for `now`, after an ACK, and what the window allows.
+    fn go_on<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
+        if self.sender.source.is_some() {
+            self.end_transfer(now);
+        }
+        self.transmit(now, network);
     }
 
     /// Begins the next transfer if the last is acknowledged, or closes after the last.
@@ -364,11 +373,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     ) {
         self.sender.on_fast_path_ack(now, next, sent_ns, echo_ns);
         let Some(segments) = self.sender.next_fast_path_segments(now, PACKETS_PER_LOOK as u64) else {
-            return self.transmit(now, network);
+            return self.go_on(now, network);
         };
-        let bytes = self.sender.flow.packet_bytes();
+        let size = Tag::default().sized(self.sender.flow.packet_bytes());
         for seq in segments {
-            let segment = Segment { tag: Tag::new(seq, 0).sized(bytes), sent_ns: now };
+            let segment = Segment { tag: size.numbered(seq), sent_ns: now };
             network.enter(self.first_hop, now, segment);
         }
         self.hasten_timers();

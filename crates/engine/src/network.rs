@@ -243,16 +243,28 @@ impl<'a, T: Timing> Network<'a, T> {
     ) -> (Vec<InTransit<T::Exact>>, u64) {
         let packets = self.inboxes[link].take_soon(until, until - from);
         let mut earliest = NEVER;
+        let (mut instant_end, mut in_order) = (0, true);
         for (place, packet) in packets.iter().enumerate() {
             if packet.at < until {
-                order.push(packet.at.saturating_sub(from) << 32 | place as u64);
+                let at_and_place = packet.at.saturating_sub(from) << 32 | place as u64;
+                in_order &= at_and_place > instant_end;
+                instant_end = at_and_place | u64::from(u32::MAX);
+                order.push(at_and_place);
             } else {
                 earliest = earliest.min(packet.at);
             }
         }
-        order.sort();
-        let tied = order.chunk_by_mut(|one, other| one >> 32 == other >> 32);
-        tied.filter(|tied| tied.len() > 1).for_each(|tied| self.sort_tied(tied, &packets));
+        if !in_order {
+            order.sort();
+            let mut rest = order.as_mut_slice();
+            while let Some(first) = rest.windows(2).position(|pair| pair[0] >> 32 == pair[1] >> 32) {
+                let instant = rest[first] >> 32;
+                let tied = rest[first..].partition_point(|at_and_place| at_and_place >> 32 == instant);
+                let (tied, later) = rest[first..].split_at_mut(tied);
+                self.sort_tied(tied, &packets);
+                rest = later;
+            }
+        }
         (packets, earliest)
     }
 

@@ -308,15 +308,17 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let links = link_results(&mut self.network, self.links_before.as_deref(), warmup_ns, end);
         self.network.inboxes = Vec::new();
         for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
-            let mut udp = self.udps.iter_mut().find(|udp| udp.id == flow.id);
-            for packet in packets.iter().take_while(|packet| packet.at <= end) {
-                if let Some(udp) = &mut udp {
-                    udp.receive(packet.at);
-                    continue;
-                }
+            let arrived = packets.iter().take_while(|packet| packet.at <= end);
+            if let Some(udp) = self.udps.iter_mut().find(|udp| udp.id == flow.id) {
+                arrived.for_each(|packet| udp.receive(packet.at));
+                continue;
+            }
+            for packet in arrived {
                 flow.note_arrival(packet.at);
                 flow.note_bytes(packet.at, packet.segment);
-                flow.receiver.receive(packet.at, packet.segment);
+                if flow.receiver.receive_next(packet.segment).is_none() {
+                    flow.receiver.receive(packet.at, packet.segment);
+                }
             }
         }
         for group in &mut self.groups {

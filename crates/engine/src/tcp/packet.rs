@@ -33,6 +33,12 @@ impl Tag {
         Tag(seq << (FLAG_BITS + SIZE_BITS) | u64::from(flags))
     }
 
+    /// The same for segment `seq`; this one's number is 0.
+    #[inline]
+    pub fn numbered(self, seq: u64) -> Tag {
+        Tag(self.0 | seq << (FLAG_BITS + SIZE_BITS))
+    }
+
     /// The same in a packet of `bytes`, at most 131,071.
     #[inline]
     pub fn sized(self, bytes: u32) -> Tag {

@@ -238,6 +238,12 @@ impl Receiver {
         self.ack_every == 1
     }
 
+    /// Whether segments in order may take the fast path.
+    #[inline]
+    pub fn is_simple(&self) -> bool {
+        self.is_simple
+    }
+
     /// When the delayed ACK, or that of the SACKs that wait, must go out.
     #[inline]
     pub fn ack_due_ns(&self) -> Option<u64> {
@@ -251,7 +257,7 @@ impl Receiver {
     /// acknowledged. Returns the next one expected then; None: `segment` is for the slow path, and nothing was done.
     #[inline(always)]
     pub fn receive_next(&mut self, segment: Segment) -> Option<u64> {
-        if !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 || !self.is_simple {
+        if !self.is_simple || !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 {
             return None;
         }
         self.arrived += 1;
@@ -260,6 +266,7 @@ impl Receiver {
     }
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).
+    #[inline(always)]
     pub fn receive(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         if self.paws.is_some() { self.receive_protected(now, segment) } else { self.accept(now, segment) }
     }
@@ -303,13 +310,26 @@ impl Receiver {
         (false, before)
     }
 
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.arrived += 1;
-        let congested = segment.tag.has(CONGESTION | CWR) || self.last_marked;
-        let (changed, before) = if congested { self.note_congestion(segment.tag) } else { (false, None) };
+        if segment.tag.has(CONGESTION | CWR) || self.last_marked {
+            return self.accept_congested(now, segment);
+        }
+        self.acknowledge(now, segment, false)
+    }
+
+    #[cold]
+    fn accept_congested(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
+        let (changed, before) = self.note_congestion(segment.tag);
+        self.acknowledge(now, segment, changed).or(before)
+    }
+
+    /// The ACK to send for a segment, at once if it is `urgent` or has another reason.
+    #[inline(always)]
+    fn acknowledge(&mut self, now: u64, segment: Segment, urgent: bool) -> Option<AckPacket> {
         if segment.tag.seq() != self.next {
-            return self.receive_out_of_order(now, segment).or(before);
+            return self.receive_out_of_order(now, segment);
         }
         self.next += 1;
         let filled_gap = self.early_count > 0;
@@ -325,10 +345,14 @@ impl Receiver {
         self.waiting.last_sent_ns = segment.sent_ns;
         self.waiting.last_is_retransmission = segment.tag.has(RETRANSMISSION);
         let full = self.waiting.count >= self.ack_every;
-        if filled_gap || full || changed || self.next <= u64::from(self.quick_until) {
-            return self.acknowledge_waiting().map(|ack| AckPacket { gathered, ..ack });
+        if filled_gap || full || urgent || self.next <= u64::from(self.quick_until) {
+            let mut ack = self.acknowledge_waiting();
+            if gathered && let Some(ack) = &mut ack {
+                ack.gathered = true;
+            }
+            return ack;
         }
-        before
+        None
     }
 
     /// Segments that wait are acknowledged now, as when the delayed ACK is due.

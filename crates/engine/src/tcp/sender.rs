@@ -36,11 +36,9 @@ pub struct Sender<'a, C> {
     /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
     pub(super) reorder_at: u64,
     pub(super) choices: &'static RecoveryChoices,
-    /// The sender has something that few have, and every ACK takes the slow path: `cong_control`, an application with
-    /// limits, ECN, a handshake under way, no SACK.
-    pub(super) has_extras: bool,
-    /// Whether it has extras that outlast the handshake.
-    has_lasting_extras: bool,
+    extras: Extras,
+    /// The extras that outlast the handshake.
+    lasting_extras: Extras,
     /// Segments are paced even if the algorithm has no rate.
     pub(super) paced_by_fq: bool,
     /// No segment from here on is new: the application has closed.
@@ -84,6 +82,15 @@ pub struct Sender<'a, C> {
     pub start_ns: u64,
     pub retransmissions: u64,
     pub timeouts: u64,
+}
+
+/// Whether the sender has something that few have.
+#[derive(Clone, Copy)]
+struct Extras {
+    /// Every ACK takes the slow path: `cong_control`, ECN, a handshake under way, no SACK.
+    acks: bool,
+    /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
+    segments: bool,
 }
 
 /// The time integral of cwnd.
@@ -139,8 +146,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             rto_at: NEVER,
             reorder_at: NEVER,
             choices,
-            has_extras: stack.handshake != Handshake::Off,
-            has_lasting_extras: false,
+            extras: Extras { acks: true, segments: true },
+            lasting_extras: Extras { acks: true, segments: true },
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
@@ -174,17 +181,21 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             timeouts: 0,
             source: source.map(Box::new),
         };
-        sender.has_lasting_extras = sender.driver.controls_window()
-            || flow.app_rate_bps.is_some()
-            || flow.on_off_ns.is_some()
-            || sender.source.is_some()
+        let acks = sender.driver.controls_window()
             || stack.ecn.is_on()
             || stack.one_way_delays
             || sender.reordering.is_some()
-            || sender.paced_by_fq
             || !choices.detection.uses_sack();
-        sender.has_extras |= sender.has_lasting_extras;
+        let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some() || sender.source.is_some();
+        sender.lasting_extras = Extras { acks, segments: acks || limited || sender.paced_by_fq };
+        sender.note_extras(stack.handshake != Handshake::Off);
         sender
+    }
+
+    /// The sender has its lasting extras, and those of a handshake if it `begins`.
+    fn note_extras(&mut self, begins: bool) {
+        let Extras { acks, segments } = self.lasting_extras;
+        self.extras = Extras { acks: acks || begins, segments: segments || begins || self.closed };
     }
 
     /// It is `start_ns`.
@@ -250,6 +261,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
+        self.extras.segments = true;
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
@@ -278,14 +290,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// The next segment that may be sent at `now`, if any.
     #[inline(never)]
     pub fn next_segment(&mut self, now: u64) -> Option<Tag> {
-        if self.has_extras { self.next::<true>(now) } else { self.next::<false>(now) }
+        if self.extras.segments { self.next::<true>(now) } else { self.next::<false>(now) }
     }
 
     /// After [`Sender::on_fast_path_ack`], all segments that may be sent: new ones, `most` of them. None: ask for one after
     /// the other.
     #[inline(always)]
     pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
-        if self.closed || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
+        if self.extras.segments || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
             return None;
         }
         let first = self.nxt;
@@ -433,16 +445,22 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
     #[inline(always)]
     pub fn is_on_fast_path(&self) -> bool {
-        !self.has_extras
-            && self.driver.state() == State::Open
-            && self.scoreboard.is_clear()
-            && self.probed == NEVER
+        !self.extras.segments && self.misses_nothing()
     }
 
-    /// `ack` arrives then, and moves the left edge.
+    #[inline(always)]
+    fn misses_nothing(&self) -> bool {
+        self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
+    }
+
+    /// `ack` moves the left edge, no segment is missing, and the sender has no extras that ACKs ask for.
     #[inline]
     pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
-        self.is_on_fast_path() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
+        !self.extras.acks
+            && self.misses_nothing()
+            && ack.sacked.is_none()
+            && !ack.retransmission
+            && ack.next > self.una
     }
 
     /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
@@ -478,7 +496,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(never)]
     pub fn on_ack(&mut self, now: u64, ack: AckPacket, blocks: SackBlocks) {
         self.wake_at = NEVER;
-        if self.has_extras {
+        if self.extras.acks {
             self.on_ack_with_extras(now, ack, blocks);
         } else {
             self.on_sack::<false>(now, ack, blocks);
@@ -506,7 +524,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.on_non_sack(now, ack);
         }
         self.overlapped = false;
-        self.has_extras = self.has_lasting_extras || self.is_timeless(ack);
+        self.note_extras(self.is_timeless(ack));
     }
 
     /// A segment as it is sent at `now`.
