@@ -1,4 +1,4 @@
-//! The worlds `quinn` and `noq`: a client and a server of a real QUIC stack in virtual time, over the engine's own links.
+//! The worlds `quinn`, `noq` and `s2n-quic`: a client and a server of a real QUIC stack in virtual time, over the engine's own links.
 //!
 //! The stack is the one that applications use, without sockets, threads and a clock of its own; datagrams, timers and
 //! random numbers are handed to it. So a scenario and a seed give the same bytes every time.
@@ -12,6 +12,7 @@ mod null;
 mod quinn;
 mod received;
 mod run;
+mod s2n;
 mod seen;
 mod tcp;
 
@@ -30,10 +31,11 @@ impl<T: Fn(u64) -> bool> Watch for T {}
 pub enum Stack {
     Quinn,
     Noq,
+    S2nQuic,
 }
 
 impl Stack {
-    pub const ALL: [Stack; 2] = [Stack::Quinn, Stack::Noq];
+    pub const ALL: [Stack; 3] = [Stack::Quinn, Stack::Noq, Stack::S2nQuic];
 
     /// As worlds are named, and algorithms of the stack begin.
     pub fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Stack {
         match self {
             Stack::Quinn => quinn::VERSION,
             Stack::Noq => noq::VERSION,
+            Stack::S2nQuic => s2n::VERSION,
         }
     }
 
@@ -56,6 +59,7 @@ impl Stack {
         match self {
             Stack::Quinn => World::Quinn,
             Stack::Noq => World::Noq,
+            Stack::S2nQuic => World::S2nQuic,
         }
     }
 
@@ -63,6 +67,7 @@ impl Stack {
         match self {
             Stack::Quinn => quinn::check(cca),
             Stack::Noq => noq::check(cca),
+            Stack::S2nQuic => s2n::check(cca),
         }
     }
 
@@ -70,6 +75,7 @@ impl Stack {
         match self {
             Stack::Quinn => quinn::connect(asked, now_ns, seen),
             Stack::Noq => noq::connect(asked, now_ns, seen),
+            Stack::S2nQuic => s2n::connect(asked, seen),
         }
     }
 }
@@ -106,6 +112,10 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("quinn.rs"),
         include_str!("received.rs"),
         include_str!("run.rs"),
+        include_str!("s2n.rs"),
+        include_str!("s2n/controller.rs"),
+        include_str!("s2n/fixed.rs"),
+        include_str!("s2n/null.rs"),
         include_str!("seen.rs"),
         include_str!("tcp.rs"),
     ];
