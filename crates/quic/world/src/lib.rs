@@ -19,7 +19,7 @@ mod tcp;
 pub use checks::check;
 use cwnd_results::{Run, World};
 use cwnd_scenario::{Cca, Scenario};
-use end::{Asked, Connection, Shared};
+use end::{Asked, Connection, Shared, params};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
 pub trait Watch: Fn(u64) -> bool {}
@@ -63,12 +63,19 @@ impl Stack {
         }
     }
 
-    fn check(self, cca: &Cca) -> Result<(), String> {
+    /// As our algorithms know it.
+    fn adapter(self) -> cwnd_quic::Stack {
         match self {
-            Stack::Quinn => quinn::check(cca),
-            Stack::Noq => noq::check(cca),
-            Stack::S2nQuic => s2n::check(cca),
+            Stack::Quinn => cwnd_quic::Stack::Quinn,
+            Stack::Noq => cwnd_quic::Stack::Noq,
+            Stack::S2nQuic => cwnd_quic::Stack::S2nQuic,
         }
+    }
+
+    /// Why our algorithm does not run on the stack.
+    fn check(self, cca: &Cca) -> Result<(), String> {
+        let setup = cwnd_quic::Setup::new(self.adapter(), &cca.algorithm, &params(cca));
+        setup.map(drop).map_err(|error| error.to_string())
     }
 
     fn connect(self, asked: &Asked, now_ns: u64, seen: Shared) -> Result<Box<dyn Connection>, String> {
@@ -130,7 +137,9 @@ mod tests {
     fn the_versions_are_those_that_are_built() {
         let manifest = include_str!("../Cargo.toml");
         for stack in Stack::ALL {
-            let line = format!("{}-proto = {{ version = \"={}\"", stack.name(), stack.version());
+            let package =
+                if stack == Stack::S2nQuic { "s2n-quic" } else { &format!("{}-proto", stack.name()) };
+            let line = format!("\n{package} = {{ version = \"={}\"", stack.version());
             assert!(manifest.contains(&line), "{line}");
         }
     }

@@ -4,11 +4,10 @@ mod controller;
 mod fixed;
 mod null;
 
-use crate::end::{Asked, Connection, Datagram, Shared, Side, params, payload};
+use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
 use crate::received::Received;
 use bytes::BytesMut;
 use controller::{Watch, Watched};
-use cwnd_scenario::Cca;
 use fixed::{CountedIds, NoResets, Seeded};
 use null::Null;
 use s2n_quic::client::Connect;
@@ -42,11 +41,6 @@ pub const MTU_HEADER_BYTES: u16 = 28;
 
 /// More than a run takes.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
-
-/// Why our algorithm does not run on the stack.
-pub fn check(cca: &Cca) -> Result<(), String> {
-    cwnd_quic::s2n::endpoint(&cca.algorithm, &params(cca)).map(drop).map_err(|error| error.to_string())
-}
 
 pub fn connect(asked: &Asked, seen: Shared) -> Result<Box<dyn Connection>, String> {
     match Ends::connect(asked, seen) {
@@ -297,7 +291,7 @@ struct Ends {
     fault: Option<String>,
 }
 
-/// Flow control never limits, and no timer ends the connection.
+/// Flow control never limits, and no timer ends the connection. One has to be there: without any the stack's assertions fail.
 fn limits() -> Result<Limits, Box<dyn Error>> {
     const MOST: u64 = u32::MAX as u64;
     Ok(Limits::new()
@@ -305,13 +299,14 @@ fn limits() -> Result<Limits, Box<dyn Error>> {
         .with_unidirectional_data_window(MOST)?
         .with_max_send_buffer_size(u32::MAX)?
         .with_max_handshake_duration(FOREVER)?
-        .with_max_idle_timeout(Duration::ZERO)?)
+        .with_max_idle_timeout(FOREVER)?)
 }
 
 /// The MTU is known, so that no probe looks for it.
 fn mtu(asked: &Asked) -> Result<mtu::Config, Box<dyn Error>> {
     let bytes = asked.datagram_bytes + MTU_HEADER_BYTES;
-    let builder = mtu::Config::builder().with_max_mtu(bytes)?.with_base_mtu(bytes)?.with_initial_mtu(bytes)?;
+    let builder =
+        mtu::Config::builder().with_max_mtu(bytes)?.with_base_mtu(bytes)?.with_initial_mtu(bytes)?;
     Ok(builder.build()?)
 }
 

@@ -68,7 +68,7 @@ impl Endpoint for Watched {
 
     fn new_congestion_controller(&mut self, path: PathInfo) -> WatchedController {
         let inner = match &mut self.choice {
-            Choice::Ours(choice) => Inner::Ours(choice.new_congestion_controller(path)),
+            Choice::Ours(choice) => Inner::Ours(Box::new(choice.new_congestion_controller(path))),
             Choice::Cubic(choice) => Inner::Cubic(choice.new_congestion_controller(path)),
             Choice::Bbr(choice) => Inner::Bbr(Box::new(choice.new_congestion_controller(path))),
         };
@@ -78,7 +78,7 @@ impl Endpoint for Watched {
 
 #[derive(Clone, Debug)]
 enum Inner {
-    Ours(Connection),
+    Ours(Box<Connection>),
     Cubic(OwnCubic),
     Bbr(Box<OwnBbr>),
 }
@@ -87,7 +87,7 @@ enum Inner {
 #[derive(Clone, Copy, Debug)]
 pub enum Info {
     Ours(Sent),
-    Cubic(<OwnCubic as CongestionController>::PacketInfo),
+    Cubic(()),
     Bbr(<OwnBbr as CongestionController>::PacketInfo),
 }
 
@@ -171,7 +171,10 @@ impl CongestionController for WatchedController {
     ) -> Info {
         let info = match &mut self.inner {
             Inner::Ours(inner) => Info::Ours(inner.on_packet_sent(now, bytes, app_limited, rtt, publisher)),
-            Inner::Cubic(inner) => Info::Cubic(inner.on_packet_sent(now, bytes, app_limited, rtt, publisher)),
+            Inner::Cubic(inner) => {
+                inner.on_packet_sent(now, bytes, app_limited, rtt, publisher);
+                Info::Cubic(())
+            }
             Inner::Bbr(inner) => Info::Bbr(inner.on_packet_sent(now, bytes, app_limited, rtt, publisher)),
         };
         self.note(now);
