@@ -4,6 +4,7 @@ use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
 use cwnd_scenario::Cca;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex};
 
 /// What the congestion controller of a sender has seen; the stack's thread and the loop's are one.
@@ -13,6 +14,23 @@ pub type Shared = Arc<Mutex<Seen>>;
 pub enum Side {
     Sender,
     Receiver,
+}
+
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::Sender => Side::Receiver,
+            Side::Receiver => Side::Sender,
+        }
+    }
+
+    pub fn address(self) -> SocketAddr {
+        let host = match self {
+            Side::Sender => 1,
+            Side::Receiver => 2,
+        };
+        SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), 443).into()
+    }
 }
 
 /// A datagram of UDP.
@@ -113,8 +131,7 @@ mod tests {
             assert!(now_ns < 60_000_000_000, "{stack:?} takes more than a minute: {:?}", connection.fault());
             if arrives_ns == Some(now_ns) {
                 let (_, (side, datagram)) = wire.pop_first().expect("a datagram arrives");
-                let to = if side == Side::Sender { Side::Receiver } else { Side::Sender };
-                connection.receive(to, now_ns, datagram);
+                connection.receive(side.other(), now_ns, datagram);
             } else if let Some((_, side)) = timer {
                 connection.wake(side, now_ns);
             }

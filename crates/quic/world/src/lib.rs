@@ -122,6 +122,7 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("s2n.rs"),
         include_str!("s2n/controller.rs"),
         include_str!("s2n/fixed.rs"),
+        include_str!("s2n/io.rs"),
         include_str!("s2n/null.rs"),
         include_str!("seen.rs"),
         include_str!("tcp.rs"),

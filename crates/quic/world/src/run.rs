@@ -171,10 +171,6 @@ impl<'a> Loop<'a> {
     /// Sends what an end has to send, after anything has happened to it.
     fn serve(&mut self, now_ns: u64, flow: usize, side: Side) -> Result<(), String> {
         let has_ecn = self.scenario.flows[flow].stack.ecn.is_on();
-        let to = match side {
-            Side::Sender => Side::Receiver,
-            Side::Receiver => Side::Sender,
-        };
         let Some(running) = self.flows[flow].as_mut().filter(|running| !running.is_stopped()) else {
             return Ok(());
         };
@@ -182,7 +178,7 @@ impl<'a> Loop<'a> {
         while let Some(datagram) = connection.transmit(side, now_ns) {
             let (is_ect, is_ce) = (has_ecn && datagram.is_ect, has_ecn && datagram.is_ce);
             let datagram = Datagram { is_ect, is_ce, ..datagram };
-            self.network.send(now_ns, flow, to, datagram);
+            self.network.send(now_ns, flow, side.other(), datagram);
         }
         self.due_ns[flow][side as usize] = connection.due_ns(side).unwrap_or(NEVER).max(now_ns);
         if let Some(fault) = connection.fault() {

@@ -1,43 +1,32 @@
-//! s2n-quic: the two ends of a connection. Sockets, clock and random numbers are providers of it, for which ours stand.
+//! s2n-quic: the two ends of a connection. Sockets, clock, TLS and random numbers are providers of it, for which ours stand.
 
 mod controller;
 mod fixed;
+mod io;
 mod null;
 
 use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
 use crate::received::Received;
-use bytes::BytesMut;
 use controller::{Watch, Watched};
 use fixed::{CountedIds, NoResets, Seeded};
+use io::{Arrived, Clock, HandOut, Outbox, Sockets};
 use null::Null;
 use s2n_quic::client::Connect;
-use s2n_quic::provider::io;
 use s2n_quic::provider::limits::Limits;
 use s2n_quic::{Client, Server};
-use s2n_quic_core::endpoint::Endpoint;
-use s2n_quic_core::inet::datagram::Header;
-use s2n_quic_core::inet::{ExplicitCongestionNotification as Ecn, SocketAddress};
-use s2n_quic_core::io::{rx, tx};
-use s2n_quic_core::path::{RemoteAddress, mtu};
-use s2n_quic_core::time::{Clock as _, NoopClock, Timestamp};
+use s2n_quic_core::time::Timestamp;
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::error::Error;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 /// The version of the stack, as Cargo.toml asks for it.
 pub const VERSION: &str = "1.83.0";
-
-/// Headers that the stack counts into an MTU: IPv4 and UDP.
-pub const MTU_HEADER_BYTES: u16 = 28;
 
 /// More than a run takes.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
@@ -46,152 +35,6 @@ pub fn connect(asked: &Asked, seen: Shared) -> Result<Box<dyn Connection>, Strin
     match Ends::connect(asked, seen) {
         Ok(ends) => Ok(Box::new(ends)),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-/// Virtual time as the stack's type has it, which counts microseconds from one on.
-struct Clock;
-
-impl Clock {
-    fn begin() -> Timestamp {
-        NoopClock.get_time()
-    }
-
-    fn at(ns: u64) -> Timestamp {
-        Clock::begin() + Duration::from_nanos(ns)
-    }
-
-    fn ns(at: Timestamp) -> u64 {
-        u64::try_from(at.saturating_duration_since(Clock::begin()).as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-fn address(side: Side) -> SocketAddr {
-    let host = match side {
-        Side::Sender => 1,
-        Side::Receiver => 2,
-    };
-    SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), 443).into()
-}
-
-fn peer(side: Side) -> Side {
-    match side {
-        Side::Sender => Side::Receiver,
-        Side::Receiver => Side::Sender,
-    }
-}
-
-/// The stack's endpoint, whose type has no name.
-trait Sockets {
-    fn receive(&mut self, now: Timestamp, datagram: Arrived);
-    fn transmit(&mut self, now: Timestamp, queue: &mut Outbox);
-    fn poll_wakeups(&mut self, context: &mut Context<'_>, now: Timestamp);
-    fn timeout(&self) -> Option<Timestamp>;
-}
-
-impl<E: Endpoint<PathHandle = RemoteAddress>> Sockets for E {
-    fn receive(&mut self, now: Timestamp, mut datagram: Arrived) {
-        Endpoint::receive(self, &mut datagram, &now);
-    }
-
-    fn transmit(&mut self, now: Timestamp, queue: &mut Outbox) {
-        Endpoint::transmit(self, queue, &now);
-    }
-
-    fn poll_wakeups(&mut self, context: &mut Context<'_>, now: Timestamp) {
-        // An endpoint that is closed says so to its application, too.
-        let _ = Endpoint::poll_wakeups(self, context, &now);
-    }
-
-    fn timeout(&self) -> Option<Timestamp> {
-        Endpoint::timeout(self)
-    }
-}
-
-/// Where a started endpoint is left.
-struct Slot(Arc<Mutex<Option<Box<dyn Sockets + Send>>>>);
-
-impl Slot {
-    fn take(self) -> Result<Box<dyn Sockets>, String> {
-        let endpoint = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(endpoint.ok_or("the endpoint did not start")?)
-    }
-}
-
-/// A provider of input and output that hands out the endpoint instead of running it.
-struct HandOut {
-    side: Side,
-    mtu: mtu::Config,
-    slot: Slot,
-}
-
-impl HandOut {
-    fn new(asked: &Asked, side: Side) -> Result<(Slot, HandOut), Box<dyn Error>> {
-        let slot = Arc::default();
-        Ok((Slot(Arc::clone(&slot)), HandOut { side, mtu: mtu(asked)?, slot: Slot(slot) }))
-    }
-}
-
-impl io::Provider for HandOut {
-    type PathHandle = RemoteAddress;
-    type Error = Infallible;
-
-    fn start<E: Endpoint<PathHandle = RemoteAddress>>(
-        self,
-        mut endpoint: E,
-    ) -> Result<SocketAddress, Infallible> {
-        endpoint.set_mtu_config(self.mtu);
-        *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(endpoint));
-        Ok(address(self.side).into())
-    }
-}
-
-/// A datagram on its way into the stack.
-struct Arrived {
-    from: RemoteAddress,
-    ecn: Ecn,
-    data: Option<BytesMut>,
-}
-
-impl rx::Queue for Arrived {
-    type Handle = RemoteAddress;
-
-    fn for_each<F: FnMut(Header<RemoteAddress>, &mut [u8])>(&mut self, mut on_packet: F) {
-        if let Some(mut data) = self.data.take() {
-            on_packet(Header { path: self.from, ecn: self.ecn }, &mut data);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.data.is_none()
-    }
-}
-
-/// Datagrams that the stack sends now.
-struct Outbox {
-    datagram_bytes: usize,
-    datagrams: VecDeque<Datagram>,
-}
-
-impl tx::Queue for Outbox {
-    type Handle = RemoteAddress;
-    const SUPPORTS_ECN: bool = true;
-
-    fn push<M: tx::Message<Handle = RemoteAddress>>(
-        &mut self,
-        mut message: M,
-    ) -> Result<tx::Outcome, tx::Error> {
-        let mut data = BytesMut::zeroed(self.datagram_bytes);
-        let len = message.write_payload(tx::PayloadBuffer::new(&mut data), 0)?;
-        data.truncate(len);
-        let ecn = message.ecn();
-        let datagram = Datagram { data, is_ect: ecn.using_ecn(), is_ce: ecn.congestion_experienced() };
-        self.datagrams.push_back(datagram);
-        Ok(tx::Outcome { len, index: self.datagrams.len() - 1 })
-    }
-
-    fn capacity(&self) -> usize {
-        usize::MAX - self.datagrams.len()
     }
 }
 
@@ -250,7 +93,7 @@ impl Half {
             endpoint,
             state: State::Running(application),
             flag: Arc::new(Flag(AtomicBool::new(true))),
-            outbox: Outbox { datagram_bytes: datagram_bytes.into(), datagrams: VecDeque::new() },
+            outbox: Outbox::new(datagram_bytes),
         }
     }
 
@@ -302,14 +145,6 @@ fn limits() -> Result<Limits, Box<dyn Error>> {
         .with_max_idle_timeout(FOREVER)?)
 }
 
-/// The MTU is known, so that no probe looks for it.
-fn mtu(asked: &Asked) -> Result<mtu::Config, Box<dyn Error>> {
-    let bytes = asked.datagram_bytes + MTU_HEADER_BYTES;
-    let builder =
-        mtu::Config::builder().with_max_mtu(bytes)?.with_base_mtu(bytes)?.with_initial_mtu(bytes)?;
-    Ok(builder.build()?)
-}
-
 impl Ends {
     /// The client begins as soon as it is asked for datagrams.
     fn connect(asked: &Asked, seen: Shared) -> Result<Ends, Box<dyn Error>> {
@@ -326,7 +161,7 @@ impl Ends {
             .with_stateless_reset_token(NoResets)?
             .with_congestion_controller(Watched::new(asked, watch)?)?
             .start()?;
-        let connect = Connect::new(address(Side::Receiver)).with_server_name("receiver");
+        let connect = Connect::new(Side::Receiver.address()).with_server_name("receiver");
         let application = Box::pin(send(client, connect, asked.size_bytes));
         let sender = Half::new(slot.take()?, application, asked.datagram_bytes);
         let (slot, hand_out) = HandOut::new(asked, Side::Receiver)?;
@@ -389,13 +224,7 @@ impl Connection for Ends {
     }
 
     fn receive(&mut self, side: Side, now_ns: u64, datagram: Datagram) {
-        let ecn = match (datagram.is_ce, datagram.is_ect) {
-            (true, _) => Ecn::Ce,
-            (false, true) => Ecn::Ect0,
-            (false, false) => Ecn::NotEct,
-        };
-        let from = SocketAddress::from(address(peer(side))).into();
-        let arrived = Arrived { from, ecn, data: Some(datagram.data) };
+        let arrived = Arrived::new(side.other(), datagram);
         self.half(side).endpoint.receive(Clock::at(now_ns), arrived);
         self.settle(side, now_ns);
     }

@@ -1,6 +1,6 @@
 //! s2n-quic's congestion controllers and ours, of which everything is seen.
 
-use super::Clock;
+use super::io::Clock;
 use crate::end::{Asked, Shared, params};
 use crate::seen::Seen;
 use cwnd_quic::Sent;
