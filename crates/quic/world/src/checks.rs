@@ -137,8 +137,9 @@ fn traffic(flow: &Flow) -> Option<Refusal> {
     None
 }
 
-/// Settings of a stack of TCP that can be had in another way than the profile `linux` has them.
-const SETTINGS: [&str; 4] = ["header_bytes", "ack_bytes", "ecn", "handshake"];
+/// Settings of a stack of TCP that can be had in another way than the profile `linux` has them. QUIC reports no one-way delays:
+/// an algorithm that measures them is refused, and another does not look at them.
+const SETTINGS: [&str; 5] = ["header_bytes", "ack_bytes", "ecn", "handshake", "one_way_delays"];
 
 fn settings(stack: Stack, flow: &Flow) -> Option<Refusal> {
     // As algorithms that count marks ask for it; those of the stack itself react to each as to a loss.
@@ -194,6 +195,7 @@ mod tests {
         assert_eq!(answer("", "cca = 'quinn:cubic'"), Ok(()));
         let more = "size = '1 MB'\nstack = { ecn = 'classic', handshake = 'first' }";
         assert_eq!(answer("", &format!("cca = 'quinn:newreno'\n{more}")), Ok(()));
+        assert_eq!(answer("", "cca = { name = 'ledbat', delay = 'rtt' }"), Ok(()));
         let more = "packet = 500\nstack = { ecn = 'accurate', recovery = 'newreno', pacing = 'fq' }";
         assert_eq!(answer("", &format!("cca = 'tcp:bbr'\n{more}")), Ok(()));
     }
