@@ -21,7 +21,9 @@ import cwnd
 from cwnd._report import figures
 from cwnd._report.looks import STYLE, new_figure
 
-STACKS = ("quinn", "noq")
+STACKS = ("quinn", "noq", "s2n-quic")
+#: Parameters without which no stack runs the algorithm.
+PARAMS = {"ledbat": {"delay": "rtt"}}
 #: What agrees, as shares of the simulator's value.
 TOLERANCES = {"goodput_mbps": 0.05, "mean_cwnd_pkts": 0.10}
 #: Student's t for 30 runs.
@@ -50,13 +52,19 @@ OWN = {
         *((world, "cubic") for world in ("sim", *STACKS)),
         ("quinn", "quinn:cubic"),
         ("noq", "noq:cubic"),
+        ("s2n-quic", "s2n-quic:cubic"),
     ],
     "NewReno": [
         *((world, "reno") for world in ("sim", *STACKS)),
         ("quinn", "quinn:newreno"),
         ("noq", "noq:newreno"),
     ],
-    "BBR": [("sim", "bbr"), ("noq", "bbr"), ("quinn", "quinn:bbr"), ("sim", "bbr3"), ("noq", "bbr3")],
+    "BBR": [
+        *((world, "bbr") for world in ("sim", "noq", "s2n-quic")),
+        ("quinn", "quinn:bbr"),
+        ("s2n-quic", "s2n-quic:bbr"),
+        *((world, "bbr3") for world in ("sim", "noq", "s2n-quic")),
+    ],
 }
 
 
@@ -71,7 +79,8 @@ class Side(NamedTuple):
 
 def scenario(way: Way, cca: str, **more: Any) -> cwnd.Scenario:
     given = {"rate": way.rate, "rtt": way.rtt, "per": way.per, "duration": way.duration, "repeat": way.repeat}
-    return cwnd.dumbbell(cca, **{**given, "samples": "off", "name": cca, **more})
+    more = {"samples": "off", "name": cca, "params": PARAMS.get(cca), **more}
+    return cwnd.dumbbell(cca, **given, **more)
 
 
 def runs_on(stack: str, name: str) -> bool:
@@ -105,8 +114,9 @@ def beside_the_simulator(names: Sequence[str]) -> Iterator[str]:
     there = {stack: [name for name in names if runs_on(stack, name)] for stack in STACKS}
     for way in WAYS:
         yield f"\n{way.name}\n"
-        yield "| algorithm | goodput | quinn | noq | cwnd | quinn | noq | lost | quinn | noq | beyond |"
-        yield "|---|---|---|---|---|---|---|---|---|---|---|"
+        columns = [column for metric in ("goodput", "cwnd", "lost") for column in (metric, *STACKS)]
+        yield f"| algorithm | {' | '.join(columns)} | beyond |"
+        yield "|---" * (len(columns) + 2) + "|"
         simulated = sides(cwnd.run([scenario(way, name) for name in names]))
         greeted = sides(cwnd.run([scenario(way, name, stack=GREETED) for name in names]))
         found = {

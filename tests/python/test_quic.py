@@ -1,4 +1,4 @@
-"""The worlds `quinn` and `noq`: QUIC stacks in virtual time."""
+"""The worlds `quinn`, `noq` and `s2n-quic`: QUIC stacks in virtual time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import cwnd
 from conftest import Command
 
-STACKS = ["quinn", "noq"]
+STACKS = ["quinn", "noq", "s2n-quic"]
 PATH = ("--rate", "20Mbps", "--delay", "10ms", "--buffer", "40", "--duration", "3s")
 
 
@@ -44,10 +44,10 @@ def test_two_commands_print_the_same_bytes(stack: str, cwnd_command: Command) ->
 
 def test_compare_puts_a_stack_beside_the_simulator(cwnd_command: Command, tmp_path: Path) -> None:
     out = tmp_path / "compared"
-    command = ("compare", "--cca", "reno", *PATH, "--on", "sim,quinn,noq", "--out", str(out))
+    command = ("compare", "--cca", "reno", *PATH, "--on", "sim,quinn,noq,s2n-quic", "--out", str(out))
     done = cwnd_command(*command)
     assert done.returncode in (0, 1), done.stderr
-    assert "goodput" in done.stdout and "noq" in done.stdout
+    assert "goodput" in done.stdout and "noq" in done.stdout and "s2n-quic" in done.stdout
 
 
 def test_a_sweep_on_a_stack_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -82,6 +82,9 @@ cca = "quinn:cubic"
             ("--cca", "tcp:cubic", "--size", "1MB", "--on", "quinn"),
             "tcp:cubic: flows.size: a transfer over TCP cannot be had --on quinn; accepted: bulk data",
         ),
+        (("--cca", "s2n-quic:newreno", "--on", "s2n-quic"), "--cca: unknown algorithm 's2n-quic:newreno'"),
+        (("--cca", "ledbat", "--on", "s2n-quic"), "'ledbat' measures one-way delays, which QUIC does not"),
+        (("--cca", "prague", "--on", "s2n-quic"), "'prague' has to send ECT(1), which s2n-quic does not"),
         (("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' cannot be had --on noq"),
         (("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes cannot be had"),
     ],

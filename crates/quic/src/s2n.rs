@@ -40,6 +40,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// None before the first reduction.
+    pub fn ssthresh_bytes(&self) -> Option<u64> {
+        self.bridge.ssthresh_bytes()
+    }
+
     fn ns(&self, time: Timestamp) -> u64 {
         let since = self.begin.map_or(Duration::ZERO, |begin| time.saturating_duration_since(begin));
         since.as_nanos().try_into().unwrap_or(u64::MAX)

@@ -18,6 +18,8 @@ pub enum World {
     Quinn,
     /// The QUIC stack noq in virtual time.
     Noq,
+    /// The QUIC stack s2n-quic in virtual time.
+    S2nQuic,
 }
 
 impl World {
@@ -30,6 +32,7 @@ impl World {
             World::LinuxEbpf => "linux-ebpf",
             World::Quinn => "quinn",
             World::Noq => "noq",
+            World::S2nQuic => "s2n-quic",
         }
     }
 }

@@ -344,8 +344,15 @@ impl Cca {
     pub const UDP: &str = "udp";
 
     /// The algorithms that QUIC stacks have themselves, as `STACK:ALGORITHM`. noq's BBRv3 is left out: it cannot be seeded.
-    pub const OF_STACKS: [&str; 5] =
-        ["noq:cubic", "noq:newreno", "quinn:bbr", "quinn:cubic", "quinn:newreno"];
+    pub const OF_STACKS: [&str; 7] = [
+        "noq:cubic",
+        "noq:newreno",
+        "quinn:bbr",
+        "quinn:cubic",
+        "quinn:newreno",
+        "s2n-quic:bbr",
+        "s2n-quic:cubic",
+    ];
 
     /// Before the name of an algorithm of the registry: the flow is a TCP connection in worlds whose flows are of QUIC, too.
     pub const OVER_TCP: &str = "tcp:";

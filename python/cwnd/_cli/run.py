@@ -37,7 +37,8 @@ _FLOW_ROWS_MAX = 32
     default="sim",
     metavar="WORLD",
     help="Where to run: sim, the simulator; linux, a real kernel in virtual time; linux-ebpf, the same "
-    "with the algorithms of this project; live, this machine's kernel.  [sim]",
+    "with the algorithms of this project; live, this machine's kernel; quinn, noq or s2n-quic, a QUIC stack "
+    "in virtual time.  [sim]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")

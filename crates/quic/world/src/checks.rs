@@ -9,8 +9,8 @@ use serde_json::Value;
 use std::ops::RangeInclusive;
 
 const FLOWS_MAX: usize = 250;
-/// Payload of UDP: what every path of QUIC carries (RFC 9000, 14), and what IP carries.
-const DATAGRAM_BYTES: RangeInclusive<u32> = 1200..=65_527;
+/// Payload of UDP: what every path of QUIC carries (RFC 9000, 14), and what IPv4 carries.
+const DATAGRAM_BYTES: RangeInclusive<u32> = 1200..=65_507;
 
 /// One line that names the key, if there is something.
 pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
@@ -38,7 +38,7 @@ pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
             tcp_packets(flow).or_else(|| traffic(flow)).or_else(|| tcp_transfer(flow))
         } else {
             let refusal = algorithm(stack, &flow.cca).or_else(|| quic_packets(flow));
-            refusal.or_else(|| traffic(flow)).or_else(|| settings(flow))
+            refusal.or_else(|| traffic(flow)).or_else(|| settings(stack, flow))
         };
         refusal.map_or(Ok(()), |Refusal { key, found, accepted }| refuse(&key, &found, &accepted))
     })
@@ -137,12 +137,21 @@ fn traffic(flow: &Flow) -> Option<Refusal> {
     None
 }
 
-/// Settings of a stack of TCP that can be had in another way than the profile `linux` has them.
-const SETTINGS: [&str; 4] = ["header_bytes", "ack_bytes", "ecn", "handshake"];
+/// Settings of a stack of TCP that can be had in another way than the profile `linux` has them. QUIC reports no one-way delays:
+/// an algorithm that measures them is refused, and another does not look at them.
+const SETTINGS: [&str; 5] = ["header_bytes", "ack_bytes", "ecn", "handshake", "one_way_delays"];
 
-fn settings(flow: &Flow) -> Option<Refusal> {
-    if !matches!(flow.stack.ecn, Ecn::Off | Ecn::Classic) {
-        return refusal("flows.stack.ecn", "another kind than QUIC's", "'off' or 'classic'");
+fn settings(stack: Stack, flow: &Flow) -> Option<Refusal> {
+    // As algorithms that count marks ask for it; those of the stack itself react to each as to a loss.
+    let counts = stack.adapter().counts_marks() && flow.cca.of_stack().is_none();
+    let has_kind = match flow.stack.ecn {
+        Ecn::Off | Ecn::Classic => true,
+        Ecn::Dctcp => counts,
+        Ecn::Accurate | Ecn::L4s => false,
+    };
+    if !has_kind {
+        let accepted = if counts { "'off', 'classic' or 'dctcp'" } else { "'off' or 'classic'" };
+        return refusal("flows.stack.ecn", "another kind than QUIC's", accepted);
     }
     if flow.stack.handshake == Handshake::Overlapped {
         return refusal("flows.stack.handshake", "'overlapped'", "'first'");
@@ -171,10 +180,14 @@ mod tests {
     use super::*;
 
     fn answer(more: &str, flow: &str) -> Result<(), String> {
+        answer_on(Stack::Quinn, more, flow)
+    }
+
+    fn answer_on(stack: Stack, more: &str, flow: &str) -> Result<(), String> {
         let text = format!(
             "{more}duration = '2 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 50\n[[flows]]\n{flow}"
         );
-        check(Stack::Quinn, &Scenario::from_toml(&text, "path.toml", &[]).unwrap())
+        check(stack, &Scenario::from_toml(&text, "path.toml", &[]).unwrap())
     }
 
     #[test]
@@ -182,6 +195,7 @@ mod tests {
         assert_eq!(answer("", "cca = 'quinn:cubic'"), Ok(()));
         let more = "size = '1 MB'\nstack = { ecn = 'classic', handshake = 'first' }";
         assert_eq!(answer("", &format!("cca = 'quinn:newreno'\n{more}")), Ok(()));
+        assert_eq!(answer("", "cca = { name = 'ledbat', delay = 'rtt' }"), Ok(()));
         let more = "packet = 500\nstack = { ecn = 'accurate', recovery = 'newreno', pacing = 'fq' }";
         assert_eq!(answer("", &format!("cca = 'tcp:bbr'\n{more}")), Ok(()));
     }
@@ -214,13 +228,42 @@ mod tests {
             ("cca = 'tcp:prague'", "flows.stack.ecn: 'l4s'"),
             (
                 "cca = 'tcp:reno'\nstack = { ack = 40 }",
-                "flows.stack.ack: 40 bytes cannot be had --on quinn; accepted: 50 to 65569 bytes",
+                "flows.stack.ack: 40 bytes cannot be had --on quinn; accepted: 50 to 65549 bytes",
             ),
             ("cca = 'tcp:reno'\npacket = 65000\nstack = { header = 600 }", "flows.packet: 65600 bytes"),
             ("cca = 'quinn:cubic'\nstack = { pacing = 'fq' }", "flows.stack.pacing: "),
         ] {
             let line = answer("", flow).unwrap_err();
             assert!(line.starts_with(start) && !line.contains('\n'), "{line}");
+        }
+    }
+    #[test]
+    fn the_stack_that_counts_marks_runs_what_counts_them_and_the_others_refuse_it() {
+        assert_eq!(answer_on(Stack::S2nQuic, "", "cca = 'dctcp'"), Ok(()));
+        for (stack, flow, line) in [
+            (
+                Stack::Noq,
+                "cca = 'dctcp'",
+                "flows.cca: 'dctcp' has to count ECN marks, which noq does not support",
+            ),
+            (
+                Stack::S2nQuic,
+                "cca = 'reno'\nstack = { ecn = 'accurate' }",
+                "flows.stack.ecn: another kind than QUIC's cannot be had --on s2n-quic; accepted: 'off', 'classic' or 'dctcp'",
+            ),
+            (
+                Stack::S2nQuic,
+                "cca = 's2n-quic:cubic'\nstack = { ecn = 'dctcp' }",
+                "flows.stack.ecn: another kind than QUIC's cannot be had --on s2n-quic; accepted: 'off' or 'classic'",
+            ),
+            (
+                Stack::S2nQuic,
+                "cca = 'prague'",
+                "flows.cca: 'prague' has to send ECT(1), which s2n-quic does not support",
+            ),
+        ] {
+            let refusal = answer_on(stack, "", flow).unwrap_err();
+            assert!(refusal.starts_with(line) && !refusal.contains('\n'), "{refusal}");
         }
     }
 }

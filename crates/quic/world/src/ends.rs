@@ -11,7 +11,6 @@ use super::{null_client, null_keys, null_server};
 use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
 use crate::received::Received;
 use bytes::BytesMut;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -87,21 +86,6 @@ pub struct Ends {
     fault: Option<String>,
 }
 
-fn address(side: Side) -> SocketAddr {
-    let host = match side {
-        Side::Sender => 1,
-        Side::Receiver => 2,
-    };
-    SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), 443).into()
-}
-
-fn other(side: Side) -> Side {
-    match side {
-        Side::Sender => Side::Receiver,
-        Side::Receiver => Side::Sender,
-    }
-}
-
 fn endpoint_config(asked: &Asked, side: Side) -> Arc<EndpointConfig> {
     let mut config = EndpointConfig::new(null_keys());
     let mut seed = [0; 32];
@@ -152,7 +136,7 @@ impl Ends {
         let mut sender = half(super::endpoint(endpoint_config(asked, Side::Sender), None));
         let receiver = half(super::endpoint(endpoint_config(asked, Side::Receiver), Some(Arc::new(server))));
         let begin = clock.at(now_ns);
-        let connected = sender.endpoint.connect(begin, client, address(Side::Receiver), "receiver");
+        let connected = sender.endpoint.connect(begin, client, Side::Receiver.address(), "receiver");
         sender.connection = Some(connected.map_err(|error| error.to_string())?);
         Ok(Ends {
             clock,
@@ -268,7 +252,7 @@ impl Connection for Ends {
         let event = super::handle(
             &mut half.endpoint,
             now,
-            address(other(side)),
+            side.other().address(),
             ecn,
             datagram.data,
             &mut half.buffer,

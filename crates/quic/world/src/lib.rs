@@ -1,4 +1,4 @@
-//! The worlds `quinn` and `noq`: a client and a server of a real QUIC stack in virtual time, over the engine's own links.
+//! The worlds `quinn`, `noq` and `s2n-quic`: a client and a server of a real QUIC stack in virtual time, over the engine's own links.
 //!
 //! The stack is the one that applications use, without sockets, threads and a clock of its own; datagrams, timers and
 //! random numbers are handed to it. So a scenario and a seed give the same bytes every time.
@@ -12,13 +12,14 @@ mod null;
 mod quinn;
 mod received;
 mod run;
+mod s2n;
 mod seen;
 mod tcp;
 
 pub use checks::check;
 use cwnd_results::{Run, World};
 use cwnd_scenario::{Cca, Scenario};
-use end::{Asked, Connection, Shared};
+use end::{Asked, Connection, Shared, params};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
 pub trait Watch: Fn(u64) -> bool {}
@@ -30,10 +31,11 @@ impl<T: Fn(u64) -> bool> Watch for T {}
 pub enum Stack {
     Quinn,
     Noq,
+    S2nQuic,
 }
 
 impl Stack {
-    pub const ALL: [Stack; 2] = [Stack::Quinn, Stack::Noq];
+    pub const ALL: [Stack; 3] = [Stack::Quinn, Stack::Noq, Stack::S2nQuic];
 
     /// As worlds are named, and algorithms of the stack begin.
     pub fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl Stack {
         match self {
             Stack::Quinn => quinn::VERSION,
             Stack::Noq => noq::VERSION,
+            Stack::S2nQuic => s2n::VERSION,
         }
     }
 
@@ -56,20 +59,30 @@ impl Stack {
         match self {
             Stack::Quinn => World::Quinn,
             Stack::Noq => World::Noq,
+            Stack::S2nQuic => World::S2nQuic,
         }
     }
 
-    fn check(self, cca: &Cca) -> Result<(), String> {
+    /// As our algorithms know it.
+    fn adapter(self) -> cwnd_quic::Stack {
         match self {
-            Stack::Quinn => quinn::check(cca),
-            Stack::Noq => noq::check(cca),
+            Stack::Quinn => cwnd_quic::Stack::Quinn,
+            Stack::Noq => cwnd_quic::Stack::Noq,
+            Stack::S2nQuic => cwnd_quic::Stack::S2nQuic,
         }
+    }
+
+    /// Why our algorithm does not run on the stack.
+    fn check(self, cca: &Cca) -> Result<(), String> {
+        let setup = cwnd_quic::Setup::new(self.adapter(), &cca.algorithm, &params(cca));
+        setup.map(drop).map_err(|error| error.to_string())
     }
 
     fn connect(self, asked: &Asked, now_ns: u64, seen: Shared) -> Result<Box<dyn Connection>, String> {
         match self {
             Stack::Quinn => quinn::connect(asked, now_ns, seen),
             Stack::Noq => noq::connect(asked, now_ns, seen),
+            Stack::S2nQuic => s2n::connect(asked, seen),
         }
     }
 }
@@ -106,6 +119,11 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("quinn.rs"),
         include_str!("received.rs"),
         include_str!("run.rs"),
+        include_str!("s2n.rs"),
+        include_str!("s2n/controller.rs"),
+        include_str!("s2n/fixed.rs"),
+        include_str!("s2n/io.rs"),
+        include_str!("s2n/null.rs"),
         include_str!("seen.rs"),
         include_str!("tcp.rs"),
     ];
@@ -120,7 +138,9 @@ mod tests {
     fn the_versions_are_those_that_are_built() {
         let manifest = include_str!("../Cargo.toml");
         for stack in Stack::ALL {
-            let line = format!("{}-proto = {{ version = \"={}\"", stack.name(), stack.version());
+            let package =
+                if stack == Stack::S2nQuic { "s2n-quic" } else { &format!("{}-proto", stack.name()) };
+            let line = format!("\n{package} = {{ version = \"={}\"", stack.version());
             assert!(manifest.contains(&line), "{line}");
         }
     }

@@ -7,7 +7,6 @@ mod ends;
 use crate::end::{Asked, Connection, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
 use bytes::{Bytes, BytesMut};
-use cwnd_scenario::Cca;
 use ends::{Clock, CountedIds, Ends};
 use noq_proto as proto;
 use proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
@@ -64,11 +63,6 @@ fn write(stream: &mut proto::SendStream, payload: Bytes) -> Result<usize, proto:
 
 fn held_lost_pkts(connection: &mut proto::Connection) -> u64 {
     connection.path_stats(PathId::ZERO).map_or(0, |stats| stats.lost_packets)
-}
-
-/// Why our algorithm does not run on the stack.
-pub fn check(cca: &Cca) -> Result<(), String> {
-    cwnd_quic::noq::factory(&cca.algorithm, &params(cca)).map(drop).map_err(|error| error.to_string())
 }
 
 /// The stack's own controller, or ours.

@@ -11,6 +11,7 @@ const HEAD_BYTES: usize = 2;
 
 /// The messages of one end, for the stacks' traits `Session`. The client sends its parameters and an end, the server a
 /// beginning and its parameters.
+#[derive(Debug)]
 pub struct Handshake {
     is_client: bool,
     own_parameters: Vec<u8>,

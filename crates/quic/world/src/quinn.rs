@@ -7,7 +7,6 @@ mod ends;
 use crate::end::{Asked, Connection, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
 use bytes::{Bytes, BytesMut};
-use cwnd_scenario::Cca;
 use ends::{Clock, CountedIds, Ends};
 use proto::congestion::{
     BbrConfig, Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
@@ -64,11 +63,6 @@ fn write(stream: &mut proto::SendStream, payload: Bytes) -> Result<usize, proto:
 
 fn held_lost_pkts(connection: &mut proto::Connection) -> u64 {
     connection.stats().path.lost_packets
-}
-
-/// Why our algorithm does not run on the stack.
-pub fn check(cca: &Cca) -> Result<(), String> {
-    cwnd_quic::quinn::factory(&cca.algorithm, &params(cca)).map(drop).map_err(|error| error.to_string())
 }
 
 /// The stack's own controller, or ours.

@@ -170,18 +170,15 @@ impl<'a> Loop<'a> {
 
     /// Sends what an end has to send, after anything has happened to it.
     fn serve(&mut self, now_ns: u64, flow: usize, side: Side) -> Result<(), String> {
-        let is_ect = self.scenario.flows[flow].stack.ecn.is_on();
-        let to = match side {
-            Side::Sender => Side::Receiver,
-            Side::Receiver => Side::Sender,
-        };
+        let has_ecn = self.scenario.flows[flow].stack.ecn.is_on();
         let Some(running) = self.flows[flow].as_mut().filter(|running| !running.is_stopped()) else {
             return Ok(());
         };
         let connection = &mut running.connection;
         while let Some(datagram) = connection.transmit(side, now_ns) {
-            let datagram = Datagram { is_ect: is_ect && datagram.is_ect, ..datagram };
-            self.network.send(now_ns, flow, to, datagram);
+            let (is_ect, is_ce) = (has_ecn && datagram.is_ect, has_ecn && datagram.is_ce);
+            let datagram = Datagram { is_ect, is_ce, ..datagram };
+            self.network.send(now_ns, flow, side.other(), datagram);
         }
         self.due_ns[flow][side as usize] = connection.due_ns(side).unwrap_or(NEVER).max(now_ns);
         if let Some(fault) = connection.fault() {

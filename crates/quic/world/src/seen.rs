@@ -2,7 +2,7 @@
 
 use cwnd_engine::Distribution;
 
-/// Windows and packets in flight in bytes of datagrams, as both stacks count them.
+/// Windows and packets in flight in bytes of datagrams, as stacks count them.
 pub struct Seen {
     datagram_bytes: u64,
     window_bytes: u64,

@@ -20,6 +20,11 @@ fn of(stack: Stack, algorithm: &str) -> String {
     format!("[[flows]]\ncca = '{}:{algorithm}'\n", stack.name())
 }
 
+/// The stack's own algorithm that reacts to losses alone.
+fn own(stack: Stack) -> String {
+    of(stack, if stack == Stack::S2nQuic { "cubic" } else { "newreno" })
+}
+
 const LINK: &str = "rate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40";
 
 #[test]
@@ -53,7 +58,7 @@ fn on_the_way(run: &Run) -> u64 {
 fn two_runs_give_the_same_rows_and_samples_and_another_seed_others() {
     let lossy = "rate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\nper = 0.001";
     for stack in Stack::ALL {
-        let flows = of(stack, "cubic") + &of(stack, "newreno");
+        let flows = of(stack, "cubic") + &own(stack);
         let mut scenario = scenario("duration = '3 s'", lossy, &flows);
         let first = answer(stack, &scenario);
         assert_eq!(first, answer(stack, &scenario));
@@ -78,9 +83,9 @@ fn each_algorithm_gives_the_same_rows_twice() {
             ran += 1;
         }
     }
-    // And of the stacks' own three and two.
-    let runs_on = [cwnd_quic::Stack::Quinn, cwnd_quic::Stack::Noq].map(|stack| stack.algorithms().len());
-    assert_eq!(ran, runs_on[0] + runs_on[1] + 5);
+    let stacks = [cwnd_quic::Stack::Quinn, cwnd_quic::Stack::Noq, cwnd_quic::Stack::S2nQuic];
+    let runs_on = stacks.map(|stack| stack.algorithms().len());
+    assert_eq!(ran, runs_on.iter().sum::<usize>() + Cca::OF_STACKS.len());
 }
 
 #[test]
@@ -88,7 +93,7 @@ fn an_unloaded_transfer_takes_a_handshake_and_the_round_trips_of_slow_start() {
     // Ten datagrams in the first round trip: 13,000 bytes fit.
     let text = "rate = '1 Gbps'\ndelay = '20 ms'\nbuffer = 1000";
     for stack in Stack::ALL {
-        let flows = of(stack, "newreno") + "size = '13000 bytes'\n";
+        let flows = own(stack) + "size = '13000 bytes'\n";
         let run = answer(stack, &scenario("duration = '1 s'", text, &flows));
         let fct_ms = run.flows[0].fct_ms.expect("it finishes");
         // Two round trips of 40 ms and at most 25 ms of a delayed ACK. The handshake's datagrams come out of the pacer's first
@@ -100,12 +105,14 @@ fn an_unloaded_transfer_takes_a_handshake_and_the_round_trips_of_slow_start() {
 
 #[test]
 fn the_rtt_is_that_of_the_path_while_nothing_waits() {
-    let flows = |stack| of(stack, "newreno") + "size = '100 KB'\n";
+    let flows = |stack| own(stack) + "size = '100 KB'\n";
     for stack in Stack::ALL {
         let link = "rate = '1 Gbps'\ndelay = '30 ms'\nbuffer = 1000";
         let run = answer(stack, &scenario("duration = '2 s'", link, &flows(stack)));
         let rtt_ms = run.flows[0].mean_rtt_ms.expect("it has samples");
-        assert!((60.0..66.0).contains(&rtt_ms), "{stack:?}: {rtt_ms} ms");
+        // An ACK of s2n-quic waits for ten packets, which are paced, or 25 ms.
+        let most = if stack == Stack::S2nQuic { 75.0 } else { 66.0 };
+        assert!((60.0..most).contains(&rtt_ms), "{stack:?}: {rtt_ms} ms");
     }
 }
 
@@ -113,7 +120,7 @@ fn the_rtt_is_that_of_the_path_while_nothing_waits() {
 fn a_link_that_marks_loses_nothing_and_the_stack_reduces_its_window() {
     for stack in Stack::ALL {
         let link = "rate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 400\necn_threshold = 20";
-        let flows = of(stack, "newreno") + "stack = { ecn = 'classic' }\n";
+        let flows = own(stack) + "stack = { ecn = 'classic' }\n";
         let run = answer(stack, &scenario("duration = '5 s'\nwarmup = '1 s'", link, &flows));
         let flow = &run.flows[0];
         assert!(flow.marked_pkts > 0 && flow.lost_pkts == 0, "{stack:?}: {flow:?}");
@@ -128,7 +135,9 @@ fn acks_cross_a_declared_way_back() {
     for stack in Stack::ALL {
         let run = answer(stack, &scenario("duration = '3 s'", link, &of(stack, "cubic")));
         let back = run.links.iter().find(|link| link.link.contains("reverse")).expect("there is a way back");
-        assert!(back.delivered_pkts > 1000, "{stack:?}: {back:?}");
+        // s2n-quic acknowledges each tenth packet, the others each second.
+        let least = if stack == Stack::S2nQuic { 400 } else { 1000 };
+        assert!(back.delivered_pkts > least, "{stack:?}: {back:?}");
     }
 }
 
@@ -138,12 +147,12 @@ fn a_run_ends_when_its_watcher_says_so() {
     assert_eq!(run(Stack::Quinn, &scenario, 1, &|now_ns| now_ns < 1_000_000_000), Ok(None));
 }
 
-/// Goodput and mean cwnd of `cca`, alone on 50 Mbps with an RTT of 40 ms and a buffer of one BDP. The simulator's flow begins
+/// Goodput and mean cwnd of `cca`, alone on `rate` with an RTT of 40 ms and a buffer of one BDP. The simulator's flow begins
 /// with a handshake, too: without it westwood, which cuts far at the end of slow start, is 5.4 % ahead of quinn.
-fn simulate(cca: &str, of: Option<Stack>) -> (f64, f64) {
-    let link = "rate = '50 Mbps'\ndelay = '20 ms'\nbuffer = '1 BDP'";
+fn simulate(cca: &str, rate: &str, of: Option<Stack>) -> (f64, f64) {
+    let link = format!("rate = '{rate}'\ndelay = '20 ms'\nbuffer = '1 BDP'");
     let flow = format!("[[flows]]\ncca = '{cca}'\nstack = {{ handshake = 'first' }}");
-    let scenario = scenario("duration = '10 s'\nsamples = 'off'", link, &flow);
+    let scenario = scenario("duration = '10 s'\nsamples = 'off'", &link, &flow);
     let run = match of {
         Some(stack) => answer(stack, &scenario),
         None => cwnd_engine::run(&scenario, 1, &|_| None, &cwnd_engine::Control::default()).unwrap(),
@@ -153,10 +162,21 @@ fn simulate(cca: &str, of: Option<Stack>) -> (f64, f64) {
 
 #[test]
 fn algorithms_on_a_stack_have_the_goodput_and_the_window_of_the_simulator() {
-    for cca in ["reno", "cubic", "bic", "scalable", "westwood", "elastic"] {
-        let simulated = simulate(cca, None);
+    let fast = ["reno", "cubic"].map(|cca| (cca, "100 Mbps"));
+    let slow = ["bic", "scalable", "westwood", "elastic", "bbr", "bbr3"].map(|cca| (cca, "50 Mbps"));
+    for (cca, rate) in fast.into_iter().chain(slow) {
+        let simulated = simulate(cca, rate, None);
         for stack in Stack::ALL {
-            let found = simulate(cca, Some(stack));
+            // quinn has no hook for pacing. s2n-quic acknowledges each tenth packet, out of which westwood takes a lower rate: 10 %.
+            let differs = match stack {
+                Stack::Quinn => cca.starts_with("bbr"),
+                Stack::Noq => false,
+                Stack::S2nQuic => cca == "westwood",
+            };
+            if differs {
+                continue;
+            }
+            let found = simulate(cca, rate, Some(stack));
             let (goodput, cwnd) = (found.0 / simulated.0, found.1 / simulated.1);
             assert!((goodput - 1.0).abs() < 0.05, "{cca} on {stack:?}: goodput {found:?}, {simulated:?}");
             assert!((cwnd - 1.0).abs() < 0.10, "{cca} on {stack:?}: cwnd {found:?}, {simulated:?}");
@@ -181,6 +201,34 @@ fn flows_start_and_stop_when_the_scenario_says_and_share_the_bottleneck() {
     }
 }
 
+#[test]
+fn dctcp_sees_marks_from_end_to_end_through_a_codel_queue() {
+    let link =
+        "rate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 400\nqueue = { discipline = 'codel', ecn = true }";
+    let top = "duration = '10 s'\nwarmup = '2 s'\nsamples = 'off'";
+    let scenario = scenario(top, link, "[[flows]]\ncca = 'dctcp'");
+    let found = answer(Stack::S2nQuic, &scenario).flows.remove(0);
+    let control = cwnd_engine::Control::default();
+    let simulated = cwnd_engine::run(&scenario, 1, &|_| None, &control).unwrap().flows.remove(0);
+    assert_eq!(found.lost_pkts, 0);
+    let (marks, expected) = (found.marked_pkts as f64, simulated.marked_pkts as f64);
+    // An algorithm that takes a mark for a loss gets 10 to 15 of them.
+    assert!((0.75..1.25).contains(&(marks / expected)), "{marks} marks, simulated {expected}");
+    // CoDel's target of 5 ms is met: the queue is not that of 400 packets.
+    assert!(found.mean_rtt_ms.unwrap() < 35.0, "{:?}", found.mean_rtt_ms);
+}
+
+#[test]
+fn the_window_of_s2n_quics_own_cubic_is_cut_to_seven_tenths() {
+    let link = "rate = '50 Mbps'\ndelay = '20 ms'\nbuffer = '1 BDP'";
+    let scenario = scenario("duration = '20 s'\nsamples = '1 ms'", link, &of(Stack::S2nQuic, "cubic"));
+    let run = answer(Stack::S2nQuic, &scenario);
+    let windows = run.flow_samples.cwnd_pkts.windows(2).map(|pair| f64::from(pair[1]) / f64::from(pair[0]));
+    let cuts: Vec<f64> = windows.filter(|share| *share < 0.9).collect();
+    // RFC 9438, 4.6; a row has whole packets.
+    assert!(cuts.len() >= 2 && cuts.iter().all(|share| (share - 0.7).abs() < 0.01), "{cuts:?}");
+}
+
 /// Of noq 1.4.0: its assembler takes the number of bytes read for an offset when it merges small pieces that are read in any
 /// order, and drops those below.
 #[test]
@@ -191,7 +239,8 @@ fn payload_that_a_stack_loses_is_noted_and_not_held_against_the_rest() {
     for (stack, run) in runs {
         let flow = &run.flows[0];
         let share = flow.goodput_mbps / flow.throughput_mbps;
-        assert!(share > 0.94, "{stack:?}: {share}");
+        // s2n-quic's application reads in order: at the end payload behind a hole is not read.
+        assert!(share > if stack == Stack::S2nQuic { 0.93 } else { 0.94 }, "{stack:?}: {share}");
         let noted = run.notes.iter().any(|note| note.contains("had not reached the application"));
         assert_eq!(noted, stack == Stack::Noq, "{:?}", run.notes);
     }
