@@ -18,6 +18,10 @@ pub enum World {
     Quinn,
     /// The QUIC stack noq in virtual time.
     Noq,
+    /// As `Quinn`, with TLS.
+    QuinnTls,
+    /// As `Noq`, with TLS.
+    NoqTls,
 }
 
 impl World {
@@ -30,6 +34,8 @@ impl World {
             World::LinuxEbpf => "linux-ebpf",
             World::Quinn => "quinn",
             World::Noq => "noq",
+            World::QuinnTls => "quinn-tls",
+            World::NoqTls => "noq-tls",
         }
     }
 }

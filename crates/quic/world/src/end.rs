@@ -1,5 +1,6 @@
 //! What a connection of a stack is to the path: two ends that send and receive datagrams, and timers.
 
+use crate::Settings;
 use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
@@ -34,6 +35,7 @@ pub struct Asked<'a> {
     pub size_bytes: Option<u64>,
     /// Of the run and the flow.
     pub seed: [u8; 16],
+    pub settings: Settings,
 }
 
 impl Asked<'_> {
