@@ -78,7 +78,8 @@ def fluid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("fluid")
 def test_a_file_makes_a_world_whose_results_are_like_any_others(tmp_path: Path) -> None:
-    assert _worlds.names() == ["fluid", "linux", "linux-ebpf", "live", "noq", "noq-tls", "quinn", "quinn-tls", "sim"]
+    kernels, stacks = ["linux", "linux-ebpf", "live"], ["noq", "noq-tls", "quinn", "quinn-tls"]
+    assert _worlds.names() == ["fluid", *kernels, *stacks, "sim"]
     scenario = cwnd.dumbbell("cubic", rate="10 Mbps", delay="10 ms", flows=4, duration="2 s")
     results = cwnd.run(scenario, world="fluid")
     assert results.flows["throughput_mbps"].to_list() == [2.5] * 4

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 const NEVER: u64 = u64::MAX;
 /// Datagrams under way: about 1.6 GB of them.
-const PACKETS_MAX: usize = 1 << 20;
+pub const PACKETS_MAX: usize = 1 << 20;
 /// Between two calls of the watch.
 const EVENTS_PER_LOOK: u64 = 4096;
 const SIDES: [Side; 2] = [Side::Sender, Side::Receiver];
