@@ -141,7 +141,10 @@ fn transport(
     Arc::new(transport)
 }
 
-fn crypto(crypto: Crypto) -> Result<(Arc<dyn ClientCrypto>, Arc<dyn ServerCrypto>), String> {
+/// Of client and server.
+type Cryptos = (Arc<dyn ClientCrypto>, Arc<dyn ServerCrypto>);
+
+fn cryptos(crypto: Crypto) -> Result<Cryptos, String> {
     match crypto {
         Crypto::Null => Ok((null_client(), null_server())),
         Crypto::Tls => {
@@ -158,7 +161,7 @@ impl Ends {
     pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Result<Ends, String> {
         let clock = Clock::new();
         let factory = super::controllers(asked, clock, seen)?;
-        let (client_crypto, server_crypto) = crypto(asked.settings.crypto)?;
+        let (client_crypto, server_crypto) = cryptos(asked.settings.crypto)?;
         let mut client = ClientConfig::new(client_crypto);
         client
             .transport_config(transport(asked, Some(factory)))
