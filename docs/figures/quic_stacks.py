@@ -170,7 +170,7 @@ def epochs(samples: pl.DataFrame) -> Iterator[tuple[float, pl.DataFrame]]:
     for begin, end in pairwise([*cut_at, len(windows)]):
         before = windows[begin - 1]
         w_max = before if before >= last_max else before * (1 + BETA) / 2
-        last_max = before
+        last_max = w_max
         grows = next((i for i in range(begin, end) if windows[i] > windows[begin]), end)
         if end - grows > 1000:
             yield w_max, rows[grows:end]
