@@ -80,7 +80,10 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
         "--param: 'beta' of which algorithm? write reno.beta=0.5",
     ),
     (("run", "--cca", "cubic", "--param", "name=x"), "--param name: not a parameter"),
-    ((*RENO, "--on", "mars"), "--on: 'mars' is not a world; choose linux, linux-ebpf, live, noq, quinn, sim"),
+    (
+        (*RENO, "--on", "mars"),
+        "--on: 'mars' is not a world; choose linux, linux-ebpf, live, noq, noq-tls, quinn, quinn-tls, sim",
+    ),
     ((*RENO, "--jobs", "-1"), "--jobs: -1 is out of range"),
     ((*RENO, "--jobs", "all"), "--jobs: all is not a whole number"),
     ((*RENO, *SMALL_FLAGS, "--out", "."), "--out: .: not a name for a new directory"),

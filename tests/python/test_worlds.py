@@ -99,6 +99,6 @@ def test_simulated_results_are_of_the_world_sim() -> None:
 
 
 def test_an_unknown_world_is_refused_with_those_that_there_are() -> None:
-    line = "world: 'mars' is not a world; choose linux, linux-ebpf, live, noq, quinn, sim"
+    line = "world: 'mars' is not a world; choose linux, linux-ebpf, live, noq, noq-tls, quinn, quinn-tls, sim"
     with pytest.raises(cwnd.Error, match=line):
         cwnd.run(cwnd.dumbbell("reno"), world="mars")
