@@ -82,7 +82,8 @@ FLAGS: list[tuple[tuple[str | bytes, ...], str]] = [
     (("run", "--cca", "cubic", "--param", "name=x"), "--param name: not a parameter"),
     (
         (*RENO, "--on", "mars"),
-        "--on: 'mars' is not a world; choose linux, linux-ebpf, live, noq, quinn, s2n-quic, sim",
+        "--on: 'mars' is not a world; choose linux, linux-ebpf, live, noq, noq-tls, quinn, quinn-tls, "
+        "s2n-quic, sim",
     ),
     ((*RENO, "--jobs", "-1"), "--jobs: -1 is out of range"),
     ((*RENO, "--jobs", "all"), "--jobs: all is not a whole number"),

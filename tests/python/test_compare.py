@@ -67,7 +67,8 @@ def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_co
         (("--cca", "cubic", "--on", "sim"), "--on: 'sim' are not two worlds or more, such as sim,linux"),
         (
             ("--cca", "cubic", "--on", "sim,mars"),
-            "--on: 'mars' is not a world; choose linux, linux-ebpf, live, noq, quinn, s2n-quic, sim",
+            "--on: 'mars' is not a world; choose linux, linux-ebpf, live, noq, noq-tls, quinn, "
+            "quinn-tls, s2n-quic, sim",
         ),
     ],
 )

@@ -14,7 +14,7 @@ STACKS = ["quinn", "noq", "s2n-quic"]
 PATH = ("--rate", "20Mbps", "--delay", "10ms", "--buffer", "40", "--duration", "3s")
 
 
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", [*STACKS, "quinn-tls", "noq-tls"])
 def test_a_run_on_a_stack_has_the_schema_of_any_world(stack: str) -> None:
     scenario = cwnd.dumbbell("cubic", rate="20 Mbps", delay="10 ms", buffer=40, duration="3 s")
     results = cwnd.run(scenario, world=stack)

@@ -78,7 +78,8 @@ def fluid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("fluid")
 def test_a_file_makes_a_world_whose_results_are_like_any_others(tmp_path: Path) -> None:
-    assert _worlds.names() == ["fluid", "linux", "linux-ebpf", "live", "noq", "quinn", "s2n-quic", "sim"]
+    kernels, stacks = ["linux", "linux-ebpf", "live"], ["noq", "noq-tls", "quinn", "quinn-tls", "s2n-quic"]
+    assert _worlds.names() == ["fluid", *kernels, *stacks, "sim"]
     scenario = cwnd.dumbbell("cubic", rate="10 Mbps", delay="10 ms", flows=4, duration="2 s")
     results = cwnd.run(scenario, world="fluid")
     assert results.flows["throughput_mbps"].to_list() == [2.5] * 4
@@ -98,6 +99,7 @@ def test_simulated_results_are_of_the_world_sim() -> None:
 
 
 def test_an_unknown_world_is_refused_with_those_that_there_are() -> None:
-    line = "world: 'mars' is not a world; choose linux, linux-ebpf, live, noq, quinn, s2n-quic, sim"
+    stacks = "noq, noq-tls, quinn, quinn-tls, s2n-quic"
+    line = f"world: 'mars' is not a world; choose linux, linux-ebpf, live, {stacks}, sim"
     with pytest.raises(cwnd.Error, match=line):
         cwnd.run(cwnd.dumbbell("reno"), world="mars")

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::scenario::PyScenario;
 use cwnd_engine::Control;
-use cwnd_quic_world::Stack;
+use cwnd_quic_world::{Crypto, Stack};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use pyo3::prelude::*;
@@ -150,7 +150,7 @@ pub struct PyWorld(Place);
 
 enum Place {
     Kernel(inner::Inner),
-    Quic(Stack),
+    Quic(Stack, Crypto),
 }
 
 #[pymethods]
@@ -167,12 +167,11 @@ impl PyWorld {
         inner::Inner::live().map(PyWorld::kernel).map_err(Error::new_err)
     }
 
-    /// The QUIC stack of that name, in virtual time.
+    /// A QUIC stack in virtual time: the world of that name.
     #[staticmethod]
-    fn quic(stack: &str) -> PyResult<Self> {
-        let names = || Stack::ALL.map(Stack::name).join(", ");
-        let found = Stack::named(stack).map(|stack| PyWorld(Place::Quic(stack)));
-        found.ok_or_else(|| Error::new_err(format!("'{stack}' is not a QUIC stack; choose {}", names())))
+    fn quic(world: &str) -> PyResult<Self> {
+        let found = Stack::in_world(world).map(|(stack, crypto)| PyWorld(Place::Quic(stack, crypto)));
+        found.ok_or_else(|| Error::new_err(format!("'{world}' is not a world of a QUIC stack")))
     }
 
     /// What is at the ends, for results: the kernel as `uname -r` prints it, or the version of a stack.
@@ -180,7 +179,7 @@ impl PyWorld {
     fn ends(&self) -> (&'static str, &str) {
         match &self.0 {
             Place::Kernel(kernel) => ("kernel", kernel.release()),
-            Place::Quic(stack) => ("stack", stack.version()),
+            Place::Quic(stack, _) => ("stack", stack.version()),
         }
     }
 
@@ -189,7 +188,7 @@ impl PyWorld {
     fn essence<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         match &self.0 {
             Place::Kernel(kernel) => PyBytes::new(py, &kernel.essence()),
-            Place::Quic(stack) => PyBytes::new(py, &cwnd_quic_world::essence(*stack)),
+            Place::Quic(stack, crypto) => PyBytes::new(py, &cwnd_quic_world::essence(*stack, *crypto)),
         }
     }
 
@@ -220,7 +219,7 @@ impl PyWorld {
         }
         let checked = match &self.0 {
             Place::Kernel(kernel) => kernel.check(&scenario.inner),
-            Place::Quic(stack) => cwnd_quic_world::check(*stack, &scenario.inner),
+            Place::Quic(stack, _) => cwnd_quic_world::check(*stack, &scenario.inner),
         };
         checked.map_err(|line| Error::new_err(format!("{name}: {line}")))
     }
@@ -234,8 +233,11 @@ impl PyWorld {
     pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
         match &self.0 {
             Place::Kernel(kernel) => kernel.run(scenario, seed, control),
-            Place::Quic(stack) => cwnd_quic_world::run(*stack, scenario, seed, &watch(control))?
-                .ok_or_else(|| "stopped".to_owned()),
+            Place::Quic(stack, crypto) => {
+                let run =
+                    cwnd_quic_world::run_with(*stack, (*crypto).into(), scenario, seed, &watch(control))?;
+                run.ok_or_else(|| "stopped".to_owned())
+            }
         }
     }
 

@@ -62,13 +62,14 @@ impl Controller for Connection {
         self.bridge.set_mtu(new_mtu);
     }
 
+    /// quinn sends while what would be in flight is less than this. With a byte more, all of cwnd may be in flight.
     fn window(&self) -> u64 {
-        self.bridge.window_bytes()
+        self.bridge.window_bytes() + 1
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.window();
+        metrics.congestion_window = self.bridge.window_bytes();
         metrics.ssthresh = self.bridge.ssthresh_bytes();
         metrics
     }

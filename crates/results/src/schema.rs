@@ -20,6 +20,10 @@ pub enum World {
     Noq,
     /// The QUIC stack s2n-quic in virtual time.
     S2nQuic,
+    /// As `Quinn`, with TLS.
+    QuinnTls,
+    /// As `Noq`, with TLS.
+    NoqTls,
 }
 
 impl World {
@@ -33,6 +37,8 @@ impl World {
             World::Quinn => "quinn",
             World::Noq => "noq",
             World::S2nQuic => "s2n-quic",
+            World::QuinnTls => "quinn-tls",
+            World::NoqTls => "noq-tls",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a connection of a stack is to the path: two ends that send and receive datagrams, and timers.
 
+use crate::Settings;
 use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
@@ -52,6 +53,7 @@ pub struct Asked<'a> {
     pub size_bytes: Option<u64>,
     /// Of the run and the flow.
     pub seed: [u8; 16],
+    pub settings: Settings,
 }
 
 impl Asked<'_> {
@@ -97,7 +99,7 @@ pub fn payload(bytes: u64) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Stack;
+    use crate::{Settings, Stack};
     use std::collections::BTreeMap;
 
     const WAY_NS: u64 = 5_000_000;
@@ -106,7 +108,13 @@ mod tests {
     /// When 50 kB cross a path of 5 ms that loses each seventh datagram: who sends when, and which bytes.
     fn datagrams(stack: Stack, seed: u8) -> Vec<(u64, Side, BytesMut)> {
         let cca = Cca { name: "reno".into(), algorithm: "reno".into(), params: Vec::new() };
-        let asked = Asked { cca: &cca, datagram_bytes: 1472, size_bytes: Some(50_000), seed: [seed; 16] };
+        let asked = Asked {
+            cca: &cca,
+            datagram_bytes: 1472,
+            size_bytes: Some(50_000),
+            seed: [seed; 16],
+            settings: Settings::default(),
+        };
         let seen: Shared = Arc::new(Mutex::new(Seen::new(1472, 0)));
         let mut connection = stack.connect(&asked, 0, seen).unwrap();
         let (mut sent, mut wire) = (Vec::new(), BTreeMap::new());

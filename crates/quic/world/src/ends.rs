@@ -2,14 +2,17 @@
 //! they differ, the stack's own module has the function.
 
 use super::proto::congestion::ControllerFactory;
+use super::proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use super::proto::crypto::{ClientConfig as ClientCrypto, ServerConfig as ServerCrypto};
 use super::proto::{
-    ClientConfig, Connection as Ongoing, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
-    DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ServerConfig, StreamEvent, StreamId,
-    TimeSource, TransportConfig, VarInt, WriteError,
+    AckFrequencyConfig, ClientConfig, Connection as Ongoing, ConnectionHandle, ConnectionId,
+    ConnectionIdGenerator, DatagramEvent, Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ServerConfig,
+    StreamEvent, StreamId, TimeSource, TransportConfig, VarInt, WriteError,
 };
 use super::{null_client, null_keys, null_server};
 use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
 use crate::received::Received;
+use crate::{Crypto, tls};
 use bytes::BytesMut;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -110,10 +113,31 @@ fn transport(
         .stream_receive_window(VarInt::MAX)
         .receive_window(VarInt::MAX)
         .send_window(SEND_WINDOW_BYTES);
+    if let Some(every_pkts) = asked.settings.ack_every_pkts {
+        let mut asks = AckFrequencyConfig::default();
+        // So many may wait for an ACK; out of order, none, as without asking.
+        asks.ack_eliciting_threshold(every_pkts.saturating_sub(1).into()).reordering_threshold(1_u32.into());
+        transport.ack_frequency_config(Some(asks));
+    }
     if let Some(factory) = factory {
         transport.congestion_controller_factory(factory);
     }
     Arc::new(transport)
+}
+
+/// Of client and server.
+type Cryptos = (Arc<dyn ClientCrypto>, Arc<dyn ServerCrypto>);
+
+fn cryptos(crypto: Crypto) -> Result<Cryptos, String> {
+    match crypto {
+        Crypto::Null => Ok((null_client(), null_server())),
+        Crypto::Tls => {
+            let (client, server) = tls::configs()?;
+            let client = QuicClientConfig::try_from(client).map_err(|error| error.to_string())?;
+            let server = QuicServerConfig::try_from(server).map_err(|error| error.to_string())?;
+            Ok((Arc::new(client), Arc::new(server)))
+        }
+    }
 }
 
 impl Ends {
@@ -121,11 +145,12 @@ impl Ends {
     pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Result<Ends, String> {
         let clock = Clock::new();
         let factory = super::controllers(asked, clock, seen)?;
-        let mut client = ClientConfig::new(null_client());
+        let (client_crypto, server_crypto) = cryptos(asked.settings.crypto)?;
+        let mut client = ClientConfig::new(client_crypto);
         client
             .transport_config(transport(asked, Some(factory)))
             .initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[0xff; ID_BYTES])));
-        let mut server = ServerConfig::new(null_server(), null_keys());
+        let mut server = ServerConfig::new(server_crypto, null_keys());
         server.transport_config(transport(asked, None)).time_source(Arc::new(NoDay));
         server.validation_token_config({
             let mut none = super::proto::ValidationTokenConfig::default();
@@ -136,7 +161,7 @@ impl Ends {
         let mut sender = half(super::endpoint(endpoint_config(asked, Side::Sender), None));
         let receiver = half(super::endpoint(endpoint_config(asked, Side::Receiver), Some(Arc::new(server))));
         let begin = clock.at(now_ns);
-        let connected = sender.endpoint.connect(begin, client, Side::Receiver.address(), "receiver");
+        let connected = sender.endpoint.connect(begin, client, Side::Receiver.address(), tls::NAME);
         sender.connection = Some(connected.map_err(|error| error.to_string())?);
         Ok(Ends {
             clock,

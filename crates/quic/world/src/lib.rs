@@ -11,15 +11,19 @@ mod noq;
 mod null;
 mod quinn;
 mod received;
+mod recovery;
 mod run;
 mod s2n;
 mod seen;
+mod settings;
 mod tcp;
+mod tls;
 
 pub use checks::check;
 use cwnd_results::{Run, World};
 use cwnd_scenario::{Cca, Scenario};
 use end::{Asked, Connection, Shared, params};
+pub use settings::{Crypto, Settings};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
 pub trait Watch: Fn(u64) -> bool {}
@@ -39,11 +43,13 @@ impl Stack {
 
     /// As worlds are named, and algorithms of the stack begin.
     pub fn name(self) -> &'static str {
-        self.world().name()
+        self.world(Crypto::Null).name()
     }
 
-    pub fn named(name: &str) -> Option<Stack> {
-        Stack::ALL.into_iter().find(|stack| stack.name() == name)
+    /// The stack of the world of that name, and what protects its packets there.
+    pub fn in_world(name: &str) -> Option<(Stack, Crypto)> {
+        let all = Stack::ALL.into_iter().flat_map(|stack| Crypto::ALL.map(|crypto| (stack, crypto)));
+        all.into_iter().find(|(stack, crypto)| stack.world(*crypto).name() == name)
     }
 
     /// Of the library that runs, as its package has it.
@@ -55,11 +61,13 @@ impl Stack {
         }
     }
 
-    fn world(self) -> World {
-        match self {
-            Stack::Quinn => World::Quinn,
-            Stack::Noq => World::Noq,
-            Stack::S2nQuic => World::S2nQuic,
+    fn world(self, crypto: Crypto) -> World {
+        match (self, crypto) {
+            (Stack::Quinn, Crypto::Null) => World::Quinn,
+            (Stack::Quinn, Crypto::Tls) => World::QuinnTls,
+            (Stack::Noq, Crypto::Null) => World::Noq,
+            (Stack::Noq, Crypto::Tls) => World::NoqTls,
+            (Stack::S2nQuic, _) => World::S2nQuic,
         }
     }
 
@@ -103,12 +111,30 @@ impl Stack {
 ///
 /// If the scenario asks what this world cannot do, or the stack gives up a connection.
 pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, String> {
+    run_with(stack, Settings::default(), scenario, seed, watch)
+}
+
+/// As [`run`], on a stack with `settings`.
+///
+/// # Errors
+///
+/// As [`run`], and if the stack cannot have a setting.
+pub fn run_with(
+    stack: Stack,
+    settings: Settings,
+    scenario: &Scenario,
+    seed: u64,
+    watch: &impl Watch,
+) -> Result<Option<Run>, String> {
+    if (settings.is_unpaced || settings.has_tcp_recovery) && stack != Stack::Noq {
+        return Err(format!("{} has its own pacing and recovery; accepted: noq", stack.name()));
+    }
     check(stack, scenario)?;
-    run::run(stack, scenario, seed, watch)
+    run::run(stack, settings, scenario, seed, watch)
 }
 
 /// What a run depends on besides its scenario and the engine, for keys: the stack, and what this crate does.
-pub fn essence(stack: Stack) -> Vec<u8> {
+pub fn essence(stack: Stack, crypto: Crypto) -> Vec<u8> {
     let sources = [
         include_str!("end.rs"),
         include_str!("ends.rs"),
@@ -118,6 +144,7 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("null.rs"),
         include_str!("quinn.rs"),
         include_str!("received.rs"),
+        include_str!("recovery.rs"),
         include_str!("run.rs"),
         include_str!("s2n.rs"),
         include_str!("s2n/controller.rs"),
@@ -125,9 +152,11 @@ pub fn essence(stack: Stack) -> Vec<u8> {
         include_str!("s2n/io.rs"),
         include_str!("s2n/null.rs"),
         include_str!("seen.rs"),
+        include_str!("settings.rs"),
         include_str!("tcp.rs"),
+        include_str!("tls.rs"),
     ];
-    format!("{} {}\n{}", stack.name(), stack.version(), sources.concat()).into_bytes()
+    format!("{} {}\n{}", stack.world(crypto).name(), stack.version(), sources.concat()).into_bytes()
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@
 #[allow(clippy::duplicate_mod)] // the same text for two stacks with one interface
 mod ends;
 
+use crate::Settings;
 use crate::end::{Asked, Connection, Shared, params};
 use crate::null::{Handshake, SAMPLE_BYTES, TAG_BYTES};
+use crate::recovery::TcpRecovery;
 use bytes::{Bytes, BytesMut};
 use ends::{Clock, CountedIds, Ends};
 use noq_proto as proto;
@@ -81,14 +83,18 @@ fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>
         None => cwnd_quic::noq::factory(&asked.cca.algorithm, &params(asked.cca))
             .map_err(|error| error.to_string())?,
     };
-    Ok(Arc::new(Watched { inner, clock, seen }))
+    Ok(Arc::new(Watched { inner, clock, seen, settings: asked.settings }))
 }
+
+/// Ten datagrams in less than a nanosecond.
+const UNPACED_BYTES_PER_S: u64 = 1 << 48;
 
 /// Controllers of which everything is seen.
 struct Watched {
     inner: Arc<dyn ControllerFactory + Send + Sync>,
     clock: Clock,
     seen: Shared,
+    settings: Settings,
 }
 
 impl ControllerFactory for Watched {
@@ -100,6 +106,8 @@ impl ControllerFactory for Watched {
             seen: Arc::clone(&self.seen),
             newest: None,
             srtt_ns: 0,
+            settings: self.settings,
+            recovery: self.settings.has_tcp_recovery.then(TcpRecovery::default),
         };
         made.note(now);
         Box::new(made)
@@ -113,6 +121,8 @@ struct WatchedController {
     /// Of the packets of an ACK, when the last to be sent was sent.
     newest: Option<Instant>,
     srtt_ns: u64,
+    settings: Settings,
+    recovery: Option<TcpRecovery>,
 }
 
 impl fmt::Debug for WatchedController {
@@ -155,7 +165,8 @@ impl Controller for WatchedController {
     ) {
         self.newest = self.newest.max(Some(sent));
         self.srtt_ns = rtt.get().as_nanos() as u64;
-        self.inner.on_ack(now, sent, bytes, number, app_limited, rtt);
+        let dated = self.recovery.as_ref().map_or(sent, |recovery| recovery.date(sent));
+        self.inner.on_ack(now, dated, bytes, number, app_limited, rtt);
     }
 
     fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, largest: Option<u64>) {
@@ -164,6 +175,13 @@ impl Controller for WatchedController {
             let rtt_ns = now.saturating_duration_since(sent).as_nanos() as u64;
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.acknowledge(in_flight, rtt_ns, self.srtt_ns);
+            drop(seen);
+            if let Some(recovery) = &mut self.recovery
+                && let Some(lost) = recovery.end(sent)
+            {
+                recovery.lose(now, lost);
+                self.inner.on_congestion_event(now, lost, false, false, 1, 0);
+            }
         }
         self.note(now);
     }
@@ -178,7 +196,10 @@ impl Controller for WatchedController {
         largest_lost: u64,
     ) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).lose(lost_bytes, is_persistent);
-        self.inner.on_congestion_event(now, sent, is_persistent, is_ecn, lost_bytes, largest_lost);
+        let is_due = self.recovery.as_mut().is_none_or(|recovery| recovery.lose(now, sent));
+        if is_due || is_persistent {
+            self.inner.on_congestion_event(now, sent, is_persistent, is_ecn, lost_bytes, largest_lost);
+        }
         self.note(now);
     }
 
@@ -203,8 +224,13 @@ impl Controller for WatchedController {
         self.inner.window()
     }
 
+    /// A rate that no packet waits for, if the sender is not to pace.
     fn metrics(&self) -> ControllerMetrics {
-        self.inner.metrics()
+        let mut metrics = self.inner.metrics();
+        if self.settings.is_unpaced {
+            metrics.pacing_rate = Some(UNPACED_BYTES_PER_S);
+        }
+        metrics
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
@@ -214,6 +240,8 @@ impl Controller for WatchedController {
             seen: Arc::clone(&self.seen),
             newest: self.newest,
             srtt_ns: self.srtt_ns,
+            settings: self.settings,
+            recovery: self.recovery.clone(),
         })
     }
 

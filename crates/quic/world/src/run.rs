@@ -5,7 +5,7 @@ use crate::flow::{Running, size_bytes};
 use crate::network::{HEADER_BYTES, Network};
 use crate::seen::Seen;
 use crate::tcp::Tcp;
-use crate::{Stack, Watch};
+use crate::{Settings, Stack, Watch};
 use cwnd_engine::{Unfinished, start_jitter_ns};
 use cwnd_results::{FlowSamples, LinkSamples, Run, Transfers};
 use cwnd_scenario::{Flow, Samples, Scenario};
@@ -13,13 +13,14 @@ use std::sync::{Arc, Mutex};
 
 const NEVER: u64 = u64::MAX;
 /// Datagrams under way: about 1.6 GB of them.
-const PACKETS_MAX: usize = 1 << 20;
+pub const PACKETS_MAX: usize = 1 << 20;
 /// Between two calls of the watch.
 const EVENTS_PER_LOOK: u64 = 4096;
 const SIDES: [Side; 2] = [Side::Sender, Side::Receiver];
 
 struct Loop<'a> {
     stack: Stack,
+    settings: Settings,
     scenario: &'a Scenario,
     seed: u64,
     network: Network<'a>,
@@ -54,11 +55,18 @@ pub fn datagram_bytes(flow: &Flow) -> u32 {
 }
 
 /// Answers `scenario`, which was checked; None: stopped by `watch`.
-pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, String> {
+pub fn run(
+    stack: Stack,
+    settings: Settings,
+    scenario: &Scenario,
+    seed: u64,
+    watch: &impl Watch,
+) -> Result<Option<Run>, String> {
     let flows = scenario.flows.len();
     let starts = (0..).zip(&scenario.flows).map(|(id, flow)| flow.start_ns + start_jitter_ns(flow, id, seed));
     let mut own = Loop {
         stack,
+        settings,
         scenario,
         seed,
         network: Network::new(scenario, seed),
@@ -159,7 +167,8 @@ impl<'a> Loop<'a> {
         let connection: Box<dyn Connection + 'a> = if flow.cca.is_over_tcp() {
             Box::new(Tcp::new(self.scenario, index, now_ns, Arc::clone(&seen))?)
         } else {
-            let asked = Asked { cca: &flow.cca, datagram_bytes, size_bytes: size_bytes(flow), seed };
+            let (size_bytes, settings) = (size_bytes(flow), self.settings);
+            let asked = Asked { cca: &flow.cca, datagram_bytes, size_bytes, seed, settings };
             self.stack.connect(&asked, now_ns, Arc::clone(&seen))?
         };
         self.flows[index] = Some(Running::new(index, flow, now_ns, connection, seen));
@@ -227,7 +236,7 @@ impl<'a> Loop<'a> {
         }
         transfers.set_quantiles(&mut flows, self.scenario.warmup_ns);
         Run {
-            world: self.stack.world(),
+            world: self.stack.world(self.settings.crypto),
             seed: self.seed,
             flows,
             links: self.network.results(self.scenario.duration_ns),

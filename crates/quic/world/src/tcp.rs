@@ -3,7 +3,7 @@
 use crate::end::{Connection, Datagram, Shared, Side};
 use crate::network::HEADER_BYTES;
 use crate::received::Received;
-use crate::run::datagram_bytes;
+use crate::run::{PACKETS_MAX, datagram_bytes};
 use crate::seen::Seen;
 use bytes::BytesMut;
 use cwnd_engine::{TcpAck, TcpEnds, TcpSegment};
@@ -14,10 +14,13 @@ use std::sync::{MutexGuard, PoisonError};
 /// A datagram has room for the packet's number.
 const NUMBER_BYTES: usize = 8;
 
+/// Of a way, newest packets that may still arrive: no more datagrams are ever under way.
+const KEPT_MAX: u64 = PACKETS_MAX as u64;
+
 /// On the wire.
 pub const PACKET_BYTES_MIN: u32 = HEADER_BYTES + NUMBER_BYTES as u32;
 
-/// Packets under way by number, and those that were lost. A datagram begins with the number of its packet.
+/// Packets under way by number, and the newest of those that were lost. A datagram begins with the number of its packet.
 struct Packets<T> {
     sent: u64,
     packets: BTreeMap<u64, T>,
@@ -40,6 +43,9 @@ impl<T: Clone> Packets<T> {
         data[..NUMBER_BYTES].copy_from_slice(&self.sent.to_le_bytes());
         self.packets.insert(self.sent, packet);
         self.sent += 1;
+        while self.packets.first_key_value().is_some_and(|(number, _)| number + KEPT_MAX < self.sent) {
+            self.packets.pop_first();
+        }
         data
     }
 
@@ -172,5 +178,20 @@ impl Connection for Tcp<'_> {
 
     fn fault(&self) -> Option<&str> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_that_never_arrive_are_forgotten_when_no_datagram_can_be_that_old() {
+        let mut packets = Packets { sent: 0, packets: BTreeMap::new(), are_copied: false };
+        let first = packets.send('a', PACKET_BYTES_MIN);
+        let second = packets.send('b', PACKET_BYTES_MIN);
+        (2..=KEPT_MAX).for_each(|_| _ = packets.send('c', PACKET_BYTES_MIN));
+        assert_eq!((packets.packets.len() as u64, packets.receive(&first)), (KEPT_MAX, None));
+        assert_eq!(packets.receive(&second), Some('b'));
     }
 }

@@ -1,6 +1,6 @@
 //! Runs of real stacks, judged by hand calculation and by the simulator.
 
-use cwnd_quic_world::{Stack, run};
+use cwnd_quic_world::{Crypto, Stack, run, run_with};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 
@@ -243,5 +243,20 @@ fn payload_that_a_stack_loses_is_noted_and_not_held_against_the_rest() {
         assert!(share > if stack == Stack::S2nQuic { 0.93 } else { 0.94 }, "{stack:?}: {share}");
         let noted = run.notes.iter().any(|note| note.contains("had not reached the application"));
         assert_eq!(noted, stack == Stack::Noq, "{:?}", run.notes);
+    }
+}
+
+/// A link that carries one datagram in 0.6 ms, and a row of samples for each 0.05 ms: when each arrived, and its size.
+#[test]
+fn datagrams_with_tls_have_the_same_times_and_sizes_in_each_run() {
+    for stack in Stack::ALL {
+        let flow = of(stack, "cubic") + "size = '500 KB'\n";
+        let scenario = scenario("duration = '1 s'\nsamples = '50 us'", &format!("{LINK}\nper = 0.01"), &flow);
+        let [first, second, unprotected] = [Crypto::Tls, Crypto::Tls, Crypto::Null]
+            .map(|crypto| run_with(stack, crypto.into(), &scenario, 1, &|_| true).unwrap().unwrap());
+        assert_eq!(first, second, "{stack:?}");
+        assert!(first.flows[0].fct_ms.is_some(), "{stack:?}: {:?}", first.flows[0]);
+        let sizes = |run: &Run| run.flow_samples.throughput_mbps.clone();
+        assert_ne!(sizes(&first), sizes(&unprotected), "{stack:?}: TLS has longer handshakes");
     }
 }

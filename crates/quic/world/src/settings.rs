@@ -1,0 +1,33 @@
+//! What of a stack can be changed that no scenario asks for.
+
+/// What protects packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Crypto {
+    /// Nothing: packets have the tags, and the handshake its round trip.
+    #[default]
+    Null,
+    /// TLS 1.3 by rustls.
+    Tls,
+}
+
+impl Crypto {
+    pub const ALL: [Crypto; 2] = [Crypto::Null, Crypto::Tls];
+}
+
+/// A stack's settings; the defaults are its own. Those of ACKs and pacing show why a stack differs from the simulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    pub crypto: Crypto,
+    /// The receiver acknowledges so many packets at a time, for which the sender asks (draft-ietf-quic-ack-frequency).
+    pub ack_every_pkts: Option<u32>,
+    /// Packets leave as soon as the window allows. quinn cannot do so.
+    pub is_unpaced: bool,
+    /// A recovery lasts as TCP's does. quinn's lasts as QUIC's.
+    pub has_tcp_recovery: bool,
+}
+
+impl From<Crypto> for Settings {
+    fn from(crypto: Crypto) -> Settings {
+        Settings { crypto, ..Settings::default() }
+    }
+}

@@ -1,0 +1,161 @@
+//! Why a stack differs from the simulator: one thing is changed on one side, and the difference is gone.
+
+use cwnd_quic_world::{Settings, Stack, run_with};
+use cwnd_results::{FlowResult, Run};
+use cwnd_scenario::Scenario;
+
+const LOSSY: &str =
+    "duration = '60 s'\n[dumbbell]\nrate = '20 Mbps'\nrtt = '200 ms'\nbuffer = '1 BDP'\nper = ";
+const GIGABIT: &str = "duration = '3 s'\n[dumbbell]\nrate = '1 Gbps'\nrtt = '10 ms'\nbuffer = '1 BDP'";
+
+const OWN: Settings = Settings {
+    crypto: cwnd_quic_world::Crypto::Null,
+    ack_every_pkts: None,
+    is_unpaced: false,
+    has_tcp_recovery: false,
+};
+const UNPACED: Settings = Settings { is_unpaced: true, ..OWN };
+
+fn scenario(path: &str, cca: &str, stack: &str) -> Scenario {
+    let text = format!("samples = 'off'\n{path}\n[[flows]]\ncca = '{cca}'\nstack = {{ {stack} }}");
+    Scenario::from_toml(&text, "path.toml", &[]).unwrap()
+}
+
+fn on(stack: Stack, settings: Settings, path: &str, cca: &str, seed: u64) -> Run {
+    run_with(stack, settings, &scenario(path, cca, ""), seed, &|_| true).unwrap().unwrap()
+}
+
+fn simulate(path: &str, cca: &str, stack: &str, seed: u64) -> Run {
+    let control = cwnd_engine::Control::default();
+    cwnd_engine::run(&scenario(path, cca, stack), seed, &|_| None, &control).unwrap()
+}
+
+fn goodput(flow: &FlowResult) -> f64 {
+    flow.goodput_mbps
+}
+
+fn cwnd(flow: &FlowResult) -> f64 {
+    flow.mean_cwnd_pkts
+}
+
+/// The mean over `seeds` runs with the same losses wherever they are made.
+fn mean(seeds: u64, what: fn(&FlowResult) -> f64, run: impl Fn(u64) -> Run) -> f64 {
+    (1..=seeds).map(|seed| what(&run(seed).flows[0])).sum::<f64>() / seeds as f64
+}
+
+fn assert_within(share: f64, found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < share, "{found}, simulated {expected}");
+}
+
+#[test]
+fn all_of_our_window_is_in_flight() {
+    for stack in Stack::ALL {
+        let text =
+            "duration = '8 s'\nsamples = '10 ms'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 20";
+        let text = format!("{text}\n[[flows]]\ncca = 'reno'");
+        let scenario = Scenario::from_toml(&text, "path.toml", &[]).unwrap();
+        let samples = run_with(stack, OWN, &scenario, 1, &|_| true).unwrap().unwrap().flow_samples;
+        // After slow start and its losses.
+        let rows = (0..samples.time_s.len()).filter(|&row| samples.time_s[row] > 2.0);
+        let full = rows.clone().filter(|&row| samples.in_flight_pkts[row] == samples.cwnd_pkts[row]);
+        assert!(2 * full.count() > rows.count(), "{stack:?}");
+    }
+}
+
+/// Where a packet leaves each 13 ms, that of the second packet of a pair is when the first is acknowledged.
+#[test]
+fn reno_at_one_percent_loss_has_less_on_noq_because_that_paces_and_acknowledges_every_second_packet() {
+    let path = format!("{LOSSY}0.01");
+    let simulated = mean(20, goodput, |seed| simulate(&path, "reno", "", seed));
+    let with = |settings| mean(20, goodput, |seed| on(Stack::Noq, settings, &path, "reno", seed));
+    assert!(with(OWN) < 0.94 * simulated, "{} of {simulated}", with(OWN));
+    assert_within(0.05, with(UNPACED), simulated);
+    assert_within(0.05, with(Settings { ack_every_pkts: Some(1), ..OWN }), simulated);
+}
+
+#[test]
+fn reno_at_one_percent_loss_has_on_quinn_what_it_has_in_the_simulator() {
+    let path = format!("{LOSSY}0.01");
+    let simulated = mean(20, goodput, |seed| simulate(&path, "reno", "", seed));
+    let found = mean(20, goodput, |seed| on(Stack::Quinn, OWN, &path, "reno", seed));
+    assert_within(0.05, found, simulated);
+}
+
+/// Its estimate of the rate is taken from ACKs, which pacing spreads.
+#[test]
+fn westwood_at_one_percent_loss_has_on_quinn_what_it_has_in_a_simulator_that_paces() {
+    let path = format!("{LOSSY}0.01");
+    let found = mean(30, goodput, |seed| on(Stack::Quinn, OWN, &path, "westwood", seed));
+    assert!(found < 0.9 * mean(30, goodput, |seed| simulate(&path, "westwood", "", seed)));
+    assert_within(0.05, found, mean(30, goodput, |seed| simulate(&path, "westwood", "pacing = 'fq'", seed)));
+}
+
+/// RFC 9002, 7.3.2: QUIC's recovery lasts a round trip. TCP's lasts until the second of two losses is repaired, too.
+#[test]
+fn elastic_at_one_percent_loss_has_more_because_recovery_is_over_before_all_losses_are_repaired() {
+    let window = |per, settings| {
+        let path = format!("{LOSSY}{per}");
+        let simulated = mean(6, cwnd, |seed| simulate(&path, "elastic", "", seed));
+        mean(6, cwnd, |seed| on(Stack::Noq, settings, &path, "elastic", seed)) / simulated
+    };
+    let own = window("0.01", OWN);
+    assert!(own > 1.08, "{own}");
+    assert_within(0.10, window("0.01", Settings { has_tcp_recovery: true, ..OWN }), 1.0);
+    // Where a second loss in a window is rare.
+    assert_within(0.03, window("0.001", OWN), 1.0);
+}
+
+/// In a recovery BBR sends no more than arrives for a round trip, and its window is what is in flight.
+#[test]
+fn bbr_has_a_smaller_window_on_noq_only_where_one_recovery_follows_the_other() {
+    let share = |per| {
+        let path = format!("{LOSSY}{per}");
+        let simulated = mean(2, cwnd, |seed| simulate(&path, "bbr", "", seed));
+        mean(2, cwnd, |seed| on(Stack::Noq, OWN, &path, "bbr", seed)) / simulated
+    };
+    assert!(share("0.01") < 0.75);
+    assert_within(0.05, share("0.001"), 1.0);
+}
+
+/// They measure RTTs, to which a packet that waits in the pacer for its turn adds the wait of the ACK for it.
+#[test]
+fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_on_noq_without_its_pacer() {
+    for cca in ["cubic", "vegas"] {
+        let simulated = simulate(GIGABIT, cca, "", 1);
+        let [own, unpaced] = [OWN, UNPACED].map(|settings| on(Stack::Noq, settings, GIGABIT, cca, 1));
+        assert!(cwnd(&own.flows[0]) < 0.9 * cwnd(&simulated.flows[0]), "{cca}: {:?}", own.flows[0]);
+        assert_within(0.05, goodput(&unpaced.flows[0]), goodput(&simulated.flows[0]));
+        assert_within(0.10, cwnd(&unpaced.flows[0]), cwnd(&simulated.flows[0]));
+    }
+}
+
+/// A Diff of 1 is enough to end its growth, and an ACK that waits for a second packet makes it.
+#[test]
+fn newvegas_at_a_gigabit_has_the_simulators_window_without_pacing_and_with_an_ack_for_each_packet() {
+    let simulated = simulate(GIGABIT, "newvegas", "", 1);
+    let changed = Settings { ack_every_pkts: Some(1), ..UNPACED };
+    let found = on(Stack::Noq, changed, GIGABIT, "newvegas", 1);
+    assert_within(0.05, goodput(&found.flows[0]), goodput(&simulated.flows[0]));
+    assert_within(0.10, cwnd(&found.flows[0]), cwnd(&simulated.flows[0]));
+    assert!(
+        goodput(&on(Stack::Noq, OWN, GIGABIT, "newvegas", 1).flows[0]) < 0.5 * goodput(&simulated.flows[0])
+    );
+}
+
+/// It is in one of two cycles, and little decides in which.
+#[test]
+fn illinois_at_a_gigabit_has_the_window_of_a_simulator_that_paces_or_acknowledges_each_packet() {
+    let path = GIGABIT.replace("3 s", "5 s");
+    let simulated = cwnd(&simulate(&path, "illinois", "", 1).flows[0]);
+    for stack in Stack::ALL {
+        let found = cwnd(&on(stack, OWN, &path, "illinois", 1).flows[0]);
+        assert!(found < 0.9 * simulated, "{stack:?}: {found}, {simulated}");
+        for change in ["pacing = 'fq'", "ack_every = 1"] {
+            assert_within(
+                0.05,
+                found,
+                cwnd(&simulate(&path, "illinois", &format!("handshake = 'first', {change}"), 1).flows[0]),
+            );
+        }
+    }
+}

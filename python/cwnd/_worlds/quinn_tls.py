@@ -1,0 +1,19 @@
+"""The world `quinn` with TLS 1.3, whose packets are encrypted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from cwnd import _cwnd
+from cwnd._results.tables import Answer
+from cwnd._worlds._place import run_in
+
+
+def place() -> _cwnd.World:
+    return _cwnd.World.quic("quinn-tls")
+
+
+def run(
+    scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Callable[[float], object] | None
+) -> list[Answer]:
+    return run_in(place(), scenarios, jobs, progress)
