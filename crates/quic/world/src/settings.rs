@@ -18,11 +18,11 @@ impl Crypto {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub crypto: Crypto,
-    /// The receiver acknowledges so many packets at a time, for which the sender asks (draft-ietf-quic-ack-frequency).
+    /// How many packets the receiver acknowledges at a time; the sender asks for it (draft-ietf-quic-ack-frequency).
     pub ack_every_pkts: Option<u32>,
     /// Packets leave as soon as the window allows. quinn cannot do so.
     pub is_unpaced: bool,
-    /// A recovery lasts as TCP's does. quinn's lasts as QUIC's.
+    /// A recovery lasts as long as TCP's, on noq alone.
     pub has_tcp_recovery: bool,
 }
 
