@@ -11,6 +11,8 @@ from importlib import import_module as _import_module
 
 from cwnd import kernel
 from cwnd._analysis.compare import Comparison, compare
+from cwnd._analysis.gate import gate
+from cwnd._analysis.gate_outcome import Gate
 from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
 from cwnd._reproduce.reproduce import reproduce
@@ -29,6 +31,7 @@ __all__ = [
     "Comparison",
     "CongestionControl",
     "Error",
+    "Gate",
     "Progress",
     "Reproduction",
     "Results",
@@ -39,6 +42,7 @@ __all__ = [
     "algorithms",
     "compare",
     "dumbbell",
+    "gate",
     "kernel",
     "models",
     "presets",

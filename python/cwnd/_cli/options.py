@@ -61,7 +61,7 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
-    *("cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
+    *("cca", "jobs", "shard", "until", "max_seeds", "dask", "margins", "only", "seeds"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }
@@ -74,6 +74,7 @@ def _flag(name: str) -> str:
         "on": "--app-on",
         "off": "--app-off",
         "world": "--on",
+        "margins": "--metric",
     }
     return special.get(name, "--" + name.replace("_", "-"))
 
