@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from cwnd import _cwnd
+
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "gate"
 
@@ -132,3 +134,52 @@ def test_every_input_of_the_action_reaches_the_script() -> None:
     for name in inputs:
         assert f"GATE_{name.upper()}: ${{{{ inputs.{name} }}}}" in action
         assert f"GATE_{name.upper()}" in script
+
+
+LONG_FAT = """\
+name = "long-fat"
+duration = "60 s"
+warmup = "10 s"
+samples = "off"
+[dumbbell]
+rate = "200 Mbps"
+rtt = "100 ms"
+buffer = "1 BDP"
+loss = "0.01%"
+[[flows]]
+cca = "cubic"
+"""
+
+
+@pytest.mark.slow
+def test_a_header_whose_growth_is_changed_fails_and_the_same_header_passes(tmp_path: Path) -> None:
+    """Of this repository: the engine is built with CUBIC's C at 0.28 instead of 0.4 (RFC 9438, 5.1)."""
+    tree = tmp_path / "tree"
+    git(tmp_path, "clone", "--quiet", "--shared", "--no-checkout", str(ROOT), str(tree))
+    git(tree, "checkout", "--quiet", "--detach", git(ROOT, "rev-parse", "HEAD").strip())
+    (tree / "long-fat.toml").write_text(LONG_FAT)
+    header = tree / "algorithms" / "cubic.h"
+    own = {
+        **settings(tree),
+        "scenarios": "long-fat.toml",
+        "cwnd": f"env PYTHONPATH=python {shlex.quote(sys.executable)} -m cwnd",
+        "thresholds": "",
+        # The header of the base is the one that is installed here.
+        "prepare": f"""
+            if cmp --quiet algorithms/cubic.h {shlex.quote(str(ROOT))}/algorithms/cubic.h; then
+                cp {shlex.quote(str(Path(_cwnd.__file__)))} python/cwnd/
+            else
+                cargo build --quiet --offline --release -p cwnd-python
+                cp target/release/lib_cwnd.so python/cwnd/_cwnd.abi3.so
+            fi
+        """,
+    }
+    same = run_action(tree, **own)
+    assert same.returncode == 0, same.stdout + same.stderr
+    text = header.read_text()
+    assert text.count("P(c, 410, 1024,") == 1
+    header.write_text(text.replace("P(c, 410, 1024,", "P(c, 288, 1024,"))
+    changed = run_action(tree, **own)
+    assert changed.returncode == 1, changed.stdout + changed.stderr
+    verdict = json.loads((tmp_path / "out" / "gate.json").read_text())["verdicts"][0]
+    assert verdict["verdict"] == "worse" and -0.08 < verdict["change"] < -0.03
