@@ -10,6 +10,8 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 from cwnd import kernel
+from cwnd._advise.advise import advise
+from cwnd._advise.answer import Advice
 from cwnd._analysis.compare import Comparison, compare
 from cwnd._analysis.gate import gate
 from cwnd._analysis.gate_outcome import Gate
@@ -28,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from cwnd import aioquic, models
 
 __all__ = [
+    "Advice",
     "Comparison",
     "CongestionControl",
     "Error",
@@ -38,6 +41,7 @@ __all__ = [
     "Scenario",
     "Tuning",
     "__version__",
+    "advise",
     "aioquic",
     "algorithms",
     "compare",

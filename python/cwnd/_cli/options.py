@@ -62,6 +62,7 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
     *("cca", "jobs", "shard", "until", "max_seeds", "dask", "margins", "only", "seeds"),
+    *("beside", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }
@@ -75,6 +76,7 @@ def _flag(name: str) -> str:
         "off": "--app-off",
         "world": "--on",
         "margins": "--metric",
+        "trace": "--from",
     }
     return special.get(name, "--" + name.replace("_", "-"))
 
