@@ -9,7 +9,7 @@ from pathlib import Path as File
 
 from cwnd._advise.answer import Advice
 from cwnd._advise.candidates import candidates, preference, this_machine
-from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge
+from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
 from cwnd._advise.commands import commands
 from cwnd._advise.from_trace import Estimated, estimate_path
 from cwnd._advise.measure import Beside, Round, duration_of, measure
@@ -25,7 +25,7 @@ _FIRST_RUNS, _SECOND_RUNS = (1, 4), (8, 16)
 _FIRST_SHARE = 0.6
 #: Candidates that get a second look beside the present algorithm, the incumbent and the fastest.
 _FINALISTS = 4
-#: With a third look, where the second was undecided, and one at another queue.
+#: With a third look, where more runs may decide, and one at another queue.
 _LOOKS = 4
 #: A droptail queue that adds this much to the RTT is worth another look, with fq-codel in its place.
 _BLOAT_RTTS, _BLOAT_MS = 0.5, 5.0
@@ -149,10 +149,13 @@ def _advice(
     many = _runs(facts, long_s, 2 * len(chosen), _SECOND_PKTS, _SECOND_RUNS)
     measured = look(chosen, range(many), long_s)
     choice = decide(measured)
-    if choice.decision == "undecided":
-        closer = list(dict.fromkeys([present, incumbent, choice.cca, *choice.equals]))
-        measured = measured.joined(look(closer, range(many, 2 * many), long_s))
-        choice = decide(measured)
+    if doubtful := unsettled(choice, own):
+        closer = list(dict.fromkeys([present, incumbent, *doubtful]))
+        both = measured.joined(look(closer, range(many, 2 * many), long_s))
+        seen_once = [one for one in choice.ranking if one.cca not in closer]
+        choice = decide(both)
+        choice = choice._replace(ranking=[*choice.ranking, *seen_once])
+        measured = both._replace(measured={**measured.measured, **both.measured})
     managed = None
     if _is_bloated(facts, measured, present):
         with_queue = path._replace(dumbbell={**path.dumbbell, "queue": "fq-codel"})

@@ -119,12 +119,12 @@ class Advice:
             else:
                 doubt = "whether it does more harm than the bar allows is not settled"
             return f"Undecided between {now} and {cca}: {cca} has {numbers} ({gain}), but {doubt}."
-        text = f"Use {cca}: {numbers} ({gain})."
-        if self.choice.equals:
-            text += (
-                f" It cannot be told from {_list(self.choice.equals)} in these runs: {self._preference()}."
-            )
-        return text
+        if not self.choice.equals:
+            return f"Use {cca}: {numbers} ({gain})."
+        others = _list(self.choice.equals)
+        if reason := self._preference():
+            return f"Use {cca}: {numbers} ({gain}). These runs do not tell it from {others}; {reason}."
+        return f"Use {cca} or {others}, which these runs do not tell apart: {cca} has {numbers} ({gain})."
 
     def _params(self) -> dict[str, float | str]:
         """What the recommended algorithm has other than its defaults: the values of Linux."""
@@ -132,9 +132,11 @@ class Advice:
         return {} if found is None else found["params"]
 
     def _preference(self) -> str:
-        if kernel_name(self.choice.cca) in self.machine.available:
-            return f"{self.choice.cca} is in this kernel"
-        return f"{self.choice.cca} is in Linux" if self.choice.cca in MAINLINE else "undecided between them"
+        """Why one of several equal algorithms is recommended; nothing if there is no reason."""
+        cca = self.choice.cca
+        if kernel_name(cca) in self.machine.available:
+            return f"{cca} is in this kernel"
+        return f"{cca} is in Linux" if cca in MAINLINE else ""
 
     def _of(self, cca: str) -> Measured:
         return self.measured.measured[cca]

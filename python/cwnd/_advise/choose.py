@@ -105,10 +105,10 @@ def choose(judged: Sequence[Judged], goal: Goal, present: str, prefer: Callable[
     """The rule in docs/advice.md. `prefer` decides among equals: the smallest is taken."""
     now = next(one for one in judged if one.cca == present)
     others = [one for one in judged if one.verdict == "fit" and one.cca != present]
-    unsettled = [one for one in judged if one.verdict == "harm unsettled" and one.gain.low >= goal.worth]
-    if not others or (others[0].gain.low < goal.worth and unsettled):
-        if unsettled:
-            return Choice("undecided", unsettled[0].cca, [], list(judged))
+    doubtful = [one for one in judged if _is_doubtful(one, goal)]
+    if not others or (others[0].gain.low < goal.worth and doubtful):
+        if doubtful:
+            return Choice("undecided", doubtful[0].cca, [], list(judged))
         return Choice("keep", present, [], list(judged))
     best = others[0]
     equals = [one for one in others if one is best or _equal(best, one, goal)]
@@ -122,6 +122,17 @@ def choose(judged: Sequence[Judged], goal: Goal, present: str, prefer: Callable[
     else:
         decision = "undecided"
     return Choice(decision, taken.cca, rest, list(judged))
+
+
+def unsettled(choice: Choice, goal: Goal) -> list[str]:
+    """The candidates that more runs could decide about: those of an undecided choice, and those with a gain
+    worth a change whose harm is not settled."""
+    doubtful = [one.cca for one in choice.ranking if _is_doubtful(one, goal)]
+    return [choice.cca, *choice.equals, *doubtful] if doubtful or choice.decision == "undecided" else []
+
+
+def _is_doubtful(one: Judged, goal: Goal) -> bool:
+    return one.verdict == "harm unsettled" and one.gain.low >= goal.worth
 
 
 def _mean(values: Sequence[float]) -> float:

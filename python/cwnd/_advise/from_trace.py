@@ -49,8 +49,8 @@ class Estimated(NamedTuple):
 def estimate_path(trace: Results) -> Estimated:
     """Estimates the path to the host that got the most, from all its connections.
 
-    The RTT is the least smoothed one; the rate the most that arrived in half a second or ten RTTs, headers
-    included; random loss the episodes of loss that began while the queue was short, over the packets sent;
+    The RTT is the least that the kernel saw; the rate the most that arrived in half a second or ten RTTs,
+    headers included; random loss the episodes of loss that began while the queue was short, over the packets sent;
     the buffer the largest queueing delay, where losses began at such a one.
 
     Raises an `Error` if this is no trace, or has too few samples.
@@ -77,7 +77,10 @@ def estimate_path(trace: Results) -> Estimated:
     if known.height < 20 or seconds <= 0:
         raise error("trace", f"{known.height} samples with an RTT; 20 or more are needed")
     rtts = known["rtt_ms"]
-    rtt_ms, largest_ms = float(rtts.min()), float(rtts.max())  # type: ignore[arg-type]
+    # A trace of another version has smoothed RTTs alone.
+    least = [connections[flow].get("min_rtt_ms") for flow in own["flow"]]
+    rtt_ms = min([ms for ms in least if ms is not None], default=float(rtts.min()))  # type: ignore[arg-type]
+    largest_ms = float(rtts.max())  # type: ignore[arg-type]
     window_s = max(_WINDOW_S, _WINDOW_RTTS * rtt_ms / 1e3)
     rate_bps = _most_bps(samples, window_s)
     queued = largest_ms - rtt_ms > _QUEUED * rtt_ms + 1
