@@ -50,8 +50,8 @@ def estimate_path(trace: Results) -> Estimated:
     """Estimates the path to the host that got the most, from all its connections.
 
     The RTT is the least that the kernel saw; the rate the most that arrived in half a second or ten RTTs,
-    headers included; random loss the episodes of loss that began while the queue was short, over the packets sent;
-    the buffer the largest queueing delay, where losses began at such a one.
+    headers included; random loss the episodes of loss that began while the queue was short, over the packets
+    sent; the buffer the largest queueing delay, where losses began at such a one.
 
     Raises an `Error` if this is no trace, or has too few samples.
     """
