@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path as File
 
 from cwnd._advise.answer import Advice
-from cwnd._advise.candidates import candidates, preference, this_machine
+from cwnd._advise.candidates import candidates, check_algorithm, preference, this_machine
 from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
 from cwnd._advise.commands import commands
 from cwnd._advise.from_trace import Estimated, estimate_path
@@ -88,6 +88,9 @@ def advise(
         here = path_of_flags(given)
     if goal not in GOALS:
         raise error("goal", f"{one_line(repr(goal))} is unknown; {', '.join(GOALS)}")
+    check_algorithm("present", present)
+    for name in ccas or ():
+        check_algorithm("ccas", name)
     number = whole("flows", 4 if flows is None else flows, 1, 1000)
     others = _beside(beside, number)
     return _advice(
@@ -103,7 +106,7 @@ def _beside(written: str | None, flows: int) -> Beside | None:
     found = re.fullmatch(r"([\w-]+)(?::([0-9]{1,4}))?", written) if isinstance(written, str) else None
     if found is None:
         raise error("beside", f"{one_line(repr(written))} is not NAME:FLOWS, such as cubic:8, or none")
-    return Beside(found[1], whole("beside", int(found[2] or flows), 1, 1000))
+    return Beside(check_algorithm("beside", found[1]), whole("beside", int(found[2] or flows), 1, 1000))
 
 
 def _advice(
@@ -120,8 +123,7 @@ def _advice(
 ) -> Advice:
     facts = facts_of(path)
     incumbent = present if beside is None else beside.cca
-    # The present algorithm is checked like a candidate.
-    names, left_out = candidates(ccas, [*candidates([present], [])[0], incumbent])
+    names, left_out = candidates(ccas, [present, incumbent])
     done = 0
 
     def look(those: Sequence[str], runs: range, duration_s: float, one: Path = path) -> Round:

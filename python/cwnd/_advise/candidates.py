@@ -47,6 +47,17 @@ def this_machine() -> Machine:
     return Machine(tuple(available), default, refusal)
 
 
+def check_algorithm(key: str, name: str) -> str:
+    """The name, if it is an algorithm's; an `Error` about `key` if it is not."""
+    try:
+        found = algorithm(name)
+    except Error as refused:
+        raise error(key, str(refused)) from None
+    if "recovery" in found:
+        raise error(key, f"'{one_line(name)}' is an algorithm with a recovery of its own")
+    return name
+
+
 def kernel_name(cca: str) -> str:
     """The name that `cwnd kernel load` gives an algorithm."""
     return cca.replace("-", "_")
@@ -58,12 +69,8 @@ def candidates(asked: Sequence[str] | None, always: Sequence[str]) -> tuple[list
     Without `asked`, all of the registry that a kernel can run without marks and whose paper says all that
     they need. Those of `always` are among them in any case.
 
-    Raises an `Error` for a name that is no algorithm.
     """
     if asked is not None:
-        for name in asked:
-            if "recovery" in algorithm(name):
-                raise error("candidates", f"'{one_line(name)}' is an algorithm with a recovery of its own")
         return list(dict.fromkeys([*always, *asked])), {}
     left_out = {}
     for one in algorithms():

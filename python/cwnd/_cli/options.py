@@ -62,7 +62,7 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
     *("cca", "jobs", "shard", "until", "max_seeds", "dask", "margins", "only", "seeds"),
-    *("beside", "goal", "present", "trace"),
+    *("beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }
