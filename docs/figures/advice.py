@@ -69,7 +69,8 @@ def order_holds(advice: cwnd.Advice, other: cwnd.Advice) -> tuple[int, int]:
     held = told = 0
     for index, one in enumerate(both):
         for two in both[index + 1 :]:
-            differences = [a - b for a, b in zip(scores[one], scores[two], strict=True)]
+            # Those that got more runs have the same first ones.
+            differences = [a - b for a, b in zip(scores[one], scores[two], strict=False)]
             if not any(differences):
                 continue
             found = cwnd._analysis.harm.estimate(differences)

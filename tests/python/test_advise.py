@@ -266,7 +266,7 @@ def test_the_command_prints_the_answer_or_json(cwnd_command: Command) -> None:
     done = cwnd_command(*flags)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(
-        "5 Mbps, RTT 20 ms, no random loss, a buffer of 8 packets, droptail; 1 flow, 2 reno"
+        "5 Mbps, RTT 20 ms, no random loss, a buffer of 8 packets, droptail; 1 flow, 2 reno flows beside"
     )
     content = json.loads(cwnd_command(*flags, "--json").stdout)
     assert content["path"]["beside"] == {"cca": "reno", "flows": 2}
@@ -404,7 +404,7 @@ def test_the_path_of_a_trace_gets_the_same_advice_as_the_path_itself(
     os.geteuid() != 0 or not Path("/dev/net/tun").exists(),
     reason="needs root and /dev/net/tun",
 )
-@pytest.mark.parametrize(("rate_mbps", "rtt_ms", "loss"), [(20, 40, 0.0), (10, 80, 0.002)])
+@pytest.mark.parametrize(("rate_mbps", "rtt_ms", "loss"), [(20, 40, 0.0), (10, 20, 0.005)])
 def test_a_real_transfer_is_traced_and_its_path_estimated_within_15_percent(
     rate_mbps: float, rtt_ms: float, loss: float
 ) -> None:
@@ -412,7 +412,12 @@ def test_a_real_transfer_is_traced_and_its_path_estimated_within_15_percent(
         "cubic", rate=f"{rate_mbps} Mbps", rtt=f"{rtt_ms} ms", loss=loss, buffer="1 BDP", duration="15 s"
     )
     with cwnd.kernel.trace(cca="cubic") as trace:
-        live = cwnd.run(scenario, world="live")
+        try:
+            live = cwnd.run(scenario, world="live")
+        except cwnd.Error as refused:
+            if "this machine passes" not in str(refused):
+                raise
+            pytest.skip(f"this machine is too busy: {refused}")
     found = estimate_path(trace.results)
     assert found.rate_bps == pytest.approx(1e6 * rate_mbps, rel=0.15), live.notes
     assert found.rtt_ms == pytest.approx(rtt_ms, rel=0.15), live.notes

@@ -23,8 +23,9 @@ _FIRST_PKTS, _SECOND_PKTS = 25e6, 80e6
 _FIRST_RUNS, _SECOND_RUNS = (1, 4), (8, 16)
 #: A run of the first look is shorter by this.
 _FIRST_SHARE = 0.6
-#: Candidates that get a second look beside the present algorithm, the incumbent and the fastest.
-_FINALISTS = 4
+#: Candidates that get a second look beside the present algorithm, the incumbent and the fastest: as many as
+#: the packets allow.
+_FINALISTS = (4, 8)
 #: With a third look, where more runs may decide, and one at another queue.
 _LOOKS = 4
 #: A droptail queue that adds this much to the RTT is worth another look, with fq-codel in its place.
@@ -147,7 +148,8 @@ def _advice(
 
     short_s, long_s = duration_of(facts, _FIRST_SHARE), duration_of(facts)
     few = _runs(facts, short_s, 2 * len(names), _FIRST_PKTS, _FIRST_RUNS)
-    chosen = finalists(look(names, range(few), short_s), own, present, incumbent, _FINALISTS)
+    affordable = _runs(facts, long_s, 2 * _SECOND_RUNS[0], _SECOND_PKTS, _FINALISTS)
+    chosen = finalists(look(names, range(few), short_s), own, present, incumbent, affordable)
     many = _runs(facts, long_s, 2 * len(chosen), _SECOND_PKTS, _SECOND_RUNS)
     measured = look(chosen, range(many), long_s)
     choice = decide(measured)
@@ -183,7 +185,7 @@ def _advice(
 
 
 def _runs(facts: Facts, duration_s: float, scenarios: int, packets: float, limits: tuple[int, int]) -> int:
-    """As many runs as their packets allow."""
+    """As many as their packets allow, of what takes so many scenarios each."""
     affordable = packets / (scenarios * duration_s * facts.packets_per_s)
     return max(limits[0], min(limits[1], int(affordable)))
 

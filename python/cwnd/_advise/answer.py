@@ -167,7 +167,7 @@ class Advice:
             "an unlimited buffer" if facts.buffer_pkts is None else f"a buffer of {facts.buffer_pkts} packets"
         )
         loss = f"{digits(100 * facts.loss)} % random loss" if facts.loss else "no random loss"
-        with_others = "nothing beside" if beside is None else f"{beside.flows} {beside.cca} beside"
+        with_others = "nothing beside" if beside is None else _beside(beside)
         flows = f"{self.flows} flow{'s' * (self.flows != 1)}"
         link = f"{rate(facts.rate_bps)}, RTT {digits(facts.rtt_ms)} ms, {loss}, {buffer}, {facts.queue}"
         line = f"{link}; {flows}, {with_others}."
@@ -177,14 +177,14 @@ class Advice:
         """What the choice, and the fastest if it is refused, does to others."""
         if self.beside is None:
             return []
-        idle, who = digits(_mean(self.measured.idle_mbps)), f"{self.beside.flows} {self.beside.cca} beside"
+        idle, who = digits(_mean(self.measured.idle_mbps)), _beside(self.beside)
         same = self._of(self.beside.cca)
         found = {one.cca: one for one in self.choice.ranking}
         lines = []
         if self.choice.cca != self.present:
             own = self._of(self.choice.cca)
             lines.append(
-                f"What it costs others: the {who} have {digits(_mean(own.beside_mbps))} of {idle} Mbit/s, "
+                f"What it costs others: the {who} get {digits(_mean(own.beside_mbps))} Mbit/s of {idle} alone, "
                 f"and {digits(_mean(same.beside_mbps))} with {self.beside.cca} in its place"
                 f"{self._beyond(found[self.choice.cca])}."
             )
@@ -222,7 +222,7 @@ class Advice:
         if self.managed is not None:
             with_queue = self.managed.measured[self.present]
             lines.append(
-                f"The queue matters more: with fq-codel at the bottleneck {self.present} has a p95 RTT of "
+                f"The queue matters, too: with fq-codel at the bottleneck {self.present} has a p95 RTT of "
                 f"{digits(_mean(with_queue.p95_rtt_ms))} ms instead of {digits(_mean(now.p95_rtt_ms))}, and "
                 f"{digits(_mean(with_queue.goodput_mbps))} instead of {digits(_mean(now.goodput_mbps))} "
                 "Mbit/s. Where the bottleneck is not yours, a shaper (tc cake, htb) just below its rate "
@@ -239,7 +239,8 @@ class Advice:
         return lines
 
     def _doubts(self) -> list[str]:
-        lines = list(self.estimated.unknown) if self.estimated is not None else []
+        unknown = [] if self.estimated is None else self.estimated.unknown
+        lines = [f"{line[0].upper()}{line[1:]}." for line in unknown]
         cca = self.choice.cca
         if self.choice.decision != "keep" and kernel_name(cca) not in self.machine.available:
             if cca not in MAINLINE:
@@ -316,6 +317,10 @@ class Advice:
             "harm_rate": _ends(one.harm_rate),
             "harm_rtt": _ends(one.harm_rtt),
         }
+
+
+def _beside(beside: Beside) -> str:
+    return f"{beside.cca} flow beside" if beside.flows == 1 else f"{beside.flows} {beside.cca} flows beside"
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -87,6 +88,7 @@ def measure(
 ) -> Round:
     """Runs each algorithm on the paths of these numbers: 0 is `path`, the others are near it."""
     keys = {"duration": f"{duration_s} s", "warmup": f"{duration_s * _WARMUP:.6f} s"}
+    measured_ms = 1e3 * duration_s * (1 - _WARMUP)
     jitter_s = min(0.5, duration_s / 20)
 
     def group(cca: str, count: int) -> dict[str, object]:
@@ -112,7 +114,10 @@ def measure(
         scales = [each.delay if column.endswith("_ms") else each.rate for each in factors]
         if column == "loss_ratio":
             scales = [1.0] * len(runs)
-        return [rows[name, own][column] / scale for name, scale in zip(names, scales, strict=True)]
+        found = (rows[name, own][column] for name in names)
+        # Without an RTT in all that time, the RTT is at least that time.
+        known = (measured_ms if math.isnan(value) else value for value in found)
+        return [value / scale for value, scale in zip(known, scales, strict=True)]
 
     measured = {}
     for cca in ccas:
