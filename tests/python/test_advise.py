@@ -148,6 +148,14 @@ def test_latency_wants_nine_tenths_of_the_present_goodput() -> None:
     assert {one.cca: one.verdict for one in choice.ranking}["vegas"] == "too slow"
 
 
+def test_whether_enough_goodput_is_kept_may_be_unsettled() -> None:
+    present = CUBIC._replace(alone_rtt_ms=[100.0, 101, 99, 100])
+    near = measured("veno", [45, 40, 50, 44], [50, 49, 51, 50], alone_rtt_ms=[40, 41, 39, 40])
+    choice = decide(present, near, goal="latency")
+    assert (choice.decision, choice.cca) == ("undecided", "veno")
+    assert {one.cca: one.verdict for one in choice.ranking}["veno"] == "goodput unsettled"
+
+
 def test_fairness_wants_a_better_index() -> None:
     present = CUBIC._replace(jain=[0.8, 0.81, 0.79, 0.8])
     fair = measured("reno", [50, 50, 50, 50], [50, 49, 51, 50], jain=[0.97, 0.98, 0.99, 0.98])

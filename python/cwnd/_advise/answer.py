@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cwnd._advise.candidates import MAINLINE, Machine, kernel_name
-from cwnd._advise.choose import GOALS, HARM_MARGIN, Choice, Judged
+from cwnd._advise.choose import GOALS, HARM_MARGIN, KEPT, Choice, Judged
 from cwnd._advise.commands import Command
 from cwnd._advise.from_trace import Estimated, describe
 from cwnd._advise.measure import Beside, Measured, Round
@@ -116,6 +116,8 @@ class Advice:
         if self.choice.decision == "undecided":
             if found[cca].verdict == "fit":
                 doubt = f"whether that is worth a change, {self._worth()}, is not settled"
+            elif found[cca].verdict == "goodput unsettled":
+                doubt = f"whether it keeps {100 * KEPT:.0f} % of the goodput is not settled"
             else:
                 doubt = "whether it does more harm than the bar allows is not settled"
             return f"Undecided between {now} and {cca}: {cca} has {numbers} ({gain}), but {doubt}."
@@ -184,8 +186,8 @@ class Advice:
         if self.choice.cca != self.present:
             own = self._of(self.choice.cca)
             lines.append(
-                f"What it costs others: the {who} get {digits(_mean(own.beside_mbps))} Mbit/s of {idle} alone, "
-                f"and {digits(_mean(same.beside_mbps))} with {self.beside.cca} in its place"
+                f"What it costs others: the {who} get {digits(_mean(own.beside_mbps))} Mbit/s of {idle} "
+                f"alone, and {digits(_mean(same.beside_mbps))} with {self.beside.cca} in its place"
                 f"{self._beyond(found[self.choice.cca])}."
             )
         tempting = [one for one in self.choice.ranking if one.verdict in ("harmful", "harm unsettled")]

@@ -12,7 +12,8 @@ from cwnd._analysis.harm import Estimate, estimate, harm_by_seed
 #: A newcomer may do more harm than the incumbent does to itself by this much, in rate and in RTT; the end of
 #: the estimate's 95 % interval may be twice that.
 HARM_MARGIN = 0.1
-#: The goals latency and fairness want this part of the present throughput.
+#: The goals latency and fairness want this part of the present goodput; the end of the interval may be lower
+#: by as much again.
 KEPT = 0.9
 
 
@@ -64,7 +65,7 @@ class Judged(NamedTuple):
     """A candidate: `score` by the goal, `gain` over the present algorithm, and what it does to others.
 
     `harm_rate` and `harm_rtt` are those beyond the harm that the incumbent does to itself; None without
-    competition. `verdict`: "fit", "harmful", "harm unsettled" or "too slow".
+    competition. `verdict`: "fit", "harmful", "too slow", "harm unsettled" or "goodput unsettled".
     """
 
     cca: str
@@ -95,8 +96,9 @@ def judge(measured: Round, goal: Goal, present: str, incumbent: str) -> list[Jud
     for one in measured.measured.values():
         score = goal.score(one, of)
         harms = _harms(measured, one, of)
-        kept = goal.kept is None or _mean(goal.kept(one)) >= KEPT * _mean(goal.kept(reference))
-        verdict = _verdict(harms) if kept else "too slow"
+        kept = "fit" if goal.kept is None else _kept_verdict(goal.kept(one), goal.kept(reference))
+        verdict = kept if kept == "too slow" else _verdict(harms)
+        verdict = kept if verdict == "fit" else verdict
         judged.append(Judged(one.cca, score, _gain(score, base, goal), *harms, verdict))
     return sorted(judged, key=lambda one: (one.verdict != "fit", -_mean(one.score)))
 
@@ -126,13 +128,13 @@ def choose(judged: Sequence[Judged], goal: Goal, present: str, prefer: Callable[
 
 def unsettled(choice: Choice, goal: Goal) -> list[str]:
     """The candidates that more runs could decide about: those of an undecided choice, and those with a gain
-    worth a change whose harm is not settled."""
+    worth a change of which something else is not settled."""
     doubtful = [one.cca for one in choice.ranking if _is_doubtful(one, goal)]
     return [choice.cca, *choice.equals, *doubtful] if doubtful or choice.decision == "undecided" else []
 
 
 def _is_doubtful(one: Judged, goal: Goal) -> bool:
-    return one.verdict == "harm unsettled" and one.gain.low >= goal.worth
+    return one.verdict.endswith("unsettled") and one.gain.low >= goal.worth
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -175,6 +177,16 @@ def _verdict(harms: tuple[Estimate | None, Estimate | None]) -> str:
         return "harmful"
     fit = all(harm.mean <= HARM_MARGIN and harm.high <= 2 * HARM_MARGIN for harm in known)
     return "fit" if fit else "harm unsettled"
+
+
+def _kept_verdict(own: Sequence[float], present: Sequence[float]) -> str:
+    if own == present:
+        return "fit"
+    of = _mean(present)
+    kept = estimate([1 + (a - b) / of if of else math.inf for a, b in zip(own, present, strict=True)])
+    if kept.high < KEPT:
+        return "too slow"
+    return "fit" if kept.mean >= KEPT and kept.low >= 2 * KEPT - 1 else "goodput unsettled"
 
 
 def finalists(measured: Round, goal: Goal, present: str, incumbent: str, number: int) -> list[str]:
