@@ -112,7 +112,7 @@ class Advice:
                 f"{goal.what} by {gain}: not worth a change, which begins at {self._worth()}."
             )
         gain = self._gain(found[cca])
-        numbers = f"{self._number(cca)} instead of {self._number(now)}"
+        numbers = self._numbers(cca, now)
         if self.choice.decision == "undecided":
             if found[cca].verdict == "fit":
                 doubt = f"whether that is worth a change, {self._worth()}, is not settled"
@@ -143,13 +143,15 @@ class Advice:
     def _of(self, cca: str) -> Measured:
         return self.measured.measured[cca]
 
-    def _number(self, cca: str) -> str:
-        one = self._of(cca)
+    def _numbers(self, cca: str, other: str) -> str:
+        """What the goal is about, of two algorithms."""
+        one, two = self._of(cca), self._of(other)
         if self.goal == "latency":
-            return f"{digits(_mean(one.alone_rtt_ms))} ms (p95 RTT without competition)"
+            rtts = f"{digits(_mean(one.alone_rtt_ms))} ms instead of {digits(_mean(two.alone_rtt_ms))} ms"
+            return f"without competition a p95 RTT of {rtts}"
         if self.goal == "fairness":
-            return f"a Jain's index of {_mean(one.jain):.2f}"
-        return f"{digits(_mean(one.goodput_mbps))} Mbit/s"
+            return f"a Jain's index of {_mean(one.jain):.2f} instead of {_mean(two.jain):.2f}"
+        return f"{digits(_mean(one.goodput_mbps))} Mbit/s instead of {digits(_mean(two.goodput_mbps))}"
 
     def _gain(self, one: Judged) -> str:
         if not GOALS[self.goal].relative:
@@ -180,13 +182,14 @@ class Advice:
         if self.beside is None:
             return []
         idle, who = digits(_mean(self.measured.idle_mbps)), _beside(self.beside)
+        verb = "gets" if self.beside.flows == 1 else "get"
         same = self._of(self.beside.cca)
         found = {one.cca: one for one in self.choice.ranking}
         lines = []
         if self.choice.cca != self.present:
             own = self._of(self.choice.cca)
             lines.append(
-                f"What it costs others: the {who} get {digits(_mean(own.beside_mbps))} Mbit/s of {idle} "
+                f"What it costs others: the {who} {verb} {digits(_mean(own.beside_mbps))} Mbit/s of {idle} "
                 f"alone, and {digits(_mean(same.beside_mbps))} with {self.beside.cca} in its place"
                 f"{self._beyond(found[self.choice.cca])}."
             )
