@@ -10,7 +10,11 @@ import typing as _typing
 from importlib import import_module as _import_module
 
 from cwnd import kernel
+from cwnd._advise.advise import advise
+from cwnd._advise.answer import Advice
 from cwnd._analysis.compare import Comparison, compare
+from cwnd._analysis.gate import gate
+from cwnd._analysis.gate_outcome import Gate
 from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
 from cwnd._reproduce.reproduce import reproduce
@@ -26,19 +30,23 @@ if _typing.TYPE_CHECKING:
     from cwnd import aioquic, models
 
 __all__ = [
+    "Advice",
     "Comparison",
     "CongestionControl",
     "Error",
+    "Gate",
     "Progress",
     "Reproduction",
     "Results",
     "Scenario",
     "Tuning",
     "__version__",
+    "advise",
     "aioquic",
     "algorithms",
     "compare",
     "dumbbell",
+    "gate",
     "kernel",
     "models",
     "presets",

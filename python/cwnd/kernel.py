@@ -121,7 +121,8 @@ class Trace:
 
     @property
     def connections(self) -> list[dict[str, Any]]:
-        """Indexed by `flow` of the samples: `cca, local, remote, netns`, and counters of the trace."""
+        """Indexed by `flow` of the samples: `cca, local, remote, netns`, `min_rtt_ms` (the kernel's own, of
+        the last five minutes; None before its first sample), and counters of the trace."""
         connections: list[dict[str, Any]] = json.loads(self._inner.connections())
         return connections
 

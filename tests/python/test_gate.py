@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 import cwnd
-from cwnd._analysis.gate import Pair, gate, judge, seeds_needed
+from conftest import Command
+from cwnd import gate
+from cwnd._analysis.gate import Pair, judge, seeds_needed
 
-METRICS = ("throughput", "goodput", "loss", "rtt", "jain", "utilization")
 SUMMARY = {
     "throughput": "throughput_mbps",
     "goodput": "goodput_mbps",
     "loss": "loss_ratio",
     "rtt": "mean_rtt_ms",
     "jain": "jain_fairness",
+    "p95-rtt": "p95_rtt_ms",
     "utilization": "utilization",
 }
+OF_TRANSFERS = {"fct-p50": "fct_p50_ms", "fct-p95": "fct_p95_ms", "fct-p99": "fct_p99_ms"}
 SMALL: dict[str, Any] = {"rate": "10 Mbps", "delay": "20 ms", "duration": "5 s", "samples": "off"}
 
 
@@ -57,46 +64,47 @@ def synthetic(draws: random.Random, points: int, seeds: int, noise: float, loss:
     return [(values(100), values(100 * (1 - loss * (point == 0)))) for point in range(points)]
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SUMMARY)
 @pytest.mark.parametrize("repeat", [1, 10])
 def test_an_unchanged_algorithm_passes_with_every_metric_and_margin(metric: str, repeat: int) -> None:
     before, after = table(repeat=repeat), table(repeat=repeat)
     for margin in (0, 0.02, 1.0):
-        verdicts = gate(before, after, metric, margin)
+        verdicts = gate(before, after, {metric: margin}).verdicts
         assert len(verdicts) == 4
         assert all(verdict.ok for verdict in verdicts)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SUMMARY)
 def test_the_values_are_those_of_the_summary(baseline: cwnd.Results, metric: str) -> None:
     means = baseline.summary.filter(metric=SUMMARY[metric]).select("scenario", "mean").rows()
-    verdicts = gate(baseline, baseline, metric)
+    verdicts = gate(baseline, baseline, {metric: "2%"}).verdicts
     assert [verdict.point for verdict in verdicts] == [point for point, _ in means]
     for verdict, (_, mean) in zip(verdicts, means, strict=True):
+        assert verdict.baseline == pytest.approx(mean, rel=1e-12)
         reported = float(verdict.line.split("] of ")[1].split(",")[0].split()[0])
         assert reported == pytest.approx(mean, rel=6e-3)
 
 
 def test_a_planted_loss_of_5_percent_is_caught_at_every_point(baseline: cwnd.Results) -> None:
-    verdicts = gate(baseline, table(rate="9.5 Mbps"))
+    verdicts = gate(baseline, table(rate="9.5 Mbps")).verdicts
     assert [verdict.line.split()[0] for verdict in verdicts] == ["worse"] * 4
     assert not any(verdict.ok for verdict in verdicts)
 
 
 def test_a_loss_within_the_margin_and_a_gain_pass(baseline: cwnd.Results) -> None:
-    assert all(verdict.ok for verdict in gate(baseline, table(rate="9.9 Mbps")))
-    assert all(verdict.ok for verdict in gate(baseline, table(rate="9.5 Mbps"), margin=0.07))
-    assert all(verdict.ok for verdict in gate(baseline, table(rate="10.5 Mbps")))
+    assert gate(baseline, table(rate="9.9 Mbps")).ok
+    assert gate(baseline, table(rate="9.5 Mbps"), {"throughput": 0.07}).ok
+    assert gate(baseline, table(rate="10.5 Mbps")).ok
 
 
 def test_of_loss_and_rtt_less_is_better(baseline: cwnd.Results) -> None:
     longer, shorter = table(delay="24 ms"), table(delay="16 ms")
-    assert not any(verdict.ok for verdict in gate(baseline, longer, "rtt"))
-    assert all(verdict.ok for verdict in gate(baseline, shorter, "rtt"))
+    assert not any(verdict.ok for verdict in gate(baseline, longer, {"rtt": "2%"}).verdicts)
+    assert gate(baseline, shorter, {"rtt": "2%"}).ok
     # Reno backs off further: fewer losses. HyStart would leave slow start before its one great loss.
     cubic, reno = table(params={"slow_start": "standard"}), table(ccas="reno")
-    assert all(verdict.ok for verdict in gate(cubic, reno, "loss"))
-    assert not any(verdict.ok for verdict in gate(reno, cubic, "loss"))
+    assert gate(cubic, reno, {"loss": "2%"}).ok
+    assert not any(verdict.ok for verdict in gate(reno, cubic, {"loss": "2%"}).verdicts)
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.3])
@@ -193,7 +201,7 @@ def test_holms_correction_keeps_noise_among_many_points_from_being_called_worse(
 
 
 def test_what_one_seed_shows_is_undecided_unless_nothing_changed() -> None:
-    verdicts = gate(table(repeat=1), table(repeat=1, ccas="reno"))
+    verdicts = gate(table(repeat=1), table(repeat=1, ccas="reno")).verdicts
     # With a buffer of 50 both fill the link.
     assert [verdict.ok for verdict in verdicts] == [False, False, True, True]
     assert verdicts[0].line.endswith("; needs more than one seed")
@@ -219,73 +227,224 @@ def test_the_advice_on_seeds_is_the_least_number_that_suffices() -> None:
 
 
 def test_there_is_a_line_per_point_in_columns(baseline: cwnd.Results) -> None:
-    lines = [verdict.line for verdict in gate(baseline, table(rate="9.7 Mbps"))]
-    assert (
-        lines[0] == "worse buffer 20, PER 0:     throughput  -3.0 % [-3.0, -3.0] of 9.92 Mbit/s, margin 2 %"
-    )
+    lines = gate(baseline, table(rate="9.7 Mbps")).lines
+    assert lines[0] == "worse buffer 20, PER 0:     throughput -3.0 % [-3.0, -3.0] of 9.92 Mbit/s, margin 2 %"
     assert len({line.index("throughput") for line in lines}) == 1
-    noisy = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.5 Mbps"))
+    noisy = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.5 Mbps")).lines
     numbers = r"-\d\.\d % \[-\d\.\d, \+\d\.\d\]"
-    assert re.match(rf"undecided buffer 50, PER 0\.01: throughput  {numbers} of ", noisy[1].line)
-    assert " margin 2 %; needs about " in noisy[1].line
-    assert noisy[1].line.endswith(" more seeds")
+    assert re.match(rf"undecided buffer 50, PER 0\.01: throughput {numbers} of ", noisy[1])
+    assert " margin 2 %; needs about " in noisy[1]
+    assert noisy[1].endswith(" more seeds")
     assert not any("\n" in line for line in lines)
 
 
 def test_a_line_says_when_more_seeds_are_no_remedy(baseline: cwnd.Results) -> None:
-    near = gate(baseline, table(rate="9.8 Mbps"))
-    assert near[1].line.endswith(
+    near = gate(baseline, table(rate="9.8 Mbps")).lines
+    assert near[1].endswith(
         "; its seeds would suffice for an equal point, so a loss near the margin is likely"
     )
-    never = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.8 Mbps"), margin=0)
-    assert never[1].line.endswith("; too noisy for this margin, even with 100000 seeds")
+    never = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.8 Mbps"), {"throughput": 0}).lines
+    assert never[1].endswith("; too noisy for this margin, even with 100000 seeds")
+
+
+def test_several_metrics_are_judged_together(baseline: cwnd.Results) -> None:
+    # A path that is longer by 20 % has an RTT that is longer, and fills as well.
+    outcome = gate(baseline, table(delay="24 ms"), {"throughput": "2%", "rtt": "2%", "utilization": 0.02})
+    words = {
+        metric: {verdict.word for verdict in outcome.verdicts if verdict.metric == metric}
+        for metric in ("throughput", "rtt", "utilization")
+    }
+    assert words["rtt"] == {"worse"} and "worse" not in words["throughput"] | words["utilization"]
+    assert not outcome.ok and len(outcome.verdicts) == 12
+
+
+def test_holms_correction_covers_points_and_metrics() -> None:
+    # p = 0.015: worse among one comparison, not among two.
+    values = {"throughput": [96.0, 97.0, 93.0, 95.0], "goodput": [100.0] * 4}
+
+    class Runs:
+        def __init__(self, of: dict[str, list[float]]) -> None:
+            columns = {f"{metric}_mbps": numbers for metric, numbers in of.items()}
+            self.metrics_by_scenario = {"one": pl.DataFrame({"seed": [1, 2, 3, 4], **columns})}
+            self.scenarios, self.values = [{"name": "one"}], [{}]
+
+    before, after = Runs({"throughput": [100.0] * 4, "goodput": [100.0] * 4}), Runs(values)
+    alone = gate(before, after, {"throughput": 0.02})  # type: ignore[arg-type]
+    both = gate(before, after, {"throughput": 0.02, "goodput": 0.02})  # type: ignore[arg-type]
+    assert [verdict.word for verdict in alone.verdicts] == ["worse"]
+    assert [verdict.word for verdict in both.verdicts] == ["undecided", "ok"]
+    assert both.verdicts[0].seeds_needed is not None
+
+
+def test_completion_times_are_compared_where_there_are_transfers() -> None:
+    def transfers(rate: str) -> cwnd.Results:
+        path = {**SMALL, "rate": rate, "buffer": 50, "start_jitter": "100 ms"}
+        return cwnd.run(cwnd.dumbbell("cubic", size="1 MB", flows=4, repeat=5, **path))
+
+    fast, slow = transfers("10 Mbps"), transfers("9 Mbps")
+    for metric, column in OF_TRANSFERS.items():
+        outcome = gate(fast, slow, {metric: 0.02})
+        (mean,) = fast.summary.filter(metric=column)["mean"]
+        assert outcome.verdicts[0].baseline == pytest.approx(mean)
+        assert not outcome.ok and gate(slow, fast, {metric: 0.02}).ok
+
+
+def test_the_json_has_what_the_lines_have(baseline: cwnd.Results) -> None:
+    outcome = gate(baseline, table(rate="9.5 Mbps"), {"throughput": "2%", "jain": "5%"})
+    content = json.loads(outcome.to_json())
+    assert content["ok"] is False and len(content["verdicts"]) == 8
+    for written, verdict in zip(content["verdicts"], outcome.verdicts, strict=True):
+        assert written["line"] == verdict.line and written["verdict"] == verdict.word
+        assert written["change"] == verdict.change and written["seeds"] == 10
+    single = gate(table(repeat=1), table(repeat=1, ccas="reno"))
+    first = json.loads(single.to_json())["verdicts"][0]
+    assert (first["ci95_low"], first["ci95_high"], first["verdict"]) == (None, None, "undecided")
+
+
+def test_the_junit_file_has_a_suite_per_metric_and_a_failure_per_verdict_that_is_not_ok(
+    baseline: cwnd.Results,
+) -> None:
+    outcome = gate(baseline, table(rate="9.5 Mbps"), {"throughput": "2%", "jain": "5%"})
+    root = ElementTree.fromstring(outcome.to_junit())
+    assert root.tag == "testsuites" and root.get("tests") == "8"
+    suites = {suite.get("name"): suite for suite in root}
+    assert list(suites) == ["throughput", "jain"]
+    failures = suites["throughput"].findall("testcase/failure")
+    assert [failure.text for failure in failures] == [v.line for v in outcome.verdicts if not v.ok][:4]
+    assert {case.get("classname") for case in suites["jain"]} == {"cwnd gate.jain"}
+
+
+def test_the_summary_in_markdown_begins_with_what_failed() -> None:
+    before = table(buffers=(20,), pers=(0.0,))
+    passed, failed = (
+        gate(before, before).to_markdown(),
+        gate(before, table(buffers=(20,), pers=(0.0,), rate="9.5 Mbps")),
+    )
+    assert passed.startswith("## cwnd gate: passed\n\n1 ok, of 1 comparisons.") and "**worse**" not in passed
+    text = failed.to_markdown()
+    assert text.startswith("## cwnd gate: failed\n\n1 worse, of 1 comparisons.")
+    assert (
+        "| **worse** | buffer 20, PER 0 | throughput | -5.0 % | [-5.0, -5.0] | 9.92 Mbit/s | 2 % |  |" in text
+    )
+
+
+@pytest.fixture
+def saved(baseline: cwnd.Results, tmp_path: Path) -> tuple[str, str]:
+    baseline.save(tmp_path / "before")
+    table(rate="9.9 Mbps").save(tmp_path / "after")
+    return str(tmp_path / "before"), str(tmp_path / "after")
+
+
+def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
+    saved: tuple[str, str], tmp_path: Path, cwnd_command: Command
+) -> None:
+    file = tmp_path / "gate.toml"
+    file.write_text('[margins]\nthroughput = "0.5%"\njain = 0.05\n')
+    strict = cwnd_command("gate", *saved, "--thresholds", str(file))
+    assert strict.returncode == 1 and strict.stdout.count("\n") == 8
+    files = ["--junit", str(tmp_path / "gate.xml"), "--markdown", str(tmp_path / "gate.md")]
+    loose = cwnd_command(
+        "gate",
+        *saved,
+        "--thresholds",
+        str(file),
+        "--metric",
+        "throughput=2%",
+        "--metric",
+        "p95-rtt",
+        "--json",
+        *files,
+    )
+    assert loose.returncode == 0, loose.stdout + loose.stderr
+    margins = {one["metric"]: one["margin"] for one in json.loads(loose.stdout)["verdicts"]}
+    assert margins == {"throughput": 0.02, "jain": 0.05, "p95-rtt": 0.02}
+    assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "0"
+    assert (tmp_path / "gate.md").read_text().startswith("## cwnd gate: passed")
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "line"),
+    [
+        ("[margins\n", [], "not TOML: "),
+        ("goodput = 0.02\n", [], "'goodput' is unknown; accepted: a table [margins]"),
+        ("margins = 3\n", [], "there is no table [margins]; accepted: a table [margins]"),
+        ('[margins]\ngoodput = "much"\n', [], "margins.goodput: 'much' is not a share"),
+        ("[margins]\nspeed = 1\n", [], "margins: 'speed' is not a metric"),
+        ("[margins]\n", [], "margins: no metric"),
+        (None, ["--metric", "speed=2%"], "--metric: 'speed' is not a metric"),
+        (None, ["--metric", "rtt=200%"], "--metric rtt: '200%' is not a share"),
+        (None, ["--thresholds", "none.toml"], "--thresholds: none.toml: no such file"),
+    ],
+)
+def test_thresholds_that_cannot_be_read_are_refused_in_one_line(
+    text: str | None,
+    flags: list[str],
+    line: str,
+    saved: tuple[str, str],
+    tmp_path: Path,
+    cwnd_command: Command,
+) -> None:
+    if text is not None:
+        (tmp_path / "gate.toml").write_text(text)
+        flags = ["--thresholds", "gate.toml"]
+        line = f"--thresholds: gate.toml: {line}"
+    done = cwnd_command("gate", *saved, *flags, "--junit", "gate.xml", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith(f"cwnd: error: {line}"), done.stderr
+    assert done.stderr.count("\n") == 1 and not (tmp_path / "gate.xml").exists()
 
 
 def test_the_order_of_the_scenarios_does_not_matter(baseline: cwnd.Results) -> None:
     other = table(buffers=(50, 20), rate="9.5 Mbps")
     straight = gate(baseline, table(rate="9.5 Mbps"))
-    assert gate(baseline, other) == straight
+    assert gate(baseline, other).verdicts == straight.verdicts
 
 
 @pytest.mark.parametrize(
-    ("candidate", "options", "line"),
+    ("candidate", "margins", "line"),
     [
-        ({"buffers": (20,)}, {}, "candidate: has no point 'buffer 50, PER 0' (and 1 more); the other has"),
+        ({"buffers": (20,)}, None, "candidate: has no point 'buffer 50, PER 0' (and 1 more); the other has"),
         (
             {"buffers": (20, 50, 90), "pers": (0.0,)},
-            {},
+            None,
             "baseline: has no point 'buffer 90, PER 0'; the other has",
         ),
         (
             {"seed": 2},
-            {},
+            None,
             "buffer 20, PER 0: seeds differ (1 to 10 in the baseline, 2 to 11 in the candidate); "
             "both need the same",
         ),
         (
             {"repeat": 1},
-            {},
+            None,
             "buffer 20, PER 0: seeds differ (1 to 10 in the baseline, 1 in the candidate); "
             "both need the same",
         ),
         (
             {},
-            {"metric": "speed\n"},
-            "metric: 'speed\\n' is not a metric; there are throughput, goodput, loss, rtt, jain, utilization",
+            {"speed\n": 0.02},
+            "margins: 'speed\\n' is not a metric; there are throughput, goodput, loss, rtt, p95-rtt, jain, "
+            "utilization, fct-p50, fct-p95, fct-p99",
         ),
-        ({}, {"margin": 2}, "margin: 2 is not a fraction from 0 to 1"),
-        ({}, {"margin": -0.01}, "margin: -0.01 is not a fraction from 0 to 1"),
-        ({}, {"margin": math.nan}, "margin: nan is not a fraction from 0 to 1"),
-        ({}, {"margin": "2%"}, "margin: '2%' is not a fraction from 0 to 1"),
-        ({}, {"margin": True}, "margin: True is not a fraction from 0 to 1"),
+        (
+            {},
+            {},
+            "margins: no metric; there are throughput, goodput, loss, rtt, p95-rtt, jain, utilization, "
+            "fct-p50, fct-p95, fct-p99",
+        ),
+        ({}, {"fct-p50": 0.02}, "fct-p50: buffer 20, PER 0, seed 1: the run has no fct_p50_ms"),
+        *(
+            ({}, {"rtt": bad}, f"margins.rtt: {bad!r} is not a share from 0 to 1, such as '2%' or 0.02")
+            for bad in (2, -0.01, math.nan, "2 percent", "200%", "1.2.3%", True, None)
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_one_line(
-    baseline: cwnd.Results, candidate: dict[str, Any], options: dict[str, Any], line: str
+    baseline: cwnd.Results, candidate: dict[str, Any], margins: dict[str, Any] | None, line: str
 ) -> None:
     other = table(**candidate) if candidate else baseline
     with pytest.raises(cwnd.Error) as refused:
-        gate(baseline, other, **options)
+        gate(baseline, other, margins)
     assert str(refused.value) == line
 
 

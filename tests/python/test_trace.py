@@ -25,6 +25,7 @@ CONNECTION = {
     "lost_pkts": 20,
     "acked_bytes": 1_250_000,
     "delivered_bytes": 1_500_000.0,
+    "min_rtt_ms": 18.5,
 }
 
 

@@ -38,6 +38,8 @@ struct record {
 	u32 ipv6;
 	u32 state;
 	char cca[16];
+	u32 min_rtt_us; /* of the last minutes, by tcp_min_rtt_wlen */
+	u32 reserved;
 };
 
 struct in6_addr {
@@ -157,6 +159,8 @@ SEC("tp_btf/tcp_probe") int tcp_probe(u64 *ctx)
 	r->remote_port = remote_port;
 	r->ipv6 = common->skc_family == AF_INET6;
 	r->state = (u8)BITS(INET(tp), icsk_ca_state);
+	r->min_rtt_us = tp->rtt_min.s[0].v;
+	r->reserved = 0;
 	__builtin_memset(r->local, 0, sizeof(r->local));
 	__builtin_memset(r->remote, 0, sizeof(r->remote));
 	if (r->ipv6) {

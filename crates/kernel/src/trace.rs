@@ -64,9 +64,10 @@ struct Record {
     remote: SocketAddr,
     state: u32,
     cca: String,
+    min_rtt_us: u32,
 }
 
-const RECORD_WORDS: usize = 18;
+const RECORD_WORDS: usize = 19;
 
 impl Record {
     fn of(words: &[u64; RECORD_WORDS]) -> Record {
@@ -103,6 +104,7 @@ impl Record {
             remote: end(96, 116),
             state: number(124),
             cca: String::from_utf8_lossy(cca).into_owned(),
+            min_rtt_us: number(144),
         }
     }
 
@@ -131,6 +133,8 @@ pub struct Connection {
     pub acked_bytes: u64,
     /// Delivered, with headers.
     pub delivered_bytes: f64,
+    /// The least round-trip time, as the kernel has it for the last minutes (`tcp_min_rtt_wlen`).
+    pub min_rtt_ms: Option<f64>,
 }
 
 /// Columns of the same length, a row for each record.
@@ -177,6 +181,7 @@ impl Connections {
                 lost_pkts: 0,
                 acked_bytes: 0,
                 delivered_bytes: 0.0,
+                min_rtt_ms: None,
             };
             self.known.push((connection, record.clone()));
             self.known.len() - 1
@@ -198,6 +203,11 @@ impl Connections {
         connection.lost_pkts += record.lost_pkts.wrapping_sub(before.lost_pkts);
         connection.acked_bytes += record.acked_bytes.wrapping_sub(before.acked_bytes);
         connection.delivered_bytes += bytes;
+        // The kernel has all bits set before the first sample.
+        if record.min_rtt_us != u32::MAX {
+            let here = f64::from(record.min_rtt_us) / 1e3;
+            connection.min_rtt_ms = Some(connection.min_rtt_ms.map_or(here, |least| least.min(here)));
+        }
         samples.time_s.push(time_s);
         samples.flow.push(flow as u32);
         samples.cwnd_pkts.push(record.cwnd);
@@ -350,6 +360,7 @@ mod tests {
             bytes.extend(number.to_ne_bytes());
         }
         bytes.extend(*b"elastic\0\0\0\0\0\0\0\0\0");
+        bytes.extend(30_500_u32.to_ne_bytes());
         bytes.resize(8 * RECORD_WORDS, 0);
         std::array::from_fn(|i| u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap()))
     }
@@ -372,6 +383,7 @@ mod tests {
             ("10.99.1.1:40000".into(), "10.99.2.2:5201".into())
         );
         assert_eq!((record.state, record.cca.as_str(), record.header_bytes()), (3, "elastic", 52));
+        assert_eq!(record.min_rtt_us, 30_500);
     }
 
     #[test]
@@ -393,6 +405,7 @@ mod tests {
         second.delivered_pkts = 1_400;
         second.acked_bytes += 700_000;
         second.retransmitted_pkts = 21;
+        second.min_rtt_us = u32::MAX;
         connections.take(first.clone(), &mut samples);
         connections.take(second.clone(), &mut samples);
         assert_eq!((samples.flow.as_slice(), samples.time_s.as_slice()), (&[0, 0][..], &[1.0, 1.1][..]));
@@ -403,7 +416,7 @@ mod tests {
         let (traced, _) = &connections.known[0];
         assert_eq!((traced.sent_pkts, traced.delivered_pkts, traced.retransmitted_pkts), (500, 500, 1));
         assert_eq!((traced.acked_bytes, traced.delivered_bytes), (700_000, 750_000.0));
-        assert_eq!((traced.start_s, traced.stop_s), (1.0, 1.1));
+        assert_eq!((traced.start_s, traced.stop_s, traced.min_rtt_ms), (1.0, 1.1, Some(30.5)));
         // Another algorithm, another flow; another cookie, too.
         connections.take(Record { cca: "cubic".into(), ..second.clone() }, &mut samples);
         connections.take(Record { cookie: 78, ..second }, &mut samples);

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable, Sequence
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from cwnd._analysis.gate_outcome import Gate, Verdict
+from cwnd._common.checks import mapping
 from cwnd._common.errors import error, one_line
-from cwnd._cwnd import t_quantile, t_tail
+from cwnd._cwnd import Error, t_quantile, t_tail
 from cwnd._results.metrics import estimate
+from cwnd._scenario.scenario import read_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from cwnd._results.results import Results
@@ -24,14 +36,6 @@ _SEEDS_MAX = 100_000
 
 #: Baseline and candidate, one value per seed, in the same order.
 Pair = tuple[Sequence[float], Sequence[float]]
-
-
-class Verdict(NamedTuple):
-    """The verdict of `gate` on one point."""
-
-    point: str
-    ok: bool
-    line: str
 
 
 class PointJudgement(NamedTuple):
@@ -62,63 +66,119 @@ _METRICS = {
     "goodput": _Metric("goodput_mbps", True, " Mbit/s"),
     "loss": _Metric("loss_ratio", False, ""),
     "rtt": _Metric("mean_rtt_ms", False, " ms"),
+    "p95-rtt": _Metric("p95_rtt_ms", False, " ms"),
     "jain": _Metric("jain_fairness", True, ""),
     "utilization": _Metric("utilization", True, ""),
+    "fct-p50": _Metric("fct_p50_ms", False, " ms"),
+    "fct-p95": _Metric("fct_p95_ms", False, " ms"),
+    "fct-p99": _Metric("fct_p99_ms", False, " ms"),
 }
 
 
-def gate(
-    baseline: Results, candidate: Results, metric: str = "throughput", margin: float = 0.02
-) -> list[Verdict]:
-    """Whether `candidate` is shown to be no worse than `baseline` by more than `margin`, point by point.
+def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | str] | None = None) -> Gate:
+    """Whether `candidate` is shown to be no worse than `baseline` by more than a margin, point by point.
 
     A point is a scenario; both results hold the same scenarios with the same seeds. Points are matched by
     their swept values if the results are sweeps, else by name. A point's differences, seed by seed and
     relative to the baseline's mean, have a mean with a two-sided 95 % interval (Student's t):
 
-    - ok: the whole interval is better than `-margin`. A point that is worse by the margin or more passes with
-      a chance of at most 2.5 %, and so does a table with such a point in it. Equal values pass, even of a
-      single seed.
+    - ok: the whole interval is better than minus the margin. A point that is worse by the margin or more
+      passes with a chance of at most 2.5 %, and so does a table with such a point in it. Equal values pass,
+      even of a single seed.
     - worse: the loss exceeds the margin. For the whole table, the chance that any point is wrongly called
-      worse is at most 2.5 % (Holm's correction over the points).
+      worse is at most 2.5 % (Holm's correction over all points and metrics).
     - undecided: neither is shown. This is not ok: a comparison without evidence must not pass. The line
       estimates the number of further seeds that would let an equal table pass, 19 times in 20.
 
-    Returns the verdicts in the order of the baseline's scenarios, each with a line for readers.
+    Returns the verdicts metric by metric, each in the order of the baseline's scenarios.
 
     Args:
-        metric: throughput, goodput, jain or utilization, of which more is better; loss or rtt, of which less
-            is better. All as in `Results.summary`.
-        margin: As a fraction of the baseline's mean; from 0 to 1.
+        margins: The metrics to compare and the largest accepted change of each for the worse, as a fraction
+            of the baseline's mean from 0 to 1, or a text like "2%"; default: {"throughput": 0.02}. Of
+            throughput, goodput, jain and utilization more is better; of loss, rtt, p95-rtt, fct-p50, fct-p95
+            and fct-p99 less is better. All as in `Results.summary`.
 
     Raises:
-        Error: the results do not hold the same points and seeds, or an argument is out of range.
+        Error: the results do not hold the same points and seeds, a run lacks the metric, or an argument is
+            out of range.
     """
-    if metric not in _METRICS:
-        raise error("metric", f"{one_line(repr(metric))} is not a metric; there are {', '.join(_METRICS)}")
-    if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 <= margin <= 1:
-        raise error("margin", f"{one_line(repr(margin))} is not a fraction from 0 to 1")
-    pairs = _pairs(per_seed(baseline, metric), per_seed(candidate, metric))
-    judgements = judge(list(pairs.values()), margin, _METRICS[metric].higher_is_better)
-    lines = _lines(list(pairs), judgements, metric, margin)
-    return [
-        Verdict(point, judgement.word == "ok", line)
-        for point, judgement, line in zip(pairs, judgements, lines, strict=True)
+    shares = read_margins({"throughput": 0.02} if margins is None else mapping("margins", margins))
+    compared = [
+        (metric, point, pair)
+        for metric in shares
+        for point, pair in _pairs(per_seed(baseline, metric), per_seed(candidate, metric)).items()
     ]
+    signs = [1.0 if _METRICS[metric].higher_is_better else -1.0 for metric, _, _ in compared]
+    judgements = _judge([pair for *_, pair in compared], [shares[metric] for metric, *_ in compared], signs)
+    return Gate(
+        [
+            _verdict(point, metric, judgement, len(compared), shares[metric])
+            for (metric, point, _), judgement in zip(compared, judgements, strict=True)
+        ]
+    )
+
+
+def read_margins(margins: Mapping[str, object]) -> dict[str, float]:
+    """Margins as fractions by metric. Raises an `Error` for an unknown metric or a margin out of range."""
+    if not margins:
+        raise error("margins", f"no metric; there are {', '.join(_METRICS)}")
+    shares = {}
+    for metric, margin in margins.items():
+        if metric not in _METRICS:
+            known = ", ".join(_METRICS)
+            raise error("margins", f"{one_line(repr(metric))} is not a metric; there are {known}")
+        shares[metric] = read_share(f"margins.{metric}", margin)
+    return shares
+
+
+def read_share(key: str, given: object) -> float:
+    """A share from 0 to 1: a number, or a text like "2%" or "0.02". Errors call it `key`."""
+    share = given
+    if isinstance(given, str) and (
+        written := re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", given)
+    ):
+        with contextlib.suppress(ValueError):
+            share = float(written[1]) / (100 if written[2] else 1)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise error(key, f"{one_line(repr(given))} is not a share from 0 to 1, such as '2%' or 0.02")
+    return float(share)
+
+
+def read_thresholds(path: str | os.PathLike[str]) -> dict[str, float]:
+    """The margins of a file: TOML with one table, `[margins]`, of metrics and shares like "2%" or 0.02."""
+    shown, text = one_line(os.fspath(path)), read_text(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as failed:
+        raise error(shown, f"not TOML: {one_line(failed)}") from None
+    foreign = [key for key in document if key != "margins"]
+    if foreign or not isinstance(document.get("margins"), dict):
+        found = f"'{one_line(foreign[0])}' is unknown" if foreign else "there is no table [margins]"
+        raise error(shown, f'{found}; accepted: a table [margins] of metrics, such as goodput = "2%"')
+    try:
+        return read_margins(document["margins"])
+    except Error as refused:
+        raise error(shown, str(refused)) from None
 
 
 def judge(pairs: Sequence[Pair], margin: float, higher_is_better: bool = True) -> list[PointJudgement]:
-    """Judges a table, a pair per point, by the rule of `gate`."""
+    """Judges a table of one metric, a pair per point, by the rule of `gate`."""
     sign = 1.0 if higher_is_better else -1.0
-    points = [_compared(*pair) for pair in pairs]
-    surely_worse = _holm([_p_worse(point, sign, margin) for point in points])
+    return _judge(pairs, [margin] * len(pairs), [sign] * len(pairs))
 
-    def word(point: PointJudgement, worse: bool) -> str:
+
+def _judge(pairs: Sequence[Pair], margins: Sequence[float], signs: Sequence[float]) -> list[PointJudgement]:
+    """Judges comparisons that pass together: of each a pair, the margin, and 1 if more is better, else -1."""
+    points = [_compared(*pair) for pair in pairs]
+    asked = list(zip(points, signs, margins, strict=True))
+    surely_worse = _holm([_p_worse(*one) for one in asked])
+
+    def word(point: PointJudgement, sign: float, margin: float, worse: bool) -> str:
         if min(sign * point.low, sign * point.high) >= -margin:
             return "ok"
         return "worse" if worse else "undecided"
 
-    return [p._replace(word=word(p, worse)) for p, worse in zip(points, surely_worse, strict=True)]
+    return [one[0]._replace(word=word(*one, worse)) for one, worse in zip(asked, surely_worse, strict=True)]
 
 
 def seeds_needed(sd: float, n: int, points: int, margin: float) -> int | None:
@@ -196,10 +256,16 @@ def _holm(p_values: Sequence[float]) -> list[bool]:
 def per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
     """The metric by point and seed."""
     point, column = point_names(results), _METRICS[metric].column
-    return {
-        point[scenario]: dict(zip(runs["seed"], runs[column], strict=True))
-        for scenario, runs in results.metrics_by_scenario.items()
-    }
+    found = {}
+    for scenario, runs in results.metrics_by_scenario.items():
+        values = runs[column] if column in runs.columns else [math.nan] * runs.height
+        of_seed = dict(zip(runs["seed"], values, strict=True))
+        lacking = [seed for seed, value in of_seed.items() if value is None or not math.isfinite(value)]
+        if lacking:
+            where = f"{one_line(point[scenario])}, seed {lacking[0]}"
+            raise error(metric, f"{where}: the run has no {column}")
+        found[point[scenario]] = of_seed
+    return found
 
 
 def point_names(results: Results) -> dict[str, str]:
@@ -236,39 +302,31 @@ def _list_seeds(seeds: Iterable[int]) -> str:
     return ", ".join(map(str, known[:4])) + (", ..." if len(known) > 4 else "")
 
 
-def _lines(
-    points: Sequence[str], judgements: Sequence[PointJudgement], metric: str, margin: float
-) -> list[str]:
-    """A line per point, in columns."""
-    names = [f"{one_line(point)}:" for point in points]
-    name_width = max(map(len, names))
-    word_width = max(len(one.word) for one in judgements)
-    digits = 1 if margin >= 0.01 else 3
-
-    def percent(share: float) -> str:
-        return f"{round(100 * share, digits) + 0.0:+.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
-
-    def line(name: str, one: PointJudgement) -> str:
-        bounds = f"[{percent(one.low)}, {percent(one.high)}]" if math.isfinite(one.sd) else "[one seed]"
-        of = f"{one.of:.1f}" if one.of >= 10 else f"{one.of:.3g}"
-        return (
-            f"{one.word:<{word_width}} {name:<{name_width}} {metric} {percent(one.mean):>{digits + 4}} % "
-            f"{bounds} of {of}{_METRICS[metric].unit}, margin {100 * margin:g} %"
-            f"{_advice(one, len(points), margin)}"
-        )
-
-    return [line(name, one) for name, one in zip(names, judgements, strict=True)]
+def _verdict(point: str, metric: str, one: PointJudgement, points: int, margin: float) -> Verdict:
+    needed, advice = _advice(one, points, margin) if one.word == "undecided" else (None, "")
+    return Verdict(
+        point=point,
+        metric=metric,
+        unit=_METRICS[metric].unit,
+        margin=margin,
+        word=one.word,
+        change=one.mean,
+        low=one.low,
+        high=one.high,
+        baseline=one.of,
+        seeds=one.n,
+        seeds_needed=needed,
+        advice=advice,
+    )
 
 
-def _advice(one: PointJudgement, points: int, margin: float) -> str:
-    """What an undecided point needs."""
-    if one.word != "undecided":
-        return ""
+def _advice(one: PointJudgement, points: int, margin: float) -> tuple[int | None, str]:
+    """The seeds that an undecided point needs, if more would help, and a sentence."""
     if one.n == 1:
-        return "; needs more than one seed"
+        return None, "needs more than one seed"
     needed = seeds_needed(one.sd, one.n, points, margin) if margin else None
     if needed is None:
-        return f"; too noisy for this margin, even with {_SEEDS_MAX} seeds"
+        return None, f"too noisy for this margin, even with {_SEEDS_MAX} seeds"
     if needed > one.n:
-        return f"; needs about {needed - one.n} more seeds"
-    return "; its seeds would suffice for an equal point, so a loss near the margin is likely"
+        return needed, f"needs about {needed - one.n} more seeds"
+    return None, "its seeds would suffice for an equal point, so a loss near the margin is likely"

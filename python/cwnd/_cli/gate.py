@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 
 import click
 
-from cwnd import Results
-from cwnd._analysis.gate import gate
-from cwnd._cli.options import flag_errors
-from cwnd._common.errors import error, one_line
+from cwnd import Results, gate
+from cwnd._analysis.gate import read_share, read_thresholds
+from cwnd._cli.options import errors_about, flag_errors
+from cwnd._common.errors import one_line, os_error
+from cwnd._common.files import write_file
 
 
 @click.command("gate", short_help="Check that a result is no worse than another; exit 1 if it is.")
 @click.argument("baseline", metavar="BASELINE")
 @click.argument("candidate", metavar="CANDIDATE")
-@click.option("--metric", metavar="NAME", default="throughput", help="Metric to compare.  [throughput]")
-@click.option("--margin", metavar="SHARE", default="2%", help="Largest accepted change for the worse.  [2%]")
-def gate_command(baseline: str, candidate: str, metric: str, margin: str) -> None:
-    """Compare two results point by point on the same seeds: one line each; exit 1 unless all are ok."""
-    written = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", margin)
-    try:
-        share = float(written[1]) / (100 if written[2] else 1) if written else None
-    except ValueError:
-        share = None
-    if share is None:
-        raise error("--margin", f"'{one_line(margin)}' is not a share, such as 2% or 0.02")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME[=SHARE]",
+    help="Metric to compare, and the largest accepted change for the worse; repeatable.  [throughput]",
+)
+@click.option("--margin", metavar="SHARE", default="2%", help="That change for a --metric without one.  [2%]")
+@click.option("--thresholds", metavar="FILE", help="TOML with a table [margins], such as goodput = '2%'.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the lines.")
+@click.option("--junit", metavar="FILE", help="Also write JUnit's XML, which CI services show.")
+@click.option("--markdown", metavar="FILE", help="Also write a summary in Markdown.")
+def gate_command(
+    baseline: str,
+    candidate: str,
+    metrics: tuple[str, ...],
+    margin: str,
+    thresholds: str | None,
+    as_json: bool,
+    junit: str | None,
+    markdown: str | None,
+) -> None:
+    """Compare two results point by point on the same seeds: one line each; exit 1 unless all are ok.
 
+    A --metric replaces that of --thresholds.
+
+    \b
+    cwnd gate before after --metric goodput=2% --metric p95-rtt=5%
+    cwnd gate before after --thresholds gate.toml --junit gate.xml --markdown gate.md
+    """
+    margins: dict[str, float] = {}
+    if thresholds is not None:
+        with errors_about("--thresholds"):
+            margins.update(read_thresholds(thresholds))
+    default = read_share("--margin", margin)
+    for written in metrics if metrics or margins else ("throughput",):
+        name, equals, share = written.partition("=")
+        margins[name] = read_share(f"--metric {one_line(name)}", share) if equals else default
     with flag_errors():
-        verdicts = gate(Results.load(baseline), Results.load(candidate), metric, share)
-    for verdict in verdicts:
-        click.echo(verdict.line)
-    if not all(verdict.ok for verdict in verdicts):
+        outcome = gate(Results.load(baseline), Results.load(candidate), margins)
+    for file, text in ((junit, outcome.to_junit), (markdown, outcome.to_markdown)):
+        if file is not None:
+            try:
+                write_file(Path(file), text().encode())
+            except OSError as failed:
+                raise os_error(one_line(file), failed) from None
+    if as_json:
+        click.echo(outcome.to_json())
+    else:
+        for line in outcome.lines:
+            click.echo(line)
+    if not outcome.ok:
         raise click.exceptions.Exit(1)

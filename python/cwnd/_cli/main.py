@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from cwnd import Error, __version__
+from cwnd._cli.advise import advise_command
 from cwnd._cli.algorithms import algorithms_command
 from cwnd._cli.compare import compare_command
 from cwnd._cli.gate import gate_command
@@ -36,6 +37,7 @@ def cli(context: click.Context) -> None:
 
 
 for _command in (
+    advise_command,
     algorithms_command,
     compare_command,
     gate_command,

@@ -61,7 +61,8 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
-    *("cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
+    *("cca", "jobs", "shard", "until", "max_seeds", "dask", "margins", "only", "seeds"),
+    *("beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }
@@ -74,6 +75,8 @@ def _flag(name: str) -> str:
         "on": "--app-on",
         "off": "--app-off",
         "world": "--on",
+        "margins": "--metric",
+        "trace": "--from",
     }
     return special.get(name, "--" + name.replace("_", "-"))
 

@@ -109,7 +109,10 @@ class Results:
             "samples": {"interval": {"interval_ns": interval_ns}},
             "links": [],
             "flows": [
-                {"cca": {"name": one["cca"]}, **{key: one[key] for key in ("local", "remote", "netns")}}
+                {
+                    "cca": {"name": one["cca"]},
+                    **{key: one[key] for key in ("local", "remote", "netns", "min_rtt_ms")},
+                }
                 for one in connections
             ],
         }

@@ -1,0 +1,196 @@
+"""The advice: which algorithm for a path, and what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path as File
+
+from cwnd._advise.answer import Advice
+from cwnd._advise.candidates import candidates, check_algorithm, preference, this_machine
+from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
+from cwnd._advise.commands import commands
+from cwnd._advise.from_trace import Estimated, estimate_path
+from cwnd._advise.measure import Beside, Round, duration_of, measure
+from cwnd._advise.path import Facts, Path, facts_of, path_of_file, path_of_flags
+from cwnd._common.checks import whole
+from cwnd._common.errors import error, one_line
+from cwnd._results.results import Results
+
+#: Packets that the first and the second look may cost in all, as far as the number of runs goes.
+_FIRST_PKTS, _SECOND_PKTS = 25e6, 80e6
+_FIRST_RUNS, _SECOND_RUNS = (1, 4), (8, 16)
+#: A run of the first look is shorter by this.
+_FIRST_SHARE = 0.6
+#: Candidates that get a second look beside the present algorithm, the incumbent and the fastest: as many as
+#: the packets allow.
+_FINALISTS = (4, 8)
+#: With a third look, where more runs may decide, and one at another queue.
+_LOOKS = 4
+#: A droptail queue that adds this much to the RTT is worth another look, with fq-codel in its place.
+_BLOAT_RTTS, _BLOAT_MS = 0.5, 5.0
+
+
+def advise(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    trace: Results | str | os.PathLike[str] | None = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+    loss: str | float | None = None,
+    buffer: str | int | None = None,
+    queue: str | None = None,
+    jitter: str | None = None,
+    flows: int | None = None,
+    beside: str | None = None,
+    goal: str = "throughput",
+    present: str = "cubic",
+    ccas: Sequence[str] | None = None,
+    seed: int = 1,
+    jobs: int = 0,
+    progress: Callable[[float], object] | None = None,
+) -> Advice:
+    """Which algorithm to use on a path, what that costs others, and the commands.
+
+    Each candidate runs in the simulator, in competition and alone, after the start-up. The rule of choice is
+    in docs/advice.md. The same arguments give the same advice; only its commands depend on the machine.
+
+    Args:
+        path: A scenario file, whose `[dumbbell]` is the path; its flows are left out.
+        trace: Instead, a trace of `cwnd kernel trace`, from which rate, RTT, loss and buffer are estimated.
+        rate, rtt, loss, buffer, queue, jitter: Instead, the path: "2 Gbps"; "80 ms", both ways; "0.01%",
+            none when left out; "1 BDP" when left out; "droptail" when left out; none. With `trace` they
+            replace what was estimated.
+        flows: Flows that the advice is for; 4, or as many as the trace has at a time.
+        beside: Flows that share the path, "cubic:8", or "none"; as many cubic flows when left out.
+        goal: "throughput", "latency" or "fairness".
+        present: The algorithm in use, from which a change has to be worth it.
+        ccas: Candidates; default: all that a kernel can run.
+        seed: Of the runs and of the paths near this one.
+        jobs: Number of runs at a time; 0: one per core. The advice does not depend on it.
+
+    Raises:
+        Error: with one line, ARGUMENT: what was found; what is accepted.
+    """
+    estimated = None
+    given = {"rate": rate, "rtt": rtt, "loss": loss, "buffer": buffer, "queue": queue, "jitter": jitter}
+    written = [name for name, value in given.items() if value is not None]
+    if path is not None:
+        if written or trace is not None:
+            raise error(written[0] if written else "trace", "cannot be combined with a scenario file")
+        here = path_of_file(path)
+    else:
+        if trace is not None:
+            results = trace if isinstance(trace, Results) else Results.load(File(trace))
+            estimated = estimate_path(results)
+            flows = estimated.flows if flows is None else flows
+            given = {**estimated.flags(), **{name: given[name] for name in written}}
+        here = path_of_flags(given)
+    if goal not in GOALS:
+        raise error("goal", f"{one_line(repr(goal))} is unknown; {', '.join(GOALS)}")
+    check_algorithm("present", present)
+    for name in ccas or ():
+        check_algorithm("ccas", name)
+    number = whole("flows", 4 if flows is None else flows, 1, 1000)
+    others = _beside(beside, number)
+    return _advice(
+        here, estimated, number, others, goal, present, ccas, whole("seed", seed, 0, 1 << 62), jobs, progress
+    )
+
+
+def _beside(written: str | None, flows: int) -> Beside | None:
+    if written is None:
+        return Beside("cubic", flows)
+    if written == "none":
+        return None
+    found = re.fullmatch(r"([\w-]+)(?::([0-9]{1,4}))?", written) if isinstance(written, str) else None
+    if found is None:
+        raise error("beside", f"{one_line(repr(written))} is not NAME:FLOWS, such as cubic:8, or none")
+    return Beside(check_algorithm("beside", found[1]), whole("beside", int(found[2] or flows), 1, 1000))
+
+
+def _advice(
+    path: Path,
+    estimated: Estimated | None,
+    flows: int,
+    beside: Beside | None,
+    goal: str,
+    present: str,
+    ccas: Sequence[str] | None,
+    seed: int,
+    jobs: int,
+    progress: Callable[[float], object] | None,
+) -> Advice:
+    facts = facts_of(path)
+    incumbent = present if beside is None else beside.cca
+    names, left_out = candidates(ccas, [present, incumbent])
+    done = 0
+
+    def look(those: Sequence[str], runs: range, duration_s: float, one: Path = path) -> Round:
+        nonlocal done
+
+        def seen(share: float) -> None:
+            if progress is not None:
+                progress((done + share) / _LOOKS)
+
+        found = measure(
+            one, those, flows, beside, seed=seed, runs=runs, duration_s=duration_s, jobs=jobs, progress=seen
+        )
+        done += 1
+        return found
+
+    machine, own = this_machine(), GOALS[goal]
+
+    def decide(measured: Round) -> Choice:
+        judged = judge(measured, own, present, incumbent)
+        return choose(judged, own, present, lambda cca: preference(cca, present, machine))
+
+    short_s, long_s = duration_of(facts, _FIRST_SHARE), duration_of(facts)
+    few = _runs(facts, short_s, 2 * len(names), _FIRST_PKTS, _FIRST_RUNS)
+    affordable = _runs(facts, long_s, 2 * _SECOND_RUNS[0], _SECOND_PKTS, _FINALISTS)
+    chosen = finalists(look(names, range(few), short_s), own, present, incumbent, affordable)
+    many = _runs(facts, long_s, 2 * len(chosen), _SECOND_PKTS, _SECOND_RUNS)
+    measured = look(chosen, range(many), long_s)
+    choice = decide(measured)
+    if doubtful := unsettled(choice, own):
+        closer = list(dict.fromkeys([present, incumbent, *doubtful]))
+        both = measured.joined(look(closer, range(many, 2 * many), long_s))
+        seen_once = [one for one in choice.ranking if one.cca not in closer]
+        choice = decide(both)
+        choice = choice._replace(ranking=[*choice.ranking, *seen_once])
+        measured = both._replace(measured={**measured.measured, **both.measured})
+    managed = None
+    if _is_bloated(facts, measured, present):
+        with_queue = path._replace(dumbbell={**path.dumbbell, "queue": "fq-codel"})
+        managed = look([present], range(4), long_s, with_queue)
+    if progress is not None:
+        progress(1.0)
+    return Advice(
+        facts=facts,
+        estimated=estimated,
+        flows=flows,
+        beside=beside,
+        goal=goal,
+        present=present,
+        choice=choice,
+        measured=measured,
+        managed=managed,
+        screened=[name for name in names if name not in measured.measured],
+        left_out=left_out,
+        machine=machine,
+        commands=commands(choice.cca, present, facts, machine),
+        seed=seed,
+    )
+
+
+def _runs(facts: Facts, duration_s: float, scenarios: int, packets: float, limits: tuple[int, int]) -> int:
+    """As many as their packets allow, of what takes so many scenarios each."""
+    affordable = packets / (scenarios * duration_s * facts.packets_per_s)
+    return max(limits[0], min(limits[1], int(affordable)))
+
+
+def _is_bloated(facts: Facts, measured: Round, present: str) -> bool:
+    rtts = measured.measured[present].p95_rtt_ms
+    added_ms = sum(rtts) / len(rtts) - facts.rtt_ms
+    return facts.queue == "droptail" and added_ms > max(_BLOAT_RTTS * facts.rtt_ms, _BLOAT_MS)

@@ -1,0 +1,169 @@
+"""The path that an advice is about, and paths near it."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path as File
+from typing import Any, NamedTuple
+
+import tomli_w
+
+from cwnd._common.errors import error, one_line
+from cwnd._cwnd import Error
+from cwnd._scenario.facts import bottleneck, bottleneck_link, rtt_ms
+from cwnd._scenario.scenario import Scenario, read_text, to_toml
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+#: No description of a path is better than this: rate, delay, buffer and loss of the paths near it.
+NEAR = 0.2
+#: Bytes of a full segment on the wire.
+_PACKET_BYTES = 1514
+
+
+class Path(NamedTuple):
+    """A bottleneck: its table `[dumbbell]`, the stack of its flows, and the file beside which traces lie."""
+
+    dumbbell: dict[str, Any]
+    stack: Any
+    source: str
+
+    def scenario(self, name: str, flows: Sequence[dict[str, Any]], **keys: Any) -> Scenario:
+        """A scenario with these groups of flows."""
+        document = {"name": name, "samples": "off", **keys, "stack": self.stack, "dumbbell": self.dumbbell}
+        return Scenario.parse(tomli_w.dumps(to_toml({**document, "flows": flows})), self.source)
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """A scenario with one flow on it, in base units."""
+        return self.scenario("path", [{"cca": "cubic"}]).to_dict()
+
+
+def path_of_flags(given: Mapping[str, Any]) -> Path:
+    """The path of a rate, an RTT and other keys of a `[dumbbell]`; None: left out.
+
+    Errors name the key alone.
+    """
+    table = {key: value for key, value in given.items() if value is not None}
+    for needed in ("rate", "rtt"):
+        if needed not in table:
+            raise error(needed, "missing; the path needs a rate and an RTT, or a scenario file")
+    if "jitter" in table and not isinstance(table["jitter"], Mapping):
+        table["jitter"] = {"std": table["jitter"]}
+    path = Path({"buffer": "1 BDP", **table}, "linux", "path")
+    try:
+        path.resolved  # noqa: B018
+    except Error as refused:
+        key = getattr(refused, "key", "").removeprefix("dumbbell.").partition(".")[0]
+        raise error(key, getattr(refused, "reason", str(refused))) from None
+    return path
+
+
+def path_of_file(file: str | os.PathLike[str]) -> Path:
+    """The `[dumbbell]` of a scenario file, whose flows are left out."""
+    shown = one_line(os.fspath(file))
+    Scenario.from_toml(file)
+    document = tomllib.loads(read_text(file))
+    if "dumbbell" not in document:
+        raise error(shown, "no table [dumbbell]; an advice is about one bottleneck")
+    return Path(document["dumbbell"], document.get("stack", "linux"), str(File(file)))
+
+
+class Factors(NamedTuple):
+    """By how much a path's numbers differ from another's."""
+
+    rate: float = 1.0
+    delay: float = 1.0
+    buffer: float = 1.0
+    loss: float = 1.0
+
+
+def near(seed: int, number: int) -> Factors:
+    """A path near another one: each factor is drawn between 0.8 and 1.2; number 0 is the path itself."""
+    if number == 0:
+        return Factors()
+    draws = random.Random(f"{seed}-{number}")
+    return Factors(*(draws.uniform(1 - NEAR, 1 + NEAR) for _ in range(4)))
+
+
+def scaled(path: Path, factors: Factors) -> Path:
+    """The path with its rate, delay, buffer and random loss multiplied; a policer's rate with the link's."""
+    if factors == Factors():
+        return path
+    rate, delay, buffer, loss = factors
+    link = bottleneck_link(path.resolved, 0)
+    table = {key: value for key, value in path.dumbbell.items() if key not in ("rtt", "per")}
+    table["rate"] = _rate(path.dumbbell["rate"], link, rate)
+    table["delay"] = _delay(link, delay)
+    if "buffer_bytes" in link:
+        table["buffer"] = f"{round(link['buffer_bytes'] * buffer)} bytes"
+    elif link["buffer_pkts"] is not None:
+        table["buffer"] = max(round(link["buffer_pkts"] * buffer), 1)
+    if isinstance(table.get("loss"), Mapping):
+        table["loss"] = {**table["loss"], "p": table["loss"]["p"] * loss}
+    elif link["per"]:
+        table["loss"] = link["per"] * loss
+    if "policer" in table:
+        limit_bps = link["variation"]["policer"]["rate_bps"]
+        table["policer"] = {**table["policer"], "rate": f"{round(limit_bps * rate)} bps"}
+    return path._replace(dumbbell=table)
+
+
+def _rate(written: Any, link: Mapping[str, Any], factor: float) -> Any:
+    if isinstance(written, Mapping) and "trace" in written:
+        return {**written, "scale": written.get("scale", 1) * factor}
+    if isinstance(written, Mapping):
+        steps = link["variation"]["rate"]["steps"]
+        return {
+            "steps": [[f"{step['from_ns']} ns", f"{round(step['rate_bps'] * factor)} bps"] for step in steps]
+        }
+    return f"{round(link['rate_bps'] * factor)} bps"
+
+
+def _delay(link: Mapping[str, Any], factor: float) -> Any:
+    steps = link.get("variation", {}).get("delay_steps")
+    if steps:
+        return {"steps": [[f"{s['from_ns']} ns", f"{round(s['delay_ns'] * factor)} ns"] for s in steps]}
+    return f"{round(link['delay_ns'] * factor)} ns"
+
+
+class Facts(NamedTuple):
+    """The numbers of a path: of a rate that changes the mean or the first, of a policed one the policer's."""
+
+    rate_bps: float
+    rtt_ms: float
+    buffer_pkts: int | None
+    loss: float
+    queue: str
+
+    @property
+    def bdp_bytes(self) -> float:
+        return self.rate_bps * self.rtt_ms / 8e3
+
+    @property
+    def packets_per_s(self) -> float:
+        return self.rate_bps / 8 / _PACKET_BYTES
+
+
+def facts_of(path: Path) -> Facts:
+    scenario = path.resolved
+    link = bottleneck_link(scenario, 0)
+    rate_bps, buffer_pkts, per = bottleneck(scenario)
+    policer = link.get("variation", {}).get("policer")
+    burst = link.get("impairments", {}).get("gilbert_elliott")
+    if burst:
+        bad = burst["p"] / (burst["p"] + burst["r"])
+        per += bad * burst["bad"] + (1 - bad) * burst["good"]
+    return Facts(
+        min(rate_bps, policer["rate_bps"]) if policer else rate_bps,
+        rtt_ms(scenario),
+        buffer_pkts,
+        per,
+        link.get("queue", {}).get("discipline", "droptail"),
+    )

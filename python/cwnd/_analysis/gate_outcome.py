@@ -1,0 +1,189 @@
+"""The verdicts of a gate, as text, JSON, Markdown and JUnit's XML."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from cwnd._common.errors import one_line
+
+_WORDS = ("worse", "undecided", "ok")
+
+_EXPLAINED = """\
+Each point is compared seed by seed. *ok*: the whole 95 % interval of the change is within the margin. \
+*worse*: a loss beyond the margin is shown. *undecided*: neither is shown, so it does not pass.\
+"""
+
+
+class Verdict(NamedTuple):
+    """The verdict of `gate` on one metric of one point.
+
+    `word` is ok, worse or undecided. `change`, `low` and `high` are the mean difference and its 95 %
+    interval, as fractions of `baseline`, the baseline's mean; `low` and `high` are infinite for one seed.
+    `advice` says what an undecided point needs, `seeds_needed` how many seeds that is, where more would help.
+    """
+
+    point: str
+    metric: str
+    unit: str
+    margin: float
+    word: str
+    change: float
+    low: float
+    high: float
+    baseline: float
+    seeds: int
+    seeds_needed: int | None
+    advice: str
+
+    @property
+    def ok(self) -> bool:
+        return self.word == "ok"
+
+    @property
+    def interval(self) -> str:
+        """The ends of the interval in percent."""
+        if math.isinf(self.low) and math.isinf(self.high) and self.low != self.high:
+            return "[one seed]"
+        return f"[{self.percent(self.low)}, {self.percent(self.high)}]"
+
+    def percent(self, share: float) -> str:
+        """A change in percent, with as many digits as the margin asks for."""
+        digits = 1 if self.margin >= 0.01 else 3
+        return f"{round(100 * share, digits) + 0.0:+.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
+
+    @property
+    def baseline_text(self) -> str:
+        number = f"{self.baseline:.1f}" if self.baseline >= 10 else f"{self.baseline:.3g}"
+        return number + self.unit
+
+    @property
+    def line(self) -> str:
+        """The verdict as one line."""
+        return _line(self, 0, 0, 0, 0)
+
+
+class Gate:
+    """The outcome of `cwnd.gate`: `verdicts`, a `Verdict` for each metric and point."""
+
+    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+        self.verdicts = list(verdicts)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every verdict is ok."""
+        return all(verdict.ok for verdict in self.verdicts)
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each verdict, in columns."""
+        widths = (
+            max((len(verdict.word) for verdict in self.verdicts), default=0),
+            max((len(one_line(verdict.point)) + 1 for verdict in self.verdicts), default=0),
+            max((len(verdict.metric) for verdict in self.verdicts), default=0),
+            max((len(verdict.percent(verdict.change)) for verdict in self.verdicts), default=0),
+        )
+        return [_line(verdict, *widths) for verdict in self.verdicts]
+
+    def to_json(self) -> str:
+        """`{"ok", "verdicts"}`; one object for each verdict, with changes as fractions of the baseline.
+
+        Ends of intervals that one seed does not have are null, as is a change relative to a baseline of 0.
+        """
+        verdicts = [
+            {
+                "point": verdict.point,
+                "metric": verdict.metric,
+                "margin": verdict.margin,
+                "verdict": verdict.word,
+                "change": _finite(verdict.change),
+                "ci95_low": _finite(verdict.low),
+                "ci95_high": _finite(verdict.high),
+                "baseline": verdict.baseline,
+                "unit": verdict.unit.strip(),
+                "seeds": verdict.seeds,
+                "seeds_needed": verdict.seeds_needed,
+                "line": verdict.line,
+            }
+            for verdict in self.verdicts
+        ]
+        return json.dumps({"ok": self.ok, "verdicts": verdicts}, allow_nan=False, separators=(",", ":"))
+
+    def to_markdown(self) -> str:
+        """A summary: how many passed, a table of those that did not, and one of all, folded."""
+        failed = [verdict for verdict in self.verdicts if not verdict.ok]
+        failed.sort(key=lambda verdict: _WORDS.index(verdict.word))
+        counts = ((word, sum(one.word == word for one in self.verdicts)) for word in _WORDS)
+        counted = ", ".join(f"{count} {word}" for word, count in counts if count)
+        parts = [
+            f"## cwnd gate: {'passed' if self.ok else 'failed'}",
+            f"{counted}, of {len(self.verdicts)} comparisons. {_EXPLAINED}",
+        ]
+        if failed:
+            parts.append(_table(failed))
+        every = _table(self.verdicts)
+        parts.append(f"<details><summary>All comparisons</summary>\n\n{every}\n\n</details>")
+        return "\n\n".join(parts) + "\n"
+
+    def to_junit(self) -> str:
+        """XML as JUnit writes it, which CI services show: a test suite for each metric, a case for each
+        point."""
+        suites = ElementTree.Element("testsuites", self._counts(self.verdicts, "cwnd gate"))
+        for metric in dict.fromkeys(verdict.metric for verdict in self.verdicts):
+            own = [verdict for verdict in self.verdicts if verdict.metric == metric]
+            suite = ElementTree.SubElement(suites, "testsuite", self._counts(own, metric))
+            for verdict in own:
+                name = one_line(verdict.point)
+                case = ElementTree.SubElement(suite, "testcase", classname=f"cwnd gate.{metric}", name=name)
+                if not verdict.ok:
+                    failure = {"type": verdict.word, "message": verdict.line}
+                    ElementTree.SubElement(case, "failure", failure).text = verdict.line
+        ElementTree.indent(suites)
+        return ElementTree.tostring(suites, "unicode", xml_declaration=True) + "\n"
+
+    @staticmethod
+    def _counts(verdicts: Sequence[Verdict], name: str) -> dict[str, str]:
+        failures = sum(not verdict.ok for verdict in verdicts)
+        return {"name": name, "tests": str(len(verdicts)), "failures": str(failures), "errors": "0"}
+
+    def __repr__(self) -> str:
+        passed = sum(verdict.ok for verdict in self.verdicts)
+        return f"<cwnd.Gate: {passed} of {len(self.verdicts)} ok>"
+
+
+def _line(verdict: Verdict, word_width: int, name_width: int, metric_width: int, change_width: int) -> str:
+    name = f"{one_line(verdict.point)}:"
+    advice = f"; {verdict.advice}" if verdict.advice else ""
+    return (
+        f"{verdict.word:<{word_width}} {name:<{name_width}} {verdict.metric:<{metric_width}} "
+        f"{verdict.percent(verdict.change):>{change_width}} % {verdict.interval} of {verdict.baseline_text}, "
+        f"margin {100 * verdict.margin:g} %{advice}"
+    )
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    rows = [
+        ["verdict", "point", "metric", "change", "95 % interval", "baseline", "margin", ""],
+        ["---", "---", "---", "--:", "---", "--:", "--:", "---"],
+    ]
+    rows += [
+        [
+            verdict.word if verdict.ok else f"**{verdict.word}**",
+            one_line(verdict.point),
+            verdict.metric,
+            f"{verdict.percent(verdict.change)} %",
+            verdict.interval,
+            verdict.baseline_text,
+            f"{100 * verdict.margin:g} %",
+            verdict.advice,
+        ]
+        for verdict in verdicts
+    ]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
