@@ -13,6 +13,7 @@ from cwnd import kernel
 from cwnd._analysis.compare import Comparison, compare
 from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
+from cwnd._evaluate.evaluate import Evaluation, evaluate
 from cwnd._reproduce.reproduce import reproduce
 from cwnd._reproduce.verdicts import Reproduction
 from cwnd._results.results import Results
@@ -29,6 +30,7 @@ __all__ = [
     "Comparison",
     "CongestionControl",
     "Error",
+    "Evaluation",
     "Progress",
     "Reproduction",
     "Results",
@@ -39,6 +41,7 @@ __all__ = [
     "algorithms",
     "compare",
     "dumbbell",
+    "evaluate",
     "kernel",
     "models",
     "presets",

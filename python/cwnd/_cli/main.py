@@ -13,6 +13,7 @@ import click
 from cwnd import Error, __version__
 from cwnd._cli.algorithms import algorithms_command
 from cwnd._cli.compare import compare_command
+from cwnd._cli.evaluate import evaluate_command
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
 from cwnd._cli.linux import linux_command
@@ -38,6 +39,7 @@ def cli(context: click.Context) -> None:
 for _command in (
     algorithms_command,
     compare_command,
+    evaluate_command,
     gate_command,
     kernel_command,
     linux_command,

@@ -114,7 +114,7 @@ def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenar
         if name != "params"
     }
     # Algorithms that share the bottleneck.
-    groups = [[_cca(cca) for cca in together.split("+")] for together in ccas]
+    groups = [[read_cca(cca) for cca in together.split("+")] for together in ccas]
     names = [[cca if isinstance(cca, str) else cca.__name__ for cca in group] for group in groups]
     params = read_params(list(dict.fromkeys(chain(*names))), given.get("params", ()))
     with flag_errors():
@@ -143,7 +143,7 @@ def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _cca(text: str) -> str | type[CongestionControl]:
+def read_cca(text: str) -> str | type[CongestionControl]:
     """A name of the registry or of a QUIC stack's own, or the class that FILE.py:CLASS names."""
     path, _, name = text.rpartition(":")
     if not text:
