@@ -82,10 +82,10 @@ def evaluate_command(
 
 
 def _print_evaluation(evaluation: Evaluation, out: str) -> None:
-    table = new_table("criterion", "section", "level", "verdict", "")
+    table = new_table("criterion", "verdict", "level", "", "section")
     for one in evaluation.judged:
         table.add_row(
-            one.criterion.id, one.criterion.section, one.criterion.level, one.verdict, one_line(tally(one))
+            one.criterion.id, one.verdict, one.criterion.level, one_line(tally(one)), one.criterion.section
         )
     open_console().print(table)
     click.echo(f"{evaluation.algorithm}: {summary(evaluation.judged)}; see {one_line(out)}/report.html")

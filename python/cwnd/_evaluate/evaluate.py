@@ -85,7 +85,7 @@ class Evaluation:
 
     def to_json(self) -> str:
         """One object: `algorithm, baseline, suite, quick, seeds, world, cwnd, criteria`."""
-        return report.to_json(self)
+        return report.to_json(self.content)
 
     def write(self, directory: str | os.PathLike[str]) -> None:
         """Writes report.html, report.json, report.md and figures/ID.svg.
@@ -93,7 +93,7 @@ class Evaluation:
         A text of the author in prose/ID.md is put into the page and the Markdown at the criterion's place.
         Raises `Error` if the directory cannot be written.
         """
-        report.write(self, Path(directory))
+        report.write(self.content, self.judged, Path(directory))
 
     def __repr__(self) -> str:
         return f"<cwnd.Evaluation of {self.algorithm}: {report.summary(self.judged)}>"

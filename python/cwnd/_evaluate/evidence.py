@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cwnd._analysis.harm import Estimate, estimate, harm_by_seed
-from cwnd._evaluate.criterion import BASELINE, CANDIDATE, Case, Measure, Part, Rule, Run
+from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, Case, Measure, Part, Rule, Run
 
 PASS, FAIL, UNDECIDED, NOT_RUN, AUTHOR = "pass", "fail", "undecided", "not run", "author"
 

@@ -163,7 +163,9 @@ def _shares(findings: Sequence[Finding], candidate: str, baseline: str) -> Figur
             (colours[0], lines[0], [one.value for one in own]),
             (colours[1], lines[1], [one.baseline for one in own]),
         ):
-            known = [(one.at_s, value) for one, value in zip(own, values, strict=True) if value is not None]
+            known = [
+                (one.at_s or 0.0, value) for one, value in zip(own, values, strict=True) if value is not None
+            ]
             times = [at_s for at_s, _ in known]
             axes.plot(times, [value.mean for _, value in known], color=colour, linestyle=line, marker=".")
             if all(math.isfinite(value.high) for _, value in known):

@@ -14,8 +14,8 @@ import tomli_w
 from cwnd import _cwnd, _worlds
 from cwnd._common.errors import error
 from cwnd._common.text import digits
-from cwnd._evaluate.criterion import BASELINE, CANDIDATE, ECN_OF_SUBJECT, SUBJECT, Case, Run
 from cwnd._evaluate.evidence import Runs
+from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, ECN_OF_SUBJECT, SUBJECT, Case, Run
 from cwnd._results.results import Results
 from cwnd._results.tables import runs_of
 from cwnd._run import sweep

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cwnd._analysis.harm import epsilon_fairness, least_share
-from cwnd._evaluate.criterion import Run
+from cwnd._evaluate.scenarios import Run
 
 Rows = Sequence[dict[str, Any]]
 Value = Callable[[Run], float | None]

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from cwnd._analysis.harm import Estimate
 from cwnd._common.errors import one_line, os_error
@@ -18,14 +18,13 @@ from cwnd._evaluate.judge import Judged
 from cwnd._report import page
 from cwnd._report.figures import write as write_figure
 
-if TYPE_CHECKING:
-    from cwnd._evaluate.evaluate import Evaluation
-
+#: Everything that the JSON has.
+Content: TypeAlias = "dict[str, Any]"
 
 VERDICTS = (PASS, FAIL, UNDECIDED, NOT_RUN, AUTHOR)
 _MEANING = (
-    "Values are means over the seeds with 95 % intervals (Student's t). A value passes if its whole interval is "
-    "within the bound, fails if all of it is beyond, and is undecided if the interval covers the bound. A "
+    "Values are means over the seeds with 95 % intervals (Student's t). A value passes if its whole interval "
+    "is within the bound, fails if all of it is beyond, and is undecided if the interval covers the bound. A "
     "criterion fails if one value does, is undecided if one value is, and passes otherwise."
 )
 _PROSE_MAX = 1 << 20
@@ -38,12 +37,12 @@ td a { color: #1f4e79; } details { margin: .5rem 0; } summary { cursor: pointer;
 .prose { border-left: 3px solid #1f4e79; padding: .2rem 0 .2rem .8rem; margin: .8rem 0; }
 .place { border-left-style: dashed; color: #555; }
 h2 .verdict { vertical-align: .1em; } .rule { margin: .3rem 0; }
-td.wrap { white-space: normal; min-width: 12rem; }
+table.criteria td { white-space: normal; }
 """
 
 
-def to_json(evaluation: Evaluation) -> str:
-    return json.dumps(evaluation.content, indent=1, allow_nan=False) + "\n"
+def to_json(content: Content) -> str:
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
 def describe(judged: Judged) -> dict[str, Any]:
@@ -86,42 +85,41 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def write(evaluation: Evaluation, folder: Path) -> None:
+def write(content: Content, judged: Sequence[Judged], folder: Path) -> None:
     """Writes report.json, report.md, report.html and a figure for each criterion; keeps prose/."""
     try:
-        prose = _read_prose(evaluation, folder / "prose")
+        prose = _read_prose(judged, folder / "prose")
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         drawn = {}
-        for judged in evaluation.judged:
-            figure = figures.draw(judged, evaluation.algorithm, evaluation.baseline)
+        for one in judged:
+            figure = figures.draw(one, content["algorithm"], content["baseline"])
             if figure is not None:
-                drawn[judged.criterion.id] = figure
-                write_figure(figure, folder / "figures" / f"{judged.criterion.id}.svg")
-        write_file(folder / "report.json", to_json(evaluation).encode())
-        write_file(folder / "report.md", _markdown(evaluation, prose, drawn).encode())
-        write_file(folder / "report.html", _html(evaluation, prose, drawn).encode())
+                drawn[one.criterion.id] = figure
+                write_figure(figure, folder / "figures" / f"{one.criterion.id}.svg")
+        write_file(folder / "report.json", to_json(content).encode())
+        write_file(folder / "report.md", markdown(content, judged, prose, drawn).encode())
+        write_file(folder / "report.html", _html(content, judged, prose, drawn).encode())
     except OSError as failed:
         raise os_error(one_line(str(failed.filename or folder)), failed) from None
 
 
-def _read_prose(evaluation: Evaluation, folder: Path) -> dict[str, str]:
+def _read_prose(judged: Sequence[Judged], folder: Path) -> dict[str, str]:
     """The author's texts by criterion: prose/ID.md, where there is one."""
     texts = {}
-    for judged in evaluation.judged:
+    for one in judged:
         try:
-            with (folder / f"{judged.criterion.id}.md").open(encoding="utf-8") as file:
-                texts[judged.criterion.id] = file.read(_PROSE_MAX).strip()
+            with (folder / f"{one.criterion.id}.md").open(encoding="utf-8") as file:
+                texts[one.criterion.id] = file.read(_PROSE_MAX).strip()
         except FileNotFoundError:
             continue
     return texts
 
 
-def facts(evaluation: Evaluation) -> str:
-    content = evaluation.content
+def facts(content: Content) -> str:
     quick = ", quick" if content["quick"] else ""
     return (
-        f"Baseline {content['baseline']}. Set of scenarios {content['suite']}{quick}, {content['seeds']} seeds, "
-        f"world {content['world']}, cwnd {content['cwnd']}."
+        f"Baseline {content['baseline']}. Set of scenarios {content['suite']}{quick}, "
+        f"{content['seeds']} seeds, world {content['world']}, cwnd {content['cwnd']}."
     )
 
 
@@ -171,23 +169,25 @@ def _place(judged: Judged) -> str:
     return f"Place for the author's text: {name}"
 
 
-def _markdown(evaluation: Evaluation, prose: Mapping[str, str], drawn: Mapping[str, object]) -> str:
+def markdown(
+    content: Content, judged: Sequence[Judged], prose: Mapping[str, str], drawn: Mapping[str, object]
+) -> str:
     lines = [
-        f"# Evaluation of {evaluation.algorithm}",
+        f"# Evaluation of {content['algorithm']}",
         "",
-        f"{facts(evaluation)} {summary(evaluation.judged).capitalize()}.",
+        f"{facts(content)} {summary(judged).capitalize()}.",
         "",
         _MEANING,
         "",
         *_md_table(
-            ["criterion", "section", "level", "verdict", ""],
+            ["criterion", "verdict", "level", "", "section"],
             [
-                [one.criterion.title, one.criterion.section, one.criterion.level, one.verdict, tally(one)]
-                for one in evaluation.judged
+                [one.criterion.title, one.verdict, one.criterion.level, tally(one), one.criterion.section]
+                for one in judged
             ],
         ),
     ]
-    for one in evaluation.judged:
+    for one in judged:
         criterion = one.criterion
         lines += [
             "",
@@ -214,27 +214,27 @@ def _md_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
     return [line(headings), f"|{'---|' * len(headings)}", *map(line, rows)]
 
 
-def _html(evaluation: Evaluation, prose: Mapping[str, str], drawn: Mapping[str, Any]) -> str:
-    title = f"Evaluation of {evaluation.algorithm}"
+def _html(
+    content: Content, judged: Sequence[Judged], prose: Mapping[str, str], drawn: Mapping[str, Any]
+) -> str:
+    title = f"Evaluation of {content['algorithm']}"
     rows = "\n".join(
         f'<tr><td class="text"><a href="#{one.criterion.id}">{page.escape(one.criterion.title)}</a></td>'
-        f'<td class="text">{page.escape(one.criterion.section)}</td>'
-        f'<td class="text">{one.criterion.level}</td><td class="text">{_badge(one.verdict)}</td>'
-        f'<td class="text wrap">{page.escape(tally(one))}</td></tr>'
-        for one in evaluation.judged
+        f'<td class="text">{_badge(one.verdict)}</td><td class="text">{one.criterion.level}</td>'
+        f'<td class="text">{page.escape(tally(one))}</td>'
+        f'<td class="text">{page.escape(one.criterion.section)}</td></tr>'
+        for one in judged
     )
     head = "".join(
-        f'<th class="text">{name}</th>' for name in ("criterion", "section", "level", "verdict", "")
+        f'<th class="text">{name}</th>' for name in ("criterion", "verdict", "level", "", "section")
     )
     parts = [
         f"<h1>{page.escape(title)}</h1>",
-        f"<p>{page.escape(facts(evaluation))} {page.escape(summary(evaluation.judged).capitalize())}.</p>",
+        f"<p>{page.escape(facts(content))} {page.escape(summary(judged).capitalize())}.</p>",
         f"<p class=note>{page.escape(_MEANING)}</p>",
-        f'<div class="table"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>',
-        *(
-            _section(one, prose.get(one.criterion.id), drawn.get(one.criterion.id))
-            for one in evaluation.judged
-        ),
+        f'<div class="table"><table class="criteria"><thead><tr>{head}</tr></thead>',
+        f"<tbody>{rows}</tbody></table></div>",
+        *(_section(one, prose.get(one.criterion.id), drawn.get(one.criterion.id)) for one in judged),
     ]
     return page.document(title, "\n".join(parts), _STYLE)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cwnd._analysis.harm import delta_fair_time_s, estimate
 from cwnd._evaluate import metrics
-from cwnd._evaluate.criterion import (
+from cwnd._evaluate.criterion import Criterion
+from cwnd._evaluate.evidence import Evidence, Finding, judge
+from cwnd._evaluate.scenarios import (
     BASELINE,
     CANDIDATE,
     SUBJECT,
     Case,
-    Criterion,
     Measure,
     Part,
     Rule,
@@ -19,7 +20,6 @@ from cwnd._evaluate.criterion import (
     path,
     transfers,
 )
-from cwnd._evaluate.evidence import Evidence, Finding, judge
 
 #: When the second flow of the convergence starts, and the ends of the intervals after that.
 _NEWCOMER_S = 20

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cwnd._evaluate import metrics
-from cwnd._evaluate.criterion import Case, Criterion, Measure, Part, Rule, bulk, case, path
+from cwnd._evaluate.criterion import Criterion
+from cwnd._evaluate.scenarios import Case, Measure, Part, Rule, bulk, case, path
 
 #: A packet on the wire. A buffer of the range holds two or more.
 _PACKET_KBIT = 1.514 * 8

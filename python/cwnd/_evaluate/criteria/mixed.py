@@ -8,19 +8,9 @@ from typing import NamedTuple
 from cwnd._analysis.harm import STARVED_BELOW, estimate, harm_by_seed
 from cwnd._evaluate import metrics
 from cwnd._evaluate.criteria.alone import short_measures, short_transfers
-from cwnd._evaluate.criterion import (
-    BASELINE,
-    CANDIDATE,
-    Case,
-    Criterion,
-    Measure,
-    Part,
-    Rule,
-    bulk,
-    case,
-    path,
-)
+from cwnd._evaluate.criterion import Criterion
 from cwnd._evaluate.evidence import Evidence, Finding, verdict_of
+from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, Case, Measure, Part, Rule, bulk, case, path
 
 #: Flows of standards (RFC 5681, RFC 9438), whose harm is judged; RFC 9002's control is that of RFC 5681.
 STANDARDS = ("reno", "cubic")

@@ -6,7 +6,8 @@ from typing import Any
 
 from cwnd._evaluate import metrics
 from cwnd._evaluate.criteria.general import goodput, loss, queue, utilization
-from cwnd._evaluate.criterion import ECN_OF_SUBJECT, Criterion, Measure, Part, Rule, bulk, case, path
+from cwnd._evaluate.criterion import Criterion
+from cwnd._evaluate.scenarios import ECN_OF_SUBJECT, Measure, Part, Rule, bulk, case, path
 
 
 def criteria(quick: bool) -> list[Criterion]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from cwnd._evaluate import metrics
 from cwnd._evaluate.criteria.general import goodput, loss, queue, utilization
-from cwnd._evaluate.criterion import SUBJECT, Criterion, Measure, Part, Rule, bulk, case, path
+from cwnd._evaluate.criterion import Criterion
+from cwnd._evaluate.scenarios import SUBJECT, Measure, Part, Rule, bulk, case, path
 
 #: One-way delays of tcpeval's edges, in ms: nine RTTs from 4 to 200 ms, less the bottleneck's.
 _LEFT_MS, _RIGHT_MS = (0, 12, 25), (2, 37, 75)
