@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from cwnd import Evaluation, evaluate
-from cwnd._cli.options import errors_about, read_cca, read_number, read_params
+from cwnd import Error, Evaluation, evaluate
+from cwnd._cli.options import read_cca, read_number, read_params
 from cwnd._cli.progress import show_progress
 from cwnd._cli.tables import new_table, open_console
-from cwnd._common.errors import one_line
+from cwnd._common.errors import error, one_line
 from cwnd._evaluate.report import summary, tally
 from cwnd._scenario.scenario import cca_name
 
@@ -51,26 +51,28 @@ def evaluate_command(
     cwnd evaluate elastic --quick --out evaluation
     cwnd evaluate mine.py:Mine --only harm,starvation --out evaluation
     """
-    with errors_about("CCA"):
-        candidate = read_cca(cca)
-    with errors_about("--baseline"):
-        other = read_cca(baseline)
+    candidate, other = read_cca(cca, "CCA"), read_cca(baseline, "--baseline")
     name = cca_name(candidate)
-    with show_progress(out, "evaluating") as seen:
-        evaluation = evaluate(
-            candidate,
-            params=read_params([name], params)[name],
-            baseline=other,
-            only=[] if only is None else [part.strip() for part in only.split(",") if part.strip()],
-            quick=quick,
-            seeds=read_number(seeds),
-            jobs=read_number(jobs),
-            dask=dask,
-            world=world,
-            out=out,
-            progress=seen,
-            command=["cwnd", *sys.argv[1:]],
-        )
+    try:
+        with show_progress(out, "evaluating") as seen:
+            evaluation = evaluate(
+                candidate,
+                params=read_params([name], params)[name],
+                baseline=other,
+                only=[] if only is None else [part.strip() for part in only.split(",") if part.strip()],
+                quick=quick,
+                seeds=read_number(seeds),
+                jobs=read_number(jobs),
+                dask=dask,
+                world=world,
+                out=out,
+                progress=seen,
+                command=["cwnd", *sys.argv[1:]],
+            )
+    except Error as refused:
+        if getattr(refused, "key", "") == "--cca":  # here it is no flag
+            raise error("CCA", refused.reason) from None
+        raise
     for failure in evaluation.failures:
         print(f"cwnd: failed: {failure}", file=sys.stderr)
     if as_json:

@@ -62,7 +62,7 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
     *("cca", "jobs", "shard", "until", "max_seeds", "dask", "metric", "margin", "only", "seeds"),
-    *("objective", "trials", "held_out_seeds"),
+    *("baseline", "objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }
 
@@ -143,14 +143,14 @@ def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any
     }
 
 
-def read_cca(text: str) -> str | type[CongestionControl]:
+def read_cca(text: str, flag: str = "--cca") -> str | type[CongestionControl]:
     """A name of the registry or of a QUIC stack's own, or the class that FILE.py:CLASS names."""
     path, _, name = text.rpartition(":")
     if not text:
-        raise error("--cca", "an empty name; 'cwnd algorithms' lists the names")
+        raise error(flag, "an empty name; 'cwnd algorithms' lists the names")
     if not path.endswith(".py"):
         return text
-    with errors_about("--cca"):
+    with errors_about(flag):
         return load_class(Path(path), name)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
+from cwnd._common.errors import error
 from cwnd._evaluate import report, suite
 from cwnd._evaluate.judge import Judged, judge
 from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
@@ -135,7 +136,10 @@ def evaluate(
     """
     question = Question(tuple(only), quick, whole("seeds", seeds, 1, _SEEDS_MAX), world)
     candidate = algorithm_of(cca, mapping("params", params or {}))
-    other = algorithm_of(baseline)
+    try:
+        other = algorithm_of(baseline)
+    except _cwnd.Error as refused:
+        raise error("baseline", refused.reason) from None
 
     def evaluate_in(folder: Path) -> Evaluation:
         (found,) = evaluate_all(

@@ -21,7 +21,7 @@ from cwnd._results.tables import runs_of
 from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
 from cwnd._scenario.custom import CongestionControl
-from cwnd._scenario.scenario import Cca, cca_name, to_toml
+from cwnd._scenario.scenario import Cca, cca_name, dumbbell, to_toml
 
 _SEED = 1
 
@@ -36,19 +36,15 @@ class Algorithm(NamedTuple):
 
 
 def algorithm_of(cca: Cca, params: Mapping[str, Any] | None = None) -> Algorithm:
-    """The algorithm, checked: a scenario with it is read. Raises `Error` as that does."""
-    name = cca_name(cca)
+    """The algorithm, checked as `dumbbell` does. Raises `Error` as that does."""
     given = dict(params or {})
+    dumbbell(cca, params=given)
+    name = cca_name(cca)
     shown = ", ".join(
         f"{key} = {digits(value) if isinstance(value, float) else value}" for key, value in given.items()
     )
     label = f"{name} ({shown})" if shown else name
-    classes = {} if isinstance(cca, str) else {name: cca}
-    algorithm = Algorithm(label, name, given, classes)
-    _scenario(
-        {"dumbbell": {"rate": "1 Mbps", "rtt": "1 ms", "buffer": 10}, "flows": [{"cca": SUBJECT}]}, algorithm
-    )
-    return algorithm
+    return Algorithm(label, name, given, {} if isinstance(cca, str) else {name: cca})
 
 
 class Measured(NamedTuple):
