@@ -229,9 +229,7 @@ def test_killed_it_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cca", "failed", "passed"),
     [
-        ("bbr", {"high-loss"}, set()),
         ("reno", {"range"}, {"harm", "high-loss"}),
-        ("vegas", {"starvation"}, {"high-loss"}),
         ("scalable", {"convergence"}, set()),
     ],
 )
@@ -262,7 +260,9 @@ def test_vegas_is_the_one_that_starves_beside_cubic() -> None:
 @pytest.mark.slow
 def test_a_class_that_ignores_losses_fails_where_it_should() -> None:
     judged = ["congestion-collapse", "harm", "starvation"]
-    assert verdicts(cwnd.evaluate(Deaf, quick=True, only=judged, seeds=3)) == dict.fromkeys(judged, "fail")
+    assert verdicts(cwnd.evaluate(Deaf, quick=True, only=judged, seeds=2, jobs=1)) == dict.fromkeys(
+        judged, "fail"
+    )
 
 
 def test_the_label_of_an_algorithm_has_its_parameters() -> None:

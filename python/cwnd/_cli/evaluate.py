@@ -84,7 +84,7 @@ def evaluate_command(
 
 
 def _print_evaluation(evaluation: Evaluation, out: str) -> None:
-    table = new_table("criterion", "verdict", "level", "", "section")
+    table = new_table("criterion", "verdict", "level", "because of", "section")
     for one in evaluation.judged:
         table.add_row(
             one.criterion.id, one.verdict, one.criterion.level, one_line(tally(one)), one.criterion.section

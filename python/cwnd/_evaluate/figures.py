@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cwnd._analysis.harm import Estimate
+from cwnd._evaluate.criteria.alone import FAIR_SHARE
 from cwnd._evaluate.evidence import Finding
 from cwnd._evaluate.judge import Judged
 from cwnd._report.looks import GREY, STYLE, escape_mathematics, legend, looks, new_figure
@@ -95,15 +96,20 @@ def _dot(axes: Axes, value: Estimate | None, row: float, colour: str, *, hollow:
 
 
 def _scale(axes: Axes, panel: Sequence[Finding]) -> None:
-    means = [one.mean for finding in panel for one in (finding.value, finding.baseline) if one is not None]
-    shown = [*means, *(one.bound for one in panel if one.bound is not None)]
-    positive = [x for x in shown if x > 0]
+    """A linear axis from 0, or a logarithmic one with a place for 0."""
+    values = [one for finding in panel for one in (finding.value, finding.baseline) if one is not None]
+    points = [*(one.mean for one in values), *(one.bound for one in panel if one.bound is not None)]
+    if not points:
+        return
+    # An interval may leave the axes where it is much wider than the values.
+    ends = [end for one in values for end in (one.low, one.high) if abs(end) <= 2 * max(map(abs, points))]
+    low, high = min(0, *points, *ends), max(*points, *ends)
+    positive = [x for x in points if x > 0]
     if positive and max(positive) > _LOG_FROM * min(positive):
-        # Zero has a place; below a thousandth of the largest the axis is linear.
         axes.set_xscale("symlog", linthresh=max(min(positive), max(positive) / 1000))
-        axes.set_xlim(left=min(0, *shown))
-    elif shown and min(shown) >= 0:
-        axes.set_xlim(0, 1.08 * max(shown) or 1)
+        axes.set_xlim(low, 1.4 * high)
+    elif high > low:
+        axes.set_xlim(low, high + 0.04 * (high - low))
 
 
 def _matrix(findings: Sequence[Finding], candidate: str, baseline: str) -> Figure:
@@ -177,7 +183,7 @@ def _shares(findings: Sequence[Finding], candidate: str, baseline: str) -> Figur
                     alpha=0.18,
                     linewidth=0,
                 )
-        axes.axhline(0.45, color="black", linewidth=0.8, linestyle=(0, (1, 2)))
+        axes.axhline(FAIR_SHARE, color="black", linewidth=0.8, linestyle=(0, (1, 2)))
         axes.set_ylim(0, 1)
         axes.set_ylabel("share of the\nsecond flow")
         axes.set_title(escape_mathematics(case))
@@ -190,7 +196,7 @@ def _shares(findings: Sequence[Finding], candidate: str, baseline: str) -> Figur
             escape_mathematics(f"{baseline}, the baseline"): Line2D(
                 [], [], color=colours[1], linestyle=lines[1]
             ),
-            "fair within 0.1": Line2D([], [], color="black", linewidth=0.8, linestyle=(0, (1, 2))),
+            "a fair share": Line2D([], [], color="black", linewidth=0.8, linestyle=(0, (1, 2))),
         },
     )
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from cwnd._evaluate import figures
 from cwnd._evaluate.evidence import AUTHOR, FAIL, NOT_RUN, PASS, UNDECIDED, Finding
 from cwnd._evaluate.judge import Judged
 from cwnd._report import page
-from cwnd._report.figures import write as write_figure
+from cwnd._report.figures import write_svg
 
 #: Everything that the JSON has.
 Content: TypeAlias = "dict[str, Any]"
@@ -90,14 +91,17 @@ def write(content: Content, judged: Sequence[Judged], folder: Path) -> None:
     try:
         prose = _read_prose(judged, folder / "prose")
         (folder / "figures").mkdir(parents=True, exist_ok=True)
-        drawn = {}
+        drawn, files = {}, {}
         for one in judged:
             figure = figures.draw(one, content["algorithm"], content["baseline"])
             if figure is not None:
-                drawn[one.criterion.id] = figure
-                write_figure(figure, folder / "figures" / f"{one.criterion.id}.svg")
+                svg = io.BytesIO()
+                write_svg(figure, svg)
+                drawn[one.criterion.id] = svg.getvalue()
+                files[one.criterion.id] = f"figures/{one.criterion.id}.svg"
+                write_file(folder / files[one.criterion.id], svg.getbuffer())
         write_file(folder / "report.json", to_json(content).encode())
-        write_file(folder / "report.md", markdown(content, judged, prose, drawn).encode())
+        write_file(folder / "report.md", markdown(content, judged, prose, files).encode())
         write_file(folder / "report.html", _html(content, judged, prose, drawn).encode())
     except OSError as failed:
         raise os_error(one_line(str(failed.filename or folder)), failed) from None
@@ -170,8 +174,9 @@ def _place(judged: Judged) -> str:
 
 
 def markdown(
-    content: Content, judged: Sequence[Judged], prose: Mapping[str, str], drawn: Mapping[str, object]
+    content: Content, judged: Sequence[Judged], prose: Mapping[str, str], drawn: Mapping[str, str]
 ) -> str:
+    """The text for a draft; `drawn` has the file of each criterion's figure, if there is one."""
     lines = [
         f"# Evaluation of {content['algorithm']}",
         "",
@@ -180,7 +185,7 @@ def markdown(
         _MEANING,
         "",
         *_md_table(
-            ["criterion", "verdict", "level", "", "section"],
+            ["criterion", "verdict", "level", "because of", "section"],
             [
                 [one.criterion.title, one.verdict, one.criterion.level, tally(one), one.criterion.section]
                 for one in judged
@@ -199,7 +204,7 @@ def markdown(
         lines += [f"Verdict: **{one.verdict}**{f' ({one.reason})' if one.reason else ''}.", ""]
         lines += [f"- {rule}" for rule in criterion.rules if rule]
         if criterion.id in drawn:
-            lines += ["", f"![{criterion.title}](figures/{criterion.id}.svg)"]
+            lines += ["", f"![{criterion.title}]({drawn[criterion.id]})"]
         if one.findings:
             shown = [finding for finding in one.findings if finding.at_s is None]
             lines += ["", *_md_table(_HEADINGS, [_cells(finding) for finding in shown])]
@@ -215,7 +220,7 @@ def _md_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[st
 
 
 def _html(
-    content: Content, judged: Sequence[Judged], prose: Mapping[str, str], drawn: Mapping[str, Any]
+    content: Content, judged: Sequence[Judged], prose: Mapping[str, str], drawn: Mapping[str, bytes]
 ) -> str:
     title = f"Evaluation of {content['algorithm']}"
     rows = "\n".join(
@@ -226,7 +231,7 @@ def _html(
         for one in judged
     )
     head = "".join(
-        f'<th class="text">{name}</th>' for name in ("criterion", "verdict", "level", "", "section")
+        f'<th class="text">{name}</th>' for name in ("criterion", "verdict", "level", "because of", "section")
     )
     parts = [
         f"<h1>{page.escape(title)}</h1>",
@@ -243,7 +248,7 @@ def _badge(verdict: str) -> str:
     return f'<span class="verdict {verdict.replace(" ", "-")}">{verdict}</span>'
 
 
-def _section(judged: Judged, prose: str | None, figure: Any) -> str:
+def _section(judged: Judged, prose: str | None, svg: bytes | None) -> str:
     criterion = judged.criterion
     parts = [
         f'<h2 id="{criterion.id}">{page.escape(criterion.title)} {_badge(judged.verdict)}</h2>',
@@ -252,9 +257,9 @@ def _section(judged: Judged, prose: str | None, figure: Any) -> str:
     if judged.reason:
         parts.append(f"<p>Not run: {page.escape(judged.reason)}.</p>")
     parts += [f'<p class="note rule">{page.escape(f"Rule: {rule}.")}</p>' for rule in criterion.rules if rule]
-    if figure is not None:
+    if svg is not None:
         caption = "Means and 95 % intervals; the numbers are in the table below."
-        parts.append(page.image(figure, criterion.title, caption))
+        parts.append(page.image(svg, criterion.title, caption))
     if judged.findings:
         table = page.table(_HEADINGS, [_cells(finding) for finding in judged.findings], 2)
         parts.append(f"<details><summary>{len(judged.findings)} values</summary>{table}</details>")

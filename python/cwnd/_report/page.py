@@ -17,8 +17,6 @@ from cwnd._report.points import METRICS
 from cwnd._scenario.facts import shared_facts
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from cwnd._report.source import Source
 
 
@@ -117,13 +115,9 @@ def document(title: str, body: str, style: str = "") -> str:
     )
 
 
-def image(figure: Figure, title: str, sentence: str) -> str:
+def image(svg: bytes, title: str, sentence: str) -> str:
     """A figure as part of a page, with a caption; the title stands for it where it cannot be seen."""
-    from cwnd._report import figures
-
-    drawn = io.BytesIO()
-    figures.write_svg(figure, drawn)
-    data = base64.b64encode(drawn.getvalue()).decode()
+    data = base64.b64encode(svg).decode()
     return (
         f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(title)}">'
         f"<figcaption class=note>{escape(sentence)}</figcaption></figure>"
@@ -158,7 +152,9 @@ def _figure(results: Source, kind: str) -> str:
     from cwnd._report import figures
 
     title, sentence = _CAPTIONS[kind]
-    return image(figures.draw(kind, results, None, None, None), title, sentence)
+    svg = io.BytesIO()
+    figures.write_svg(figures.draw(kind, results, None, None, None), svg)
+    return image(svg.getvalue(), title, sentence)
 
 
 def _summary(results: Source) -> str:

@@ -24,7 +24,10 @@ from cwnd._evaluate.scenarios import (
 #: When the second flow of the convergence starts, and the ends of the intervals after that.
 _NEWCOMER_S = 20
 _ENDS_S = (2, 4, 6, 8, 10, 15, 20, 30, 40, 60, 80, 100, 120, 150, 180)
-_DELTA = 0.1
+#: Shares of two converged flows of CUBIC differ by this much from one interval to the next.
+_DELTA = 0.2
+#: The share from which the second flow's is fair.
+FAIR_SHARE = (1 - _DELTA) / 2
 _TIME_RULE = Rule(share=0.5, amount=5)
 
 
@@ -218,7 +221,7 @@ def _convergence(quick: bool) -> Criterion:
             own, beside = (times(evidence, cases, one) for one in (CANDIDATE, BASELINE))
             bound, verdict = judge(own, beside, _TIME_RULE, more_is_better=False)
             findings.append(
-                Finding(rate, "0.1-fair time", "s", estimate(own), estimate(beside), bound, verdict)
+                Finding(rate, f"{_DELTA}-fair time", "s", estimate(own), estimate(beside), bound, verdict)
             )
             for one, end_s in zip(cases, _ENDS_S, strict=True):
                 own_share, other_share = (
@@ -235,12 +238,12 @@ def _convergence(quick: bool) -> Criterion:
         "MUST",
         "Convergence to a fair share",
         "How soon a flow that starts beside one of the same algorithm has a fair share: the delta-fair "
-        "convergence time of RFC 5166, 2.7, with delta = 0.1.",
+        f"convergence time of RFC 5166, 2.7, with delta = {_DELTA}.",
         parts,
         find=find,
-        rule="0.1-fair time: above the baseline's by at most 50 % of it or 5 s, whichever is more; the time "
-        f"is that until the end of the first interval in which the second flow has 45 % of both, and "
-        f"{_ENDS_S[-1]} s if there is none",
+        rule=f"{_DELTA}-fair time: above the baseline's by at most 50 % of it or 5 s, whichever is more; the "
+        f"time is that until the end of the first interval in which the second flow has {FAIR_SHARE:g} of "
+        f"both, and {_ENDS_S[-1]} s if there is none",
         figure="shares",
     )
 
