@@ -126,7 +126,7 @@ def test_a_rule_in_words_has_its_numbers() -> None:
         "Jain's index: below the baseline's by at most 0.05; at least 0.95 always passes"
     )
     limited = Measure("sent", "packets", lambda _: 0.0, Rule(limit=1))
-    assert limited.rule is not None and limited.rule.words(limited) == "sent: at most 1 packets"
+    assert limited.rule is not None and limited.rule.words(limited) == "sent: at most 1 packet"
 
 
 def test_an_interval_at_the_bound_is_undecided() -> None:

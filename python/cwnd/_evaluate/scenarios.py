@@ -51,16 +51,17 @@ class Rule(NamedTuple):
     limit: float | None = None
 
     def words(self, measure: Measure) -> str:
-        def with_unit(number: float) -> str:
-            return f"{digits(number)} {measure.unit}".rstrip()
+        def with_unit(number: float, unit: str = measure.unit) -> str:
+            one = {"packets": "packet", "percentage points": "percentage point"}
+            return f"{digits(number)} {one.get(unit, unit) if number == 1 else unit}".rstrip()
 
         least, below = ("at least", "below") if measure.more_is_better else ("at most", "above")
         if self.limit is not None:
             return f"{measure.name}: {least} {with_unit(self.limit)}"
-        amount = f"{digits(self.amount)} percentage points" if measure.unit == "%" else with_unit(self.amount)
+        points = "percentage points" if measure.unit == "%" else measure.unit
         allowed = [
             *([f"{digits(100 * self.share)} % of it"] if self.share else []),
-            *([amount] if self.amount else []),
+            *([with_unit(self.amount, points)] if self.amount else []),
         ]
         text = f"{measure.name}: {below} the baseline's by at most {' or '.join(allowed)}"
         if len(allowed) > 1:
