@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -269,3 +270,12 @@ def test_the_label_of_an_algorithm_has_its_parameters() -> None:
     assert algorithm_of("elastic").label == "elastic"
     assert algorithm_of("elastic", {"beta": 0.8}).label == "elastic (beta = 0.8)"
     assert algorithm_of(Deaf).label == "Deaf"
+
+
+def test_the_table_of_the_docs_is_that_of_its_verdicts() -> None:
+    pages = Path(__file__).parents[2] / "docs" / "evaluations"
+    made = runpy.run_path(str(pages / "generate.py"))
+    found = made["read_verdicts"]()
+    assert (pages / "README.md").read_text() == made["index"](found), "stale: run 'make evaluations'"
+    assert set(found) <= {one["name"] for one in cwnd.algorithms()}
+    assert set(found["cubic"].values()) == {"pass", "author", "not run"}
