@@ -64,7 +64,7 @@ def compare(evidence: Evidence, case: Case, measure: Measure) -> Finding:
     """A measure in a case, beside the baseline's, judged by its rule."""
     values = evidence.values(case, measure.of)
     others = evidence.values(case, measure.of, BASELINE) if BASELINE in case.subjects else []
-    own, beside = _known(values), _known(others)
+    own, beside = known(values), known(others)
     finding = Finding(
         case.name,
         measure.name,
@@ -82,7 +82,7 @@ def compare(evidence: Evidence, case: Case, measure: Measure) -> Finding:
     return finding._replace(bound=bound, verdict=verdict)
 
 
-def _known(values: Sequence[float | None]) -> list[float] | None:
+def known(values: Sequence[float | None]) -> list[float] | None:
     """The values, if every seed has one."""
     known = [value for value in values if value is not None]
     return known if known and len(known) == len(values) else None

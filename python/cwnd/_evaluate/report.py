@@ -13,11 +13,9 @@ from cwnd._analysis.harm import Estimate
 from cwnd._common.errors import one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.text import digits
-from cwnd._evaluate import figures
 from cwnd._evaluate.evidence import AUTHOR, FAIL, NOT_RUN, PASS, UNDECIDED, Finding
 from cwnd._evaluate.judge import Judged
 from cwnd._report import page
-from cwnd._report.figures import write_svg
 
 #: Everything that the JSON has.
 Content: TypeAlias = "dict[str, Any]"
@@ -88,6 +86,10 @@ def _finite(number: float) -> float | None:
 
 def write(content: Content, judged: Sequence[Judged], folder: Path) -> None:
     """Writes report.json, report.md, report.html and a figure for each criterion; keeps prose/."""
+    # Not before they are used: they import matplotlib.
+    from cwnd._evaluate import figures
+    from cwnd._report.figures import write_svg
+
     try:
         prose = _read_prose(judged, folder / "prose")
         (folder / "figures").mkdir(parents=True, exist_ok=True)

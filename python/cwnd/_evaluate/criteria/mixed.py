@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cwnd._analysis.harm import STARVED_BELOW, estimate, harm_by_seed
 from cwnd._evaluate import metrics
 from cwnd._evaluate.criteria.alone import short_measures, short_transfers
 from cwnd._evaluate.criterion import Criterion
-from cwnd._evaluate.evidence import Evidence, Finding, verdict_of
+from cwnd._evaluate.evidence import FAIL, PASS, Evidence, Finding, known, verdict_of
 from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, Case, Measure, Part, Rule, bulk, case, path
 
 #: Flows of standards (RFC 5681, RFC 9438), whose harm is judged; RFC 9002's control is that of RFC 5681.
@@ -125,32 +125,31 @@ def _harm(quick: bool) -> Criterion:
 def _harm_of(evidence: Evidence, incumbent: str, setting: _Setting, name: str) -> Finding:
     value, more_is_better = _HARMS[name]
     of = metrics.of_group(value, 0)
-    alone = _numbers(evidence.values(_alone(incumbent, setting), of, ""))
     beside = _beside(incumbent, setting)
+    judged = incumbent in STANDARDS
+    finding = Finding(f"{incumbent}, {setting.words}", f"harm in {name}", "", None, None, None, None)
+    alone = known(evidence.values(_alone(incumbent, setting), of, ""))
     shared = {
-        subject: _numbers(evidence.values(beside, of, subject))
-        for subject in (CANDIDATE, BASELINE, incumbent)
+        subject: known(evidence.values(beside, of, subject)) for subject in (CANDIDATE, BASELINE, incumbent)
     }
-    harms = {subject: harm_by_seed(alone, values, more_is_better) for subject, values in shared.items()}
+    harms = {
+        subject: harm_by_seed(alone, values, more_is_better)
+        for subject, values in shared.items()
+        if alone is not None and values is not None
+    }
+    if len(harms) < len(shared):  # Incumbents without any RTT sample.
+        return finding._replace(verdict=FAIL if judged and shared[CANDIDATE] is None else None)
     bar = max((harms[incumbent], harms[BASELINE]), key=sum)
     excess = estimate([x - b - _MARGIN for x, b in zip(harms[CANDIDATE], bar, strict=True)])
     verdict = verdict_of(excess)
-    if name == "loss" and estimate(shared[CANDIDATE]).high <= _LOSS_FLOOR_PERCENT:
-        verdict = "pass"
-    judged = incumbent in STANDARDS
-    return Finding(
-        f"{incumbent}, {setting.words}",
-        f"harm in {name}",
-        "",
-        estimate(harms[CANDIDATE]),
-        estimate(harms[BASELINE]),
-        sum(bar) / len(bar) + _MARGIN if judged else None,
-        verdict if judged else None,
+    if name == "loss" and estimate(shared[CANDIDATE] or []).high <= _LOSS_FLOOR_PERCENT:
+        verdict = PASS
+    return finding._replace(
+        value=estimate(harms[CANDIDATE]),
+        baseline=estimate(harms[BASELINE]),
+        bound=sum(bar) / len(bar) + _MARGIN if judged else None,
+        verdict=verdict if judged else None,
     )
-
-
-def _numbers(values: Sequence[float | None]) -> list[float]:
-    return [0.0 if value is None else value for value in values]
 
 
 def _starvation(quick: bool) -> Criterion:
