@@ -8,7 +8,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures papers docs test test-slow kernel-test guest-test fuzz lint lock audit bench bench-parts \
+.PHONY: demo figures evaluations papers docs test test-slow kernel-test guest-test fuzz lint lock audit bench bench-parts \
 	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -18,6 +18,10 @@ demo: .venv/package
 # The figures of the docs; some minutes.
 figures: .venv/package
 	for script in docs/figures/*.py; do $(BIN)/python $$script || exit 1; done
+
+# Every algorithm by the criteria of RFC 9743, with the table and the reports of the docs; some minutes.
+evaluations: .venv/package
+	$(BIN)/python docs/evaluations/generate.py
 
 test: .venv/dev
 	cargo test --workspace --exclude cwnd-python

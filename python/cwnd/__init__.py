@@ -17,6 +17,7 @@ from cwnd._analysis.gate import gate
 from cwnd._analysis.gate_outcome import Gate
 from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
+from cwnd._evaluate.evaluate import Evaluation, evaluate
 from cwnd._reproduce.reproduce import reproduce
 from cwnd._reproduce.verdicts import Reproduction
 from cwnd._results.results import Results
@@ -34,6 +35,7 @@ __all__ = [
     "Comparison",
     "CongestionControl",
     "Error",
+    "Evaluation",
     "Gate",
     "Progress",
     "Reproduction",
@@ -46,6 +48,7 @@ __all__ = [
     "algorithms",
     "compare",
     "dumbbell",
+    "evaluate",
     "gate",
     "kernel",
     "models",

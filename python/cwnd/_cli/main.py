@@ -14,6 +14,7 @@ from cwnd import Error, __version__
 from cwnd._cli.advise import advise_command
 from cwnd._cli.algorithms import algorithms_command
 from cwnd._cli.compare import compare_command
+from cwnd._cli.evaluate import evaluate_command
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
 from cwnd._cli.linux import linux_command
@@ -40,6 +41,7 @@ for _command in (
     advise_command,
     algorithms_command,
     compare_command,
+    evaluate_command,
     gate_command,
     kernel_command,
     linux_command,

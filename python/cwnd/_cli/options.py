@@ -62,7 +62,7 @@ NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
 #: Arguments of the API that are flags and do not describe a scenario.
 _OTHER_FLAGS = {
     *("cca", "jobs", "shard", "until", "max_seeds", "dask", "margins", "only", "seeds"),
-    *("beside", "ccas", "goal", "present", "trace"),
+    *("baseline", "beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
 }
@@ -117,7 +117,7 @@ def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenar
         if name != "params"
     }
     # Algorithms that share the bottleneck.
-    groups = [[_cca(cca) for cca in together.split("+")] for together in ccas]
+    groups = [[read_cca(cca) for cca in together.split("+")] for together in ccas]
     names = [[cca if isinstance(cca, str) else cca.__name__ for cca in group] for group in groups]
     params = read_params(list(dict.fromkeys(chain(*names))), given.get("params", ()))
     with flag_errors():
@@ -146,14 +146,14 @@ def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _cca(text: str) -> str | type[CongestionControl]:
+def read_cca(text: str, flag: str = "--cca") -> str | type[CongestionControl]:
     """A name of the registry or of a QUIC stack's own, or the class that FILE.py:CLASS names."""
     path, _, name = text.rpartition(":")
     if not text:
-        raise error("--cca", "an empty name; 'cwnd algorithms' lists the names")
+        raise error(flag, "an empty name; 'cwnd algorithms' lists the names")
     if not path.endswith(".py"):
         return text
-    with errors_about("--cca"):
+    with errors_about(flag):
         return load_class(Path(path), name)
 
 

@@ -105,14 +105,33 @@ def write(results: Source, path: Path, manifest: dict[str, Any]) -> None:
     write_file(path, _page(results, manifest).encode())
 
 
+def document(title: str, body: str, style: str = "") -> str:
+    """The text of a self-contained page with this body; `style` is added to that of every page."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>{_STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def image(svg: bytes, title: str, sentence: str) -> str:
+    """A figure as part of a page, with a caption; the title stands for it where it cannot be seen."""
+    data = base64.b64encode(svg).decode()
+    return (
+        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(title)}">'
+        f"<figcaption class=note>{escape(sentence)}</figcaption></figure>"
+    )
+
+
 def _page(results: Source, manifest: dict[str, Any]) -> str:
     from cwnd._report import figures
 
     scenarios = results.scenarios
     title = scenarios[0]["name"].partition(" (")[0] if scenarios else "empty result"
     parts = [
-        f"<h1>{_text(title)}</h1>",
-        f"<p>{_text(', '.join(shared_facts(scenarios)))}</p>" if scenarios else "",
+        f"<h1>{escape(title)}</h1>",
+        f"<p>{escape(', '.join(shared_facts(scenarios)))}</p>" if scenarios else "",
         *(_figure(results, kind) for kind in figures.applicable(results)),
         "<h2>Summary</h2>",
         "<p class=note>Means over the seeds with 95 % confidence intervals (Student's t).</p>",
@@ -123,28 +142,19 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
         _provenance(results, manifest),
         "<h2>Scenario</h2>",
         "<p class=note>Every default resolved, in base units; the first of several scenarios.</p>",
-        f"<details><summary>JSON</summary><pre>{_text(json.dumps(scenarios[:1], indent=1))}</pre></details>",
+        f"<details><summary>JSON</summary><pre>{escape(json.dumps(scenarios[:1], indent=1))}</pre></details>",
     ]
     body = "\n".join(part for part in parts if part)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<title>{_text(title)}</title>\n<link rel="icon" href="data:,">\n<style>{_STYLE}</style>\n</head>\n'
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
+    return document(title, body)
 
 
 def _figure(results: Source, kind: str) -> str:
     from cwnd._report import figures
 
-    image = io.BytesIO()
-    figures.write_svg(figures.draw(kind, results, None, None, None), image)
-    data = base64.b64encode(image.getvalue()).decode()
     title, sentence = _CAPTIONS[kind]
-    return (
-        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{_text(title)}">'
-        f"<figcaption class=note>{_text(sentence)}</figcaption></figure>"
-    )
+    svg = io.BytesIO()
+    figures.write_svg(figures.draw(kind, results, None, None, None), svg)
+    return image(svg.getvalue(), title, sentence)
 
 
 def _summary(results: Source) -> str:
@@ -160,7 +170,7 @@ def _summary(results: Source) -> str:
         numbers = [estimate(own.get(name), metric.factor) for name, metric in METRICS.items()]
         rows.append([*names, str(runs), *numbers])
     texts = keys or ["scenario"]
-    return _table([*texts, "runs", *(metric.label for metric in METRICS.values())], rows, len(texts))
+    return table([*texts, "runs", *(metric.label for metric in METRICS.values())], rows, len(texts))
 
 
 def _flows(results: Source) -> str:
@@ -177,7 +187,7 @@ def _flows(results: Source) -> str:
     }
     shown = results.flows.head(_ROWS_MAX).select("scenario", "cca", *columns)
     rows = [[_value(cell) for cell in row] for row in shown.iter_rows()]
-    return _table(["scenario", "algorithm", *columns.values()], rows, 2, of=results.flows.height)
+    return table(["scenario", "algorithm", *columns.values()], rows, 2, of=results.flows.height)
 
 
 def _provenance(results: Source, manifest: dict[str, Any]) -> str:
@@ -194,26 +204,26 @@ def _provenance(results: Source, manifest: dict[str, Any]) -> str:
     if git:
         facts["git"] = f"{git['commit']}{', with changes' if git.get('changed') else ''}"
     rows = "".join(
-        f"<dt>{_text(name)}</dt><dd>{_text(str(value))}</dd>" for name, value in facts.items() if value
+        f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items() if value
     )
     return f"<dl>{rows}</dl>"
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int, of: int | None = None) -> str:
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int, of: int | None = None) -> str:
     """An HTML table. The first `texts` columns are text, the rest numbers; `of` counts all rows."""
 
     def cells(tag: str, row: Iterable[str]) -> str:
         kinds = (' class="text"' if index < texts else "" for index, _ in enumerate(headings))
-        return "".join(f"<{tag}{kind}>{_text(cell)}</{tag}>" for kind, cell in zip(kinds, row, strict=True))
+        return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, row, strict=True))
 
     total = len(rows) if of is None else of
     shown = rows[:_ROWS_MAX]
     body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in shown)
     head = f"<thead><tr>{cells('th', headings)}</tr></thead>"
-    table = f'<div class="table"><table>{head}\n<tbody>{body}</tbody></table></div>'
+    shown_table = f'<div class="table"><table>{head}\n<tbody>{body}</tbody></table></div>'
     if total > len(shown):
-        table += f"<p class=note>{len(shown)} of {total:,} rows; all are in the Parquet files.</p>"
-    return table
+        shown_table += f"<p class=note>{len(shown)} of {total:,} rows; all are in the Parquet files.</p>"
+    return shown_table
 
 
 def _value(value: Any) -> str:
@@ -222,5 +232,5 @@ def _value(value: Any) -> str:
     return "-" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
-def _text(text: str) -> str:
+def escape(text: str) -> str:
     return html.escape(text)

@@ -1,0 +1,199 @@
+"""Evaluating an algorithm."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cwnd import _cwnd
+from cwnd._common.checks import mapping, whole
+from cwnd._common.errors import error
+from cwnd._evaluate import report, suite
+from cwnd._evaluate.judge import Judged, judge
+from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
+from cwnd._run.sweep import Progress
+from cwnd._scenario.scenario import Cca
+
+#: Seeds of each scenario.
+SEEDS = 10
+_SEEDS_MAX = 10_000
+
+
+class Question(NamedTuple):
+    """What is asked of every algorithm of an evaluation."""
+
+    only: Sequence[str] = ()
+    quick: bool = False
+    seeds: int = SEEDS
+    world: str = "sim"
+
+
+class Evaluation:
+    """The verdict on each criterion for one algorithm beside a baseline."""
+
+    def __init__(self) -> None:
+        raise TypeError("use cwnd.evaluate(...)")
+
+    #: The labels of the two: a name, with its parameters if some are given.
+    algorithm: str
+    baseline: str
+    judged: list[Judged]
+    #: The runs that failed, a line each; their criteria are not run.
+    failures: list[str]
+    _question: Question
+
+    @classmethod
+    def _made(
+        cls, question: Question, algorithm: str, baseline: str, judged: list[Judged], failures: list[str]
+    ) -> Evaluation:
+        evaluation = object.__new__(cls)
+        evaluation.algorithm = algorithm
+        evaluation.baseline = baseline
+        evaluation.judged = judged
+        evaluation.failures = failures
+        evaluation._question = question
+        return evaluation
+
+    @property
+    def criteria(self) -> list[dict[str, Any]]:
+        """A table for each criterion, in the order of RFC 9743.
+
+        `id, section, level` (MUST, SHOULD, none), `title, asks, rules` (in words), `scenarios` (names),
+        `verdict` (pass, fail, undecided, not run, author), `reason` (of not run, else None), and `metrics`:
+        `case, metric, unit, value, baseline` (`mean, ci95_low, ci95_high`, None if there is none), `bound`,
+        `verdict` (None if it is shown and not judged).
+        """
+        found: list[dict[str, Any]] = self.content["criteria"]
+        return found
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """Everything that the JSON has."""
+        return {
+            "algorithm": self.algorithm,
+            "baseline": self.baseline,
+            "suite": suite.VERSION,
+            "quick": self._question.quick,
+            "seeds": self._question.seeds,
+            "world": self._question.world,
+            "cwnd": _cwnd.__version__,
+            "criteria": [report.describe(one) for one in self.judged],
+        }
+
+    def to_json(self) -> str:
+        """One object: `algorithm, baseline, suite, quick, seeds, world, cwnd, criteria`."""
+        return report.to_json(self.content)
+
+    def write(self, directory: str | os.PathLike[str]) -> None:
+        """Writes report.html, report.json, report.md and figures/ID.svg.
+
+        A text of the author in prose/ID.md is put into the page and the Markdown at the criterion's place.
+        Raises `Error` if the directory cannot be written.
+        """
+        report.write(self.content, self.judged, Path(directory))
+
+    def __repr__(self) -> str:
+        return f"<cwnd.Evaluation of {self.algorithm}: {report.summary(self.judged)}>"
+
+
+def evaluate(
+    cca: Cca,
+    *,
+    params: Mapping[str, Any] | None = None,
+    baseline: Cca = "cubic",
+    only: Sequence[str] = (),
+    quick: bool = False,
+    seeds: int = SEEDS,
+    jobs: int = 0,
+    dask: str | None = None,
+    world: str = "sim",
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    command: Sequence[str] | None = None,
+) -> Evaluation:
+    """Judges an algorithm by the criteria of RFC 9743 and the scenarios of tcpeval, RFC 7928 and RFC 8867.
+
+    Args:
+        cca: A name, or a class; `params` are its parameters.
+        baseline: The algorithm that most rules compare with; it runs in the same scenarios with the same
+            seeds.
+        only: Ids of criteria: ["harm", "starvation"].
+        quick: Fewer scenarios.
+        seeds: Seeds of each scenario; one has no interval, and nothing is decided.
+        jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
+        dask: Address of a Dask scheduler, which runs the jobs instead of this machine.
+        world: Where to run, as for `run`. Criteria with a scenario that the world refuses are not run.
+        out: A directory that keeps each finished run in runs/, so that the same call continues where it
+            stopped, and gets the reports.
+        progress: Called several times a second.
+
+    Raises:
+        Error: bad input; `out` holds something else or cannot be written.
+    """
+    question = Question(tuple(only), quick, whole("seeds", seeds, 1, _SEEDS_MAX), world)
+    candidate = algorithm_of(cca, mapping("params", params or {}))
+    try:
+        other = algorithm_of(baseline)
+    except _cwnd.Error as refused:
+        raise error("baseline", refused.reason) from None
+
+    def evaluate_in(folder: Path) -> Evaluation:
+        (found,) = evaluate_all(
+            question,
+            [candidate],
+            other,
+            folder / "runs",
+            jobs=jobs,
+            dask=dask,
+            progress=progress,
+            command=command,
+        )
+        return found
+
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
+            return evaluate_in(Path(folder))
+    found = evaluate_in(Path(out))
+    found.write(out)
+    return found
+
+
+def evaluate_all(
+    question: Question,
+    candidates: Sequence[Algorithm],
+    baseline: Algorithm,
+    runs: Path,
+    *,
+    jobs: int = 0,
+    dask: str | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    command: Sequence[str] | None = None,
+) -> list[Evaluation]:
+    """An evaluation of each candidate; the runs of all, and the baseline's once, are kept in `runs`."""
+    criteria = suite.criteria(question.quick, question.only)
+    measured = measure(
+        [case for one in criteria for case in one.cases],
+        candidates,
+        baseline,
+        runs,
+        seeds=question.seeds,
+        world=question.world,
+        jobs=jobs,
+        dask=dask,
+        progress=progress,
+        command=command,
+    )
+    return [
+        Evaluation._made(
+            question,
+            one.label,
+            baseline.label,
+            judge(criteria, measured, one.label, baseline.label),
+            measured.failures,
+        )
+        for one in candidates
+    ]

@@ -1,0 +1,165 @@
+"""The runs of an evaluation: planned as a sweep, kept in its directory, read as evidence."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomli_w
+
+from cwnd import _cwnd, _worlds
+from cwnd._common.errors import error
+from cwnd._common.text import digits
+from cwnd._evaluate.evidence import Runs
+from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, ECN_OF_SUBJECT, SUBJECT, Case, Run
+from cwnd._results.results import Results
+from cwnd._results.tables import runs_of
+from cwnd._run import sweep
+from cwnd._run.jobs import SweepPoint
+from cwnd._scenario.custom import CongestionControl
+from cwnd._scenario.scenario import Cca, cca_name, dumbbell, to_toml
+
+_SEED = 1
+
+
+class Algorithm(NamedTuple):
+    """An algorithm with parameters, by the label that it has in a report."""
+
+    label: str
+    name: str
+    params: Mapping[str, Any]
+    classes: Mapping[str, type[CongestionControl]]
+
+
+def algorithm_of(cca: Cca, params: Mapping[str, Any] | None = None) -> Algorithm:
+    """The algorithm, checked as `dumbbell` does. Raises `Error` as that does."""
+    given = dict(params or {})
+    dumbbell(cca, params=given)
+    name = cca_name(cca)
+    shown = ", ".join(
+        f"{key} = {digits(value) if isinstance(value, float) else value}" for key, value in given.items()
+    )
+    label = f"{name} ({shown})" if shown else name
+    return Algorithm(label, name, given, {} if isinstance(cca, str) else {name: cca})
+
+
+class Measured(NamedTuple):
+    """The runs, and why cases have none, by the case's name."""
+
+    runs: Runs
+    missing: Mapping[str, str]
+    failures: list[str]
+
+
+def measure(
+    cases: Sequence[Case],
+    candidates: Sequence[Algorithm],
+    baseline: Algorithm,
+    folder: Path,
+    *,
+    seeds: int,
+    world: str = "sim",
+    jobs: int = 0,
+    dask: str | None = None,
+    progress: Callable[[sweep.Progress], object] | None = None,
+    command: Sequence[str] | None = None,
+) -> Measured:
+    """Runs what is missing in `folder`. Equal cases of several criteria are run once."""
+    missing: dict[str, str] = {}
+    points = []
+    place = _worlds.find(world).place()
+    for case, subject in _asked(cases, candidates, baseline):
+        if case.name in missing:
+            continue
+        scenario = _scenario(case.document, subject)
+        label = "" if subject is None else subject.label
+        name = f"{case.name}, {label}" if label else case.name
+        inner = scenario.replace(name=name, seed=_SEED, repeat=seeds).without_samples()
+        if place is not None:
+            try:
+                place.check(inner)
+            except _cwnd.Error as refused:
+                missing[case.name] = f"--on {world}: {refused}"
+                continue
+        points.append(SweepPoint({"case": case.name, "subject": label}, inner))
+    points = [point for point in points if point.values["case"] not in missing]
+    if not points:
+        return Measured({}, missing, [])
+    classes = {name: cca for one in (*candidates, baseline) for name, cca in one.classes.items()}
+    plan = sweep.Plan(points, [range(_SEED, _SEED + seeds)] * len(points), classes)
+    outcome = sweep.work(plan, folder, jobs=jobs, world=world, dask=dask, progress=progress, command=command)
+    case_of = {point.scenario.name: point.values["case"] for point in points}
+    for failure in outcome.failures:
+        missing.setdefault(case_of[failure.scenario], f"a run failed: {failure}")
+    if not outcome.finished:
+        raise error("", "the runs are not complete; repeat the command to continue")
+    by_name = {case.name: case for case in cases}
+    return Measured(
+        _read(Results.load(folder), by_name, missing), missing, [str(one) for one in outcome.failures]
+    )
+
+
+def _asked(
+    cases: Iterable[Case], candidates: Sequence[Algorithm], baseline: Algorithm
+) -> Iterable[tuple[Case, Algorithm | None]]:
+    """Each case once with each of its subjects."""
+    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    for case in cases:
+        subjects: list[Algorithm | None] = [] if case.subjects else [None]
+        for subject in case.subjects:
+            if subject == CANDIDATE:
+                subjects += candidates
+            else:
+                subjects.append(baseline if subject == BASELINE else algorithm_of(subject))
+        for one in subjects:
+            key = (case.name, "" if one is None else one.label)
+            if key not in seen:
+                seen[key] = case.document
+                yield case, one
+            elif seen[key] != case.document:
+                raise AssertionError(f"two scenarios are called {case.name}")
+
+
+def _scenario(document: Mapping[str, Any], subject: Algorithm | None) -> _cwnd.Scenario:
+    """The scenario with `subject` in its place."""
+    written = copy.deepcopy(dict(document))
+    asks_ecn = []
+    for flow in written["flows"]:
+        if subject is not None and flow["cca"] == SUBJECT:
+            flow["cca"] = {"name": subject.name, **subject.params}
+            if flow.get("stack", {}).get("ecn") == ECN_OF_SUBJECT:
+                del flow["stack"]["ecn"]
+                asks_ecn.append(flow)
+    classes = {} if subject is None else dict(subject.classes)
+    scenario = _cwnd.Scenario(tomli_w.dumps(to_toml(written)), "scenario", classes)
+    if asks_ecn and subject is not None:
+        flows = json.loads(scenario.json())["flows"]
+        own = next(flow["stack"]["ecn"] for flow in flows if flow["cca"]["name"] == subject.name)
+        if own == "off":
+            for flow in asks_ecn:
+                flow["stack"]["ecn"] = "classic"
+            scenario = _cwnd.Scenario(tomli_w.dumps(to_toml(written)), "scenario", classes)
+    return scenario
+
+
+def _read(results: Results, cases: Mapping[str, Case], missing: Mapping[str, str]) -> Runs:
+    values_of = {
+        scenario["name"]: values
+        for values, scenario in zip(results.values, results.scenarios, strict=True)
+        if values["case"] not in missing
+    }
+    found: dict[tuple[str, str], dict[int, Run]] = {}
+    for (name, seed), tables in runs_of({"flows": results.flows, "links": results.links}).items():
+        if name not in values_of:
+            continue
+        values = values_of[name]
+        rest = iter(tables["flows"])
+        counts = [flow.get("count", 1) for flow in cases[values["case"]].document["flows"]]
+        groups = [list(itertools.islice(rest, count)) for count in counts]
+        links = {link["link"]: link for link in tables["links"]}
+        found.setdefault((values["case"], values["subject"]), {})[seed] = Run(groups, links)
+    return found

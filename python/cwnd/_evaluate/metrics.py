@@ -1,0 +1,78 @@
+"""Values of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cwnd._analysis.harm import epsilon_fairness, least_share
+from cwnd._evaluate.scenarios import Run
+
+Rows = Sequence[dict[str, Any]]
+Value = Callable[[Run], float | None]
+
+
+def utilization_percent(run: Run) -> float:
+    return 100 * float(run.links["bottleneck"]["utilization"])
+
+
+def p95_queue_ms(run: Run) -> float:
+    """The delay at the bottleneck that 95 % of the packets stay within."""
+    return float(run.links["bottleneck"]["p95_queue_ms"])
+
+
+def goodput_mbps(rows: Rows) -> float:
+    return sum(float(row["goodput_mbps"]) for row in rows)
+
+
+def loss_percent(rows: Rows) -> float:
+    sent = sum(row["sent_pkts"] for row in rows)
+    return 100 * sum(row["lost_pkts"] for row in rows) / sent if sent else 0.0
+
+
+def rtt_ms(rows: Rows) -> float | None:
+    """The mean of the flows that have an RTT."""
+    known = [float(row["mean_rtt_ms"]) for row in rows if row["mean_rtt_ms"] is not None]
+    return sum(known) / len(known) if known else None
+
+
+def fct_ms(rows: Rows) -> float | None:
+    """The mean completion time; None if no transfer ended."""
+    known = [float(row["fct_ms"]) for row in rows if row["fct_ms"] is not None]
+    return sum(known) / len(known) if known else None
+
+
+def jain(rows: Rows) -> float:
+    rates = [float(row["goodput_mbps"]) for row in rows]
+    squares = sum(rate**2 for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else 0.0
+
+
+def least_over_largest(rows: Rows) -> float:
+    return epsilon_fairness([float(row["goodput_mbps"]) for row in rows])
+
+
+def least_percent(rows: Rows, among: Rows) -> float:
+    """The least goodput of `rows` in percent of an equal share of all `among`."""
+    rates = [float(row["goodput_mbps"]) for row in among]
+    equal = sum(rates) / len(rates)
+    return 100 * least_share([float(row["goodput_mbps"]) for row in rows], equal)
+
+
+def of_group(value: Callable[[Rows], float | None], group: int) -> Value:
+    """The value of one group of flows."""
+    return lambda run: value(run.groups[group])
+
+
+def of_all(value: Callable[[Rows], float | None]) -> Value:
+    """The value of all flows."""
+    return lambda run: value(run.flows)
+
+
+def sent_per_rtt(rtt_s: float, span_s: float) -> Value:
+    """Packets that a flow sends in a round trip, retransmissions included."""
+    return lambda run: sum(flow["sent_pkts"] for flow in run.flows) * rtt_s / (span_s * len(run.flows))
+
+
+def sent_pkts(run: Run) -> float:
+    return float(sum(flow["sent_pkts"] for flow in run.flows))
