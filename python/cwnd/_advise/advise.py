@@ -185,7 +185,7 @@ def _advice(
 
 
 def _runs(facts: Facts, duration_s: float, scenarios: int, packets: float, limits: tuple[int, int]) -> int:
-    """As many as their packets allow, of what takes so many scenarios each."""
+    """As many runs as their packets allow; each has `scenarios` scenarios."""
     affordable = packets / (scenarios * duration_s * facts.packets_per_s)
     return max(limits[0], min(limits[1], int(affordable)))
 

@@ -126,7 +126,7 @@ class Advice:
         others = _list(self.choice.equals)
         if reason := self._preference():
             return f"Use {cca}: {numbers} ({gain}). These runs do not tell it from {others}; {reason}."
-        return f"Use {cca} or {others}, which these runs do not tell apart: {cca} has {numbers} ({gain})."
+        return f"Use {cca} or {others}, which these runs do not distinguish: {cca} has {numbers} ({gain})."
 
     def _params(self) -> dict[str, float | str]:
         """What the recommended algorithm has other than its defaults: the values of Linux."""

@@ -35,8 +35,8 @@ def run(
         seed, repeat: Replace the scenarios' own.
         world: Where to run: "sim", the simulator; "linux", a real kernel in virtual time, with its own
             algorithms where it has them; "linux-ebpf", the same with the algorithms of this project;
-            "live", this machine's kernel, in real time; "quinn", "noq" and "s2n-quic", a QUIC stack in virtual
-            time; "quinn-tls" and "noq-tls", the same with TLS.
+            "live", this machine's kernel, in real time; "quinn", "noq" and "s2n-quic", a QUIC stack in
+            virtual time; "quinn-tls" and "noq-tls", the same with TLS.
         jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
         progress: Called about every 50 ms with the share that is done, and with 1 at the end.
 

@@ -98,7 +98,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         rate.forget(ack.next - self.una);
     }
 
-    /// Segments were newly marked lost, so many; 0: none.
+    /// `lost` segments were newly marked lost; 0: none.
     #[inline]
     pub(super) fn note_losses(&mut self, lost: u64) {
         let ack = &mut self.driver.ack;

@@ -11,7 +11,7 @@ _PACKET_KBIT = 1.514 * 8
 
 
 def utilization(points: float) -> Measure:
-    """The bottleneck's utilization, which may be lower than the baseline's by so many points of percent."""
+    """The bottleneck's utilization, which may be lower than the baseline's by `points` of percent."""
     return Measure("utilization", "%", metrics.utilization_percent, Rule(amount=points), more_is_better=True)
 
 
