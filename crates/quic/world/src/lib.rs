@@ -67,7 +67,7 @@ impl Stack {
             (Stack::Quinn, Crypto::Tls) => World::QuinnTls,
             (Stack::Noq, Crypto::Null) => World::Noq,
             (Stack::Noq, Crypto::Tls) => World::NoqTls,
-            (Stack::S2nQuic, _) => World::S2nQuic,
+            (Stack::S2nQuic, _) => World::S2nQuic, // without TLS: `run_with` refuses it
         }
     }
 
@@ -128,6 +128,9 @@ pub fn run_with(
 ) -> Result<Option<Run>, String> {
     if (settings.is_unpaced || settings.has_tcp_recovery) && stack != Stack::Noq {
         return Err(format!("{} has its own pacing and recovery; accepted: noq", stack.name()));
+    }
+    if stack == Stack::S2nQuic && settings != Settings::default() {
+        return Err("s2n-quic has its own settings; accepted: the default ones".to_owned());
     }
     check(stack, scenario)?;
     run::run(stack, settings, scenario, seed, watch)
