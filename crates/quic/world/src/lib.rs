@@ -129,8 +129,13 @@ pub fn run_with(
     if (settings.is_unpaced || settings.has_tcp_recovery) && stack != Stack::Noq {
         return Err(format!("{} has its own pacing and recovery; accepted: noq", stack.name()));
     }
-    if stack == Stack::S2nQuic && settings != Settings::default() {
-        return Err("s2n-quic has its own settings; accepted: the default ones".to_owned());
+    if stack == Stack::S2nQuic
+        && (settings.crypto == Crypto::Tls
+            || settings.ack_every_pkts.is_some_and(|every_pkts| every_pkts > 1))
+    {
+        return Err(
+            "s2n-quic runs without TLS and has its own ACKs; accepted: an ACK for each packet".to_owned()
+        );
     }
     check(stack, scenario)?;
     run::run(stack, settings, scenario, seed, watch)

@@ -135,9 +135,13 @@ struct Ends {
 }
 
 /// Flow control never limits, and no timer ends the connection. One has to be there: without any the stack's assertions fail.
-fn limits() -> Result<Limits, Box<dyn Error>> {
+fn limits(asked: &Asked) -> Result<Limits, Box<dyn Error>> {
     const MOST: u64 = u32::MAX as u64;
-    Ok(Limits::new()
+    let mut limits = Limits::new();
+    if asked.settings.ack_every_pkts == Some(1) {
+        limits = limits.with_max_ack_delay(Duration::ZERO)?;
+    }
+    Ok(limits
         .with_data_window(MOST)?
         .with_unidirectional_data_window(MOST)?
         .with_max_send_buffer_size(u32::MAX)?
@@ -155,7 +159,7 @@ impl Ends {
         let client = Client::builder()
             .with_io(hand_out)?
             .with_tls(Null)?
-            .with_limits(limits()?)?
+            .with_limits(limits(asked)?)?
             .with_random(seeded(Side::Sender))?
             .with_connection_id(CountedIds(0))?
             .with_stateless_reset_token(NoResets)?
@@ -168,7 +172,7 @@ impl Ends {
         let server = Server::builder()
             .with_io(hand_out)?
             .with_tls(Null)?
-            .with_limits(limits()?)?
+            .with_limits(limits(asked)?)?
             .with_random(seeded(Side::Receiver))?
             .with_connection_id(CountedIds(0))?
             .with_stateless_reset_token(NoResets)?

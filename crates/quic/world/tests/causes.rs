@@ -159,3 +159,16 @@ fn illinois_at_a_gigabit_has_the_window_of_a_simulator_that_paces_or_acknowledge
         }
     }
 }
+
+/// Its receiver acknowledges ten packets at a time, or what has come in 25 ms.
+#[test]
+fn s2n_quic_is_near_the_simulator_where_it_acknowledges_each_packet() {
+    let path = "duration = '15 s'\n[dumbbell]\nrate = '100 Mbps'\nrtt = '40 ms'\nbuffer = '1 BDP'";
+    let each = Settings { ack_every_pkts: Some(1), ..OWN };
+    for (cca, what) in [("newvegas", goodput as fn(&FlowResult) -> f64), ("copa", goodput), ("hybla", cwnd)] {
+        let simulated = what(&simulate(path, cca, "", 1).flows[0]);
+        let with = |settings| what(&on(Stack::S2nQuic, settings, path, cca, 1).flows[0]);
+        assert!((with(OWN) / simulated - 1.0).abs() > 0.12, "{cca}: {} of {simulated}", with(OWN));
+        assert_within(0.1, with(each), simulated);
+    }
+}
