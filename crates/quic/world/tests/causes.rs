@@ -165,10 +165,10 @@ fn illinois_at_a_gigabit_has_the_window_of_a_simulator_that_paces_or_acknowledge
 fn s2n_quic_is_near_the_simulator_where_it_acknowledges_each_packet() {
     let path = "duration = '15 s'\n[dumbbell]\nrate = '100 Mbps'\nrtt = '40 ms'\nbuffer = '1 BDP'";
     let each = Settings { ack_every_pkts: Some(1), ..OWN };
-    for (cca, what) in [("newvegas", goodput as fn(&FlowResult) -> f64), ("copa", goodput), ("hybla", cwnd)] {
-        let simulated = what(&simulate(path, cca, "", 1).flows[0]);
-        let with = |settings| what(&on(Stack::S2nQuic, settings, path, cca, 1).flows[0]);
-        assert!((with(OWN) / simulated - 1.0).abs() > 0.12, "{cca}: {} of {simulated}", with(OWN));
-        assert_within(0.1, with(each), simulated);
+    for cca in ["newvegas", "copa"] {
+        let simulated = goodput(&simulate(path, cca, "", 1).flows[0]);
+        let with = |settings| goodput(&on(Stack::S2nQuic, settings, path, cca, 1).flows[0]);
+        assert!((with(OWN) / simulated - 1.0).abs() > 0.15, "{cca}: {} of {simulated}", with(OWN));
+        assert_within(0.05, with(each), simulated);
     }
 }
