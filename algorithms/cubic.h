@@ -211,7 +211,7 @@ static inline void cubic_init(struct cubic *ca, const struct cubic_params *p, st
 static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	u32 delay_min_us;
+	u32 delay_min_us = a->min_rtt_us;
 
 	if (p->variant == CUBIC_NS2) {
 		cubic_ns2_pkts_acked(&ca->ns2, a);
@@ -223,7 +223,6 @@ static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params 
 			cubic_end_search(ca);
 		return;
 	}
-	delay_min_us = a->min_rtt_us;
 	if (p->variant == CUBIC_LINUX) {
 		if (!cubic_linux_sample(&ca->module, a))
 			return;
