@@ -8,7 +8,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs test test-slow kernel-test guest-test fuzz lint lock audit bench bench-parts \
+.PHONY: demo figures evaluations papers docs test test-slow test-builds kernel-test guest-test fuzz lint lock audit bench bench-parts \
 	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -30,6 +30,10 @@ test: .venv/dev
 # The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after `make test`.
 test-slow: .venv/dev
 	$(BIN)/python -m pytest -m slow
+
+# The tests that compile crates anew: a changed header before the gate, the packages with the oldest Rust that they allow.
+test-builds: .venv/dev
+	$(BIN)/python -m pytest -m builds
 
 # Every algorithm in this machine's kernel: a million events against the host build, a transfer each. Needs root, iperf3.
 kernel-test: .venv/dev

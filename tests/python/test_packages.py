@@ -30,7 +30,7 @@ def _run(*command: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.builds
 def test_a_project_elsewhere_builds_with_the_packaged_crates_and_the_oldest_rust(tmp_path: Path) -> None:
     found = dict(re.findall(r'^(rust-version|version) = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.M))
     rust, version = found["rust-version"], found["version"]
