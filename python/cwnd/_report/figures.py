@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line, os_error
@@ -123,7 +124,16 @@ def write_svg(figure: Figure, file: IO[bytes]) -> None:
 def _save(figure: Figure, to: IO[bytes], form: str) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with style():
+        _fix_places(figure)
         figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
+
+
+def _fix_places(figure: Figure) -> None:
+    """Rounds where axes are, whose last digits the solver of the layout leaves open."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position(Bbox.from_bounds(*(round(part, 6) for part in axes.get_position().bounds)))
 
 
 @contextmanager
