@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 RUNS = HERE.parents[1] / "target" / "evaluations"
 BASELINE = "cubic"
 QUESTION = Question(quick=True, seeds=5)
-#: The first group: those that the rest is compared with, and those of the papers.
+#: The first rows: algorithms that the rest is compared with, and the papers' own.
 FIRST = ["reno", "cubic", "bbr", "bbr3", "vegas", "scalable", "elastic", "agile", "agile-sd", "discrete"]
 GROUP = 10
 #: The reports that are pages, and their figures.

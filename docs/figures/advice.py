@@ -66,7 +66,7 @@ def order_holds(advice: cwnd.Advice, other: cwnd.Advice) -> tuple[int, int]:
     """
     scores, others = ({one.cca: one.score for one in each.choice.ranking} for each in (advice, other))
     both = [cca for cca in scores if cca in others]
-    held = told = 0
+    held = distinguished = 0
     for index, one in enumerate(both):
         for two in both[index + 1 :]:
             # Those that got more runs have the same first ones.
@@ -76,10 +76,10 @@ def order_holds(advice: cwnd.Advice, other: cwnd.Advice) -> tuple[int, int]:
             found = cwnd._analysis.harm.estimate(differences)
             if found.low <= 0 <= found.high:
                 continue
-            told += 1
+            distinguished += 1
             there = sum(others[one]) / len(others[one]) - sum(others[two]) / len(others[two])
             held += (there > 0) == (found.mean > 0)
-    return held, told
+    return held, distinguished
 
 
 def main() -> None:
@@ -96,12 +96,12 @@ def main() -> None:
             others = {key: advice_for(one, *how, folder) for key, how in OTHERS.items()}
         different = [f"{key}: {said(each)}" for key, each in others.items() if not agrees(advice, each)]
         orders = [order_holds(advice, each) for each in others.values()]
-        held, told = (sum(column) for column in zip(*orders, strict=True))
+        held, distinguished = (sum(column) for column in zip(*orders, strict=True))
         print(f"\n### {one['name']}\n\n```\n{advice}\n```", flush=True)
         same = len(others) - len(different)
         rows.append(
             f"| {one['name']} | {one['goal']} | {said(advice)} | {same} of {len(others)} | "
-            f"{held} of {told} | {'; '.join(different)} |"
+            f"{held} of {distinguished} | {'; '.join(different)} |"
         )
         print(rows[-1], flush=True)
     print("\n| path | goal | advice | same advice | pairs in the same order | otherwise |")

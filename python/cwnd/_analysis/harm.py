@@ -72,6 +72,12 @@ def harm_by_seed(alone: Sequence[float], shared: Sequence[float], more_is_better
     return [mean - (b - (1 - mean) * g) / of for g, b in zip(good, bad, strict=True)]
 
 
+def jain_index(shares: Sequence[float]) -> float:
+    """Jain's index of shares: 1 if all are equal, 1 / n if one has all, 0 if there is nothing to share."""
+    squares = sum(share**2 for share in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
+
+
 def epsilon_fairness(rates: Sequence[float]) -> float:
     """The least rate over the largest: shares are epsilon-fair if it is at least 1 - epsilon (RFC 5166, 2.6).
 

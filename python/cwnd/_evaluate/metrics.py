@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cwnd._analysis.harm import epsilon_fairness, least_share
+from cwnd._analysis.harm import epsilon_fairness, jain_index, least_share
 from cwnd._evaluate.scenarios import Run
 
 Rows = Sequence[dict[str, Any]]
 Value = Callable[[Run], float | None]
+
+
+def _goodputs_mbps(rows: Rows) -> list[float]:
+    return [float(row["goodput_mbps"]) for row in rows]
+
+
+def _mean_of_known(rows: Rows, column: str) -> float | None:
+    known = [float(row[column]) for row in rows if row[column] is not None]
+    return sum(known) / len(known) if known else None
 
 
 def utilization_percent(run: Run) -> float:
@@ -22,7 +31,7 @@ def p95_queue_ms(run: Run) -> float:
 
 
 def goodput_mbps(rows: Rows) -> float:
-    return sum(float(row["goodput_mbps"]) for row in rows)
+    return sum(_goodputs_mbps(rows))
 
 
 def loss_percent(rows: Rows) -> float:
@@ -32,31 +41,25 @@ def loss_percent(rows: Rows) -> float:
 
 def rtt_ms(rows: Rows) -> float | None:
     """The mean of the flows that have an RTT."""
-    known = [float(row["mean_rtt_ms"]) for row in rows if row["mean_rtt_ms"] is not None]
-    return sum(known) / len(known) if known else None
+    return _mean_of_known(rows, "mean_rtt_ms")
 
 
 def fct_ms(rows: Rows) -> float | None:
     """The mean completion time; None if no transfer ended."""
-    known = [float(row["fct_ms"]) for row in rows if row["fct_ms"] is not None]
-    return sum(known) / len(known) if known else None
+    return _mean_of_known(rows, "fct_ms")
 
 
 def jain(rows: Rows) -> float:
-    rates = [float(row["goodput_mbps"]) for row in rows]
-    squares = sum(rate**2 for rate in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 0.0
+    return jain_index(_goodputs_mbps(rows))
 
 
 def least_over_largest(rows: Rows) -> float:
-    return epsilon_fairness([float(row["goodput_mbps"]) for row in rows])
+    return epsilon_fairness(_goodputs_mbps(rows))
 
 
 def least_percent(rows: Rows, among: Rows) -> float:
     """The least goodput of `rows` in percent of an equal share of all `among`."""
-    rates = [float(row["goodput_mbps"]) for row in among]
-    equal = sum(rates) / len(rates)
-    return 100 * least_share([float(row["goodput_mbps"]) for row in rows], equal)
+    return 100 * least_share(_goodputs_mbps(rows), goodput_mbps(among) / len(among))
 
 
 def of_group(value: Callable[[Rows], float | None], group: int) -> Value:

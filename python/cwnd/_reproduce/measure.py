@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tomli_w
 
 from cwnd import _cwnd
+from cwnd._analysis.harm import jain_index
 from cwnd._common.errors import error, one_line
 from cwnd._reproduce.claims import MissingError, Quantity, Series, best
 from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, WindowTrace
@@ -289,10 +290,7 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     # The sum of the flows' mean windows.
     "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
     # Jain's index of the flows' mean RTTs.
-    "rtt_jain": lambda flows: (
-        _total(flows, "mean_rtt_ms") ** 2
-        / (len(flows) * sum(float(flow["mean_rtt_ms"]) ** 2 for flow in flows))
-    ),
+    "rtt_jain": lambda flows: jain_index([float(flow["mean_rtt_ms"]) for flow in flows]),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
 

@@ -20,7 +20,7 @@ const KEPT_MAX: u64 = PACKETS_MAX as u64;
 /// On the wire.
 pub const PACKET_BYTES_MIN: u32 = HEADER_BYTES + NUMBER_BYTES as u32;
 
-/// Packets under way by number, and the newest of those that were lost. A datagram begins with the number of its packet.
+/// Sent packets by number, until they arrive: of lost ones the last `KEPT_MAX` numbers. A datagram begins with the number of its packet.
 struct Packets<T> {
     sent: u64,
     packets: BTreeMap<u64, T>,
