@@ -126,8 +126,11 @@ pub fn run_with(
     seed: u64,
     watch: &impl Watch,
 ) -> Result<Option<Run>, String> {
-    if (settings.is_unpaced || settings.has_tcp_recovery) && stack != Stack::Noq {
-        return Err(format!("{} has its own pacing and recovery; accepted: noq", stack.name()));
+    if settings.has_tcp_recovery && stack != Stack::Noq {
+        return Err(format!("{} has its own recovery; accepted: noq", stack.name()));
+    }
+    if settings.is_unpaced && stack == Stack::S2nQuic {
+        return Err("s2n-quic does not pace by itself; accepted: quinn or noq".to_owned());
     }
     if stack == Stack::S2nQuic
         && (settings.crypto == Crypto::Tls

@@ -29,6 +29,9 @@ use std::time::Instant;
 /// The version of the stack, as Cargo.toml asks for it.
 pub const VERSION: &str = "0.11.19";
 
+/// A window above which quinn does not pace.
+const UNPACED_BYTES: u64 = 1 << 32;
+
 pub fn connect(asked: &Asked, now_ns: u64, seen: Shared) -> Result<Box<dyn Connection>, String> {
     Ok(Box::new(Ends::connect(asked, now_ns, seen)?))
 }
@@ -82,12 +85,15 @@ fn controllers(asked: &Asked, clock: Clock, seen: Shared) -> Result<Arc<Watched>
         None => cwnd_quic::quinn::factory(&asked.cca.algorithm, &params(asked.cca))
             .map_err(|error| error.to_string())?,
     };
-    Ok(Arc::new(Watched { inner, clock, seen }))
+    let is_unpaced = asked.settings.is_unpaced;
+    Ok(Arc::new(Watched { inner, datagram_bytes: asked.datagram_bytes.into(), is_unpaced, clock, seen }))
 }
 
 /// Controllers of which everything is seen.
 struct Watched {
     inner: Arc<dyn ControllerFactory + Send + Sync>,
+    datagram_bytes: u64,
+    is_unpaced: bool,
     clock: Clock,
     seen: Shared,
 }
@@ -97,6 +103,8 @@ impl ControllerFactory for Watched {
         let inner = Arc::clone(&self.inner).build(now, current_mtu);
         let made = WatchedController {
             inner,
+            datagram_bytes: self.datagram_bytes,
+            is_unpaced: self.is_unpaced,
             clock: self.clock,
             seen: Arc::clone(&self.seen),
             newest: None,
@@ -109,6 +117,8 @@ impl ControllerFactory for Watched {
 
 struct WatchedController {
     inner: Box<dyn Controller>,
+    datagram_bytes: u64,
+    is_unpaced: bool,
     clock: Clock,
     seen: Shared,
     /// Of the packets of an ACK, when the last to be sent was sent.
@@ -157,8 +167,14 @@ impl Controller for WatchedController {
         self.inner.on_mtu_update(new_mtu);
     }
 
+    /// Without pacing, what stands for no limit for as long as another packet fits.
     fn window(&self) -> u64 {
-        self.inner.window()
+        let window_bytes = self.inner.window();
+        if !self.is_unpaced {
+            return window_bytes;
+        }
+        let in_flight_bytes = self.seen.lock().unwrap_or_else(PoisonError::into_inner).in_flight_bytes();
+        if in_flight_bytes + self.datagram_bytes < window_bytes { UNPACED_BYTES } else { window_bytes }
     }
 
     fn metrics(&self) -> ControllerMetrics {
@@ -168,6 +184,8 @@ impl Controller for WatchedController {
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(WatchedController {
             inner: self.inner.clone_box(),
+            datagram_bytes: self.datagram_bytes,
+            is_unpaced: self.is_unpaced,
             clock: self.clock,
             seen: Arc::clone(&self.seen),
             newest: self.newest,

@@ -87,6 +87,10 @@ impl Seen {
         self.persistent_congestions += u64::from(is_persistent);
     }
 
+    pub fn in_flight_bytes(&self) -> u64 {
+        self.in_flight_bytes
+    }
+
     pub fn set_in_flight(&mut self, bytes: u64) {
         self.in_flight_bytes = bytes;
     }

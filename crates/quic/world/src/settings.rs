@@ -20,7 +20,7 @@ pub struct Settings {
     pub crypto: Crypto,
     /// How many packets the receiver acknowledges at a time; the sender asks for it (draft-ietf-quic-ack-frequency).
     pub ack_every_pkts: Option<u32>,
-    /// Packets leave as soon as the window allows. quinn cannot do so.
+    /// Packets leave as soon as the window allows.
     pub is_unpaced: bool,
     /// A recovery lasts as long as TCP's, on noq alone.
     pub has_tcp_recovery: bool,

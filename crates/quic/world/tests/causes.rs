@@ -119,13 +119,17 @@ fn bbr_has_a_smaller_window_on_noq_only_where_one_recovery_follows_the_other() {
 
 /// They measure RTTs, to which a packet that waits in the pacer for its turn adds the wait of the ACK for it.
 #[test]
-fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_on_noq_without_its_pacer() {
+fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_on_quinn_and_noq_without_a_pacer() {
     for cca in ["cubic", "vegas"] {
         let simulated = simulate(GIGABIT, cca, "", 1);
-        let [own, unpaced] = [OWN, UNPACED].map(|settings| on(Stack::Noq, settings, GIGABIT, cca, 1));
-        assert!(cwnd(&own.flows[0]) < 0.9 * cwnd(&simulated.flows[0]), "{cca}: {:?}", own.flows[0]);
-        assert_within(0.05, goodput(&unpaced.flows[0]), goodput(&simulated.flows[0]));
-        assert_within(0.10, cwnd(&unpaced.flows[0]), cwnd(&simulated.flows[0]));
+        for stack in [Stack::Quinn, Stack::Noq] {
+            let [own, unpaced] = [OWN, UNPACED].map(|settings| on(stack, settings, GIGABIT, cca, 1));
+            // Of cubic on quinn it is the goodput that is beyond.
+            let shares = [goodput, cwnd].map(|of| of(&own.flows[0]) / of(&simulated.flows[0]));
+            assert!(shares[0] < 0.95 || shares[1] < 0.9, "{stack:?}, {cca}: {shares:?}");
+            assert_within(0.05, goodput(&unpaced.flows[0]), goodput(&simulated.flows[0]));
+            assert_within(0.10, cwnd(&unpaced.flows[0]), cwnd(&simulated.flows[0]));
+        }
     }
 }
 
