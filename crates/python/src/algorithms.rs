@@ -1,107 +1,23 @@
 //! The registry and the presets as JSON.
 
 use crate::Error;
-use cwnd_algorithms::{Algorithm, Param};
-use cwnd_scenario::{Named, PRESETS, Preset, Setting};
+use cwnd_scenario::catalogue;
 use pyo3::prelude::*;
-use serde_json::{Map, Value, json};
 
 /// The registry in its order, as a JSON list.
 #[pyfunction]
 pub fn algorithms() -> String {
-    cwnd_algorithms::all().iter().map(describe).collect::<Value>().to_string()
+    catalogue::algorithms().to_string()
 }
 
 /// The presets, as a JSON list.
 #[pyfunction]
 pub fn presets() -> String {
-    PRESETS.iter().map(describe_preset).collect::<Value>().to_string()
+    catalogue::presets().to_string()
 }
 
 /// One algorithm of the registry or one preset, as a JSON object. The error suggests the nearest name.
 #[pyfunction]
 pub fn algorithm(name: &str) -> PyResult<String> {
-    match cwnd_scenario::named(name) {
-        Ok(Named::Algorithm(found)) => Ok(describe(&found).to_string()),
-        Ok(Named::Preset(found)) => Ok(describe_preset(found).to_string()),
-        Err(unknown) => Err(Error::new_err(unknown)),
-    }
-}
-
-fn describe(algorithm: &Algorithm) -> Value {
-    json!({
-        "name": algorithm.name,
-        "title": algorithm.title,
-        "year": algorithm.year,
-        "paper": algorithm.paper,
-        "kind": algorithm.kind,
-        "status": algorithm.status,
-        "essay": algorithm.essay(),
-        "state_bytes": algorithm.state_bytes,
-        "params": algorithm.params.iter().map(describe_param).collect::<Value>(),
-        "profiles": profiles(&algorithm.name, algorithm),
-    })
-}
-
-fn describe_preset(preset: &Preset) -> Value {
-    let algorithm = cwnd_algorithms::find(preset.algorithm).expect("a preset's algorithm is in the registry");
-    json!({
-        "name": preset.name,
-        "algorithm": preset.algorithm,
-        // The former name of `algorithm`, for scripts that use it.
-        "law": preset.algorithm,
-        "recovery": preset.recovery,
-        "about": preset.about,
-        "profiles": profiles(preset.name, &algorithm),
-    })
-}
-
-fn describe_param(param: &Param) -> Value {
-    let (meaning, source) = param.meaning_and_source();
-    json!({
-        "name": param.name,
-        "default": written(param, param.default),
-        "accepted": param.accepted(),
-        "numbers": param.is_number().then(|| numbers(param)),
-        "meaning": meaning,
-        "source": source,
-    })
-}
-
-/// What each profile sets: parameters, and where the stack differs from the profile's base.
-fn profiles(name: &str, algorithm: &Algorithm) -> Value {
-    let describe_setting = |setting: Setting| {
-        let mut values = algorithm.defaults();
-        for (param, value) in &setting.params {
-            algorithm.set(&mut values, param, value).expect("a profile's parameters are the algorithm's");
-        }
-        let set = |param: &str| setting.params.iter().any(|(name, _)| *name == param);
-        let shown =
-            algorithm.show(&values).into_iter().zip(&algorithm.params).filter(|((name, _), _)| set(name));
-        let params: Map<String, Value> =
-            shown.map(|((name, text), param)| (name.to_owned(), number_or_text(param, text))).collect();
-        let fields = |stack| match serde_json::to_value(stack) {
-            Ok(Value::Object(fields)) => fields,
-            _ => unreachable!("a stack is an object without odd keys"),
-        };
-        let base = fields(&setting.base);
-        let stack: Map<String, Value> =
-            fields(&setting.stack).into_iter().filter(|(key, value)| base.get(key) != Some(value)).collect();
-        (setting.profile.to_owned(), json!({"params": params, "stack": stack}))
-    };
-    cwnd_scenario::settings(name).into_iter().map(describe_setting).collect::<Map<_, _>>().into()
-}
-
-/// The smallest, the largest and the distance between two that are neighbours.
-fn numbers(param: &Param) -> [f64; 3] {
-    [param.min, param.max, 1].map(|stored| f64::from(stored) / f64::from(param.one))
-}
-
-/// A stored value as JSON: a number, or its name.
-fn written(param: &Param, stored: u32) -> Value {
-    number_or_text(param, param.show(stored))
-}
-
-fn number_or_text(param: &Param, text: String) -> Value {
-    if param.is_number() { text.parse().unwrap_or(Value::String(text)) } else { Value::String(text) }
+    catalogue::algorithm(name).map(|found| found.to_string()).map_err(Error::new_err)
 }

@@ -146,7 +146,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Time series of the flows, an entry per row in every column.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
@@ -162,7 +162,7 @@ pub struct FlowSamples {
 }
 
 /// Time series of the links.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSamples {
     pub time_s: Vec<f64>,
     pub link: Vec<u32>,

@@ -3,6 +3,7 @@
 //! In a [`Scenario`] every unit, default and preset is resolved. [`Scenario::from_toml`] reads one from text,
 //! [`Sweep::from_toml`] many; [`Scenario::describe`] summarizes one for a reader.
 
+pub mod catalogue;
 mod description;
 mod error;
 mod impairments;

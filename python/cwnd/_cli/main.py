@@ -17,6 +17,7 @@ from cwnd._cli.compare import compare_command
 from cwnd._cli.evaluate import evaluate_command
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
+from cwnd._cli.lab import lab_command
 from cwnd._cli.linux import linux_command
 from cwnd._cli.model import model_command
 from cwnd._cli.papers import papers_command, reproduce_command
@@ -44,6 +45,7 @@ for _command in (
     evaluate_command,
     gate_command,
     kernel_command,
+    lab_command,
     linux_command,
     model_command,
     papers_command,

@@ -1,0 +1,102 @@
+//! One run under way, with the scenario that it answers.
+
+use cwnd_engine::{Control, Simulation, until_last_arrival};
+use cwnd_results::{Estimate, FlowSamples, LinkSamples, Metrics, Run};
+use cwnd_scenario::Scenario;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::mem;
+use std::rc::Rc;
+
+/// A scenario with the files that it names.
+#[derive(Deserialize)]
+struct Request {
+    toml: String,
+    #[serde(default)]
+    files: HashMap<String, String>,
+}
+
+/// What the command prints for a scenario, and the time series by column.
+#[derive(Serialize)]
+pub struct Answer {
+    scenario: Scenario,
+    runs: [Run; 1],
+    summary: Metrics<Estimate>,
+    world: &'static str,
+    flow_samples: FlowSamples,
+    link_samples: LinkSamples,
+}
+
+pub struct Session {
+    /// It borrows the two below, and is dropped before them.
+    simulation: Simulation<'static>,
+    scenario: Rc<Scenario>,
+    control: Rc<Control>,
+}
+
+impl Session {
+    /// # Errors
+    ///
+    /// The reader's line, `scenario:LINE: KEY: ...`.
+    pub fn begin(request: &[u8]) -> Result<Session, String> {
+        let Request { toml, files } = serde_json::from_slice(request).map_err(|error| error.to_string())?;
+        let read =
+            |name: &str| files.get(name).cloned().ok_or_else(|| "the page has no such file".to_owned());
+        let scenario = Scenario::from_toml_with_files(&toml, "scenario", &[], &read);
+        let scenario = Rc::new(scenario.map_err(|error| error.to_string())?);
+        let control = Rc::<Control>::default();
+        // SAFETY: both stay where they are until the session's own counts are dropped, which is after the simulation.
+        let (asked, watched) = unsafe { (&*Rc::as_ptr(&scenario), &*Rc::as_ptr(&control)) };
+        let simulation = Simulation::new(asked, scenario.seed, &|_| None, watched);
+        Ok(Session { simulation, scenario, control })
+    }
+
+    /// What follows from the scenario, and the scenario with every default and unit resolved.
+    pub fn describe(&self) -> Value {
+        json!({ "scenario": &*self.scenario, "description": self.scenario.describe() })
+    }
+
+    /// # Errors
+    ///
+    /// If the run cannot go on.
+    pub fn advance(&mut self, until_ns: u64) -> Result<(), String> {
+        self.simulation.advance(until_ns).map_err(|unfinished| unfinished.to_string())
+    }
+
+    pub fn observe(&mut self) -> Value {
+        let seen = self.simulation.observe();
+        json!({
+            "now_ns": seen.now_ns,
+            "flows": seen.flows.iter().map(|flow| json!({
+                "cwnd_pkts": flow.cwnd_pkts,
+                "in_flight_pkts": flow.in_flight_pkts,
+                "sent_pkts": flow.sent_pkts,
+                "delivered_pkts": flow.delivered_pkts,
+            })).collect::<Value>(),
+            "links": seen.links.iter().map(|link| json!({ "queue_pkts": link.queue_pkts })).collect::<Value>(),
+        })
+    }
+
+    /// # Errors
+    ///
+    /// If the run cannot go on to its end.
+    pub fn finish(self) -> Result<Answer, String> {
+        let Session { simulation, scenario, control } = self;
+        let error = |unfinished: cwnd_engine::Unfinished| unfinished.to_string();
+        let mut run = simulation.finish().map_err(error)?;
+        if let Some(shorter) = until_last_arrival(&scenario, &run) {
+            let again = Simulation::new(&shorter, scenario.seed, &|_| None, &control);
+            run = again.finish().map_err(error)?;
+        }
+        let summary = Metrics::estimate(&[Metrics::of(&scenario, &run.flows, &run.links)]);
+        Ok(Answer {
+            summary,
+            world: run.world.name(),
+            flow_samples: mem::take(&mut run.flow_samples),
+            link_samples: mem::take(&mut run.link_samples),
+            runs: [run],
+            scenario: Rc::unwrap_or_clone(scenario),
+        })
+    }
+}

@@ -1,0 +1,318 @@
+// The page: what it holds, and the order in which things are simulated and drawn.
+import { Charts, commonRanges, flowLooks } from "./charts.js";
+import { showFlow, showPath } from "./controls.js";
+import { LESSONS } from "./lessons.js";
+import { Picture } from "./picture.js";
+import { NEW_FLOW, bound, command, complete, files, pack, toml, unpack } from "./scenario.js";
+import { Thread } from "./thread.js";
+
+const $ = (id) => document.getElementById(id);
+const NAMES = ["A", "B"];
+/** What the address has is written when the reader rests. */
+const REST_MS = 300;
+
+let state;
+let edited = 0;
+let catalogue;
+let resting;
+const views = [];
+const picture = new Picture($("path-picture"), showTime);
+
+const lessonState = (lesson) => ({ lesson: lesson.id, panes: lesson.panes.map(complete) });
+
+function readAddress() {
+	const text = location.hash.slice(1);
+	const lesson = LESSONS.find(({ id }) => text === id);
+	return lesson ? lessonState(lesson) : (unpack(text) ?? lessonState(LESSONS[0]));
+}
+
+function writeAddress() {
+	const lesson = LESSONS.find(({ id }) => id === state.lesson);
+	const untouched = lesson && JSON.stringify(lessonState(lesson)) === JSON.stringify(state);
+	history.replaceState(null, "", `#${untouched ? lesson.id : pack(state)}`);
+}
+
+// A scenario and its pictures.
+
+function makeView(index) {
+	const place = document.createElement("section");
+	place.className = "pane";
+	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">marked</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
+	place.querySelector(".scroll").setAttribute("aria-label", `Results of scenario ${NAMES[index]}`);
+	place.setAttribute("aria-label", `Scenario ${NAMES[index]}`);
+	$("panes").append(place);
+	const charts = new Charts(place.querySelector(".charts"), NAMES[index]);
+	charts.zoomed = (plot) => views.forEach((view) => view.charts.show(plot.scales.x.min, plot.scales.x.max));
+	return { place, charts, thread: new Thread() };
+}
+
+function matchViews() {
+	while (views.length < state.panes.length) views.push(makeView(views.length));
+	while (views.length > state.panes.length) {
+		const { place, thread, charts } = views.pop();
+		charts.clear();
+		thread.worker.terminate();
+		place.remove();
+	}
+}
+
+const shown = (value, digits = 3) => (value === null || value === undefined ? "-" : Number(value.toPrecision(digits)).toLocaleString("en"));
+
+function cell(name, text, scope) {
+	const made = document.createElement(name);
+	made.textContent = text;
+	if (scope) made.scope = scope;
+	return made;
+}
+
+function row(first, ...cells) {
+	const made = document.createElement("tr");
+	made.append(cell("th", first, "row"), ...cells.map((text) => cell("td", text)));
+	return made;
+}
+
+function showTable(view, { runs: [{ flows, links }], summary }) {
+	const rows = flows.map((flow) =>
+		row(`${flow.flow}: ${flow.cca}`, shown(flow.goodput_mbps), shown(flow.mean_rtt_ms), shown(flow.mean_cwnd_pkts), shown(flow.lost_pkts, 6), shown(flow.marked_pkts ?? 0, 6)),
+	);
+	view.place.querySelector("tbody").replaceChildren(...rows);
+	const link = links.find(({ link }) => link === "bottleneck");
+	const all = row("all", shown(summary.goodput_mbps.mean), shown(summary.mean_rtt_ms.mean), "", shown(flows.reduce((sum, flow) => sum + flow.lost_pkts, 0), 6), shown(link.marked_pkts ?? 0, 6));
+	view.place.querySelector("tfoot").replaceChildren(all);
+}
+
+function showLegend(view, { runs: [{ flows }] }) {
+	const entries = flowLooks(flows).map(({ stroke, dash }, index) => {
+		const entry = document.createElement("li");
+		entry.innerHTML = `<svg aria-hidden="true"><line x1="0" y1="4" x2="30" y2="4" stroke="${stroke}" stroke-width="2.5" stroke-dasharray="${dash.join(" ")}"/></svg>`;
+		entry.append(`${index}: ${flows[index].cca}`);
+		return entry;
+	});
+	view.place.querySelector(".legend").replaceChildren(...entries);
+}
+
+function sentence(answer, index) {
+	const { summary } = answer;
+	const which = views.length > 1 ? `${NAMES[index]}: ` : "";
+	return `${which}goodput ${shown(summary.goodput_mbps.mean)} Mbit/s, mean RTT ${shown(summary.mean_rtt_ms.mean)} ms, lost ${shown(100 * summary.loss_ratio.mean, 2)} %`;
+}
+
+function fault(message) {
+	$("status").className = "fault";
+	$("status").textContent = message;
+}
+
+function drawAll() {
+	const answers = views.map(({ answer }) => answer).filter(Boolean);
+	const ranges = commonRanges(answers);
+	views.forEach((view) => {
+		if (!view.answer) return;
+		view.charts.draw(view.answer, ranges);
+		showLegend(view, view.answer);
+		showTable(view, view.answer);
+		view.place.classList.remove("stale");
+	});
+	if (answers.length === views.length) {
+		$("status").className = "";
+		$("status").textContent = answers.map(sentence).join("; ");
+	}
+}
+
+/** Simulates pane `index` again, and draws it unless a newer change has come. */
+async function simulate(index) {
+	const view = views[index];
+	const pane = state.panes[index];
+	const began = performance.now();
+	view.isBusy = true;
+	showBusy();
+	view.place.querySelector("h2").textContent = state.panes.length > 1 ? `Scenario ${NAMES[index]}` : "Results";
+	try {
+		bound(pane);
+		const request = { toml: toml(pane), files: files(pane) };
+		const asked = (view.asked = {});
+		const { answer } = await view.thread.ask({ kind: "run", ...request });
+		if (asked !== view.asked) return;
+		Object.assign(view, { answer, request, isBusy: false });
+		drawAll();
+		view.took_ms = performance.now() - began;
+		document.body.dataset.tookMs = view.took_ms.toFixed(1);
+		if (index === edited) watchSoon(view);
+	} catch (error) {
+		view.place.classList.add("stale");
+		view.isBusy = false;
+		fault(error.message);
+	}
+	showBusy();
+}
+
+function showBusy() {
+	$("panes").setAttribute("aria-busy", views.some(({ isBusy }) => isBusy));
+}
+
+// Play.
+
+let watching;
+/** The picture follows when the reader rests; a run for it is one more. */
+function watchSoon(view) {
+	clearTimeout(watching);
+	watching = setTimeout(() => {
+		const { toml, files } = view.request;
+		picture.load(toml, files, view.answer, Math.min(picture.time_s ?? 0, view.answer.scenario.duration_ns / 1e9)).catch((error) => fault(error.message));
+	}, REST_MS);
+}
+
+function showTime(time_s) {
+	$("play-clock").textContent = `${time_s.toFixed(3)} s`;
+	$("play-time").value = Math.round((1000 * time_s) / picture.duration_s);
+	if (!picture.isPlaying) showPlaying();
+	const plot = views[edited]?.charts.plots[0];
+	plot?.setCursor({ left: plot.valToPos(time_s, "x"), top: 10 });
+}
+
+function showPlaying() {
+	$("play-button").textContent = picture.isPlaying ? "Pause" : "Play";
+	$("play-button").setAttribute("aria-pressed", picture.isPlaying);
+}
+
+// The left side.
+
+function changed() {
+	const pane = state.panes[edited];
+	try {
+		$("toml").textContent = toml(pane);
+		$("command").textContent = command(pane);
+	} catch {
+		// The line below the title says what is wrong.
+	}
+	clearTimeout(resting);
+	resting = setTimeout(writeAddress, REST_MS);
+	return simulate(edited);
+}
+
+function showControls() {
+	const pane = state.panes[edited];
+	const isPair = state.panes.length > 1;
+	$("controls").querySelector(".tabs").classList.toggle("single", !isPair);
+	$("compare").textContent = isPair ? "Remove B" : "Compare with a second scenario";
+	$("pane-a").setAttribute("aria-pressed", edited === 0);
+	$("pane-b").setAttribute("aria-pressed", edited === 1);
+	showPath($("path"), pane, changed);
+	const rebuild = () => {
+		showControls();
+		changed();
+	};
+	$("flows").replaceChildren(...pane.flows.map((_, index) => showFlow(index, pane, catalogue, changed, rebuild)));
+	$("toml").textContent = toml(pane);
+	$("command").textContent = command(pane);
+}
+
+function showLesson() {
+	const lesson = LESSONS.find(({ id }) => id === state.lesson);
+	$("lesson").value = lesson?.id ?? "";
+	const texts = lesson ? [["", lesson.text], ["question", lesson.question]] : [];
+	$("about").replaceChildren(
+		...texts.map(([className, text]) => Object.assign(document.createElement("p"), { className, textContent: text })),
+	);
+}
+
+function open(next) {
+	state = next;
+	edited = 0;
+	picture.pause();
+	picture.time_s = 0;
+	showPlaying();
+	matchViews();
+	showLesson();
+	showControls();
+	return Promise.all(state.panes.map((_, index) => simulate(index)));
+}
+
+function select(index) {
+	edited = index;
+	showControls();
+	if (views[index].answer) watchSoon(views[index]);
+}
+
+function listen() {
+	$("lesson").append(
+		...LESSONS.map(({ id, title }, index) => Object.assign(document.createElement("option"), { value: id, textContent: `${index + 1}. ${title}` })),
+		Object.assign(document.createElement("option"), { value: "", textContent: "No lesson" }),
+	);
+	$("lesson").addEventListener("change", ({ target }) => {
+		const lesson = LESSONS.find(({ id }) => id === target.value);
+		open(lesson ? lessonState(lesson) : { ...state, lesson: null });
+		writeAddress();
+	});
+	addEventListener("hashchange", () => open(readAddress()));
+	$("pane-a").addEventListener("click", () => select(0));
+	$("pane-b").addEventListener("click", () => select(1));
+	$("compare").addEventListener("click", () => {
+		if (state.panes.length > 1) state.panes.pop();
+		else state.panes.push(structuredClone(state.panes[0]));
+		edited = state.panes.length - 1;
+		matchViews();
+		showControls();
+		state.panes.forEach((_, index) => simulate(index));
+		writeAddress();
+	});
+	$("add-flow").addEventListener("click", () => {
+		state.panes[edited].flows.push({ ...structuredClone(NEW_FLOW) });
+		showControls();
+		changed();
+	});
+	$("controls").addEventListener("submit", (event) => event.preventDefault());
+	$("play-button").addEventListener("click", () => {
+		if (picture.isPlaying) picture.pause();
+		else if (picture.answer) picture.play();
+		showPlaying();
+	});
+	$("slowness").addEventListener("change", ({ target }) => {
+		picture.slowness = Number(target.value);
+	});
+	$("play-time").addEventListener("input", ({ target }) => {
+		const time_s = (target.value / 1000) * picture.duration_s;
+		picture.seek(time_s).then(() => showTime(picture.time_s));
+	});
+	document.querySelectorAll("[data-copy]").forEach((button) => {
+		button.addEventListener("click", async () => {
+			const text = $(button.dataset.copy).textContent;
+			try {
+				await navigator.clipboard.writeText(text);
+				button.textContent = "Copied";
+			} catch {
+				getSelection().selectAllChildren($(button.dataset.copy));
+				button.textContent = "Selected: copy it by Ctrl-C";
+			}
+		});
+	});
+	new ResizeObserver(() => {
+		views.forEach(({ charts }) => charts.resize());
+		if (picture.answer) picture.draw();
+	}).observe($("panes"));
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+		views.forEach(({ charts }) => charts.clear());
+		drawAll();
+	});
+}
+
+/** For the console: the whole answer to a scenario in TOML, as `cwnd run --json` has it, with its time series. */
+globalThis.cwnd = {
+	async run(toml, files = {}) {
+		const thread = new Thread();
+		try {
+			return (await thread.ask({ kind: "run", toml, files })).answer;
+		} finally {
+			thread.worker.terminate();
+		}
+	},
+};
+
+async function begin() {
+	listen();
+	$("status").textContent = "The engine is loading.";
+	({ catalogue } = await picture.thread.ready);
+	await open(readAddress());
+	document.body.dataset.ready = "true";
+}
+
+begin().catch((error) => fault(error.message));

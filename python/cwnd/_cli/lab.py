@@ -1,0 +1,25 @@
+"""`cwnd lab`."""
+
+from __future__ import annotations
+
+import webbrowser
+from importlib import resources
+
+import click
+
+from cwnd import Error
+
+
+@click.command("lab", short_help="Open the simulator as a web page.")
+def lab_command() -> None:
+    """Open the lab: the simulator in a web page, with sliders, lessons and packets that move.
+
+    The page is one file. It needs no network, and prints its address for another browser.
+    """
+    page = resources.files("cwnd") / "_web" / "lab.html"
+    if not page.is_file():
+        raise Error("lab: this build has no page; accepted: a wheel, or a checkout after 'make lab'")
+    with resources.as_file(page) as path:
+        address = path.absolute().as_uri()
+    click.echo(address)
+    webbrowser.open(address)

@@ -1,0 +1,291 @@
+"""The lab in a browser, beside the command."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import cwnd
+from cwnd._cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "python" / "cwnd" / "_web" / "lab.html"
+LESSONS = [
+    "slow-start",
+    "bufferbloat",
+    "rtt-unfairness",
+    "bbr-cubic",
+    "elastic",
+    "agile",
+    "codel",
+    "fair-queueing",
+    "l4s",
+    "ack-path",
+]
+HOME = 'duration = "5 s"\n[dumbbell]\nrate = "20 Mbps"\nrtt = "30 ms"\nbuffer = "1 BDP"\n'
+SCENARIOS = [
+    *(f'{HOME}[[flows]]\ncca = "{cca}"\n' for cca in ("reno", "cubic", "bbr", "elastic", "agile", "vegas")),
+    *(
+        f'{HOME}queue = "{queue}"\n[[flows]]\ncca = "cubic"\ncount = 3\n'
+        for queue in ("red", "codel", "fq-codel", "pie", "dualpi2")
+    ),
+    f'{HOME}queue = "dualpi2"\n[[flows]]\ncca = "prague"\nstack = {{ ecn = "l4s" }}\n'
+    '[[flows]]\ncca = "cubic"\n',
+    f'seed = 7\n{HOME}loss = "1%"\n[[flows]]\ncca = "bbr3"\n[[flows]]\ncca = "tahoe"\n',
+    f'{HOME}jitter = {{ std = "3 ms" }}\nreorder = 0.01\nduplicate = 0.01\n[[flows]]\ncca = "illinois"\n',
+    f'{HOME}reverse = {{ rate = "0.5 Mbps", buffer = 20 }}\n[[flows]]\ncca = "cubic"\ncount = 2\n',
+    f'{HOME}[[flows]]\ncca = "cubic"\nsize = "200 KB"\narrivals = {{ process = "poisson", load = 0.5 }}\n',
+    f'stack = "ns2"\nclock = "ns2"\n{HOME}[[flows]]\ncca = "sack"\ncount = 4\nstagger = "100 ms"\n',
+    f'warmup = "2 s"\nsamples = "change"\n{HOME}[[flows]]\ncca = "ledbat"\n[[flows]]\ncca = "copa"\n',
+    f'end = "last-arrival"\n{HOME}[[flows]]\ncca = "dctcp"\nstop = "4 s"\nstack = {{ ecn = "accurate" }}\n',
+    HOME.replace('"20 Mbps"', '{ steps = [["0 s", "20 Mbps"], ["2 s", "2 Mbps"]] }')
+    + '[[flows]]\ncca = "yeah"\n',
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    assert PAGE.exists(), "run 'make lab'"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Lab:
+    """The page without a network, in a tab of its own."""
+
+    def __init__(self, browser: Any, width: int = 1440, scheme: str = "light") -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+        self.context.set_offline(True)
+        self.page = self.context.new_page()
+        self.faults: list[str] = []
+        self.page.on("console", lambda message: self.faults.append(message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+
+    def open(self, address: str = "") -> Any:
+        self.page.goto("about:blank")
+        self.page.goto(f"{PAGE.as_uri()}#{address}")
+        self.page.wait_for_selector("body[data-ready]")
+        return self.page
+
+    def status_after(self, act: Any) -> str:
+        """The line of results when what `act` asks for has been simulated."""
+        act()
+        self.page.wait_for_selector("#panes[aria-busy=false]")
+        return str(self.page.inner_text("#status"))
+
+
+@pytest.fixture
+def lab(browser: Any) -> Iterator[Lab]:
+    opened = Lab(browser)
+    yield opened
+    opened.context.close()
+    assert not opened.faults
+
+
+def pack(*panes: dict[str, Any]) -> str:
+    text = json.dumps({"lesson": None, "panes": panes}).encode()
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+def read(text: str) -> Any:
+    """Objects from JSON; JavaScript writes 0 where others write 0.0."""
+    return json.loads(text, parse_int=float)
+
+
+def answer_of(command: list[str]) -> dict[str, Any]:
+    done = CliRunner().invoke(cli, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    answer: dict[str, Any] = read(done.stdout)
+    return answer
+
+
+def test_the_command_prints_the_address_of_the_page_and_opens_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    done = CliRunner().invoke(cli, ["lab"])
+    if PAGE.exists():
+        assert done.output == f"{PAGE.as_uri()}\n" and opened == [PAGE.as_uri()]
+    else:
+        assert isinstance(done.exception, cwnd.Error) and "make lab" in str(done.exception) and not opened
+
+
+@pytest.mark.browser
+def test_the_page_is_one_file_of_less_than_a_megabyte_compressed() -> None:
+    assert len(gzip.compress(PAGE.read_bytes(), 9)) < 1_000_000
+
+
+def rows_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without what the engine leaves out: marks of none, metrics that a flow has not."""
+    return [
+        {key: value for key, value in row.items() if value is not None and (key, value) != ("marked_pkts", 0)}
+        for row in rows
+    ]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("toml", SCENARIOS)
+def test_results_and_samples_are_those_of_the_command_to_the_last_bit(
+    lab: Lab, toml: str, tmp_path: Path
+) -> None:
+    page = lab.open()
+    found = read(page.evaluate("async toml => JSON.stringify(await cwnd.run(toml))", toml))
+    file = tmp_path / "scenario.toml"
+    file.write_text(toml)
+    expected = answer_of(["run", str(file)])
+    assert json.dumps(found["scenario"]) == json.dumps(expected["scenario"])
+    for rows in ("flows", "links"):
+        [ours], [theirs] = (answer["runs"] for answer in (found, expected))
+        assert [sorted(row.items()) for row in rows_of(ours[rows])] == [
+            sorted(row.items()) for row in rows_of(theirs[rows])
+        ]
+    for name, estimate in expected["summary"].items():
+        assert found["summary"][name] == estimate
+    samples = cwnd.run(cwnd.Scenario.from_toml(file)).samples
+    flows = samples.filter(samples["flow"].is_not_null())
+    for column in ("time_s", "cwnd_pkts", "in_flight_pkts"):
+        assert flows[column].to_list() == found["flow_samples"][column]
+    if "change" not in toml:  # where rows have no throughput
+        assert flows["throughput_mbps"].to_list() == found["flow_samples"]["throughput_mbps"]
+    # Without a sample the engine has 0, the table nothing.
+    assert flows["rtt_ms"].to_list() == [rtt_ms or None for rtt_ms in found["flow_samples"]["rtt_ms"]]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_shows_what_its_command_or_scenario_gives(lab: Lab, lesson: str, tmp_path: Path) -> None:
+    page = lab.open(lesson)
+    assert page.locator("#about p").count() == 2 and page.inner_text("#about .question").endswith(("?", "."))
+    assert page.locator("#about p:first-child").inner_text().count(". ") == 2  # three sentences
+    command = page.inner_text("#command").split("  #")[0]
+    (tmp_path / "lab.toml").write_text(page.text_content("#toml"))
+    words = [str(tmp_path / word) if word == "lab.toml" else word for word in shlex.split(command)[1:]]
+    expected = answer_of(words)
+    goodputs = [flow["goodput_mbps"] for flow in expected["runs"][0]["flows"]]
+    shown = page.locator(".pane:first-child tbody td:nth-child(2)").all_inner_texts()
+    assert [float(text.replace(",", "")) for text in shown] == pytest.approx(goodputs, rel=0.006)
+    assert page.locator(".pane:first-child .uplot canvas").count() == 4
+
+
+@pytest.mark.browser
+def test_every_lesson_of_the_page_is_tested(lab: Lab) -> None:
+    values = lab.open().eval_on_selector_all("#lesson option", "all => all.map(each => each.value)")
+    assert values == [*LESSONS, ""]
+
+
+@pytest.mark.browser
+def test_a_slider_moves_by_the_keyboard_and_the_address_brings_it_back(lab: Lab) -> None:
+    page = lab.open(pack({"rate": 20, "duration": 5}))
+    rate = page.get_by_role("slider", name="Rate of the bottleneck")
+    rate.focus()
+    status = lab.status_after(lambda: [page.keyboard.press("ArrowRight") for _ in range(60)])
+    toml = page.text_content("#toml")
+    assert 'rate = "20 Mbps"' not in toml
+    page.wait_for_function(
+        "address => location.hash !== address", arg=f"#{pack({'rate': 20, 'duration': 5})}"
+    )
+    moved = page.evaluate("location.hash")
+    lab.open(moved.lstrip("#"))
+    assert (page.text_content("#toml"), page.inner_text("#status")) == (toml, status)
+
+
+@pytest.mark.browser
+def test_only_the_last_of_many_moves_is_shown(lab: Lab) -> None:
+    page = lab.open(pack({"rate": 20, "duration": 20}))
+    rate = page.get_by_label("Rate of the bottleneck").nth(1)
+    for value in (30, 40, 50, 5):
+        rate.fill(str(value))
+    page.wait_for_function("document.getElementById('status').innerText.startsWith('goodput 4.')")
+
+
+@pytest.mark.browser
+def test_a_second_scenario_begins_as_a_copy_and_is_changed_alone(lab: Lab) -> None:
+    page = lab.open(pack({"rate": 20, "duration": 5}))
+    lab.status_after(lambda: page.click("#compare"))
+    status = lab.status_after(lambda: page.select_option("#path select", "codel"))
+    first, second = status.split("; ")
+    assert first[1:] != second[1:]
+    page.click("#pane-a")
+    assert "codel" not in page.text_content("#toml")
+
+
+@pytest.mark.browser
+def test_parameters_come_from_the_registry_and_only_changed_ones_are_written(lab: Lab) -> None:
+    page = lab.open(pack({"duration": 5}))
+    page.click("#flows summary")
+    [cubic] = (algorithm for algorithm in cwnd.algorithms() if algorithm["name"] == "cubic")
+    params = [param["name"] for param in cubic["params"]]
+    assert page.locator("#flows details label").all_inner_texts() == params
+    lab.status_after(
+        lambda: page.locator("#flows details").get_by_label("slow_start").select_option("standard")
+    )
+    assert 'cca = { name = "cubic", slow_start = "standard" }' in page.text_content("#toml")
+
+
+@pytest.mark.browser
+def test_what_cannot_be_run_is_one_line_and_the_page_goes_on(lab: Lab) -> None:
+    page = lab.open(pack({"rate": 2000, "duration": 200}))
+    assert "million packets are more than this page runs" in page.inner_text("#status.fault")
+    page = lab.open(pack({"duration": 5}))
+    page.click("#path summary")
+    fault = lab.status_after(lambda: page.fill("#steps", "10 fast"))
+    assert fault == "steps of the rate: '10 fast' is not a time in s and a rate in Mbit/s, such as '10 5'"
+    assert "goodput" in lab.status_after(lambda: page.fill("#steps", "2 5"))
+    assert "unknown algorithm 'nonsense'" in lab.status_after(
+        lambda: page.evaluate(
+            "address => { location.hash = address }", pack({"flows": [{"cca": "nonsense"}]})
+        )
+    )
+
+
+@pytest.mark.browser
+def test_a_trace_is_read_from_a_file(lab: Lab, tmp_path: Path) -> None:
+    page = lab.open(pack({"duration": 5}))
+    page.click("#path summary")
+    trace = tmp_path / "trace"
+    trace.write_text("".join(f"{at}\n" for at in range(2, 1002, 2)))
+    # A packet of 1500 bytes each 2 ms: 6 Mbit/s.
+    assert lab.status_after(lambda: page.set_input_files("#trace", trace)).startswith("goodput 5.")
+
+
+@pytest.mark.browser
+def test_packets_move_while_it_plays_and_stand_while_it_pauses(lab: Lab) -> None:
+    page = lab.open(pack({"rate": 5, "duration": 5}))
+    page.wait_for_function("document.getElementById('play-time').value === '0'")
+    page.select_option("#slowness", "1")
+    picture = "document.getElementById('path-picture').toDataURL()"
+    page.wait_for_function(f"{picture}.length > 4000")
+    page.click("#play-button")
+    page.wait_for_function("parseFloat(document.getElementById('play-clock').innerText) > 0.5")
+    page.click("#play-button")
+    clock, image = page.inner_text("#play-clock"), page.evaluate(picture)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.inner_text("#play-clock") == clock and page.evaluate(picture) == image
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1440])
+def test_the_page_is_accessible_and_nothing_is_wider_than_the_window(
+    browser: Any, width: int, scheme: str
+) -> None:
+    lab = Lab(browser, width, scheme)
+    page = lab.open("bbr-cubic")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.add_script_tag(path=ROOT / "lab" / "node_modules" / "axe-core" / "axe.min.js")
+    found = page.evaluate("async () => (await axe.run()).violations")
+    serious = [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+    assert not serious, json.dumps(found)[:2000]
+    assert not lab.faults
+    lab.context.close()
