@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Rows of a table that are shown; the rest is in the Parquet files.
 _ROWS_MAX = 300
+#: Most algorithms that a title names.
+_NAMED_MAX = 6
 
 
 class _Caption(NamedTuple):
@@ -128,7 +130,7 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
     from cwnd._report import figures
 
     scenarios = results.scenarios
-    title = scenarios[0]["name"].partition(" (")[0] if scenarios else "empty result"
+    title = _title(scenarios)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(', '.join(shared_facts(scenarios)))}</p>" if scenarios else "",
@@ -146,6 +148,19 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
     ]
     body = "\n".join(part for part in parts if part)
     return document(title, body)
+
+
+def _title(scenarios: Sequence[dict[str, Any]]) -> str:
+    """The name that the scenarios share, or what differs: their algorithms, or how many they are."""
+    names = list(dict.fromkeys(scenario["name"].partition(" (")[0] for scenario in scenarios))
+    if len(names) <= 1:
+        return names[0] if names else "empty result"
+    ccas = list(dict.fromkeys(flow["cca"]["name"] for one in scenarios for flow in one["flows"]))
+    if len(ccas) == 1:
+        return f"{ccas[0]} in {len(scenarios)} scenarios"
+    if len(ccas) > _NAMED_MAX:
+        return f"{len(ccas)} algorithms"
+    return f"{', '.join(ccas[:-1])} and {ccas[-1]}"
 
 
 def _figure(results: Source, kind: str) -> str:
