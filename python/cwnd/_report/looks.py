@@ -61,8 +61,8 @@ class Look(NamedTuple):
     marker: str
 
 
-#: The look of each algorithm and preset. No two share line and marker. Two that share one of them have colours
-#: at least 11 apart by CIEDE2000, any two 6, whether with normal vision or without one kind of cone.
+#: The look of each algorithm and preset. No two share line and marker. Two that share one of them have
+#: colours at least 11 apart by CIEDE2000, any two 6, whether with normal vision or without one kind of cone.
 _LOOKS = {
     "reno": Look("#0072B2", SOLID, "o"),
     "vegas": Look("#96004B", DASHDOT, "o"),
