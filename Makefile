@@ -9,7 +9,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs test test-slow test-builds kernel-test guest-test fuzz lint lock audit bench bench-parts \
+.PHONY: demo figures evaluations papers docs test test-slow test-builds browser-test kernel-test guest-test fuzz lint lock audit bench bench-parts \
 	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -35,6 +35,10 @@ test-slow: .venv/dev
 # The tests that compile crates anew: a changed header before the gate, the packages with the oldest Rust that they allow.
 test-builds: .venv/dev
 	$(BIN)/python -m pytest -m builds
+
+# The pages that cwnd writes, in a browser. Needs chromium.
+browser-test: .venv/dev
+	$(BIN)/python -m pytest -m browser
 
 # Every algorithm in this machine's kernel: a million events against the host build, a transfer each. Needs root, iperf3.
 kernel-test: .venv/dev
