@@ -35,13 +35,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    ccas = ("reno", "cubic", "bbr")
-    runs = [
-        cwnd.dumbbell(cca, rate="20 Mbps", delay="10 ms", buffer=40, duration="10 s", name=cca)
-        for cca in ccas
-    ]
-    page_module.write(cwnd.run(runs), path, MANIFEST)
+    page_module.write(run_three(), path, MANIFEST)
     return path
+
+
+def run_three() -> cwnd.Results:
+    path = {"rate": "20 Mbps", "delay": "10 ms", "buffer": 40, "duration": "10 s"}
+    return cwnd.run([cwnd.dumbbell(cca, name=cca, **path) for cca in CCAS])
 
 
 @pytest.fixture

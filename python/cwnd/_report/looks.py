@@ -139,7 +139,7 @@ def mark(axes: Axes, y: float, text: str, *, named: bool = True) -> None:
 
 def set_title(figure: Figure, text: str) -> None:
     """The title of the figure, in as many lines as its width needs."""
-    _wrap(figure.suptitle(escape_mathematics(text)), 0.98 * figure.bbox.width, 6)
+    _wrap(figure.suptitle(escape_mathematics(text)), 0.9 * figure.bbox.width, 6)
 
 
 def wrap_panel_titles(figure: Figure) -> None:
