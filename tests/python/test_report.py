@@ -176,3 +176,13 @@ def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
     text = (tmp_path / "report.html").read_text()
     assert len(text) < 5_000_000
     assert re.search(r"300 of 480 rows", text)
+
+
+@pytest.mark.parametrize(("flows", "plotted"), [(30, True), (31, False)])
+def test_the_plots_of_a_report_stay_small_whatever_the_samples(flows: int, plotted: bool) -> None:
+    path = {"rate": "50 Mbps", "delay": "5 ms", "buffer": 40, "duration": "1 s", "samples": 4000}
+    results = cwnd.run(cwnd.dumbbell(["reno", "cubic"], flows=flows, **path))
+    kinds = ["cwnd", "rtt", "throughput", "queue"]
+    data = plots._data(results, kinds, dict.fromkeys(kinds, ""))
+    assert [len(one["series"]) for one in data["plots"]] == ([60, 60, 60, 1] if plotted else [])
+    assert len(json.dumps(data)) < 2_000_000
