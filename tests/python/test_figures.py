@@ -256,12 +256,6 @@ def test_names_beside_points_cover_nothing_and_else_there_is_a_legend() -> None:
     assert len(together.legends) == 1
 
 
-def test_no_two_looks_share_line_and_marker() -> None:
-    """So that they are told apart in grey, too."""
-    look = looks([])
-    assert len({(str(one.line), one.marker) for one in look.values()}) == len(look) >= 28
-
-
 @pytest.mark.parametrize("kind", ["cwnd", "rtt-cdf", "throughput-delay"])
 def test_a_heading_is_inside_its_figure(kind: str) -> None:
     """The facts of this run take more than one line of a narrow figure."""

@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import cwnd
-from cwnd._report import figures
+from cwnd._report import figures, plots
 from cwnd._report import page as page_module
 
 MANIFEST = {"cwnd": "0", "command": ["cwnd", "sweep"], "platform": "p", "python": "3", "host": "h"}
@@ -103,18 +105,59 @@ def test_a_report_is_one_page_that_needs_nothing_from_elsewhere(grid: cwnd.Resul
     assert page.open == []
     assert len(page.sources) == 1 + len(grid.plots())
     assert all(source.startswith("data:") for source in page.sources)
-    assert "<script" not in text
+    assert "<script src" not in text and "@import" not in text
     assert page.rows == 1 + 12 + 1 + 36
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_names_in_a_report_are_texts(tmp_path: Path) -> None:
     hostile = '<script>alert(1)</script> & "quotes"'
-    scenario = cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", buffer=10, duration="1 s", name=hostile)
-    page_module.write(cwnd.run(scenario), tmp_path / "report.html", {**MANIFEST, "command": [hostile]})
+    path = {"rate": "10 Mbps", "delay": "5 ms", "buffer": 10, "duration": "1 s"}
+    scenarios = [cwnd.dumbbell("reno", name=name, **path) for name in (hostile, "another")]
+    page_module.write(cwnd.run(scenarios), tmp_path / "report.html", {**MANIFEST, "command": [hostile]})
     text = (tmp_path / "report.html").read_text()
-    assert "<script" not in text
+    assert "<script>alert" not in text
     assert "&lt;script&gt;" in text
+    assert "\\u003cscript>alert" in text
+
+
+def test_a_report_is_without_script_where_the_package_has_no_uplot(
+    grid: cwnd.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plots, "_LIBRARY", ("no such file",))
+    page_module.write(grid, tmp_path / "report.html", MANIFEST)
+    text = (tmp_path / "report.html").read_text()
+    assert "<script" not in text and "<img" in text
+
+
+def test_the_title_of_a_report_is_what_its_scenarios_share() -> None:
+    def title(*names: str, ccas: tuple[str, ...] = ("reno", "cubic", "bbr")) -> str:
+        flows = [[{"cca": {"name": cca}}] for cca in ccas]
+        return page_module._title(
+            [{"name": name, "flows": own} for name, own in zip(names, flows, strict=True)]
+        )
+
+    assert title("reno", ccas=("reno",)) == "reno"
+    assert title("wan (a=1)", "wan (a=2)", "wan (a=3)") == "wan"
+    assert title("reno", "cubic", "bbr") == "reno, cubic and bbr"
+    assert title("a", "b", ccas=("reno", "reno")) == "reno in 2 scenarios"
+    assert title(*"abcdefg", ccas=tuple("tuvwxyz")) == "7 algorithms"
+
+
+def test_the_lines_of_a_plot_keep_the_least_and_the_greatest_value() -> None:
+    """Of 5000 values on 1000 steps, the least and the greatest of each two steps stay, in their order."""
+    values = np.random.default_rng(1).uniform(0, 9, 5000).round(3)
+    rows = pl.DataFrame({"time_s": np.arange(5000) / 5000, "value": values})
+    shown = plots._stepped(rows, 1.0, 1000)
+    for pair in range(500):
+        own = values[10 * pair : 10 * pair + 10]
+        assert sorted(shown[2 * pair : 2 * pair + 2]) == [own.min(), own.max()]  # type: ignore[type-var]
+        assert (shown[2 * pair] == own.min()) == (own.argmin() < own.argmax())
+
+
+def test_values_at_the_steps_of_a_plot_stay_where_they_are() -> None:
+    rows = pl.DataFrame({"time_s": [0.0, 0.1, 0.3, 1.0], "value": [1.0, 5.0, 2.5, 123456.0]})
+    assert plots._stepped(rows, 1.0, 10) == [1, 5, None, 2.5, *[None] * 6, 123460]
 
 
 def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
@@ -133,3 +176,13 @@ def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
     text = (tmp_path / "report.html").read_text()
     assert len(text) < 5_000_000
     assert re.search(r"300 of 480 rows", text)
+
+
+@pytest.mark.parametrize(("flows", "plotted"), [(30, True), (31, False)])
+def test_the_plots_of_a_report_stay_small_whatever_the_samples(flows: int, plotted: bool) -> None:
+    path = {"rate": "50 Mbps", "delay": "5 ms", "buffer": 40, "duration": "1 s", "samples": 4000}
+    results = cwnd.run(cwnd.dumbbell(["reno", "cubic"], flows=flows, **path))
+    kinds = ["cwnd", "rtt", "throughput", "queue"]
+    data = plots._data(results, kinds, dict.fromkeys(kinds, ""))
+    assert [len(one["series"]) for one in data["plots"]] == ([60, 60, 60, 1] if plotted else [])
+    assert len(json.dumps(data)) < 2_000_000

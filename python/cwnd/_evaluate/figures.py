@@ -14,7 +14,7 @@ from cwnd._analysis.harm import Estimate
 from cwnd._evaluate.criteria.alone import FAIR_SHARE
 from cwnd._evaluate.evidence import Finding
 from cwnd._evaluate.judge import Judged
-from cwnd._report.looks import GREY, STYLE, escape_mathematics, legend, looks, new_figure
+from cwnd._report.looks import GREY, STYLE, escape_mathematics, legend, looks, new_figure, set_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def draw(judged: Judged, candidate: str, baseline: str) -> Figure | None:
     with mpl.rc_context(STYLE):
         kinds = {"dots": _dots, "matrix": _matrix, "shares": _shares}
         figure = kinds[judged.criterion.figure](judged.findings, candidate, baseline)
-        figure.suptitle(escape_mathematics(judged.criterion.title))
+        set_title(figure, judged.criterion.title)
         return figure
 
 

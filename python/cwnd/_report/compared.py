@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error, one_line
 from cwnd._report.figures import set_heading, style
-from cwnd._report.looks import escape_mathematics, legend, mark
+from cwnd._report.looks import escape_mathematics, legend, mark, start_at_zero, wrap_panel_titles
 from cwnd._report.over_time import PANELS_MAX, SERIES, label_panels, new_panels, shade
 from cwnd._scenario.facts import bottleneck, bottleneck_link, shared_facts
 
@@ -48,15 +48,15 @@ def draw(
             _, buffer, _ = bottleneck(scenario)
             if kind == "queue" and buffer is not None:
                 mark(axes, buffer, "buffer", named=len(pairs) == 1)
-            axes.margins(y=0.08)
         label_panels(panels, SERIES[kind].label, scenarios)
-        panels[0].set_ylim(bottom=0)
+        start_at_zero(panels)
         entries = {
             name: Line2D([], [], color=_colour(index), linewidth=_width(index))
             for index, name in enumerate(names)
         }
         legend(figure, entries)
         set_heading(figure, SERIES[kind].heading, shared_facts(scenarios))
+        wrap_panel_titles(figure)
     return figure
 
 

@@ -80,6 +80,7 @@ def draw_distribution(kind: Distribution, results: Source, scenarios: list[dict[
             marker=look[label].marker,
             markevery=(every * (place + 1) // (len(by_label) + 1), every),
             drawstyle="steps-post",
+            clip_on=False,  # a mark at an end of the axes is whole
         )
     ends = [spread.values[[0, -1]] for spread in by_label.values() if len(spread.values)]
     low, high = float(np.min(ends)), float(np.max(ends))

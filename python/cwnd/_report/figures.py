@@ -21,7 +21,7 @@ from cwnd._common.files import write_file
 from cwnd._cwnd import Error
 from cwnd._report import swept
 from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_distribution
-from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of
+from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of, set_title, wrap_panel_titles
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
 from cwnd._report.points import METRICS, metric_of
 from cwnd._report.queue_delay import check_queue_delay, queue_delay
@@ -62,7 +62,8 @@ def draw(
         if title is None:
             set_heading(figure, heading, shared_facts(scenarios))
         elif title:
-            figure.suptitle(escape_mathematics(title))
+            set_title(figure, title)
+        wrap_panel_titles(figure)
         return figure
 
 

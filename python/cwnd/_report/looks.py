@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,54 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
     from matplotlib.legend import Legend
-    from matplotlib.text import Annotation
+    from matplotlib.text import Annotation, Text
     from matplotlib.transforms import BboxBase
 
 
-#: The colour of each algorithm and preset. The algorithms compared most have the colours of Okabe and Ito,
-#: made for every kind of colour vision.
-_COLOURS = {
-    "reno": "#0072B2",
-    "vegas": "#7B3294",
-    "fast-start": "#8C564B",
-    "highspeed": "#CC79A7",
-    "scalable": "#B2182B",
-    "bic": "#1B7837",
-    "fast": "#9970AB",
-    "htcp": "#17BECF",
-    "hybla": "#A6761D",
-    "westwood": "#4D4D4D",
-    "adaptive-reno": "#2C3E94",
-    "newvegas": "#C2A5CF",
-    "africa": "#DD3497",
-    "compound": "#000000",
-    "fusion": "#66A61E",
-    "yeah": "#01665E",
-    "cubic": "#009E73",
-    "illinois": "#6A3D00",
-    "agile-sd": "#E69F00",
-    "bbr": "#56B4E9",
-    "agile": "#B58900",
-    "discrete": "#6A51A3",
-    "elastic": "#D55E00",
-    "bbr3": "#2171B5",
-    "dctcp": "#8C6D31",
-    "prague": "#17A2B8",
-    "tahoe": "#80B1D3",
-    "newreno": "#1F4E79",
-    "sack": "#8DA0CB",
-    "fack": "#5F9EA0",
-    "linux": "#999999",
-    "veno": "#B07AA1",
-    "ledbat": "#5D7A00",
-    "ledbat-plus": "#9C9E00",
-    "copa": "#E377C2",
-}
 #: The colours of the user's own algorithms.
 _OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")
-_LINES = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
+_LINES = SOLID, LONG, SHORT, DASHDOT = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-#: Characters that matplotlib's mathematics shows unchanged.
+#: Characters that matplotlib's mathematics shows unchanged, but for the hyphen.
 _BOLD = re.compile(r"[A-Za-z0-9 '(),./-]*")
 GREY = "#666666"
 
@@ -87,6 +49,7 @@ STYLE: Any = {
     "legend.frameon": False,
     "figure.titlesize": 10,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.08,  # text may be wider at another resolution
     "path.simplify_threshold": 0.2,
     "svg.hashsalt": "cwnd",  # the same figure is the same bytes
 }
@@ -96,6 +59,47 @@ class Look(NamedTuple):
     colour: str
     line: Any
     marker: str
+
+
+#: The look of each algorithm and preset. No two share line and marker. Two that share one of them have
+#: colours at least 11 apart by CIEDE2000, any two 6, whether with normal vision or without one kind of cone.
+_LOOKS = {
+    "reno": Look("#0072B2", SOLID, "o"),
+    "vegas": Look("#96004B", DASHDOT, "o"),
+    "fast-start": Look("#691E1E", LONG, "<"),
+    "highspeed": Look("#CC79A7", LONG, "s"),
+    "scalable": Look("#D21E2D", SOLID, "D"),
+    "bic": Look("#2D783C", LONG, "X"),
+    "fast": Look("#965A87", DASHDOT, "v"),
+    "htcp": Look("#87B496", SHORT, "X"),
+    "hybla": Look("#B40F00", SHORT, "^"),
+    "westwood": Look("#694B5A", SOLID, "X"),
+    "adaptive-reno": Look("#000096", DASHDOT, "^"),
+    "newvegas": Look("#F096C3", SOLID, "^"),
+    "africa": Look("#D200C3", DASHDOT, "P"),
+    "compound": Look("#000000", LONG, "o"),
+    "fusion": Look("#69964B", DASHDOT, "s"),
+    "yeah": Look("#3C4B78", LONG, ">"),
+    "cubic": Look("#009E73", LONG, "^"),
+    "illinois": Look("#4B0000", DASHDOT, ">"),
+    "agile-sd": Look("#E69F00", SHORT, "o"),
+    "bbr": Look("#56B4E9", DASHDOT, "<"),
+    "agile": Look("#786969", SHORT, "P"),
+    "discrete": Look("#4B003C", SHORT, "D"),
+    "elastic": Look("#D55E00", SHORT, "v"),
+    "bbr3": Look("#0000FF", LONG, "D"),
+    "dctcp": Look("#870000", SOLID, "P"),
+    "prague": Look("#873CFF", SHORT, "s"),
+    "tahoe": Look("#A569FF", LONG, "v"),
+    "newreno": Look("#002D69", SOLID, "s"),
+    "sack": Look("#B478C3", SHORT, ">"),
+    "fack": Look("#6900C3", SHORT, "<"),
+    "linux": Look("#999999", DASHDOT, "D"),
+    "veno": Look("#967887", SOLID, "<"),
+    "ledbat": Look("#3C2D2D", SOLID, "v"),
+    "ledbat-plus": Look("#C3B478", LONG, "P"),
+    "copa": Look("#F06978", SOLID, ">"),
+}
 
 
 class _Figure(Figure):
@@ -117,13 +121,12 @@ def new_figure(width: float, height: float) -> Figure:
 def looks(names: Iterable[str]) -> dict[str, Look]:
     """The look of each algorithm, the same in every figure; other names get looks in their order."""
     registry = [algorithm["name"] for algorithm in algorithms()]
-    order = dict.fromkeys([*_COLOURS, *registry, *names])
-    colours = [*_COLOURS.values(), *_OTHERS]
-    return {
+    others = [name for name in dict.fromkeys([*registry, *names]) if name not in _LOOKS]
+    return _LOOKS | {
         name: Look(
-            colours[index % len(colours)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
+            _OTHERS[index % len(_OTHERS)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
         )
-        for index, name in enumerate(order)
+        for index, name in enumerate(others)
     }
 
 
@@ -132,6 +135,37 @@ def mark(axes: Axes, y: float, text: str, *, named: bool = True) -> None:
     axes.axhline(y, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
     if named:
         note(axes, y, text)
+
+
+def set_title(figure: Figure, text: str) -> None:
+    """The title of the figure, in as many lines as its width needs."""
+    _wrap(figure.suptitle(escape_mathematics(text)), 0.9 * figure.bbox.width, 6)
+
+
+def wrap_panel_titles(figure: Figure) -> None:
+    """Breaks a title that would reach into the next panel, and shortens it after its second line."""
+    for axes in figure.axes:
+        place = axes.get_subplotspec()
+        if place is not None and (title := axes._left_title).get_text():  # type: ignore[attr-defined]
+            _wrap(title, 0.88 * figure.bbox.width / place.get_gridspec().ncols, 2)
+
+
+def _wrap(shown: Text, width: float, lines_max: int) -> None:
+    figure = shown.get_figure(root=True)
+    assert figure is not None
+    text = shown.get_text().replace(r"\$", "$")
+    characters = len(text)
+    while (drawn := shown.get_window_extent(renderer_of(figure)).width) > width and characters > 8:
+        characters = min(characters - 1, int(characters * width / drawn))
+        rows = textwrap.wrap(text, max(characters, 8), max_lines=lines_max, placeholder=" …")
+        shown.set_text(escape_mathematics("\n".join(rows)))
+        characters = max(map(len, rows))
+
+
+def start_at_zero(panels: Sequence[Axes]) -> None:
+    """The common y axis of the panels from 0, with some air above the highest of all that they show."""
+    top = max(float(axes.dataLim.y1) for axes in panels)
+    panels[0].set_ylim(0, 1.05 * top if 0 < top < math.inf else 1)
 
 
 def note(axes: Axes, y: float, text: str, drop: float = 0) -> None:
@@ -156,9 +190,10 @@ def escape_mathematics(text: str) -> str:
 
 def bold(text: str) -> str:
     """`text` in bold, if matplotlib's mathematics can have it."""
-    return (
-        text.replace(" ", r"\ ").join((r"$\bf{", "}$")) if _BOLD.fullmatch(text) else escape_mathematics(text)
-    )
+    if not _BOLD.fullmatch(text):
+        return escape_mathematics(text)
+    hyphen = "\N{HYPHEN}"  # a hyphen-minus would be a minus
+    return text.replace(" ", r"\ ").replace("-", hyphen).join((r"$\bf{", "}$"))
 
 
 def legend(figure: Figure, entries: dict[str, Line2D], columns: int = 6) -> None:

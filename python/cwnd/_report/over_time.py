@@ -23,6 +23,7 @@ from cwnd._report.looks import (
     mark,
     new_figure,
     note,
+    start_at_zero,
 )
 from cwnd._scenario.facts import bdp_pkts, bottleneck, bottleneck_link, is_trace
 
@@ -73,9 +74,8 @@ def draw_over_time(
             axes.set_title(escape_mathematics(scenario["name"]))
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
             entries |= {_flows_label(scenario, cca): _handle(look[cca], ccas) for cca in ccas}
-        axes.margins(y=0.08)
     label_panels(panels, series.label, scenarios)
-    panels[0].set_ylim(bottom=0)
+    start_at_zero(panels)
     if entries and series.column != "queue_pkts":
         legend(figure, entries)
     return figure
@@ -130,6 +130,7 @@ def _draw_flows(panel: Panel, column: str) -> None:
             linewidth=1.1 if len(ccas) <= 4 else 0.7,
             drawstyle="steps-post" if by_change else "default",
             zorder=3 - 0.5 * alike.index(int(str(flow))) / len(alike),
+            clip_on=not marked,  # a mark at an end of the axes is whole
         )
 
 

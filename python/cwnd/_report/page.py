@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Rows of a table that are shown; the rest is in the Parquet files.
 _ROWS_MAX = 300
+#: Most algorithms that a title names.
+_NAMED_MAX = 6
 
 
 class _Caption(NamedTuple):
@@ -94,13 +96,30 @@ dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
 pre { overflow-x: auto; background: #f6f6f6; padding: .75rem; font-size: .8rem; }
 .note { color: #555; font-size: .9rem; }
 """
+#: Of what the script adds.
+_SCRIPTED_STYLE = """
+.plot { width: 100%; }
+figure img[hidden] { display: none; }
+figure h3 { font-size: 1rem; margin: 0; }
+.u-legend { max-height: 9rem; overflow-y: auto; font-size: .8rem; }
+.u-legend th, .u-legend td { border: 0; position: static; }
+.toolbar { display: flex; flex-wrap: wrap; gap: .4rem; }
+button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+.toolbar button { font-size: .9rem; border: 1px solid #bbb; border-bottom-width: 4px; border-radius: .3rem;
+  padding: .1rem .6rem; }
+.toolbar button[aria-pressed=false] { opacity: .45; text-decoration: line-through; }
+th button { text-align: inherit; font-weight: inherit; }
+th[aria-sort=ascending] button::after { content: " \\2191"; }
+th[aria-sort=descending] button::after { content: " \\2193"; }
+"""
 
 
 def write(results: Source, path: Path, manifest: dict[str, Any]) -> None:
     """Writes the page to `path`: figures, summary, flows, scenario, and its origin from `manifest`.
 
-    The page is self-contained: figures are embedded, and there is no script. The file appears complete or
-    not at all. An OSError is left to the caller.
+    The page is self-contained: figures are embedded. Its script makes figures over time into plots, and
+    tables sortable; without it the page shows the same. The file appears complete or not at all. An OSError
+    is left to the caller.
     """
     write_file(path, _page(results, manifest).encode())
 
@@ -115,24 +134,27 @@ def document(title: str, body: str, style: str = "") -> str:
     )
 
 
-def image(svg: bytes, title: str, sentence: str) -> str:
+def image(svg: bytes, title: str, sentence: str, kind: str = "") -> str:
     """A figure as part of a page, with a caption; the title stands for it where it cannot be seen."""
     data = base64.b64encode(svg).decode()
+    of = f' data-kind="{kind}"' if kind else ""
     return (
-        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(title)}">'
+        f'<figure{of}><img src="data:image/svg+xml;base64,{data}" alt="{escape(title)}">'
         f"<figcaption class=note>{escape(sentence)}</figcaption></figure>"
     )
 
 
 def _page(results: Source, manifest: dict[str, Any]) -> str:
-    from cwnd._report import figures
+    from cwnd._report import figures, plots
 
     scenarios = results.scenarios
-    title = scenarios[0]["name"].partition(" (")[0] if scenarios else "empty result"
+    kinds = figures.applicable(results)
+    scripts, style = plots.scripts(results, kinds, {kind: _CAPTIONS[kind].title for kind in kinds})
+    title = _title(scenarios)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(', '.join(shared_facts(scenarios)))}</p>" if scenarios else "",
-        *(_figure(results, kind) for kind in figures.applicable(results)),
+        *(_figure(results, kind) for kind in kinds),
         "<h2>Summary</h2>",
         "<p class=note>Means over the seeds with 95 % confidence intervals (Student's t).</p>",
         _summary(results),
@@ -143,9 +165,23 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
         "<h2>Scenario</h2>",
         "<p class=note>Every default resolved, in base units; the first of several scenarios.</p>",
         f"<details><summary>JSON</summary><pre>{escape(json.dumps(scenarios[:1], indent=1))}</pre></details>",
+        scripts,
     ]
     body = "\n".join(part for part in parts if part)
-    return document(title, body)
+    return document(title, body, style + _SCRIPTED_STYLE if scripts else "")
+
+
+def _title(scenarios: Sequence[dict[str, Any]]) -> str:
+    """The name that the scenarios share, or what differs: their algorithms, or how many they are."""
+    names = list(dict.fromkeys(scenario["name"].partition(" (")[0] for scenario in scenarios))
+    if len(names) <= 1:
+        return names[0] if names else "empty result"
+    ccas = list(dict.fromkeys(flow["cca"]["name"] for one in scenarios for flow in one["flows"]))
+    if len(ccas) == 1:
+        return f"{ccas[0]} in {len(scenarios)} scenarios"
+    if len(ccas) > _NAMED_MAX:
+        return f"{len(ccas)} algorithms"
+    return f"{', '.join(ccas[:-1])} and {ccas[-1]}"
 
 
 def _figure(results: Source, kind: str) -> str:
@@ -154,7 +190,7 @@ def _figure(results: Source, kind: str) -> str:
     title, sentence = _CAPTIONS[kind]
     svg = io.BytesIO()
     figures.write_svg(figures.draw(kind, results, None, None, None), svg)
-    return image(svg.getvalue(), title, sentence)
+    return image(svg.getvalue(), title, sentence, kind)
 
 
 def _summary(results: Source) -> str:

@@ -127,6 +127,7 @@ def _draw_ticks(
         markersize=4,
         zorder=4,
         label=ticks.name,
+        clip_on=False,
     )
     shown = Line2D([], [], linestyle="none", marker=ticks.marker, color=ticks.colour, markersize=5)
     return {ticks.name: shown}

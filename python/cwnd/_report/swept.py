@@ -14,7 +14,16 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cwnd._common.errors import error
 from cwnd._common.text import exponent
-from cwnd._report.looks import Look, algorithms_label, escape_mathematics, handle, legend, mark, new_figure
+from cwnd._report.looks import (
+    Look,
+    algorithms_label,
+    escape_mathematics,
+    handle,
+    legend,
+    mark,
+    new_figure,
+    start_at_zero,
+)
 from cwnd._report.point_looks import all_looks
 from cwnd._report.points import Axis, Point, Points, chosen_axes, metric_of, number, points_of
 from cwnd._scenario.facts import bottleneck
@@ -52,9 +61,9 @@ def throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) -> Figur
         axes.set_xlabel("buffer (packets)")
         if len(panels) > 1:
             axes.set_title(_PER.describe(per))
-    grid[0].set_ylim(bottom=0)
     grid[0].set_ylabel("throughput (Mbit/s)")
     _mark_rate(scenarios, grid, [grid[-1]])
+    start_at_zero(grid)
     legend(figure, {label: handle(look[label], True, look[label].marker) for label in labels})
     return figure
 
@@ -102,15 +111,15 @@ def lines(
             panel.set_ylabel(metric_of(metric).label)
     for panel in grid.flat[len(shown) :]:
         panel.set_visible(False)
+    if metric == "throughput_mbps":
+        _mark_rate(scenarios, shown, shown[across - 1 :: across])
     if metric == "loss_ratio" and min(drawn) > 0 and max(drawn) > 30 * min(drawn):
         shown[0].set_yscale("log")
         for panel in shown:
             panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
             panel.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     else:
-        shown[0].set_ylim(bottom=0)
-    if metric == "throughput_mbps":
-        _mark_rate(scenarios, shown, shown[across - 1 :: across])
+        start_at_zero(shown)
     labels = dict.fromkeys(point.label for point in points)
     legend(figure, {label: handle(look[label], True, look[label].marker) for label in labels})
     return figure, axes

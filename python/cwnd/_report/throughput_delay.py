@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from cwnd._common.errors import error
 from cwnd._report.looks import GREY, Look, handle, legend, mark, name_directly, new_figure
+from cwnd._report.over_time import shade
 from cwnd._report.point_looks import all_looks
 from cwnd._report.points import Point, flow_labels, points_of
 from cwnd._scenario.facts import bottleneck
@@ -31,6 +34,7 @@ _NAMED_MAX = 5
 class Group(NamedTuple):
     """The flows of one algorithm in one scenario, over its seeds."""
 
+    #: Of the algorithm and its variant; with the number of flows where the scenarios differ in it.
     label: str
     delay: np.ndarray[Any, np.dtype[np.float64]]
     throughput: np.ndarray[Any, np.dtype[np.float64]]
@@ -47,7 +51,7 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
     groups = _groups(results, scenarios, queueing=len(bases) > 1, share=len(rates) > 1)
     if not groups:
         raise error("scenarios", "no flow measured an RTT; there is nothing to draw")
-    look = all_looks(results, points_of(results, [one["name"] for one in scenarios]).points)
+    look = _group_looks(results, scenarios)
     figure = new_figure(5.2, 3.9)
     (axes,) = figure.subplots(1, 1, squeeze=False).flat
     for group in groups:
@@ -63,6 +67,7 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
             color=colour,
             alpha=0.35,
             zorder=2,
+            clip_on=False,
         )
         around = ellipse(group, look[group.label])
         if around is not None:
@@ -76,6 +81,7 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
             markeredgecolor="white",
             markeredgewidth=0.8,
             zorder=4,
+            clip_on=False,  # a mark at an end of the axes is whole
         )
     if len(rates) == 1 and all(len(scenario["flows"]) == 1 for scenario in scenarios):
         mark(axes, rates.pop() / 1e6, "link rate")
@@ -154,11 +160,45 @@ def _groups(results: Source, scenarios: list[dict[str, Any]], *, queueing: bool,
     )
     order = dict.fromkeys((point.scenario["name"], label) for point in points for label in flow_labels(point))
     by_group = flows.partition_by("scenario", "label", as_dict=True)
+    shown = _shown_labels(points)
     return [
-        Group(label, own["delay"].to_numpy(), own["throughput"].to_numpy())
+        Group(shown[scenario, label], own["delay"].to_numpy(), own["throughput"].to_numpy())
         for scenario, label in order
         if (own := by_group.get((scenario, label))) is not None
     ]
+
+
+def _shown_labels(points: list[Point]) -> dict[tuple[str, str], str]:
+    """By scenario and label: the label, with the number of flows where scenarios differ in it."""
+    counts = {
+        (point.scenario["name"], label): count
+        for point in points
+        for label, count in Counter(flow_labels(point)).items()
+    }
+    of_label: dict[str, set[int]] = {}
+    for (_, label), count in counts.items():
+        of_label.setdefault(label, set()).add(count)
+    return {
+        (scenario, label): f"{label}, {count} flow{'s' * (count != 1)}" if len(of_label[label]) > 1 else label
+        for (scenario, label), count in counts.items()
+    }
+
+
+def _group_looks(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Look]:
+    """Groups of one label have its look, in shades where they differ in the number of flows."""
+    points = points_of(results, [one["name"] for one in scenarios]).points
+    look = all_looks(results, points)
+    shown: dict[str, list[str]] = {}
+    for (_, label), name in _shown_labels(points).items():
+        shown.setdefault(label, []).append(name)
+    shades = {}
+    for label, names in shown.items():
+        distinct = list(dict.fromkeys(names))
+        for index, name in enumerate(distinct[1:], 1):
+            colour = to_hex(shade(look[label].colour, index, len(distinct)))
+            shades[name] = look[label]._replace(colour=colour)
+        shades[distinct[0]] = look[label]
+    return look | shades
 
 
 def ellipse(group: Group, look: Look) -> Ellipse | None:

@@ -10,7 +10,19 @@ import polars as pl
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from cwnd._report.looks import GREY, STYLE, Look, escape_mathematics, handle, legend, looks, new_figure
+from cwnd._report.looks import (
+    GREY,
+    STYLE,
+    Look,
+    escape_mathematics,
+    handle,
+    legend,
+    looks,
+    new_figure,
+    set_title,
+    start_at_zero,
+    wrap_panel_titles,
+)
 from cwnd._report.over_time import shade
 from cwnd._report.points import number
 from cwnd._report.swept import scale_of, tick_at
@@ -65,7 +77,8 @@ def draw(measured: Measured, judged: Sequence[Number], figure: Figure) -> Drawin
             )
         if entries:
             legend(drawing, entries, max(2 * columns, 3))
-        drawing.suptitle(escape_mathematics(figure.title))
+        set_title(drawing, figure.title)
+        wrap_panel_titles(drawing)
         return drawing
 
 
@@ -99,8 +112,9 @@ def draw_trace(measured: Measured, trace: WindowTrace) -> Drawing:
             if index >= many - columns:
                 axes.set_xlabel("time (s)")
         if first is not None:
-            first.set_ylim(bottom=0)  # Set for all after the last one, because it ends automatic scaling.
-        drawing.suptitle(escape_mathematics(trace.title))
+            start_at_zero(drawing.axes)
+        set_title(drawing, trace.title)
+        wrap_panel_titles(drawing)
         return drawing
 
 
@@ -168,7 +182,7 @@ def _lines(
         entries[its.label] = handle(look, dashed=True, marker=look.marker)
     tick_at(axes, sorted(steps), scale_of(sorted(steps)))
     axes.set_ylabel(measured.unit(item, metric))
-    axes.set_ylim(bottom=0)
+    start_at_zero([axes])
     return entries
 
 

@@ -1,0 +1,157 @@
+"""The plots of a report's page: the time series as JSON, and the script that draws them."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.colors import to_hex
+
+from cwnd._report.looks import Look, algorithm_names, looks
+from cwnd._report.over_time import SERIES, shade
+from cwnd._scenario.facts import bottleneck_link
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwnd._report.source import Source
+
+
+#: Most lines of a plot: a report of more flows keeps its figures.
+_LINES_MAX = 60
+#: Most steps of the time axis.
+_STEPS_MAX = 1000
+#: Digits of a value.
+_DIGITS = 5
+#: Pixels for a unit of a line's dashes.
+_DASH_PX = 1.5
+_LIBRARY = "uPlot.iife.min.js", "uPlot.min.css", "uPlot-LICENSE"
+
+
+class _Line(NamedTuple):
+    name: str
+    #: What is switched on and off as one: an algorithm, or one in a scenario of several; None: never off.
+    group: str | None
+    colour: str
+    dashes: Any
+    #: With the columns time_s and value.
+    rows: pl.DataFrame
+
+
+def scripts(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> tuple[str, str]:
+    """The scripts and the style that a page needs for plots of the `kinds` over time; empty without uPlot."""
+    web = files("cwnd") / "_web"
+    if not all((web / name).is_file() for name in _LIBRARY):
+        return "", ""
+    library, style, licence = ((web / name).read_text("utf-8") for name in _LIBRARY)
+    code = (files("cwnd._report") / "page.js").read_text("utf-8")
+    data = json.dumps(_data(results, kinds, titles), separators=(",", ":"), allow_nan=False)
+    notice = " ".join(line for line in licence.splitlines() if line.startswith("Copyright"))
+    return (
+        f'<script type="application/json" id="data">{data.replace("<", chr(92) + "u003c")}</script>\n'
+        f"<script>/*! uPlot, MIT licence. {notice} */\n{library}</script>\n<script>{code}</script>",
+        style,
+    )
+
+
+def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict[str, Any]:
+    """The time of all plots, and each plot with its lines."""
+    scenarios = results.scenarios
+    shown = [kind for kind in kinds if kind in SERIES]
+    if not shown or sum(len(one["flows"]) for one in scenarios) > _LINES_MAX:
+        return {"plots": [], "steps": 0, "duration_s": 0}
+    rows = {one["name"]: results.samples.filter(scenario=one["name"], seed=one["seed"]) for one in scenarios}
+    duration_s = max(one["duration_ns"] for one in scenarios) / 1e9
+    most = max((len(part) for own in rows.values() for part in own.partition_by("flow", "link")), default=1)
+    steps = min(_STEPS_MAX, max(most - 1, 1))
+    look = looks(algorithm_names(scenarios))
+    plots = []
+    for kind in shown:
+        lines = [
+            line
+            for scenario in scenarios
+            for line in _lines(kind, scenario, rows[scenario["name"]], look, len(scenarios) > 1)
+        ]
+        plots.append(
+            {
+                "kind": kind,
+                "title": titles[kind],
+                "label": SERIES[kind].label,
+                "by_change": any(scenario["samples"] == "change" for scenario in scenarios),
+                "series": [
+                    {
+                        "name": line.name,
+                        "group": line.group,
+                        "colour": line.colour,
+                        "dash": _dash(line.dashes),
+                        "values": _stepped(line.rows, duration_s, steps),
+                    }
+                    for line in lines
+                ],
+            }
+        )
+    return {"plots": plots, "steps": steps, "duration_s": duration_s}
+
+
+def _lines(
+    kind: str, scenario: dict[str, Any], rows: pl.DataFrame, look: dict[str, Look], several: bool
+) -> list[_Line]:
+    """The lines of one scenario: a line for each flow, of queues for each bottleneck."""
+    ccas = [flow["cca"]["name"] for flow in scenario["flows"]]
+    mixed = len(set(ccas)) > 1
+    rows = rows.drop_nulls(SERIES[kind].column).select(
+        "flow", "link", "time_s", value=pl.col(SERIES[kind].column).cast(pl.Float64)
+    )
+    name = scenario["name"] if several else ccas[0]
+    lines = []
+    if kind == "queue":
+        for link in dict.fromkeys(bottleneck_link(scenario, flow)["name"] for flow in range(len(ccas))):
+            colour = "#333333" if mixed else look[ccas[0]].colour
+            shown = f"{scenario['name']}: {link}" if several else link
+            group = None if mixed else name
+            lines.append(_Line(shown, group, colour, look[ccas[0]].line, rows.filter(link=link)))
+        return lines
+    for flow, cca in enumerate(ccas):
+        place, count = ccas[:flow].count(cca), ccas.count(cca)
+        group = f"{name}: {cca}" if several and mixed else name if several else cca
+        shown = f"{group} {place + 1}" if count > 1 else group
+        colour = to_hex(shade(look[cca].colour, place, count))
+        lines.append(_Line(shown, group, colour, look[cca].line, rows.filter(flow=flow)))
+    return lines
+
+
+def _dash(line: Any) -> list[float]:
+    return [] if isinstance(line, str) else [_DASH_PX * part for part in line[1]]
+
+
+def _stepped(rows: pl.DataFrame, duration_s: float, steps: int) -> list[float | None]:
+    """The values on an even time axis; a step without a value has None.
+
+    Where two neighbouring steps have more than two values, they show the least and the greatest of them, in
+    the order in which they came.
+    """
+    values = rows["value"].to_numpy()
+    step = np.floor(rows["time_s"].to_numpy() / duration_s * steps + 1e-6).astype(int).clip(max=steps)
+    shown: list[float | None] = [None] * (steps + 2)
+    firsts = [*np.flatnonzero(np.diff(step // 2, prepend=-1)).tolist(), len(step)]
+    for first, end in pairwise(firsts):
+        if end - first == 1 or (end - first == 2 and step[first] < step[first + 1]):
+            for index in range(first, end):
+                shown[step[index]] = _rounded(values[index])
+        else:
+            own = values[first:end]
+            low, high = sorted((int(own.argmin()), int(own.argmax())))
+            at = step[first] // 2 * 2
+            shown[at], shown[at + 1] = _rounded(own[low]), _rounded(own[high])
+    return shown[: steps + 1]
+
+
+def _rounded(value: float) -> float | None:
+    if not np.isfinite(value):
+        return None
+    short = float(f"{value:.{_DIGITS}g}")
+    return int(short) if short.is_integer() else short
