@@ -4,7 +4,7 @@ import uPlot from "uplot";
 
 const HEIGHT_PX = 170;
 const EVENTS_AXIS_PX = 44;
-const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 3]];
+const DASHES = [[], [6, 1.5], [2, 1], [6, 1.5, 1.5, 1.5], [4, 4], [12, 3]];
 const PICTURES = [
 	{ key: "cwnd_pkts", title: "Congestion window", unit: "packets" },
 	{ key: "rtt_ms", title: "Round-trip time, smoothed", unit: "ms" },
@@ -25,14 +25,15 @@ export function colour(cca) {
 	return `rgb(${parts.map((part) => Math.round(part + (toward - part) * share)).join(" ")})`;
 }
 
-/** Each flow's look: the colour of its algorithm, and dashes that no flow of that colour has. */
+/** Each flow's look: that of its algorithm in all figures; more flows of it have other dashes. */
 export function flowLooks(flows) {
 	const seen = new Map();
 	return flows.map(({ cca }) => {
 		const nth = seen.get(cca) ?? 0;
 		seen.set(cca, nth + 1);
-		const first = [...seen.keys()].indexOf(cca);
-		return { stroke: colour(cca), dash: DASHES[(first + nth) % DASHES.length] };
+		const own = LOOKS[cca]?.[1] ?? [];
+		const dashes = [own, ...DASHES.filter((dash) => dash.join() !== own.join())];
+		return { stroke: colour(cca), dash: dashes[nth % dashes.length] };
 	});
 }
 
