@@ -55,8 +55,8 @@ guest-test: $(BIN)/maturin
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab
-	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab
+	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab notebooks
+	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab notebooks
 	$(BIN)/mypy
 
 # The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
@@ -132,8 +132,8 @@ docs: .venv/package
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab
-	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab
+	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab notebooks
+	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab notebooks
 
 clean:
 	rm -rf target .venv demo

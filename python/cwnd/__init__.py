@@ -13,6 +13,7 @@ from cwnd import kernel
 from cwnd._advise.advise import advise
 from cwnd._advise.answer import Advice
 from cwnd._analysis.compare import Comparison, compare
+from cwnd._analysis.explore import explore
 from cwnd._analysis.gate import gate
 from cwnd._analysis.gate_outcome import Gate
 from cwnd._analysis.tune import Tuning, tune
@@ -49,6 +50,7 @@ __all__ = [
     "compare",
     "dumbbell",
     "evaluate",
+    "explore",
     "gate",
     "kernel",
     "models",

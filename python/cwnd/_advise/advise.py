@@ -16,6 +16,7 @@ from cwnd._advise.measure import Beside, Round, duration_of, measure
 from cwnd._advise.path import Facts, Path, facts_of, path_of_file, path_of_flags
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line
+from cwnd._common.notebook import shows_progress
 from cwnd._results.results import Results
 
 #: Packets that the first and the second look may cost in all, as far as the number of runs goes.
@@ -32,6 +33,7 @@ _LOOKS = 4
 _BLOAT_RTTS, _BLOAT_MS = 0.5, 5.0
 
 
+@shows_progress(float)
 def advise(
     path: str | os.PathLike[str] | None = None,
     *,

@@ -16,6 +16,7 @@ from cwnd._analysis import gate
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, check_regular, write_file
+from cwnd._common.notebook import shows_progress
 from cwnd._results.results import Results
 from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
@@ -154,6 +155,7 @@ class _Bench(NamedTuple):
         return _measured(Results.load(folder))
 
 
+@shows_progress(lambda progress: progress.share)
 def tune(
     scenarios: Question | Iterable[Question],
     *,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error
+from cwnd._common.notebook import shows_progress
 from cwnd._evaluate import report, suite
 from cwnd._evaluate.judge import Judged, judge
 from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
@@ -100,6 +101,7 @@ class Evaluation:
         return f"<cwnd.Evaluation of {self.algorithm}: {report.summary(self.judged)}>"
 
 
+@shows_progress(lambda progress: progress.share)
 def evaluate(
     cca: Cca,
     *,

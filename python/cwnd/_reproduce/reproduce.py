@@ -8,12 +8,14 @@ from pathlib import Path
 
 from cwnd._common.checks import whole
 from cwnd._common.errors import error
+from cwnd._common.notebook import shows_progress
 from cwnd._reproduce import measure as runs
 from cwnd._reproduce.paper import load
 from cwnd._reproduce.verdicts import Reproduction
 from cwnd._run.sweep import Progress
 
 
+@shows_progress(lambda progress: progress.share)
 def reproduce(
     name: str,
     *,

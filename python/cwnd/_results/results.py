@@ -11,8 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cwnd._common import html
 from cwnd._common.errors import error, one_line
 from cwnd._common.files import write_file
+from cwnd._common.text import estimate
 from cwnd._cwnd import Scenario, __version__
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
 from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
@@ -273,6 +275,28 @@ class Results:
             lambda table: pl.concat([getattr(each, table) for each in both], how="diagonal"),
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the metrics of the command's table, and the notes."""
+        headings = {
+            "throughput_mbps": ("throughput Mbit/s", 1),
+            "goodput_mbps": ("goodput Mbit/s", 1),
+            "loss_ratio": ("loss %", 100),
+            "mean_rtt_ms": ("mean RTT ms", 1),
+            "p95_rtt_ms": ("p95 RTT ms", 1),
+            "jain_fairness": ("Jain", 1),
+            "timeouts": ("timeouts", 1),
+        }
+        rows = (
+            [
+                str(entry["scenario"]["name"]),
+                *(estimate(entry["summary"].get(metric), scale) for metric, (_, scale) in headings.items()),
+            ]
+            for entry in self.entries
+        )
+        worlds = ", ".join(dict.fromkeys(entry["world"] for entry in self.entries))
+        shown = html.table(["scenario", *(heading for heading, _ in headings.values())], rows, f"On {worlds}")
+        return shown + "".join(html.paragraph(f"{name}: {note}") for name, note in self.notes)
+
     def to_json(self) -> str:
         """One object `{"scenario", "runs", "summary", "world", "engine"}`, and `notes` if there are some; of
         several scenarios `{"results": [...]}`.
@@ -360,9 +384,6 @@ class Results:
         names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
         more = ", ..." if len(self.entries) > 4 else ""
         return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
-
-    def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
 
 
 def _unpickle(entries: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:

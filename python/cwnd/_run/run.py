@@ -9,6 +9,7 @@ from typing import TypeAlias
 from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
 from cwnd._common.errors import error
+from cwnd._common.notebook import shows_progress
 from cwnd._results.results import Results
 from cwnd._scenario.scenario import Scenario
 
@@ -20,6 +21,7 @@ _SAMPLE_ROWS_MAX = 10_000_000
 Question: TypeAlias = "Scenario | str | os.PathLike[str]"
 
 
+@shows_progress(float)
 def run(
     scenarios: Question | Iterable[Question],
     *,
@@ -38,7 +40,8 @@ def run(
             "live", this machine's kernel, in real time; "quinn", "noq" and "s2n-quic", a QUIC stack in
             virtual time; "quinn-tls" and "noq-tls", the same with TLS.
         jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
-        progress: Called about every 50 ms with the share that is done, and with 1 at the end.
+        progress: Called about every 50 ms with the share that is done, and with 1 at the end. Without it a
+            notebook shows a bar.
 
     Scenarios with the same name get numbers appended. A KeyboardInterrupt stops the runs within a second. An
     exception in an algorithm written in Python stops them too, and is raised here.

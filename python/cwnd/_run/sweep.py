@@ -22,6 +22,7 @@ import tomli_w
 from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line
+from cwnd._common.notebook import shows_progress
 from cwnd._results.directory import provenance
 from cwnd._results.metrics import Estimate
 from cwnd._results.results import Results
@@ -53,6 +54,11 @@ class Progress(NamedTuple):
     total: int
     found: int
     failed: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1."""
+        return self.done / self.total if self.total else 0.0
 
 
 class Failure(NamedTuple):
@@ -87,6 +93,7 @@ class Plan(NamedTuple):
     essence: bytes = b""
 
 
+@shows_progress(lambda progress: progress.share)
 def sweep(
     scenario: Question,
     *,

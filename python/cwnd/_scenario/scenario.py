@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 import tomli_w
 
 from cwnd import _cwnd
+from cwnd._common import html
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.text import digits, rate
 from cwnd._scenario.class_files import named_classes
 from cwnd._scenario.custom import CongestionControl
 
@@ -108,6 +110,35 @@ class Scenario:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (*self._source, self.name, self.seed, self.repeat)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what `cwnd show` says first, and the text folded away."""
+        shown = self.describe()
+        seeds = (
+            f"seed {self.seed}" if self.repeat == 1 else f"seeds {self.seed} to {self.seed + self.repeat - 1}"
+        )
+        links = html.table(
+            ["link", "rate", "delay ms", "buffer packets", "buffer BDP"],
+            (
+                [
+                    link["name"],
+                    rate(link["rate_bps"]),
+                    digits(link["delay_ms"]),
+                    "unlimited" if link["buffer_pkts"] is None else str(link["buffer_pkts"]),
+                    digits(link["buffer_bdp"]),
+                ]
+                for link in shown["links"]
+            ),
+            f"{self.name}: {digits(shown['duration_s'])} s, {seeds}",
+        )
+        flows = html.table(
+            ["flows", "count", "RTT ms", "BDP packets"],
+            (
+                [flow["cca"]["name"], str(flow["count"]), digits(flow["rtt_ms"]), digits(flow["bdp_pkts"])]
+                for flow in shown["flows"]
+            ),
+        )
+        return links + flows + html.folded("TOML", self._source[0])
 
     def __repr__(self) -> str:
         return f"<cwnd.Scenario {self.name!r}: seed {self.seed}, repeat {self.repeat}>"
