@@ -13,7 +13,6 @@ import click
 from cwnd import __version__
 from cwnd._cli.main import cli
 
-
 _Path = tuple[str, ...]
 
 
