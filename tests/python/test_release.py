@@ -27,6 +27,7 @@ def test_the_version_is_the_same_everywhere() -> None:
         *found(r"^version: (.*)", "CITATION.cff"),
         *found(r"cwnd[-/](\d+\.\d+\.\d+)", "docs/kernel.md"),
     ]
+    assert found(r'cwnd-quic = { version = "(.*?)"', "docs/quic.md") == [written.rpartition(".")[0]]
     assert len(others) > 6 and set(others) == {written}
     assert found(r"^## (.*)", "CHANGELOG.md")[:2] == ["Unreleased", written]
 
