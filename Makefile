@@ -138,7 +138,7 @@ man: $(MAN)/cwnd.1
 # A wheel for every Linux with glibc 2.17 and every Python from 3.10, and a source archive. ARCH=aarch64 cross-compiles.
 dist: ARCH := $(shell uname -m)
 dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
-	$(BIN)/maturin sdist --quiet --out $(DIST)
+	$(BIN)/maturin sdist --out $(DIST)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
 		--compatibility manylinux2014 --out $(DIST)
 	ls -l $(DIST)

@@ -18,8 +18,8 @@ cwnd run --cca elastic --rate 100Mbps --delay 10ms --duration 2s --on quinn
 cwnd report result --out report.html
 [ -s report.html ]
 cwnd papers
-cwnd reproduce elastic-tcp --quick
-[ -s reproduced/elastic-tcp/verdicts.md ]
+cwnd reproduce elastic-tcp --only fig10,table4 --quick --out paper
+[ -s paper/*/verdicts.md ]
 cwnd completion bash >completion
 bash -n completion
 [ -s venv/share/man/man1/cwnd-run.1 ]
