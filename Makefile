@@ -5,12 +5,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 WEB := python/cwnd/_web
+MAN := cwnd._cwnd.data/data/share/man/man1
+DIST := $(TARGET)/dist
 BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs test test-slow test-builds browser-test lab kernel-test guest-test fuzz lint lock audit bench bench-parts \
-	bench-by-part bench-peers format clean
+.PHONY: demo figures evaluations papers docs man dist dist-test test test-slow test-builds browser-test lab kernel-test guest-test fuzz \
+	lint lock audit bench bench-parts bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -130,13 +132,28 @@ papers: .venv/package
 docs: .venv/package
 	$(BIN)/python docs/algorithms/generate.py
 
+# The manual pages, from the help of the commands. Wheels have them in share/man.
+man: $(MAN)/cwnd.1
+
+# A wheel for every Linux with glibc 2.17 and every Python from 3.10, and a source archive. ARCH=aarch64 cross-compiles.
+dist: ARCH := $(shell uname -m)
+dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
+	$(BIN)/maturin sdist --out $(DIST)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
+		--compatibility manylinux2014 --out $(DIST)
+	ls -l $(DIST)
+
+# The wheel in a Debian that has Python, and no compiler, Rust or node. Needs root, debootstrap.
+dist-test:
+	tests/dist/bare.sh $(DIST) $(TARGET)/bare
+
 format: .venv/dev
 	cargo fmt
 	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab notebooks
 	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab notebooks
 
 clean:
-	rm -rf target .venv demo
+	rm -rf target .venv demo cwnd._cwnd.data
 
 $(BIN)/maturin:
 	$(PYTHON) -m venv .venv
@@ -162,6 +179,10 @@ $(WEB)/lab.html: .venv/package $(shell find lab -not -path '*/node_modules*' -ty
 	cd lab && export PATH="$$PATH:$(CURDIR)/$(BIN)" && npm ci --silent --no-audit --no-fund && \
 		node build.mjs $(abspath $(TARGET))/wasm32-unknown-unknown/wasm/cwnd_wasm.wasm \
 		$(abspath $(TARGET))/lab/looks.json $(CURDIR)/$@
+
+$(MAN)/cwnd.1: .venv/package docs/man/generate.py $(wildcard python/cwnd/_cli/*.py)
+	rm -rf $(MAN)
+	$(BIN)/python docs/man/generate.py $(MAN)
 
 .venv/package: $(BIN)/maturin $(SOURCES) $(WEB)/uPlot.iife.min.js
 	$(BIN)/maturin develop --quiet --release

@@ -6,8 +6,10 @@
 
 mod driver;
 mod ffi;
+mod names;
 
 pub use driver::{Driver, Lowering};
+pub use names::nearest;
 
 use std::fmt;
 use std::sync::Arc;
@@ -259,12 +261,8 @@ pub fn find(name: &str) -> Result<Algorithm, Error> {
     if let Some(index) = ffi::entries().iter().position(same) {
         return Ok(ffi::describe(index, &ffi::entries()[index]));
     }
-    let nearest = all()
-        .into_iter()
-        .map(|a| (strsim::jaro_winkler(&a.name, &name.to_lowercase()), a.name))
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .map(|(_, name)| name);
+    let known = all();
+    let nearest = nearest(name, known.iter().map(|algorithm| algorithm.name.as_str())).map(str::to_owned);
     Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
 }
 

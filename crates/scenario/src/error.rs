@@ -77,9 +77,20 @@ pub fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Stri
         .iter()
         .map(|n| (strsim::jaro_winkler(n, &wanted), n))
         .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, nearest)| *nearest);
+    did_you_mean(nearest, &names)
+}
+
+/// [`suggest`] for algorithms, which have titles and aliases, too.
+pub fn suggest_algorithm<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    did_you_mean(cwnd_algorithms::nearest(name, names.iter().copied()), &names)
+}
+
+fn did_you_mean(nearest: Option<&str>, names: &[&str]) -> String {
     match nearest {
-        Some((_, nearest)) => format!("did you mean '{}'?", printable(nearest)),
+        Some(nearest) => format!("did you mean '{}'?", printable(nearest)),
         None if names.len() == 1 => format!("there is {}", printable(names[0])),
         None => format!("there are {}", printable(&names.join(", "))),
     }

@@ -1,6 +1,6 @@
 //! Profiles: what a TCP stack does unless the scenario says otherwise.
 
-use crate::error::{Error, Refusal, quote, suggest};
+use crate::error::{Error, Refusal, quote, suggest, suggest_algorithm};
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
 use crate::{Ecn, Handshake, Pacing, Recovery, Stack};
@@ -120,7 +120,7 @@ pub fn named(name: &str) -> Result<Named, String> {
         Some(found) => Ok(Named::Algorithm(found.clone())),
         None => {
             let names = known.iter().map(|algorithm| algorithm.name.as_str()).chain(presets());
-            Err(format!("unknown algorithm {}; {}", quote(name), suggest(name, names)))
+            Err(format!("unknown algorithm {}; {}", quote(name), suggest_algorithm(name, names)))
         }
     }
 }

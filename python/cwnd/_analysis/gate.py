@@ -73,6 +73,7 @@ _METRICS = {
     "fct-p95": _Metric("fct_p95_ms", False, " ms"),
     "fct-p99": _Metric("fct_p99_ms", False, " ms"),
 }
+METRIC_NAMES = tuple(_METRICS)
 
 
 def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | str] | None = None) -> Gate:

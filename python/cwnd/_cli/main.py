@@ -14,6 +14,7 @@ from cwnd import Error, __version__
 from cwnd._cli.advise import advise_command
 from cwnd._cli.algorithms import algorithms_command
 from cwnd._cli.compare import compare_command
+from cwnd._cli.completion import complete_for_a_shell, complete_words, completion_command
 from cwnd._cli.evaluate import evaluate_command
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
@@ -42,6 +43,7 @@ for _command in (
     advise_command,
     algorithms_command,
     compare_command,
+    completion_command,
     evaluate_command,
     gate_command,
     kernel_command,
@@ -58,6 +60,7 @@ for _command in (
     tune_command,
 ):
     cli.add_command(_command)
+complete_words(cli)
 
 
 def main() -> NoReturn:
@@ -87,6 +90,9 @@ def _main(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     try:
+        completed = complete_for_a_shell(cli)
+        if completed is not None:
+            return completed
         # Not cli.main(), which handles interrupts and broken pipes in its own way.
         with cli.make_context("cwnd", arguments) as context:
             cli.invoke(context)

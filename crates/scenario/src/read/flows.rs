@@ -1,6 +1,6 @@
 //! The flows of a scenario, as written: a group for each `[[flows]]`.
 
-use crate::error::{Error, Refusal, quote, suggest};
+use crate::error::{Error, Refusal, quote, suggest, suggest_algorithm};
 use crate::node::{Node, Table, show};
 use crate::read::links::{self, Topology};
 use crate::read::traffic;
@@ -304,10 +304,10 @@ fn cca_draft<'a>(node: &Node<'a>, custom: &[&str]) -> Result<(String, WrittenPar
         } else if name.starts_with(Cca::OVER_TCP) {
             Err(Refusal::new(
                 format!("unknown algorithm {}", quote(name)),
-                suggest(name, over_tcp.iter().map(String::as_str)),
+                suggest_algorithm(name, over_tcp.iter().map(String::as_str)),
             ))
         } else {
-            Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest(name, names())))
+            Err(Refusal::new(format!("unknown algorithm {}", quote(name)), suggest_algorithm(name, names())))
         }
     })?;
     Ok((name, params))
@@ -393,9 +393,10 @@ fn param_value(value: &DeValue, yes: &str, no: &str) -> Result<String, Refusal> 
 fn param_refusal(error: cwnd_algorithms::Error) -> Refusal {
     use cwnd_algorithms::Error::*;
     match error {
-        UnknownAlgorithm { name, nearest } => {
-            Refusal::new(format!("unknown algorithm {}", quote(&name)), suggest(&name, nearest.as_deref()))
-        }
+        UnknownAlgorithm { name, nearest } => Refusal::new(
+            format!("unknown algorithm {}", quote(&name)),
+            suggest_algorithm(&name, nearest.as_deref()),
+        ),
         UnknownParam { algorithm, accepted, .. } if accepted.is_empty() => {
             Refusal::new("unknown parameter", format!("'{algorithm}' has none"))
         }

@@ -1,0 +1,134 @@
+"""`cwnd completion`, and what completes the words of the other commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class, shell_complete
+from click.types import StringParamType
+
+from cwnd import _worlds, algorithms, presets
+from cwnd._analysis.gate import METRIC_NAMES
+from cwnd._common.errors import error, one_line
+from cwnd._evaluate import suite
+from cwnd._reproduce.paper import papers
+
+#: Set by the scripts of the shells, which ask for completions with it.
+_VARIABLE = "_CWND_COMPLETE"
+_SHELLS = ("bash", "zsh", "fish")
+
+_Words = Callable[[click.Context], Iterable["str | tuple[str, str]"]]
+
+
+@click.command("completion", short_help="Print the completion of a shell: bash, zsh or fish.")
+@click.argument("shell", metavar="SHELL")
+def completion_command(shell: str) -> None:
+    """Print the script that completes words of this command in SHELL: bash, zsh or fish.
+
+    \b
+    eval "$(cwnd completion bash)"      # in ~/.bashrc
+    eval "$(cwnd completion zsh)"       # in ~/.zshrc, after compinit
+    cwnd completion fish | source       # in ~/.config/fish/config.fish
+    """
+    made = get_completion_class(shell) if shell in _SHELLS else None
+    if made is None:
+        raise error("SHELL", f"'{one_line(shell)}' has no completion; bash, zsh or fish")
+    root = click.get_current_context().find_root().command
+    click.echo(made(root, {}, "cwnd", _VARIABLE).source())
+
+
+def complete_for_a_shell(cli: click.Command) -> int | None:
+    """The exit status after answering a shell that asks for completions; None if none does."""
+    instruction = os.environ.get(_VARIABLE)
+    return None if instruction is None else shell_complete(cli, {}, "cwnd", _VARIABLE, instruction)
+
+
+def complete_words(command: click.Command) -> None:
+    """Makes the texts of a command, and of those in it, complete themselves."""
+    for param in command.params:
+        if isinstance(param.type, StringParamType):
+            param.type = _Text(command.name or "")
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            complete_words(part)
+
+
+class _Text(StringParamType):
+    """A text with completions by the name of its option or argument."""
+
+    def __init__(self, command: str) -> None:
+        self._command = command
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        if param.name in _FILES or (param.name == "baseline" and self._command == "gate"):
+            return [CompletionItem(incomplete, type="file")]
+        words = _WORDS.get(param.name or "")
+        if words is None:
+            return []
+        before, separator = "", _SEPARATORS.get(param.name or "", "")
+        if separator and separator in incomplete:
+            before = incomplete[: incomplete.rindex(separator) + 1]
+        pairs = [(word, None) if isinstance(word, str) else word for word in words(ctx)]
+        return [
+            CompletionItem(before + word, help=about)
+            for word, about in pairs
+            if (before + word).startswith(incomplete)
+        ]
+
+
+def _algorithms(_: click.Context) -> list[tuple[str, str]]:
+    known = [(one["name"], one["title"]) for one in algorithms()]
+    return known + [(one["name"], one["about"]) for one in presets()]
+
+
+def _papers(_: click.Context) -> list[tuple[str, str]]:
+    return [(paper.name, paper.about) for paper in papers()]
+
+
+def _items(context: click.Context) -> list[str]:
+    """Figures and tables of the papers given, or criteria."""
+    if context.info_name == "evaluate":
+        return [one.id for one in suite.criteria(quick=False)]
+    chosen = context.params.get("names") or ()
+    return [
+        item
+        for paper in papers()
+        if not chosen or paper.name in chosen
+        for item in (*paper.items, *paper.traces)
+    ]
+
+
+def _fixed(*words: str) -> _Words:
+    return lambda _: words
+
+
+#: What completes an option or argument, by its name.
+_WORDS: dict[str, _Words] = {
+    **dict.fromkeys(("cca", "ccas", "name", "present", "baseline"), _algorithms),
+    "world": lambda _: _worlds.names(),
+    "names": _papers,
+    "only": _items,
+    "metrics": lambda _: METRIC_NAMES,
+    "goal": _fixed("throughput", "latency", "fairness"),
+    "objective": _fixed("throughput", "loss", "fairness"),
+    "table": _fixed("summary", "flows", "links"),
+    "queue": _fixed("droptail", "red", "codel", "fq-codel", "pie", "dualpi2"),
+    "ecn": _fixed("off", "classic", "dctcp", "accurate", "l4s"),
+    "stack": _fixed("linux", "ns2"),
+    "recovery": _fixed("tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"),
+    "clock": _fixed("nanoseconds", "ns2"),
+    "end": _fixed("duration", "last-arrival"),
+    "shell": _fixed(*_SHELLS),
+}
+
+#: What parts several words in one.
+_SEPARATORS = {"ccas": "+", "world": ",", "only": ","}
+
+#: Files and folders, which the shell completes.
+_FILES = {
+    *("files", "file", "path", "paths", "held_out", "thresholds", "junit", "markdown", "csv"),
+    *("out", "directory", "trace", "candidate"),
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs the wheel of `make dist` in a Debian that has Python, and no compiler, Rust or node, and uses it there.
+# bare.sh FOLDER ROOT: the folder of the wheel, and where that Debian is or will be.
+set -euo pipefail
+
+fail() {
+	echo "dist-test: $1" >&2
+	exit 1
+}
+
+[ "$(id -u)" = 0 ] || fail "needs root, for chroot"
+wheels=("$1"/cwnd-*manylinux*_"$(uname -m)".whl)
+[ -f "${wheels[0]}" ] || fail "$1 has no wheel for $(uname -m): make dist"
+[ ${#wheels[@]} = 1 ] || fail "$1 has several wheels: ${wheels[*]}"
+root=$2
+if [ ! -f "$root/ready" ]; then
+	command -v debootstrap >/dev/null || fail "needs debootstrap: apt-get install debootstrap"
+	rm -rf "$root"
+	debootstrap --variant=minbase --include=python3,python3-venv bookworm "$root" >/dev/null
+	touch "$root/ready"
+fi
+
+for folder in proc sys etc/ssl/certs; do
+	mkdir -p "$root/$folder"
+done
+# Gone with this process's mounts, whatever happens to it.
+exec unshare --mount bash -euo pipefail -c '
+	root=$1 wheel=$2
+	mount --bind /proc "$root/proc"
+	mount --rbind /sys "$root/sys"
+	mount --bind /etc/ssl/certs "$root/etc/ssl/certs"
+	cp /etc/resolv.conf "$root/etc/resolv.conf"
+	rm -rf "$root/work"
+	mkdir "$root/work"
+	cp "$wheel" tests/dist/use.sh "$root/work"
+	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/work LC_ALL=C.UTF-8 \
+		chroot "$root" bash -euo pipefail /work/use.sh
+' bash "$root" "${wheels[0]}"

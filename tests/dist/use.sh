@@ -1,0 +1,32 @@
+# What a user does with the wheel, in the chroot of bare.sh.
+cd /work
+for tool in cc gcc clang cargo rustc node npm make; do
+	! command -v $tool || { echo "dist-test: this is not a bare system, it has $tool" >&2; exit 1; }
+done
+python3 -m venv venv
+venv/bin/pip install --quiet --disable-pip-version-check --only-binary :all: ./cwnd-*.whl
+PATH="$PWD/venv/bin:$PATH"
+set -x
+
+cwnd --version
+version=$(cwnd --version)
+[ "${version#cwnd }" = "$(python -c 'import cwnd; print(cwnd.__version__)')" ]
+[ "${version#cwnd }" = "$(python -c 'import importlib.metadata as m; print(m.version("cwnd"))')" ]
+cwnd run --cca reno --cca cubic --rate 100Mbps --delay 10ms --duration 10s --out result
+[ -s result/manifest.json ]
+cwnd run --cca elastic --rate 100Mbps --delay 10ms --duration 2s --on quinn
+cwnd report result --out report.html
+[ -s report.html ]
+cwnd papers
+cwnd reproduce elastic-tcp --only fig10,table4 --quick --out paper
+[ -s paper/*/verdicts.md ]
+cwnd completion bash >completion
+bash -n completion
+[ -s venv/share/man/man1/cwnd-run.1 ]
+
+# Into the kernel of this machine and out of it, even if the kernel then skips hooks, as doctor shows.
+cwnd kernel doctor || [ $? = 1 ]
+cwnd kernel load elastic --as cwnd_dist_test --force
+grep -w cwnd_dist_test /proc/sys/net/ipv4/tcp_available_congestion_control
+cwnd kernel unload cwnd_dist_test
+! grep -w cwnd_dist_test /proc/sys/net/ipv4/tcp_available_congestion_control
