@@ -9,7 +9,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs test test-slow test-builds browser-test lab kernel-test guest-test fuzz lint lock audit bench bench-parts \
+.PHONY: demo figures evaluations papers docs site test test-slow test-builds browser-test lab kernel-test guest-test fuzz lint lock audit bench bench-parts \
 	bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -129,6 +129,10 @@ papers: .venv/package
 # The pages of the algorithms, from their headers.
 docs: .venv/package
 	$(BIN)/python docs/algorithms/generate.py
+
+# The site of the docs, in target/site; mkdocs.yml has its settings. The lab is on it where it can be built.
+site: .venv/dev $(if $(wildcard crates/wasm/Cargo.toml),$(WEB)/lab.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: .venv/dev
 	cargo fmt
