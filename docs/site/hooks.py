@@ -1,4 +1,4 @@
-"""The files of the site: every page of the docs, and every file of the repository that a page links to, at its own path."""
+"""The files of the site: the pages of the docs and the files that they link to, at their own paths."""
 
 from __future__ import annotations
 

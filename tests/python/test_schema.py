@@ -70,7 +70,16 @@ def test_the_schema_has_the_keys_that_the_reader_has() -> None:
 
 def test_the_reference_has_every_key_of_the_schema() -> None:
     reference = (ROOT / "docs" / "reference.md").read_text()
-    for name in ("dumbbell", "flows", "parking_lot", "named_link", "policer", "jitter", "arrivals", "requests"):
+    for name in (
+        "dumbbell",
+        "flows",
+        "parking_lot",
+        "named_link",
+        "policer",
+        "jitter",
+        "arrivals",
+        "requests",
+    ):
         for table in [definition(name), *definition(name).get("anyOf", [])]:
             missing = [key for key in table.get("properties", {}) if not re.search(rf"\b{key}\b", reference)]
             assert not missing, name
@@ -86,7 +95,10 @@ def test_the_reference_has_every_key_of_the_schema() -> None:
         (SHORT.replace('"10 ms"', "10"), ["dumbbell", "delay"]),
         (SHORT + 'stack = { recovry = "sack" }\n', ["flows", 0, "stack"]),
         (SHORT.replace("[[flows]]", 'queue = "fq_codel"\n[[flows]]'), ["dumbbell", "queue"]),
-        (SHORT.replace("[[flows]]", 'queue = { discipline = "pie", step = "1 ms" }\n[[flows]]'), ["dumbbell", "queue"]),
+        (
+            SHORT.replace("[[flows]]", 'queue = { discipline = "pie", step = "1 ms" }\n[[flows]]'),
+            ["dumbbell", "queue"],
+        ),
         (SHORT + "[[chain]]\n", []),
     ],
 )
