@@ -11,7 +11,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs man dist dist-test test test-slow test-builds browser-test lab kernel-test guest-test fuzz \
+.PHONY: demo figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab kernel-test guest-test fuzz \
 	lint lock audit bench bench-parts bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -146,6 +146,9 @@ dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
 # The wheel in a Debian that has Python, and no compiler, Rust or node. Needs root, debootstrap.
 dist-test:
 	tests/dist/bare.sh $(DIST) $(TARGET)/bare
+# The site of the docs, in target/site; mkdocs.yml has its settings. The lab is on it where it can be built.
+site: .venv/dev $(WEB)/lab.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: .venv/dev
 	cargo fmt

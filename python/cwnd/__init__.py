@@ -1,9 +1,10 @@
 """TCP congestion control: a fast packet simulator and every algorithm written once.
 
->>> import cwnd
->>> results = cwnd.run(cwnd.dumbbell("elastic", flows=4, rate="1 Gbps", delay="100 ms", buffer=3200))
->>> results.summary
->>> results.plot("cwnd", "cwnd.png")
+Examples:
+    >>> import cwnd
+    >>> results = cwnd.run(cwnd.dumbbell("elastic", flows=4, rate="1 Gbps", delay="100 ms", buffer=3200))
+    >>> results.summary
+    >>> results.plot("cwnd", "cwnd.png")
 """
 
 import typing as _typing

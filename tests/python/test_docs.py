@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import click
+import jsonschema
 import pytest
 
 import cwnd
 from cwnd._cli.main import cli
 
-PAGES = Path(__file__).parents[2] / "docs" / "algorithms"
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs" / "algorithms"
+#: Every page that people write, and those of the algorithms.
+PROSE = [str(path.relative_to(ROOT)) for path in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])]
+SCHEMA = json.loads((ROOT / "docs" / "scenario.schema.json").read_text())
 
 
 def test_the_pages_of_the_algorithms_are_up_to_date() -> None:
@@ -64,9 +77,9 @@ def test_the_python_of_the_guide_and_the_readme_runs(tmp_path: Path, monkeypatch
     assert (tmp_path / "cwnd.png").exists() and (tmp_path / "saved" / "manifest.json").exists()
 
 
-def test_every_command_of_the_readme_and_the_guide_is_one() -> None:
+def test_every_command_of_the_docs_is_one() -> None:
     found = 0
-    for page in ("README.md", "docs/guide.md"):
+    for page in PROSE:
         for block in blocks(page, "console"):
             for line in re.findall(r"^\$ (?:sudo )?cwnd ([^#\n]*)", block, re.MULTILINE):
                 context, words = cli, shlex.split(line)
@@ -74,7 +87,57 @@ def test_every_command_of_the_readme_and_the_guide_is_one() -> None:
                     context = context.commands[words.pop(0)]  # type: ignore[assignment]
                 context.make_parser(click.Context(context)).parse_args(words)
                 found += 1
-    assert found > 8
+    assert found > 50
+
+
+def test_every_python_block_of_the_docs_compiles() -> None:
+    found = [compile(code, page, "exec") for page in PROSE for code in blocks(page, "python")]
+    assert len(found) > 8
+
+
+def test_every_toml_block_of_the_docs_is_a_scenario_or_lines_of_one() -> None:
+    """A block without tables shows keys one by one, some in several ways."""
+    places = [SCHEMA["$defs"][name]["properties"] for name in ("dumbbell", "flows")]
+    scenarios = lines = 0
+    for page in PROSE:
+        for block in blocks(page, "toml"):
+            if re.search(r"^\[", block, re.MULTILINE):
+                table = tomllib.loads(block)
+                if "flows" in table and "dumbbell" in table:
+                    jsonschema.validate(table, SCHEMA)
+                    scenarios += 1
+                continue
+            for line in block.splitlines():
+                for key, value in tomllib.loads(line).items():
+                    ways = [{"$defs": SCHEMA["$defs"], **place[key]} for place in places if key in place]
+                    judges = [jsonschema.Draft202012Validator(way) for way in ways]
+                    assert any(judge.is_valid(value) for judge in judges), f"{page}: {line}"
+                    lines += 1
+    assert scenarios >= 5 and lines > 20
+
+
+def test_every_link_of_the_docs_leads_to_a_file() -> None:
+    found = 0
+    for page in PROSE:
+        path = ROOT / page
+        for target in re.findall(
+            r"\]\(([^)#\s]+)", re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+        ):
+            if not re.match(r"https?:|mailto:", target):
+                assert (path.parent / target).exists(), f"{page}: {target}"
+                found += 1
+    assert found > 200
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_broken_link_or_anchor(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert "cwnd gate" in (tmp_path / "docs" / "cli.html").read_text()
+    assert "CongestionControl" in (tmp_path / "docs" / "api.html").read_text()
+    elsewhere = re.compile(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="?https?://')
+    assert not [page for page in tmp_path.rglob("*.html") if elsewhere.search(page.read_text())]
 
 
 def test_the_walk_and_the_architecture_name_files_that_exist() -> None:
