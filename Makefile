@@ -115,6 +115,7 @@ bench-by-part:
 # The same scenarios in ns-2 and ns-3, whose results must agree with ours, and how long each takes. Debian or Ubuntu, root.
 bench-peers:
 	$(PYTHON) bench/peers/peers.py
+	$(if $(HTSIM),$(PYTHON) bench/peers/htsim.py $(HTSIM))
 
 # Every paper, with its verdicts and figures for the docs; up to an hour and a half.
 papers: .venv/package
