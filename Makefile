@@ -115,8 +115,10 @@ bench-by-part:
 	$(PYTHON) bench/by_part.py $(TARGET)/release/cwnd-bench scenarios/reference.toml
 
 # The same scenarios in ns-2 and ns-3, whose results must agree with ours, and how long each takes. Debian or Ubuntu, root.
+# HTSIM=CLONE: and in htsim, of which CLONE is a clone.
 bench-peers:
 	$(PYTHON) bench/peers/peers.py
+	$(if $(HTSIM),$(PYTHON) bench/peers/htsim.py $(HTSIM))
 
 # Every paper, with its verdicts and figures for the docs; up to an hour and a half.
 papers: .venv/package

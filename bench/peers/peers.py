@@ -107,8 +107,8 @@ def dumbbell(scenario: dict[str, Any]) -> dict[str, str | float]:
 
 
 def amount(text: str) -> float:
-    """A rate in Mbps, a time in ms, a number of packets."""
-    units = {"Gbps": 1e3, "Mbps": 1.0, "s": 1e3, "ms": 1.0, "packets": 1.0}
+    """A rate in Mbps, a time in ms, a number of packets or bytes."""
+    units = {"Gbps": 1e3, "Mbps": 1.0, "s": 1e3, "ms": 1.0, "packets": 1.0, "bytes": 1.0}
     if not (match := re.fullmatch(r"([\d.]+) (\w+)", text)) or match[2] not in units:
         sys.exit(f"peers.py: '{text}' is not in {', '.join(units)}")
     return float(match[1]) * units[match[2]]

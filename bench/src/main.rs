@@ -39,7 +39,7 @@ macro_rules! question {
 }
 
 const REFERENCE: Question = question!("reference", "scenarios", [5.0, 8.0]);
-const QUESTIONS: [Question; 10] = [
+const QUESTIONS: [Question; 12] = [
     REFERENCE,
     question!("one-flow-100g", "bench/scenarios", [1.8, 1.9]),
     question!("random-loss", "bench/scenarios", [30.0, 90.0]),
@@ -50,6 +50,8 @@ const QUESTIONS: [Question; 10] = [
     question!("codel", "bench/scenarios", [5.0, 8.0]),
     question!("fq-codel", "bench/scenarios", [5.0, 8.0]),
     question!("reverse", "bench/scenarios", [5.0, 8.0]),
+    question!("newreno", "bench/scenarios", [5.0, 8.0]),
+    question!("newreno-access", "bench/scenarios", [5.0, 8.0]),
 ];
 
 /// Runs of which the best counts, since disturbances only make a run slower; fewer if they take long.
@@ -283,8 +285,20 @@ mod tests {
     #[test]
     fn the_scenarios_are_of_the_size_that_they_promise() {
         let questions = QUESTIONS.map(read);
-        let [reference, fast, lossy, chain, thousand, ten_thousand, short, codel, fq_codel, reverse] =
-            &questions;
+        let [
+            reference,
+            fast,
+            lossy,
+            chain,
+            thousand,
+            ten_thousand,
+            short,
+            codel,
+            fq_codel,
+            reverse,
+            bare,
+            access,
+        ] = &questions;
         assert_eq!(
             (reference.flows.len(), reference.duration_ns, reference.rtt_ns(0) / 1_000_000),
             (4, 100_000_000_000, 204)
@@ -307,5 +321,10 @@ mod tests {
             assert_eq!(scenario.links.iter().filter(|link| link.queue.is_some()).count(), managed);
             assert_eq!((scenario.links.len(), &scenario.flows[0].cca), (links, &reference.flows[0].cca));
         }
+        assert_eq!([bare, access].map(|scenario| scenario.links.len()), [1, 9]);
+        assert_eq!([bare, access].map(|scenario| scenario.rtt_ns(0) / 1_000_000), [204; 2]);
+        let uses_sack =
+            |scenario: &Scenario| scenario.flows[0].stack.recovery.choices().detection.uses_sack();
+        assert!(!uses_sack(bare) && !uses_sack(access));
     }
 }

@@ -38,6 +38,11 @@ pub struct NonSack {
 }
 
 impl NonSack {
+    /// Duplicate ACKs are not forgotten yet, or a segment is to be sent again.
+    pub fn is_repairing(&self) -> bool {
+        self.dup_acks | self.arrived > 0 || self.must_retransmit
+    }
+
     pub fn fine_timer(&mut self) -> &mut FineTimer {
         self.fine_timer.get_or_insert_default()
     }

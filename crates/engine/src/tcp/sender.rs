@@ -63,7 +63,8 @@ pub struct Sender<'a, C> {
     cwnd_time: CwndTime,
     pub(super) driver: Driver<C>,
 
-    /// No segment from here on was ever sent. As `nxt`, unless the sender goes back to `una` without SACK.
+    /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. Without extras it
+    /// lags behind.
     pub(super) first_unsent: u64,
     /// Recovery, loss or CWR ends when this segment is reached.
     pub(super) recovery_end: u64,
@@ -87,7 +88,7 @@ pub struct Sender<'a, C> {
 /// Whether the sender has something that few have.
 #[derive(Clone, Copy)]
 struct Extras {
-    /// Every ACK takes the slow path: `cong_control`, ECN, a handshake under way, no SACK.
+    /// Every ACK takes the slow path: `cong_control`, ECN, a handshake under way, without SACK a segment that may be missing.
     acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
     segments: bool,
@@ -185,17 +186,18 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || stack.ecn.is_on()
             || stack.one_way_delays
             || sender.reordering.is_some()
-            || !choices.detection.uses_sack();
+            || choices.detection == Detection::FineTimer;
         let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some() || sender.source.is_some();
         sender.lasting_extras = Extras { acks, segments: acks || limited || sender.paced_by_fq };
         sender.note_extras(stack.handshake != Handshake::Off);
         sender
     }
 
-    /// The sender has its lasting extras, and those of a handshake if it `begins`.
-    fn note_extras(&mut self, begins: bool) {
+    /// The sender has its lasting extras, and those of a handshake if it `begins` or of losses without SACK.
+    pub(super) fn note_extras(&mut self, begins: bool) {
         let Extras { acks, segments } = self.lasting_extras;
-        self.extras = Extras { acks: acks || begins, segments: segments || begins || self.closed };
+        let passing = begins || self.repairs_without_sack();
+        self.extras = Extras { acks: acks || passing, segments: segments || passing || self.closed };
     }
 
     /// It is `start_ns`.
@@ -261,7 +263,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
-        self.extras.segments = true;
+        self.extras =
+            Extras { acks: self.extras.acks || !self.choices.detection.uses_sack(), segments: true };
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
@@ -498,8 +501,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.wake_at = NEVER;
         if self.extras.acks {
             self.on_ack_with_extras(now, ack, blocks);
-        } else {
+        } else if self.choices.detection.uses_sack() {
             self.on_sack::<false>(now, ack, blocks);
+        } else {
+            self.on_non_sack(now, ack);
+            self.note_extras(false);
         }
         self.cwnd_may_have_changed(now);
     }

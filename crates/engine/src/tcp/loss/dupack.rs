@@ -9,6 +9,7 @@ use cwnd_scenario::{Detection, Reduction};
 
 impl<C: CongestionControl> Sender<'_, C> {
     pub(in crate::tcp) fn on_non_sack(&mut self, now: u64, ack: AckPacket) {
+        self.note_all_sent();
         if ack.next < self.una {
             return;
         }
@@ -34,6 +35,21 @@ impl<C: CongestionControl> Sender<'_, C> {
         if self.driver.controls_window() {
             self.control(now);
         }
+    }
+
+    /// `first_unsent` is up to date.
+    pub(in crate::tcp) fn note_all_sent(&mut self) {
+        self.first_unsent = self.first_unsent.max(self.nxt);
+    }
+
+    /// Without SACK: an ACK or the next segment may have to do with a segment that is missing, or that seemed to be. Once
+    /// closed, ACKs restart a timer that runs.
+    pub(in crate::tcp) fn repairs_without_sack(&self) -> bool {
+        let repairs = self.repairs.as_ref();
+        !self.choices.detection.uses_sack()
+            && (self.closed
+                || self.nxt != self.first_unsent
+                || repairs.is_some_and(|repairs| repairs.non_sack.is_repairing()))
     }
 
     /// A duplicate ACK shows that one segment more has arrived, an ACK of more segments that the others have.

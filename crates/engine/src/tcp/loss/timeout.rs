@@ -39,8 +39,10 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.recovery_end = self.nxt;
             self.scoreboard.mark_all_lost(self.una, self.nxt);
         } else {
+            self.note_all_sent();
             self.recovery_end = self.first_unsent;
             self.go_back();
+            self.note_extras(false);
         }
         (self.probed, self.reorder_at) = (NEVER, NEVER);
         self.rto.back_off();
