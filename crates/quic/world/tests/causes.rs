@@ -107,9 +107,8 @@ fn elastic_at_one_percent_loss_has_more_because_recovery_is_over_before_all_loss
     assert_within(0.03, window("0.001", OWN), 1.0);
 }
 
-/// In a recovery BBR sends no more than arrives for a round trip, and its window is what is in flight.
 #[test]
-fn bbr_has_a_smaller_window_on_noq_only_where_one_recovery_follows_the_other() {
+fn bbr_has_a_smaller_window_on_noq_only_where_losses_are_many() {
     let share = |per| {
         let path = format!("{LOSSY}{per}");
         let simulated = mean(2, cwnd, |seed| simulate(&path, "bbr", "", seed));
