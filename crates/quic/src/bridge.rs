@@ -24,13 +24,17 @@ pub struct Sent {
     app_limited: bool,
 }
 
-/// Whole segments out of bytes; what is below a segment waits for more.
-#[derive(Clone, Copy, Debug, Default)]
+/// Segments out of bytes, to the nearest: a packet counts that the rest of its datagram has made shorter.
+#[derive(Clone, Copy, Debug)]
 struct Remainder {
     bytes: u64,
 }
 
 impl Remainder {
+    fn new(mtu_bytes: u64) -> Remainder {
+        Remainder { bytes: mtu_bytes / 2 }
+    }
+
     fn take_segments(&mut self, bytes: u64, mtu_bytes: u64) -> u64 {
         let bytes = self.bytes.saturating_add(bytes);
         self.bytes = bytes % mtu_bytes;
@@ -93,8 +97,8 @@ impl Bridge {
             mtu_bytes,
             most_window_bytes,
             in_flight_bytes: 0,
-            delivered: Remainder::default(),
-            lost: Remainder::default(),
+            delivered: Remainder::new(mtu_bytes),
+            lost: Remainder::new(mtu_bytes),
             batch: None,
             newest_acked_ns: None,
             srtt_ns: 0,
@@ -201,7 +205,6 @@ impl Bridge {
         self.in_flight_bytes =
             in_flight_bytes.unwrap_or_else(|| self.in_flight_bytes.saturating_sub(batch.bytes));
         let acked = self.delivered.take_segments(batch.bytes, self.mtu_bytes);
-        let prior_in_flight = self.segments(self.in_flight_bytes.saturating_add(batch.bytes));
         let in_flight = self.segments(self.in_flight_bytes);
         let cwnd_limited = if self.driver.controls_window() { self.was_cwnd_limited } else { !app_limited };
         self.was_cwnd_limited = false;
@@ -209,7 +212,7 @@ impl Bridge {
         ack.now_us = now_ns / 1000;
         ack.acked = saturate(acked);
         ack.delivered = ack.delivered.saturating_add(acked);
-        (ack.prior_in_flight, ack.in_flight) = (prior_in_flight, in_flight);
+        (ack.prior_in_flight, ack.in_flight) = (in_flight.saturating_add(ack.acked), in_flight);
         ack.flags &= !(CWND_LIMITED | APP_LIMITED);
         if cwnd_limited {
             ack.flags |= CWND_LIMITED;
@@ -401,8 +404,9 @@ impl Bridge {
         }
     }
 
+    /// How many more are delivered once `bytes` of packets in flight are.
     fn segments(&self, bytes: u64) -> u32 {
-        saturate(bytes.div_ceil(self.mtu_bytes))
+        saturate(self.delivered.bytes.saturating_add(bytes) / self.mtu_bytes)
     }
 }
 
@@ -456,6 +460,19 @@ mod tests {
         assert_eq!((third.rate_in_flight, third.rate_lost), (3, 1));
         assert_eq!((third.prior_in_flight, third.in_flight), (3, 2));
         assert_eq!((third.lost, third.lost_total), (0, 1));
+    }
+
+    /// Of a handshake: 1,100 bytes in a datagram with 100 that are never acknowledged.
+    #[test]
+    fn a_packet_that_is_a_little_shorter_counts_and_a_small_one_in_flight_does_not() {
+        let reno = cwnd_algorithms::find("reno").unwrap();
+        let mut bridge = Bridge::new(reno.build(&reno.defaults()), 1200, u64::MAX);
+        [100, 1100].map(|bytes| bridge.send(0, bytes));
+        (0..9).for_each(|_| _ = bridge.send(0, 1200));
+        bridge.ack_packet(0, 1100, None);
+        bridge.end_acks(100 * MS, None, false);
+        let Ack { acked, delivered, prior_in_flight, in_flight, .. } = bridge.driver.ack;
+        assert_eq!((acked, delivered, prior_in_flight, in_flight), (1, 1, 10, 9));
     }
 
     #[test]

@@ -44,14 +44,14 @@ fn the_initial_window_is_that_of_rfc_9002_in_whole_packets() {
 }
 
 #[test]
-fn bytes_below_a_segment_wait_for_more() {
+fn bytes_below_half_a_segment_wait_for_more() {
     let mut bridge = start("reno");
-    bridge.send(0, 700);
-    bridge.send(0, 700);
-    bridge.ack_packet(0, 700, None);
+    bridge.send(0, 500);
+    bridge.send(0, 500);
+    bridge.ack_packet(0, 500, None);
     bridge.end_acks(50 * MS, None, false);
     assert_eq!(bridge.window_bytes(), 10 * MTU);
-    bridge.ack_packet(0, 700, None);
+    bridge.ack_packet(0, 500, None);
     bridge.end_acks(60 * MS, None, false);
     assert_eq!(bridge.window_bytes(), 11 * MTU);
 }

@@ -81,13 +81,15 @@ fn reno_at_one_percent_loss_has_on_quinn_what_it_has_in_the_simulator() {
     assert_within(0.05, found, simulated);
 }
 
-/// Its estimate of the rate is taken from ACKs, which pacing spreads.
+/// Its estimate of the rate is taken from ACKs, which pacing spreads; and QUIC's recovery cuts at once.
 #[test]
-fn westwood_at_one_percent_loss_has_on_quinn_what_it_has_in_a_simulator_that_paces() {
+fn westwood_at_one_percent_loss_has_on_quinn_what_it_has_in_a_simulator_that_paces_and_cuts_at_once() {
     let path = format!("{LOSSY}0.01");
-    let found = mean(30, goodput, |seed| on(Stack::Quinn, OWN, &path, "westwood", seed));
-    assert!(found < 0.9 * mean(30, goodput, |seed| simulate(&path, "westwood", "", seed)));
-    assert_within(0.05, found, mean(30, goodput, |seed| simulate(&path, "westwood", "pacing = 'fq'", seed)));
+    let found = mean(100, goodput, |seed| on(Stack::Quinn, OWN, &path, "westwood", seed));
+    let with = |stack| mean(100, goodput, |seed| simulate(&path, "westwood", stack, seed));
+    assert!(found < 0.85 * with("recovery = 'sack'"));
+    assert!(found < 0.95 * with("pacing = 'fq'"));
+    assert_within(0.05, found, with("pacing = 'fq', recovery = 'sack'"));
 }
 
 /// RFC 9002, 7.3.2: QUIC's recovery lasts a round trip. TCP's lasts until the second of two losses is repaired, too.
@@ -105,9 +107,8 @@ fn elastic_at_one_percent_loss_has_more_because_recovery_is_over_before_all_loss
     assert_within(0.03, window("0.001", OWN), 1.0);
 }
 
-/// In a recovery BBR sends no more than arrives for a round trip, and its window is what is in flight.
 #[test]
-fn bbr_has_a_smaller_window_on_noq_only_where_one_recovery_follows_the_other() {
+fn bbr_has_a_smaller_window_on_noq_only_where_losses_are_many() {
     let share = |per| {
         let path = format!("{LOSSY}{per}");
         let simulated = mean(2, cwnd, |seed| simulate(&path, "bbr", "", seed));
@@ -119,31 +120,36 @@ fn bbr_has_a_smaller_window_on_noq_only_where_one_recovery_follows_the_other() {
 
 /// They measure RTTs, to which a packet that waits in the pacer for its turn adds the wait of the ACK for it.
 #[test]
-fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_on_quinn_and_noq_without_a_pacer() {
-    for cca in ["cubic", "vegas"] {
+fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_without_a_pacer() {
+    for (stack, cca) in [(Stack::Quinn, "cubic"), (Stack::Noq, "cubic"), (Stack::Noq, "vegas")] {
         let simulated = simulate(GIGABIT, cca, "", 1);
-        for stack in [Stack::Quinn, Stack::Noq] {
-            let [own, unpaced] = [OWN, UNPACED].map(|settings| on(stack, settings, GIGABIT, cca, 1));
-            // Of cubic on quinn it is the goodput that is beyond.
-            let shares = [goodput, cwnd].map(|of| of(&own.flows[0]) / of(&simulated.flows[0]));
-            assert!(shares[0] < 0.95 || shares[1] < 0.9, "{stack:?}, {cca}: {shares:?}");
-            assert_within(0.05, goodput(&unpaced.flows[0]), goodput(&simulated.flows[0]));
-            assert_within(0.10, cwnd(&unpaced.flows[0]), cwnd(&simulated.flows[0]));
-        }
+        let [own, unpaced] = [OWN, UNPACED].map(|settings| on(stack, settings, GIGABIT, cca, 1));
+        // Of cubic on quinn it is the goodput that is beyond.
+        let shares = [goodput, cwnd].map(|of| of(&own.flows[0]) / of(&simulated.flows[0]));
+        assert!(shares[0] < 0.95 || shares[1] < 0.9, "{stack:?}, {cca}: {shares:?}");
+        assert_within(0.05, goodput(&unpaced.flows[0]), goodput(&simulated.flows[0]));
+        assert_within(0.10, cwnd(&unpaced.flows[0]), cwnd(&simulated.flows[0]));
     }
 }
 
-/// A Diff of 1 is enough to end its growth, and an ACK that waits for a second packet makes it.
+/// A Diff of 1 is enough to end its growth; an ACK that waits makes it, and so does a pacer's burst.
 #[test]
-fn newvegas_at_a_gigabit_has_the_simulators_window_without_pacing_and_with_an_ack_for_each_packet() {
-    let simulated = simulate(GIGABIT, "newvegas", "", 1);
-    let changed = Settings { ack_every_pkts: Some(1), ..UNPACED };
-    let found = on(Stack::Noq, changed, GIGABIT, "newvegas", 1);
-    assert_within(0.05, goodput(&found.flows[0]), goodput(&simulated.flows[0]));
-    assert_within(0.10, cwnd(&found.flows[0]), cwnd(&simulated.flows[0]));
-    assert!(
-        goodput(&on(Stack::Noq, OWN, GIGABIT, "newvegas", 1).flows[0]) < 0.5 * goodput(&simulated.flows[0])
-    );
+fn newvegas_at_a_gigabit_has_the_simulators_window_with_an_ack_for_each_packet_and_on_quinn_without_its_pacer()
+ {
+    let of = |flow: FlowResult| (flow.goodput_mbps, flow.mean_cwnd_pkts);
+    let simulated = of(simulate(GIGABIT, "newvegas", "", 1).flows.remove(0));
+    let with = |stack, settings| of(on(stack, settings, GIGABIT, "newvegas", 1).flows.remove(0));
+    let each = Settings { ack_every_pkts: Some(1), ..OWN };
+    let unpaced = Settings { ack_every_pkts: Some(1), ..UNPACED };
+    for (stack, changed) in [(Stack::Quinn, unpaced), (Stack::Noq, each), (Stack::S2nQuic, each)] {
+        assert!(with(stack, OWN).0 < 0.5 * simulated.0, "{stack:?}");
+        let found = with(stack, changed);
+        assert_within(0.05, found.0, simulated.0);
+        assert_within(0.10, found.1, simulated.1);
+    }
+    // On quinn neither is enough.
+    assert!(with(Stack::Quinn, each).0 < 0.6 * simulated.0);
+    assert!(with(Stack::Quinn, UNPACED).1 < 0.9 * simulated.1);
 }
 
 /// It is in one of two cycles, and little decides in which.
@@ -161,6 +167,43 @@ fn illinois_at_a_gigabit_has_the_window_of_a_simulator_that_paces_or_acknowledge
                 cwnd(&simulate(&path, "illinois", &format!("handshake = 'first', {change}"), 1).flows[0]),
             );
         }
+    }
+}
+
+/// It, too, is in one of two cycles: after a recovery that cuts at once, as QUIC's does, in that of the larger window.
+#[test]
+fn veno_at_a_gigabit_has_on_quinn_the_window_of_a_simulator_whose_recovery_cuts_at_once() {
+    let path = GIGABIT.replace("3 s", "5 s");
+    let simulated = |stack| cwnd(&simulate(&path, "veno", stack, 1).flows[0]);
+    let found = |stack, settings| cwnd(&on(stack, settings, &path, "veno", 1).flows[0]);
+    assert!(found(Stack::Quinn, OWN) > 1.4 * simulated(""));
+    assert_within(0.05, found(Stack::Quinn, OWN), simulated("recovery = 'sack'"));
+    // The pacer decides on noq.
+    assert_within(0.05, found(Stack::Noq, OWN), simulated(""));
+    assert_within(0.05, found(Stack::Noq, UNPACED), simulated("recovery = 'sack'"));
+}
+
+/// Its receiver acknowledges ten packets at a time.
+#[test]
+fn illinois_at_one_percent_loss_has_on_s2n_quic_what_it_has_in_a_simulator_that_acknowledges_ten_packets() {
+    let path = format!("{LOSSY}0.01");
+    let found = mean(40, goodput, |seed| on(Stack::S2nQuic, OWN, &path, "illinois", seed));
+    let with = |stack| mean(40, goodput, |seed| simulate(&path, "illinois", stack, seed));
+    assert!(found < 0.4 * with(""));
+    assert_within(0.05, found, with("ack_every = 10"));
+}
+
+/// Each of the three takes a part.
+#[test]
+fn adaptive_reno_at_one_percent_loss_has_on_s2n_quic_what_a_simulator_has_with_its_acks_pacer_and_handshake()
+{
+    let path = format!("{LOSSY}0.01");
+    let found = mean(40, goodput, |seed| on(Stack::S2nQuic, OWN, &path, "adaptive-reno", seed));
+    let with = |stack: &str| mean(40, goodput, |seed| simulate(&path, "adaptive-reno", stack, seed));
+    let (acks, pacer, handshake) = ("ack_every = 10", "pacing = 'fq'", "handshake = 'first'");
+    assert_within(0.05, found, with(&[acks, pacer, handshake].join(", ")));
+    for two in [[acks, pacer], [acks, handshake], [pacer, handshake]] {
+        assert!(found < 0.95 * with(&two.join(", ")), "{two:?}");
     }
 }
 
