@@ -97,6 +97,11 @@ impl Scoreboard {
         self.sacks.get_or_insert_default()
     }
 
+    /// No segment is in flight, and none will be.
+    pub fn forget_segments(&mut self) {
+        self.sacks = None;
+    }
+
     /// Every segment in flight is on its way for the first time, as far as is known.
     #[inline]
     pub fn is_clear(&self) -> bool {
