@@ -33,8 +33,8 @@ pub const LONGEST_SPAN_NS: u64 = u32::MAX as u64;
 /// stages stays in a cache, and each stage has enough to do.
 const PACKETS_PER_SPAN: usize = 1024;
 const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
-/// In this many spans the packets in flight are counted once.
-const SPANS_PER_COUNT: u64 = 16;
+/// The packets in flight are counted once in this many full spans.
+const SPANS_PER_COUNT: usize = 16;
 /// Rows of samples by change; they take less than 2 GB.
 const ROWS_MAX: usize = 10_000_000;
 /// Transfers of a flow with arrivals at one time; their connections take less than 1 GB.
@@ -63,7 +63,8 @@ pub struct Schedule<'a, C, T: Timing> {
     sampler: Sampler,
     longest_span_ns: u64,
     span_ns: u64,
-    spans: u64,
+    /// That have arrived at links since packets in flight were counted; a short span counts as a quarter of a full one.
+    uncounted_pkts: usize,
     /// Simulated time that [`Control`] knows of.
     reported_ns: u64,
 }
@@ -129,7 +130,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             sampler: Sampler::new(scenario),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
             span_ns: 1,
-            spans: 0,
+            uncounted_pkts: 0,
             reported_ns: 0,
         }
     }
@@ -260,7 +261,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
 
     /// Why the run cannot go on at `now`.
     fn check(&mut self, now: u64) -> Result<(), Unfinished> {
-        if self.spans.is_multiple_of(SPANS_PER_COUNT) {
+        if self.uncounted_pkts >= SPANS_PER_COUNT * self.packets_per_span() {
+            self.uncounted_pkts = 0;
             self.network.count_packets();
         }
         if self.network.crowded {
@@ -275,6 +277,11 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         Ok(())
     }
 
+    /// A span is as long as it takes this many packets to arrive at links.
+    fn packets_per_span(&self) -> usize {
+        PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len()
+    }
+
     fn report(&mut self, now: u64) {
         self.control.simulated_ns.fetch_add(now - self.reported_ns, Relaxed);
         self.reported_ns = now;
@@ -284,8 +291,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
 impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
     fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished> {
         let end = until_ns.min(self.scenario.duration_ns);
-        let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
         loop {
+            let wanted = self.packets_per_span();
             let now = self
                 .network
                 .next_event_ns()
@@ -293,7 +300,6 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 .min(self.next_transfer_ns)
                 .min(self.warmup_end_ns);
             self.check(now)?;
-            self.spans += 1;
             self.report(now.min(end));
             if now > end {
                 return Ok(());
@@ -308,6 +314,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 .min(self.warmup_end_ns.saturating_add(1))
                 .min(end + 1);
             let packets = self.run_span(now, until);
+            self.uncounted_pkts += packets.max(wanted / 4);
             if until > self.warmup_end_ns {
                 self.begin_measuring();
             }
