@@ -392,7 +392,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let Some(segments) = self.sender.next_fast_path_segments(now, PACKETS_PER_LOOK as u64) else {
             return self.go_on(now, network);
         };
-        let size = Tag::default().sized(network.topology.hops[self.first_hop as usize].bytes);
+        let size = Tag::default().sized(self.sender.flow.packet_bytes());
         for seq in segments {
             let segment = Segment { tag: size.numbered(seq), sent_ns: now };
             network.enter(self.first_hop, now, segment);
