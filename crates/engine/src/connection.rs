@@ -2,6 +2,7 @@
 
 use crate::acks::{ArrivingAck, SelectiveAck};
 use crate::counts::{Counts, Noted, Received};
+use crate::memory::ring::prefetch;
 use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
@@ -14,6 +15,9 @@ use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Flow;
 
+/// Cache lines that most packets need; the processor finds the rest by itself.
+const PREFETCHED_LINES: usize = 8;
+
 #[repr(C, align(64))] // cache lines
 pub struct Connection<'a, C> {
     /// When to look at the timers: not after the first of them.
@@ -24,14 +28,14 @@ pub struct Connection<'a, C> {
     pub first_hop: u32,
     /// Of the way back, if ACKs cross links.
     pub first_back_hop: Option<u32>,
-    pub receiver: Receiver,
-    pub sender: Sender<'a, C>,
-    /// If there is a warmup, or once more has arrived after the flow stopped.
-    noted: Option<Box<Noted>>,
-    /// After this time a packet that arrives shows what to note, or NEVER.
-    note_after_ns: u64,
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
+    /// After this time a packet that arrives shows what to note, or NEVER.
+    note_after_ns: u64,
+    /// If there is a warmup, or once more has arrived after the flow stopped.
+    noted: Option<Box<Noted>>,
+    pub receiver: Receiver,
+    pub sender: Sender<'a, C>,
 }
 
 impl<'a, C: CongestionControl> Connection<'a, C> {
@@ -79,6 +83,19 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.sender.closed
             && acks.is_none_or(|acks| acks.counts.are_all_settled())
             && self.sender.sent + copies == self.receiver.arrived() + self.lost(&network.topology)
+    }
+
+    /// The connection is over: what it had for segments in flight goes.
+    pub fn forget(&mut self) {
+        self.receiver.forget();
+        self.sender.forget();
+    }
+
+    /// It will be needed soon.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        let first: *const u8 = (&raw const *self).cast();
+        (0..PREFETCHED_LINES).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }
 
     /// Does what the two ends do before `until`; returns when they have something to do then.

@@ -4,6 +4,7 @@
 //! thread's identity or the environment.
 
 mod acks;
+mod agenda;
 mod connection;
 mod control;
 mod counts;

@@ -1,6 +1,7 @@
 //! Where the packets are between the two ends of the flows, and what each link does with them.
 
 use crate::acks::Acks;
+use crate::agenda::Agenda;
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::memory::ring::{Ring, prefetch};
@@ -28,16 +29,15 @@ pub struct Network<'a, T: Timing> {
     control: &'a Control,
     /// More packets are under way than may be.
     pub crowded: bool,
-    /// By flow: when it has something to do.
-    pub due: Vec<u64>,
-    /// None of them is sooner.
-    pub earliest_due: u64,
+    pub agenda: Agenda,
     pub topology: Topology<'a, T::Tick>,
     pub links: Vec<T::Link>,
     /// Links whose queue a discipline manages.
     pub managed: BTreeMap<u32, ManagedLink<T::Exact, T::Tick>>,
     /// By link: packets on their way to it.
     pub inboxes: Vec<Inbox<T::Exact>>,
+    /// The links whose inbox packets pass through: not those that one flow has for itself before all others.
+    pub served: Vec<u32>,
     /// By flow: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
     /// By link: packets that it marked, and sent.
@@ -82,8 +82,8 @@ impl<'a, T: Timing> Network<'a, T> {
         Network {
             control,
             crowded: false,
-            due: vec![0; scenario.flows.len()],
-            earliest_due: 0,
+            agenda: Agenda::new(vec![NEVER; scenario.flows.len()]),
+            served: topology.links_with_inbox(),
             topology,
             links: scenario.links.iter().map(|link| T::new_link(link, seed)).collect(),
             managed,
@@ -101,8 +101,8 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// One more connection of `flow`; returns its index.
     pub fn add_connection(&mut self, flow: u32) -> u32 {
-        let id = self.due.len() as u32;
-        self.due.push(NEVER);
+        let id = self.agenda.len() as u32;
+        self.agenda.push();
         self.to_receiver.push(Ring::new());
         if !self.acks.is_empty() {
             self.acks.push(Acks::default());
@@ -141,9 +141,10 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// When the next thing happens.
     pub fn next_event_ns(&self) -> u64 {
-        let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min().unwrap_or(NEVER);
+        let arrivals = self.served.iter().map(|&link| self.inboxes[link as usize].earliest);
+        let arrivals = arrivals.min().unwrap_or(NEVER);
         let departures = self.managed.values().map(ManagedLink::next_departure_ns).min().unwrap_or(NEVER);
-        arrivals.min(departures).min(self.earliest_due)
+        arrivals.min(departures).min(self.agenda.earliest_ns())
     }
 
     /// Calls `see` with each packet that is on its way to the next hop or to the receiver: the hop that it is behind, and
@@ -216,7 +217,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
         for part in order.chunks(PACKETS_PER_LOOK).take_while(|_| !self.control.stop.load(Relaxed)) {
             for (next, &place) in part.iter().enumerate() {
-                if self.due.len() > FEW_FLOWS {
+                if self.agenda.len() > FEW_FLOWS {
                     self.prefetch(&part[next..], &packets);
                 }
                 let packet = packets[place as u32 as usize];
@@ -384,18 +385,14 @@ impl<'a, T: Timing> Network<'a, T> {
         let packets = &mut self.to_receiver[from.flow as usize];
         packets.push_back(Arrival { at, exact, segment });
         if packets.len() == 1 {
-            let due = &mut self.due[from.flow as usize];
-            *due = (*due).min(at + from.after_ns);
-            self.earliest_due = self.earliest_due.min(*due);
+            self.agenda.hasten(from.flow, at + from.after_ns);
         }
     }
 
     #[inline(never)]
     fn arrive_at_sender(&mut self, flow: u32, at: u64, ack: Segment) {
         self.acks[flow as usize].arrive(at, ack);
-        let due = &mut self.due[flow as usize];
-        *due = (*due).min(at);
-        self.earliest_due = self.earliest_due.min(*due);
+        self.agenda.hasten(flow, at);
     }
 
     /// Serves a link whose queue a discipline manages: arrivals and departures in the order of time.
@@ -482,9 +479,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let packets = &mut self.to_receiver[from.flow as usize];
         let Some(&mut Arrival { at, .. }) = packets.back_mut() else { return };
         if packets.settle_back(|before| before.at > at) == 0 {
-            let due = &mut self.due[from.flow as usize];
-            *due = (*due).min(at + from.after_ns);
-            self.earliest_due = self.earliest_due.min(*due);
+            self.agenda.hasten(from.flow, at + from.after_ns);
         }
     }
 }

@@ -5,8 +5,10 @@
 //! themselves; then each link takes in what has arrived at it, sorted by time, link after link in the order of the paths.
 //! The result is the same as event by event, which are spans of a nanosecond.
 
+use crate::agenda::Agenda;
 use crate::connection::Connection;
 use crate::control::{Control, Unfinished};
+use crate::memory::ring::{Ring, prefetch};
 use crate::network::{Network, PACKETS_MAX, PACKETS_PER_LOOK};
 use crate::observe::{Observation, Sampler, observe};
 use crate::path::queue::discipline::Disciplines;
@@ -31,13 +33,13 @@ pub const LONGEST_SPAN_NS: u64 = u32::MAX as u64;
 /// stages stays in a cache, and each stage has enough to do.
 const PACKETS_PER_SPAN: usize = 1024;
 const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
-/// In this many spans the packets in flight are counted once.
-const SPANS_PER_COUNT: u64 = 16;
+/// The packets in flight are counted once in this many full spans.
+const SPANS_PER_COUNT: usize = 16;
 /// Rows of samples by change; they take less than 2 GB.
 const ROWS_MAX: usize = 10_000_000;
 /// Transfers of a flow with arrivals at one time; their connections take less than 1 GB.
 const TRANSFERS_MAX: usize = 100_000;
-/// The ends of this many flows are asked for ahead.
+/// What is on its way to this many flows is asked for ahead, and their state twice as far.
 const FLOWS_AHEAD: usize = 2;
 
 /// A run under way, of one kind of algorithm and timing.
@@ -61,7 +63,8 @@ pub struct Schedule<'a, C, T: Timing> {
     sampler: Sampler,
     longest_span_ns: u64,
     span_ns: u64,
-    spans: u64,
+    /// That have arrived at links since packets in flight were counted; a short span counts as a quarter of a full one.
+    uncounted_pkts: usize,
     /// Simulated time that [`Control`] knows of.
     reported_ns: u64,
 }
@@ -107,9 +110,9 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 flows.push(Connection::new(id, flow, cc, start_ns, route, source, scenario.warmup_ns));
             }
         }
-        network.due = flows.iter().map(|flow| flow.timers_at).collect();
+        network.agenda = Agenda::new(flows.iter().map(|flow| flow.timers_at).collect());
         for udp in &udps {
-            network.due[udp.id as usize] = udp.next_ns();
+            network.agenda.hasten(udp.id, udp.next_ns());
         }
         let lookahead_ns = network.topology.lookahead_ns(T::slack_ns).unwrap_or(NEVER);
         Schedule {
@@ -127,7 +130,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             sampler: Sampler::new(scenario),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
             span_ns: 1,
-            spans: 0,
+            uncounted_pkts: 0,
             reported_ns: 0,
         }
     }
@@ -135,28 +138,50 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
     /// Simulates all that happens from `from` on and before `until`; returns how many packets arrived at links that flows
     /// share.
     fn run_span(&mut self, from: u64, until: u64) -> usize {
-        if self.network.earliest_due < until {
-            self.network.earliest_due = NEVER;
-            for flow in 0..self.flows.len() {
-                if let Some(packets) = self.network.to_receiver.get(flow + FLOWS_AHEAD) {
-                    packets.prefetch_front();
-                }
-                if self.network.due[flow] < until {
-                    self.network.due[flow] = self.run_ends(flow, until);
-                }
-                self.network.earliest_due = self.network.earliest_due.min(self.network.due[flow]);
+        let due = self.network.agenda.take(until);
+        for (place, &flow) in due.iter().enumerate() {
+            if let Some(&ahead) = due.get(place + 2 * FLOWS_AHEAD) {
+                prefetch(&raw const self.network.to_receiver[ahead as usize]);
+                self.flows[ahead as usize].prefetch();
+            }
+            if let Some(&ahead) = due.get(place + FLOWS_AHEAD) {
+                self.network.to_receiver[ahead as usize].prefetch_front();
+            }
+            let next = self.run_ends(flow as usize, until);
+            self.network.agenda.set(flow, next);
+            if next == NEVER {
+                self.rest(flow);
             }
         }
-        (0..self.network.links.len()).map(|link| self.network.serve(link, from, until)).sum()
+        self.network.agenda.settle(due, until);
+        let mut arrived = 0;
+        for place in 0..self.network.served.len() {
+            arrived += self.network.serve(self.network.served[place] as usize, from, until);
+        }
+        arrived
+    }
+
+    /// The flow `id` has nothing to do, unless a packet is still on its way to the receiver. One that is over keeps its counts.
+    #[cold]
+    fn rest(&mut self, id: u32) {
+        let flow = &mut self.flows[id as usize];
+        if flow.is_over(&self.network) {
+            flow.forget();
+            self.network.to_receiver[id as usize] = Ring::new();
+        }
+        let group = self.network.ranks[id as usize].0;
+        if let Ok(place) = self.groups.binary_search_by_key(&group, |group| group.id) {
+            self.groups[place].resting.insert(id);
+        }
     }
 
     /// Simulates the two ends of a flow before `until`; returns when they have something to do then. Many packets are gone
     /// through in parts, to look in between whether the run goes on.
     fn run_ends(&mut self, id: usize, until: u64) -> u64 {
-        if let Some(udp) = self.udps.iter_mut().find(|udp| udp.id as usize == id) {
-            return udp.advance(until, &mut self.network);
+        if let Ok(place) = self.udps.binary_search_by_key(&id, |udp| udp.id as usize) {
+            return self.udps[place].advance(until, &mut self.network);
         }
-        let mut due = self.network.due[id];
+        let mut due = self.network.agenda.due_ns(id as u32);
         loop {
             let flow = &mut self.flows[id];
             let part = self.network.to_receiver[id]
@@ -209,13 +234,13 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                         self.network.ranks[slot as usize].1,
                         now,
                     );
+                    group.resting.remove(&slot);
                 } else {
                     group.slots.push(slot);
                     self.flows.push(connection);
                 }
                 self.network.ranks[slot as usize] = (flow, number);
-                self.network.due[slot as usize] = now;
-                self.network.earliest_due = now;
+                self.network.agenda.hasten(slot, now);
             }
         }
         self.next_transfer_ns = self.groups.iter().map(|group| group.next_ns).min().unwrap_or(NEVER);
@@ -236,7 +261,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
 
     /// Why the run cannot go on at `now`.
     fn check(&mut self, now: u64) -> Result<(), Unfinished> {
-        if self.spans.is_multiple_of(SPANS_PER_COUNT) {
+        if self.uncounted_pkts >= SPANS_PER_COUNT * self.packets_per_span() {
+            self.uncounted_pkts = 0;
             self.network.count_packets();
         }
         if self.network.crowded {
@@ -251,6 +277,11 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         Ok(())
     }
 
+    /// A span is as long as it takes this many packets to arrive at links.
+    fn packets_per_span(&self) -> usize {
+        PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len()
+    }
+
     fn report(&mut self, now: u64) {
         self.control.simulated_ns.fetch_add(now - self.reported_ns, Relaxed);
         self.reported_ns = now;
@@ -260,8 +291,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
 impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
     fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished> {
         let end = until_ns.min(self.scenario.duration_ns);
-        let wanted = PACKETS_PER_SPAN + PACKETS_PER_FLOW_AND_SPAN * self.flows.len();
         loop {
+            let wanted = self.packets_per_span();
             let now = self
                 .network
                 .next_event_ns()
@@ -269,7 +300,6 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 .min(self.next_transfer_ns)
                 .min(self.warmup_end_ns);
             self.check(now)?;
-            self.spans += 1;
             self.report(now.min(end));
             if now > end {
                 return Ok(());
@@ -284,6 +314,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 .min(self.warmup_end_ns.saturating_add(1))
                 .min(end + 1);
             let packets = self.run_span(now, until);
+            self.uncounted_pkts += packets.max(wanted / 4);
             if until > self.warmup_end_ns {
                 self.begin_measuring();
             }
@@ -309,8 +340,8 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         self.network.inboxes = Vec::new();
         for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {
             let arrived = packets.iter().take_while(|packet| packet.at <= end);
-            if let Some(udp) = self.udps.iter_mut().find(|udp| udp.id == flow.id) {
-                arrived.for_each(|packet| udp.receive(packet.at));
+            if let Ok(place) = self.udps.binary_search_by_key(&flow.id, |udp| udp.id) {
+                arrived.for_each(|packet| self.udps[place].receive(packet.at));
                 continue;
             }
             for packet in arrived {

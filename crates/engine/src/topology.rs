@@ -201,6 +201,15 @@ impl<'a, T: Tick> Topology<'a, T> {
         }
     }
 
+    /// The links that packets come to through an inbox, in the order of the routes.
+    pub fn links_with_inbox(&self) -> Vec<u32> {
+        let first = self.hops.iter().filter(|hop| hop.through_inbox).map(|hop| hop.link);
+        let mut links: Vec<u32> = first.chain(self.hops.iter().filter_map(|hop| hop.next)).collect();
+        links.sort_unstable();
+        links.dedup();
+        links
+    }
+
     /// How long `link` is busy with a packet of `bytes`.
     fn tx_ticks(&self, link: u32, bytes: u32) -> u64 {
         let (finer, link) = (self.finer[link as usize], &self.scenario.links[link as usize]);

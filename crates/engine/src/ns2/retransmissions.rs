@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_retransmission_is_lost_when_the_fifth_after_it_arrived_before() {
-        assert_eq!(lost_by(4), [vec![], vec![]]);
+        assert_eq!(lost_by(4), [const { Vec::<u64>::new() }; 2]);
         assert_eq!(lost_by(5), [vec![], vec![0]]);
         assert_eq!(lost_by(8), [vec![], vec![0, 1, 2, 3]]);
     }
@@ -162,7 +162,7 @@ mod tests {
     fn an_acknowledged_segment_hides_no_later_retransmission() {
         let mut order = ten_retransmitted();
         order.note_arrival(9);
-        assert_eq!(lost(&mut order, 0, 19), []);
+        assert_eq!(lost(&mut order, 0, 19), [0_u64; 0]);
         order.note_arrivals(1);
         assert_eq!(lost(&mut order, 1, 19), [1, 2, 3, 4], "by 9 and not by 0");
     }

@@ -208,6 +208,11 @@ impl Receiver {
         }
     }
 
+    /// Nothing more arrives.
+    pub fn forget(&mut self) {
+        (self.early, self.paws) = (None, None);
+    }
+
     /// Segments received in order.
     pub fn in_order(&self) -> u64 {
         self.next

@@ -268,6 +268,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
+    /// It is closed, and no packet or ACK of it is in the network.
+    pub fn forget(&mut self) {
+        self.scoreboard.forget_segments();
+        (self.rate, self.reordering, self.repairs) = (None, None, None);
+    }
+
     /// The RTTs and the mean of cwnd are those from `now` on.
     pub fn begin_measuring(&mut self, now: u64) {
         self.rtts = Distribution::new();

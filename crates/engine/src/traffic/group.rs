@@ -12,6 +12,7 @@ use crate::traffic::source::{Row, Sizes};
 use chacha20::ChaCha8Rng;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Arrivals, Flow};
+use std::collections::BTreeSet;
 
 /// Its connections take turns in slots: a slot has one until its transfer is acknowledged and none of its packets is in the
 /// network any more.
@@ -25,6 +26,8 @@ pub struct Group<'a> {
     pub sizes: Sizes<'a>,
     /// Connections, the flow's own first.
     pub slots: Vec<u32>,
+    /// All slots with nothing to do, and maybe some that a packet has reached since.
+    pub resting: BTreeSet<u32>,
     /// When the next transfer begins, or NEVER.
     pub next_ns: u64,
     pub begun: u64,
@@ -56,6 +59,7 @@ impl<'a> Group<'a> {
             gaps: random_stream(seed, &format!("arrivals-{id}")),
             sizes: Sizes::new(flow, id, seed)?,
             slots: vec![id],
+            resting: BTreeSet::from([id]),
             next_ns: start_ns,
             begun: 0,
             totals: Totals::new(),
@@ -90,9 +94,10 @@ impl<'a> Group<'a> {
         connections: &[Connection<C>],
         network: &Network<T>,
     ) -> Option<u32> {
-        let is_free =
-            |slot: &u32| network.due[*slot as usize] == NEVER && connections[*slot as usize].is_over(network);
-        self.slots.iter().copied().find(is_free)
+        let is_free = |slot: &u32| {
+            network.agenda.due_ns(*slot) == NEVER && connections[*slot as usize].is_over(network)
+        };
+        self.resting.iter().copied().find(is_free)
     }
 }
 

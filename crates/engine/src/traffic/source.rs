@@ -11,12 +11,12 @@ pub struct Source<'a> {
     start_ns: u64,
     /// What is being sent, if what is sent has an end.
     transfer: Option<Transfer>,
-    sizes: Option<Sizes<'a>>,
+    sizes: Option<Box<Sizes<'a>>>,
     requests: Requests,
     /// Without queueing; a request and its response take it.
     rtt_ns: u64,
     frames: Option<Frames>,
-    pauses: Option<Pauses>,
+    pauses: Option<Box<Pauses>>,
     /// Of finished transfers.
     finished_bytes: u64,
     pub finished_ns: Option<u64>,
@@ -100,7 +100,7 @@ impl<'a> Source<'a> {
         let pauses = mean_on_off_ns.map(|(on, off)| {
             let segment_ns = flow.app_rate_bps.map_or(0.0, |rate| bits * 1e9 / rate as f64);
             let rng = random_stream(seed, &format!("on-off-{name}"));
-            Pauses::new(rng, (on as f64, off as f64), segment_ns, start_ns)
+            Box::new(Pauses::new(rng, (on as f64, off as f64), segment_ns, start_ns))
         });
         let frames = frames_per_s.zip(flow.app_rate_bps).map(|(per_s, rate_bps)| Frames {
             bytes: (rate_bps / 8 / u64::from(per_s)).max(1),
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
             flow,
             start_ns,
             transfer: None,
-            sizes,
+            sizes: sizes.map(Box::new),
             requests: requests.unwrap_or(Requests { count: 1, think_ns: 0 }),
             rtt_ns,
             frames,
