@@ -20,6 +20,8 @@ cwnd report result --out report.html
 cwnd papers
 cwnd reproduce elastic-tcp --only fig10,table4 --quick --out paper
 [ -s paper/*/verdicts.md ]
+page=$(cwnd lab)
+[ -s "${page#file://}" ]
 cwnd completion bash >completion
 bash -n completion
 [ -s venv/share/man/man1/cwnd-run.1 ]
