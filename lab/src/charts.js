@@ -37,6 +37,8 @@ export function flowLooks(flows) {
 	});
 }
 
+const short = (count) => (count < 1000 ? `${count}` : `${count / 1000}k`);
+
 /** The columns of the answer as [times, values of series 0, ...]. */
 function byFlow(samples, key, flows) {
 	const times = [...new Set(samples.time_s)].sort((a, b) => a - b);
@@ -139,7 +141,7 @@ export class Charts {
 					axes: [
 						{ ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick} s`) },
 						{ ...axis, size: 58 },
-						...(queue ? [{ ...axis, scale: "events", side: 1, size: EVENTS_AXIS_PX, grid: { show: false } }] : []),
+						...(queue ? [{ ...axis, values: (_plot, ticks) => ticks.map(short), scale: "events", side: 1, size: EVENTS_AXIS_PX, grid: { show: false } }] : []),
 					],
 					series: [{}, ...series(picture, answer, looks)],
 					hooks: {

@@ -54,7 +54,7 @@ export const LESSONS = [
 	{
 		id: "agile",
 		title: "Agile-SD on a short path",
-		text: "Agile-SD grows fast where the last loss was far away and slowly near it, and cuts its window by little. On a short path with a small buffer it is back at the top soon after each loss. Reno spends half of its time below the capacity.",
+		text: "Agile-SD grows fast where the last loss was far away and slowly near it, and cuts its window by little. On a short path with a small buffer it is back at the top soon after each loss. Reno spends much of its time below the capacity.",
 		question: "How large must the buffer be until Reno uses the link as well?",
 		panes: [
 			{ rate: 500, rtt: 20, buffer: 0.1, duration: 20, flows: [{ cca: "reno" }] },
@@ -75,10 +75,10 @@ export const LESSONS = [
 		id: "fair-queueing",
 		title: "A queue for each flow",
 		text: "Six CUBIC flows fill the link, and a seventh sends a small file from the tenth second on. In one queue the file waits behind all of them. FQ-CoDel gives each flow a queue of its own and serves new ones first.",
-		question: "When does the small transfer end in each case?",
+		question: "How long does the small file take in each case, and how long without the other flows?",
 		panes: [
-			{ rate: 20, rtt: 40, buffer: 4, duration: 20, flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 1 }] },
-			{ rate: 20, rtt: 40, buffer: 4, duration: 20, queue: "fq-codel", flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 1 }] },
+			{ rate: 20, rtt: 40, buffer: 4, duration: 20, flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 0.1 }] },
+			{ rate: 20, rtt: 40, buffer: 4, duration: 20, queue: "fq-codel", flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 0.1 }] },
 		],
 	},
 	{

@@ -37,7 +37,7 @@ function writeAddress() {
 function makeView(index) {
 	const place = document.createElement("section");
 	place.className = "pane";
-	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">marked</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
+	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">marked</th><th scope="col">takes, ms</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
 	place.querySelector(".scroll").setAttribute("aria-label", `Results of scenario ${NAMES[index]}`);
 	place.setAttribute("aria-label", `Scenario ${NAMES[index]}`);
 	$("panes").append(place);
@@ -73,11 +73,12 @@ function row(first, ...cells) {
 
 function showTable(view, { runs: [{ flows, links }], summary }) {
 	const rows = flows.map((flow) =>
-		row(`${flow.flow}: ${flow.cca}`, shown(flow.goodput_mbps), shown(flow.mean_rtt_ms), shown(flow.mean_cwnd_pkts), shown(flow.lost_pkts, 6), shown(flow.marked_pkts ?? 0, 6)),
+		row(`${flow.flow}: ${flow.cca}`, shown(flow.goodput_mbps), shown(flow.mean_rtt_ms), shown(flow.mean_cwnd_pkts), shown(flow.lost_pkts, 6), shown(flow.marked_pkts ?? 0, 6), shown(flow.fct_ms)),
 	);
 	view.place.querySelector("tbody").replaceChildren(...rows);
 	const link = links.find(({ link }) => link === "bottleneck");
-	const all = row("all", shown(summary.goodput_mbps.mean), shown(summary.mean_rtt_ms.mean), "", shown(flows.reduce((sum, flow) => sum + flow.lost_pkts, 0), 6), shown(link.marked_pkts ?? 0, 6));
+	const all = row("all", shown(summary.goodput_mbps.mean), shown(summary.mean_rtt_ms.mean), "", shown(flows.reduce((sum, flow) => sum + flow.lost_pkts, 0), 6), shown(link.marked_pkts ?? 0, 6), "");
+	view.place.querySelector("table").classList.toggle("endless", flows.every((flow) => flow.fct_ms == null));
 	view.place.querySelector("tfoot").replaceChildren(all);
 }
 
