@@ -467,7 +467,9 @@ mod tests {
     fn a_packet_that_is_a_little_shorter_counts_and_a_small_one_in_flight_does_not() {
         let reno = cwnd_algorithms::find("reno").unwrap();
         let mut bridge = Bridge::new(reno.build(&reno.defaults()), 1200, u64::MAX);
-        [100, 1100].map(|bytes| bridge.send(0, bytes));
+        for bytes in [100, 1100] {
+            bridge.send(0, bytes);
+        }
         (0..9).for_each(|_| _ = bridge.send(0, 1200));
         bridge.ack_packet(0, 1100, None);
         bridge.end_acks(100 * MS, None, false);
