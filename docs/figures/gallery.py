@@ -1,18 +1,19 @@
 """The window of every algorithm on the same path: docs/img/gallery-6400.svg and gallery-1bdp.svg.
 
-One flow over 1 Gbps with an RTT of 204 ms, every queue as long as the bottleneck's buffer, 100 s, 1000-byte
-packets (1050 on the wire). Every algorithm has its header's defaults and the same stack: SACK recovery, an
-initial window of 10, every segment acknowledged, a receive window of 100,000 packets.
+scenarios/gallery-6400.toml and gallery-1bdp.toml have the path and the stack; every algorithm has its
+header's defaults. The first half of a run, with the start-up, is not shown.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
 import polars as pl
+import tomli_w
 from matplotlib.figure import Figure
 
 import cwnd
@@ -21,17 +22,16 @@ from cwnd._report.looks import STYLE, looks, mark, new_figure, note
 from cwnd._scenario.facts import bdp_pkts, bottleneck
 from cwnd._scenario.registry import Algorithm
 
-BUFFERS = {"6400": 6400, "1bdp": "1 BDP"}
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 HEADINGS = {"6400": "buffer 6400 packets", "1bdp": "buffer 1 BDP"}
-STACK = {
-    "profile": "linux",
-    "recovery": "sack",
-    "header": 50,
-    "initial_window": 10,
-    "ack_every": 1,
-    "receive_window": 100_000,
-}
 COLUMNS = 4
+#: What the figures show, in seconds: start-up is over at its beginning.
+SHOWN_S = (100, 200)
 #: Points of a line.
 POINTS = 400
 
@@ -40,27 +40,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs/img"), help="directory for the figures")
     out = parser.parse_args().out
-    for name, buffer in BUFFERS.items():
-        results = cwnd.run([scenario(one, buffer) for one in cwnd.algorithms()])
-        figures.write(draw(results, HEADINGS[name]), out / f"gallery-{name}.svg")
+    for name, heading in HEADINGS.items():
+        text = (SCENARIOS / f"gallery-{name}.toml").read_text()
+        results = cwnd.run([scenario(text, one) for one in cwnd.algorithms()])
+        figures.write(draw(results, heading), out / f"gallery-{name}.svg")
 
 
-def scenario(algorithm: Algorithm, buffer: int | str) -> cwnd.Scenario:
-    return cwnd.dumbbell(
-        algorithm["name"],
-        params={param["name"]: param["default"] for param in algorithm["params"]},
-        rate="1 Gbps",
-        delay="100 ms",
-        buffer=buffer,
-        packet=1000,
-        duration="100 s",
-        access_rate="1 Gbps",
-        access_delay="1 ms",
-        access_buffer=buffer,
-        stack=STACK,
-        samples="20 ms",
-        name=algorithm["name"],
-    )
+def scenario(text: str, algorithm: Algorithm) -> cwnd.Scenario:
+    table = tomllib.loads(text)
+    defaults = {param["name"]: param["default"] for param in algorithm["params"]}
+    table["flows"][0]["cca"] = {"name": algorithm["name"], **defaults}
+    return cwnd.Scenario.parse(tomli_w.dumps(table), algorithm["name"])
 
 
 def draw(results: cwnd.Results, heading: str) -> Figure:
@@ -69,12 +59,13 @@ def draw(results: cwnd.Results, heading: str) -> Figure:
     _, buffer, _ = bottleneck(results.scenarios[0])
     bdp = bdp_pkts(results.scenarios[0])
     assert buffer is not None
+    shown = results.samples.filter(pl.col("time_s") >= SHOWN_S[0]).drop_nulls("cwnd_pkts")
     rows = math.ceil(len(titles) / COLUMNS)
     with mpl.rc_context(STYLE):
         figure = new_figure(9, 1.35 * rows + 0.6)
         grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
         for index, (axes, name) in enumerate(zip(grid.flat, titles, strict=False)):
-            time, window = thinned(results.samples.filter(scenario=name).drop_nulls("cwnd_pkts"))
+            time, window = thinned(shown.filter(scenario=name))
             axes.plot(time, [packets / 1000 for packets in window], color=look[name].colour, linewidth=0.9)
             last = index % COLUMNS == COLUMNS - 1 or index == len(titles) - 1
             mark(axes, bdp / 1000, "BDP", named=last)
@@ -82,7 +73,7 @@ def draw(results: cwnd.Results, heading: str) -> Figure:
             if last:
                 note(axes, (bdp + buffer) / 1000, "BDP +\nbuffer", drop=-4)
             axes.set_title(titles[name])
-            axes.set_xlim(0, 100)
+            axes.set_xlim(*SHOWN_S)
             if index + COLUMNS >= len(titles):
                 axes.set_xlabel("time (s)")
                 axes.tick_params(labelbottom=True)

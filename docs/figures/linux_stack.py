@@ -1,4 +1,4 @@
-"""docs/img/linux-stack.svg: cwnd of the profile `linux` over that of Linux, scenario A of validation.md."""
+"""docs/img/linux-stack.svg: cwnd of the profile `linux` over that of Linux, for docs/validation/linux.md."""
 
 from __future__ import annotations
 

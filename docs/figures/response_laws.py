@@ -2,7 +2,7 @@
 
 One flow on a pipe that never fills, RTT 100 ms, no receive window, every segment acknowledged; each packet is
 lost with probability p. A point is the mean of two runs. Each run starts at the window of the law; its first
-tenth does not count. Prints the table of docs/validation.md.
+tenth does not count. Prints the table of docs/validation/random-loss.md.
 """
 
 from __future__ import annotations

@@ -8,11 +8,16 @@ from urllib.parse import unquote
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-LINK = re.compile(r"\]\(([^)#\s]+)|<(?:img|iframe)[^>]* src=\"([^\"]+)\"")
+LINK = re.compile(r"\]\(([^)#\s]+)|<img[^>]* src=\"([^\"]+)\"")
 #: `make lab` makes it; the page of the lab shows it.
 LAB = ROOT / "python" / "cwnd" / "_web" / "lab.html"
+FRAME = """<a href="../lab.html">Open the lab as a page of its own</a>
+
+<iframe src="../lab.html" title="The lab: the simulator with sliders" loading="lazy"
+ style="width: 100%; height: 85vh; border: 1px solid #8888"></iframe>"""
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -27,6 +32,14 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     if LAB.exists():
         shown.append(File.generated(config, "lab.html", abs_src_path=str(LAB)))
     return Files([*theme, *shown])
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The lab stands in its page, over the whole width, where it is built."""
+    if page.file.src_uri != "docs/lab.md" or not LAB.exists():
+        return markdown
+    page.meta["hide"] = ["navigation", "toc"]
+    return markdown.replace("<!-- lab -->", FRAME)
 
 
 def reached(paths: list[Path]) -> list[Path]:

@@ -136,6 +136,9 @@ def test_the_site_builds_without_a_broken_link_or_anchor(tmp_path: Path) -> None
     assert built.returncode == 0, built.stderr
     assert "cwnd gate" in (tmp_path / "docs" / "cli.html").read_text()
     assert "CongestionControl" in (tmp_path / "docs" / "api.html").read_text()
+    if (ROOT / "python" / "cwnd" / "_web" / "lab.html").exists():
+        assert '<iframe src="../lab.html" title=' in (tmp_path / "docs" / "lab.html").read_text()
+        assert (tmp_path / "lab.html").exists()
     elsewhere = re.compile(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="?https?://')
     assert not [page for page in tmp_path.rglob("*.html") if elsewhere.search(page.read_text())]
 
