@@ -15,6 +15,7 @@ import pytest
 
 import cwnd
 from conftest import Command
+from cwnd._analysis.tune import read_objective
 from cwnd._cli import main as cli
 from cwnd._run import sweep as sweeps
 from sweeping import TABLES, until
@@ -475,3 +476,10 @@ def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_command: 
         refused = cwnd_command("run", "--cca", "agile-sd", "--param", f"lambda_max={bad}")
         wanted = f"cwnd: error: --param lambda_max: '{bad}' is not accepted; 1 to 1000, or auto\n"
         assert (refused.returncode, refused.stderr) == (2, wanted)
+
+
+def test_former_names_of_measures_are_accepted_with_the_name_of_today() -> None:
+    with pytest.warns(FutureWarning, match="'fairness' is called 'jain_fairness'; write that"):
+        assert read_objective("fairness") == {"jain_fairness": 1.0}
+    with pytest.warns(FutureWarning, match="'loss' is called 'loss_ratio'"):
+        assert read_objective("throughput_ratio=1,loss=-10") == {"throughput_ratio": 1, "loss_ratio": -10}
