@@ -69,8 +69,8 @@ def cells(values: Values, points: list[Point], scale: float, digits: int) -> lis
 
 
 def main() -> None:
-    throughput, loss = run(FLOW.format("agile-sd"), ["throughput", "loss"])
-    [jain] = run(FLOW.format("agile-sd") + FLOW.format("reno"), ["jain"])
+    throughput, loss = run(FLOW.format("agile-sd"), ["throughput_mbps", "loss_ratio"])
+    [jain] = run(FLOW.format("agile-sd") + FLOW.format("reno"), ["jain_fairness"])
     columns = [(throughput, 100 / RATE_MBPS, 1), (loss, 100, 3), (jain, 1, 3)]
     heads = ["throughput, % of the link", "auto", "loss, %", "auto", "Jain beside Reno", "auto"]
 

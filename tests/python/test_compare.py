@@ -26,8 +26,8 @@ def test_a_result_agrees_with_itself_in_every_metric() -> None:
 def test_half_the_rate_differs_and_the_key_is_named() -> None:
     compared = cwnd.compare(result(), result(rate="5 Mbps"), names=["full", "half"])
     lines = {line.metric.name: line for line in compared.lines}
-    assert not compared.ok and lines["throughput"].verdict == "differs"
-    assert lines["throughput"].ratios[1] == pytest.approx(0.5, rel=0.05)
+    assert not compared.ok and lines["throughput_mbps"].verdict == "differs"
+    assert lines["throughput_mbps"].ratios[1] == pytest.approx(0.5, rel=0.05)
     assert compared.notes == ["cubic: links[0].rate_bps is 100000000 in full, 50000000 in half"]
 
 
@@ -56,7 +56,7 @@ def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_co
     assert written == {
         *("comparison.json", "comparison.md", "cwnd.png", "cwnd.svg", "queue.png", "queue.svg"),
     }
-    assert "| cubic | throughput (Mbit/s) |" in (tmp_path / "compared" / "comparison.md").read_text()
+    assert "| cubic | throughput_mbps |" in (tmp_path / "compared" / "comparison.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ ASKED = (
     ("cwnd compare --on sim,quinn-", "sim,quinn-tls"),
     ("cwnd reproduce ela", "elastic-tcp"),
     ("cwnd reproduce elastic-tcp --only table4", "table4"),
-    ("cwnd gate one two --metric p9", "p95-rtt"),
+    ("cwnd gate one two --metric p9", "p95_rtt_ms"),
     ("cwnd evaluate reno --only harm", "harm"),
     ("cwnd kernel load westw", "westwood"),
     ("cwnd comple", "completion"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -177,6 +178,8 @@ def test_an_exception_in_a_hook_stops_the_run_with_its_own_traceback() -> None:
     if hasattr(raised.value, "__notes__"):  # Python 3.11
         (note,) = raised.value.__notes__
         assert note.startswith("in pkts_acked of Broken, flow ")
+        line = Broken.pkts_acked.__code__.co_firstlineno + 2
+        assert note.endswith(f" s ({__file__}:{line})")
 
 
 def test_an_exception_in_the_constructor_is_raised() -> None:
@@ -202,8 +205,10 @@ def test_a_hook_that_returns_no_window_is_told_so(returned: Any, error: type[Exc
         def ssthresh(self, window: Any, ack: Any) -> Any:
             return returned
 
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=words) as raised:
         run_small(Wrong)
+    (note,) = getattr(raised.value, "__notes__", [])
+    assert note.endswith(f" s ({__file__}:{Wrong.ssthresh.__code__.co_firstlineno})")
 
 
 @pytest.mark.parametrize(
@@ -294,9 +299,59 @@ def test_the_command_shows_the_traceback_of_a_class_and_leaves_with_1(
     file.write_text(SOURCE)
     done = cwnd_command("run", "--cca", f"{file}:Fixed", "--param", "fail_at_us=500000", *SMALL_FLAGS)
     assert done.returncode == 1
-    assert f'File "{file}", line 9, in cong_avoid' in done.stderr
-    assert "RuntimeError: out of ideas" in done.stderr
+    traceback_head, where, line, error, place = done.stderr.splitlines()
+    assert traceback_head == "Traceback (most recent call last):"
+    assert where == f'  File "{file}", line 9, in cong_avoid'
+    assert line.strip() == 'raise RuntimeError("out of ideas")'
+    assert error == "RuntimeError: out of ideas"
+    assert re.fullmatch(rf"in cong_avoid of Fixed, flow 0, seed 1, at 0\.[56]\d* s \({file}:9\)", place)
     assert done.stdout == ""
+
+
+def test_the_command_shows_where_a_hook_with_a_wrong_answer_is_defined(
+    cwnd_command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(SOURCE)
+    done = cwnd_command("run", "--cca", f"{file}:Fixed", "--param", "size=2.5", *SMALL_FLAGS)
+    assert done.returncode == 1
+    *_, error, place = done.stderr.splitlines()
+    assert error == "TypeError: window.cwnd must be an int from 1 to 2147483647, not 2.5"
+    file.write_text(SOURCE.replace("return self.size", "return 2.5"))
+    done = cwnd_command("run", "--cca", f"{file}:Fixed", "--per", "0.01", *SMALL_FLAGS)
+    error, place = done.stderr.splitlines()
+    assert error == "TypeError: Fixed.ssthresh must return an int from 1 to 2147483647, not 2.5"
+    assert place.startswith("in ssthresh of Fixed, flow 0, ") and place.endswith(f" s ({file}:12)")
+
+
+def test_the_command_shows_the_lines_of_a_file_that_cannot_be_read_as_python(
+    cwnd_command: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("import cwnd\nunknown()\n")
+    done = cwnd_command("run", "--cca", f"{file}:Fixed", *SMALL_FLAGS)
+    assert done.returncode == 1
+    assert [line.strip() for line in done.stderr.splitlines() if "^" not in line] == [
+        "Traceback (most recent call last):",
+        f'File "{file}", line 2, in <module>',
+        "unknown()",
+        "NameError: name 'unknown' is not defined",
+        f"while {file} was read",
+    ]
+
+
+def test_a_sweep_lists_where_a_class_failed(cwnd_command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SOURCE)
+    scenario = tmp_path / "one.toml"
+    scenario.write_text(
+        'duration = "1 s"\n[dumbbell]\nrate = "10 Mbps"\ndelay = "10 ms"\nbuffer = 50\n[[flows]]\n'
+        'cca = { name = "mine.py:Fixed", fail_at_us = 500000 }\n'
+    )
+    done = cwnd_command("sweep", str(scenario), "--out", str(tmp_path / "out"))
+    assert done.returncode == 1
+    failed = next(line for line in done.stderr.splitlines() if line.startswith("cwnd: failed: "))
+    assert "RuntimeError: out of ideas, in cong_avoid of " in failed
+    assert failed.endswith(f"{tmp_path / 'mine.py'}:9)")
 
 
 def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:

@@ -17,17 +17,13 @@ import cwnd
 from conftest import Command
 from cwnd import gate
 from cwnd._analysis.gate import Pair, judge, seeds_needed
+from cwnd._common.metrics import METRICS
 
-SUMMARY = {
-    "throughput": "throughput_mbps",
-    "goodput": "goodput_mbps",
-    "loss": "loss_ratio",
-    "rtt": "mean_rtt_ms",
-    "jain": "jain_fairness",
-    "p95-rtt": "p95_rtt_ms",
-    "utilization": "utilization",
-}
-OF_TRANSFERS = {"fct-p50": "fct_p50_ms", "fct-p95": "fct_p95_ms", "fct-p99": "fct_p99_ms"}
+SUMMARY = (
+    *("throughput_mbps", "goodput_mbps", "utilization", "loss_ratio", "mean_rtt_ms", "p95_rtt_ms"),
+    *("jain_fairness", "rtt_fairness", "timeouts"),
+)
+OF_TRANSFERS = ("fct_p50_ms", "fct_p95_ms", "fct_p99_ms", "slowdown_p50", "slowdown_p99")
 SMALL: dict[str, Any] = {"rate": "10 Mbps", "delay": "20 ms", "duration": "5 s", "samples": "off"}
 
 
@@ -76,7 +72,7 @@ def test_an_unchanged_algorithm_passes_with_every_metric_and_margin(metric: str,
 
 @pytest.mark.parametrize("metric", SUMMARY)
 def test_the_values_are_those_of_the_summary(baseline: cwnd.Results, metric: str) -> None:
-    means = baseline.summary.filter(metric=SUMMARY[metric]).select("scenario", "mean").rows()
+    means = baseline.summary.filter(metric=metric).select("scenario", "mean").rows()
     verdicts = gate(baseline, baseline, {metric: "2%"}).verdicts
     assert [verdict.point for verdict in verdicts] == [point for point, _ in means]
     for verdict, (_, mean) in zip(verdicts, means, strict=True):
@@ -93,18 +89,18 @@ def test_a_planted_loss_of_5_percent_is_caught_at_every_point(baseline: cwnd.Res
 
 def test_a_loss_within_the_margin_and_a_gain_pass(baseline: cwnd.Results) -> None:
     assert gate(baseline, table(rate="9.9 Mbps")).ok
-    assert gate(baseline, table(rate="9.5 Mbps"), {"throughput": 0.07}).ok
+    assert gate(baseline, table(rate="9.5 Mbps"), {"throughput_mbps": 0.07}).ok
     assert gate(baseline, table(rate="10.5 Mbps")).ok
 
 
 def test_of_loss_and_rtt_less_is_better(baseline: cwnd.Results) -> None:
     longer, shorter = table(delay="24 ms"), table(delay="16 ms")
-    assert not any(verdict.ok for verdict in gate(baseline, longer, {"rtt": "2%"}).verdicts)
-    assert gate(baseline, shorter, {"rtt": "2%"}).ok
+    assert not any(verdict.ok for verdict in gate(baseline, longer, {"mean_rtt_ms": "2%"}).verdicts)
+    assert gate(baseline, shorter, {"mean_rtt_ms": "2%"}).ok
     # Reno backs off further: fewer losses. HyStart would leave slow start before its one great loss.
     cubic, reno = table(params={"slow_start": "standard"}), table(ccas="reno")
-    assert gate(cubic, reno, {"loss": "2%"}).ok
-    assert not any(verdict.ok for verdict in gate(reno, cubic, {"loss": "2%"}).verdicts)
+    assert gate(cubic, reno, {"loss_ratio": "2%"}).ok
+    assert not any(verdict.ok for verdict in gate(reno, cubic, {"loss_ratio": "2%"}).verdicts)
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.3])
@@ -228,11 +224,12 @@ def test_the_advice_on_seeds_is_the_least_number_that_suffices() -> None:
 
 def test_there_is_a_line_per_point_in_columns(baseline: cwnd.Results) -> None:
     lines = gate(baseline, table(rate="9.7 Mbps")).lines
-    assert lines[0] == "worse buffer 20, PER 0:     throughput -3.0 % [-3.0, -3.0] of 9.92 Mbit/s, margin 2 %"
-    assert len({line.index("throughput") for line in lines}) == 1
+    change = "throughput_mbps -3.0 % [-3.0, -3.0] of 9.92 Mbit/s, margin 2 %"
+    assert lines[0] == f"worse buffer 20, PER 0:     {change}"
+    assert len({line.index("throughput_mbps") for line in lines}) == 1
     noisy = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.5 Mbps")).lines
     numbers = r"-\d\.\d % \[-\d\.\d, \+\d\.\d\]"
-    assert re.match(rf"undecided buffer 50, PER 0\.01: throughput {numbers} of ", noisy[1])
+    assert re.match(rf"undecided buffer 50, PER 0\.01: throughput_mbps {numbers} of ", noisy[1])
     assert " margin 2 %; needs about " in noisy[1]
     assert noisy[1].endswith(" more seeds")
     assert not any("\n" in line for line in lines)
@@ -243,34 +240,35 @@ def test_a_line_says_when_more_seeds_are_no_remedy(baseline: cwnd.Results) -> No
     assert near[1].endswith(
         "; its seeds would suffice for an equal point, so a loss near the margin is likely"
     )
-    never = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.8 Mbps"), {"throughput": 0}).lines
+    never = gate(table(pers=(1e-2,)), table(pers=(1e-2,), rate="9.8 Mbps"), {"throughput_mbps": 0}).lines
     assert never[1].endswith("; too noisy for this margin, even with 100000 seeds")
 
 
 def test_several_metrics_are_judged_together(baseline: cwnd.Results) -> None:
     # A path that is longer by 20 % has an RTT that is longer, and fills as well.
-    outcome = gate(baseline, table(delay="24 ms"), {"throughput": "2%", "rtt": "2%", "utilization": 0.02})
+    margins = {"throughput_mbps": "2%", "mean_rtt_ms": "2%", "utilization": 0.02}
+    outcome = gate(baseline, table(delay="24 ms"), margins)
     words = {
         metric: {verdict.word for verdict in outcome.verdicts if verdict.metric == metric}
-        for metric in ("throughput", "rtt", "utilization")
+        for metric in margins
     }
-    assert words["rtt"] == {"worse"} and "worse" not in words["throughput"] | words["utilization"]
+    assert words["mean_rtt_ms"] == {"worse"}
+    assert "worse" not in words["throughput_mbps"] | words["utilization"]
     assert not outcome.ok and len(outcome.verdicts) == 12
 
 
 def test_holms_correction_covers_points_and_metrics() -> None:
     # p = 0.015: worse among one comparison, not among two.
-    values = {"throughput": [96.0, 97.0, 93.0, 95.0], "goodput": [100.0] * 4}
+    values = {"throughput_mbps": [96.0, 97.0, 93.0, 95.0], "goodput_mbps": [100.0] * 4}
 
     class Runs:
         def __init__(self, of: dict[str, list[float]]) -> None:
-            columns = {f"{metric}_mbps": numbers for metric, numbers in of.items()}
-            self.metrics_by_scenario = {"one": pl.DataFrame({"seed": [1, 2, 3, 4], **columns})}
+            self.metrics_by_scenario = {"one": pl.DataFrame({"seed": [1, 2, 3, 4], **of})}
             self.scenarios, self.values = [{"name": "one"}], [{}]
 
-    before, after = Runs({"throughput": [100.0] * 4, "goodput": [100.0] * 4}), Runs(values)
-    alone = gate(before, after, {"throughput": 0.02})  # type: ignore[arg-type]
-    both = gate(before, after, {"throughput": 0.02, "goodput": 0.02})  # type: ignore[arg-type]
+    before, after = Runs({"throughput_mbps": [100.0] * 4, "goodput_mbps": [100.0] * 4}), Runs(values)
+    alone = gate(before, after, {"throughput_mbps": 0.02})  # type: ignore[arg-type]
+    both = gate(before, after, {"throughput_mbps": 0.02, "goodput_mbps": 0.02})  # type: ignore[arg-type]
     assert [verdict.word for verdict in alone.verdicts] == ["worse"]
     assert [verdict.word for verdict in both.verdicts] == ["undecided", "ok"]
     assert both.verdicts[0].seeds_needed is not None
@@ -282,15 +280,17 @@ def test_completion_times_are_compared_where_there_are_transfers() -> None:
         return cwnd.run(cwnd.dumbbell("cubic", size="1 MB", flows=4, repeat=5, **path))
 
     fast, slow = transfers("10 Mbps"), transfers("9 Mbps")
-    for metric, column in OF_TRANSFERS.items():
+    assert set(fast.summary["metric"]) == {*SUMMARY, *OF_TRANSFERS} == set(METRICS)
+    for metric in OF_TRANSFERS:
         outcome = gate(fast, slow, {metric: 0.02})
-        (mean,) = fast.summary.filter(metric=column)["mean"]
+        (mean,) = fast.summary.filter(metric=metric)["mean"]
         assert outcome.verdicts[0].baseline == pytest.approx(mean)
-        assert not outcome.ok and gate(slow, fast, {metric: 0.02}).ok
+        # A slowdown is relative to the rate.
+        assert metric.startswith("slowdown") or (not outcome.ok and gate(slow, fast, {metric: 0.02}).ok)
 
 
 def test_the_json_has_what_the_lines_have(baseline: cwnd.Results) -> None:
-    outcome = gate(baseline, table(rate="9.5 Mbps"), {"throughput": "2%", "jain": "5%"})
+    outcome = gate(baseline, table(rate="9.5 Mbps"), {"throughput_mbps": "2%", "jain_fairness": "5%"})
     content = json.loads(outcome.to_json())
     assert content["ok"] is False and len(content["verdicts"]) == 8
     for written, verdict in zip(content["verdicts"], outcome.verdicts, strict=True):
@@ -304,14 +304,14 @@ def test_the_json_has_what_the_lines_have(baseline: cwnd.Results) -> None:
 def test_the_junit_file_has_a_suite_per_metric_and_a_failure_per_verdict_that_is_not_ok(
     baseline: cwnd.Results,
 ) -> None:
-    outcome = gate(baseline, table(rate="9.5 Mbps"), {"throughput": "2%", "jain": "5%"})
+    outcome = gate(baseline, table(rate="9.5 Mbps"), {"throughput_mbps": "2%", "jain_fairness": "5%"})
     root = ElementTree.fromstring(outcome.to_junit())
     assert root.tag == "testsuites" and root.get("tests") == "8"
     suites = {suite.get("name"): suite for suite in root}
-    assert list(suites) == ["throughput", "jain"]
-    failures = suites["throughput"].findall("testcase/failure")
+    assert list(suites) == ["throughput_mbps", "jain_fairness"]
+    failures = suites["throughput_mbps"].findall("testcase/failure")
     assert [failure.text for failure in failures] == [v.line for v in outcome.verdicts if not v.ok][:4]
-    assert {case.get("classname") for case in suites["jain"]} == {"cwnd gate.jain"}
+    assert {case.get("classname") for case in suites["jain_fairness"]} == {"cwnd gate.jain_fairness"}
 
 
 def test_the_summary_in_markdown_begins_with_what_failed() -> None:
@@ -324,7 +324,8 @@ def test_the_summary_in_markdown_begins_with_what_failed() -> None:
     text = failed.to_markdown()
     assert text.startswith("## cwnd gate: failed\n\n1 worse, of 1 comparisons.")
     assert (
-        "| **worse** | buffer 20, PER 0 | throughput | -5.0 % | [-5.0, -5.0] | 9.92 Mbit/s | 2 % |  |" in text
+        "| **worse** | buffer 20, PER 0 | throughput_mbps | -5.0 % | [-5.0, -5.0] | 9.92 Mbit/s | 2 % |  |"
+        in text
     )
 
 
@@ -339,7 +340,7 @@ def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
     saved: tuple[str, str], tmp_path: Path, cwnd_command: Command
 ) -> None:
     file = tmp_path / "gate.toml"
-    file.write_text('[margins]\nthroughput = "0.5%"\njain = 0.05\n')
+    file.write_text('[margins]\nthroughput_mbps = "0.5%"\njain_fairness = 0.05\n')
     strict = cwnd_command("gate", *saved, "--thresholds", str(file))
     assert strict.returncode == 1 and strict.stdout.count("\n") == 8
     files = ["--junit", str(tmp_path / "gate.xml"), "--markdown", str(tmp_path / "gate.md")]
@@ -349,17 +350,33 @@ def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
         "--thresholds",
         str(file),
         "--metric",
-        "throughput=2%",
+        "throughput_mbps=2%",
         "--metric",
-        "p95-rtt",
+        "p95_rtt_ms",
         "--json",
         *files,
     )
     assert loose.returncode == 0, loose.stdout + loose.stderr
     margins = {one["metric"]: one["margin"] for one in json.loads(loose.stdout)["verdicts"]}
-    assert margins == {"throughput": 0.02, "jain": 0.05, "p95-rtt": 0.02}
+    assert margins == {"throughput_mbps": 0.02, "jain_fairness": 0.05, "p95_rtt_ms": 0.02}
     assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("failures") == "0"
     assert (tmp_path / "gate.md").read_text().startswith("## cwnd gate: passed")
+
+
+def test_former_names_are_accepted_with_a_line_that_has_the_name_of_today(
+    baseline: cwnd.Results, saved: tuple[str, str], cwnd_command: Command
+) -> None:
+    with pytest.warns(FutureWarning, match="'p95-rtt' is called 'p95_rtt_ms'; write that"):
+        outcome = gate(baseline, baseline, {"p95-rtt": "5%"})
+    assert {verdict.metric for verdict in outcome.verdicts} == {"p95_rtt_ms"}
+    done = cwnd_command("gate", *saved, "--metric", "rtt=90%")
+    assert done.returncode == 0 and " mean_rtt_ms " in done.stdout
+    assert done.stderr == "cwnd: warning: 'rtt' is called 'mean_rtt_ms'; write that\n"
+
+
+def test_a_metric_may_be_given_once(baseline: cwnd.Results) -> None:
+    with pytest.warns(FutureWarning), pytest.raises(cwnd.Error, match="margins: mean_rtt_ms is given twice"):
+        gate(baseline, baseline, {"mean_rtt_ms": "5%", "rtt": "2%"})
 
 
 @pytest.mark.parametrize(
@@ -368,11 +385,11 @@ def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
         ("[margins\n", [], "not TOML: "),
         ("goodput = 0.02\n", [], "'goodput' is unknown; accepted: a table [margins]"),
         ("margins = 3\n", [], "there is no table [margins]; accepted: a table [margins]"),
-        ('[margins]\ngoodput = "much"\n', [], "margins.goodput: 'much' is not a share"),
+        ('[margins]\ngoodput_mbps = "much"\n', [], "margins.goodput_mbps: 'much' is not a share"),
         ("[margins]\nspeed = 1\n", [], "margins: 'speed' is not a metric"),
         ("[margins]\n", [], "margins: no metric"),
         (None, ["--metric", "speed=2%"], "--metric: 'speed' is not a metric"),
-        (None, ["--metric", "rtt=200%"], "--metric rtt: '200%' is not a share"),
+        (None, ["--metric", "mean_rtt_ms=200%"], "--metric mean_rtt_ms: '200%' is not a share"),
         (None, ["--thresholds", "none.toml"], "--thresholds: none.toml: no such file"),
     ],
 )
@@ -423,18 +440,24 @@ def test_the_order_of_the_scenarios_does_not_matter(baseline: cwnd.Results) -> N
         (
             {},
             {"speed\n": 0.02},
-            "margins: 'speed\\n' is not a metric; there are throughput, goodput, loss, rtt, p95-rtt, jain, "
-            "utilization, fct-p50, fct-p95, fct-p99",
+            "margins: 'speed\\n' is not a metric; there are throughput_mbps, goodput_mbps, "
+            "utilization, loss_ratio, mean_rtt_ms, p95_rtt_ms, jain_fairness, rtt_fairness, timeouts, "
+            "fct_p50_ms, fct_p95_ms, fct_p99_ms, slowdown_p50, slowdown_p99",
         ),
         (
             {},
             {},
-            "margins: no metric; there are throughput, goodput, loss, rtt, p95-rtt, jain, utilization, "
-            "fct-p50, fct-p95, fct-p99",
+            "margins: no metric; there are throughput_mbps, goodput_mbps, utilization, loss_ratio, "
+            "mean_rtt_ms, p95_rtt_ms, jain_fairness, rtt_fairness, timeouts, fct_p50_ms, fct_p95_ms, "
+            "fct_p99_ms, slowdown_p50, slowdown_p99",
         ),
-        ({}, {"fct-p50": 0.02}, "fct-p50: buffer 20, PER 0, seed 1: the run has no fct_p50_ms"),
+        ({}, {"fct_p50_ms": 0.02}, "fct_p50_ms: buffer 20, PER 0, seed 1: the run has no such value"),
         *(
-            ({}, {"rtt": bad}, f"margins.rtt: {bad!r} is not a share from 0 to 1, such as '2%' or 0.02")
+            (
+                {},
+                {"mean_rtt_ms": bad},
+                f"margins.mean_rtt_ms: {bad!r} is not a share from 0 to 1, such as '2%' or 0.02",
+            )
             for bad in (2, -0.01, math.nan, "2 percent", "200%", "1.2.3%", True, None)
         ),
     ],

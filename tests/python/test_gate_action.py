@@ -68,7 +68,7 @@ def tree(tmp_path: Path) -> Path:
     tree.mkdir()
     (tree / "mine.py").write_text(HEADER)
     (tree / "lossy.toml").write_text(SCENARIO)
-    (tree / "gate.toml").write_text('[margins]\ngoodput = "2%"\np95-rtt = "5%"\n')
+    (tree / "gate.toml").write_text('[margins]\ngoodput_mbps = "2%"\np95_rtt_ms = "5%"\n')
     git(tree, "init", "--quiet")
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--message", "Begin")
@@ -102,9 +102,9 @@ def test_a_planted_regression_fails_with_a_summary_that_names_it(tree: Path) -> 
     assert done.returncode == 1, done.stdout + done.stderr
     summary = (out / "gate.md").read_text()
     assert summary.startswith("## cwnd gate: failed\n\n1 worse, 1 ok, of 2 comparisons.")
-    assert "| **worse** | lossy | goodput | -" in summary and summary in done.stdout
+    assert "| **worse** | lossy | goodput_mbps | -" in summary and summary in done.stdout
     first, _ = json.loads((out / "gate.json").read_text())["verdicts"]
-    assert first["metric"] == "goodput" and -0.09 < first["change"] < -0.03
+    assert first["metric"] == "goodput_mbps" and -0.09 < first["change"] < -0.03
     failures = ElementTree.parse(out / "gate.xml").getroot().findall(".//failure")
     assert [failure.get("type") for failure in failures] == ["worse"]
 

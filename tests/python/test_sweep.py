@@ -371,7 +371,7 @@ def test_the_gate_says_whether_it_is_worse(sweep_file: Path, tmp_path: Path, cwn
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     cwnd.sweep(sweep_file, out=one)
     cwnd.sweep(sweep_file, out=two)
-    same = cwnd_command("gate", one, two, "--metric", "throughput", "--margin", "2%")
+    same = cwnd_command("gate", one, two, "--metric", "throughput_mbps", "--margin", "2%")
     assert same.returncode == 0 and same.stdout.count("\n") == 6
     slow = SWEEP.replace('rate = "10 Mbps"', 'rate = "9 Mbps"')
     sweep_file.write_text(slow)

@@ -15,6 +15,7 @@ import pytest
 
 import cwnd
 from conftest import Command
+from cwnd._analysis.tune import read_objective
 from cwnd._cli import main as cli
 from cwnd._run import sweep as sweeps
 from sweeping import TABLES, until
@@ -106,9 +107,9 @@ def test_a_planted_optimum_is_found() -> None:
     # 60 segments of 1514 bytes per RTT of 100 ms and their sending: 1.2 ms there, 0.3 ms the rest of the way.
     rtt_s = 0.1 + 1514 * 8 * (1 / 10e6 + 2 / 100e6) + 66 * 8 * (1 / 10e6 + 2 / 100e6)
     [judged] = tuning.judgements
-    throughput = judged.measures["throughput"]
+    throughput = judged.measures["throughput_ratio"]
     assert throughput.tuned == pytest.approx(60 * 1514 * 8 / rtt_s / 10e6, rel=0.08)
-    assert judged.verdict == "better" and judged.measures["fairness"].difference == 0
+    assert judged.verdict == "better" and judged.measures["jain_fairness"].difference == 0
 
 
 def test_the_best_beta_is_where_the_sawtooth_just_empties_the_buffer() -> None:
@@ -133,7 +134,7 @@ def test_the_best_beta_is_where_the_sawtooth_just_empties_the_buffer() -> None:
         cwnd.Scenario.parse(text.replace('"agile-sd"', '{ name = "agile-sd", lambda_max = 1 }')),
         cca="agile-sd",
         params={"beta": (0.3, 0.95)},
-        objective={"throughput": 1, "loss": -weight},
+        objective={"throughput_ratio": 1, "loss_ratio": -weight},
         trials=40,
         repeat=2,
         held_out_seeds=6,
@@ -179,7 +180,7 @@ def test_luck_is_not_sold_as_tuning() -> None:
 
 
 def test_the_objective_and_its_interval_are_what_the_tables_say(one: Path, two: Path, tmp_path: Path) -> None:
-    weights = {"throughput": 2.0, "loss": -10.0, "fairness": 0.5}
+    weights = {"throughput_ratio": 2.0, "loss_ratio": -10.0, "jain_fairness": 0.5}
     out = tmp_path / "out"
     tuning = cwnd.tune(
         [one, two],
@@ -272,9 +273,9 @@ def test_held_out_scenarios_have_a_judgement_of_their_own(one: Path, two: Path, 
     assert [judged.on for judged in tuning.judgements] == ["held-out seeds", "held-out scenarios"]
     assert [len(judged.scenarios) for judged in tuning.judgements] == [1, 2]
     assert (
-        tuning.judgements[0].measures["fairness"].default
+        tuning.judgements[0].measures["jain_fairness"].default
         == 1
-        > tuning.judgements[1].measures["fairness"].default
+        > tuning.judgements[1].measures["jain_fairness"].default
     )
 
 
@@ -354,7 +355,7 @@ def test_another_question_or_foreign_files_leave_the_directory_alone(one: Path, 
     with pytest.raises(
         cwnd.Error, match=r"out: holds another tuning, with different objective; choose another"
     ):
-        ask(objective="loss")
+        ask(objective="loss_ratio")
     with pytest.raises(cwnd.Error, match=r"out: holds another tuning, with different params; choose another"):
         ask(params={"beta": (0.5, 0.9)})
     with pytest.raises(cwnd.Error, match="holds a file that is not part of a tuning"):
@@ -380,7 +381,7 @@ def test_the_command_tells_the_verdict_and_gate_reads_what_it_kept(
     first, *_, last = done.stdout.splitlines()
     reported = json.loads((out / "tuning.json").read_text())
     best = reported["params"]["lambda_max"]
-    assert first == f"agile-sd: lambda_max = {best:g} (default 3); 2 candidates, objective 1 throughput"
+    assert first == f"agile-sd: lambda_max = {best:g} (default 3); 2 candidates, objective 1 throughput_ratio"
     assert last == f"on held-out scenarios: {reported['judgements'][1]['verdict']}"
     sides = [str(out / "held-out-seeds" / side) for side in ("default", "tuned")]
     assert cwnd_command("gate", *sides, "--margin", "50%").stdout.startswith("ok ")
@@ -402,14 +403,17 @@ def test_the_command_tells_the_verdict_and_gate_reads_what_it_kept(
         (("--param", "beta=.5:.9", "--cca", "cubic"), "--cca: one has no flow of 'cubic'; it has agile-sd"),
         (
             ("--param", "beta=.5:.9", "--objective", "speed"),
-            "--objective: 'speed' is neither one of throughput, ",
+            "--objective: 'speed' is neither one of throughput_ratio, ",
         ),
         (
             ("--param", "beta=.5:.9", "--objective", "speed=1"),
             "--objective: 'speed' is not a measure; there are ",
         ),
-        (("--param", "beta=.5:.9", "--objective", "loss=1"), "--objective: loss=1 would reward losses"),
-        (("--param", "beta=.5:.9", "--objective", "loss=x"), "--objective: 'x' is not a weight"),
+        (
+            ("--param", "beta=.5:.9", "--objective", "loss_ratio=1"),
+            "--objective: loss_ratio=1 would reward losses",
+        ),
+        (("--param", "beta=.5:.9", "--objective", "loss_ratio=x"), "--objective: 'x' is not a weight"),
         (("--param", "beta=.5:.9", "--trials", "0"), "--trials: 0 is out of range; 1 to "),
         (("--param", "beta=.5:.9", "--repeat", "many"), "--repeat: many is not a whole number"),
         (("--param", "beta=.5:.9", "--held-out-seeds", "1"), "--held-out-seeds: 1 is out of range; 2 to "),
@@ -472,3 +476,10 @@ def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_command: 
         refused = cwnd_command("run", "--cca", "agile-sd", "--param", f"lambda_max={bad}")
         wanted = f"cwnd: error: --param lambda_max: '{bad}' is not accepted; 1 to 1000, or auto\n"
         assert (refused.returncode, refused.stderr) == (2, wanted)
+
+
+def test_former_names_of_measures_are_accepted_with_the_name_of_today() -> None:
+    with pytest.warns(FutureWarning, match="'fairness' is called 'jain_fairness'; write that"):
+        assert read_objective("fairness") == {"jain_fairness": 1.0}
+    with pytest.warns(FutureWarning, match="'loss' is called 'loss_ratio'"):
+        assert read_objective("throughput_ratio=1,loss=-10") == {"throughput_ratio": 1, "loss_ratio": -10}

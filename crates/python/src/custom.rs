@@ -5,7 +5,7 @@ use cwnd_engine::Control;
 use cwnd_scenario::Cca;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyFunction, PyInt, PyString};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -405,7 +405,9 @@ impl PythonControl {
                 }
                 Err(error) => {
                     let (class, flow, seconds) = (&self.class, &self.flow, a.now_us as f64 / 1e6);
-                    self.fail(py, error, format!("in {name} of {class}, {flow}, at {seconds} s"));
+                    let line = line_of(py, &error, hook.bind(py)).map(|line| format!(" ({line})"));
+                    let line = line.unwrap_or_default();
+                    self.fail(py, error, format!("in {name} of {class}, {flow}, at {seconds} s{line}"));
                     None
                 }
             }
@@ -413,8 +415,10 @@ impl PythonControl {
     }
 
     fn fail(&self, py: Python, error: PyErr, place: String) {
-        // Notes need Python 3.11.
-        let _ = error.value(py).call_method1("add_note", (place,));
+        let value = error.value(py);
+        if value.call_method1("add_note", (&place,)).is_err() {
+            let _ = value.setattr("__notes__", [place]); // before Python 3.11, for the command alone
+        }
         self.failure.keep(error);
         self.control.stop.store(true, Relaxed);
     }
@@ -471,6 +475,25 @@ impl CongestionControl for PythonControl {
         let default = w.cwnd.max(w.prior_cwnd);
         self.call("undo_cwnd", &self.hooks.undo_cwnd, (w, a), None, read).unwrap_or(default)
     }
+}
+
+/// FILE:LINE of a hook: the line that raised `error`, or else, if its answer was refused, that of its definition.
+///
+/// Runs no Python code, as [`whole`].
+fn line_of(py: Python, error: &PyErr, hook: &Bound<PyAny>) -> Option<String> {
+    let (code, line) = match error.traceback(py) {
+        Some(raised) => {
+            (raised.getattr("tb_frame").ok()?.getattr("f_code").ok()?, raised.getattr("tb_lineno").ok()?)
+        }
+        None if hook.get_type().name().ok()? == "method" => {
+            let code =
+                hook.getattr("__func__").ok()?.cast_into::<PyFunction>().ok()?.getattr("__code__").ok()?;
+            let line = code.getattr("co_firstlineno").ok()?;
+            (code, line)
+        }
+        None => return None,
+    };
+    Some(format!("{}:{line}", code.getattr("co_filename").ok()?))
 }
 
 fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<PyWindow>)> {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cwnd._analysis.gate import interval
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.metrics import METRICS
 from cwnd._common.text import digits
 from cwnd._results.tables import INVALID
 from cwnd._scenario.facts import bottleneck_link, is_trace
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Metric(NamedTuple):
-    """A metric, by how much it may differ, and the difference below which counts are equal anyway."""
+    """A metric of the summary or a column of flows or links, and by how much it may differ.
+
+    Below `floor` a difference of counts is none.
+    """
 
     name: str
     unit: str
@@ -32,16 +36,14 @@ class Metric(NamedTuple):
 
 
 #: What is compared. Rates and RTTs may differ by 5 %; counts of rare events and queues by 20 %.
-METRICS = (
-    Metric("throughput", "Mbit/s", 0.05),
-    Metric("goodput", "Mbit/s", 0.05),
-    Metric("mean RTT", "ms", 0.05),
-    Metric("retransmissions", "packets", 0.20, 10),
-    Metric("marks", "packets", 0.20, 10),
-    Metric("mean queue", "packets", 0.20, 1),
-    Metric("mean cwnd", "packets", 0.10, 1),
-    Metric("Jain", "", 0.05),
-    Metric("median FCT", "ms", 0.10),
+COMPARED = (
+    *(Metric(name, METRICS[name].unit, 0.05) for name in ("throughput_mbps", "goodput_mbps", "mean_rtt_ms")),
+    Metric("retransmitted_pkts", "packets", 0.20, 10),
+    Metric("marked_pkts", "packets", 0.20, 10),
+    Metric("mean_queue_pkts", "packets", 0.20, 1),
+    Metric("mean_cwnd_pkts", "packets", 0.10, 1),
+    Metric("jain_fairness", METRICS["jain_fairness"].unit, 0.05),
+    Metric("fct_p50_ms", METRICS["fct_p50_ms"].unit, 0.10),
 )
 
 #: Keys of a scenario that two results may have different.
@@ -114,7 +116,7 @@ class Comparison:
         """One table."""
         heads = ["scenario", "metric", *self.names, *(f"{name} / {self.names[0]}" for name in self.names[1:])]
         rows = [
-            [line.scenario, _named(line.metric), *map(shown, line.sides), *map(_ratio, line.ratios[1:])]
+            [line.scenario, line.metric.name, *map(shown, line.sides), *map(_ratio, line.ratios[1:])]
             for line in self.lines
         ]
         table = [[*heads, "verdict"], ["---"] * (len(heads) + 1)]
@@ -182,10 +184,6 @@ def shown(side: Side) -> str:
     if not math.isfinite(side.high):
         return digits(side.mean)
     return f"{digits(side.mean)} ± {digits(side.high - side.mean)}"
-
-
-def _named(metric: Metric) -> str:
-    return f"{metric.name} ({metric.unit})" if metric.unit else metric.name
 
 
 def _ratio(ratio: float | None) -> str:
@@ -261,9 +259,9 @@ def _scenario(result: Results, name: str) -> dict[str, Any]:
 def _lines(results: Sequence[Results], pair: Sequence[str]) -> list[Line]:
     values = [_values(result, name) for result, name in zip(results, pair, strict=True)]
     lines = []
-    for metric in METRICS:
+    for metric in COMPARED:
         own = [each.get(metric.name, []) for each in values]
-        if not all(own) or (metric.name == "marks" and not any(map(any, own))):
+        if not all(own) or (metric.name == "marked_pkts" and not any(map(any, own))):
             continue
         sides = [Side(*interval(numbers), len(numbers)) for numbers in own]
         ratios = [side.mean / sides[0].mean if sides[0].mean else None for side in sides]
@@ -296,18 +294,14 @@ def _values(result: Results, name: str) -> dict[str, list[float]]:
     sums = flows.agg(pl.col("retransmitted_pkts").sum(), pl.col("mean_cwnd_pkts").mean())
     queue = result.links.filter(scenario=name, link=bottleneck_link(scenario, 0)["name"])
     columns = {
-        "throughput": runs["throughput_mbps"],
-        "goodput": runs["goodput_mbps"],
-        "mean RTT": runs["mean_rtt_ms"],
-        "retransmissions": sums["retransmitted_pkts"],
-        "marks": queue["marked_pkts"],
-        "mean queue": queue["mean_queue_pkts"],
-        "mean cwnd": sums["mean_cwnd_pkts"],
+        **{name: runs[name] for name in ("throughput_mbps", "goodput_mbps", "mean_rtt_ms")},
+        **{name: sums[name] for name in ("retransmitted_pkts", "mean_cwnd_pkts")},
+        **{name: queue[name] for name in ("marked_pkts", "mean_queue_pkts")},
     }
     if len(scenario["flows"]) > 1:
-        columns["Jain"] = runs["jain_fairness"]
+        columns["jain_fairness"] = runs["jain_fairness"]
     if "fct_p50_ms" in runs.columns:
-        columns["median FCT"] = runs["fct_p50_ms"]
+        columns["fct_p50_ms"] = runs["fct_p50_ms"]
     return {
         metric: [float(value) for value in column.drop_nulls() if math.isfinite(value)]
         for metric, column in columns.items()

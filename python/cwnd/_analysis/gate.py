@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cwnd._analysis.gate_outcome import Gate, Verdict
 from cwnd._common.checks import mapping
 from cwnd._common.errors import error, one_line
+from cwnd._common.metrics import METRICS, read_metric
 from cwnd._cwnd import Error, t_quantile, t_tail
 from cwnd._results.metrics import estimate
 from cwnd._scenario.scenario import read_text
@@ -53,29 +54,6 @@ class PointJudgement(NamedTuple):
     of: float
 
 
-class _Metric(NamedTuple):
-    """A metric of the summary, and which direction is better."""
-
-    column: str
-    higher_is_better: bool
-    unit: str
-
-
-_METRICS = {
-    "throughput": _Metric("throughput_mbps", True, " Mbit/s"),
-    "goodput": _Metric("goodput_mbps", True, " Mbit/s"),
-    "loss": _Metric("loss_ratio", False, ""),
-    "rtt": _Metric("mean_rtt_ms", False, " ms"),
-    "p95-rtt": _Metric("p95_rtt_ms", False, " ms"),
-    "jain": _Metric("jain_fairness", True, ""),
-    "utilization": _Metric("utilization", True, ""),
-    "fct-p50": _Metric("fct_p50_ms", False, " ms"),
-    "fct-p95": _Metric("fct_p95_ms", False, " ms"),
-    "fct-p99": _Metric("fct_p99_ms", False, " ms"),
-}
-METRIC_NAMES = tuple(_METRICS)
-
-
 def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | str] | None = None) -> Gate:
     """Whether `candidate` is shown to be no worse than `baseline` by more than a margin, point by point.
 
@@ -95,21 +73,21 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
 
     Args:
         margins: The metrics to compare and the largest accepted change of each for the worse, as a fraction
-            of the baseline's mean from 0 to 1, or a text like "2%"; default: {"throughput": 0.02}. Of
-            throughput, goodput, jain and utilization more is better; of loss, rtt, p95-rtt, fct-p50, fct-p95
-            and fct-p99 less is better. All as in `Results.summary`.
+            of the baseline's mean from 0 to 1, or a text like "2%"; default: {"throughput_mbps": 0.02}. Every
+            metric of `Results.summary`. Of throughput, goodput, utilization and fairness more is better; of
+            losses, RTTs, timeouts, completion times and slowdowns less is better.
 
     Raises:
         Error: the results do not hold the same points and seeds, a run lacks the metric, or an argument is
             out of range.
     """
-    shares = read_margins({"throughput": 0.02} if margins is None else mapping("margins", margins))
+    shares = read_margins({"throughput_mbps": 0.02} if margins is None else mapping("margins", margins))
     compared = [
         (metric, point, pair)
         for metric in shares
         for point, pair in _pairs(per_seed(baseline, metric), per_seed(candidate, metric)).items()
     ]
-    signs = [1.0 if _METRICS[metric].higher_is_better else -1.0 for metric, _, _ in compared]
+    signs = [1.0 if METRICS[metric].higher_is_better else -1.0 for metric, _, _ in compared]
     judgements = _judge([pair for *_, pair in compared], [shares[metric] for metric, *_ in compared], signs)
     return Gate(
         [
@@ -122,13 +100,13 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
 def read_margins(margins: Mapping[str, object]) -> dict[str, float]:
     """Margins as fractions by metric. Raises an `Error` for an unknown metric or a margin out of range."""
     if not margins:
-        raise error("margins", f"no metric; there are {', '.join(_METRICS)}")
+        raise error("margins", f"no metric; there are {', '.join(METRICS)}")
     shares = {}
     for metric, margin in margins.items():
-        if metric not in _METRICS:
-            known = ", ".join(_METRICS)
-            raise error("margins", f"{one_line(repr(metric))} is not a metric; there are {known}")
-        shares[metric] = read_share(f"margins.{metric}", margin)
+        name = read_metric("margins", metric)
+        if name in shares:
+            raise error("margins", f"{name} is given twice")
+        shares[name] = read_share(f"margins.{one_line(metric)}", margin)
     return shares
 
 
@@ -155,7 +133,7 @@ def read_thresholds(path: str | os.PathLike[str]) -> dict[str, float]:
     foreign = [key for key in document if key != "margins"]
     if foreign or not isinstance(document.get("margins"), dict):
         found = f"'{one_line(foreign[0])}' is unknown" if foreign else "there is no table [margins]"
-        raise error(shown, f'{found}; accepted: a table [margins] of metrics, such as goodput = "2%"')
+        raise error(shown, f'{found}; accepted: a table [margins] of metrics, such as goodput_mbps = "2%"')
     try:
         return read_margins(document["margins"])
     except Error as refused:
@@ -256,15 +234,15 @@ def _holm(p_values: Sequence[float]) -> list[bool]:
 
 def per_seed(results: Results, metric: str) -> dict[str, dict[int, float]]:
     """The metric by point and seed."""
-    point, column = point_names(results), _METRICS[metric].column
+    point = point_names(results)
     found = {}
     for scenario, runs in results.metrics_by_scenario.items():
-        values = runs[column] if column in runs.columns else [math.nan] * runs.height
+        values = runs[metric] if metric in runs.columns else [math.nan] * runs.height
         of_seed = dict(zip(runs["seed"], values, strict=True))
         lacking = [seed for seed, value in of_seed.items() if value is None or not math.isfinite(value)]
         if lacking:
             where = f"{one_line(point[scenario])}, seed {lacking[0]}"
-            raise error(metric, f"{where}: the run has no {column}")
+            raise error(metric, f"{where}: the run has no such value")
         found[point[scenario]] = of_seed
     return found
 
@@ -308,7 +286,7 @@ def _verdict(point: str, metric: str, one: PointJudgement, points: int, margin: 
     return Verdict(
         point=point,
         metric=metric,
-        unit=_METRICS[metric].unit,
+        unit=METRICS[metric].unit,
         margin=margin,
         word=one.word,
         change=one.mean,

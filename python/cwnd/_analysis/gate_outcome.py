@@ -58,7 +58,7 @@ class Verdict(NamedTuple):
     @property
     def baseline_text(self) -> str:
         number = f"{self.baseline:.1f}" if self.baseline >= 10 else f"{self.baseline:.3g}"
-        return number + self.unit
+        return f"{number} {self.unit}".rstrip()
 
     @property
     def line(self) -> str:
@@ -103,7 +103,7 @@ class Gate:
                 "ci95_low": _finite(verdict.low),
                 "ci95_high": _finite(verdict.high),
                 "baseline": verdict.baseline,
-                "unit": verdict.unit.strip(),
+                "unit": verdict.unit,
                 "seeds": verdict.seeds,
                 "seeds_needed": verdict.seeds_needed,
                 "line": verdict.line,

@@ -16,6 +16,7 @@ from cwnd._analysis import gate
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, check_regular, write_file
+from cwnd._common.metrics import today
 from cwnd._common.notebook import shows_progress
 from cwnd._results.results import Results
 from cwnd._run import sweep
@@ -33,7 +34,14 @@ _SEEDS_MAX = 1_000_000
 _SAMPLER_SEED = 1
 
 #: The measures of an objective, with their metrics in `gate`, and their weight when named alone.
-_MEASURES = {"throughput": ("throughput", 1.0), "loss": ("loss", -1.0), "fairness": ("jain", 1.0)}
+_MEASURES = {
+    "throughput_ratio": ("throughput_mbps", 1.0),
+    "loss_ratio": ("loss_ratio", -1.0),
+    "jain_fairness": ("jain_fairness", 1.0),
+}
+
+#: Former names of the measures, still accepted.
+_FORMER = {"throughput": "throughput_ratio", "loss": "loss_ratio", "fairness": "jain_fairness"}
 
 #: A value of each tuned parameter.
 Values = dict[str, float]
@@ -59,7 +67,7 @@ class Compared(NamedTuple):
 class Judgement(NamedTuple):
     """The result on held-out seeds: `verdict` is better, worse or not distinguishable, by the objective.
 
-    `measures` has the objective and always throughput, loss and fairness too.
+    `measures` has the objective and always throughput_ratio, loss_ratio and jain_fairness too.
     """
 
     on: str
@@ -161,7 +169,7 @@ def tune(
     *,
     cca: Cca,
     params: Mapping[str, tuple[float, float]],
-    objective: str | Mapping[str, float] = "throughput",
+    objective: str | Mapping[str, float] = "throughput_ratio",
     trials: int = 50,
     repeat: int = 5,
     held_out: Question | Iterable[Question] = (),
@@ -172,12 +180,13 @@ def tune(
 ) -> Tuning:
     """Searches the parameters of an algorithm that serve an objective best, and judges them on other seeds.
 
-    The objective of a run is the sum of weights times throughput / rate (the sum of the flows' over the rate
-    of the first flow's bottleneck), loss (segments lost / sent, of all flows) and fairness (Jain's index of
-    the flows' throughput). Each is from 0 to 1 if the flows last the whole run. The objective of a candidate
-    is its mean over the scenarios and over their first `repeat` seeds, which are the same for all
-    candidates. The first candidate is the scenarios' own parameters. Optuna's tree-structured Parzen
-    estimator (Bergstra et al., NIPS 2011) proposes the further candidates from the values so far.
+    The objective of a run is the sum of weights times throughput_ratio (the flows' throughput, summed, over
+    the rate of the first flow's bottleneck), loss_ratio (segments lost / sent, of all flows) and
+    jain_fairness (Jain's index of the flows' throughput). Each is from 0 to 1 if the flows last the whole
+    run. The objective of a candidate is its mean over the scenarios and over their first `repeat` seeds,
+    which are the same for all candidates. The first candidate is the scenarios' own parameters. Optuna's
+    tree-structured Parzen estimator (Bergstra et al., NIPS 2011) proposes the further candidates from the
+    values so far.
 
     The best candidate and the default then run on the next `held_out_seeds` seeds. The judgement is the mean
     of their difference, seed by seed, with a 95 % interval (Student's t): better or worse if the interval
@@ -189,8 +198,8 @@ def tune(
         cca: The algorithm to tune: an algorithm or preset that every scenario has, or a class.
         params: The range of each tuned parameter, both ends included. Candidates have the parameter's
             resolution; for a class, they are whole numbers if both ends are, otherwise real numbers.
-        objective: "throughput", "loss" or "fairness" (weights 1, -1 and 1), or several weights, as a mapping
-            or "throughput=1,loss=-10,fairness=0.5".
+        objective: "throughput_ratio", "loss_ratio" or "jain_fairness" (weights 1, -1 and 1), or several
+            weights, as a mapping or "throughput_ratio=1,loss_ratio=-10,jain_fairness=0.5".
         trials: Candidates besides the default.
         held_out: Scenarios for a second judgement.
         out: A directory that keeps each finished run, so that the same call, or one with more trials,
@@ -238,9 +247,9 @@ def tune(
 def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
     """The weight of each measure."""
     known = ", ".join(_MEASURES)
-    if isinstance(text, str) and text in _MEASURES:
-        return {text: _MEASURES[text][1]}
-    example = "throughput=1,loss=-10"
+    if isinstance(text, str) and (named := today(text, _FORMER)) in _MEASURES:
+        return {named: _MEASURES[named][1]}
+    example = "throughput_ratio=1,loss_ratio=-10"
     pairs: Iterable[tuple[str, Any]]
     if isinstance(text, str):
         parts = [part.partition("=") for part in text.split(",")]
@@ -251,9 +260,10 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
     else:
         pairs = mapping("objective", text).items()
     weights: dict[str, float] = {}
-    for measure, written in pairs:
+    for given, written in pairs:
+        measure = today(given, _FORMER)
         if measure not in _MEASURES:
-            raise error("objective", f"'{one_line(measure)}' is not a measure; there are {known}")
+            raise error("objective", f"'{one_line(given)}' is not a measure; there are {known}")
         if measure in weights:
             raise error("objective", f"'{measure}' is given twice")
         try:
@@ -262,8 +272,8 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
             weight = math.nan
         if not math.isfinite(weight) or weight == 0:
             raise error("objective", f"'{one_line(str(written))}' is not a weight, such as in {example}")
-        if measure == "loss" and weight > 0:
-            raise error("objective", f"loss={weight:g} would reward losses; its weight is below 0")
+        if measure == "loss_ratio" and weight > 0:
+            raise error("objective", f"loss_ratio={weight:g} would reward losses; its weight is below 0")
         weights[measure] = weight
     if not weights:
         raise error("objective", f"no weights; give some like {example}")
@@ -406,7 +416,7 @@ def _measured(results: Results) -> list[dict[str, list[float]]]:
             name: [per_point[label][s] for s in sorted(per_point[label])] for name, per_point in found.items()
         }
         rate_mbps = bottleneck(scenario)[0] / 1e6
-        values["throughput"] = [mbps / rate_mbps for mbps in values["throughput"]]
+        values["throughput_ratio"] = [mbps / rate_mbps for mbps in values["throughput_ratio"]]
         measured.append(values)
     return measured
 

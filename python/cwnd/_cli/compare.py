@@ -91,10 +91,9 @@ def _print(comparison: Comparison) -> None:
     table = new_table("scenario", "metric", *(f">{name}" for name in comparison.names), *ratios, "verdict")
     before = None
     for line in comparison.lines:
-        metric = f"{line.metric.name} {line.metric.unit}".strip()
         table.add_row(
             "" if line.scenario == before else line.scenario,
-            metric,
+            line.metric.name,
             *map(shown, line.sides),
             *("-" if ratio is None else f"{ratio:.3f}" for ratio in line.ratios[1:]),
             line.verdict,

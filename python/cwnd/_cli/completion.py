@@ -11,8 +11,8 @@ from click.shell_completion import CompletionItem, get_completion_class, shell_c
 from click.types import StringParamType
 
 from cwnd import _worlds, algorithms, presets
-from cwnd._analysis.gate import METRIC_NAMES
 from cwnd._common.errors import error, one_line
+from cwnd._common.metrics import METRICS
 from cwnd._evaluate import suite
 from cwnd._reproduce.paper import papers
 
@@ -111,9 +111,9 @@ _WORDS: dict[str, _Words] = {
     "world": lambda _: _worlds.names(),
     "names": _papers,
     "only": _items,
-    "metrics": lambda _: METRIC_NAMES,
+    "metrics": lambda _: METRICS,
     "goal": _fixed("throughput", "latency", "fairness"),
-    "objective": _fixed("throughput", "loss", "fairness"),
+    "objective": _fixed("throughput_ratio", "loss_ratio", "jain_fairness"),
     "table": _fixed("summary", "flows", "links"),
     "queue": _fixed("droptail", "red", "codel", "fq-codel", "pie", "dualpi2"),
     "ecn": _fixed("off", "classic", "dctcp", "accurate", "l4s"),

@@ -11,6 +11,7 @@ from cwnd._analysis.gate import read_share, read_thresholds
 from cwnd._cli.options import errors_about, flag_errors
 from cwnd._common.errors import one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.metrics import read_metric
 
 
 @click.command("gate", short_help="Check that a result is no worse than another; exit 1 if it is.")
@@ -21,10 +22,10 @@ from cwnd._common.files import write_file
     "metrics",
     multiple=True,
     metavar="NAME[=SHARE]",
-    help="Metric to compare, and the largest accepted change for the worse; repeatable.  [throughput]",
+    help="Metric to compare, and the largest accepted change for the worse; repeatable.  [throughput_mbps]",
 )
 @click.option("--margin", metavar="SHARE", default="2%", help="That change for a --metric without one.  [2%]")
-@click.option("--thresholds", metavar="FILE", help="TOML with a table [margins], such as goodput = '2%'.")
+@click.option("--thresholds", metavar="FILE", help="TOML with a table [margins] of metrics and shares.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the lines.")
 @click.option("--junit", metavar="FILE", help="Also write JUnit's XML, which CI services show.")
 @click.option("--markdown", metavar="FILE", help="Also write a summary in Markdown.")
@@ -43,7 +44,7 @@ def gate_command(
     A --metric replaces that of --thresholds.
 
     \b
-    cwnd gate before after --metric goodput=2% --metric p95-rtt=5%
+    cwnd gate before after --metric goodput_mbps=2% --metric p95_rtt_ms=5%
     cwnd gate before after --thresholds gate.toml --junit gate.xml --markdown gate.md
     """
     margins: dict[str, float] = {}
@@ -51,9 +52,10 @@ def gate_command(
         with errors_about("--thresholds"):
             margins.update(read_thresholds(thresholds))
     default = read_share("--margin", margin)
-    for written in metrics if metrics or margins else ("throughput",):
-        name, equals, share = written.partition("=")
-        margins[name] = read_share(f"--metric {one_line(name)}", share) if equals else default
+    for written in metrics if metrics or margins else ("throughput_mbps",):
+        given, equals, share = written.partition("=")
+        name = read_metric("--metric", given)
+        margins[name] = read_share(f"--metric {one_line(given)}", share) if equals else default
     with flag_errors():
         outcome = gate(Results.load(baseline), Results.load(candidate), margins)
     for file, text in ((junit, outcome.to_junit), (markdown, outcome.to_markdown)):

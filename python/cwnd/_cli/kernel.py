@@ -41,7 +41,10 @@ def _kernel() -> None:
     is_flag=True,
     help="Load even into a kernel that skips hooks, as 'doctor' shows, or lacks the marks that it needs.",
 )
-def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], default: bool, force: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def _kernel_load(
+    name: str, as_name: str | None, params: tuple[str, ...], default: bool, force: bool, as_json: bool
+) -> None:
     """Load algorithm NAME. It stays until 'cwnd kernel unload' or the machine stops.
 
     \b
@@ -50,6 +53,9 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
     """
     written = read_params([name], params)[name]
     loaded = kernel.load(name, as_name, params=written, default=default, force=force)
+    if as_json:
+        click.echo(json.dumps({"name": loaded.name, "algorithm": name, "default": default}))
+        return
     use = (
         "it is the default of sockets that do not choose one"
         if default
@@ -61,7 +67,8 @@ def _kernel_load(name: str, as_name: str | None, params: tuple[str, ...], defaul
 @_kernel.command("unload", short_help="Unload an algorithm.")
 @click.argument("name", required=False)
 @click.option("--all", "all_of_them", is_flag=True, help="Unload every algorithm.")
-def _kernel_unload(name: str | None, all_of_them: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def _kernel_unload(name: str | None, all_of_them: bool, as_json: bool) -> None:
     """Unload the algorithm loaded as NAME. Connections that use it keep it until they close.
 
     If it is the default, the default from before it was loaded comes back.
@@ -69,14 +76,18 @@ def _kernel_unload(name: str | None, all_of_them: bool) -> None:
     if (name is not None) == all_of_them:
         raise error("", "give one NAME or --all; 'cwnd kernel status' lists the names")
     names = [each["name"] for each in kernel.status()] if name is None else [name]
-    refusals = []
+    unloaded, refusals = [], []
     for each in names:
         try:
             default = kernel.unload(each)
         except Error as refusal:
             refusals.append(refusal)
             continue
-        click.echo(f"{each} is unloaded" + (f"; the default is {default}" if default else ""))
+        unloaded.append({"name": each, "default": default})
+        if not as_json:
+            click.echo(f"{each} is unloaded" + (f"; the default is {default}" if default else ""))
+    if as_json:
+        click.echo(json.dumps({"unloaded": unloaded}))
     if refusals:
         raise error("", "; ".join(map(str, refusals)))
 

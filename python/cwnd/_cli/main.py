@@ -16,6 +16,7 @@ from cwnd._cli.algorithms import algorithms_command
 from cwnd._cli.compare import compare_command
 from cwnd._cli.completion import complete_for_a_shell, complete_words, completion_command
 from cwnd._cli.evaluate import evaluate_command
+from cwnd._cli.failures import own_lines
 from cwnd._cli.gate import gate_command
 from cwnd._cli.kernel import kernel_command
 from cwnd._cli.lab import lab_command
@@ -64,7 +65,7 @@ complete_words(cli)
 
 
 def main() -> NoReturn:
-    """The console script. Bad input: one line, exit 2."""
+    """The console script. Bad input: one line, exit 2. A class that fails: its own lines, exit 1."""
     sys.exit(_main(sys.argv[1:]))
 
 
@@ -105,6 +106,12 @@ def _invoke(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("cwnd: interrupted", file=sys.stderr)
         return 130
+    except Exception as failed:
+        shown = own_lines(failed)
+        if shown is None:
+            raise
+        print(shown, end="", file=sys.stderr)
+        return 1
     return 0
 
 

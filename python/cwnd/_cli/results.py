@@ -55,7 +55,8 @@ def results_command(directory: str, csv: str | None, table: str, as_json: bool) 
 @click.command("report", short_help="Write a result as one HTML page.")
 @click.argument("directory", metavar="DIR")
 @click.option("--out", metavar="FILE", help="The page.  [DIR/report.html]")
-def report_command(directory: str, out: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the page's path as one JSON object.")
+def report_command(directory: str, out: str | None, as_json: bool) -> None:
     """Write one self-contained HTML page: figures, tables, scenario and origin."""
     from cwnd._report import page
 
@@ -65,7 +66,7 @@ def report_command(directory: str, out: str | None) -> None:
         page.write(results, path, read_manifest(Path(directory)))
     except OSError as failed:
         raise os_error(one_line(str(path)), failed) from None
-    click.echo(f"Written to {one_line(str(path))}")
+    click.echo(json.dumps({"page": str(path)}) if as_json else f"Written to {one_line(str(path))}")
 
 
 def _export(results: Results, table: str, csv: str) -> None:

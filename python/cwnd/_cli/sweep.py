@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from cwnd._run import sweep
 )
 @click.option("--max-seeds", metavar="N", help="Most seeds of a point with --until.  [100]")
 @click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://127.0.0.1:8786.")
+@click.option("--json", "as_json", is_flag=True, help="Print how it ended as one JSON object.")
 def sweep_command(
     file: str,
     out: str,
@@ -40,6 +42,7 @@ def sweep_command(
     until: str | None,
     max_seeds: str | None,
     dask: str | None,
+    as_json: bool,
 ) -> None:
     """Run every point of the [sweep] of a scenario FILE with each of its seeds.
 
@@ -64,7 +67,11 @@ def sweep_command(
         )
     for failure in outcome.failures:
         print(f"cwnd: failed: {failure}", file=sys.stderr)
-    click.echo(_sweep_line(outcome, out))
+    if as_json:
+        failures = [failure._asdict() for failure in outcome.failures]
+        click.echo(json.dumps({"out": out, **outcome._asdict(), "failures": failures}))
+    else:
+        click.echo(_sweep_line(outcome, out))
     if outcome.failures:
         raise click.exceptions.Exit(1)
 

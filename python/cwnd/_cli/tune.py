@@ -29,8 +29,9 @@ from cwnd._common.text import digits, exponent
 @click.option(
     "--objective",
     metavar="WHAT",
-    default="throughput",
-    help="throughput, loss, fairness, or weights: throughput=1,loss=-10,fairness=0.5.  [throughput]",
+    default="throughput_ratio",
+    help="throughput_ratio (of the bottleneck's rate), loss_ratio, jain_fairness, or weights: "
+    "throughput_ratio=1,loss_ratio=-10.  [throughput_ratio]",
 )
 @click.option("--trials", metavar="N", default="50", help="Candidates besides the default.  [50]")
 @click.option("--repeat", metavar="N", default="5", help="Seeds of each scenario to tune on.  [5]")

@@ -18,6 +18,11 @@ def os_error(shown: str, failed: OSError) -> Error:
     return error(shown, reason[:1].lower() + reason[1:])
 
 
+def add_note(failed: BaseException, note: str) -> None:
+    """As `BaseException.add_note` of Python 3.11; before, a traceback does not show it."""
+    failed.__notes__ = [*getattr(failed, "__notes__", []), note]
+
+
 def one_line(text: object) -> str:
     """`text` without anything that could break the line."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))

@@ -18,12 +18,12 @@ from matplotlib.transforms import Bbox
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.metrics import METRICS, read_metric
 from cwnd._cwnd import Error
 from cwnd._report import swept
 from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_distribution
 from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of, set_title, wrap_panel_titles
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
-from cwnd._report.points import METRICS, metric_of
 from cwnd._report.queue_delay import check_queue_delay, queue_delay
 from cwnd._report.throughput_delay import check_throughput_delay, throughput_delay
 from cwnd._report.transfers import check_fct_size, fct_size
@@ -48,8 +48,8 @@ def draw(
         raise error("kind", f"{kind!r} is not a figure; there are {', '.join(KINDS)}")
     if kind not in ("lines", "heatmap") and (metric is not None or over is not None):
         raise error("metric" if metric is not None else "over", f"not for {kind!r}")
-    if metric is not None and metric not in METRICS:
-        raise error("metric", f"{metric!r} is not in the summary; there are {', '.join(METRICS)}")
+    if metric is not None:
+        metric = read_metric("metric", metric)
     if title is not None and not isinstance(title, str):
         raise error("title", f"{one_line(repr(title))} is not a text")
     if seed is not None:
@@ -172,7 +172,7 @@ def _drawn(
     over: Sequence[str] | None,
 ) -> tuple[Figure, str]:
     """The figure and its heading."""
-    of = metric_of(metric).name
+    of = METRICS[metric].words
     of = of[0].upper() + of[1:]
     if kind in SERIES:
         return draw_over_time(SERIES[kind], results, scenarios, seed), SERIES[kind].heading

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwnd._common.errors import one_line
 from cwnd._common.files import write_file
+from cwnd._common.metrics import METRICS
 from cwnd._common.text import digits, estimate
-from cwnd._report.points import METRICS
 from cwnd._scenario.facts import shared_facts
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source
-
 
 #: Rows of a table that are shown; the rest is in the Parquet files.
 _ROWS_MAX = 300
@@ -198,15 +197,17 @@ def _summary(results: Source) -> str:
     estimates: dict[str, dict[str, dict[str, Any]]] = {}
     for row in results.summary.iter_rows(named=True):
         estimates.setdefault(row["scenario"], {})[row["metric"]] = row
+    known = {name for own in estimates.values() for name in own}
+    metrics = {name: metric for name, metric in METRICS.items() if name in known}
     rows = []
     for scenario, values in zip(results.scenarios, results.values, strict=True):
         own = estimates.get(scenario["name"], {})
         names = [_value(values.get(key)) for key in keys] or [scenario["name"]]
         runs = max((row["n"] for row in own.values()), default=0)
-        numbers = [estimate(own.get(name), metric.factor) for name, metric in METRICS.items()]
+        numbers = [estimate(own.get(name), metric.factor) for name, metric in metrics.items()]
         rows.append([*names, str(runs), *numbers])
     texts = keys or ["scenario"]
-    return table([*texts, "runs", *(metric.label for metric in METRICS.values())], rows, len(texts))
+    return table([*texts, "runs", *(metric.label for metric in metrics.values())], rows, len(texts))
 
 
 def _flows(results: Source) -> str:

@@ -15,34 +15,6 @@ if TYPE_CHECKING:
     from cwnd._report.source import Source
 
 
-class Metric(NamedTuple):
-    """How a metric of the summary is shown: its name, its unit, and the factor of its values."""
-
-    name: str
-    unit: str
-    factor: float = 1
-
-    @property
-    def label(self) -> str:
-        return f"{self.name} ({self.unit})" if self.unit else self.name
-
-
-METRICS = {
-    "throughput_mbps": Metric("throughput", "Mbit/s"),
-    "goodput_mbps": Metric("goodput", "Mbit/s"),
-    "utilization": Metric("utilization", "%", 100),
-    "loss_ratio": Metric("loss", "%", 100),
-    "mean_rtt_ms": Metric("mean RTT", "ms"),
-    "jain_fairness": Metric("Jain's index", ""),
-    "rtt_fairness": Metric("RTT fairness", ""),
-    "timeouts": Metric("timeouts", ""),
-}
-
-
-def metric_of(name: str) -> Metric:
-    return METRICS.get(name, Metric(name, ""))
-
-
 class Axis(NamedTuple):
     """A swept key with a number at every point that has one."""
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from cwnd._common.errors import error
+from cwnd._common.metrics import METRICS
 from cwnd._common.text import exponent
 from cwnd._report.looks import (
     Look,
@@ -25,7 +26,7 @@ from cwnd._report.looks import (
     start_at_zero,
 )
 from cwnd._report.point_looks import all_looks
-from cwnd._report.points import Axis, Point, Points, chosen_axes, metric_of, number, points_of
+from cwnd._report.points import Axis, Point, Points, chosen_axes, number, points_of
 from cwnd._scenario.facts import bottleneck
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def lines(
             panel.set_xlabel(escape_mathematics(x.label))
             panel.tick_params(labelbottom=True)
         if index % across == 0:
-            panel.set_ylabel(metric_of(metric).label)
+            panel.set_ylabel(METRICS[metric].label)
     for panel in grid.flat[len(shown) :]:
         panel.set_visible(False)
     if metric == "throughput_mbps":
@@ -200,9 +201,7 @@ def heatmap(
             _label_cells(panel, cells, norm)
     for panel in grid.flat[len(panels) :]:
         panel.set_visible(False)
-    bar = figure.colorbar(
-        image, ax=list(grid.flat), label=metric_of(metric).label, pad=0.02, aspect=12 * down
-    )
+    bar = figure.colorbar(image, ax=list(grid.flat), label=METRICS[metric].label, pad=0.02, aspect=12 * down)
     bar.outline.set_visible(False)
     bar.ax.grid(False)
     if isinstance(norm, LogNorm):
@@ -292,7 +291,7 @@ def _means(results: Source, metric: str) -> dict[str, dict[str, Any]]:
 
 
 def _scaled(row: dict[str, Any], metric: str) -> dict[str, Any]:
-    factor = metric_of(metric).factor
+    factor = METRICS[metric].factor
     return {key: None if row[key] is None else row[key] * factor for key in ("mean", "ci95_low", "ci95_high")}
 
 

@@ -59,7 +59,8 @@ def runner(threads: int, place: _cwnd.World | None = None) -> Runner:
                     raise
                 rest = [index for index in part if index in left]
                 if len(rest) == 1:
-                    failed(rest[0], f"{type(reason).__name__}: {reason}")
+                    where = "".join(f", {note}" for note in getattr(reason, "__notes__", []))
+                    failed(rest[0], f"{type(reason).__name__}: {reason}{where}")
                 elif rest:
                     half = len(rest) // 2
                     parts += [rest[half:], rest[:half]]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import add_note, error, one_line
 from cwnd._scenario.custom import CongestionControl
 
 if sys.version_info >= (3, 11):
@@ -33,8 +33,9 @@ def load_class(path: Path, name: str) -> type[CongestionControl]:
         sys.modules[module_name] = module
         try:
             spec.loader.exec_module(module)
-        except BaseException:
+        except BaseException as failed:
             del sys.modules[module_name]
+            add_note(failed, f"while {one_line(str(path))} was read")
             raise
     found = getattr(module, name, None)
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):

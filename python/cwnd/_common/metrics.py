@@ -1,0 +1,76 @@
+"""The metrics of a summary: one table, from which all read."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from cwnd._common.errors import error, one_line
+
+
+class Metric(NamedTuple):
+    """A metric of the summary: how it is called in words, its unit, and which direction is better."""
+
+    words: str
+    unit: str
+    higher_is_better: bool
+    #: Shown in percent, while the value is a fraction.
+    percent: bool = False
+
+    @property
+    def factor(self) -> float:
+        return 100 if self.percent else 1
+
+    @property
+    def label(self) -> str:
+        unit = "%" if self.percent else self.unit
+        return f"{self.words} ({unit})" if unit else self.words
+
+
+#: Every metric of the summary, by the name that results, commands and files have for it.
+METRICS = {
+    "throughput_mbps": Metric("throughput", "Mbit/s", True),
+    "goodput_mbps": Metric("goodput", "Mbit/s", True),
+    "utilization": Metric("utilization", "", True, percent=True),
+    "loss_ratio": Metric("loss", "", False, percent=True),
+    "mean_rtt_ms": Metric("mean RTT", "ms", False),
+    "p95_rtt_ms": Metric("p95 RTT", "ms", False),
+    "jain_fairness": Metric("Jain's index", "", True),
+    "rtt_fairness": Metric("RTT fairness", "", True),
+    "timeouts": Metric("timeouts", "", False),
+    "fct_p50_ms": Metric("median FCT", "ms", False),
+    "fct_p95_ms": Metric("p95 FCT", "ms", False),
+    "fct_p99_ms": Metric("p99 FCT", "ms", False),
+    "slowdown_p50": Metric("median slowdown", "", False),
+    "slowdown_p99": Metric("p99 slowdown", "", False),
+}
+
+#: Former names, still accepted.
+_FORMER = {
+    "throughput": "throughput_mbps",
+    "goodput": "goodput_mbps",
+    "loss": "loss_ratio",
+    "rtt": "mean_rtt_ms",
+    "p95-rtt": "p95_rtt_ms",
+    "jain": "jain_fairness",
+    "fct-p50": "fct_p50_ms",
+    "fct-p95": "fct_p95_ms",
+    "fct-p99": "fct_p99_ms",
+}
+
+
+def read_metric(key: str, given: str) -> str:
+    """The name of a metric; a former name gets a warning. Errors call it `key`."""
+    name = today(given, _FORMER)
+    if name not in METRICS:
+        raise error(key, f"{one_line(repr(given))} is not a metric; there are {', '.join(METRICS)}")
+    return name
+
+
+def today(given: str, former: Mapping[str, str]) -> str:
+    """The name of today for a `former` one, with a warning; else what is given."""
+    if given not in former:
+        return given
+    warnings.warn(f"'{given}' is called '{former[given]}'; write that", FutureWarning, stacklevel=4)
+    return former[given]
