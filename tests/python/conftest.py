@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,16 @@ def long_sweep(tmp_path_factory: pytest.TempPathFactory) -> LongSweep:
     (folder / "long.toml").write_text(LONG)
     cwnd.sweep(folder / "long.toml", out=folder / "out")
     return folder / "long.toml", tables(folder / "out")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, for the tests marked `browser`."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    assert program is not None, "make browser-test needs chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()

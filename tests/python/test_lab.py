@@ -51,17 +51,6 @@ SCENARIOS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    assert PAGE.exists(), "run 'make lab'"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
 class Lab:
     """The page without a network, in a tab of its own."""
 
@@ -74,6 +63,7 @@ class Lab:
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
 
     def open(self, address: str = "") -> Any:
+        assert PAGE.exists(), "run 'make lab'"
         self.page.goto("about:blank")
         self.page.goto(f"{PAGE.as_uri()}#{address}")
         self.page.wait_for_selector("body[data-ready]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,6 @@ pytestmark = pytest.mark.browser
 CCAS = ("reno", "cubic", "bbr")
 _SHOWN = "PLOTS.map(({plot}) => plot.series.filter(one => one.label === 'cubic').map(one => one.show))"
 _RANGES = "PLOTS.map(({plot}) => [plot.scales.x.min, plot.scales.x.max])"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    program = shutil.which("chromium")
-    assert program is not None, "make browser-test needs chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
