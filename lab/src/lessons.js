@@ -4,7 +4,7 @@ export const LESSONS = [
 	{
 		id: "slow-start",
 		title: "Slow start overshoots",
-		text: "A new flow doubles its window in each round trip, because it cannot know the path. When the queue overflows, twice too much is already under way, and hundreds of packets are lost at once. HyStart, on the right, watches the delay and stops doubling before that.",
+		text: "A new flow doubles its window in each round trip, because it cannot know the path. When the queue overflows, twice too much is already under way, and hundreds of packets are lost at once. HyStart, in scenario B, watches the delay and stops doubling before that.",
 		question: "How many packets does each lose in the first two seconds, and what does a smaller buffer change?",
 		panes: [
 			{ rate: 50, rtt: 80, buffer: 1, duration: 10, flows: [{ cca: "cubic", params: { slow_start: "standard" } }] },
@@ -24,7 +24,7 @@ export const LESSONS = [
 	{
 		id: "rtt-unfairness",
 		title: "The farther flow loses",
-		text: "Reno adds a packet in each round trip, so a flow with a short one grows faster. Two flows share this link; the path of the second is 120 ms longer. CUBIC grows with time instead of round trips, which helps the farther flow, but only in part.",
+		text: "Reno adds a packet in each round trip, so a flow with a short round trip grows faster. Two flows share this link; the path of the second is 120 ms longer. CUBIC grows with time instead of round trips, which helps the farther flow, but only in part.",
 		question: "What is the ratio of the two throughputs with Reno and with CUBIC?",
 		panes: [
 			{ rate: 50, rtt: 30, buffer: 1, duration: 90, flows: [{ cca: "reno" }, { cca: "reno", farther: 120 }] },
@@ -34,7 +34,7 @@ export const LESSONS = [
 	{
 		id: "bbr-cubic",
 		title: "BBR beside CUBIC",
-		text: "BBR models the path and ignores losses; CUBIC listens to losses only. In a shallow buffer BBR takes most of the link. In a deep one CUBIC's queue makes BBR's model wrong, and the shares turn round.",
+		text: "BBR models the path and ignores losses; CUBIC listens to losses only. In a shallow buffer BBR takes most of the link. In a deep one CUBIC's queue makes BBR's model wrong, and CUBIC has the larger share.",
 		question: "At which buffer do both get the same?",
 		panes: [
 			{ rate: 50, rtt: 40, buffer: 0.5, duration: 60, flows: [{ cca: "bbr" }, { cca: "cubic" }] },
@@ -44,7 +44,7 @@ export const LESSONS = [
 	{
 		id: "elastic",
 		title: "Elastic-TCP on a long fat pipe",
-		text: "After a loss Reno needs one round trip for each packet that it gave up, which takes minutes on a long fat path. Elastic-TCP lets the growth depend on how far the round-trip time is from the largest seen, so that it is fast where the queue is empty. Both meet the same random losses here.",
+		text: "After a loss Reno needs one round trip for each packet that it gave up, which takes minutes on a long fat path. Elastic-TCP lets the growth depend on how far the round-trip time is from the largest seen, so that it is fast where the queue is empty. Both lose packets at random at the same rate here.",
 		question: "Which share of the link does each get, and how does that change with losses of 0.01 %?",
 		panes: [
 			{ rate: 300, rtt: 200, buffer: 1, loss: 0.001, duration: 100, flows: [{ cca: "reno" }] },
@@ -54,8 +54,8 @@ export const LESSONS = [
 	{
 		id: "agile",
 		title: "Agile-SD on a short path",
-		text: "Agile-SD grows fast where the last loss was far away and slowly near it, and cuts its window by little. On a short path with a small buffer it is back at the top soon after each loss. Reno spends much of its time below the capacity.",
-		question: "How large must the buffer be until Reno uses the link as well?",
+		text: "Agile-SD grows fast while its window is far below the one at which it last lost a packet, and slowly near it; a loss costs it only a small part of its window. On a short path with a small buffer it is back at the top soon after each loss. Reno spends much of its time below the capacity.",
+		question: "How large must the buffer be before Reno uses the link as fully as Agile-SD?",
 		panes: [
 			{ rate: 500, rtt: 20, buffer: 0.1, duration: 20, flows: [{ cca: "reno" }] },
 			{ rate: 500, rtt: 20, buffer: 0.1, duration: 20, flows: [{ cca: "agile-sd" }] },
@@ -84,7 +84,7 @@ export const LESSONS = [
 	{
 		id: "l4s",
 		title: "L4S: low latency by many marks",
-		text: "Prague reacts to each mark by a little, and DualPI2 marks its packets as soon as they wait a millisecond. CUBIC with classic ECN has a queue of its own with a target of 15 ms. Both share the link.",
+		text: "Prague reduces its window a little at each mark, and DualPI2 marks its packets as soon as they wait a millisecond. CUBIC with classic ECN has a queue of its own with a target of 15 ms. Both share the link.",
 		question: "Compare the round-trip times of the two, and how evenly they share.",
 		panes: [{ rate: 50, rtt: 20, buffer: 10, duration: 40, queue: "dualpi2", flows: [{ cca: "prague", ecn: "l4s" }, { cca: "cubic", ecn: "classic" }] }],
 	},

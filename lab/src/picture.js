@@ -5,6 +5,8 @@ import { Thread } from "./thread.js";
 /** Moments in one request, and dots in the picture at most. */
 const MOMENTS = 24;
 const DOTS_MAX = 240;
+/** The simulation is this much ahead of the picture, on the clock. */
+const AHEAD_S = 2;
 
 export class Picture {
 	/** `moved(time_s)` as the picture's time goes on. */
@@ -43,9 +45,10 @@ export class Picture {
 		if (watched === this.watching) this.draw();
 	}
 
-	/** Simulates on, to a way's delay beyond the time shown: packets on the wire are those that will arrive. */
+	/** Simulates to a way's delay beyond the time shown, since packets on the wire are those that will arrive; and a little more. */
 	async fetch(watched = this.watching) {
-		while (watched === this.watching && !this.asked && this.ahead_s < Math.min(this.time_s + this.forth_s + 0.002 * this.pace(), this.duration_s)) {
+		const enough_s = () => Math.min(this.time_s + this.forth_s + AHEAD_S / this.slowness, this.duration_s);
+		while (watched === this.watching && !this.asked && this.ahead_s < enough_s()) {
 			const step_s = Math.max((this.forth_s + this.back_s) / 160, 1e-6);
 			const times_ns = Array.from({ length: MOMENTS }, (_, index) => Math.round((this.ahead_s + (index + 1) * step_s) * 1e9));
 			this.ahead_s = times_ns.at(-1) / 1e9;
@@ -57,11 +60,6 @@ export class Picture {
 			const oldest = (this.time_s - this.back_s) * 1e9 - 1e7;
 			while (this.moments.length > 2 && this.moments[1].now_ns < oldest) this.moments.shift();
 		}
-	}
-
-	/** Simulated seconds for one on the clock, in thousandths. */
-	pace() {
-		return 1000 / this.slowness;
 	}
 
 	/** Goes on, or begins again after the end. */

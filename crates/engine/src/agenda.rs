@@ -2,7 +2,7 @@
 
 use crate::time::NEVER;
 
-/// So many flows are passed over with one look if none of them has something to do.
+/// Flows that are passed over with one look if none of them has something to do.
 const FLOWS_PER_BLOCK: usize = 16;
 
 pub struct Agenda {
