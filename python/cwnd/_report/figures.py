@@ -50,7 +50,7 @@ def draw(
         raise error("metric" if metric is not None else "over", f"not for {kind!r}")
     if metric is not None:
         metric = read_metric("metric", metric)
-    if title is not None and not isinstance(title, str):
+    if title is not None and not _is_text(title):
         raise error("title", f"{one_line(repr(title))} is not a text")
     if seed is not None:
         seed = whole("seed", seed, 0, (1 << 64) - 1)
@@ -65,6 +65,11 @@ def draw(
             set_title(figure, title)
         wrap_panel_titles(figure)
         return figure
+
+
+def _is_text(title: object) -> bool:
+    """Half of a surrogate pair is no character."""
+    return isinstance(title, str) and not any("\ud800" <= character <= "\udfff" for character in title)
 
 
 def set_heading(figure: Figure, heading: str, facts: list[str]) -> None:
