@@ -1,4 +1,4 @@
-"""The tutorials, to the letter: each in an empty directory, its outputs beside those that the page shows."""
+"""Each tutorial runs in an empty directory, and prints what the page shows."""
 
 from __future__ import annotations
 

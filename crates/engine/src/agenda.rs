@@ -59,7 +59,7 @@ impl Agenda {
         }
     }
 
-    /// `flow`, one of those that were taken, is due at `at` next.
+    /// `flow` was taken; it has something to do next at `at`.
     #[inline]
     pub fn set(&mut self, flow: u32, at: u64) {
         self.due[flow as usize] = at;

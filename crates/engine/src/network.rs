@@ -36,7 +36,7 @@ pub struct Network<'a, T: Timing> {
     pub managed: BTreeMap<u32, ManagedLink<T::Exact, T::Tick>>,
     /// By link: packets on their way to it.
     pub inboxes: Vec<Inbox<T::Exact>>,
-    /// The links whose inbox packets pass through: not those that one flow has for itself before all others.
+    /// The links that packets reach through an inbox. A flow's own first link needs none.
     pub served: Vec<u32>,
     /// By flow: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,

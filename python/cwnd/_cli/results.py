@@ -12,6 +12,7 @@ from cwnd import Results
 from cwnd._cli.tables import flow_table, new_table, open_console
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate, exponent
 from cwnd._results.manifest import read_manifest
 from cwnd._scenario.facts import is_trace, shared_facts
@@ -83,14 +84,7 @@ def _export(results: Results, table: str, csv: str) -> None:
 
 def _print_swept(results: Results) -> None:
     """A row per point: the swept values, or the name, and the summary."""
-    columns = {
-        "throughput_mbps": ("throughput Mbit/s", 1),
-        "goodput_mbps": ("goodput Mbit/s", 1),
-        "loss_ratio": ("loss %", 100),
-        "mean_rtt_ms": ("mean RTT ms", 1),
-        "jain_fairness": ("Jain", 1),
-        "timeouts": ("timeouts", 1),
-    }
+    columns = {metric: shown for metric, shown in TABLE_COLUMNS.items() if metric != "p95_rtt_ms"}
     if len(results.scenarios) == 1 and is_trace(results.scenarios[0]):
         open_console().print(flow_table(results.flows))
         return

@@ -20,6 +20,7 @@ from cwnd._cli.options import (
 from cwnd._cli.progress import progress_bar
 from cwnd._cli.tables import flow_table, new_table, open_console
 from cwnd._common.errors import one_line
+from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import digits, estimate
 from cwnd._results.directory import check_target
 from cwnd._results.tables import INVALID
@@ -80,15 +81,7 @@ def _print_results(results: Results) -> None:
     flows = results.flows
     if len(scenarios) == 1 and 1 < len(scenarios[0]["flows"]) <= _FLOW_ROWS_MAX:
         console.print(flow_table(flows))
-    columns = {
-        "throughput_mbps": ("throughput Mbit/s", 1),
-        "goodput_mbps": ("goodput Mbit/s", 1),
-        "loss_ratio": ("loss %", 100),
-        "mean_rtt_ms": ("mean RTT ms", 1),
-        "p95_rtt_ms": ("p95 RTT ms", 1),
-        "jain_fairness": ("Jain", 1),
-        "timeouts": ("timeouts", 1),
-    }
+    columns = dict(TABLE_COLUMNS)
     if "fct_p50_ms" in results.summary["metric"]:
         columns |= {"fct_p50_ms": ("median FCT ms", 1), "fct_p99_ms": ("p99 FCT ms", 1)}
     links = results.links.group_by("scenario", "seed").agg(pl.col("p95_queue_ms").max())

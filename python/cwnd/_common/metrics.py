@@ -46,6 +46,17 @@ METRICS = {
     "slowdown_p99": Metric("p99 slowdown", "", False),
 }
 
+#: What a table of a result shows: the heading of each metric, and what its values are multiplied by.
+TABLE_COLUMNS = {
+    "throughput_mbps": ("throughput Mbit/s", 1),
+    "goodput_mbps": ("goodput Mbit/s", 1),
+    "loss_ratio": ("loss %", 100),
+    "mean_rtt_ms": ("mean RTT ms", 1),
+    "p95_rtt_ms": ("p95 RTT ms", 1),
+    "jain_fairness": ("Jain", 1),
+    "timeouts": ("timeouts", 1),
+}
+
 #: Former names, still accepted.
 _FORMER = {
     "throughput": "throughput_mbps",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cwnd._common import html
 from cwnd._common.errors import error, one_line
 from cwnd._common.files import write_file
+from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._cwnd import Scenario, __version__
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
@@ -277,24 +278,19 @@ class Results:
 
     def _repr_html_(self) -> str:
         """For notebooks: the metrics of the command's table, and the notes."""
-        headings = {
-            "throughput_mbps": ("throughput Mbit/s", 1),
-            "goodput_mbps": ("goodput Mbit/s", 1),
-            "loss_ratio": ("loss %", 100),
-            "mean_rtt_ms": ("mean RTT ms", 1),
-            "p95_rtt_ms": ("p95 RTT ms", 1),
-            "jain_fairness": ("Jain", 1),
-            "timeouts": ("timeouts", 1),
-        }
+        columns = TABLE_COLUMNS
         rows = (
             [
                 str(entry["scenario"]["name"]),
-                *(estimate(entry["summary"].get(metric), scale) for metric, (_, scale) in headings.items()),
+                *(
+                    estimate(entry["summary"].get(metric), scale)
+                    for metric, (_, scale) in TABLE_COLUMNS.items()
+                ),
             ]
             for entry in self.entries
         )
         worlds = ", ".join(dict.fromkeys(entry["world"] for entry in self.entries))
-        shown = html.table(["scenario", *(heading for heading, _ in headings.values())], rows, f"On {worlds}")
+        shown = html.table(["scenario", *(heading for heading, _ in columns.values())], rows, f"On {worlds}")
         return shown + "".join(html.paragraph(f"{name}: {note}") for name, note in self.notes)
 
     def to_json(self) -> str:
