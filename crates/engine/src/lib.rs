@@ -10,7 +10,9 @@ mod control;
 mod counts;
 mod ends;
 mod inbox;
+mod links;
 mod memory;
+mod merge;
 mod network;
 mod ns2;
 mod observe;
@@ -18,7 +20,9 @@ mod path;
 mod random;
 mod results;
 mod schedule;
+mod shard;
 mod tcp;
+mod threads;
 mod time;
 mod topology;
 mod traffic;
@@ -109,7 +113,8 @@ impl<'a> Simulation<'a> {
         // With registered algorithms alone, their calls need no dynamic dispatch.
         let mut registered = registered();
         let schedule = if customs.iter().all(Option::is_none) {
-            schedule(scenario, seed, move |flow| registered(&scenario.flows[flow].cca), control, parts)
+            let make = move |flow: usize| registered(&scenario.flows[flow].cca);
+            schedule(scenario, seed, make, control, parts)
         } else {
             let make = move |flow: usize| -> Box<dyn CongestionControl> {
                 let cca = &scenario.flows[flow].cca;

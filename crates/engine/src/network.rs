@@ -1,17 +1,17 @@
-//! Where the packets are between the two ends of the flows, and what each link does with them.
+//! Where the packets of some connections are between their two ends, and the links that one connection alone crosses.
 
 use crate::acks::Acks;
 use crate::agenda::Agenda;
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
+use crate::links::{Link, Passing};
 use crate::memory::ring::{Ring, prefetch};
-use crate::path::link::PathLink;
-use crate::path::managed::{Departure, ManagedLink};
-use crate::path::queue::discipline::Disciplines;
-use crate::path::timing::{Crossing, Timing};
+use crate::merge::{Arrivals, sort_ties};
+use crate::path::managed::Departure;
+use crate::path::timing::Timing;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::NEVER;
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, NO_LINK, Topology};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,26 +23,21 @@ pub const PACKETS_MAX: usize = 20_000_000;
 
 /// The state of this many flows stays in a cache by itself; that of more is asked for some packets ahead.
 const FEW_FLOWS: usize = 64;
-const PACKETS_AHEAD: usize = 8;
+pub const PACKETS_AHEAD: usize = 8;
 
 pub struct Network<'a, T: Timing> {
-    control: &'a Control,
+    pub control: &'a Control,
     /// More packets are under way than may be.
     pub crowded: bool,
     pub agenda: Agenda,
     pub topology: Topology<'a, T::Tick>,
-    pub links: Vec<T::Link>,
-    /// Links whose queue a discipline manages.
-    pub managed: BTreeMap<u32, ManagedLink<T::Exact, T::Tick>>,
-    /// By link: packets on their way to it.
+    /// Those of [`Topology::own_links`].
+    pub own_links: Vec<Link<T::Link>>,
+    /// By shared link: packets on their way to it.
     pub inboxes: Vec<Inbox<T::Exact>>,
-    /// The links that packets reach through an inbox. A flow's own first link needs none.
-    pub served: Vec<u32>,
-    /// By flow: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
+    /// By connection: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
-    /// By link: packets that it marked, and sent.
-    pub marked: Vec<u64>,
-    /// By flow, of flows whose ACKs cross links; empty if there is none.
+    /// By connection; empty if no ACK crosses a link.
     pub acks: Vec<Acks>,
     /// How many packets of another size than the hop's passed it, by hop and size.
     pub other_sizes: BTreeMap<(u32, u32), u64>,
@@ -51,9 +46,12 @@ pub struct Network<'a, T: Timing> {
     pub timing: T,
     /// By connection: its flow in the scenario, and the number of the transfer that it has.
     pub ranks: Vec<(u32, u64)>,
-    /// What arrives at a link in a span: when, counted from the span's beginning, and its place in the inbox. Empty between
-    /// links.
-    order: Vec<u64>,
+    /// No other connections share the links.
+    alone: bool,
+    /// What arrives at the link that is served. Empty between links.
+    pub arrivals: Arrivals<T::Exact>,
+    /// What that link has done with them.
+    pub departures: Vec<Departure>,
 }
 
 /// A packet that arrives at its receiver.
@@ -65,42 +63,41 @@ pub struct Arrival<E> {
 }
 
 impl<'a, T: Timing> Network<'a, T> {
+    /// `flows`: that of each connection. `alone`: there are no others.
     pub fn new(
         scenario: &'a Scenario,
-        disciplines: Disciplines,
+        flows: impl Iterator<Item = u32>,
+        alone: bool,
+        topology: Topology<'a, T::Tick>,
         seed: u64,
         control: &'a Control,
     ) -> Network<'a, T> {
-        let managed = (0..)
-            .zip(&scenario.links)
-            .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link, seed)?, link, seed))));
-        let managed: BTreeMap<_, _> = managed.collect();
-        let topology = Topology::new(scenario, |link| managed.contains_key(&link));
+        let ranks: Vec<(u32, u64)> = flows.map(|flow| (flow, 0)).collect();
         let back = scenario.flows.iter().any(|flow| !flow.reverse_path.is_empty());
-        let acks = if back { scenario.flows.len() } else { 0 };
-        let timing = T::new(scenario, &topology);
+        let acks = if back { ranks.len() } else { 0 };
+        let own_links =
+            topology.own_links.iter().map(|&link| Link::new(T::new_link(topology.link(link), seed)));
         Network {
             control,
             crowded: false,
-            agenda: Agenda::new(vec![NEVER; scenario.flows.len()]),
-            served: topology.links_with_inbox(),
-            topology,
-            links: scenario.links.iter().map(|link| T::new_link(link, seed)).collect(),
-            managed,
-            inboxes: scenario.links.iter().map(|_| Inbox::new()).collect(),
-            to_receiver: scenario.flows.iter().map(|_| Ring::new()).collect(),
-            marked: vec![0; scenario.links.len()],
+            agenda: Agenda::new(vec![NEVER; ranks.len()]),
+            own_links: own_links.collect(),
+            inboxes: std::iter::repeat_with(Inbox::new).take(topology.shared_links).collect(),
+            to_receiver: std::iter::repeat_with(Ring::new).take(ranks.len()).collect(),
             acks: std::iter::repeat_with(Acks::default).take(acks).collect(),
             other_sizes: BTreeMap::new(),
             copies: BTreeMap::new(),
-            timing,
-            ranks: (0..scenario.flows.len() as u32).map(|flow| (flow, 0)).collect(),
-            order: Vec::new(),
+            timing: T::new(scenario, &topology),
+            topology,
+            ranks,
+            alone,
+            arrivals: Arrivals::default(),
+            departures: Vec::new(),
         }
     }
 
-    /// One more connection of `flow`; returns its index.
-    pub fn add_connection(&mut self, flow: u32) -> u32 {
+    /// One more connection of `flow`.
+    pub fn add_connection(&mut self, flow: u32) {
         let id = self.agenda.len() as u32;
         self.agenda.push();
         self.to_receiver.push(Ring::new());
@@ -109,42 +106,27 @@ impl<'a, T: Timing> Network<'a, T> {
         }
         self.ranks.push((flow, 0));
         self.topology.add_route(id, flow);
-        id
     }
 
-    /// Packets that `link` has dropped or lost.
-    pub fn lost_pkts(&self, link: u32) -> u64 {
-        let managed = self.managed.get(&link).map(ManagedLink::lost_pkts);
-        managed.unwrap_or_else(|| self.links[link as usize].lost_pkts())
-    }
-
-    /// What links show of the most packets held and of waits is that from `now` on.
-    pub fn begin_measuring(&mut self, now: u64) {
-        self.links.iter_mut().for_each(|link| link.begin_measuring(now));
-        self.managed.values_mut().for_each(|link| link.begin_measuring(now));
-    }
-
-    pub fn count_packets(&mut self) {
+    /// Packets between the ends, but for those that wait at a link.
+    pub fn count_packets(&self) -> usize {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
         let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();
         let to_senders: usize = self.acks.iter().map(Acks::len).sum();
-        let waiting: usize = self.managed.values().map(ManagedLink::waiting_pkts).sum();
-        self.crowded = to_links + to_receivers + to_senders + waiting > PACKETS_MAX;
+        to_links + to_receivers + to_senders
     }
 
     /// Whether the run must stop.
     #[cold]
     pub fn must_end(&mut self) -> bool {
-        self.count_packets();
+        self.crowded = self.count_packets() > PACKETS_MAX;
         self.crowded || self.control.stop.load(Relaxed)
     }
 
-    /// When the next thing happens.
+    /// When the next thing happens to these connections, or one of their packets arrives at a link.
     pub fn next_event_ns(&self) -> u64 {
-        let arrivals = self.served.iter().map(|&link| self.inboxes[link as usize].earliest);
-        let arrivals = arrivals.min().unwrap_or(NEVER);
-        let departures = self.managed.values().map(ManagedLink::next_departure_ns).min().unwrap_or(NEVER);
-        arrivals.min(departures).min(self.agenda.earliest_ns())
+        let arrivals = self.inboxes.iter().map(|inbox| inbox.earliest).min();
+        arrivals.unwrap_or(NEVER).min(self.agenda.earliest_ns())
     }
 
     /// Calls `see` with each packet that is on its way to the next hop or to the receiver: the hop that it is behind, and
@@ -157,7 +139,7 @@ impl<'a, T: Timing> Network<'a, T> {
                 see(packet.hop - 1, packet.at, packet.segment);
             }
         }
-        for (id, hop) in (0..).zip(hops).filter(|(_, hop)| hop.next.is_none()) {
+        for (id, hop) in (0..).zip(hops).filter(|(_, hop)| hop.next == NO_LINK) {
             if hop.back {
                 let tag = Tag::default().sized(hop.bytes);
                 let acks = self.acks[hop.flow as usize].arrivals();
@@ -175,9 +157,13 @@ impl<'a, T: Timing> Network<'a, T> {
         let first = &self.topology.hops[hop as usize];
         if first.through_inbox {
             let exact = self.timing.now();
-            self.inboxes[first.link as usize].push(InTransit { at: now, exact, segment, busy_since: 0, hop });
+            let packet = InTransit { at: now, exact, segment, busy_since: 0, hop };
+            self.inboxes[first.place as usize].push(packet);
         } else {
-            self.cross(hop, now, segment);
+            let times = self.topology.times(hop, segment.tag.bytes());
+            let link = &mut self.own_links[first.place as usize];
+            let onward = link.pass(&mut self.timing, first.codepoint, Passing { hop, now, segment, times });
+            self.go_on_or_lose(hop, segment, onward);
         }
     }
 
@@ -189,9 +175,30 @@ impl<'a, T: Timing> Network<'a, T> {
         self.enter(hop, now, Segment { tag, ..ack });
     }
 
+    /// `packet` arrives at the shared `link` and passes it.
+    #[inline(always)]
+    pub fn cross(&mut self, link: &mut Link<T::Link>, packet: &InTransit<T::Exact>) {
+        let InTransit { at: now, hop, segment, .. } = *packet;
+        self.timing.set_now(packet.exact);
+        let times = self.topology.times(hop, segment.tag.bytes());
+        let codepoint = self.topology.hops[hop as usize].codepoint;
+        let onward = link.pass(&mut self.timing, codepoint, Passing { hop, now, segment, times });
+        self.go_on_or_lose(hop, segment, onward);
+    }
+
+    /// `segment` has arrived at the link of `hop`, and what becomes of it is known.
+    #[inline(always)]
+    fn go_on_or_lose(&mut self, hop: u32, segment: Segment, onward: Option<InTransit<T::Exact>>) {
+        let Some(packet) = onward else { return self.lose(hop, segment) };
+        if segment.tag.bytes() != self.topology.hops[hop as usize].bytes {
+            self.note_other_size(hop, segment);
+        }
+        self.go_on(hop, packet);
+    }
+
     /// `segment` was dropped or lost at `hop`.
     #[cold]
-    fn lose(&mut self, hop: u32, segment: Segment) {
+    pub fn lose(&mut self, hop: u32, segment: Segment) {
         let hop = &mut self.topology.hops[hop as usize];
         hop.lost += 1;
         if hop.back {
@@ -199,168 +206,63 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// What arrives at `link` before `until`, from `from` on, crosses it; returns how many packets.
-    #[inline(always)]
-    pub fn serve(&mut self, link: usize, from: u64, until: u64) -> usize {
-        if !self.managed.is_empty() && self.managed.contains_key(&(link as u32)) {
-            self.serve_managed(link, from, until)
-        } else if self.inboxes[link].earliest < until {
-            self.serve_closed_form(link, from, until)
-        } else {
-            0
-        }
-    }
-
-    /// Serves a link where a packet's departure is known when it arrives.
-    fn serve_closed_form(&mut self, link: usize, from: u64, until: u64) -> usize {
-        let mut order = std::mem::take(&mut self.order);
-        let (packets, earliest) = self.take_soon(link, from, until, &mut order);
-        for part in order.chunks(PACKETS_PER_LOOK).take_while(|_| !self.control.stop.load(Relaxed)) {
-            for (next, &place) in part.iter().enumerate() {
-                if self.agenda.len() > FEW_FLOWS {
-                    self.prefetch(&part[next..], &packets);
-                }
-                let packet = packets[place as u32 as usize];
-                self.timing.set_now(packet.exact);
-                self.cross(packet.hop, packet.at, packet.segment);
-            }
-        }
-        let arrived = order.len();
-        order.clear();
-        self.order = order;
-        self.inboxes[link].put_back(packets, until, earliest);
-        arrived
-    }
-
-    /// Takes out what arrives at `link` before `until`, and fills `order`, sorted. The packets that arrive later, the first when
-    /// the answer says, go back into the inbox afterwards.
-    #[inline(always)]
-    fn take_soon(
-        &mut self,
-        link: usize,
-        from: u64,
-        until: u64,
-        order: &mut Vec<u64>,
-    ) -> (Vec<InTransit<T::Exact>>, u64) {
-        let packets = self.inboxes[link].take_soon(until, until - from);
-        let mut earliest = NEVER;
-        let (mut instant_end, mut in_order) = (0, true);
-        for (place, packet) in packets.iter().enumerate() {
-            if packet.at < until {
-                let at_and_place = packet.at.saturating_sub(from) << 32 | place as u64;
-                in_order &= at_and_place > instant_end;
-                instant_end = at_and_place | u64::from(u32::MAX);
-                order.push(at_and_place);
-            } else {
-                earliest = earliest.min(packet.at);
-            }
-        }
-        if !in_order {
-            order.sort();
-            let mut rest = order.as_mut_slice();
-            while let Some(first) = rest.windows(2).position(|pair| pair[0] >> 32 == pair[1] >> 32) {
-                let instant = rest[first] >> 32;
-                let tied = rest[first..].partition_point(|at_and_place| at_and_place >> 32 == instant);
-                let (tied, later) = rest[first..].split_at_mut(tied);
-                self.sort_tied(tied, &packets);
-                rest = later;
-            }
-        }
-        (packets, earliest)
-    }
-
-    /// The places of packets that come next: asks for what they need.
-    #[inline(never)]
-    fn prefetch(&self, places: &[u64], packets: &[InTransit<T::Exact>]) {
-        let packet = |ahead: usize| places.get(ahead).map(|&place| &packets[place as u32 as usize]);
-        let hop = |packet: &InTransit<T::Exact>| &self.topology.hops[packet.hop as usize];
-        if let Some(packet) = packet(4 * PACKETS_AHEAD) {
-            prefetch(packet);
-        }
-        if let Some(packet) = packet(3 * PACKETS_AHEAD) {
-            prefetch(hop(packet));
-        }
-        if let Some(packet) = packet(2 * PACKETS_AHEAD) {
-            prefetch(&raw const self.to_receiver[hop(packet).flow as usize]);
-        }
-        if let Some(packet) = packet(PACKETS_AHEAD) {
-            self.to_receiver[hop(packet).flow as usize].prefetch_back();
-        }
-    }
-
-    /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
-    /// sending without a pause latest, then the lower flow and the earlier of its transfers. In a simulator that runs simultaneous events in the order in
-    /// which they were scheduled this is the order, too; and no flow wins every time. Those of a hop stay in their order: a
-    /// link with jitter may deliver several at once.
-    #[cold]
-    fn sort_tied(&self, places: &mut [u64], packets: &[InTransit<T::Exact>]) {
-        places.sort_by_key(|&place| {
-            let packet = &packets[place as u32 as usize];
-            let hop = &self.topology.hops[packet.hop as usize];
-            let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));
-            (rank, self.ranks[hop.flow as usize])
-        });
-        let hop = |place: u64| packets[place as u32 as usize].hop;
-        let mut by_hop = places.to_vec();
-        by_hop.sort_unstable_by_key(|&place| (hop(place), place));
-        let mut taken = vec![0; by_hop.len()];
-        for place in places {
-            let first = by_hop.partition_point(|&other| hop(other) < hop(*place));
-            *place = by_hop[first + taken[first]];
-            taken[first] += 1;
-        }
-    }
-
-    /// `segment` arrives at the link of hop `hop` at `now`, and what becomes of it is known.
-    #[inline(always)]
-    fn cross(&mut self, hop: u32, now: u64, segment: Segment) {
-        let to = &self.topology.hops[hop as usize];
-        if segment.tag.bytes() == to.bytes {
-            self.cross_in(hop, now, segment, (to.tx_ticks, to.onward_ns));
-        } else {
-            self.cross_other(hop, now, segment);
-        }
-    }
-
-    /// Passes a segment of another size than most through the link of `hop`.
-    #[cold]
-    #[inline(never)]
-    fn cross_other(&mut self, hop: u32, now: u64, segment: Segment) {
-        let times = self.topology.times(hop, segment.tag.bytes());
-        if self.cross_in(hop, now, segment, times) {
-            self.note_other_size(hop, segment);
-        }
-    }
-
     /// A segment of another size than most has passed `hop`.
+    #[cold]
     fn note_other_size(&mut self, hop: u32, segment: Segment) {
         *self.other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
     }
 
-    /// Passes `segment` through the link of `hop`, which is busy with it for `tx_ticks`; it is `onward_ns` from its departure
-    /// to the next hop or the receiver. False: dropped or lost.
+    /// Takes out what arrives at the shared link at `place` before `until`, from `from` on, in order. [`Network::put_back`] follows.
     #[inline(always)]
-    fn cross_in(
-        &mut self,
-        hop: u32,
-        now: u64,
-        mut segment: Segment,
-        (tx_ticks, onward_ns): (u64, u64),
-    ) -> bool {
-        let to = &mut self.topology.hops[hop as usize];
-        let link = &mut self.links[to.link as usize];
-        let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
-        let Some((at, exact)) = self.timing.cross(link, crossing) else {
-            self.lose(hop, segment);
-            return false;
-        };
-        if to.codepoint.is_ect() && link.marks(now) {
-            count_mark(&mut self.marked, to.link);
-            segment.tag = segment.tag.with(CONGESTION);
+    pub fn take_arrivals(&mut self, place: usize, from: u64, until: u64) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.packets = self.inboxes[place].take_soon(until, until - from);
+        arrivals.order.clear();
+        if arrivals.set_order(from, until) && self.alone {
+            sort_ties(&mut arrivals, self);
         }
-        let busy_since = link.busy_since_ns();
-        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
-        true
+        self.arrivals = arrivals;
+    }
+
+    /// The packets that arrive after `until` go back into the inbox.
+    #[inline(always)]
+    pub fn put_back(&mut self, place: usize, until: u64) {
+        let packets = std::mem::take(&mut self.arrivals.packets);
+        self.inboxes[place].put_back(packets, until, self.arrivals.earliest);
+    }
+
+    /// What has been decided on the packets that were taken out is done.
+    pub fn let_depart(&mut self, place: usize, until: u64, reorders: bool) {
+        self.put_back(place, until);
+        let mut departures = std::mem::take(&mut self.departures);
+        for (next, &departure) in departures.iter().enumerate() {
+            if self.has_many_flows() {
+                self.prefetch(|ahead| departures.get(next + ahead).map(|departure| departure.hop));
+            }
+            self.leave(departure, reorders);
+        }
+        departures.clear();
+        self.departures = departures;
+    }
+
+    #[inline(always)]
+    pub fn has_many_flows(&self) -> bool {
+        self.agenda.len() > FEW_FLOWS
+    }
+
+    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
+    #[inline(never)]
+    pub fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
+        let hop = |ahead: usize| hop(ahead * PACKETS_AHEAD).map(|hop| &self.topology.hops[hop as usize]);
+        if let Some(hop) = hop(3) {
+            prefetch(hop);
+        }
+        if let Some(hop) = hop(2) {
+            prefetch(&raw const self.to_receiver[hop.flow as usize]);
+        }
+        if let Some(hop) = hop(1) {
+            self.to_receiver[hop.flow as usize].prefetch_back();
+        }
     }
 
     /// `packet` has crossed the link of hop `from`.
@@ -369,8 +271,8 @@ impl<'a, T: Timing> Network<'a, T> {
         let hop = &mut self.topology.hops[from as usize];
         hop.passed += 1;
         match hop.next {
-            Some(next) => self.inboxes[next as usize].push(packet),
-            None => self.arrive(from, packet),
+            NO_LINK => self.arrive(from, packet),
+            next => self.inboxes[next as usize].push(packet),
         }
     }
 
@@ -395,54 +297,21 @@ impl<'a, T: Timing> Network<'a, T> {
         self.agenda.hasten(flow, at);
     }
 
-    /// Serves a link whose queue a discipline manages: arrivals and departures in the order of time.
-    fn serve_managed(&mut self, link: usize, from: u64, until: u64) -> usize {
-        let mut managed = self.managed.remove(&(link as u32)).expect("it was there");
-        let mut order = std::mem::take(&mut self.order);
-        let (packets, earliest) = self.take_soon(link, from, until, &mut order);
-        let mut arrivals = order.iter().map(|&place| &packets[place as u32 as usize]).peekable();
-        let mut events = 0;
-        while events % PACKETS_PER_LOOK != 0 || !self.control.stop.load(Relaxed) {
-            events += 1;
-            if let Some(packet) = arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
-                let to = &self.topology.hops[packet.hop as usize];
-                managed.accept(packet, to.flow, to.codepoint);
-            } else if managed.next_departure_ns() < until {
-                let departure = managed.depart(|hop, bytes| self.topology.times(hop, bytes));
-                if let Some(departure) = departure {
-                    self.leave(departure, managed.reorders());
-                }
-            } else {
-                break;
-            }
-            if managed.has_dropped() {
-                managed.take_dropped().for_each(|(hop, segment)| self.lose(hop, segment));
-            }
-        }
-        let arrived = order.len();
-        order.clear();
-        self.order = order;
-        self.inboxes[link].put_back(packets, until, earliest);
-        self.managed.insert(link as u32, managed);
-        arrived
-    }
-
-    /// A managed link starts to send a packet.
+    /// What a shared link has done with a packet, which it may have delivered more than once, or before others that it
+    /// sent sooner if it `reorders`.
     #[inline(always)]
-    fn leave(&mut self, departure: Departure, reorders: bool) {
+    pub fn leave(&mut self, departure: Departure, reorders: bool) {
         let Departure { hop, mut segment, marked, busy_since_ns, passage } = departure;
         if passage.copies == 0 {
             return self.lose(hop, segment);
         }
-        let to = &self.topology.hops[hop as usize];
         if marked {
-            count_mark(&mut self.marked, to.link);
             segment.tag = segment.tag.with(CONGESTION);
         }
         let (bytes, at) = (segment.tag.bytes(), passage.at_ns);
         let onward =
             InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
-        if passage.copies == 1 && bytes == to.bytes && !reorders {
+        if passage.copies == 1 && bytes == self.topology.hops[hop as usize].bytes && !reorders {
             self.go_on(hop, onward);
         } else {
             self.leave_otherwise(hop, onward, passage.copies, reorders);
@@ -473,7 +342,7 @@ impl<'a, T: Timing> Network<'a, T> {
     /// The packet that has crossed the link of `hop` last takes its place among those on their way to the receiver.
     fn settle_last(&mut self, hop: u32) {
         let from = &self.topology.hops[hop as usize];
-        if from.next.is_some() || from.back {
+        if from.next != NO_LINK || from.back {
             return;
         }
         let packets = &mut self.to_receiver[from.flow as usize];
@@ -482,9 +351,4 @@ impl<'a, T: Timing> Network<'a, T> {
             self.agenda.hasten(from.flow, at + from.after_ns);
         }
     }
-}
-
-#[cold]
-fn count_mark(marked: &mut [u64], link: u32) {
-    marked[link as usize] += 1;
 }

@@ -2,17 +2,19 @@
 
 use crate::acks::AckCounts;
 use crate::connection::Connection;
+use crate::links::Links;
 use crate::network::Network;
 use crate::path::link::PathLink;
+use crate::path::managed::ManagedLink;
 use crate::path::timing::Timing;
 use crate::path::wire::WireCounts;
 use crate::results::mbps;
+use crate::shard::{Numbering, Shard};
 use crate::tcp::packet::{CONGESTION, Segment};
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
-use crate::topology::DelayOnlyLink;
+use crate::topology::{DelayOnlyLink, NO_LINK};
 use crate::traffic::group::Group;
-use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowSamples, LinkSamples};
 use cwnd_scenario::{Samples, Scenario};
@@ -49,24 +51,30 @@ pub struct LinkObservation {
     pub wire: Option<WireCounts>,
 }
 
-/// Takes the time series that a scenario asks for.
-pub struct Sampler {
+/// Takes the time series of the links at intervals.
+pub struct LinkSampler {
     /// None: no samples at intervals.
     interval_ns: Option<u64>,
-    pub by_change: bool,
     /// When the next sample is due, or NEVER.
     pub due_ns: u64,
+    /// By link: packets lost and marked by its last row.
+    before: Vec<(u64, u64)>,
+    pub samples: LinkSamples,
+}
+
+/// Takes the time series of flows.
+pub struct FlowSampler {
+    pub by_change: bool,
     /// By flow, if there are to be samples.
     sampled: Vec<Sampled>,
-    /// By link: packets lost and marked by its last row.
-    links: Vec<(u64, u64)>,
-    pub flow_samples: FlowSamples,
-    pub link_samples: LinkSamples,
+    pub samples: FlowSamples,
 }
 
 /// A flow as it was when it was sampled last.
 #[derive(Clone, Default)]
 struct Sampled {
+    /// In the scenario.
+    flow: u32,
     arrivals: u64,
     marked: u64,
     /// 0: not yet.
@@ -76,21 +84,17 @@ struct Sampled {
     stopped: bool,
 }
 
-impl Sampler {
-    pub fn new(scenario: &Scenario) -> Sampler {
+impl LinkSampler {
+    pub fn new(scenario: &Scenario) -> LinkSampler {
         let interval_ns = match scenario.samples {
             Samples::Interval { interval_ns } => Some(interval_ns),
             Samples::Off | Samples::Change => None,
         };
-        let sampled = if scenario.samples == Samples::Off { 0 } else { scenario.flows.len() };
-        Sampler {
+        LinkSampler {
             interval_ns,
-            by_change: scenario.samples == Samples::Change,
             due_ns: interval_ns.map_or(NEVER, |_| 0),
-            sampled: vec![Sampled::default(); sampled],
-            links: vec![(0, 0); interval_ns.map_or(0, |_| scenario.links.len())],
-            flow_samples: FlowSamples::default(),
-            link_samples: LinkSamples::default(),
+            before: vec![(0, 0); interval_ns.map_or(0, |_| scenario.links.len())],
+            samples: LinkSamples::default(),
         }
     }
 
@@ -98,11 +102,68 @@ impl Sampler {
     #[inline(never)]
     pub fn sample<C: CongestionControl, T: Timing>(
         &mut self,
-        flows: &[Connection<C>],
-        network: &mut Network<T>,
+        shards: &mut [Shard<C, T>],
+        links: &mut Links<T>,
     ) {
         let (now, Some(interval_ns)) = (self.due_ns, self.interval_ns) else { return };
         self.due_ns = now + interval_ns;
+        let counts = links.look_at_each(
+            shards,
+            |link| (link.state.lost_pkts(), link.marked_pkts),
+            |_, link| (link.lost_pkts(), link.marked_pkts),
+        );
+        let queues = queues(shards, links, now);
+        for (id, (Queue { pkts, wait_ns }, (lost, marked))) in queues.into_iter().zip(counts).enumerate() {
+            let (lost_before, marked_before) = std::mem::replace(&mut self.before[id], (lost, marked));
+            let samples = &mut self.samples;
+            samples.time_s.push(now as f64 / 1e9);
+            samples.link.push(id as u32);
+            samples.queue_pkts.push(pkts as u32);
+            samples.queue_ms.push(if wait_ns == NEVER { f64::INFINITY } else { wait_ns as f64 * 1e-6 });
+            samples.dropped_pkts.push(lost - lost_before);
+            samples.marked_pkts.push(marked - marked_before);
+        }
+    }
+}
+
+impl FlowSampler {
+    /// `flows`: those of the scenario, by their numbers there.
+    pub fn new(samples: &Samples, flows: impl Iterator<Item = u32>) -> FlowSampler {
+        let mut sampler = FlowSampler {
+            by_change: *samples == Samples::Change,
+            sampled: Vec::new(),
+            samples: FlowSamples::default(),
+        };
+        if *samples != Samples::Off {
+            sampler.sampled.extend(flows.map(|flow| Sampled { flow, ..Sampled::default() }));
+        }
+        sampler
+    }
+
+    /// The rows of several, by time, then by flow.
+    pub fn join(mut samplers: impl Iterator<Item = FlowSampler>) -> FlowSamples {
+        let Some(FlowSampler { by_change, mut samples, .. }) = samplers.next() else {
+            return FlowSamples::default();
+        };
+        let mut in_order = !by_change;
+        for other in samplers {
+            samples.append(other.samples);
+            in_order = false;
+        }
+        if !in_order {
+            samples.sort();
+        }
+        samples
+    }
+
+    /// A sample is due at `now`.
+    #[inline(never)]
+    pub fn sample<C: CongestionControl, T: Timing>(
+        &mut self,
+        now: u64,
+        flows: &[Connection<C>],
+        network: &Network<T>,
+    ) {
         for (flow, sampled) in flows.iter().zip(&mut self.sampled) {
             // A flow of many connections has no time series.
             if !flow.sender.started || now > flow.stop_ns || flow.sender.flow.arrivals().is_some() {
@@ -114,23 +175,8 @@ impl Sampler {
             let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
             let marked = marked(flow, network, now);
             let since = (mbps(bits, span_ns), marked - sampled.marked);
-            record(&mut self.flow_samples, now, flow.id, &flow.sender, since);
+            record(&mut self.samples, now, sampled.flow, &flow.sender, since);
             (sampled.arrivals, sampled.marked, sampled.at_ns) = (arrivals, marked, now);
-        }
-        for (id, Queue { pkts, wait_ns }) in (0..).zip(queues(network, now)) {
-            self.link_samples.time_s.push(now as f64 / 1e9);
-            self.link_samples.link.push(id);
-            self.link_samples.queue_pkts.push(pkts as u32);
-            let (lost, marked) = (network.lost_pkts(id), network.marked[id as usize]);
-            let (lost_before, marked_before) =
-                std::mem::replace(&mut self.links[id as usize], (lost, marked));
-            self.link_samples.queue_ms.push(if wait_ns == NEVER {
-                f64::INFINITY
-            } else {
-                wait_ns as f64 * 1e-6
-            });
-            self.link_samples.dropped_pkts.push(lost - lost_before);
-            self.link_samples.marked_pkts.push(marked - marked_before);
         }
     }
 
@@ -144,7 +190,7 @@ impl Sampler {
         let window = (flow.sender.cwnd(), flow.sender.ssthresh());
         if window != sampled.window || flow.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, flow.sender.closed);
-            record(&mut self.flow_samples, now, flow.id, &flow.sender, (0.0, 0));
+            record(&mut self.samples, now, sampled.flow, &flow.sender, (0.0, 0));
         }
     }
 }
@@ -167,46 +213,54 @@ fn record<C: CongestionControl>(
     samples.marked_pkts.push(marked_pkts);
 }
 
-/// All that happens by `now` has happened.
+/// The run of `flows` flows at `now`. All that happens by then has happened.
 pub fn observe<C: CongestionControl, T: Timing>(
     now: u64,
-    flows: &[Connection<C>],
+    flows: u32,
     groups: &[Group],
-    udps: &[Udp],
-    network: &mut Network<T>,
+    numbering: Numbering,
+    shards: &mut [Shard<C, T>],
+    links: &mut Links<T>,
 ) -> Observation {
-    let queues = queues(network, now);
-    let wire = |id| network.managed.get(&id).map(|link| link.wire.counts);
+    let queues = queues(shards, links, now);
+    let wire = |id| links.managed.get(&id).map(|link: &ManagedLink<_, _>| link.wire.counts);
     let links =
         (0..).zip(queues).map(|(id, queue)| LinkObservation { queue_pkts: queue.pkts, wire: wire(id) });
     let links = links.collect();
-    let observed = |flow: &Connection<C>| FlowObservation {
-        cwnd_pkts: flow.sender.cwnd(),
-        ssthresh_pkts: flow.sender.ssthresh(),
-        in_flight_pkts: flow.sender.in_flight(),
-        srtt_ns: flow.sender.srtt_ns(),
-        sent_pkts: flow.sender.sent,
-        delivered_pkts: arrivals(flow, network, now),
-        acks: flow.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
+    let observed = |id: u32| {
+        let Shard { network, flows, .. } = &shards[numbering.shard(id)];
+        let flow = &flows[numbering.local(id) as usize];
+        let observation = FlowObservation {
+            cwnd_pkts: flow.sender.cwnd(),
+            ssthresh_pkts: flow.sender.ssthresh(),
+            in_flight_pkts: flow.sender.in_flight(),
+            srtt_ns: flow.sender.srtt_ns(),
+            sent_pkts: flow.sender.sent,
+            delivered_pkts: arrivals(flow, network, now),
+            acks: flow.first_back_hop.map(|_| network.acks[flow.id as usize].counts),
+        };
+        (observation, flow.sender.closed)
     };
-    let own = flows.iter().take_while(|flow| network.ranks[flow.id as usize].0 == flow.id);
-    let mut all: Vec<FlowObservation> = own.map(observed).collect();
-    for udp in udps {
-        let on_the_way = arrivals(&flows[udp.id as usize], network, now);
-        let (sent_pkts, delivered_pkts) = (udp.sent, udp.arrived + on_the_way);
-        all[udp.id as usize] = FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
+    let mut all: Vec<FlowObservation> = (0..flows).map(|id| observed(id).0).collect();
+    for (shard, Shard { network, flows, udps, .. }) in shards.iter().enumerate() {
+        for udp in udps {
+            let on_the_way = arrivals(&flows[udp.id as usize], network, now);
+            let (sent_pkts, delivered_pkts) = (udp.sent, udp.arrived + on_the_way);
+            all[numbering.id(shard, udp.id) as usize] =
+                FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
+        }
     }
     for group in groups {
         let (sent_pkts, delivered_pkts) = (group.totals.all.sent, group.totals.all.received.pkts);
         let mut sum = FlowObservation { sent_pkts, delivered_pkts, ..FlowObservation::default() };
-        for flow in group.slots.iter().map(|&slot| &flows[slot as usize]) {
-            let one = observed(flow);
+        for &slot in &group.slots {
+            let (one, closed) = observed(slot);
             sum.sent_pkts += one.sent_pkts;
             sum.delivered_pkts += one.delivered_pkts;
             if let Some(acks) = one.acks {
                 *sum.acks.get_or_insert_default() += acks;
             }
-            if !flow.sender.closed {
+            if !closed {
                 sum.cwnd_pkts += one.cwnd_pkts;
                 sum.in_flight_pkts += one.in_flight_pkts;
             }
@@ -230,6 +284,7 @@ fn marked<C: CongestionControl, T: Timing>(flow: &Connection<C>, network: &Netwo
 }
 
 /// A link's queue at one moment.
+#[derive(Clone, Copy, Default)]
 struct Queue {
     /// The packet being sent included.
     pkts: u64,
@@ -238,17 +293,26 @@ struct Queue {
 }
 
 /// Of each link, at `now`.
-fn queues<T: Timing>(network: &mut Network<T>, now: u64) -> Vec<Queue> {
-    let of_link = |link: &mut T::Link| Queue { pkts: link.held_pkts(now), wait_ns: link.wait_ns(now) };
-    let mut queues: Vec<Queue> = network.links.iter_mut().map(of_link).collect();
-    for (&id, managed) in &network.managed {
-        let link = network.topology.link(id);
-        let wait_ns = managed.wait_ns(now, |bytes| T::Tick::count(link.sending_ns(bytes)));
-        queues[id as usize] = Queue { pkts: managed.held_pkts(now), wait_ns };
-    }
-    for delay_only in &network.topology.delay_only {
-        let wait_ns = busy_ns(network, delay_only, now);
-        queues[delay_only.link as usize] = Queue { pkts: u64::from(wait_ns > 0), wait_ns };
+fn queues<C: CongestionControl, T: Timing>(
+    shards: &mut [Shard<C, T>],
+    links: &mut Links<T>,
+    now: u64,
+) -> Vec<Queue> {
+    let scenario_links = shards[0].network.topology.links();
+    let mut queues = links.look_at_each(
+        shards,
+        |link| Queue { pkts: link.state.held_pkts(now), wait_ns: link.state.wait_ns(now) },
+        |id, managed| {
+            let link = &scenario_links[id as usize];
+            let wait_ns = managed.wait_ns(now, |bytes| T::Tick::count(link.sending_ns(bytes)));
+            Queue { pkts: managed.held_pkts(now), wait_ns }
+        },
+    );
+    for Shard { network, .. } in shards {
+        for delay_only in &network.topology.delay_only {
+            let wait_ns = busy_ns(network, delay_only, now);
+            queues[delay_only.link as usize] = Queue { pkts: u64::from(wait_ns > 0), wait_ns };
+        }
     }
     queues
 }
@@ -270,12 +334,12 @@ fn busy_ns<T: Timing>(network: &Network<T>, link: &DelayOnlyLink, now: u64) -> u
         if (sent_at.saturating_sub(tx_ns)..sent_at).contains(&now) { sent_at - now } else { 0 }
     };
     match hop.next {
-        Some(next) => {
+        next if next != NO_LINK => {
             let packets = network.inboxes[next as usize].packets();
             let own = packets.filter(|packet| packet.hop == link.hop + 1);
             own.map(|packet| busy_ns(packet.at, packet.segment)).max().unwrap_or(0)
         }
-        None => {
+        _ => {
             let packets = &network.to_receiver[hop.flow as usize];
             let next = packets.partition_point(|packet| sending(packet.at, packet.segment).0 <= now);
             packets.get(next).map_or(0, |packet| busy_ns(packet.at, packet.segment))

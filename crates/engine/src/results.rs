@@ -2,10 +2,12 @@
 
 use crate::connection::Connection;
 use crate::counts::Counts;
+use crate::links::Links;
 use crate::network::Network;
 use crate::path::accounting::Totals;
 use crate::path::link::PathLink;
 use crate::path::timing::Timing;
+use crate::shard::{Numbering, Shard};
 use crate::tcp::sender::Sender;
 use crate::time::Tick;
 use crate::topology::Topology;
@@ -27,7 +29,7 @@ struct Tally {
 }
 
 /// What a link has done.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct LinkCounts {
     totals: Totals,
     delivered: u64,
@@ -35,16 +37,29 @@ pub struct LinkCounts {
 }
 
 /// Of each link, at `end`; all that happens by then has happened.
-pub fn link_counts<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkCounts> {
-    let mut totals: Vec<Totals> = network.links.iter_mut().map(|link| link.totals(end)).collect();
-    for (&id, link) in &network.managed {
-        totals[id as usize] = link.totals(end);
+pub fn link_counts<C: CongestionControl, T: Timing>(
+    shards: &mut [Shard<C, T>],
+    links: &mut Links<T>,
+    end: u64,
+) -> Vec<LinkCounts> {
+    let counts = |totals, marked| LinkCounts { totals, marked, delivered: 0 };
+    let mut of_links = links.look_at_each(
+        shards,
+        |link| counts(link.state.totals(end), link.marked_pkts),
+        |_, link| counts(link.totals(end), link.marked_pkts),
+    );
+    for shard in shards {
+        count_delivered(&shard.network, &mut of_links, end);
     }
+    of_links
+}
+
+/// Adds the packets that links delivered on the routes of a shard, and what its delay-only links did.
+fn count_delivered<T: Timing>(network: &Network<T>, counts: &mut [LinkCounts], end: u64) {
     let topology = &network.topology;
     // Packets that a link delivers, less those that have yet to be at its far end.
-    let mut delivered = vec![0; totals.len()];
     for hop in &topology.hops {
-        delivered[hop.link as usize] += hop.passed;
+        counts[hop.link as usize].delivered += hop.passed;
     }
     let full = topology
         .delay_only
@@ -67,7 +82,7 @@ pub fn link_counts<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkCou
         let onward_ns = topology.times(hop_id, bytes).1;
         // Where links add up seconds, what is added here may have been rounded to more than all of it: then it is early.
         let there = at.saturating_sub(onward_ns - topology.link(hop.link).delay_ns);
-        delivered[hop.link as usize] -= u64::from(there > end);
+        counts[hop.link as usize].delivered -= u64::from(there > end);
         let first = topology.delay_only.partition_point(|link| link.hop < hop_id);
         let behind = topology.delay_only.iter().zip(&full).zip(&mut tallies).skip(first);
         for ((link, full), tally) in behind.take_while(|((link, _), _)| link.hop == hop_id) {
@@ -85,33 +100,34 @@ pub fn link_counts<T: Timing>(network: &mut Network<T>, end: u64) -> Vec<LinkCou
     for (link, tally) in topology.delay_only.iter().zip(&tallies) {
         let busy_ticks = tally.sent_ticks + u128::from(T::Tick::count(tally.under_way_ns));
         let busy_ns = T::Tick::as_ns(busy_ticks.min(T::Tick::count(end).into()));
-        totals[link.link as usize] = Totals {
+        let count = &mut counts[link.link as usize];
+        count.totals = Totals {
             busy_ns,
             held_ns: busy_ns,
             max_queue: tally.entered.min(1),
             p95_wait_ns: (tally.entered > 0).then_some(0.0),
             ..Totals::default()
         };
-        delivered[link.link as usize] = tally.left;
+        count.delivered = tally.left;
     }
-    let counts = totals.into_iter().zip(delivered).zip(&network.marked);
-    counts.map(|((totals, delivered), &marked)| LinkCounts { totals, delivered, marked }).collect()
 }
 
 /// Of each link, from `from` to the `end` of the run. `before`: its counts at `from`, if that is not the beginning.
-pub fn link_results<T: Timing>(
-    network: &mut Network<T>,
+pub fn link_results<C: CongestionControl, T: Timing>(
+    shards: &mut [Shard<C, T>],
+    links: &mut Links<T>,
     before: Option<&[LinkCounts]>,
     from: u64,
     end: u64,
 ) -> Vec<LinkResult> {
-    let counts = link_counts(network, end);
+    let counts = link_counts(shards, links, end);
+    let scenario_links = shards[0].network.topology.links();
     let span_ns = (end - from) as f64;
-    let nothing = LinkCounts { totals: Totals::default(), delivered: 0, marked: 0 };
+    let nothing = LinkCounts::default();
     let row = |(id, now): (usize, LinkCounts)| {
         let before = before.map_or(nothing, |before| before[id]);
         LinkResult {
-            link: network.topology.link(id as u32).name.clone(),
+            link: scenario_links[id].name.clone(),
             delivered_pkts: now.delivered - before.delivered,
             dropped_pkts: now.totals.dropped - before.totals.dropped,
             error_pkts: now.totals.corrupted - before.totals.corrupted,
@@ -125,8 +141,9 @@ pub fn link_results<T: Timing>(
     counts.into_iter().enumerate().map(row).collect()
 }
 
-/// Of a flow, at the `end` of the run. All that arrives by then has arrived.
+/// Of the flow with number `id` in the scenario, at the `end` of the run. All that arrives by then has arrived.
 pub fn flow_result<C: CongestionControl, T: Tick>(
+    id: u32,
     connection: &Connection<C>,
     topology: &Topology<T>,
     end: u64,
@@ -138,7 +155,7 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
     let from_ns = connection.measured_from_ns().min(stop_ns);
     let rows = source.iter().flat_map(|source| source.all_rows(end, *retransmissions));
     FlowResult {
-        flow: connection.id,
+        flow: id,
         cca: flow.cca.name.clone(),
         start_s: *start_ns as f64 / 1e9,
         stop_s: stop_ns as f64 / 1e9,
@@ -186,12 +203,12 @@ pub fn group_result(group: &Group, warmup_ns: u64, end: u64) -> FlowResult {
     }
 }
 
-/// Of a flow without congestion control.
-pub fn udp_result<T: Tick>(udp: &Udp, topology: &Topology<T>, end: u64) -> FlowResult {
+/// Of a flow without congestion control, with number `id` in the scenario.
+pub fn udp_result<T: Tick>(id: u32, udp: &Udp, topology: &Topology<T>, end: u64) -> FlowResult {
     let stop_ns = udp.flow.stop_ns.min(end);
     let from_ns = udp.measured_from_ns().min(stop_ns);
     FlowResult {
-        flow: udp.id,
+        flow: id,
         cca: udp.flow.cca.name.clone(),
         start_s: udp.start_ns as f64 / 1e9,
         stop_s: stop_ns as f64 / 1e9,
@@ -210,17 +227,21 @@ fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
 }
 
 /// Every transfer of flows with sizes, in the order of their starts.
-pub fn transfers<C: CongestionControl>(
+pub fn transfers<C: CongestionControl, T: Timing>(
     scenario: &Scenario,
-    flows: &[Connection<C>],
+    numbering: Numbering,
+    shards: &[Shard<C, T>],
     groups: &[Group],
     end: u64,
 ) -> Transfers {
     let mut rows: Vec<(u64, u32, u64, Row)> = Vec::new();
-    for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
-        for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
-            let own = source.all_rows(end, flow.sender.retransmissions).zip(0..);
-            rows.extend(own.map(|(row, number)| (row.start_ns, flow.id, number, row)));
+    for (shard, Shard { flows, .. }) in shards.iter().enumerate() {
+        for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
+            for source in flow.sender.source.iter().filter(|_| flow.sender.started) {
+                let (id, retransmissions) = (numbering.id(shard, flow.id), flow.sender.retransmissions);
+                let own = source.all_rows(end, retransmissions).zip(0..);
+                rows.extend(own.map(|(row, number)| (row.start_ns, id, number, row)));
+            }
         }
     }
     for group in groups {

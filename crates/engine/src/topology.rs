@@ -6,7 +6,7 @@ use crate::time::{Fraction, Tick};
 use cwnd_scenario::{Ecn, Flow, Link, Scenario};
 use std::marker::PhantomData;
 
-/// Every route as hops. A scenario lists its links in such an order that each route visits them in it.
+/// The routes of some connections as hops. A scenario lists its links in such an order that each route visits them in it.
 pub struct Topology<'a, T> {
     scenario: &'a Scenario,
     /// Of each link, whether nanoseconds are too coarse for it.
@@ -14,8 +14,14 @@ pub struct Topology<'a, T> {
     /// Of each link, how many flows cross it, and whether a discipline manages its queue.
     users: Vec<u32>,
     managed: Vec<bool>,
-    /// Flow by flow, in the order of the route.
+    /// Connection by connection, in the order of the route.
     pub hops: Vec<Hop>,
+    /// The links that a connection's packets enter without an inbox: it alone crosses them.
+    pub own_links: Vec<u32>,
+    /// The links that packets of any connection of the run come to through an inbox.
+    pub shared_links: usize,
+    /// By link: its place among them, in the order of the routes.
+    shared_places: Vec<u32>,
     /// In the order of the hops that they follow.
     pub delay_only: Vec<DelayOnlyLink>,
     tick: PhantomData<T>,
@@ -38,8 +44,10 @@ pub struct Route {
 pub struct Hop {
     pub link: u32,
     pub flow: u32,
-    /// The link of the next hop; none: the receiver is next.
-    pub next: Option<u32>,
+    /// Its place among the connections' own links, or, if packets come through an inbox, among the shared ones.
+    pub place: u32,
+    /// The link of the next hop, by its place among the shared ones, or [`NO_LINK`]: the receiver is next.
+    pub next: u32,
     /// Most packets have this size, and all ACKs. The times below are theirs.
     pub bytes: u32,
     /// Whether this is the flow's first hop and its packets wait in the link's inbox.
@@ -59,6 +67,9 @@ pub struct Hop {
     pub passed: u64,
 }
 
+/// Behind the last hop.
+pub const NO_LINK: u32 = u32::MAX;
+
 /// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it takes to
 /// send them, so none ever waits or is dropped, and the link is a fixed delay.
 pub struct DelayOnlyLink {
@@ -77,30 +88,79 @@ pub struct DelayOnlyTimes {
 }
 
 impl<'a, T: Tick> Topology<'a, T> {
+    /// Of one connection of each of `flows`. [`Topology::place_links`] follows.
+    ///
     /// `is_managed`: whether a discipline manages the queue of a link, so that all packets come through its inbox.
     ///
     /// # Panics
     ///
     /// If a route visits links in another order than the scenario lists them in: a scenario that was checked has none.
-    pub fn new(scenario: &'a Scenario, is_managed: impl Fn(u32) -> bool) -> Topology<'a, T> {
+    pub fn new(
+        scenario: &'a Scenario,
+        flows: impl Iterator<Item = u32>,
+        is_managed: impl Fn(u32) -> bool,
+    ) -> Topology<'a, T> {
         let mut topology = Topology {
             scenario,
             finer: finer_links(scenario),
             users: count_users(scenario),
             managed: (0..scenario.links.len() as u32).map(is_managed).collect(),
             hops: Vec::new(),
+            own_links: Vec::new(),
+            shared_links: 0,
+            shared_places: Vec::new(),
             delay_only: Vec::new(),
             tick: PhantomData,
         };
-        for id in 0..scenario.flows.len() as u32 {
-            topology.add_route(id, id);
+        for (id, flow) in (0..).zip(flows) {
+            topology.add_hops(id, flow);
         }
         topology.hops.shrink_to_fit();
         topology
     }
 
-    /// The links of a flow's route where its packets may wait become hops, of connection `id`.
+    /// The links that packets come to through an inbox.
+    pub fn links_with_inbox(&self) -> impl Iterator<Item = u32> {
+        let first = self.hops.iter().filter(|hop| hop.through_inbox).map(|hop| hop.link);
+        first.chain(self.hops.iter().map(|hop| hop.next).filter(|next| *next != NO_LINK))
+    }
+
+    /// `shared` are the links that packets of any connection of the run come to through an inbox, in the order of the routes.
+    pub fn place_links(&mut self, shared: &[u32]) {
+        self.shared_links = shared.len();
+        self.shared_places = vec![NO_LINK; self.scenario.links.len()];
+        for (place, &link) in (0..).zip(shared) {
+            self.shared_places[link as usize] = place;
+        }
+        self.place_links_of_hops(0);
+    }
+
+    /// Of the hops from the one with index `first` on.
+    fn place_links_of_hops(&mut self, first: usize) {
+        let mut comes_from_link = false;
+        for hop in &mut self.hops[first..] {
+            if comes_from_link || hop.through_inbox {
+                hop.place = self.shared_places[hop.link as usize];
+            } else {
+                hop.place = self.own_links.len() as u32;
+                self.own_links.push(hop.link);
+            }
+            comes_from_link = hop.next != NO_LINK;
+            if comes_from_link {
+                hop.next = self.shared_places[hop.next as usize];
+            }
+        }
+    }
+
+    /// One more connection of `flow`.
     pub fn add_route(&mut self, id: u32, flow: u32) {
+        let first = self.hops.len();
+        self.add_hops(id, flow);
+        self.place_links_of_hops(first);
+    }
+
+    /// The links of a flow's route where its packets may wait become hops, of connection `id`. They have no places yet.
+    fn add_hops(&mut self, id: u32, flow: u32) {
         let flow = &self.scenario.flows[flow as usize];
         assert!(
             flow.path.is_sorted_by(|before, after| before < after),
@@ -128,12 +188,13 @@ impl<'a, T: Tick> Topology<'a, T> {
                     self.delay_only.push(DelayOnlyLink { link: index, hop: before - 1 });
                     continue;
                 }
-                hop.next = Some(index);
+                hop.next = index;
             }
             self.hops.push(Hop {
                 link: index,
                 flow: id,
-                next: None,
+                place: NO_LINK,
+                next: NO_LINK,
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
                 codepoint: codepoint(flow),
@@ -167,7 +228,8 @@ impl<'a, T: Tick> Topology<'a, T> {
             self.hops.push(Hop {
                 link,
                 flow: id,
-                next: flow.reverse_path.get(place + 1).copied(),
+                place: NO_LINK,
+                next: flow.reverse_path.get(place + 1).copied().unwrap_or(NO_LINK),
                 bytes,
                 through_inbox: self.hops.len() == first_hop && (!alone || self.managed[link as usize]),
                 codepoint: Codepoint::NotEct,
@@ -188,8 +250,8 @@ impl<'a, T: Tick> Topology<'a, T> {
         there.map(|hop| hop.lost).sum()
     }
 
-    /// Of connection `id`, which is one of the scenario's `flow`.
-    pub fn route(&self, id: u32, flow: u32) -> Route {
+    /// Of connection `id`, whose RTT without queueing is `rtt_ns`.
+    pub fn route(&self, id: u32, rtt_ns: u64) -> Route {
         let first_hop = self.hops.partition_point(|hop| hop.flow < id) as u32;
         let mut hops = self.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);
         let back = hops.clone().position(|hop| hop.back);
@@ -197,17 +259,8 @@ impl<'a, T: Tick> Topology<'a, T> {
             first_hop,
             first_back_hop: back.map(|place| first_hop + place as u32),
             reordered: hops.any(|hop| !hop.back && self.link(hop.link).may_reorder()),
-            rtt_ns: self.scenario.rtt_ns(flow as usize),
+            rtt_ns,
         }
-    }
-
-    /// The links that packets come to through an inbox, in the order of the routes.
-    pub fn links_with_inbox(&self) -> Vec<u32> {
-        let first = self.hops.iter().filter(|hop| hop.through_inbox).map(|hop| hop.link);
-        let mut links: Vec<u32> = first.chain(self.hops.iter().filter_map(|hop| hop.next)).collect();
-        links.sort_unstable();
-        links.dedup();
-        links
     }
 
     /// How long `link` is busy with a packet of `bytes`.
@@ -256,19 +309,24 @@ impl<'a, T: Tick> Topology<'a, T> {
         }
     }
 
+    /// Those of the scenario.
+    pub fn links(&self) -> &'a [Link] {
+        &self.scenario.links
+    }
+
     pub fn link(&self, link: u32) -> &'a Link {
         &self.scenario.links[link as usize]
     }
 
-    pub fn flow(&self, flow: u32) -> &'a Flow {
-        &self.scenario.flows[flow as usize]
-    }
-
     /// The shortest time, over all flows and both ways, from a packet's arrival at its last hop to an event at one of its
-    /// ends: the least that the elements of a route promise. `slack_ns`: by how much a route of this many links may be early, by rounding.
-    pub fn lookahead_ns(&self, slack_ns: impl Fn(u64) -> u64) -> Option<u64> {
+    /// ends: the least that the elements of a route promise. `flow_of` gives the flow of a connection; `slack_ns`, by how much a route of this many links may be early, by rounding.
+    pub fn lookahead_ns(
+        &self,
+        flow_of: impl Fn(u32) -> &'a Flow,
+        slack_ns: impl Fn(u64) -> u64,
+    ) -> Option<u64> {
         let to_the_end = |(id, hop): (u32, &Hop)| {
-            let flow = self.flow(hop.flow);
+            let flow = flow_of(hop.flow);
             let smallest = hop.bytes.min(flow.stack.ack_bytes);
             let onward_ns = hop.onward_ns.min(self.times(id, smallest).1);
             let link = self.link(hop.link);
@@ -276,7 +334,7 @@ impl<'a, T: Tick> Topology<'a, T> {
             let ns = link_ns + onward_ns - link.delay_ns + hop.after_ns;
             ns.saturating_sub(slack_ns(flow.path.len() as u64))
         };
-        let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| hop.next.is_none());
+        let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| hop.next == NO_LINK);
         last_hops.map(to_the_end).min()
     }
 }

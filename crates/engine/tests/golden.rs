@@ -19,8 +19,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden")
 }
 
-/// The results of every scenario by its name, in the order of the files and their points.
-fn answers() -> Vec<(String, Run)> {
+/// The results of every scenario by its name, in the order of the files and their points, on so many threads.
+fn answers(threads: usize) -> Vec<(String, Run)> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
@@ -36,8 +36,9 @@ fn answers() -> Vec<(String, Run)> {
             .map(move |(index, point)| (format!("{stem}-{index}"), point.scenario))
     });
     let points: Vec<_> = points.collect();
+    let control = Control { threads, ..Control::default() };
     let answer = |(name, scenario): (String, cwnd_scenario::Scenario)| {
-        (name, run(&scenario, scenario.seed, &|_| None, &Control::default()).expect("nobody stops it"))
+        (name, run(&scenario, scenario.seed, &|_| None, &control).expect("nobody stops it"))
     };
     points.into_par_iter().map(answer).collect()
 }
@@ -103,7 +104,7 @@ fn row(name: &str, run: &Run) -> String {
 
 #[test]
 fn results_are_what_they_were() {
-    let answers = answers();
+    let answers = answers(1);
     assert!(answers.len() > 200);
     let rows = answers.iter().fold(HEAD.to_owned(), |rows, (name, run)| rows + &row(name, run));
     let file = folder().join("results.csv");
@@ -124,4 +125,14 @@ fn results_are_what_they_were() {
     }
     assert!(differences.is_empty(), "{HEAD}{differences}");
     assert_eq!(rows.lines().count(), before.lines().count());
+}
+
+#[test]
+fn results_are_the_same_on_any_number_of_threads() {
+    let alone = answers(1);
+    for threads in [2, 3, 7] {
+        for ((name, alone), (_, together)) in alone.iter().zip(answers(threads)) {
+            assert!(*alone == together, "{name} on {threads} threads");
+        }
+    }
 }

@@ -218,6 +218,18 @@ impl Transfers {
 }
 
 impl FlowSamples {
+    /// Adds the rows of `other`.
+    pub fn append(&mut self, mut other: FlowSamples) {
+        self.time_s.append(&mut other.time_s);
+        self.flow.append(&mut other.flow);
+        self.cwnd_pkts.append(&mut other.cwnd_pkts);
+        self.ssthresh_pkts.append(&mut other.ssthresh_pkts);
+        self.in_flight_pkts.append(&mut other.in_flight_pkts);
+        self.rtt_ms.append(&mut other.rtt_ms);
+        self.throughput_mbps.append(&mut other.throughput_mbps);
+        self.marked_pkts.append(&mut other.marked_pkts);
+    }
+
     /// Sorts the rows by time, then by flow.
     pub fn sort(&mut self) {
         fn pick<V: Copy>(column: &mut Vec<V>, rows: &[usize]) {

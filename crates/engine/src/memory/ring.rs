@@ -21,6 +21,9 @@ pub struct Ring<T> {
     values: PhantomData<T>,
 }
 
+// SAFETY: its chunks belong to it alone, as those of a vector.
+unsafe impl<T: Send> Send for Ring<T> {}
+
 /// What stands behind the slots of a chunk.
 struct ChunkLink {
     /// In a circle this one. The last of a row may have one behind it in which nothing is.

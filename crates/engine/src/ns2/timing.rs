@@ -114,6 +114,10 @@ impl Timing for Ns2Timing {
         Ns2Link::new(link, seed)
     }
 
+    fn without_connections() -> Option<Ns2Timing> {
+        None
+    }
+
     /// A rounding for each link, and one at either end.
     fn slack_ns(links: u64) -> u64 {
         links + 2

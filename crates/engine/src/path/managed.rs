@@ -18,6 +18,8 @@ pub struct ManagedLink<E, T> {
     policer: Option<Policer>,
     rate: Rate,
     pub wire: VaryingWire,
+    /// Packets that it marked, and sent.
+    pub marked_pkts: u64,
     /// When the packet that is being sent, or was sent last, has been sent.
     free_at: u64,
     /// When to ask for the next packet, or NEVER.
@@ -41,13 +43,21 @@ pub struct ManagedLink<E, T> {
     kept: PhantomData<(E, T)>,
 }
 
-/// A packet that a link starts to send, and when it is at its next hop.
+/// A packet that a link starts to send, and when it is at its next hop, or one that it lost.
+#[derive(Clone, Copy)]
 pub struct Departure {
     pub hop: u32,
     pub segment: Segment,
     pub marked: bool,
     pub busy_since_ns: u64,
     pub passage: Passage,
+}
+
+impl Departure {
+    /// A packet that was dropped or lost.
+    pub fn lost(hop: u32, segment: Segment) -> Departure {
+        Departure { hop, segment, marked: false, busy_since_ns: 0, passage: Passage { copies: 0, at_ns: 0 } }
+    }
 }
 
 impl<E: Copy, T: Tick> ManagedLink<E, T> {
@@ -62,6 +72,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
                 .map(Policer::new),
             rate: Rate::new(link),
             wire: VaryingWire::new(link, seed),
+            marked_pkts: 0,
             free_at: 0,
             ask_at: NEVER,
             busy_since_ns: 0,
@@ -182,6 +193,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         let Passage { copies, at_ns } = self.wire.pass(T::ns_after(self.free_at));
         let passage = Passage { copies, at_ns: at_ns + (onward_ns - self.wire.delay_ns) };
         let busy_since_ns = self.busy_since_ns;
+        self.marked_pkts += u64::from(seen.marked && copies > 0);
         Some(Departure { hop, segment, marked: seen.marked, busy_since_ns, passage })
     }
 

@@ -7,16 +7,19 @@ use cwnd_scenario::Scenario;
 use std::cmp::Reverse;
 
 /// The links of a run, and what is known of a time beyond its nanosecond.
-pub trait Timing: Sized {
+pub trait Timing: Sized + Send {
     /// What is known beyond the nanosecond.
-    type Exact: Copy + Default;
+    type Exact: Copy + Default + Send;
     /// What packet times are counted in.
-    type Tick: Tick;
-    type Link: PathLink;
+    type Tick: Tick + Send;
+    type Link: PathLink + Send;
 
     fn new(scenario: &Scenario, topology: &Topology<Self::Tick>) -> Self;
 
     fn new_link(link: &cwnd_scenario::Link, seed: u64) -> Self::Link;
+
+    /// The same for links alone; None: what is known of connections cannot be told apart.
+    fn without_connections() -> Option<Self>;
 
     /// By how much a packet that crosses this many links may be early.
     fn slack_ns(links: u64) -> u64;
@@ -66,7 +69,7 @@ pub struct Crossing {
 /// Whole nanoseconds; links may add up fractions of one.
 pub struct Nanoseconds<T>(std::marker::PhantomData<T>);
 
-impl<T: Tick> Timing for Nanoseconds<T> {
+impl<T: Tick + Send> Timing for Nanoseconds<T> {
     type Exact = ();
     type Tick = T;
     type Link = FifoLink<T>;
@@ -77,6 +80,10 @@ impl<T: Tick> Timing for Nanoseconds<T> {
 
     fn new_link(link: &cwnd_scenario::Link, seed: u64) -> FifoLink<T> {
         FifoLink::new(link, seed)
+    }
+
+    fn without_connections() -> Option<Nanoseconds<T>> {
+        Some(Nanoseconds(std::marker::PhantomData))
     }
 
     fn slack_ns(_: u64) -> u64 {

@@ -3,9 +3,9 @@
 use crate::connection::Connection;
 use crate::counts::Counts;
 use crate::memory::distribution::Distribution;
-use crate::network::Network;
 use crate::path::timing::Timing;
 use crate::random::{exponential_ns, random_stream};
+use crate::shard::{Numbering, Shard};
 use crate::time::{NEVER, Tick};
 use crate::topology::Topology;
 use crate::traffic::source::{Row, Sizes};
@@ -24,7 +24,7 @@ pub struct Group<'a> {
     arrivals: &'a Arrivals,
     gaps: ChaCha8Rng,
     pub sizes: Sizes<'a>,
-    /// Connections, the flow's own first.
+    /// Connections, by their numbers among all of the run, the flow's own first.
     pub slots: Vec<u32>,
     /// All slots with nothing to do, and maybe some that a packet has reached since.
     pub resting: BTreeSet<u32>,
@@ -91,11 +91,13 @@ impl<'a> Group<'a> {
     /// The first slot without a connection, if there is one.
     pub fn free_slot<C: CongestionControl, T: Timing>(
         &self,
-        connections: &[Connection<C>],
-        network: &Network<T>,
+        numbering: Numbering,
+        shards: &[Shard<C, T>],
     ) -> Option<u32> {
         let is_free = |slot: &u32| {
-            network.agenda.due_ns(*slot) == NEVER && connections[*slot as usize].is_over(network)
+            let (Shard { network, flows, .. }, local) =
+                (&shards[numbering.shard(*slot)], numbering.local(*slot));
+            network.agenda.due_ns(local) == NEVER && flows[local as usize].is_over(network)
         };
         self.resting.iter().copied().find(is_free)
     }
