@@ -4,8 +4,8 @@
 //! the reference, and what memory and a second run at the same time cost. PROGRAM is another build of this one, whose
 //! runs take turns with ours.
 //!
-//! `cwnd-bench --measure NAME [SECONDS]` runs the scenario on its standard input once, at most SECONDS simulated
-//! seconds, and prints a line of JSON. NAME is what errors call it.
+//! `cwnd-bench --measure NAME [SECONDS [THREADS]]` runs the scenario on its standard input once, at most SECONDS simulated
+//! seconds, on one thread or THREADS, and prints a line of JSON. NAME is what errors call it.
 
 mod heap;
 mod one;
@@ -60,8 +60,9 @@ const RUNS_S: f64 = 2.0;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["--measure", name] => measure(name, None),
-        ["--measure", name, seconds] => measure(name, Some(seconds)),
+        ["--measure", name] => measure(name, None, "1"),
+        ["--measure", name, seconds] => measure(name, Some(seconds), "1"),
+        ["--measure", name, seconds, threads] => measure(name, Some(seconds), threads),
         ["--base", base, files @ ..] => bench(Some(Path::new(base)), files),
         files => bench(None, files),
     };
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(name: &str, seconds: Option<&str>) -> Result<()> {
+fn measure(name: &str, seconds: Option<&str>, threads: &str) -> Result<()> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let mut scenario = Scenario::from_toml(&text, name, &[])?;
@@ -83,7 +84,9 @@ fn measure(name: &str, seconds: Option<&str>) -> Result<()> {
         let seconds = seconds.parse().ok().filter(|&seconds: &f64| seconds > 0.0).ok_or_else(accepted)?;
         one::cut(&mut scenario, seconds);
     }
-    println!("{}", serde_json::to_string(&one::measure(&scenario))?);
+    let accepted = || format!("THREADS: '{threads}' is not a whole number from 1 on");
+    let threads = threads.parse().ok().filter(|&threads: &usize| threads > 0).ok_or_else(accepted)?;
+    println!("{}", serde_json::to_string(&one::measure(&scenario, threads))?);
     Ok(())
 }
 
@@ -277,7 +280,7 @@ mod tests {
             let mut scenario = read(question);
             assert!(question.counted_s[1] * 1e9 <= scenario.duration_ns as f64, "{name}");
             one::cut(&mut scenario, 0.2);
-            let run = one::measure(&scenario);
+            let run = one::measure(&scenario, 1);
             assert!(run.packets > 0 && run.cpu_s > 0.0, "{name}: {run:?}");
         }
     }

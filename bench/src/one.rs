@@ -27,14 +27,15 @@ impl Measured {
     }
 }
 
-pub fn measure(scenario: &Scenario) -> Measured {
+/// On so many threads.
+pub fn measure(scenario: &Scenario, threads: usize) -> Measured {
     if scenario.flows.is_empty() {
         return Measured::default();
     }
     let (cpu, start) = (cpu_s(), Instant::now());
-    let (run, heap_bytes) = heap::watch(|| {
-        run(scenario, scenario.seed, &|_| None, &Control::default()).expect("nothing stops it")
-    });
+    let control = Control { threads, ..Control::default() };
+    let (run, heap_bytes) =
+        heap::watch(|| run(scenario, scenario.seed, &|_| None, &control).expect("nothing stops it"));
     let wall_s = start.elapsed().as_secs_f64();
     let seconds = scenario.duration_ns as f64 / 1e9;
     let total = |megabits: fn(&_) -> f64| run.flows.iter().map(megabits).sum::<f64>() / seconds;
@@ -59,12 +60,12 @@ pub fn cut(scenario: &mut Scenario, seconds: f64) {
     }
 }
 
-/// How long this thread has been on a CPU.
+/// How long the threads of this process have been on a CPU, added up.
 #[cfg(unix)]
 fn cpu_s() -> Option<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: it writes to `time` alone.
-    let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    let done = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
     (done == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 

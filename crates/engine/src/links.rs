@@ -1,18 +1,17 @@
 //! The links that connections share, and what each does with the packets that arrive at it.
 
 use crate::inbox::InTransit;
-use crate::memory::ring::prefetch;
 use crate::merge::{Arrivals, Merge};
-use crate::network::{Network, PACKETS_AHEAD, PACKETS_PER_LOOK};
+use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::link::PathLink;
-use crate::path::managed::{Departure, ManagedLink};
+use crate::path::managed::{Departure, Labelled, ManagedLink};
 use crate::path::queue::discipline::Codepoint;
 use crate::path::timing::{Crossing, Timing};
 use crate::path::wire::Passage;
 use crate::shard::{Numbering, Shard};
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::threads::Threads;
-use crate::time::NEVER;
+use crate::time::{NEVER, Tick};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
@@ -33,6 +32,8 @@ pub struct Passing {
     pub now: u64,
     pub segment: Segment,
     pub times: (u64, u64),
+    /// What the flow's packets say.
+    pub codepoint: Codepoint,
 }
 
 impl<L: PathLink> Link<L> {
@@ -45,8 +46,7 @@ impl<L: PathLink> Link<L> {
     pub fn pass<T: Timing<Link = L>>(
         &mut self,
         timing: &mut T,
-        codepoint: Codepoint,
-        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns) }: Passing,
+        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint }: Passing,
     ) -> Option<InTransit<T::Exact>> {
         let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
         let (at, exact) = timing.cross(&mut self.state, crossing)?;
@@ -140,73 +140,140 @@ impl<T: Timing> Links<T> {
         for place in 0..self.ids.len() {
             let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < until);
             let id = self.ids[place];
-            if !self.managed.is_empty()
-                && let Some(link) = self.managed.get(&id)
-            {
-                if arrives || link.next_departure_ns() < until {
-                    arrived += self.serve_with(place, shards, threads, from, until, Links::serve_managed);
+            let is_managed = !self.managed.is_empty() && self.managed.contains_key(&id);
+            if !arrives && !(is_managed && self.managed[&id].next_departure_ns() < until) {
+                continue;
+            }
+            arrived += match (&mut *shards, self.managed.get_mut(&id).filter(|_| is_managed)) {
+                ([shard], None) => {
+                    serve_closed_form(&mut self.links[place], place, &mut shard.network, from, until)
                 }
-            } else if let ([shard], true) = (&mut *shards, arrives) {
-                arrived += serve_closed_form(&mut self.links[place], place, &mut shard.network, from, until);
-            } else if arrives {
-                arrived += self.serve_with(place, shards, threads, from, until, Links::pass_closed_form);
+                ([shard], Some(managed)) => {
+                    serve_managed_alone(managed, place, &mut shard.network, from, until)
+                }
+                (shards, _) => self.serve_together(place, shards, threads, from, until),
             }
         }
         arrived
     }
 
-    /// Has the arrivals at a link sorted by shard, what `decide` says becomes of them in the order of time, and that done by
+    /// Has the arrivals at a link sorted by shard, decides what becomes of them in the order of time, and has that done by
     /// shard.
-    fn serve_with<C: CongestionControl>(
+    fn serve_together<C: CongestionControl>(
         &mut self,
         place: usize,
         shards: &mut [Shard<C, T>],
         threads: &Threads,
         from: u64,
         until: u64,
-        decide: impl FnOnce(&mut Links<T>, usize, Merge<C, T>, &mut [Vec<Departure>], u64),
     ) -> usize {
         threads.for_each(shards, |shard| shard.network.take_arrivals(place, from, until));
         let arrivals: Vec<_> =
             shards.iter_mut().map(|shard| std::mem::take(&mut shard.network.arrivals)).collect();
         let mut departures: Vec<_> =
             shards.iter_mut().map(|shard| std::mem::take(&mut shard.network.departures)).collect();
-        decide(self, place, Merge::new(shards, &arrivals), &mut departures, until);
+        let mut sides = Shards {
+            arrivals: Merge::new(shards, &arrivals),
+            departures: &mut departures,
+            numbering: self.numbering,
+        };
+        let mut reorders = false;
+        match self.managed.get_mut(&self.ids[place]) {
+            Some(managed) => {
+                serve_managed(managed, &mut sides, until);
+                reorders = managed.reorders();
+            }
+            None => {
+                let timing = self.timing.as_mut().expect("there are several shards");
+                sides.pass_closed_form(&mut self.links[place], timing);
+            }
+        }
         let arrived = arrivals.iter().map(Arrivals::len).sum();
         for ((shard, arrivals), departures) in shards.iter_mut().zip(arrivals).zip(departures) {
             (shard.network.arrivals, shard.network.departures) = (arrivals, departures);
         }
-        let reorders = self.managed.get(&self.ids[place]).is_some_and(ManagedLink::reorders);
         threads.for_each(shards, |shard| shard.network.let_depart(place, until, reorders));
         arrived
     }
+}
 
-    /// A link where a packet's departure is known when it arrives, which connections of several shards cross.
-    fn pass_closed_form<C: CongestionControl>(
+/// Before and behind a link: where packets come from, and where they go.
+trait Sides<'m, E: 'm> {
+    /// The next arrival, if `wanted` holds for it.
+    fn next_if(&mut self, wanted: impl FnOnce(&InTransit<E>) -> bool) -> Option<Labelled<'m, E>>;
+
+    /// How long the link is busy with a packet of a labelled hop and size, and the packet under way.
+    fn times(&self, label: u32, bytes: u32) -> (u64, u64);
+
+    /// A packet of a labelled hop leaves the link.
+    fn leave(&mut self, departure: Departure);
+
+    fn must_end(&self) -> bool;
+}
+
+/// The connections of one shard. A hop's label is its index.
+struct OneShard<'m, 'a, T: Timing> {
+    network: &'m mut Network<'a, T>,
+    arrivals: &'m Arrivals<T::Exact>,
+    taken: usize,
+    reorders: bool,
+}
+
+impl<'m, T: Timing> Sides<'m, T::Exact> for OneShard<'m, '_, T> {
+    #[inline(always)]
+    fn next_if(
         &mut self,
-        place: usize,
-        mut arrivals: Merge<C, T>,
-        departures: &mut [Vec<Departure>],
-        _: u64,
-    ) {
-        let timing = self.timing.as_mut().expect("there are several shards");
-        let link = &mut self.links[place];
+        wanted: impl FnOnce(&InTransit<T::Exact>) -> bool,
+    ) -> Option<Labelled<'m, T::Exact>> {
+        let packet = self.arrivals.packet(*self.arrivals.order.get(self.taken)?);
+        if !wanted(packet) {
+            return None;
+        }
+        self.taken += 1;
+        let hop = &self.network.topology.hops[packet.hop as usize];
+        Some(Labelled { packet, label: packet.hop, flow: hop.flow, codepoint: hop.codepoint })
+    }
+
+    #[inline(always)]
+    fn times(&self, label: u32, bytes: u32) -> (u64, u64) {
+        self.network.topology.times(label, bytes)
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, departure: Departure) {
+        self.network.leave(departure, self.reorders);
+    }
+
+    fn must_end(&self) -> bool {
+        self.network.control.stop.load(Relaxed)
+    }
+}
+
+/// The connections of several shards. A hop's label is its number among the hops of all.
+struct Shards<'m, 'a, C, T: Timing> {
+    arrivals: Merge<'m, 'a, C, T>,
+    /// By shard.
+    departures: &'m mut [Vec<Departure>],
+    numbering: Numbering,
+}
+
+impl<C, T: Timing> Shards<'_, '_, C, T> {
+    /// A link where a packet's departure is known when it arrives.
+    fn pass_closed_form(&mut self, link: &mut Link<T::Link>, timing: &mut T) {
         let mut passed = 0;
-        while let Some((shard, packet)) = arrivals.next() {
-            let network = arrivals.network(shard);
+        while let Some((shard, packet)) = self.arrivals.next_if(|_| true) {
             passed += 1;
-            if passed % PACKETS_PER_LOOK == 0 && network.control.stop.load(Relaxed) {
+            if passed % PACKETS_PER_LOOK == 0 && self.must_end() {
                 return;
             }
-            let InTransit { hop, at: now, segment, .. } = *packet;
-            let times = network.topology.times(hop, segment.tag.bytes());
-            let codepoint = network.topology.hops[hop as usize].codepoint;
-            let onward = link.pass(timing, codepoint, Passing { hop, now, segment, times });
-            departures[shard].push(match onward {
+            let topology = &self.arrivals.network(shard).topology;
+            let InTransit { hop, segment, .. } = *packet;
+            let onward = link.pass(timing, topology.passing(hop, packet.at, segment));
+            self.departures[shard].push(match onward {
                 Some(InTransit { at, segment, busy_since, .. }) => Departure {
                     hop,
-                    marked: segment.tag.has(CONGESTION),
                     segment,
+                    marked: false,
                     busy_since_ns: busy_since,
                     passage: Passage { copies: 1, at_ns: at },
                 },
@@ -214,51 +281,83 @@ impl<T: Timing> Links<T> {
             });
         }
     }
+}
 
-    /// A link whose queue a discipline manages: arrivals and departures in the order of time.
-    fn serve_managed<C: CongestionControl>(
+impl<'m, C, T: Timing> Sides<'m, T::Exact> for Shards<'m, '_, C, T> {
+    #[inline(always)]
+    fn next_if(
         &mut self,
-        place: usize,
-        mut arrivals: Merge<C, T>,
-        departures: &mut [Vec<Departure>],
-        until: u64,
-    ) {
-        let numbering = self.numbering;
-        let managed = self.managed.get_mut(&self.ids[place]).expect("it was there");
-        let mut events = 0;
-        loop {
-            events += 1;
-            if events % PACKETS_PER_LOOK == 0 && arrivals.network(0).control.stop.load(Relaxed) {
-                return;
+        wanted: impl FnOnce(&InTransit<T::Exact>) -> bool,
+    ) -> Option<Labelled<'m, T::Exact>> {
+        let (shard, packet) = self.arrivals.next_if(wanted)?;
+        let hop = &self.arrivals.network(shard).topology.hops[packet.hop as usize];
+        let [label, flow] = [packet.hop, hop.flow].map(|local| self.numbering.id(shard, local));
+        Some(Labelled { packet, label, flow, codepoint: hop.codepoint })
+    }
+
+    #[inline(always)]
+    fn times(&self, label: u32, bytes: u32) -> (u64, u64) {
+        let topology = &self.arrivals.network(self.numbering.shard(label)).topology;
+        topology.times(self.numbering.local(label), bytes)
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, departure: Departure) {
+        let label = departure.hop;
+        let hop = self.numbering.local(label);
+        self.departures[self.numbering.shard(label)].push(Departure { hop, ..departure });
+    }
+
+    fn must_end(&self) -> bool {
+        self.arrivals.network(0).control.stop.load(Relaxed)
+    }
+}
+
+/// A link whose queue a discipline manages: arrivals and departures in the order of time.
+#[inline(always)]
+fn serve_managed<'m, E: Copy + 'm, T: Tick>(
+    managed: &mut ManagedLink<E, T>,
+    sides: &mut impl Sides<'m, E>,
+    until: u64,
+) {
+    let mut events = 0;
+    while events % PACKETS_PER_LOOK != 0 || !sides.must_end() {
+        events += 1;
+        if let Some(next) = sides.next_if(|packet| managed.precedes_departure(packet.at)) {
+            managed.accept(next);
+        } else if managed.next_departure_ns() < until {
+            if let Some(departure) = managed.depart(|label, bytes| sides.times(label, bytes)) {
+                sides.leave(departure);
             }
-            if let Some((shard, packet)) = arrivals.next_if(|packet| managed.precedes_departure(packet.at)) {
-                let hop = &arrivals.network(shard).topology.hops[packet.hop as usize];
-                let labelled = InTransit { hop: numbering.id(shard, packet.hop), ..*packet };
-                managed.accept(&labelled, numbering.id(shard, hop.flow), hop.codepoint);
-            } else if managed.next_departure_ns() < until {
-                let departure = managed.depart(|label, bytes| {
-                    let topology = &arrivals.network(numbering.shard(label)).topology;
-                    topology.times(numbering.local(label), bytes)
-                });
-                if let Some(departure) = departure {
-                    let label = departure.hop;
-                    let hop = numbering.local(label);
-                    departures[numbering.shard(label)].push(Departure { hop, ..departure });
-                }
-            } else {
-                return;
-            }
-            if managed.has_dropped() {
-                for (label, segment) in managed.take_dropped() {
-                    let lost = Departure::lost(numbering.local(label), segment);
-                    departures[numbering.shard(label)].push(lost);
-                }
-            }
+        } else {
+            return;
+        }
+        if managed.has_dropped() {
+            managed.take_dropped().for_each(|(hop, segment)| sides.leave(Departure::lost(hop, segment)));
         }
     }
 }
 
-/// A link where a packet's departure is known when it arrives, which connections of one shard cross.
+/// A link whose queue a discipline manages, which connections of one shard cross; returns how many packets arrived.
+fn serve_managed_alone<T: Timing>(
+    managed: &mut ManagedLink<T::Exact, T::Tick>,
+    place: usize,
+    network: &mut Network<T>,
+    from: u64,
+    until: u64,
+) -> usize {
+    network.take_arrivals(place, from, until);
+    let arrivals = std::mem::take(&mut network.arrivals);
+    let reorders = managed.reorders();
+    serve_managed(managed, &mut OneShard { network, arrivals: &arrivals, taken: 0, reorders }, until);
+    let arrived = arrivals.len();
+    network.arrivals = arrivals;
+    network.put_back(place, until);
+    arrived
+}
+
+/// A link where a packet's departure is known when it arrives, which connections of one shard cross;
+/// returns how many packets arrived.
 fn serve_closed_form<T: Timing>(
     link: &mut Link<T::Link>,
     place: usize,
@@ -274,11 +373,7 @@ fn serve_closed_form<T: Timing>(
         }
         for (next, &order) in part.iter().enumerate() {
             if network.has_many_flows() {
-                let packet = |ahead: usize| part.get(next + ahead).map(|&order| arrivals.packet(order));
-                if let Some(packet) = packet(4 * PACKETS_AHEAD) {
-                    prefetch(packet);
-                }
-                network.prefetch(|ahead| packet(ahead).map(|packet| packet.hop));
+                network.prefetch_arrivals(&part[next..], &arrivals);
             }
             network.cross(link, arrivals.packet(order));
         }

@@ -131,12 +131,6 @@ impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
         &self.shards[shard].network
     }
 
-    /// The next packet and its shard.
-    #[inline(always)]
-    pub fn next(&mut self) -> Option<(usize, &'m InTransit<T::Exact>)> {
-        self.next_if(|_| true)
-    }
-
     /// The next packet and its shard, if `wanted` holds for it.
     #[inline(always)]
     pub fn next_if(
@@ -161,9 +155,6 @@ impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
     #[inline(always)]
     fn first(&mut self) -> Option<Tied> {
         let head = |shard: usize| self.arrivals[shard].order.get(self.taken[shard]);
-        if self.arrivals.len() == 1 {
-            return head(0).map(|&order| Tied { shard: 0, order });
-        }
         let (mut first, mut is_tied) = (None::<Tied>, false);
         for shard in 0..self.arrivals.len() {
             let Some(&order) = head(shard) else { continue };

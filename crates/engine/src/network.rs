@@ -23,7 +23,7 @@ pub const PACKETS_MAX: usize = 20_000_000;
 
 /// The state of this many flows stays in a cache by itself; that of more is asked for some packets ahead.
 const FEW_FLOWS: usize = 64;
-pub const PACKETS_AHEAD: usize = 8;
+const PACKETS_AHEAD: usize = 8;
 
 pub struct Network<'a, T: Timing> {
     pub control: &'a Control,
@@ -37,7 +37,9 @@ pub struct Network<'a, T: Timing> {
     pub inboxes: Vec<Inbox<T::Exact>>,
     /// By connection: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
-    /// By connection; empty if no ACK crosses a link.
+    /// Whether those of any flow do.
+    acks_cross_links: bool,
+    /// By connection, if ACKs cross links.
     pub acks: Vec<Acks>,
     /// How many packets of another size than the hop's passed it, by hop and size.
     pub other_sizes: BTreeMap<(u32, u32), u64>,
@@ -62,6 +64,31 @@ pub struct Arrival<E> {
     pub segment: Segment,
 }
 
+/// A link as a packet comes to it.
+trait Way<'a, T: Timing> {
+    /// The packet on its way to the next hop; None: dropped or lost.
+    fn pass(self, network: &mut Network<'a, T>, passing: Passing) -> Option<InTransit<T::Exact>>;
+}
+
+/// One of [`Network::own_links`], by its place.
+struct OwnLink(u32);
+
+impl<'a, T: Timing> Way<'a, T> for OwnLink {
+    #[inline(always)]
+    fn pass(self, network: &mut Network<'a, T>, passing: Passing) -> Option<InTransit<T::Exact>> {
+        network.own_links[self.0 as usize].pass(&mut network.timing, passing)
+    }
+}
+
+struct SharedLink<'l, L>(&'l mut Link<L>);
+
+impl<'a, T: Timing> Way<'a, T> for SharedLink<'_, T::Link> {
+    #[inline(always)]
+    fn pass(self, network: &mut Network<'a, T>, passing: Passing) -> Option<InTransit<T::Exact>> {
+        self.0.pass(&mut network.timing, passing)
+    }
+}
+
 impl<'a, T: Timing> Network<'a, T> {
     /// `flows`: that of each connection. `alone`: there are no others.
     pub fn new(
@@ -73,8 +100,8 @@ impl<'a, T: Timing> Network<'a, T> {
         control: &'a Control,
     ) -> Network<'a, T> {
         let ranks: Vec<(u32, u64)> = flows.map(|flow| (flow, 0)).collect();
-        let back = scenario.flows.iter().any(|flow| !flow.reverse_path.is_empty());
-        let acks = if back { ranks.len() } else { 0 };
+        let acks_cross_links = scenario.flows.iter().any(|flow| !flow.reverse_path.is_empty());
+        let acks = if acks_cross_links { ranks.len() } else { 0 };
         let own_links =
             topology.own_links.iter().map(|&link| Link::new(T::new_link(topology.link(link), seed)));
         Network {
@@ -84,6 +111,7 @@ impl<'a, T: Timing> Network<'a, T> {
             own_links: own_links.collect(),
             inboxes: std::iter::repeat_with(Inbox::new).take(topology.shared_links).collect(),
             to_receiver: std::iter::repeat_with(Ring::new).take(ranks.len()).collect(),
+            acks_cross_links,
             acks: std::iter::repeat_with(Acks::default).take(acks).collect(),
             other_sizes: BTreeMap::new(),
             copies: BTreeMap::new(),
@@ -101,7 +129,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let id = self.agenda.len() as u32;
         self.agenda.push();
         self.to_receiver.push(Ring::new());
-        if !self.acks.is_empty() {
+        if self.acks_cross_links {
             self.acks.push(Acks::default());
         }
         self.ranks.push((flow, 0));
@@ -160,10 +188,8 @@ impl<'a, T: Timing> Network<'a, T> {
             let packet = InTransit { at: now, exact, segment, busy_since: 0, hop };
             self.inboxes[first.place as usize].push(packet);
         } else {
-            let times = self.topology.times(hop, segment.tag.bytes());
-            let link = &mut self.own_links[first.place as usize];
-            let onward = link.pass(&mut self.timing, first.codepoint, Passing { hop, now, segment, times });
-            self.go_on_or_lose(hop, segment, onward);
+            let link = OwnLink(first.place);
+            self.cross_by(hop, now, segment, link);
         }
     }
 
@@ -175,25 +201,45 @@ impl<'a, T: Timing> Network<'a, T> {
         self.enter(hop, now, Segment { tag, ..ack });
     }
 
-    /// `packet` arrives at the shared `link` and passes it.
+    /// `packet` arrives at the shared `link`, and what becomes of it is known.
     #[inline(always)]
     pub fn cross(&mut self, link: &mut Link<T::Link>, packet: &InTransit<T::Exact>) {
-        let InTransit { at: now, hop, segment, .. } = *packet;
         self.timing.set_now(packet.exact);
-        let times = self.topology.times(hop, segment.tag.bytes());
-        let codepoint = self.topology.hops[hop as usize].codepoint;
-        let onward = link.pass(&mut self.timing, codepoint, Passing { hop, now, segment, times });
-        self.go_on_or_lose(hop, segment, onward);
+        self.cross_by(packet.hop, packet.at, packet.segment, SharedLink(link));
     }
 
-    /// `segment` has arrived at the link of `hop`, and what becomes of it is known.
+    /// `segment` arrives at `link`, that of `hop`, at `now`.
     #[inline(always)]
-    fn go_on_or_lose(&mut self, hop: u32, segment: Segment, onward: Option<InTransit<T::Exact>>) {
-        let Some(packet) = onward else { return self.lose(hop, segment) };
-        if segment.tag.bytes() != self.topology.hops[hop as usize].bytes {
+    fn cross_by(&mut self, hop: u32, now: u64, segment: Segment, link: impl Way<'a, T>) {
+        let to = &self.topology.hops[hop as usize];
+        if segment.tag.bytes() == to.bytes {
+            let times = (to.tx_ticks, to.onward_ns);
+            let passing = Passing { hop, now, segment, times, codepoint: to.codepoint };
+            self.cross_in(passing, link);
+        } else {
+            self.cross_other(hop, now, segment, link);
+        }
+    }
+
+    /// A segment of another size than most arrives at a link.
+    #[cold]
+    #[inline(never)]
+    fn cross_other(&mut self, hop: u32, now: u64, segment: Segment, link: impl Way<'a, T>) {
+        let passing = self.topology.passing(hop, now, segment);
+        if self.cross_in(passing, link) {
             self.note_other_size(hop, segment);
         }
-        self.go_on(hop, packet);
+    }
+
+    /// False: dropped or lost.
+    #[inline(always)]
+    fn cross_in(&mut self, passing: Passing, link: impl Way<'a, T>) -> bool {
+        let Some(packet) = link.pass(self, passing) else {
+            self.lose(passing.hop, passing.segment);
+            return false;
+        };
+        self.go_on(passing.hop, packet);
+        true
     }
 
     /// `segment` was dropped or lost at `hop`.
@@ -250,17 +296,27 @@ impl<'a, T: Timing> Network<'a, T> {
         self.agenda.len() > FEW_FLOWS
     }
 
-    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
+    /// Asks for what the packets need that come next, by their entries in the order of `arrivals`.
     #[inline(never)]
-    pub fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
-        let hop = |ahead: usize| hop(ahead * PACKETS_AHEAD).map(|hop| &self.topology.hops[hop as usize]);
-        if let Some(hop) = hop(3) {
+    pub fn prefetch_arrivals(&self, next: &[u64], arrivals: &Arrivals<T::Exact>) {
+        let packet = |ahead: usize| next.get(ahead).map(|&order| arrivals.packet(order));
+        if let Some(packet) = packet(4 * PACKETS_AHEAD) {
+            prefetch(packet);
+        }
+        self.prefetch(|ahead| packet(ahead).map(|packet| packet.hop));
+    }
+
+    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
+    #[inline(always)]
+    fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
+        let hop = |ahead: usize| hop(ahead).map(|hop| &self.topology.hops[hop as usize]);
+        if let Some(hop) = hop(3 * PACKETS_AHEAD) {
             prefetch(hop);
         }
-        if let Some(hop) = hop(2) {
+        if let Some(hop) = hop(2 * PACKETS_AHEAD) {
             prefetch(&raw const self.to_receiver[hop.flow as usize]);
         }
-        if let Some(hop) = hop(1) {
+        if let Some(hop) = hop(PACKETS_AHEAD) {
             self.to_receiver[hop.flow as usize].prefetch_back();
         }
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{answer_by_events, answer_scenario, read};
+use common::{answer_by_events, answer_on_threads, answer_scenario, read};
 use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::{Clock, Flow, Handshake, Link, Samples, Scenario};
 use proptest::prelude::*;
@@ -235,10 +235,14 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_the_same_again_and_on_any_number_of_threads(scenario in any_scenario()) {
+    fn a_run_is_the_same_again_beside_others_and_on_any_number_of_threads(
+        scenario in any_scenario(),
+        threads in prop::sample::select(vec![2, 3, 7]),
+    ) {
         let alone = answer_scenario(&scenario);
         let together: Vec<_> = (0..2).into_par_iter().map(|_| answer_scenario(&scenario)).collect();
-        prop_assert!(together == [alone.clone(), alone]);
+        prop_assert!(together == [alone.clone(), alone.clone()]);
+        prop_assert!(alone == answer_on_threads(&scenario, threads));
     }
 
     #[test]

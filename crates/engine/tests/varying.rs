@@ -3,7 +3,8 @@
 mod common;
 
 use common::{
-    Hook, answer, answer_by_events, answer_scenario, read, read_with_trace, times_us, watch_scenario,
+    Hook, answer, answer_by_events, answer_on_threads, answer_scenario, read, read_with_trace, times_us,
+    watch_scenario,
 };
 use cwnd_engine::{Control, Simulation};
 use cwnd_results::Run;
@@ -324,6 +325,17 @@ proptest! {
         // As text: transfers that did not finish have no number.
         let text = |run: Run| format!("{run:#?}");
         let (one, other) = (text(answer_scenario(&scenario)), text(answer_by_events(&scenario)));
+        let differ = one.lines().zip(other.lines()).find(|(one, other)| one != other);
+        prop_assert_eq!(differ, None);
+    }
+
+    #[test]
+    fn a_run_is_the_same_on_any_number_of_threads(
+        scenario in any_scenario(),
+        threads in prop::sample::select(vec![2, 3, 7]),
+    ) {
+        let text = |run: Run| format!("{run:#?}");
+        let (one, other) = (text(answer_scenario(&scenario)), text(answer_on_threads(&scenario, threads)));
         let differ = one.lines().zip(other.lines()).find(|(one, other)| one != other);
         prop_assert_eq!(differ, None);
     }

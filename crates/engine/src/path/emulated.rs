@@ -2,7 +2,7 @@
 
 use crate::inbox::InTransit;
 use crate::path::accounting::Totals;
-use crate::path::managed::ManagedLink;
+use crate::path::managed::{Labelled, ManagedLink};
 use crate::path::queue::discipline::Codepoint;
 use crate::path::queue::packet_by_packet;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
@@ -72,7 +72,7 @@ impl EmulatedLink {
     pub fn accept(&mut self, now_ns: u64, packet: u64, bytes: u32, flow: u32, codepoint: Codepoint) {
         let segment = Segment { tag: Tag::new(packet, 0).sized(bytes), sent_ns: now_ns };
         let arrival = InTransit { at: now_ns, exact: (), segment, busy_since: 0, hop: 0 };
-        self.link.accept(&arrival, flow, codepoint);
+        self.link.accept(Labelled { packet: &arrival, label: arrival.hop, flow, codepoint });
     }
 
     /// A packet begins to be sent, at [`EmulatedLink::next_departure_ns`]; None: the discipline sends none then.

@@ -43,6 +43,16 @@ pub struct ManagedLink<E, T> {
     kept: PhantomData<(E, T)>,
 }
 
+/// A packet that arrives.
+pub struct Labelled<'m, E> {
+    pub packet: &'m InTransit<E>,
+    /// What [`Departure`] calls its hop.
+    pub label: u32,
+    pub flow: u32,
+    /// What the flow's packets say.
+    pub codepoint: Codepoint,
+}
+
 /// A packet that a link starts to send, and when it is at its next hop, or one that it lost.
 #[derive(Clone, Copy)]
 pub struct Departure {
@@ -117,10 +127,10 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
         self.lost.drain(..)
     }
 
-    /// `packet` of `flow` arrives.
+    /// A packet arrives.
     #[inline(always)]
-    pub fn accept(&mut self, packet: &InTransit<E>, flow: u32, codepoint: Codepoint) {
-        let (now_ns, now, hop, mut segment) = (packet.at, T::count(packet.at), packet.hop, packet.segment);
+    pub fn accept(&mut self, Labelled { packet, label: hop, flow, codepoint }: Labelled<E>) {
+        let (now_ns, now, mut segment) = (packet.at, T::count(packet.at), packet.segment);
         let bytes = segment.tag.bytes();
         let spared = self.spares_retransmissions && segment.tag.has(RETRANSMISSION | SYN);
         let codepoint = if spared { Codepoint::NotEct } else { codepoint };

@@ -32,6 +32,12 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
     run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
 }
 
+/// The same run on so many threads.
+pub fn answer_on_threads(scenario: &Scenario, threads: usize) -> Run {
+    let control = Control { threads, ..Control::default() };
+    run(scenario, scenario.seed, &custom, &control).expect("nobody stops it")
+}
+
 /// The same run in spans of a nanosecond: event by event.
 pub fn answer_by_events(scenario: &Scenario) -> Run {
     let parts = Parts { longest_span_ns: 1, ..Parts::default() };
