@@ -197,7 +197,7 @@ pub fn group_result(group: &Group, warmup_ns: u64, end: u64) -> FlowResult {
         stop_s: stop_ns as f64 / 1e9,
         mean_rtt_ms: totals.rtts.mean().map(|ns| ns * 1e-6),
         p95_rtt_ms: totals.rtts.quantile(0.95).map(|ns| ns * 1e-6),
-        mean_cwnd_pkts: if totals.busy_ns > 0.0 { totals.cwnd_ns / totals.busy_ns } else { 0.0 },
+        mean_cwnd_pkts: if totals.busy_ns > 0 { totals.cwnd_ns as f64 / totals.busy_ns as f64 } else { 0.0 },
         fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
         ..counted(totals.measured, stop_ns - from_ns)
     }

@@ -194,15 +194,18 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         }
     }
 
-    /// The transfers that are due at `now`, when a span begins, begin.
-    fn begin_transfers(&mut self, now: u64) -> Result<(), Unfinished> {
+    /// The transfers that are due before `until` have connections, which begin then.
+    fn add_transfers(&mut self, until: u64) -> Result<(), Unfinished> {
         for group in &mut self.groups {
-            while group.next_ns <= now {
-                let flow = group.id;
+            while group.next_ns < until {
+                let (flow, start_ns) = (group.id, group.next_ns);
                 let cc = (self.make)(flow as usize);
                 let free = group.free_slot(self.numbering, &self.shards);
                 if free.is_none() && group.slots.len() == TRANSFERS_MAX {
-                    return Err(Unfinished::TooManyTransfers { transfers_max: TRANSFERS_MAX, at_ns: now });
+                    return Err(Unfinished::TooManyTransfers {
+                        transfers_max: TRANSFERS_MAX,
+                        at_ns: start_ns,
+                    });
                 }
                 let slot = free.unwrap_or(self.connections);
                 let Shard { network, flows, .. } = &mut self.shards[self.numbering.shard(slot)];
@@ -213,24 +216,24 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 }
                 let number = group.begin();
                 let name = format!("{flow}-{number}");
-                let mut source = Source::of_one(group.flow, &name, group.sizes.draw(), now, self.seed);
+                let mut source = Source::of_one(group.flow, &name, group.sizes.draw(), start_ns, self.seed);
                 let route = network.topology.route(local, self.scenario.rtt_ns(flow as usize));
                 if let Some(source) = &mut source {
                     source.lost_before = network.topology.lost_pkts(route.first_hop);
                 }
                 let warmup_ns = self.scenario.warmup_ns;
-                let connection = Connection::new(local, group.flow, cc, now, route, source, warmup_ns);
+                let connection = Connection::new(local, group.flow, cc, start_ns, route, source, warmup_ns);
                 network.copies.remove(&local);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut flows[local as usize], connection);
-                    group.totals.add(&ended, &network.topology, network.ranks[local as usize].1, now);
+                    group.totals.add(&ended, &network.topology, network.ranks[local as usize].1, start_ns);
                     group.resting.remove(&slot);
                 } else {
                     group.slots.push(slot);
                     flows.push(connection);
                 }
                 network.ranks[local as usize] = (flow, number);
-                network.agenda.hasten(local, now);
+                network.agenda.hasten(local, start_ns);
             }
         }
         self.next_transfer_ns = self.groups.iter().map(|group| group.next_ns).min().unwrap_or(NEVER);
@@ -308,15 +311,14 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             if now > end {
                 return Ok(());
             }
-            if self.next_transfer_ns <= now {
-                self.begin_transfers(now)?;
-            }
             let until = now
                 .saturating_add(self.span_ns)
                 .min(self.sampler.due_ns.saturating_add(1))
-                .min(self.next_transfer_ns)
                 .min(self.warmup_end_ns.saturating_add(1))
                 .min(end + 1);
+            if self.next_transfer_ns < until {
+                self.add_transfers(until)?;
+            }
             let packets = self.run_span(now, until);
             self.threads.set_together(packets >= PACKETS_PER_SPAN_OF_THREADS);
             self.uncounted_pkts += packets.max(wanted / 4);

@@ -290,10 +290,15 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         (!self.driver.controls_window()).then(|| end_ns.saturating_sub(self.start_ns) as f64 / 1e9)
     }
 
+    /// Time integral of cwnd until `now`, since it is measured.
+    pub fn cwnd_ns(&self, now: u64) -> u128 {
+        let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
+        self.cwnd_time.sum.get() + rest
+    }
+
     /// Mean cwnd from `from` until `now`.
     pub fn mean_cwnd(&self, from: u64, now: u64) -> f64 {
-        let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        (self.cwnd_time.sum.get() + rest) as f64 / now.saturating_sub(from).max(1) as f64
+        self.cwnd_ns(now) as f64 / now.saturating_sub(from).max(1) as f64
     }
 
     /// The next segment that may be sent at `now`, if any.

@@ -41,8 +41,8 @@ pub struct Totals {
     pub measured: Counts,
     pub rtts: Distribution,
     /// The windows' time integral, and the time.
-    pub cwnd_ns: f64,
-    pub busy_ns: f64,
+    pub cwnd_ns: u128,
+    pub busy_ns: u64,
     pub last_arrival_ns: u64,
     /// Of the whole run, with the number of the transfer.
     pub rows: Vec<(u64, Row)>,
@@ -109,8 +109,8 @@ impl Totals {
             all: Counts::default(),
             measured: Counts::default(),
             rtts: Distribution::new(),
-            cwnd_ns: 0.0,
-            busy_ns: 0.0,
+            cwnd_ns: 0,
+            busy_ns: 0,
             last_arrival_ns: 0,
             rows: Vec::new(),
         }
@@ -120,7 +120,7 @@ impl Totals {
     pub fn begin_measuring(&mut self) {
         self.measured = Counts::default();
         self.rtts = Distribution::new();
-        (self.cwnd_ns, self.busy_ns) = (0.0, 0.0);
+        (self.cwnd_ns, self.busy_ns) = (0, 0);
     }
 
     /// Adds a connection that is over, or at the end of the run.
@@ -142,9 +142,8 @@ impl Totals {
         let Some(source) = &sender.source else { return };
         let from_ns = connection.measured_from_ns();
         let until_ns = source.finished_ns.unwrap_or(connection.stop_ns.min(end_ns)).max(from_ns);
-        let busy_ns = (until_ns - from_ns) as f64;
-        self.busy_ns += busy_ns;
-        self.cwnd_ns += busy_ns * sender.mean_cwnd(from_ns, until_ns);
+        self.busy_ns += until_ns - from_ns;
+        self.cwnd_ns += sender.cwnd_ns(until_ns);
         self.rows.extend(source.all_rows(end_ns, sender.retransmissions).map(|row| (number, row)));
     }
 }
