@@ -4,7 +4,7 @@ use crate::inbox::InTransit;
 use crate::merge::{Arrivals, Merge};
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::link::PathLink;
-use crate::path::managed::{Departure, Labelled, ManagedLink};
+use crate::path::managed::{Arriving, Departure, ManagedLink};
 use crate::path::queue::discipline::Codepoint;
 use crate::path::timing::{Crossing, Timing};
 use crate::path::wire::Passage;
@@ -12,6 +12,7 @@ use crate::shard::{Numbering, Shard};
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::threads::Threads;
 use crate::time::{NEVER, Tick};
+use crate::topology::Hop;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
@@ -32,7 +33,8 @@ pub struct Passing {
     pub now: u64,
     pub segment: Segment,
     pub times: (u64, u64),
-    /// What the flow's packets say.
+    pub flow: u32,
+    /// What its packets say.
     pub codepoint: Codepoint,
 }
 
@@ -46,7 +48,7 @@ impl<L: PathLink> Link<L> {
     pub fn pass<T: Timing<Link = L>>(
         &mut self,
         timing: &mut T,
-        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint }: Passing,
+        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint, .. }: Passing,
     ) -> Option<InTransit<T::Exact>> {
         let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
         let (at, exact) = timing.cross(&mut self.state, crossing)?;
@@ -69,7 +71,7 @@ pub struct Links<T: Timing> {
     pub ids: Vec<u32>,
     pub links: Vec<Link<T::Link>>,
     /// By link of the scenario: those whose queue a discipline manages.
-    pub managed: BTreeMap<u32, ManagedLink<T::Exact, T::Tick>>,
+    pub managed: BTreeMap<u32, ManagedLink<T::Tick>>,
     numbering: Numbering,
     /// Without knowledge of any connection.
     timing: Option<T>,
@@ -80,7 +82,7 @@ impl<T: Timing> Links<T> {
     pub fn new(
         scenario: &Scenario,
         ids: Vec<u32>,
-        managed: BTreeMap<u32, ManagedLink<T::Exact, T::Tick>>,
+        managed: BTreeMap<u32, ManagedLink<T::Tick>>,
         numbering: Numbering,
         seed: u64,
     ) -> Links<T> {
@@ -110,7 +112,7 @@ impl<T: Timing> Links<T> {
         &mut self,
         shards: &mut [Shard<C, T>],
         closed_form: impl Fn(&mut Link<T::Link>) -> R,
-        managed: impl Fn(u32, &ManagedLink<T::Exact, T::Tick>) -> R,
+        managed: impl Fn(u32, &ManagedLink<T::Tick>) -> R,
     ) -> Vec<R> {
         let mut seen = vec![R::default(); shards[0].network.topology.links().len()];
         for (&id, link) in self.ids.iter().zip(&mut self.links) {
@@ -167,7 +169,7 @@ impl<T: Timing> Links<T> {
         from: u64,
         until: u64,
     ) -> usize {
-        threads.for_each(shards, |shard| shard.network.take_arrivals(place, from, until));
+        threads.for_each(shards, |shard| shard.network.take_passing(place, from, until));
         let arrivals: Vec<_> =
             shards.iter_mut().map(|shard| std::mem::take(&mut shard.network.arrivals)).collect();
         let mut departures: Vec<_> =
@@ -198,9 +200,9 @@ impl<T: Timing> Links<T> {
 }
 
 /// Before and behind a link: where packets come from, and where they go.
-trait Sides<'m, E: 'm> {
-    /// The next arrival, if `wanted` holds for it.
-    fn next_if(&mut self, wanted: impl FnOnce(&InTransit<E>) -> bool) -> Option<Labelled<'m, E>>;
+trait Sides {
+    /// The next arrival, if `wanted` holds for its time.
+    fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving>;
 
     /// How long the link is busy with a packet of a labelled hop and size, and the packet under way.
     fn times(&self, label: u32, bytes: u32) -> (u64, u64);
@@ -219,19 +221,17 @@ struct OneShard<'m, 'a, T: Timing> {
     reorders: bool,
 }
 
-impl<'m, T: Timing> Sides<'m, T::Exact> for OneShard<'m, '_, T> {
+impl<T: Timing> Sides for OneShard<'_, '_, T> {
     #[inline(always)]
-    fn next_if(
-        &mut self,
-        wanted: impl FnOnce(&InTransit<T::Exact>) -> bool,
-    ) -> Option<Labelled<'m, T::Exact>> {
-        let packet = self.arrivals.packet(*self.arrivals.order.get(self.taken)?);
-        if !wanted(packet) {
+    fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving> {
+        let &InTransit { at: now_ns, segment, hop: label, .. } =
+            self.arrivals.packet(*self.arrivals.order.get(self.taken)?);
+        if !wanted(now_ns) {
             return None;
         }
         self.taken += 1;
-        let hop = &self.network.topology.hops[packet.hop as usize];
-        Some(Labelled { packet, label: packet.hop, flow: hop.flow, codepoint: hop.codepoint })
+        let &Hop { flow, codepoint, .. } = &self.network.topology.hops[label as usize];
+        Some(Arriving { now_ns, segment, label, flow, codepoint })
     }
 
     #[inline(always)]
@@ -261,15 +261,13 @@ impl<C, T: Timing> Shards<'_, '_, C, T> {
     /// A link where a packet's departure is known when it arrives.
     fn pass_closed_form(&mut self, link: &mut Link<T::Link>, timing: &mut T) {
         let mut passed = 0;
-        while let Some((shard, packet)) = self.arrivals.next_if(|_| true) {
+        while let Some((shard, passing)) = self.arrivals.next_if(|_| true) {
             passed += 1;
             if passed % PACKETS_PER_LOOK == 0 && self.must_end() {
                 return;
             }
-            let topology = &self.arrivals.network(shard).topology;
-            let InTransit { hop, segment, .. } = *packet;
-            let onward = link.pass(timing, topology.passing(hop, packet.at, segment));
-            self.departures[shard].push(match onward {
+            let Passing { hop, segment, .. } = *passing;
+            self.departures[shard].push(match link.pass(timing, *passing) {
                 Some(InTransit { at, segment, busy_since, .. }) => Departure {
                     hop,
                     segment,
@@ -283,16 +281,13 @@ impl<C, T: Timing> Shards<'_, '_, C, T> {
     }
 }
 
-impl<'m, C, T: Timing> Sides<'m, T::Exact> for Shards<'m, '_, C, T> {
+impl<C, T: Timing> Sides for Shards<'_, '_, C, T> {
     #[inline(always)]
-    fn next_if(
-        &mut self,
-        wanted: impl FnOnce(&InTransit<T::Exact>) -> bool,
-    ) -> Option<Labelled<'m, T::Exact>> {
-        let (shard, packet) = self.arrivals.next_if(wanted)?;
-        let hop = &self.arrivals.network(shard).topology.hops[packet.hop as usize];
-        let [label, flow] = [packet.hop, hop.flow].map(|local| self.numbering.id(shard, local));
-        Some(Labelled { packet, label, flow, codepoint: hop.codepoint })
+    fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving> {
+        let (shard, &Passing { hop, now: now_ns, segment, flow, codepoint, .. }) =
+            self.arrivals.next_if(wanted)?;
+        let [label, flow] = [hop, flow].map(|local| self.numbering.id(shard, local));
+        Some(Arriving { now_ns, segment, label, flow, codepoint })
     }
 
     #[inline(always)]
@@ -315,15 +310,11 @@ impl<'m, C, T: Timing> Sides<'m, T::Exact> for Shards<'m, '_, C, T> {
 
 /// A link whose queue a discipline manages: arrivals and departures in the order of time.
 #[inline(always)]
-fn serve_managed<'m, E: Copy + 'm, T: Tick>(
-    managed: &mut ManagedLink<E, T>,
-    sides: &mut impl Sides<'m, E>,
-    until: u64,
-) {
+fn serve_managed<T: Tick>(managed: &mut ManagedLink<T>, sides: &mut impl Sides, until: u64) {
     let mut events = 0;
     while events % PACKETS_PER_LOOK != 0 || !sides.must_end() {
         events += 1;
-        if let Some(next) = sides.next_if(|packet| managed.precedes_departure(packet.at)) {
+        if let Some(next) = sides.next_if(|now_ns| managed.precedes_departure(now_ns)) {
             managed.accept(next);
         } else if managed.next_departure_ns() < until {
             if let Some(departure) = managed.depart(|label, bytes| sides.times(label, bytes)) {
@@ -340,7 +331,7 @@ fn serve_managed<'m, E: Copy + 'm, T: Tick>(
 
 /// A link whose queue a discipline manages, which connections of one shard cross; returns how many packets arrived.
 fn serve_managed_alone<T: Timing>(
-    managed: &mut ManagedLink<T::Exact, T::Tick>,
+    managed: &mut ManagedLink<T::Tick>,
     place: usize,
     network: &mut Network<T>,
     from: u64,

@@ -1,6 +1,7 @@
 //! What arrives at a link in a span, in order.
 
 use crate::inbox::InTransit;
+use crate::links::Passing;
 use crate::network::Network;
 use crate::path::timing::Timing;
 use crate::shard::Shard;
@@ -12,13 +13,15 @@ pub struct Arrivals<E> {
     pub packets: Vec<InTransit<E>>,
     /// Sorted: when each arrives, counted from the span's beginning, and its place among the packets.
     pub order: Vec<u64>,
+    /// In that order: how each arrives at the link, where other shards' arrivals come in between.
+    pub passing: Vec<Passing>,
     /// When the first of those arrives that come after the span, or NEVER.
     pub earliest: u64,
 }
 
 impl<E> Default for Arrivals<E> {
     fn default() -> Self {
-        Arrivals { packets: Vec::new(), order: Vec::new(), earliest: 0 }
+        Arrivals { packets: Vec::new(), order: Vec::new(), passing: Vec::new(), earliest: 0 }
     }
 }
 
@@ -38,6 +41,12 @@ impl<E: Copy> Arrivals<E> {
     #[inline(always)]
     pub fn packet(&self, order: u64) -> &InTransit<E> {
         &self.packets[order as u32 as usize]
+    }
+
+    /// When entry `index` of `order` arrives, counted from the span's beginning; None: there is no such entry.
+    #[inline(always)]
+    fn instant(&self, index: usize) -> Option<u64> {
+        self.order.get(index).map(|&order| instant(order))
     }
 
     /// Sets the order of those that arrive before `until`, from `from` on. Returns whether it is not that of their places, or
@@ -63,11 +72,11 @@ impl<E: Copy> Arrivals<E> {
     }
 }
 
-/// One of the packets that arrive at the same instant.
+/// One of the packets that arrive at the same instant, by its entry in its shard's order.
 #[derive(Clone, Copy)]
 struct Tied {
     shard: usize,
-    order: u64,
+    index: usize,
 }
 
 /// Packets that arrive at the same instant: first those that flows send just then, then the one whose last link began
@@ -80,15 +89,14 @@ fn sort_tied<'n, 'a: 'n, T: Timing + 'n>(
     packet: impl Fn(Tied) -> (&'n Network<'a, T>, InTransit<T::Exact>),
 ) {
     let hop = |tied: Tied| (tied.shard, packet(tied).1.hop);
-    let by_place = tied.to_vec();
+    let mut by_hop = tied.to_vec();
+    by_hop.sort_by_key(|&tied| hop(tied));
     tied.sort_by_key(|&tied| {
         let (network, packet) = packet(tied);
         let hop = &network.topology.hops[packet.hop as usize];
         let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));
         (rank, network.ranks[hop.flow as usize])
     });
-    let mut by_hop = by_place;
-    by_hop.sort_by_key(|&tied| hop(tied));
     let mut taken = vec![0; by_hop.len()];
     for tied in tied {
         let first = by_hop.partition_point(|&other| hop(other) < hop(*tied));
@@ -99,16 +107,19 @@ fn sort_tied<'n, 'a: 'n, T: Timing + 'n>(
 
 /// Sorts those of one shard that arrive at the same instant.
 pub fn sort_ties<T: Timing>(arrivals: &mut Arrivals<T::Exact>, network: &Network<T>) {
-    let Arrivals { packets, order, .. } = arrivals;
-    let mut rest = order.as_mut_slice();
-    while let Some(first) = rest.windows(2).position(|pair| instant(pair[0]) == instant(pair[1])) {
-        let at = instant(rest[first]);
-        let count = rest[first..].partition_point(|&order| instant(order) == at);
-        let (same, later) = rest[first..].split_at_mut(count);
-        let mut tied: Vec<Tied> = same.iter().map(|&order| Tied { shard: 0, order }).collect();
-        sort_tied(&mut tied, |tied| (network, packets[tied.order as u32 as usize]));
-        same.iter_mut().zip(tied).for_each(|(order, tied)| *order = tied.order);
-        rest = later;
+    let mut first = 0;
+    while let Some(at) = arrivals.instant(first) {
+        let mut end = first + 1;
+        while arrivals.instant(end) == Some(at) {
+            end += 1;
+        }
+        if end > first + 1 {
+            let mut tied: Vec<Tied> = (first..end).map(|index| Tied { shard: 0, index }).collect();
+            sort_tied(&mut tied, |tied| (network, *arrivals.packet(arrivals.order[tied.index])));
+            let sorted: Vec<u64> = tied.iter().map(|tied| arrivals.order[tied.index]).collect();
+            arrivals.order[first..end].copy_from_slice(&sorted);
+        }
+        first = end;
     }
 }
 
@@ -116,73 +127,78 @@ pub fn sort_ties<T: Timing>(arrivals: &mut Arrivals<T::Exact>, network: &Network
 pub struct Merge<'m, 'a, C, T: Timing> {
     shards: &'m [Shard<'a, C, T>],
     arrivals: &'m [Arrivals<T::Exact>],
-    /// By shard: how many of its packets were taken.
-    taken: Vec<usize>,
+    /// By shard: how many of its packets were taken, and when the next arrives, or NEVER.
+    heads: Vec<(usize, u64)>,
     /// Packets that arrive at the same instant and come next, the first last.
     tied: Vec<Tied>,
 }
 
 impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
     pub fn new(shards: &'m [Shard<'a, C, T>], arrivals: &'m [Arrivals<T::Exact>]) -> Merge<'m, 'a, C, T> {
-        Merge { shards, arrivals, taken: vec![0; shards.len()], tied: Vec::new() }
+        let heads = arrivals.iter().map(|arrivals| (0, arrivals.instant(0).unwrap_or(NEVER))).collect();
+        Merge { shards, arrivals, heads, tied: Vec::new() }
     }
 
     pub fn network(&self, shard: usize) -> &'m Network<'a, T> {
         &self.shards[shard].network
     }
 
-    /// The next packet and its shard, if `wanted` holds for it.
+    /// The shard of the next packet and how it arrives, if `wanted` holds for when it does.
     #[inline(always)]
-    pub fn next_if(
-        &mut self,
-        wanted: impl FnOnce(&InTransit<T::Exact>) -> bool,
-    ) -> Option<(usize, &'m InTransit<T::Exact>)> {
-        let Tied { shard, order } = match self.tied.last() {
+    pub fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<(usize, &'m Passing)> {
+        let Tied { shard, index } = match self.tied.last() {
             Some(&tied) => tied,
             None => self.first()?,
         };
-        let packet = self.arrivals[shard].packet(order);
-        if !wanted(packet) {
+        let passing = &self.arrivals[shard].passing[index];
+        if !wanted(passing.now) {
             return None;
         }
         if self.tied.pop().is_none() {
-            self.taken[shard] += 1;
+            self.take_to(shard, index + 1);
         }
-        Some((shard, packet))
+        Some((shard, passing))
+    }
+
+    #[inline(always)]
+    fn take_to(&mut self, shard: usize, index: usize) {
+        self.heads[shard] = (index, self.arrivals[shard].instant(index).unwrap_or(NEVER));
     }
 
     /// The next of those not taken. If others arrive at the same instant, they are all taken, and wait in `tied`.
     #[inline(always)]
     fn first(&mut self) -> Option<Tied> {
-        let head = |shard: usize| self.arrivals[shard].order.get(self.taken[shard]);
-        let (mut first, mut is_tied) = (None::<Tied>, false);
-        for shard in 0..self.arrivals.len() {
-            let Some(&order) = head(shard) else { continue };
-            match first {
-                Some(before) if instant(before.order) < instant(order) => continue,
-                Some(before) if instant(before.order) == instant(order) => is_tied = true,
-                _ => (first, is_tied) = (Some(Tied { shard, order }), false),
+        let (mut shard, mut at, mut is_tied) = (0, self.heads[0].1, false);
+        for (other, &(_, instant)) in self.heads.iter().enumerate().skip(1) {
+            is_tied = instant == at || is_tied && instant > at;
+            if instant < at {
+                (shard, at) = (other, instant);
             }
         }
-        let tied = first?;
-        let next = self.arrivals[tied.shard].order.get(self.taken[tied.shard] + 1);
-        if is_tied || next.is_some_and(|&next| instant(next) == instant(tied.order)) {
-            return self.take_tied(instant(tied.order));
+        if at == NEVER {
+            return None;
         }
-        Some(tied)
+        let index = self.heads[shard].0;
+        if is_tied || self.arrivals[shard].instant(index + 1) == Some(at) {
+            return self.take_tied(at);
+        }
+        Some(Tied { shard, index })
     }
 
     #[cold]
     fn take_tied(&mut self, at: u64) -> Option<Tied> {
-        for (shard, (arrivals, taken)) in self.arrivals.iter().zip(&mut self.taken).enumerate() {
-            let rest = &arrivals.order[*taken..];
-            let same = rest.iter().take_while(|&&order| instant(order) == at);
-            let before = self.tied.len();
-            self.tied.extend(same.map(|&order| Tied { shard, order }));
-            *taken += self.tied.len() - before;
+        for (shard, arrivals) in self.arrivals.iter().enumerate() {
+            let mut index = self.heads[shard].0;
+            while arrivals.instant(index) == Some(at) {
+                self.tied.push(Tied { shard, index });
+                index += 1;
+            }
+            self.take_to(shard, index);
         }
         let (shards, arrivals) = (self.shards, self.arrivals);
-        let packet = |tied: Tied| (&shards[tied.shard].network, *arrivals[tied.shard].packet(tied.order));
+        let packet = |Tied { shard, index }| {
+            (&shards[shard].network, *arrivals[shard].packet(arrivals[shard].order[index]))
+        };
         sort_tied(&mut self.tied, packet);
         self.tied.reverse();
         self.tied.last().copied()

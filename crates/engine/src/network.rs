@@ -214,7 +214,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let to = &self.topology.hops[hop as usize];
         if segment.tag.bytes() == to.bytes {
             let times = (to.tx_ticks, to.onward_ns);
-            let passing = Passing { hop, now, segment, times, codepoint: to.codepoint };
+            let passing = Passing { hop, now, segment, times, flow: to.flow, codepoint: to.codepoint };
             self.cross_in(passing, link);
         } else {
             self.cross_other(hop, now, segment, link);
@@ -268,6 +268,25 @@ impl<'a, T: Timing> Network<'a, T> {
             sort_ties(&mut arrivals, self);
         }
         self.arrivals = arrivals;
+    }
+
+    /// As [`Network::take_arrivals`], where those of other shards come in between.
+    pub fn take_passing(&mut self, place: usize, from: u64, until: u64) {
+        self.take_arrivals(place, from, until);
+        let mut passing = std::mem::take(&mut self.arrivals.passing);
+        passing.clear();
+        for (next, &order) in self.arrivals.order.iter().enumerate() {
+            let packet = |order: u64| self.arrivals.packet(order);
+            if let Some(&ahead) = self.arrivals.order.get(next + 2 * PACKETS_AHEAD) {
+                prefetch(packet(ahead));
+            }
+            if let Some(&ahead) = self.arrivals.order.get(next + PACKETS_AHEAD) {
+                prefetch(&raw const self.topology.hops[packet(ahead).hop as usize]);
+            }
+            let packet = packet(order);
+            passing.push(self.topology.passing(packet.hop, packet.at, packet.segment));
+        }
+        self.arrivals.passing = passing;
     }
 
     /// The packets that arrive after `until` go back into the inbox.

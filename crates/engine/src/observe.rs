@@ -223,7 +223,7 @@ pub fn observe<C: CongestionControl, T: Timing>(
     links: &mut Links<T>,
 ) -> Observation {
     let queues = queues(shards, links, now);
-    let wire = |id| links.managed.get(&id).map(|link: &ManagedLink<_, _>| link.wire.counts);
+    let wire = |id| links.managed.get(&id).map(|link: &ManagedLink<_>| link.wire.counts);
     let links =
         (0..).zip(queues).map(|(id, queue)| LinkObservation { queue_pkts: queue.pkts, wire: wire(id) });
     let links = links.collect();

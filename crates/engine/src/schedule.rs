@@ -64,6 +64,9 @@ pub struct Schedule<'a, C, T: Timing> {
     make: Box<dyn FnMut(usize) -> C + 'a>,
     /// When the next transfer of a group begins, or NEVER.
     next_transfer_ns: u64,
+    /// A span begins when a transfer does. Else transfers that begin within a span have connections when it begins: which ones
+    /// are free then is not what it is later, and matters to a queue for each flow.
+    begins_with_transfer: bool,
     /// When the warmup ends, or NEVER.
     warmup_end_ns: u64,
     /// What the links had done by then.
@@ -152,6 +155,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 network.agenda.hasten(udp.id, udp.next_ns());
             }
         }
+        let begins_with_transfer = managed.values().any(ManagedLink::tells_flows_apart);
         Schedule {
             scenario,
             seed,
@@ -162,6 +166,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             links: Links::new(scenario, shared, managed, numbering, seed),
             connections: flows,
             next_transfer_ns: groups.iter().map(|group: &Group| group.next_ns).min().unwrap_or(NEVER),
+            begins_with_transfer,
             groups,
             make,
             warmup_end_ns: if scenario.warmup_ns > 0 { scenario.warmup_ns } else { NEVER },
@@ -316,9 +321,11 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 .min(self.sampler.due_ns.saturating_add(1))
                 .min(self.warmup_end_ns.saturating_add(1))
                 .min(end + 1);
-            if self.next_transfer_ns < until {
-                self.add_transfers(until)?;
+            let added_until = if self.begins_with_transfer { now + 1 } else { until };
+            if self.next_transfer_ns < added_until {
+                self.add_transfers(added_until)?;
             }
+            let until = until.min(self.next_transfer_ns);
             let packets = self.run_span(now, until);
             self.threads.set_together(packets >= PACKETS_PER_SPAN_OF_THREADS);
             self.uncounted_pkts += packets.max(wanted / 4);

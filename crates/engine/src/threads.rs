@@ -1,9 +1,6 @@
 //! Threads that take shards through the same step at once.
 
 #[cfg(not(target_family = "wasm"))]
-use rayon::prelude::*;
-
-#[cfg(not(target_family = "wasm"))]
 type Pool = rayon::ThreadPool;
 /// There is one thread.
 #[cfg(target_family = "wasm")]
@@ -42,9 +39,10 @@ impl Threads {
 }
 
 #[cfg(not(target_family = "wasm"))]
+/// Of `count` threads with the calling one.
 #[cold]
 fn pool(count: usize) -> Option<Pool> {
-    rayon::ThreadPoolBuilder::new().num_threads(count).build().ok()
+    rayon::ThreadPoolBuilder::new().num_threads(count - 1).build().ok()
 }
 
 #[cfg(target_family = "wasm")]
@@ -54,7 +52,12 @@ fn pool(_: usize) -> Option<Pool> {
 
 #[cfg(not(target_family = "wasm"))]
 fn for_each_at_once<S: Send>(pool: &Pool, shards: &mut [S], step: impl Fn(&mut S) + Sync + Send) {
-    pool.install(|| shards.par_iter_mut().with_max_len(1).for_each(step));
+    let Some((own, others)) = shards.split_first_mut() else { return };
+    let step = &step;
+    pool.in_place_scope(|scope| {
+        others.iter_mut().for_each(|shard| scope.spawn(move |_| step(shard)));
+        step(own);
+    });
 }
 
 #[cfg(target_family = "wasm")]

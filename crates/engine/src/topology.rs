@@ -286,7 +286,8 @@ impl<'a, T: Tick> Topology<'a, T> {
     #[inline(always)]
     pub fn passing(&self, hop: u32, now: u64, segment: Segment) -> Passing {
         let times = self.times(hop, segment.tag.bytes());
-        Passing { hop, now, segment, times, codepoint: self.hops[hop as usize].codepoint }
+        let &Hop { flow, codepoint, .. } = &self.hops[hop as usize];
+        Passing { hop, now, segment, times, flow, codepoint }
     }
 
     #[cold]

@@ -1,8 +1,7 @@
 //! A link that real packets cross: the caller keeps the clock and the packets.
 
-use crate::inbox::InTransit;
 use crate::path::accounting::Totals;
-use crate::path::managed::{Labelled, ManagedLink};
+use crate::path::managed::{Arriving, ManagedLink};
 use crate::path::queue::discipline::Codepoint;
 use crate::path::queue::packet_by_packet;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
@@ -45,7 +44,7 @@ pub struct Crossed {
 /// assert_eq!(link.depart().unwrap().at_ns, 7_000_000);
 /// ```
 pub struct EmulatedLink {
-    link: ManagedLink<(), Fraction>,
+    link: ManagedLink<Fraction>,
     described: Link,
     delivered: u64,
     marked: u64,
@@ -71,8 +70,7 @@ impl EmulatedLink {
     /// `packet` of `flow` arrives, with `bytes` on the wire.
     pub fn accept(&mut self, now_ns: u64, packet: u64, bytes: u32, flow: u32, codepoint: Codepoint) {
         let segment = Segment { tag: Tag::new(packet, 0).sized(bytes), sent_ns: now_ns };
-        let arrival = InTransit { at: now_ns, exact: (), segment, busy_since: 0, hop: 0 };
-        self.link.accept(Labelled { packet: &arrival, label: arrival.hop, flow, codepoint });
+        self.link.accept(Arriving { now_ns, segment, label: 0, flow, codepoint });
     }
 
     /// A packet begins to be sent, at [`EmulatedLink::next_departure_ns`]; None: the discipline sends none then.

@@ -1,6 +1,5 @@
 //! A link whose queue a discipline manages.
 
-use crate::inbox::InTransit;
 use crate::path::accounting::Totals;
 use crate::path::policer::Policer;
 use crate::path::queue::discipline::{Codepoint, Discipline, Load, Next, Packet};
@@ -11,7 +10,7 @@ use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN, Segment};
 use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
 
-pub struct ManagedLink<E, T> {
+pub struct ManagedLink<T> {
     discipline: Box<dyn Discipline>,
     /// Retransmissions count as not ECT (RFC 3168, 6.1.5). Droptail marks them, too.
     spares_retransmissions: bool,
@@ -40,12 +39,13 @@ pub struct ManagedLink<E, T> {
     newly_dropped: Vec<Packet>,
     /// Packets that were dropped and not taken yet: the hop of each.
     lost: Vec<(u32, Segment)>,
-    kept: PhantomData<(E, T)>,
+    tick: PhantomData<T>,
 }
 
 /// A packet that arrives.
-pub struct Labelled<'m, E> {
-    pub packet: &'m InTransit<E>,
+pub struct Arriving {
+    pub now_ns: u64,
+    pub segment: Segment,
     /// What [`Departure`] calls its hop.
     pub label: u32,
     pub flow: u32,
@@ -70,8 +70,8 @@ impl Departure {
     }
 }
 
-impl<E: Copy, T: Tick> ManagedLink<E, T> {
-    pub fn new(discipline: Box<dyn Discipline>, link: &cwnd_scenario::Link, seed: u64) -> ManagedLink<E, T> {
+impl<T: Tick> ManagedLink<T> {
+    pub fn new(discipline: Box<dyn Discipline>, link: &cwnd_scenario::Link, seed: u64) -> ManagedLink<T> {
         ManagedLink {
             discipline,
             spares_retransmissions: link.queue.is_some(),
@@ -97,7 +97,7 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             waits: Waits::new(),
             newly_dropped: Vec::new(),
             lost: Vec::new(),
-            kept: PhantomData,
+            tick: PhantomData,
         }
     }
 
@@ -129,8 +129,9 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
 
     /// A packet arrives.
     #[inline(always)]
-    pub fn accept(&mut self, Labelled { packet, label: hop, flow, codepoint }: Labelled<E>) {
-        let (now_ns, now, mut segment) = (packet.at, T::count(packet.at), packet.segment);
+    pub fn accept(&mut self, arriving: Arriving) {
+        let Arriving { now_ns, mut segment, label: hop, flow, codepoint } = arriving;
+        let now = T::count(now_ns);
         let bytes = segment.tag.bytes();
         let spared = self.spares_retransmissions && segment.tag.has(RETRANSMISSION | SYN);
         let codepoint = if spared { Codepoint::NotEct } else { codepoint };
@@ -224,6 +225,11 @@ impl<E: Copy, T: Tick> ManagedLink<E, T> {
             self.held_ticks += i128::from(now);
             self.lost.push((packet.load.hop, packet.load.segment));
         }
+    }
+
+    /// Whether it matters to which flow a packet belongs.
+    pub fn tells_flows_apart(&self) -> bool {
+        self.discipline.tells_flows_apart()
     }
 
     pub fn waiting_pkts(&self) -> usize {

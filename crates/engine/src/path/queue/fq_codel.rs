@@ -152,4 +152,8 @@ impl Discipline for FqCodelQueue {
     fn waiting_pkts(&self) -> u64 {
         self.waiting_pkts
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        true
+    }
 }
