@@ -45,6 +45,10 @@ impl Discipline for Fifo {
     fn waiting_pkts(&self) -> u64 {
         self.packets.len() as u64
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }
 
 /// Drops every tenth packet when it would leave.
@@ -72,6 +76,10 @@ impl Discipline for EveryTenth {
     fn waiting_pkts(&self) -> u64 {
         self.queue.waiting_pkts()
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }
 
 /// Lets one packet go in each millisecond.
@@ -95,6 +103,10 @@ impl Discipline for Slow {
 
     fn waiting_pkts(&self) -> u64 {
         self.queue.waiting_pkts()
+    }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
     }
 }
 

@@ -49,4 +49,8 @@ impl Discipline for ByteLimit {
     fn waiting_pkts(&self) -> u64 {
         self.queue.waiting_pkts()
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        self.queue.tells_flows_apart()
+    }
 }

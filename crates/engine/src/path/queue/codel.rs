@@ -215,4 +215,8 @@ impl Discipline for CodelQueue {
     fn waiting_pkts(&self) -> u64 {
         self.packets.len()
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }

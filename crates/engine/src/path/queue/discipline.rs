@@ -72,9 +72,7 @@ pub trait Discipline: Send {
     fn waiting_pkts(&self) -> u64;
 
     /// Whether it matters to which flow a packet belongs.
-    fn tells_flows_apart(&self) -> bool {
-        false
-    }
+    fn tells_flows_apart(&self) -> bool;
 }
 
 /// The discipline of a link in a run with this seed; None: droptail in closed form. What is random draws from

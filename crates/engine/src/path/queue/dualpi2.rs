@@ -176,6 +176,10 @@ impl Discipline for DualPi2Queue {
     fn waiting_pkts(&self) -> u64 {
         self.low_latency.len() + self.classic.len()
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }
 
 /// True as often as the probability says, as evenly as can be (`recur` of RFC 9332, A.1).

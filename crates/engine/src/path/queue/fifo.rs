@@ -65,4 +65,8 @@ impl Discipline for Fifo {
     fn waiting_pkts(&self) -> u64 {
         self.packets.len() as u64
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }

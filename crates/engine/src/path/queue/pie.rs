@@ -161,6 +161,10 @@ impl Discipline for PieQueue {
     fn waiting_pkts(&self) -> u64 {
         self.packets.len()
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

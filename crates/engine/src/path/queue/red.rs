@@ -150,4 +150,8 @@ impl Discipline for RedQueue {
     fn waiting_pkts(&self) -> u64 {
         self.packets.len()
     }
+
+    fn tells_flows_apart(&self) -> bool {
+        false
+    }
 }
