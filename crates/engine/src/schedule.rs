@@ -37,8 +37,8 @@ const PACKETS_PER_FLOW_AND_SPAN: usize = 4;
 const SPANS_PER_COUNT: usize = 16;
 /// Rows of samples by change; they take less than 2 GB.
 const ROWS_MAX: usize = 10_000_000;
-/// Transfers of a flow with arrivals at one time; their connections take less than 1 GB.
-const TRANSFERS_MAX: usize = 100_000;
+/// Transfers of a flow with arrivals at one time; their connections take less than 2 GB.
+const TRANSFERS_MAX: usize = 1_000_000;
 /// What is on its way to this many flows is asked for ahead, and their state twice as far.
 const FLOWS_AHEAD: usize = 2;
 
