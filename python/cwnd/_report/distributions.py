@@ -15,7 +15,7 @@ from cwnd._report.point_looks import all_looks
 from cwnd._report.points import flow_labels, number, points_of
 from cwnd._report.throughput_delay import flow_table
 from cwnd._report.transfers import labelled_transfers
-from cwnd._scenario.facts import bottleneck_link
+from cwnd._scenario.facts import bottlenecks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,9 +138,7 @@ def _queue_delays(results: Source, scenarios: list[dict[str, Any]]) -> dict[str,
     rows = [
         (point.scenario["name"], link, point.label)
         for point in points_of(results, [scenario["name"] for scenario in scenarios]).points
-        for link in {
-            bottleneck_link(point.scenario, flow)["name"] for flow in range(len(point.scenario["flows"]))
-        }
+        for link in bottlenecks(point.scenario)
     ]
     table = pl.DataFrame(rows, dict.fromkeys(("scenario", "link", "label"), pl.String()), orient="row")
     samples = results.samples.drop_nulls(["link", "queue_ms"]).join(
