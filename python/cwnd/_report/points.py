@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -221,5 +222,16 @@ def _differing(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def flow_labels(point: Point) -> list[str]:
-    names = flow_algorithms(point.scenario)
-    return [f"{name}, {point.variant}" if point.variant else name for name in names]
+    """The label of each flow."""
+    label = {name: _label(point, name) for name in distinct_algorithms(point.scenario)}
+    return [label[name] for name in flow_algorithms(point.scenario)]
+
+
+def flows_by_label(point: Point) -> dict[str, int]:
+    """How many flows have each label."""
+    counts = Counter(flow_algorithms(point.scenario))
+    return {_label(point, name): count for name, count in counts.items()}
+
+
+def _label(point: Point, name: str) -> str:
+    return f"{name}, {point.variant}" if point.variant else name

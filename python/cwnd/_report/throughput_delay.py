@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from cwnd._common.errors import error
 from cwnd._report.looks import GREY, Look, handle, legend, mark, name_directly, new_figure
 from cwnd._report.over_time import shade
 from cwnd._report.point_looks import all_looks
-from cwnd._report.points import Point, flow_labels, points_of
+from cwnd._report.points import Point, flow_labels, flows_by_label, points_of
 from cwnd._scenario.facts import base_rtts_ms, bottleneck
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def _groups(results: Source, scenarios: list[dict[str, Any]], *, queueing: bool,
         .drop_nulls("mean_rtt_ms")
         .select("scenario", "label", delay=delay, throughput=pl.col("throughput_mbps") / rate)
     )
-    order = dict.fromkeys((point.scenario["name"], label) for point in points for label in flow_labels(point))
+    order = [(point.scenario["name"], label) for point in points for label in flows_by_label(point)]
     by_group = flows.partition_by("scenario", "label", as_dict=True)
     shown = _shown_labels(points)
     return [
@@ -164,7 +163,7 @@ def _shown_labels(points: list[Point]) -> dict[tuple[str, str], str]:
     counts = {
         (point.scenario["name"], label): count
         for point in points
-        for label, count in Counter(flow_labels(point)).items()
+        for label, count in flows_by_label(point).items()
     }
     of_label: dict[str, set[int]] = {}
     for (_, label), count in counts.items():
