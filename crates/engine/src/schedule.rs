@@ -46,8 +46,9 @@ const PACKETS_PER_SPAN_OF_THREADS: usize = 2000;
 const SPANS_PER_COUNT: usize = 16;
 /// Rows of samples by change; they take less than 2 GB.
 const ROWS_MAX: usize = 10_000_000;
-/// Transfers of a flow with arrivals at one time; their connections take less than 1 GB.
-const TRANSFERS_MAX: usize = 100_000;
+/// Transfers of a flow with arrivals at one time; their connections take less than 2 GB.
+const TRANSFERS_MAX: usize = 1_000_000;
+
 /// A run under way, of one kind of algorithm and timing.
 pub struct Schedule<'a, C, T: Timing> {
     scenario: &'a Scenario,

@@ -7,6 +7,7 @@ use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::{Clock, Flow, Handshake, Link, Samples, Scenario};
 use proptest::prelude::*;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 struct AnyLink {
@@ -182,7 +183,7 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
         prop_assert!(result.goodput_mbps <= written_mbps * (1.0 + 1e-9), "{result:?}");
         // A SYN is as large as an ACK, and has an RTT of its own.
         let mut shorter = Flow { payload_bytes: 0, ..flow.clone() };
-        shorter.stack.header_bytes = flow.stack.ack_bytes.min(flow.packet_bytes());
+        Arc::make_mut(&mut shorter.stack).header_bytes = flow.stack.ack_bytes.min(flow.packet_bytes());
         let syn = flow.stack.handshake != Handshake::Off;
         let mut scenario = scenario.clone();
         if syn {

@@ -11,7 +11,7 @@ use cwnd_runner::{Done, Ended};
 use cwnd_scenario::Cca;
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -116,10 +116,15 @@ pub fn work(
         queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
     let control = Arc::new(Control::default());
     let failure = Arc::new(Failure::default());
+    // Flows are asked for in their order: the search for one begins at the one before.
+    let last = AtomicUsize::new(0);
     let custom = |job: usize, cca: &Cca| -> Option<Box<dyn CongestionControl>> {
         let PyJob { scenario, seed } = &queue[job];
         let class = scenario.classes.get(&cca.name)?;
-        let flow = scenario.inner.flows.iter().position(|flow| std::ptr::eq(&flow.cca, cca));
+        let flows = &scenario.inner.flows;
+        let mut places = (0..flows.len()).cycle().skip(last.load(Relaxed)).take(flows.len());
+        let flow = places.find(|&flow| std::ptr::eq(&*flows[flow].cca, cca));
+        last.store(flow.unwrap_or(0), Relaxed);
         Some(Box::new(PythonControl::new(class, cca, flow, *seed, &control, &failure)))
     };
     let watch_end = |done: &mut Vec<Done>, share: f64| {

@@ -1,7 +1,7 @@
 //! Scenarios for Python.
 
 use crate::Error;
-use cwnd_scenario::Samples;
+use cwnd_scenario::{Cca, Samples};
 use pyo3::exceptions::PyFutureWarning;
 use pyo3::prelude::*;
 use std::collections::{BTreeSet, HashMap};
@@ -9,6 +9,7 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A scenario, with the classes of its custom algorithms by name.
 #[pyclass(frozen, name = "Scenario", module = "cwnd._cwnd")]
@@ -104,13 +105,21 @@ impl PyScenario {
         let custom = self.classes.contains_key(cca);
         let mut count = 0;
         let mut warnings = BTreeSet::new();
+        // Flows that share an algorithm share the changed one.
+        let mut last: Option<(Arc<Cca>, Arc<Cca>)> = None;
         for flow in inner.flows.iter_mut().filter(|flow| flow.cca.name == cca) {
+            count += 1;
+            if let Some((_, changed)) = last.as_ref().filter(|(before, _)| Arc::ptr_eq(before, &flow.cca)) {
+                flow.cca = changed.clone();
+                continue;
+            }
+            let before = flow.cca.clone();
             for (param, value) in &params {
-                let renamed = flow.cca.set(param, value, custom);
+                let renamed = Arc::make_mut(&mut flow.cca).set(param, value, custom);
                 let renamed = renamed.map_err(|error| Error::new_err(error.to_string()))?;
                 warnings.extend(renamed.map(|now| now.to_string()));
             }
-            count += 1;
+            last = Some((before, flow.cca.clone()));
         }
         warn(py, &warnings)?;
         Ok((PyScenario { inner, classes: copy(py, &self.classes) }, count))

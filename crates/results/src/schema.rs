@@ -1,6 +1,7 @@
 //! The rows of a run. The field names are those of the JSON and of the Parquet tables.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Where a run was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -207,7 +208,8 @@ impl Transfers {
         // The least value that is no less than the share `q` of all.
         let quantile =
             |values: &[f64], q: f64| Some(values[((q * values.len() as f64).ceil() as usize).max(1) - 1]);
-        for flow in flows.iter_mut().filter(|flow| of.contains(&flow.flow)) {
+        let with_transfers: BTreeSet<u32> = of.iter().copied().collect();
+        for flow in flows.iter_mut().filter(|flow| with_transfers.contains(&flow.flow)) {
             flow.fct_p50_ms = quantile(&fcts_ms, 0.5);
             flow.fct_p95_ms = quantile(&fcts_ms, 0.95);
             flow.fct_p99_ms = quantile(&fcts_ms, 0.99);

@@ -6,6 +6,7 @@ use crate::{
     Stack, Traffic,
 };
 use serde::Serialize;
+use std::sync::Arc;
 
 /// A scenario as a person would describe it; equal neighbours share an entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -86,7 +87,7 @@ pub struct FlowGroup {
     pub capacity_pkts_per_s: f64,
     /// What it sends, and when. None: as much as it can, all the time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub traffic: Option<Box<Traffic>>,
+    pub traffic: Option<Arc<Traffic>>,
     pub stack: Stack,
 }
 
@@ -249,7 +250,7 @@ impl Scenario {
         FlowGroup {
             first: first as u32,
             count: (last - first + 1) as u32,
-            cca: flow.cca.clone(),
+            cca: (*flow.cca).clone(),
             start_s: [seconds(flow.start_ns), seconds(end.start_ns)],
             start_jitter_s: seconds(flow.start_jitter_ns),
             stop_s: [seconds(flow.stop_ns), seconds(end.stop_ns)],
@@ -263,7 +264,7 @@ impl Scenario {
             bdp_bytes: bdp_bytes(bottleneck.rate_bps, self.delays_ns(flow)),
             capacity_pkts_per_s: pkts_per_s(bottleneck, flow),
             traffic: flow.traffic.clone(),
-            stack: flow.stack.clone(),
+            stack: (*flow.stack).clone(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod node;
 mod queue;
 mod read;
 mod recovery;
+mod runs;
 mod stack;
 mod sweep;
 mod traffic;
@@ -33,6 +34,7 @@ pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variatio
 
 use cwnd_algorithms::{Algorithm, Params, Renamed};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Everything a run depends on, but the seed of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +60,9 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warmup_ns: u64,
     /// In the order of the paths: access links, the shared ones, exit links.
+    #[serde(with = "runs")]
     pub links: Vec<Link>,
+    #[serde(with = "runs")]
     pub flows: Vec<Flow>,
     /// A line for each parameter that the text gives by a former name.
     #[serde(skip)]
@@ -142,7 +146,8 @@ impl End {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    pub cca: Cca,
+    /// Equal flows of a group share it, as they share `traffic` and `stack`; those of a custom algorithm have one each.
+    pub cca: Arc<Cca>,
     /// Indices into [`Scenario::links`], first hop first.
     pub path: Vec<u32>,
     /// Indices of the links that its ACKs cross, first hop first. Empty, the default: a constant delay is all of the way
@@ -166,8 +171,8 @@ pub struct Flow {
     pub on_off_ns: Option<(u64, u64)>,
     /// What it sends, and when. None, the default: as much as it can, all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traffic: Option<Box<Traffic>>,
-    pub stack: Stack,
+    pub traffic: Option<Arc<Traffic>>,
+    pub stack: Arc<Stack>,
 }
 
 /// A congestion control algorithm and its parameters.
@@ -457,9 +462,10 @@ impl Scenario {
             link.check().map_err(|fault| format!("link '{}' has {fault}", link.name))?;
         }
         for (i, flow) in self.flows.iter().enumerate() {
+            let checked = i > 0 && Arc::ptr_eq(&self.flows[i - 1].cca, &flow.cca);
             if flow.cca.is_udp() {
                 flow.app_rate_bps.ok_or_else(|| format!("flow {i} is udp without a rate"))?;
-            } else if flow.cca.of_stack().is_none() {
+            } else if !checked && flow.cca.of_stack().is_none() {
                 flow.cca.resolve().map_err(|error| error.to_string())?;
             }
             let bytes = u64::from(flow.payload_bytes) + u64::from(flow.stack.header_bytes);

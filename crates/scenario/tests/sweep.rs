@@ -253,7 +253,10 @@ fn what_could_not_run_is_found_in_what_was_read_from_json() {
         (|s| s.flows[1].path = vec![0, 0], "flow 1 does not visit its links in the order"),
         (|s| s.flows[1].payload_bytes = 4_000_000_000, "flow 1 has packets of more than 131071 bytes"),
         (|s| s.flows[2].stop_ns = 0, "flow 2 does not start before it stops"),
-        (|s| s.flows[0].cca.algorithm = "renoo".into(), "did you mean 'reno'?"),
+        (
+            |s| std::sync::Arc::make_mut(&mut s.flows[0].cca).algorithm = "renoo".into(),
+            "did you mean 'reno'?",
+        ),
         (|s| s.samples = cwnd_scenario::Samples::Interval { interval_ns: 0 }, "no time between"),
     ];
     for (spoil, error) in damage {

@@ -104,7 +104,7 @@ fn every_fault_gets_the_line_of_the_table() {
 #[test]
 fn traffic_is_what_is_written() {
     let flow = |written: &str| read(&text(written)).unwrap().flows.remove(0);
-    let traffic = |written: &str| *flow(written).traffic.unwrap();
+    let traffic = |written: &str| (*flow(written).traffic.unwrap()).clone();
     assert_eq!(flow(FLOW).traffic, None);
     assert_eq!(traffic("cca = 'reno'\nsize = '1.5 MiB'").size, Some(Size::Fixed { bytes: 3 << 19 }));
     let points = traffic("cca = 'reno'\nsize = { csv = '# size, share;;1000, 0.5; 3000 ,1' }").size;

@@ -18,6 +18,7 @@ from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, check_regular, write_file
 from cwnd._common.metrics import today
 from cwnd._common.notebook import shows_progress
+from cwnd._common.rows import fold
 from cwnd._results.results import Results
 from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
@@ -558,7 +559,9 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
             except (ValueError, TypeError, RecursionError):
                 raise error(f"{shown}/question.json", "damaged; choose another directory") from None
             other = [
-                key for key, value in json.loads(json.dumps(question)).items() if before.get(key) != value
+                key
+                for key, value in json.loads(json.dumps(question, default=fold)).items()
+                if before.get(key) != value
             ]
             if other:
                 raise error(
@@ -568,6 +571,6 @@ def _open(folder: Path, question: dict[str, Any]) -> None:
         if folder.exists() and any(folder.iterdir()):
             raise error(shown, "holds a file that is not part of a tuning; choose another directory")
         folder.mkdir(parents=True, exist_ok=True)
-        write_file(asked, json.dumps(question, indent=1).encode() + b"\n")
+        write_file(asked, json.dumps(question, indent=1, default=fold).encode() + b"\n")
     except OSError as failed:
         raise os_error(shown, failed) from None

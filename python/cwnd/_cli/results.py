@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cwnd import Results
-from cwnd._cli.tables import flow_table, new_table, open_console
+from cwnd._cli.tables import flow_table, new_table, open_console, print_json
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.metrics import TABLE_COLUMNS
@@ -36,7 +36,7 @@ def results_command(directory: str, csv: str | None, table: str, as_json: bool) 
         raise error("--csv", "cannot be combined with --json")
     results = Results.load(directory)
     if as_json:
-        click.echo(results.to_json())
+        print_json(results)
         return
     if csv is not None:
         _export(results, table, csv)

@@ -18,7 +18,7 @@ from cwnd._cli.options import (
     scenario_flags,
 )
 from cwnd._cli.progress import progress_bar
-from cwnd._cli.tables import flow_table, new_table, open_console
+from cwnd._cli.tables import flow_table, new_table, open_console, print_json
 from cwnd._common.errors import one_line
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import digits, estimate
@@ -64,7 +64,7 @@ def run_command(
         with errors_about("--out"):
             results.save(out, command=["cwnd", *sys.argv[1:]])
     if as_json:
-        click.echo(results.to_json())
+        print_json(results)
     else:
         _print_results(results)
         if out is not None:

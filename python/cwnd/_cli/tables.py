@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 from cwnd._common.text import digits
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
     from rich.table import Table
+
+    from cwnd import Results
 
 
 def open_console() -> Console:
@@ -19,6 +23,13 @@ def open_console() -> Console:
     # A table in a file or a pipe is not wrapped to the width of a terminal. Names of scenarios may look like
     # markup of rich.
     return Console(width=None if sys.stdout.isatty() else 250, markup=False, emoji=False)
+
+
+def print_json(results: Results) -> None:
+    """Everything as one JSON object, in parts: it may be longer than what fits in memory twice."""
+    for part in results.json_parts():
+        click.echo(part, nl=False)
+    click.echo()
 
 
 def new_table(*headings: str, title: str | None = None, caption: str | None = None) -> Table:

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from cwnd._common.rows import fold
+
 _CHUNK_BYTES = 1 << 20
 
 #: Between the content of a sealed file and the content's hash.
@@ -112,7 +114,7 @@ def _sealed_texts(head: dict[str, Any], key: str, items: Iterable[Any]) -> Itera
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
+    return json.dumps(value, allow_nan=False, default=fold)
 
 
 def read_sealed(data: bytes) -> dict[str, Any] | None:

@@ -12,10 +12,10 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from cwnd._common.errors import error
 from cwnd._report.looks import handle, legend, new_figure
 from cwnd._report.point_looks import all_looks
-from cwnd._report.points import flow_labels, number, points_of
+from cwnd._report.points import flows_by_label, number, points_of
 from cwnd._report.throughput_delay import flow_table
 from cwnd._report.transfers import labelled_transfers
-from cwnd._scenario.facts import bottleneck_link
+from cwnd._scenario.facts import bottlenecks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def draw_distribution(kind: Distribution, results: Source, scenarios: list[dict[
         raise error("scenarios", f"fewer than two values of {kind.x_label}; a distribution needs more")
     points = points_of(results, [one["name"] for one in scenarios]).points
     look = all_looks(results, points)
-    order = [label for point in points for label in (*flow_labels(point), point.label)]
+    order = [label for point in points for label in (*flows_by_label(point), point.label)]
     by_label = {label: read[label] for label in dict.fromkeys(order) if label in read}
     figure = new_figure(5.2, 3.6)
     (axes,) = figure.subplots(1, 1, squeeze=False).flat
@@ -138,9 +138,7 @@ def _queue_delays(results: Source, scenarios: list[dict[str, Any]]) -> dict[str,
     rows = [
         (point.scenario["name"], link, point.label)
         for point in points_of(results, [scenario["name"] for scenario in scenarios]).points
-        for link in {
-            bottleneck_link(point.scenario, flow)["name"] for flow in range(len(point.scenario["flows"]))
-        }
+        for link in bottlenecks(point.scenario)
     ]
     table = pl.DataFrame(rows, dict.fromkeys(("scenario", "link", "label"), pl.String()), orient="row")
     samples = results.samples.drop_nulls(["link", "queue_ms"]).join(

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
+from cwnd._scenario.facts import distinct_algorithms
 from cwnd._scenario.registry import algorithms
 
 if TYPE_CHECKING:
@@ -300,4 +301,4 @@ def algorithms_label(scenario: dict[str, Any]) -> str:
 
 
 def algorithm_names(scenarios: Sequence[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(flow["cca"]["name"] for scenario in scenarios for flow in scenario["flows"]))
+    return list(dict.fromkeys(name for scenario in scenarios for name in distinct_algorithms(scenario)))

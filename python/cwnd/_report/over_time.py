@@ -25,7 +25,14 @@ from cwnd._report.looks import (
     note,
     start_at_zero,
 )
-from cwnd._scenario.facts import bdp_pkts, bottleneck, bottleneck_link, is_trace
+from cwnd._scenario.facts import (
+    bdp_pkts,
+    bottleneck,
+    bottlenecks,
+    distinct_algorithms,
+    flow_algorithms,
+    is_trace,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +42,8 @@ if TYPE_CHECKING:
 
 #: Most panels of a figure: a panel for each algorithm and preset.
 PANELS_MAX = 28
+#: Most lines of a panel; of more flows, some at even distances have one.
+_LINES_MAX = 200
 #: Most algorithms in a panel that lines alone tell apart; more have markers too.
 _UNMARKED_MAX = 4
 
@@ -69,7 +78,7 @@ def draw_over_time(
         if chosen.is_empty():
             raise error(scenario["name"], f"no samples of the {series.heading.lower()} with seed {own}")
         series.draw(Panel(axes, scenario, chosen, look))
-        ccas = list(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"]))
+        ccas = distinct_algorithms(scenario)
         if len(scenarios) > 1:
             axes.set_title(escape_mathematics(scenario["name"]))
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
@@ -111,14 +120,17 @@ def _handle(look: Look, ccas: list[str]) -> Line2D:
 
 def _draw_flows(panel: Panel, column: str) -> None:
     axes, scenario, samples, look = panel
-    ccas = [flow["cca"]["name"] for flow in scenario["flows"]]
+    ccas = flow_algorithms(scenario)
     distinct = list(dict.fromkeys(ccas))
     by_change = scenario["samples"] == "change"
     marked = len(distinct) > _UNMARKED_MAX
-    for (flow,), rows in samples.group_by("flow", maintain_order=True):
+    drawn = drawn_flows(scenario)
+    of_cca = {cca: [flow for flow in drawn if ccas[flow] == cca] for cca in distinct}
+    some = samples.filter(pl.col("flow").is_in(drawn))
+    for (flow,), rows in some.group_by("flow", maintain_order=True):
         cca = ccas[int(str(flow))]
         every = max(1, rows.height // 8)
-        alike = [index for index, name in enumerate(ccas) if name == cca]
+        alike = of_cca[cca]
         axes.plot(
             rows["time_s"].to_numpy(),
             rows[column].to_numpy(),
@@ -132,6 +144,13 @@ def _draw_flows(panel: Panel, column: str) -> None:
             zorder=3 - 0.5 * alike.index(int(str(flow))) / len(alike),
             clip_on=not marked,  # a mark at an end of the axes is whole
         )
+
+
+def drawn_flows(scenario: dict[str, Any]) -> list[int]:
+    """The flows that have a line: all, or some at even distances."""
+    flows = len(scenario["flows"])
+    count = min(flows, _LINES_MAX)
+    return [flows * place // count for place in range(count)]
 
 
 def _draw_cwnd(panel: Panel) -> None:
@@ -169,12 +188,13 @@ def _draw_throughput(panel: Panel) -> None:
 
 def _draw_queue(panel: Panel) -> None:
     axes, scenario, samples, look = panel
-    slowest = [bottleneck_link(scenario, flow) for flow in range(len(scenario["flows"]))]
-    links = {link["name"]: link for link in slowest}
-    ccas = {flow["cca"]["name"] for flow in scenario["flows"]}
-    colour = look[ccas.pop()].colour if len(ccas) == 1 else "#333333"
-    for index, (name, link) in enumerate(links.items()):
-        rows = samples.filter(link=name)
+    names = bottlenecks(scenario)[:_LINES_MAX]
+    wanted = set(names)
+    links = {link["name"]: link for link in scenario["links"] if link["name"] in wanted}
+    ccas = distinct_algorithms(scenario)
+    colour = look[ccas[0]].colour if len(ccas) == 1 else "#333333"
+    for index, name in enumerate(names):
+        link, rows = links[name], samples.filter(link=name)
         time, queue = rows["time_s"].to_numpy(), rows["queue_pkts"].to_numpy()
         own = shade(colour, index, len(links))
         axes.plot(time, queue, color=own, linewidth=1)
@@ -192,8 +212,10 @@ SERIES = {
 
 
 def _flows_label(scenario: dict[str, Any], cca: str) -> str:
-    count = sum(flow["cca"]["name"] == cca for flow in scenario["flows"])
-    return cca if count == 1 else f"{cca} ({count} flows)"
+    ccas = flow_algorithms(scenario)
+    count, drawn = ccas.count(cca), sum(ccas[flow] == cca for flow in drawn_flows(scenario))
+    shown = f"{count} flows" if drawn == count else f"{drawn} of {count:,} flows"
+    return cca if count == 1 else f"{cca} ({shown})"
 
 
 def shade(colour: str, index: int, count: int) -> tuple[float, float, float]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cwnd._common.errors import one_line
 from cwnd._common.files import write_file
 from cwnd._common.metrics import METRICS
+from cwnd._common.rows import fold
 from cwnd._common.text import digits, estimate
-from cwnd._scenario.facts import shared_facts
+from cwnd._scenario.facts import distinct_algorithms, shared_facts
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source
@@ -150,6 +151,7 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
     kinds = figures.applicable(results)
     scripts, style = plots.scripts(results, kinds, {kind: _CAPTIONS[kind].title for kind in kinds})
     title = _title(scenarios)
+    described = json.dumps(scenarios[:1], indent=1, default=fold)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(', '.join(shared_facts(scenarios)))}</p>" if scenarios else "",
@@ -163,7 +165,7 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
         _provenance(results, manifest),
         "<h2>Scenario</h2>",
         "<p class=note>Every default resolved, in base units; the first of several scenarios.</p>",
-        f"<details><summary>JSON</summary><pre>{escape(json.dumps(scenarios[:1], indent=1))}</pre></details>",
+        f"<details><summary>JSON</summary><pre>{escape(described)}</pre></details>",
         scripts,
     ]
     body = "\n".join(part for part in parts if part)
@@ -175,7 +177,7 @@ def _title(scenarios: Sequence[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(scenario["name"].partition(" (")[0] for scenario in scenarios))
     if len(names) <= 1:
         return names[0] if names else "empty result"
-    ccas = list(dict.fromkeys(flow["cca"]["name"] for one in scenarios for flow in one["flows"]))
+    ccas = list(dict.fromkeys(name for one in scenarios for name in distinct_algorithms(one)))
     if len(ccas) == 1:
         return f"{ccas[0]} in {len(scenarios)} scenarios"
     if len(ccas) > _NAMED_MAX:
@@ -228,7 +230,7 @@ def _flows(results: Source) -> str:
 
 
 def _provenance(results: Source, manifest: dict[str, Any]) -> str:
-    seeds = sorted(set(results.flows["seed"]))
+    seeds = results.flows["seed"].unique().sort()
     facts = {
         "cwnd": manifest["cwnd"],
         "command": one_line(" ".join(manifest.get("command") or [])) or "from Python",

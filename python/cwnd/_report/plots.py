@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 
 from cwnd._report.looks import Look, algorithm_names, looks
 from cwnd._report.over_time import SERIES, shade
-from cwnd._scenario.facts import bottleneck_link
+from cwnd._scenario.facts import bottlenecks, flow_algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ def _lines(
     kind: str, scenario: dict[str, Any], rows: pl.DataFrame, look: dict[str, Look], several: bool
 ) -> list[_Line]:
     """The lines of one scenario: a line for each flow, of queues for each bottleneck."""
-    ccas = [flow["cca"]["name"] for flow in scenario["flows"]]
+    ccas = flow_algorithms(scenario)
     mixed = len(set(ccas)) > 1
     rows = rows.drop_nulls(SERIES[kind].column).select(
         "flow", "link", "time_s", value=pl.col(SERIES[kind].column).cast(pl.Float64)
@@ -109,7 +109,7 @@ def _lines(
     name = scenario["name"] if several else ccas[0]
     lines = []
     if kind == "queue":
-        for link in dict.fromkeys(bottleneck_link(scenario, flow)["name"] for flow in range(len(ccas))):
+        for link in bottlenecks(scenario):
             colour = "#333333" if mixed else look[ccas[0]].colour
             shown = f"{scenario['name']}: {link}" if several else link
             group = None if mixed else name

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cwnd._report.looks import Look, algorithm_names, algorithms_label, looks
-from cwnd._report.points import Point, flow_labels, points_of
+from cwnd._report.points import Point, flows_by_label, points_of
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source
@@ -20,6 +20,6 @@ def all_looks(results: Source, points: Iterable[Point]) -> dict[str, Look]:
             *algorithm_names(results.scenarios),
             *map(algorithms_label, results.scenarios),
             *(point.label for point in every),
-            *(label for point in every for label in flow_labels(point)),
+            *(label for point in every for label in flows_by_label(point)),
         ]
     )

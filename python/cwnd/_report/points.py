@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwnd._common.errors import error
 from cwnd._common.text import exponent
-from cwnd._scenario.facts import bottleneck, rtt_ms
+from cwnd._scenario.facts import bottleneck, distinct_algorithms, flow_algorithms, rtt_ms
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source
@@ -92,7 +93,7 @@ def points_of(results: Source, names: Sequence[str]) -> Points:
             words.append(key)
         else:
             numbers[key], units[key] = read
-    labels = ["+".join(dict.fromkeys(flow["cca"]["name"] for flow in one["flows"])) for one in scenarios]
+    labels = ["+".join(distinct_algorithms(one)) for one in scenarios]
     variants = [""] * len(scenarios)
     for key in words:
         texts = [_text(own.get(key)) for own in values]
@@ -200,7 +201,7 @@ def _text(value: Any) -> str:
 
 #: Values that can be read from a scenario in place of a swept value.
 _UNDERSTOOD: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "cca": lambda scenario: "+".join(dict.fromkeys(flow["cca"]["name"] for flow in scenario["flows"])),
+    "cca": lambda scenario: "+".join(distinct_algorithms(scenario)),
     "buffer": lambda scenario: "unlimited" if bottleneck(scenario)[1] is None else bottleneck(scenario)[1],
     "per": lambda scenario: bottleneck(scenario)[2],
     "rate": lambda scenario: f"{bottleneck(scenario)[0]} bps",
@@ -221,5 +222,16 @@ def _differing(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def flow_labels(point: Point) -> list[str]:
-    names = [flow["cca"]["name"] for flow in point.scenario["flows"]]
-    return [f"{name}, {point.variant}" if point.variant else name for name in names]
+    """The label of each flow."""
+    label = {name: _label(point, name) for name in distinct_algorithms(point.scenario)}
+    return [label[name] for name in flow_algorithms(point.scenario)]
+
+
+def flows_by_label(point: Point) -> dict[str, int]:
+    """How many flows have each label."""
+    counts = Counter(flow_algorithms(point.scenario))
+    return {_label(point, name): count for name, count in counts.items()}
+
+
+def _label(point: Point, name: str) -> str:
+    return f"{name}, {point.variant}" if point.variant else name

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error
 from cwnd._report.looks import algorithm_names, escape_mathematics, legend, looks
 from cwnd._report.over_time import PANELS_MAX, label_panels, new_panels
-from cwnd._scenario.facts import bottleneck_link
+from cwnd._scenario.facts import bottlenecks, distinct_algorithms, flows_by_link
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +48,8 @@ def queue_delay(results: Source, scenarios: list[dict[str, Any]], seed: int | No
     look = looks(algorithm_names(results.scenarios))
     entries: dict[str, Line2D] = {}
     for axes, (scenario, link, samples) in zip(grid, panels, strict=True):
-        ccas = {flow["cca"]["name"] for flow in scenario["flows"]}
-        colour = look[ccas.pop()].colour if len(ccas) == 1 else "#333333"
+        ccas = distinct_algorithms(scenario)
+        colour = look[ccas[0]].colour if len(ccas) == 1 else "#333333"
         time, delay = samples["time_s"].to_numpy(), samples["queue_ms"].to_numpy()
         axes.plot(time, delay, color=colour, linewidth=1)
         axes.fill_between(time, delay, color=colour, alpha=0.15, linewidth=0)
@@ -86,10 +87,11 @@ def _panels(results: Source, scenarios: list[dict[str, Any]], seed: int | None) 
     panels, first = [], []
     for scenario in scenarios:
         own = samples.filter(scenario=scenario["name"], seed=scenario["seed"] if seed is None else seed)
+        if own.is_empty():
+            continue
+        by_link = own.partition_by("link", as_dict=True)
         links = [
-            _Panel(scenario, link, rows)
-            for link in _shared_links(scenario)
-            if (rows := own.filter(link=link)).height
+            _Panel(scenario, link, by_link[link,]) for link in _shared_links(scenario) if (link,) in by_link
         ]
         panels += links
         first += links[:1]
@@ -98,15 +100,8 @@ def _panels(results: Source, scenarios: list[dict[str, Any]], seed: int | None) 
 
 def _shared_links(scenario: dict[str, Any]) -> list[str]:
     """The flows' bottlenecks, then the other links that several flows cross."""
-    flows = scenario["flows"]
-    slowest = [bottleneck_link(scenario, flow)["name"] for flow in range(len(flows))]
-    paths = [set(flow["path"]) | set(flow.get("reverse_path", ())) for flow in flows]
-    shared = [
-        link["name"]
-        for index, link in enumerate(scenario["links"])
-        if sum(index in path for path in paths) > 1
-    ]
-    return list(dict.fromkeys(slowest + shared))
+    shared = np.flatnonzero(flows_by_link(scenario) > 1)
+    return list(dict.fromkeys(bottlenecks(scenario) + [scenario["links"][link]["name"] for link in shared]))
 
 
 def _draw_ticks(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from cwnd._common.errors import error
 from cwnd._report.looks import GREY, Look, handle, legend, mark, name_directly, new_figure
 from cwnd._report.over_time import shade
 from cwnd._report.point_looks import all_looks
-from cwnd._report.points import Point, flow_labels, points_of
-from cwnd._scenario.facts import bottleneck
+from cwnd._report.points import Point, flow_labels, flows_by_label, points_of
+from cwnd._scenario.facts import base_rtts_ms, bottleneck
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source
@@ -47,7 +46,7 @@ class Group(NamedTuple):
 def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
     """Each group's mean, an ellipse of one standard deviation, and its flows as dots."""
     rates = {bottleneck(scenario)[0] for scenario in scenarios}
-    bases = {round(base, 6) for scenario in scenarios for base in base_rtts(scenario)}
+    bases = {round(base, 6) for one in scenarios for base in np.unique(base_rtts_ms(one)).tolist()}
     groups = _groups(results, scenarios, queueing=len(bases) > 1, share=len(rates) > 1)
     if not groups:
         raise error("scenarios", "no flow measured an RTT; there is nothing to draw")
@@ -121,11 +120,6 @@ def check_throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> 
 
 
 def flow_table(points: list[Point]) -> pl.DataFrame:
-    rows = [
-        (point.scenario["name"], flow, label, base, bottleneck(point.scenario)[0] / 1e6)
-        for point in points
-        for flow, (label, base) in enumerate(zip(flow_labels(point), base_rtts(point.scenario), strict=True))
-    ]
     schema = {
         "scenario": pl.String(),
         "flow": pl.UInt32(),
@@ -133,20 +127,16 @@ def flow_table(points: list[Point]) -> pl.DataFrame:
         "base_ms": pl.Float64(),
         "rate_mbps": pl.Float64(),
     }
-    return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def base_rtts(scenario: dict[str, Any]) -> list[float]:
-    """Each flow's RTT over empty queues, with the times that a full packet and its ACK take on the links."""
-    links = scenario["links"]
-    rtts = []
-    for flow in scenario["flows"]:
-        ack_bits = 8 * flow["stack"]["header_bytes"]
-        hops = [(link, ack_bits + 8 * flow["payload_bytes"]) for link in flow["path"]]
-        hops += [(link, ack_bits) for link in flow.get("reverse_path", ())]
-        crossed = sum(links[link]["delay_ns"] + 1e9 * bits / links[link]["rate_bps"] for link, bits in hops)
-        rtts.append((crossed + flow["return_delay_ns"]) / 1e6)
-    return rtts
+    tables = [pl.DataFrame(schema=schema)]
+    for point in points:
+        rows = pl.DataFrame({"label": flow_labels(point), "base_ms": base_rtts_ms(point.scenario)})
+        of_all = {
+            "scenario": pl.lit(point.scenario["name"]),
+            "flow": pl.int_range(pl.len(), dtype=pl.UInt32),
+            "rate_mbps": pl.lit(bottleneck(point.scenario)[0] / 1e6),
+        }
+        tables.append(rows.with_columns(**of_all).select(schema.keys()))
+    return pl.concat(tables)
 
 
 def _groups(results: Source, scenarios: list[dict[str, Any]], *, queueing: bool, share: bool) -> list[Group]:
@@ -158,7 +148,7 @@ def _groups(results: Source, scenarios: list[dict[str, Any]], *, queueing: bool,
         .drop_nulls("mean_rtt_ms")
         .select("scenario", "label", delay=delay, throughput=pl.col("throughput_mbps") / rate)
     )
-    order = dict.fromkeys((point.scenario["name"], label) for point in points for label in flow_labels(point))
+    order = [(point.scenario["name"], label) for point in points for label in flows_by_label(point)]
     by_group = flows.partition_by("scenario", "label", as_dict=True)
     shown = _shown_labels(points)
     return [
@@ -173,7 +163,7 @@ def _shown_labels(points: list[Point]) -> dict[tuple[str, str], str]:
     counts = {
         (point.scenario["name"], label): count
         for point in points
-        for label, count in Counter(flow_labels(point)).items()
+        for label, count in flows_by_label(point).items()
     }
     of_label: dict[str, set[int]] = {}
     for (_, label), count in counts.items():

@@ -37,18 +37,10 @@ class Bin(NamedTuple):
 
 def fct_size(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
     """A panel for each quantile, a line for each algorithm."""
-    transfers = labelled_transfers(results, scenarios, "fct_ms")
-    lines = {
-        str(label): bins_of(rows["size_bytes"].to_numpy(), rows["fct_ms"].fill_null(math.inf).to_numpy())
-        for (label,), rows in transfers.group_by("label", maintain_order=True)
-    }
-    shown = [
-        index
-        for index in range(len(_QUANTILES))
-        if any(math.isfinite(one.fct_ms[index]) for bins in lines.values() for one in bins)
-    ]
+    lines = _lines(results, scenarios)
+    shown = _shown(lines)
     if not shown:
-        raise error("scenarios", "no transfer has ended; there is nothing to draw")
+        raise error("scenarios", "too few transfers have ended; there is nothing to draw")
     look = all_looks(results, points_of(results, [one["name"] for one in scenarios]).points)
     figure = new_figure(max(5.2, 0.9 + 2.6 * len(shown)), 3.6)
     grid = figure.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False)[0]
@@ -76,8 +68,25 @@ def fct_size(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
 
 
 def check_fct_size(results: Source, scenarios: list[dict[str, Any]]) -> None:
-    if not labelled_transfers(results, scenarios, "fct_ms")["fct_ms"].count():
-        raise error("scenarios", "no transfer has ended")
+    if not _shown(_lines(results, scenarios)):
+        raise error("scenarios", "too few transfers have ended")
+
+
+def _lines(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, list[Bin]]:
+    transfers = labelled_transfers(results, scenarios, "fct_ms")
+    return {
+        str(label): bins_of(rows["size_bytes"].to_numpy(), rows["fct_ms"].fill_null(math.inf).to_numpy())
+        for (label,), rows in transfers.group_by("label", maintain_order=True)
+    }
+
+
+def _shown(lines: dict[str, list[Bin]]) -> list[int]:
+    """The quantiles that some bin has: no more than their share of its transfers have not ended."""
+    return [
+        index
+        for index in range(len(_QUANTILES))
+        if any(math.isfinite(one.fct_ms[index]) for bins in lines.values() for one in bins)
+    ]
 
 
 def bins_of(size_bytes: Numbers, fct_ms: Numbers) -> list[Bin]:

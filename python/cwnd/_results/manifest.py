@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import check_regular, describe_file, find_damage, read_sealed, write_sealed
+from cwnd._common.rows import unfold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +46,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise error(one_line(str(file)), reason)
     if manifest["format"] != FORMAT:
         raise error(shown, f"written by cwnd {manifest['cwnd']} in another format")
+    for result in manifest["results"]:
+        result["scenario"] = unfold(result["scenario"])
     return manifest
 
 

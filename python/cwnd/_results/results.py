@@ -6,7 +6,7 @@ import io
 import json
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from cwnd._common import html
 from cwnd._common.errors import error, one_line
 from cwnd._common.files import write_file
 from cwnd._common.metrics import TABLE_COLUMNS
+from cwnd._common.rows import fold, unfold
 from cwnd._common.text import estimate
 from cwnd._cwnd import Scenario, __version__
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
@@ -24,7 +25,7 @@ from cwnd._results.tables import (
     Answer,
     complete,
     empty_table,
-    runs_of,
+    row_texts,
     schema_of,
     summary_schema,
     traced_flows,
@@ -55,19 +56,20 @@ class Results:
         """The runs of each scenario."""
         import polars as pl
 
-        entries = []
+        entries: list[dict[str, Any]] = []
         tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
         for scenario, answer in zip(scenarios, answers, strict=True):
             for name, table in answer.rows.items():
                 named = table.with_columns(pl.lit(scenario.name).alias("scenario"))
                 tables[name].append(named.select(schema_of(name).keys()))
-            metrics = metrics_of(scenario.json(), answer.rows["flows"], answer.rows["links"])
+            described = scenario.json()
+            metrics = metrics_of(described, answer.rows["flows"], answer.rows["links"])
             entries.append(
                 {
                     "world": answer.world,
                     "seeds": answer.seeds,
                     "values": {},
-                    "scenario": json.loads(scenario.json()),
+                    "scenario": unfold(json.loads(described)),
                     "summary": summarize(metrics),
                     "engine": answer.engine,
                 }
@@ -217,7 +219,7 @@ class Results:
         """By scenario: a row per seed with the metrics of the summary, for simulated runs."""
         links = self.links.partition_by("scenario", as_dict=True)
         empty = self.links.clear()
-        scenarios = {scenario["name"]: json.dumps(scenario) for scenario in self.scenarios}
+        scenarios = {scenario["name"]: json.dumps(scenario, default=fold) for scenario in self.scenarios}
         return {
             str(name): metrics_of(scenarios[str(name)], rows, links.get((name,), empty))
             for (name,), rows in self.flows.partition_by("scenario", as_dict=True).items()
@@ -242,24 +244,28 @@ class Results:
         """The swept values of each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
         return [entry["values"] for entry in self.entries]
 
-    @cached_property
-    def _answers(self) -> list[dict[str, Any]]:
-        """The content of `to_json`."""
-        runs = runs_of({"flows": self.flows, "links": self.links})
-        return [
-            {
-                "scenario": entry["scenario"],
-                "runs": [
-                    runs.get((entry["scenario"]["name"], seed), {"seed": seed, "flows": [], "links": []})
-                    for seed in entry["seeds"]
-                ],
-                "summary": entry["summary"],
-                "world": entry["world"],
-                "engine": entry["engine"],
-                **({"notes": entry["notes"]} if "notes" in entry else {}),
-            }
-            for entry in self.entries
-        ]
+    def json_parts(self) -> Iterator[str]:
+        """The text of `to_json` in parts, for results with more rows than a text should have."""
+        rows = {
+            name: table.drop("job", strict=False).partition_by("scenario", "seed", as_dict=True)
+            for name, table in (("flows", self.flows), ("links", self.links))
+        }
+        several = len(self.entries) != 1
+        yield '{"results":[' if several else ""
+        for number, entry in enumerate(self.entries):
+            scenario = entry["scenario"]
+            yield f'{"," if number else ""}{{"scenario":{_dump(scenario)},"runs":['
+            for place, seed in enumerate(entry["seeds"]):
+                yield f'{"," if place else ""}{{"seed":{seed}'
+                for name, tables in rows.items():
+                    yield f',"{name}":['
+                    own = tables.get((scenario["name"], seed))
+                    yield from row_texts(own.drop("scenario", "seed")) if own is not None else ()
+                    yield "]"
+                yield "}"
+            rest = {key: entry[key] for key in ("summary", "world", "engine", "notes") if key in entry}
+            yield f"],{_dump(rest)[1:]}"
+        yield "]}" if several else ""
 
     def __add__(self, other: Results) -> Results:
         """The results of both, to draw them together. Raises `Error` if two scenarios have the same name."""
@@ -299,8 +305,7 @@ class Results:
 
         The same scenario and seed give the same text, but for `engine`.
         """
-        content: Any = self._answers[0] if len(self._answers) == 1 else {"results": self._answers}
-        return json.dumps(content, separators=(",", ":"), allow_nan=False)
+        return "".join(self.json_parts())
 
     def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
         """Writes manifest.json, the tables (flows, links, samples, transfers if there are some, summary:
@@ -380,6 +385,10 @@ class Results:
         names = ", ".join(scenario["name"] for scenario in self.scenarios[:4])
         more = ", ..." if len(self.entries) > 4 else ""
         return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=fold)
 
 
 def _unpickle(entries: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cwnd._common.rows import runs_of_rows
 from cwnd._cwnd import Runs, __version__
 
 if TYPE_CHECKING:
@@ -238,7 +240,9 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
 
     schema = _sample_schema()
     parts = [pl.DataFrame(schema=schema)]
-    ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+    if scenario["samples"] == "off":
+        return parts[0]
+    ccas = _ccas(scenario)
     names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
     for index, seed in enumerate(runs.seeds):
         here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
@@ -267,12 +271,21 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
+def _ccas(scenario: dict[str, Any]) -> pl.Series:
+    """The algorithm of each flow."""
+    import polars as pl
+
+    runs = runs_of_rows(scenario["flows"])
+    names = [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
+    return pl.Series(names, dtype=pl.String)
+
+
 def _transfers_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     import polars as pl
 
     schema = _transfer_schema()
     parts = [pl.DataFrame(schema=schema)]
-    ccas = pl.Series([flow["cca"]["name"] for flow in scenario["flows"]], dtype=pl.String)
+    ccas = _ccas(scenario)
     for index, seed in enumerate(runs.seeds):
         rows = _columns(runs.transfers(index), schema)
         rows = rows.with_columns(
@@ -306,11 +319,16 @@ def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
     measured_s = pl.col("stop_s") - begin_s
     within_s = pl.col("start_s") + pl.col("slow_start_s").fill_nan(0.0) - begin_s
     # A flow whose transfers end is not expected to leave slow start.
-    sized = [flow for flow, one in enumerate(scenario["flows"]) if (one.get("traffic") or {}).get("size")]
+    sized: list[int] = []
+    first = 0
+    for run in runs_of_rows(scenario["flows"]):
+        if (run.first.get("traffic") or {}).get("size"):
+            sized += range(first, first + run.length)
+        first += run.length
     long = rows.filter(within_s > _SLOW_START_SHARE * measured_s, ~pl.col("flow").is_in(sized))
     if not long.height:
         return []
-    flows = sorted(long["flow"].unique())
+    flows = long["flow"].unique().sort()
     end_s = float((long["start_s"] + long["slow_start_s"]).max())  # type: ignore[arg-type]
     who = f"flow {flows[0]} is" if len(flows) == 1 else f"{len(flows)} of {len(scenario['flows'])} flows are"
     return [
@@ -319,21 +337,34 @@ def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
     ]
 
 
-def _columns(columns: Mapping[str, bytes | list[str]], schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """A table of little-endian numbers and lists of texts."""
+def _columns(columns: Mapping[str, bytes | str], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    """A table of little-endian numbers, and of texts with a NUL after each."""
     import numpy as np
     import polars as pl
 
     kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4", pl.UInt64(): "<u8"}
     series = (
-        pl.Series(name, np.frombuffer(data, kinds[schema[name]]) if isinstance(data, bytes) else data)
+        pl.Series(name, np.frombuffer(data, kinds[schema[name]]))
+        if isinstance(data, bytes)
+        else pl.Series(name, [data]).str.split("\0").explode()[:-1]
         for name, data in columns.items()
     )
     return pl.DataFrame([one.cast(schema[one.name]) for one in series])
 
 
+#: Rows that are objects of Python at one time.
+_ROWS_AT_A_TIME = 10_000
+
+
+def row_texts(table: pl.DataFrame) -> Iterator[str]:
+    """The rows of a table as JSON, with commas between them."""
+    for number, some in enumerate(table.iter_slices(_ROWS_AT_A_TIME)):
+        text = json.dumps(some.to_dicts(), separators=(",", ":"), allow_nan=False)
+        yield f"{',' if number else ''}{text[1:-1]}"
+
+
 def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
-    """The runs in the form of `to_json`, from their tables, by scenario and seed."""
+    """The runs as `to_json` has them, from their tables, by scenario and seed."""
     runs: dict[tuple[str, int], dict[str, Any]] = {}
     for of, table in tables.items():
         for row in table.drop("job", strict=False).iter_rows(named=True):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cwnd import _cwnd
+from cwnd._common.rows import unfold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,8 +22,7 @@ class SweepPoint(NamedTuple):
     @property
     def description(self) -> dict[str, Any]:
         """The scenario in the form of the results."""
-        described: dict[str, Any] = json.loads(self.scenario.json())
-        return described
+        return unfold(json.loads(self.scenario.json()))
 
 
 class Job(NamedTuple):

@@ -13,9 +13,9 @@ from cwnd._common.notebook import shows_progress
 from cwnd._results.results import Results
 from cwnd._scenario.scenario import Scenario
 
-#: Most rows of flows and links (some kB each), and of time series (some 100 bytes each): all runs are in
-#: memory together.
-_ROWS_MAX = 400_000
+#: Most rows of flows and links (some 400 bytes each), and of time series (some 100 bytes each): all runs are
+#: in memory together.
+_ROWS_MAX = 9_000_000
 _SAMPLE_ROWS_MAX = 10_000_000
 
 Question: TypeAlias = "Scenario | str | os.PathLike[str]"

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, read_sealed, write_file, write_sealed
+from cwnd._common.rows import fold
 from cwnd._results.manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
 from cwnd._results.metrics import Estimate, metrics_of, summarize
 from cwnd._results.tables import flow_schema, link_schema, summary_schema
@@ -564,7 +565,7 @@ def _essence(described: dict[str, Any]) -> str:
         key: value for key, value in described.items() if key not in ("name", "seed", "repeat", "samples")
     }
     kept["flows"] = [{**flow, "cca": flow["cca"]["name"]} for flow in described["flows"]]
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(kept, sort_keys=True, default=fold).encode()).hexdigest()
 
 
 def _shard_name(data: bytes) -> str:

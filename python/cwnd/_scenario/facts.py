@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from cwnd._common.rows import Run, runs_of_rows
 from cwnd._common.text import exponent, rate
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 def is_trace(scenario: dict[str, Any]) -> bool:
@@ -18,6 +24,77 @@ def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
     path = [scenario["links"][link] for link in scenario["flows"][flow]["path"]]
     slowest: dict[str, Any] = min(path, key=lambda link: (link["rate_bps"], link["name"] != "bottleneck"))
     return slowest
+
+
+def flow_algorithms(scenario: dict[str, Any]) -> list[str]:
+    """The algorithm of each flow."""
+    runs = runs_of_rows(scenario["flows"])
+    return [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
+
+
+def distinct_algorithms(scenario: dict[str, Any]) -> list[str]:
+    """The algorithms of the flows, each once."""
+    return list(dict.fromkeys(run.first["cca"]["name"] for run in runs_of_rows(scenario["flows"])))
+
+
+def bottlenecks(scenario: dict[str, Any]) -> list[str]:
+    """The name of each flow's `bottleneck_link`, each once."""
+    import numpy as np
+
+    links = scenario["links"]
+    # Of two links of a rate the one named `bottleneck` is the lower.
+    rank = 2 * _of_links(scenario, "rate_bps") + (_of_links(scenario, "name") != "bottleneck")
+    slowest = []
+    for run in runs_of_rows(scenario["flows"]):
+        paths = _paths(run, "path")
+        slowest.append(paths[np.arange(run.length), rank[paths].argmin(axis=1)])
+    return [links[link]["name"] for link in dict.fromkeys(np.concatenate(slowest).tolist())]
+
+
+def flows_by_link(scenario: dict[str, Any]) -> Numbers:
+    """How many flows cross each link, with data or ACKs."""
+    import numpy as np
+
+    counts = np.zeros(len(scenario["links"]), int)
+    for run in runs_of_rows(scenario["flows"]):
+        paths = _paths(run, "path")
+        np.add.at(counts, paths, 1)
+        for link in run.first.get("reverse_path", ()):
+            counts[link] += (paths != link).all(axis=1).sum()
+    return counts
+
+
+def base_rtts_ms(scenario: dict[str, Any]) -> Numbers:
+    """Each flow's RTT over empty queues, with the times that a full packet and its ACK take on the links."""
+    import numpy as np
+
+    delays_ns, rates_bps = _of_links(scenario, "delay_ns"), _of_links(scenario, "rate_bps")
+    rtts = []
+    for run in runs_of_rows(scenario["flows"]):
+        flow = run.first
+        ack_bits = 8 * flow["stack"]["header_bytes"]
+        hops = [(links, ack_bits + 8 * flow["payload_bytes"]) for links in _paths(run, "path").T]
+        hops += [(links, ack_bits) for links in _paths(run, "reverse_path").T]
+        crossed = sum(delays_ns[links] + 1e9 * bits / rates_bps[links] for links, bits in hops)
+        rtts.append((crossed + flow["return_delay_ns"]) / 1e6)
+    return np.concatenate(rtts)
+
+
+def _of_links(scenario: dict[str, Any], key: str) -> Numbers:
+    """A number of each link; of the names in a run, the first."""
+    import numpy as np
+
+    return np.concatenate([np.full(run.length, run.first[key]) for run in runs_of_rows(scenario["links"])])
+
+
+def _paths(run: Run, key: str) -> Numbers:
+    """The links that the flows of a run cross, a row for each flow."""
+    import numpy as np
+
+    first = np.array(run.first.get(key, ()), int)
+    step = np.array(run.step.get(key, np.zeros_like(first)), int)
+    paths: Numbers = first + np.arange(run.length)[:, None] * step
+    return paths
 
 
 def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:

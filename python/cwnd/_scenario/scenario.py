@@ -16,6 +16,7 @@ from cwnd import _cwnd
 from cwnd._common import html
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.rows import unfold
 from cwnd._common.text import digits, rate
 from cwnd._scenario.class_files import named_classes
 from cwnd._scenario.custom import CongestionControl
@@ -90,9 +91,12 @@ class Scenario:
         return self._inner.repeat
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything a run depends on, in base units: the `scenario` of the results."""
-        fields: dict[str, Any] = json.loads(self._inner.json())
-        return fields
+        """Everything a run depends on, in base units: the `scenario` of the results.
+
+        A thousand or more flows, or links, in a row that follow by a rule are a sequence that makes them when
+        they are asked for; `json.dumps(..., default=list)` writes all of them.
+        """
+        return unfold(json.loads(self._inner.json()))
 
     def describe(self) -> dict[str, Any]:
         """The scenario for a reader: equal links and flows together, with RTTs, BDPs and buffers in BDPs."""

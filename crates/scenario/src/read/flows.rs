@@ -8,6 +8,7 @@ use crate::stack::{self, Profile};
 use crate::units;
 use crate::{Cca, Stack};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use toml::de::DeValue;
 
 const FLOW_KEYS: [&str; 17 + traffic::KEYS.len()] = [
@@ -34,12 +35,15 @@ const FLOW_KEYS: [&str; 17 + traffic::KEYS.len()] = [
     traffic::KEYS[3],
 ];
 
-const FLOWS_MAX: u64 = 100_000;
+/// A run takes some 3 kB for each.
+const FLOWS_MAX: u64 = 4_000_000;
 const CCA_EXAMPLE: &str = "give it like cca = \"reno\"";
 
 /// The flows of one `[[flows]]`.
 pub struct Group<'a> {
-    pub cca: Cca,
+    pub cca: Arc<Cca>,
+    /// The algorithm is the caller's own.
+    pub is_custom: bool,
     pub start_jitter_ns: u64,
     /// Without the jitter.
     pub start_stop_ns: Vec<(u64, u64)>,
@@ -49,7 +53,7 @@ pub struct Group<'a> {
     pub app_rate_bps: Option<u64>,
     pub on_off_ns: Option<(u64, u64)>,
     pub traffic: Option<traffic::Draft<'a>>,
-    pub stack: Stack,
+    pub stack: Arc<Stack>,
 }
 
 /// Which links flows cross.
@@ -89,7 +93,8 @@ pub fn groups<'a>(
             (Some(room), _) => room,
             (None, at) => {
                 let found = format!("more than {FLOWS_MAX} flows in all");
-                return Err(at.as_ref().unwrap_or(&node).error(found, "that is the limit"));
+                let accepted = "fewer: a run takes some 3 kB of memory for each";
+                return Err(at.as_ref().unwrap_or(&node).error(found, accepted));
             }
         };
         groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom, warnings)?);
@@ -125,6 +130,7 @@ fn group<'a>(
     }
     let (start_jitter_ns, start_stop_ns) = times(table, count, duration_ns)?;
     let (first_ns, stop_ns) = start_stop_ns[0];
+    let is_custom = custom.contains(&name.as_str());
     Ok(Group {
         route: route(table, topology)?,
         start_jitter_ns,
@@ -136,7 +142,8 @@ fn group<'a>(
         app_rate_bps: table.read("app_rate", units::rate)?,
         on_off_ns: traffic::on_off(table)?,
         traffic: traffic::traffic(table, count, stop_ns.saturating_sub(first_ns))?,
-        cca: if custom.contains(&name.as_str()) {
+        is_custom,
+        cca: Arc::new(if is_custom {
             custom_cca(name, params)?
         } else if name == Cca::UDP {
             udp(table, params)?
@@ -144,8 +151,8 @@ fn group<'a>(
             cca_of_stack(name, params)?
         } else {
             Cca { name: name.clone(), ..cca(&cca_node, bare_name, params, profile, warnings)? }
-        },
-        stack,
+        }),
+        stack: Arc::new(stack),
     })
 }
 

@@ -5,6 +5,7 @@ use crate::node::Node;
 use crate::read::flows::{Group, Route};
 use crate::read::links::{LinkDraft, NamedLink, Topology};
 use crate::{Flow, Link};
+use std::sync::Arc;
 
 /// The way of a flow over the links.
 struct Way {
@@ -14,18 +15,21 @@ struct Way {
     constant: Vec<u32>,
 }
 
+/// The links, and the ways of the flows in their order.
+type Laid<'a> = (Vec<Link>, Box<dyn Iterator<Item = Way> + 'a>);
+
 /// The links in an order in which every flow visits them, and the flows.
-pub fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<Flow>), Error> {
-    let (links, ways) = match topology {
+pub fn build(topology: &Topology, groups: &[Group]) -> Result<(Vec<Link>, Vec<Flow>), Error> {
+    let (mut links, mut ways) = match topology {
         Topology::Dumbbell { shared, access, exit, reverse } => {
-            dumbbell(&groups, shared, access, *exit, reverse.as_deref())?
+            dumbbell(groups, shared, access, *exit, reverse.as_deref())?
         }
-        Topology::ParkingLot { hop, hops, access, exit } => parking_lot(&groups, hop, *hops, access, *exit)?,
-        Topology::Chain(drafts) => chain(&groups, drafts)?,
-        Topology::Links(named) => named_links(&groups, named)?,
+        Topology::ParkingLot { hop, hops, access, exit } => parking_lot(groups, hop, *hops, access, *exit)?,
+        Topology::Chain(drafts) => chain(groups, drafts)?,
+        Topology::Links(named) => named_links(groups, named)?,
     };
-    let mut flows = Vec::with_capacity(ways.len());
-    let mut ways = ways.into_iter();
+    links.shrink_to_fit();
+    let mut flows = Vec::with_capacity(groups.iter().map(|group| group.start_stop_ns.len()).sum());
     for group in groups {
         for (&(start_ns, stop_ns), way) in group.start_stop_ns.iter().zip(&mut ways) {
             let delay_ns = |id: &u32| {
@@ -33,7 +37,7 @@ pub fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<
                 link.delay_ns + link.sending_ns(group.stack.ack_bytes)
             };
             let mut flow = Flow {
-                cca: group.cca.clone(),
+                cca: if group.is_custom { Arc::new((*group.cca).clone()) } else { group.cca.clone() },
                 return_delay_ns: way.constant.iter().map(delay_ns).sum(),
                 path: way.path,
                 reverse_path: way.reverse_path,
@@ -47,7 +51,7 @@ pub fn build(topology: &Topology, groups: Vec<Group>) -> Result<(Vec<Link>, Vec<
                 stack: group.stack.clone(),
             };
             if let Some(draft) = &group.traffic {
-                flow.traffic = Some(Box::new(draft.settle(&flow, &links)?));
+                flow.traffic = Some(draft.settle(&flow, &links)?);
             }
             flows.push(flow);
         }
@@ -86,13 +90,13 @@ fn edges(groups: &[Group], access: &LinkDraft, side: &str, buffers: &Buffers) ->
     Ok(access_delays_ns(groups, access).enumerate().map(named).collect())
 }
 
-fn dumbbell(
-    groups: &[Group],
+fn dumbbell<'a>(
+    groups: &'a [Group],
     shared: &LinkDraft,
     access: &LinkDraft,
     exit: bool,
     reverse: Option<&LinkDraft>,
-) -> Result<(Vec<Link>, Vec<Way>), Error> {
+) -> Result<Laid<'a>, Error> {
     let access_ns = access_delays_ns(groups, access).next().unwrap_or(0);
     let buffers = Buffers::new(groups, 2 * (shared.delay_ns + (1 + u64::from(exit)) * access_ns));
     let mut links = edges(groups, access, "access", &buffers)?;
@@ -106,8 +110,8 @@ fn dumbbell(
         links.extend(edges(groups, access, "exit", &buffers)?);
     }
     let up = groups.iter().flat_map(|group| group.start_stop_ns.iter().map(|_| group.route.is_up()));
-    let way = |(flow, up): (u32, bool)| {
-        let reverse = reverse.map(|_| bottleneck + 1);
+    let reverse = reverse.map(|_| bottleneck + 1);
+    let way = move |(flow, up): (u32, bool)| {
         let (there, back) = match reverse {
             Some(reverse) if up => (reverse, Some(bottleneck)),
             _ => (bottleneck, reverse),
@@ -118,19 +122,18 @@ fn dumbbell(
         let constant = if back.is_some() { edges } else { path.clone() };
         Way { path, reverse_path: back.into_iter().collect(), constant }
     };
-    let ways = (0..).zip(up).map(way).collect();
-    Ok((links, ways))
+    Ok((links, Box::new((0..).zip(up).map(way))))
 }
 
 /// Links in a row between the flows' own; a flow crosses all of them, or one.
-fn parking_lot(
-    groups: &[Group],
+fn parking_lot<'a>(
+    groups: &'a [Group],
     hop: &LinkDraft,
     hops: u32,
     access: &LinkDraft,
     exit: bool,
-) -> Result<(Vec<Link>, Vec<Way>), Error> {
-    let crossed = |route: &Route| match route {
+) -> Result<Laid<'a>, Error> {
+    let crossed = move |route: &Route| match route {
         Route::Over(Some(hop)) => *hop..*hop + 1,
         _ => 0..hops,
     };
@@ -147,28 +150,28 @@ fn parking_lot(
         links.extend(edges(groups, access, "exit", &buffers)?);
     }
     let routes = groups.iter().flat_map(|group| group.start_stop_ns.iter().map(|_| &group.route));
-    let way = |(flow, route): (u32, &Route)| {
+    let way = move |(flow, route): (u32, &Route)| {
         let hops = crossed(route).map(|hop| first_hop + hop);
         let path: Vec<u32> =
             [flow].into_iter().chain(hops).chain(exit.then_some(first_exit + flow)).collect();
         Way { constant: path.clone(), path, reverse_path: Vec::new() }
     };
-    let ways = (0..).zip(routes).map(way).collect();
-    Ok((links, ways))
+    Ok((links, Box::new((0..).zip(routes).map(way))))
 }
 
 /// Links in a row, which every flow crosses.
-fn chain(groups: &[Group], drafts: &[LinkDraft]) -> Result<(Vec<Link>, Vec<Way>), Error> {
+fn chain<'a>(groups: &'a [Group], drafts: &[LinkDraft]) -> Result<Laid<'a>, Error> {
     let buffers = Buffers::new(groups, 2 * drafts.iter().map(|draft| draft.delay_ns).sum::<u64>());
     let link = |(i, draft)| buffers.link(draft, format!("link-{i}"));
     let links = drafts.iter().enumerate().map(link).collect::<Result<Vec<_>, _>>()?;
     let path: Vec<u32> = (0..links.len() as u32).collect();
-    let way = |_: &(u64, u64)| Way { path: path.clone(), reverse_path: Vec::new(), constant: path.clone() };
-    let ways = groups.iter().flat_map(|group| group.start_stop_ns.iter().map(way)).collect();
-    Ok((links, ways))
+    let way =
+        move |_: &(u64, u64)| Way { path: path.clone(), reverse_path: Vec::new(), constant: path.clone() };
+    let ways = groups.iter().flat_map(|group| &group.start_stop_ns).map(way);
+    Ok((links, Box::new(ways)))
 }
 
-fn named_links(groups: &[Group], named: &[NamedLink]) -> Result<(Vec<Link>, Vec<Way>), Error> {
+fn named_links<'a>(groups: &'a [Group], named: &[NamedLink]) -> Result<Laid<'a>, Error> {
     let order = order(groups, named)?;
     let mut place = vec![0; named.len()];
     for (new, &old) in (0..).zip(&order) {
@@ -186,7 +189,7 @@ fn named_links(groups: &[Group], named: &[NamedLink]) -> Result<(Vec<Link>, Vec<
     let buffers = Buffers::new(groups, rtt_ns);
     let link = |&old: &usize| buffers.link(&named[old].draft, named[old].name.clone());
     let links = order.iter().map(link).collect::<Result<Vec<_>, _>>()?;
-    let way = |route: &Route| {
+    let way = move |route: &Route| {
         let Route::Named { path, reverse_path } = route else {
             return Way { path: Vec::new(), reverse_path: Vec::new(), constant: Vec::new() };
         };
@@ -195,8 +198,8 @@ fn named_links(groups: &[Group], named: &[NamedLink]) -> Result<(Vec<Link>, Vec<
         let constant = if reverse_path.is_empty() { path.clone() } else { Vec::new() };
         Way { path, reverse_path, constant }
     };
-    let ways = groups.iter().flat_map(|group| group.start_stop_ns.iter().map(|_| way(&group.route)));
-    Ok((links, ways.collect()))
+    let routes = groups.iter().flat_map(|group| group.start_stop_ns.iter().map(|_| &group.route));
+    Ok((links, Box::new(routes.map(way))))
 }
 
 /// The links in an order in which each path visits them: of those that may come next, the one that was written first.

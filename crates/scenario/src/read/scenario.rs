@@ -126,7 +126,7 @@ impl Scenario {
         let topology = links::topology(&root)?;
         let mut warnings = Vec::new();
         let groups = flows::groups(&root, &topology, duration_ns, custom, &mut warnings)?;
-        let (links, flows) = layout::build(&topology, groups)?;
+        let (links, flows) = layout::build(&topology, &groups)?;
         let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
         let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root, &flows)?;

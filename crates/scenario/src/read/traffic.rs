@@ -5,6 +5,7 @@ use crate::node::{Node, Table, show};
 use crate::traffic::{Arrivals, Requests, Size, Traffic};
 use crate::units::{self, DAY, MICROSECOND};
 use crate::{Flow, Link};
+use std::sync::Arc;
 use toml::de::DeValue;
 
 /// The keys of `[[flows]]` that are read here, besides those of [`on_off`].
@@ -23,7 +24,7 @@ const FRAMES_MAX: u64 = 1000;
 
 /// Traffic whose load may depend on the path.
 pub struct Draft<'a> {
-    traffic: Traffic,
+    traffic: Arc<Traffic>,
     load: Option<(Node<'a>, f64)>,
 }
 
@@ -67,19 +68,19 @@ pub fn traffic<'a>(table: &Table<'a>, count: u64, span_ns: u64) -> Result<Option
         }
         traffic.frames_per_s = Some(node.read(|v| units::whole(v, 1..=FRAMES_MAX))? as u32);
     }
-    let draft = Draft { traffic, load };
-    Ok((draft.load.is_some() || draft.traffic != Traffic::default()).then_some(draft))
+    let given = load.is_some() || traffic != Traffic::default();
+    Ok(given.then(|| Draft { traffic: Arc::new(traffic), load }))
 }
 
 impl Draft<'_> {
     /// The traffic of `flow`, which starts and stops as it will and crosses some of `links`.
-    pub fn settle(&self, flow: &Flow, links: &[Link]) -> Result<Traffic, Error> {
+    pub fn settle(&self, flow: &Flow, links: &[Link]) -> Result<Arc<Traffic>, Error> {
         let mut traffic = self.traffic.clone();
-        if let (Some((node, load)), Some(size)) = (&self.load, &traffic.size) {
+        if let (Some((node, load)), Some(size)) = (&self.load, &self.traffic.size) {
             let slowest_bps = flow.path.iter().map(|&link| links[link as usize].rate_bps).min();
             let per_s = load * slowest_bps.unwrap_or(0) as f64 / 8.0 / size.mean_wire_bytes(flow);
             check_count(node, per_s, flow.stop_ns - flow.start_ns)?;
-            traffic.arrivals = Some(Arrivals::Poisson { per_s });
+            Arc::make_mut(&mut traffic).arrivals = Some(Arrivals::Poisson { per_s });
         }
         Ok(traffic)
     }

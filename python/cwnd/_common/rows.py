@@ -1,0 +1,102 @@
+"""The flows and links of a scenario in JSON, where a long run of rows that follow by a rule is one entry.
+
+`{"count": 100000, "first": {...}, "step": {"path": [1, 0]}}`: row k, from 0, is `first` with k times `step`
+added to these numbers, to each of a list, and to the number at the end of a text.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, overload
+
+Row = dict[str, Any]
+
+
+class Run(NamedTuple):
+    """Rows in a row that differ by a step."""
+
+    first: Row
+    length: int
+    step: Row
+
+    def row(self, number: int) -> Row:
+        """The row that many steps after the first."""
+        return {**self.first, **{key: _add(self.first[key], by, number) for key, by in self.step.items()}}
+
+
+class Rows(Sequence[Row]):
+    """Rows that are made when they are asked for. `json.dumps(..., default=list)` writes all of them."""
+
+    def __init__(self, entries: Sequence[Row]) -> None:
+        #: As JSON has them.
+        self.entries = entries
+        self._runs = [_read(entry) for entry in entries]
+        self._ends = list(itertools.accumulate(run.length for run in self._runs))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        place = range(len(self))[place]
+        index = bisect.bisect_right(self._ends, place)
+        run = self._runs[index]
+        return run.row(place - self._ends[index] + run.length)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (run.row(number) for run in self._runs for number in range(run.length))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Rows):
+            return self.entries == other.entries
+        if isinstance(other, list):
+            return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows>"
+
+
+def unfold(scenario: dict[str, Any]) -> dict[str, Any]:
+    """The scenario of some JSON, with long runs as `Rows`."""
+    long = {key: Rows(scenario[key]) for key in ("flows", "links") if any(map(_is_run, scenario[key]))}
+    return {**scenario, **long}
+
+
+def fold(value: object) -> object:
+    """For `json.dumps(..., default=fold)`: `Rows` as they were read."""
+    if isinstance(value, Rows):
+        return value.entries
+    raise TypeError(f"{type(value).__name__} is not for JSON")
+
+
+def runs_of_rows(rows: Iterable[Row]) -> Iterator[Run]:
+    """The runs of rows, most of a single row where they are a list."""
+    return iter(rows._runs) if isinstance(rows, Rows) else (Run(row, 1, {}) for row in rows)
+
+
+def _is_run(entry: Row) -> bool:
+    return entry.keys() == {"count", "first", "step"}
+
+
+def _read(entry: Row) -> Run:
+    return Run(entry["first"], entry["count"], entry["step"]) if _is_run(entry) else Run(entry, 1, {})
+
+
+def _add(value: Any, step: Any, number: int) -> Any:
+    if isinstance(value, list):
+        return [one + by * number for one, by in zip(value, step, strict=True)]
+    if isinstance(value, str):
+        digits = re.search(r"\d*$", value).group()  # type: ignore[union-attr]
+        return f"{value[: len(value) - len(digits)]}{int(digits) + step * number}"
+    return value + step * number
