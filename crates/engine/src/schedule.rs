@@ -319,7 +319,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 self.begin_measuring();
             }
             if until > self.sampler.due_ns {
-                self.sampler.sample(&self.flows, &mut self.network);
+                self.sampler.sample(&mut self.flows, &mut self.network);
             }
             if packets < wanted {
                 self.span_ns = (2 * self.span_ns).min(self.longest_span_ns);

@@ -44,7 +44,7 @@ struct totals {
 
 struct row {
 	uint64_t at_ns;
-	uint32_t cwnd_pkts, ssthresh_pkts, in_flight_pkts, srtt_us;
+	uint32_t cwnd_pkts, min_cwnd_pkts, max_cwnd_pkts, ssthresh_pkts, in_flight_pkts, srtt_us;
 	uint64_t delivered_pkts, marked_pkts;
 };
 
@@ -59,6 +59,8 @@ struct flow {
 	int echoes_each;
 	struct mean cwnd_pkts, srtt_us;
 	struct totals before, now;
+	/* The least and the greatest window that was looked at since the last row; 0: none was. */
+	uint32_t min_cwnd_pkts, max_cwnd_pkts;
 	struct row *rows;
 	size_t row_count;
 	uint64_t done_ns, slow_start_ns;
@@ -334,16 +336,24 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 		if (sent->tcpi_rtt)
 			add(&flow->srtt_us, sent->tcpi_rtt);
 	}
-	if (is_sample)
+	if (!flow->min_cwnd_pkts || sent->tcpi_snd_cwnd < flow->min_cwnd_pkts)
+		flow->min_cwnd_pkts = sent->tcpi_snd_cwnd;
+	if (sent->tcpi_snd_cwnd > flow->max_cwnd_pkts)
+		flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
+	if (is_sample) {
 		flow->rows[flow->row_count++] = (struct row){
 			.at_ns = at_ns,
 			.cwnd_pkts = sent->tcpi_snd_cwnd,
+			.min_cwnd_pkts = flow->min_cwnd_pkts,
+			.max_cwnd_pkts = flow->max_cwnd_pkts,
 			.ssthresh_pkts = sent->tcpi_snd_ssthresh,
 			.in_flight_pkts = sent->tcpi_unacked - sent->tcpi_sacked - sent->tcpi_lost + sent->tcpi_retrans,
 			.srtt_us = sent->tcpi_rtt,
 			.delivered_pkts = flow->now.delivered_pkts,
 			.marked_pkts = flow->now.marked_pkts,
 		};
+		flow->min_cwnd_pkts = flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
+	}
 }
 
 static void look_at_link(struct watched_link *link, uint64_t at_ns, int is_sample)
@@ -535,8 +545,9 @@ static void report_run(double idle)
 		for (j = 0; j < flow->row_count; j++) {
 			struct row *row = &flow->rows[j];
 
-			report("flow-row %d %llu %u %u %u %u %llu %llu", i, (unsigned long long)row->at_ns,
-			       row->cwnd_pkts, row->ssthresh_pkts, row->in_flight_pkts, row->srtt_us,
+			report("flow-row %d %llu %u %u %u %u %u %u %llu %llu", i, (unsigned long long)row->at_ns,
+			       row->cwnd_pkts, row->min_cwnd_pkts, row->max_cwnd_pkts, row->ssthresh_pkts,
+			       row->in_flight_pkts, row->srtt_us,
 			       (unsigned long long)row->delivered_pkts, (unsigned long long)row->marked_pkts);
 		}
 	}

@@ -151,6 +151,11 @@ pub struct FlowSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
     pub cwnd_pkts: Vec<u32>,
+    /// The least since the flow's previous row, or since its start, this row's included; `cwnd_pkts` when samples are by
+    /// change.
+    pub min_cwnd_pkts: Vec<u32>,
+    /// The greatest, in the same way.
+    pub max_cwnd_pkts: Vec<u32>,
     pub ssthresh_pkts: Vec<u32>,
     pub in_flight_pkts: Vec<u32>,
     /// Smoothed; 0 before the first sample.
@@ -230,6 +235,8 @@ impl FlowSamples {
         pick(&mut self.time_s, &rows);
         pick(&mut self.flow, &rows);
         pick(&mut self.cwnd_pkts, &rows);
+        pick(&mut self.min_cwnd_pkts, &rows);
+        pick(&mut self.max_cwnd_pkts, &rows);
         pick(&mut self.ssthresh_pkts, &rows);
         pick(&mut self.in_flight_pkts, &rows);
         pick(&mut self.rtt_ms, &rows);

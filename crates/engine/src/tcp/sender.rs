@@ -54,6 +54,8 @@ pub struct Sender<'a, C> {
     pub(super) report_reduction: bool,
     /// The algorithm gets RTTs in whole microseconds that are over.
     pub(super) rounds_rtt_down: bool,
+    /// Marked packets that ACKs have reported, if they carry the number.
+    pub(super) marked_pkts: u32,
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
@@ -73,8 +75,6 @@ pub struct Sender<'a, C> {
     pub(super) rate: Option<Box<RateSampler>>,
     /// If the path may deliver segments in another order.
     pub(super) reordering: Option<Box<Reordering>>,
-    /// Marked packets that ACKs have reported, if they carry the number.
-    pub(super) marked_pkts: u32,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
     /// What the application has beside a rate and constant pauses.
@@ -94,16 +94,31 @@ struct Extras {
     segments: bool,
 }
 
-/// The time integral of cwnd.
+/// What is kept of cwnd over time.
 struct CwndTime {
+    /// The integral until the last change.
     sum: Sum,
     since_ns: u64,
     cwnd: u32,
+    /// The range since the flow's last row of samples.
+    min: u32,
+    max: u32,
     /// When the first slow start ended, in milliseconds of the run, or u32::MAX.
     slow_start_end_ms: u32,
 }
 
 impl CwndTime {
+    fn new(now: u64, cwnd: u32) -> CwndTime {
+        CwndTime {
+            sum: Sum::default(),
+            since_ns: now,
+            cwnd,
+            min: cwnd,
+            max: cwnd,
+            slow_start_end_ms: u32::MAX,
+        }
+    }
+
     #[inline]
     fn changed(&mut self, now: u64, cwnd: u32, ssthresh: u32) {
         if self.slow_start_end_ms == u32::MAX && ssthresh < SSTHRESH_INFINITE {
@@ -112,6 +127,8 @@ impl CwndTime {
         self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
         self.since_ns = now;
         self.cwnd = cwnd;
+        self.min = self.min.min(cwnd);
+        self.max = self.max.max(cwnd);
     }
 }
 
@@ -157,24 +174,19 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             overlapped: stack.handshake == Handshake::Overlapped,
             report_reduction: false,
             rounds_rtt_down: choices.habits.rounds_rtt_down && !stack.round_rtt,
+            marked_pkts: 0,
             rto: Rto::new(stack),
             driver,
             send_window: u64::from(stack.initial_window_pkts),
             sent: 0,
             last_sent_ns: start_ns,
             rtts: Distribution::new(),
-            cwnd_time: CwndTime {
-                sum: Sum::default(),
-                since_ns: start_ns,
-                cwnd: stack.initial_window_pkts,
-                slow_start_end_ms: u32::MAX,
-            },
+            cwnd_time: CwndTime::new(start_ns, stack.initial_window_pkts),
             first_unsent: 0,
             recovery_end: 0,
             paced_until_ns: 0,
             rate,
             reordering: (reordered && choices.detection == Detection::Rack).then(Box::default),
-            marked_pkts: 0,
             repairs: None,
             flow,
             start_ns,
@@ -208,7 +220,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         } else if !self.overlapped {
             self.driver.start();
             self.send_window = u64::from(self.cwnd());
-            self.cwnd_time.cwnd = self.cwnd();
+            self.cwnd_time = CwndTime::new(self.start_ns, self.cwnd());
         }
     }
 
@@ -278,6 +290,15 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     pub fn begin_measuring(&mut self, now: u64) {
         self.rtts = Distribution::new();
         (self.cwnd_time.sum, self.cwnd_time.since_ns) = (Sum::default(), now);
+    }
+
+    /// The least and the greatest cwnd since the last call, as it was then included.
+    pub fn take_cwnd_range(&mut self) -> (u32, u32) {
+        let cwnd = self.cwnd();
+        let CwndTime { min, max, .. } = &mut self.cwnd_time;
+        let range = (cwnd.min(*min), cwnd.max(*max));
+        (*min, *max) = (cwnd, cwnd);
+        range
     }
 
     /// How long the first slow start lasted, until `stop_ns` at most, in whole milliseconds; None: the algorithm sets no
