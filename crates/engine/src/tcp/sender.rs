@@ -4,7 +4,7 @@
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
-use crate::memory::sum::Sum;
+use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use crate::tcp::receiver::SackBlocks;
@@ -92,44 +92,6 @@ struct Extras {
     acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
     segments: bool,
-}
-
-/// What is kept of cwnd over time.
-struct CwndTime {
-    /// The integral until the last change.
-    sum: Sum,
-    since_ns: u64,
-    cwnd: u32,
-    /// The range since the flow's last row of samples.
-    min: u32,
-    max: u32,
-    /// When the first slow start ended, in milliseconds of the run, or u32::MAX.
-    slow_start_end_ms: u32,
-}
-
-impl CwndTime {
-    fn new(now: u64, cwnd: u32) -> CwndTime {
-        CwndTime {
-            sum: Sum::default(),
-            since_ns: now,
-            cwnd,
-            min: cwnd,
-            max: cwnd,
-            slow_start_end_ms: u32::MAX,
-        }
-    }
-
-    #[inline]
-    fn changed(&mut self, now: u64, cwnd: u32, ssthresh: u32) {
-        if self.slow_start_end_ms == u32::MAX && ssthresh < SSTHRESH_INFINITE {
-            self.slow_start_end_ms = (now / 1_000_000) as u32;
-        }
-        self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
-        self.since_ns = now;
-        self.cwnd = cwnd;
-        self.min = self.min.min(cwnd);
-        self.max = self.max.max(cwnd);
-    }
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
@@ -289,16 +251,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// The RTTs and the mean of cwnd are those from `now` on.
     pub fn begin_measuring(&mut self, now: u64) {
         self.rtts = Distribution::new();
-        (self.cwnd_time.sum, self.cwnd_time.since_ns) = (Sum::default(), now);
+        self.cwnd_time.begin_measuring(now);
     }
 
     /// The least and the greatest cwnd since the last call, as it was then included.
     pub fn take_cwnd_range(&mut self) -> (u32, u32) {
-        let cwnd = self.cwnd();
-        let CwndTime { min, max, .. } = &mut self.cwnd_time;
-        let range = (cwnd.min(*min), cwnd.max(*max));
-        (*min, *max) = (cwnd, cwnd);
-        range
+        self.cwnd_time.take_range(self.cwnd())
     }
 
     /// How long the first slow start lasted, until `stop_ns` at most, in whole milliseconds; None: the algorithm sets no
@@ -313,8 +271,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// Mean cwnd from `from` until `now`.
     pub fn mean_cwnd(&self, from: u64, now: u64) -> f64 {
-        let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        (self.cwnd_time.sum.get() + rest) as f64 / now.saturating_sub(from).max(1) as f64
+        self.cwnd_time.integral(now) as f64 / now.saturating_sub(from).max(1) as f64
     }
 
     /// The next segment that may be sent at `now`, if any.
