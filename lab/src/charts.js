@@ -6,7 +6,7 @@ const HEIGHT_PX = 170;
 const EVENTS_AXIS_PX = 44;
 const DASHES = [[], [6, 1.5], [2, 1], [6, 1.5, 1.5, 1.5], [4, 4], [12, 3]];
 const PICTURES = [
-	{ key: "cwnd_pkts", title: "Congestion window", unit: "packets" },
+	{ key: "cwnd_pkts", title: "Congestion window", unit: "packets", edges: ["max_cwnd_pkts", "min_cwnd_pkts"] },
 	{ key: "rtt_ms", title: "Round-trip time, smoothed", unit: "ms" },
 	{ key: "queue_pkts", title: "Queue of the bottleneck", unit: "packets" },
 	{ key: "throughput_mbps", title: "Throughput", unit: "Mbit/s" },
@@ -39,17 +39,21 @@ export function flowLooks(flows) {
 
 const short = (count) => (count < 1000 ? `${count}` : `${count / 1000}k`);
 
-/** The columns of the answer as [times, values of series 0, ...]. */
-function byFlow(samples, key, flows) {
+/** The columns of the answer as [times, edges of the band of flow 0, ..., values of flow 0, ...]. */
+function byFlow(samples, { key, edges = [] }, flows) {
 	const times = [...new Set(samples.time_s)].sort((a, b) => a - b);
 	const place = new Map(times.map((time, index) => [time, index]));
-	const columns = flows.map(() => new Array(times.length).fill(null));
-	for (let row = 0; row < samples.time_s.length; row++) {
-		const value = samples[key][row];
-		// Smoothed RTTs are 0 before the first.
-		columns[samples.flow[row]][place.get(samples.time_s[row])] = key === "rtt_ms" && value === 0 ? null : value;
-	}
-	return [times, ...columns];
+	const columnsOf = (key) => {
+		const columns = flows.map(() => new Array(times.length).fill(null));
+		for (let row = 0; row < samples.time_s.length; row++) {
+			const value = samples[key][row];
+			// Smoothed RTTs are 0 before the first.
+			columns[samples.flow[row]][place.get(samples.time_s[row])] = key === "rtt_ms" && value === 0 ? null : value;
+		}
+		return columns;
+	};
+	const ofEdges = edges.map(columnsOf);
+	return [times, ...flows.flatMap((_, flow) => ofEdges.map((columns) => columns[flow])), ...columnsOf(key)];
 }
 
 /** The bottleneck's queue, what it dropped or lost, and what it marked. */
@@ -63,9 +67,17 @@ function ofQueue(answer) {
 	return [pick("time_s"), pick("queue_pkts"), some("dropped_pkts"), some("marked_pkts")];
 }
 
+/** Between the two edges of each flow, which come before the lines. Many bands are paler. */
+function bands(looks) {
+	const opacity = looks.length <= 4 ? "25%" : "10%";
+	return looks.map(({ stroke }, flow) => ({ series: [2 * flow + 1, 2 * flow + 2], fill: stroke.replace(")", ` / ${opacity})`) }));
+}
+
 function series(picture, answer, looks) {
 	if (picture.key !== "queue_pkts") {
-		return looks.map((look, flow) => ({ label: `${flow}: ${answer.runs[0].flows[flow].cca}`, ...look, width: 1.4, points: { show: false } }));
+		const edge = { class: "edge", paths: uPlot.paths.stepped({ align: -1 }), points: { show: false } };
+		const edges = looks.flatMap(() => (picture.edges ?? []).map(() => edge));
+		return [...edges, ...looks.map((look, flow) => ({ label: `${flow}: ${answer.runs[0].flows[flow].cca}`, ...look, width: 1.4, points: { show: false } }))];
 	}
 	const bars = uPlot.paths.bars({ size: [0.9, 6, 2] });
 	return [
@@ -95,7 +107,7 @@ export class Charts {
 		const looks = flowLooks(flows);
 		const shape = JSON.stringify([flows.map((flow) => flow.cca), isDark.matches]);
 		const data = PICTURES.map((picture) =>
-			picture.key === "queue_pkts" ? ofQueue(answer) : byFlow(answer.flow_samples, picture.key, flows),
+			picture.key === "queue_pkts" ? ofQueue(answer) : byFlow(answer.flow_samples, picture, flows),
 		);
 		if (shape !== this.shape) this.build(answer, looks, data, shape);
 		this.ranges = ranges;
@@ -143,6 +155,7 @@ export class Charts {
 						{ ...axis, size: 58 },
 						...(queue ? [{ ...axis, values: (_plot, ticks) => ticks.map(short), scale: "events", side: 1, size: EVENTS_AXIS_PX, grid: { show: false } }] : []),
 					],
+					bands: picture.edges && bands(looks),
 					series: [{}, ...series(picture, answer, looks)],
 					hooks: {
 						setScale: [(plot, scale) => scale === "x" && this.zoomed?.(plot)],
@@ -173,10 +186,10 @@ export class Charts {
 /** The largest value of each picture over all answers, so that panes have the same axes. */
 export function commonRanges(answers) {
 	const ranges = {};
-	for (const { key } of PICTURES) {
+	for (const { key, edges: [most] = [key] } of PICTURES) {
 		let largest = 0;
 		for (const answer of answers) {
-			const values = key === "queue_pkts" ? ofQueue(answer)[1] : answer.flow_samples[key];
+			const values = key === "queue_pkts" ? ofQueue(answer)[1] : answer.flow_samples[most];
 			for (const value of values) largest = Math.max(largest, value ?? 0);
 		}
 		ranges[key] = largest * 1.05;

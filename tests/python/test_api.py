@@ -139,6 +139,8 @@ def test_tables_have_a_row_for_each_flow_link_and_sample() -> None:
         "flow",
         "cca",
         "cwnd_pkts",
+        "min_cwnd_pkts",
+        "max_cwnd_pkts",
         "ssthresh_pkts",
         "in_flight_pkts",
         "rtt_ms",

@@ -351,6 +351,33 @@ def test_a_trace_has_at_most_a_sample_in_an_interval_and_only_of_what_is_asked_f
 
 
 @needs_kernel
+def test_a_sample_of_a_trace_has_the_range_of_the_windows_since_the_last() -> None:
+    ends = connection("reno")
+    port = ends[1].getsockname()[1]
+    with (
+        cwnd.kernel.trace(port=port, interval="0 s") as each,
+        cwnd.kernel.trace(port=port, interval="2 s") as few,
+    ):
+        # The window grows, and falls back while nothing is sent.
+        acknowledged(ends, bytes(2_000_000))
+        time.sleep(2.1)
+        acknowledged(ends, b"x")
+    acks, samples = (trace.results.samples for trace in (each, few))
+    assert samples.height == 2
+    first, last = samples.iter_rows(named=True)
+    assert first["min_cwnd_pkts"] == first["cwnd_pkts"] == first["max_cwnd_pkts"]
+    assert (last["min_cwnd_pkts"], last["max_cwnd_pkts"]) == (
+        acks["cwnd_pkts"].min(),
+        acks["cwnd_pkts"].max(),
+    )
+    assert last["cwnd_pkts"] < last["max_cwnd_pkts"]
+    windows = acks["cwnd_pkts"].to_list()
+    assert acks["max_cwnd_pkts"].to_list()[1:] == list(map(max, windows, windows[1:]))
+    for end in ends:
+        end.close()
+
+
+@needs_kernel
 def test_a_trace_sees_other_namespaces(namespace: Callable[..., str]) -> None:
     sends = (
         "import socket as s; server = s.create_server(('127.0.0.1', 0));"
@@ -410,7 +437,7 @@ def test_samples_that_came_too_fast_are_counted() -> None:
         while running.poll() is None and not select.select([running.stdout], [], [], 0.05)[0]:
             transfer(ends, 50_000)
         running.send_signal(signal.SIGSTOP)
-        # Each of them leaves two records of 152 bytes in the ring of 4 MiB.
+        # Each of them leaves two records of 160 bytes in the ring of 4 MiB.
         for _ in range(15_000):
             ends[0].send(b"x")
             ends[1].recv(1)

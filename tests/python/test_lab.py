@@ -144,7 +144,7 @@ def test_results_and_samples_are_those_of_the_command_to_the_last_bit(
         assert found["summary"][name] == estimate
     samples = cwnd.run(cwnd.Scenario.from_toml(file)).samples
     flows = samples.filter(samples["flow"].is_not_null())
-    for column in ("time_s", "cwnd_pkts", "in_flight_pkts"):
+    for column in ("time_s", "cwnd_pkts", "min_cwnd_pkts", "max_cwnd_pkts", "in_flight_pkts"):
         assert flows[column].to_list() == found["flow_samples"][column]
     if "change" not in toml:  # where rows have no throughput
         assert flows["throughput_mbps"].to_list() == found["flow_samples"]["throughput_mbps"]

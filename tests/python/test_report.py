@@ -160,6 +160,15 @@ def test_values_at_the_steps_of_a_plot_stay_where_they_are() -> None:
     assert plots._stepped(rows, 1.0, 10) == [1, 5, None, 2.5, *[None] * 6, 123460]
 
 
+def test_the_edges_of_a_band_are_the_least_and_the_greatest_of_a_step() -> None:
+    rows = pl.DataFrame({"time_s": [0.0, 0.1, 0.12, 0.3], "low": [5, 7, 6, 8], "high": [9, 9, 11, 10]})
+    line = plots._Line("reno", None, "#000000", "-", rows)
+    assert plots._of_edges(line, 0.5, 5) == [
+        {"edge": "high", "values": [9, 11, None, 10, None, None]},
+        {"edge": "low", "values": [5, 6, None, 8, None, None]},
+    ]
+
+
 def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
     results = cwnd.run(
         [
@@ -184,5 +193,5 @@ def test_the_plots_of_a_report_stay_small_whatever_the_samples(flows: int, plott
     results = cwnd.run(cwnd.dumbbell(["reno", "cubic"], flows=flows, **path))
     kinds = ["cwnd", "rtt", "throughput", "queue"]
     data = plots._data(results, kinds, dict.fromkeys(kinds, ""))
-    assert [len(one["series"]) for one in data["plots"]] == ([60, 60, 60, 1] if plotted else [])
+    assert [len(one["series"]) for one in data["plots"]] == ([180, 60, 60, 1] if plotted else [])
     assert len(json.dumps(data)) < 2_000_000

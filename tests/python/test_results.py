@@ -150,6 +150,16 @@ def test_a_figure_over_time_names_its_axes_with_units(results: cwnd.Results, kin
     assert axes.get_ylim()[0] == 0
 
 
+def test_a_figure_of_windows_reaches_the_peaks_between_samples() -> None:
+    results = cwnd.run(cwnd.dumbbell("reno", **{**SMALL, "samples": 4}))
+    windows = results.samples.drop_nulls("cwnd_pkts")
+    assert windows["max_cwnd_pkts"].max() > windows["cwnd_pkts"].max()  # type: ignore[operator]
+    (axes,) = results.plot("cwnd").axes
+    (band,) = axes.collections
+    assert band.get_datalim(axes.transData).y1 == windows["max_cwnd_pkts"].max()
+    assert axes.get_ylim()[1] >= windows["max_cwnd_pkts"].max()  # type: ignore[operator]
+
+
 def test_panels_over_time_share_an_axis_that_holds_them_all() -> None:
     small, large = (
         cwnd.dumbbell("reno", name=str(buffer), **{**SMALL, "buffer": buffer}) for buffer in (5, 80)

@@ -39,6 +39,8 @@ def traced(name: str = "trace") -> cwnd.Results:
         "time_s": numbers("d", 0.5, 0.6, 2.5, 2.6),
         "flow": numbers("I", 0, 1, 0, 1),
         "cwnd_pkts": numbers("I", 10, 20, 30, 40),
+        "min_cwnd_pkts": numbers("I", 10, 20, 8, 20),
+        "max_cwnd_pkts": numbers("I", 10, 20, 35, 45),
         "ssthresh_pkts": numbers("I", 0x7FFFFFFF, 15, 25, 15),
         "in_flight_pkts": numbers("I", 9, 19, 29, 39),
         "rtt_ms": numbers("d", 0, 20, 30, 40),

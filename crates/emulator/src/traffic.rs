@@ -248,6 +248,8 @@ struct Observer<'a> {
     before: Vec<Option<Counts>>,
     /// Since the last row: when, bytes and marks.
     rows: Vec<(u64, u64, u64)>,
+    /// The least and the greatest window that was looked at since the last row.
+    ranges: Vec<(u32, u32)>,
     cwnds: Vec<(u64, u64)>,
     rtts_us: Vec<Vec<u32>>,
     slow_start_ns: Vec<Option<u64>>,
@@ -271,6 +273,7 @@ impl<'a> Observer<'a> {
             samples: FlowSamples::default(),
             before: vec![None; flows],
             rows: vec![(0, 0, 0); flows],
+            ranges: vec![(u32::MAX, 0); flows],
             cwnds: vec![(0, 0); flows],
             rtts_us: vec![Vec::new(); flows],
             slow_start_ns: vec![None; flows],
@@ -299,19 +302,26 @@ impl<'a> Observer<'a> {
                     self.rtts_us[flow].push(counts.info.rtt_us);
                 }
             }
+            let cwnd = counts.info.cwnd;
+            let (min, max) = self.ranges[flow];
+            let (min, max) = (min.min(cwnd), max.max(cwnd));
+            self.ranges[flow] = (min, max);
             if sampled.is_some() {
                 let (at_ns, bytes, marks) = self.rows[flow];
                 let span_ns = now_ns.saturating_sub(at_ns).max(1);
                 let samples = &mut self.samples;
                 samples.time_s.push(row_ns as f64 / 1e9);
                 samples.flow.push(flow as u32);
-                samples.cwnd_pkts.push(counts.info.cwnd);
+                samples.cwnd_pkts.push(cwnd);
+                samples.min_cwnd_pkts.push(min);
+                samples.max_cwnd_pkts.push(max);
                 samples.ssthresh_pkts.push(counts.info.ssthresh);
                 samples.in_flight_pkts.push(counts.info.in_flight);
                 samples.rtt_ms.push(f64::from(counts.info.rtt_us) * 1e-3);
                 samples.throughput_mbps.push(mbps(counts.delivered_bytes - bytes, span_ns));
                 samples.marked_pkts.push(counts.marked_pkts - marks);
                 self.rows[flow] = (now_ns, counts.delivered_bytes, counts.marked_pkts);
+                self.ranges[flow] = (cwnd, cwnd);
             }
         }
         if let Some(interval_ns) = sampled {

@@ -161,10 +161,10 @@ impl FlowSampler {
     pub fn sample<C: CongestionControl, T: Timing>(
         &mut self,
         now: u64,
-        flows: &[Connection<C>],
+        flows: &mut [Connection<C>],
         network: &Network<T>,
     ) {
-        for (flow, sampled) in flows.iter().zip(&mut self.sampled) {
+        for (flow, sampled) in flows.iter_mut().zip(&mut self.sampled) {
             // A flow of many connections has no time series.
             if !flow.sender.started || now > flow.stop_ns || flow.sender.flow.arrivals().is_some() {
                 continue;
@@ -174,7 +174,11 @@ impl FlowSampler {
             let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
             let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
             let marked = marked(flow, network, now);
-            let since = (mbps(bits, span_ns), marked - sampled.marked);
+            let since = SinceLastRow {
+                cwnd_pkts: flow.sender.take_cwnd_range(),
+                throughput_mbps: mbps(bits, span_ns),
+                marked_pkts: marked - sampled.marked,
+            };
             record(&mut self.samples, now, sampled.flow, &flow.sender, since);
             (sampled.arrivals, sampled.marked, sampled.at_ns) = (arrivals, marked, now);
         }
@@ -190,22 +194,36 @@ impl FlowSampler {
         let window = (flow.sender.cwnd(), flow.sender.ssthresh());
         if window != sampled.window || flow.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, flow.sender.closed);
-            record(&mut self.samples, now, sampled.flow, &flow.sender, (0.0, 0));
+            let (cwnd, _) = window;
+            let since = SinceLastRow { cwnd_pkts: (cwnd, cwnd), ..SinceLastRow::default() };
+            record(&mut self.samples, now, sampled.flow, &flow.sender, since);
         }
     }
 }
 
-/// Adds a row of a flow's time series; `since`: the throughput since the row before, and the marks.
+/// What a row has of a flow's time since the row before.
+#[derive(Default)]
+struct SinceLastRow {
+    /// The least and the greatest.
+    cwnd_pkts: (u32, u32),
+    throughput_mbps: f64,
+    marked_pkts: u64,
+}
+
+/// Adds a row of a flow's time series.
 fn record<C: CongestionControl>(
     samples: &mut FlowSamples,
     now: u64,
     flow: u32,
     sender: &Sender<'_, C>,
-    (throughput_mbps, marked_pkts): (f64, u64),
+    since: SinceLastRow,
 ) {
+    let SinceLastRow { cwnd_pkts: (min, max), throughput_mbps, marked_pkts } = since;
     samples.time_s.push(now as f64 / 1e9);
     samples.flow.push(flow);
     samples.cwnd_pkts.push(sender.cwnd());
+    samples.min_cwnd_pkts.push(min);
+    samples.max_cwnd_pkts.push(max);
     samples.ssthresh_pkts.push(sender.ssthresh());
     samples.in_flight_pkts.push(sender.in_flight() as u32);
     samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);

@@ -289,7 +289,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
     /// A sample of the time series is due.
     fn sample(&mut self) {
         let now = self.sampler.due_ns;
-        let sample = |shard: &mut Shard<C, T>| shard.sampler.sample(now, &shard.flows, &shard.network);
+        let sample = |shard: &mut Shard<C, T>| shard.sampler.sample(now, &mut shard.flows, &shard.network);
         self.threads.for_each(&mut self.shards, sample);
         self.sampler.sample(&mut self.shards, &mut self.links);
     }

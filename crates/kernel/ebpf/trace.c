@@ -39,7 +39,16 @@ struct record {
 	u32 state;
 	char cca[16];
 	u32 min_rtt_us; /* of the last minutes, by tcp_min_rtt_wlen */
+	u32 min_cwnd; /* at the ACKs since the connection's last record */
+	u32 max_cwnd;
 	u32 reserved;
+};
+
+/* A connection's last record, and the windows at the ACKs since. */
+struct last {
+	u64 time_ns;
+	u32 min_cwnd;
+	u32 max_cwnd;
 };
 
 struct in6_addr {
@@ -100,7 +109,7 @@ const char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* Maps by their sections' names. */
 u64 ring SEC(".maps.ring");
-u64 last SEC(".maps.last"); /* ns of a connection's last record, by its cookie */
+u64 last SEC(".maps.last"); /* struct last, by the connection's cookie */
 
 /* Records lost because the ring buffer was full. */
 u64 dropped SEC(".data.dropped");
@@ -120,7 +129,8 @@ SEC("tp_btf/tcp_probe") int tcp_probe(u64 *ctx)
 	const struct tcp_sock *tp = skc_to_tcp_sock(sk);
 	const struct tcp_sock___trace *more = (const struct tcp_sock___trace *)tp;
 	u32 local_port = common->skc_num, remote_port = __builtin_bswap16(common->skc_dport);
-	u64 now = ktime_get_ns(), cookie, *before;
+	u64 now = ktime_get_ns(), cookie;
+	struct last *before, this;
 	struct record *r;
 	char cca[16] __attribute__((aligned(8)));
 
@@ -132,9 +142,16 @@ SEC("tp_btf/tcp_probe") int tcp_probe(u64 *ctx)
 	if (!is_wanted(cca))
 		return 0;
 	cookie = get_socket_cookie(sk);
+	this = (struct last){ now, tp->snd_cwnd, tp->snd_cwnd };
 	before = map_lookup(&last, &cookie);
-	if (before && now - *before < (u64)wanted->interval_us * 1000)
-		return 0;
+	if (before) {
+		if (before->min_cwnd > this.min_cwnd)
+			before->min_cwnd = this.min_cwnd;
+		if (before->max_cwnd < this.max_cwnd)
+			before->max_cwnd = this.max_cwnd;
+		if (now - before->time_ns < (u64)wanted->interval_us * 1000)
+			return 0;
+	}
 	r = ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		__sync_fetch_and_add(&dropped, 1);
@@ -160,6 +177,8 @@ SEC("tp_btf/tcp_probe") int tcp_probe(u64 *ctx)
 	r->ipv6 = common->skc_family == AF_INET6;
 	r->state = (u8)BITS(INET(tp), icsk_ca_state);
 	r->min_rtt_us = tp->rtt_min.s[0].v;
+	r->min_cwnd = before ? before->min_cwnd : this.min_cwnd;
+	r->max_cwnd = before ? before->max_cwnd : this.max_cwnd;
 	r->reserved = 0;
 	__builtin_memset(r->local, 0, sizeof(r->local));
 	__builtin_memset(r->remote, 0, sizeof(r->remote));
@@ -173,8 +192,8 @@ SEC("tp_btf/tcp_probe") int tcp_probe(u64 *ctx)
 	__builtin_memcpy(r->cca, cca, sizeof(cca));
 	ringbuf_submit(r, RINGBUF_NO_WAKEUP);
 	if (before)
-		*before = now;
+		*before = this;
 	else
-		map_update(&last, &cookie, &now, 0);
+		map_update(&last, &cookie, &this, 0);
 	return 0;
 }

@@ -134,7 +134,7 @@ fn data_map(data: &object::Data, name: &str) -> io::Result<OwnedFd> {
             ".maps.last" => MapSpec {
                 key_bytes: 8,
                 entries: CONNECTIONS,
-                ..MapSpec::of_one(sys::MAP_LRU_HASH, name, 8, 0)
+                ..MapSpec::of_one(sys::MAP_LRU_HASH, name, 16, 0)
             },
             section => panic!("no map is called {section}"),
         });

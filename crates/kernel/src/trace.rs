@@ -65,9 +65,11 @@ struct Record {
     state: u32,
     cca: String,
     min_rtt_us: u32,
+    min_cwnd: u32,
+    max_cwnd: u32,
 }
 
-const RECORD_WORDS: usize = 19;
+const RECORD_WORDS: usize = 20;
 
 impl Record {
     fn of(words: &[u64; RECORD_WORDS]) -> Record {
@@ -105,6 +107,8 @@ impl Record {
             state: number(124),
             cca: String::from_utf8_lossy(cca).into_owned(),
             min_rtt_us: number(144),
+            min_cwnd: number(148),
+            max_cwnd: number(152),
         }
     }
 
@@ -143,6 +147,9 @@ pub struct TraceSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
     pub cwnd_pkts: Vec<u32>,
+    /// Over the ACKs since the connection's previous record.
+    pub min_cwnd_pkts: Vec<u32>,
+    pub max_cwnd_pkts: Vec<u32>,
     pub ssthresh_pkts: Vec<u32>,
     pub in_flight_pkts: Vec<u32>,
     /// Smoothed.
@@ -211,6 +218,8 @@ impl Connections {
         samples.time_s.push(time_s);
         samples.flow.push(flow as u32);
         samples.cwnd_pkts.push(record.cwnd);
+        samples.min_cwnd_pkts.push(record.min_cwnd);
+        samples.max_cwnd_pkts.push(record.max_cwnd);
         samples.ssthresh_pkts.push(record.ssthresh);
         samples.in_flight_pkts.push(record.in_flight);
         samples.rtt_ms.push(f64::from(record.srtt_us) / 1e3);
@@ -360,7 +369,9 @@ mod tests {
             bytes.extend(number.to_ne_bytes());
         }
         bytes.extend(*b"elastic\0\0\0\0\0\0\0\0\0");
-        bytes.extend(30_500_u32.to_ne_bytes());
+        for number in [30_500_u32, 84, 168] {
+            bytes.extend(number.to_ne_bytes());
+        }
         bytes.resize(8 * RECORD_WORDS, 0);
         std::array::from_fn(|i| u64::from_ne_bytes(bytes[8 * i..8 * i + 8].try_into().unwrap()))
     }
@@ -383,7 +394,7 @@ mod tests {
             ("10.99.1.1:40000".into(), "10.99.2.2:5201".into())
         );
         assert_eq!((record.state, record.cca.as_str(), record.header_bytes()), (3, "elastic", 52));
-        assert_eq!(record.min_rtt_us, 30_500);
+        assert_eq!((record.min_rtt_us, record.min_cwnd, record.max_cwnd), (30_500, 84, 168));
     }
 
     #[test]

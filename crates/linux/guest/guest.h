@@ -3,7 +3,8 @@
  * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
  *
  * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
- * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; report.c writes to the host.
+ * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; mean.c has means;
+ * report.c writes to the host.
  */
 #ifndef GUEST_H
 #define GUEST_H
@@ -55,6 +56,17 @@ void queue_read(int node, const char *device, uint32_t handle, struct queue_stat
 
 /* programs.c */
 void program_call(char *words);
+
+/* mean.c: the mean over time of something that is looked at now and then, and how often it had which value. */
+struct mean {
+	double sum;
+	uint64_t count, most;
+	uint32_t *values;
+};
+void mean_add(struct mean *mean, uint64_t value);
+double mean_get(const struct mean *mean);
+/* The value that 95 % do not exceed; sorts the values. */
+uint32_t mean_high(struct mean *mean);
 
 /* traffic.c */
 void flow_add(char *words);

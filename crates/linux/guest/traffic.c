@@ -31,20 +31,13 @@
 /* The indices of events: senders, receivers from FLOWS_MAX on, listening sockets behind them, the timer. */
 #define TIMER (3 * FLOWS_MAX)
 
-/* The mean over time of something that is looked at now and then, and how often it had which value. */
-struct mean {
-	double sum;
-	uint64_t count, most;
-	uint32_t *values;
-};
-
 struct totals {
 	uint64_t sent_pkts, retransmitted_pkts, timeouts, delivered_pkts, received_bytes, marked_pkts, spurious_pkts;
 };
 
 struct row {
 	uint64_t at_ns;
-	uint32_t cwnd_pkts, ssthresh_pkts, in_flight_pkts, srtt_us;
+	uint32_t cwnd_pkts, min_cwnd_pkts, max_cwnd_pkts, ssthresh_pkts, in_flight_pkts, srtt_us;
 	uint64_t delivered_pkts, marked_pkts;
 };
 
@@ -59,6 +52,8 @@ struct flow {
 	int echoes_each;
 	struct mean cwnd_pkts, srtt_us;
 	struct totals before, now;
+	/* The least and the greatest window that was looked at since the last row; 0: none was. */
+	uint32_t min_cwnd_pkts, max_cwnd_pkts;
 	struct row *rows;
 	size_t row_count;
 	uint64_t done_ns, slow_start_ns;
@@ -137,37 +132,6 @@ uint32_t link_held_pkts(int link)
 
 	queue_read(watched->node, watched->device, watched->handle, &watched->now);
 	return watched->now.held_pkts;
-}
-
-/* -- means -- */
-
-static void add(struct mean *mean, uint64_t value)
-{
-	mean->sum += (double)value;
-	mean->values[mean->count++] = (uint32_t)value;
-	if (value > mean->most)
-		mean->most = value;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-	return (one > other) - (one < other);
-}
-
-static double average(const struct mean *mean)
-{
-	return mean->count ? mean->sum / (double)mean->count : 0;
-}
-
-/* The value that 95 % do not exceed. */
-static uint32_t high(struct mean *mean)
-{
-	if (!mean->count)
-		return 0;
-	qsort(mean->values, mean->count, sizeof *mean->values, compare);
-	return mean->values[(mean->count - 1) * 95 / 100];
 }
 
 /* -- sockets -- */
@@ -330,20 +294,28 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 	if (at_ns <= from_ns)
 		flow->before = flow->now;
 	else {
-		add(&flow->cwnd_pkts, sent->tcpi_snd_cwnd);
+		mean_add(&flow->cwnd_pkts, sent->tcpi_snd_cwnd);
 		if (sent->tcpi_rtt)
-			add(&flow->srtt_us, sent->tcpi_rtt);
+			mean_add(&flow->srtt_us, sent->tcpi_rtt);
 	}
-	if (is_sample)
+	if (!flow->min_cwnd_pkts || sent->tcpi_snd_cwnd < flow->min_cwnd_pkts)
+		flow->min_cwnd_pkts = sent->tcpi_snd_cwnd;
+	if (sent->tcpi_snd_cwnd > flow->max_cwnd_pkts)
+		flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
+	if (is_sample) {
 		flow->rows[flow->row_count++] = (struct row){
 			.at_ns = at_ns,
 			.cwnd_pkts = sent->tcpi_snd_cwnd,
+			.min_cwnd_pkts = flow->min_cwnd_pkts,
+			.max_cwnd_pkts = flow->max_cwnd_pkts,
 			.ssthresh_pkts = sent->tcpi_snd_ssthresh,
 			.in_flight_pkts = sent->tcpi_unacked - sent->tcpi_sacked - sent->tcpi_lost + sent->tcpi_retrans,
 			.srtt_us = sent->tcpi_rtt,
 			.delivered_pkts = flow->now.delivered_pkts,
 			.marked_pkts = flow->now.marked_pkts,
 		};
+		flow->min_cwnd_pkts = flow->max_cwnd_pkts = sent->tcpi_snd_cwnd;
+	}
 }
 
 static void look_at_link(struct watched_link *link, uint64_t at_ns, int is_sample)
@@ -354,7 +326,7 @@ static void look_at_link(struct watched_link *link, uint64_t at_ns, int is_sampl
 	if (at_ns <= warmup_ns)
 		link->before = link->now;
 	if (at_ns >= warmup_ns)
-		add(&link->held_pkts, link->now.held_pkts);
+		mean_add(&link->held_pkts, link->now.held_pkts);
 	if (is_sample) {
 		link->rows[link->row_count].at_ns = at_ns;
 		link->rows[link->row_count].held_pkts = link->now.held_pkts;
@@ -529,14 +501,15 @@ static void report_run(double idle)
 		       (unsigned long long)(now->delivered_pkts - before->delivered_pkts),
 		       (unsigned long long)(now->received_bytes - before->received_bytes),
 		       (unsigned long long)(now->marked_pkts - before->marked_pkts),
-		       (unsigned long long)(now->spurious_pkts - before->spurious_pkts), average(&flow->cwnd_pkts),
-		       average(&flow->srtt_us), high(&flow->srtt_us), (long long)flow->slow_start_ns,
+		       (unsigned long long)(now->spurious_pkts - before->spurious_pkts), mean_get(&flow->cwnd_pkts),
+		       mean_get(&flow->srtt_us), mean_high(&flow->srtt_us), (long long)flow->slow_start_ns,
 		       (long long)flow->done_ns);
 		for (j = 0; j < flow->row_count; j++) {
 			struct row *row = &flow->rows[j];
 
-			report("flow-row %d %llu %u %u %u %u %llu %llu", i, (unsigned long long)row->at_ns,
-			       row->cwnd_pkts, row->ssthresh_pkts, row->in_flight_pkts, row->srtt_us,
+			report("flow-row %d %llu %u %u %u %u %u %u %llu %llu", i, (unsigned long long)row->at_ns,
+			       row->cwnd_pkts, row->min_cwnd_pkts, row->max_cwnd_pkts, row->ssthresh_pkts,
+			       row->in_flight_pkts, row->srtt_us,
 			       (unsigned long long)row->delivered_pkts, (unsigned long long)row->marked_pkts);
 		}
 	}
@@ -548,7 +521,7 @@ static void report_run(double idle)
 		       (unsigned long long)(link->now.sent_bytes - link->before.sent_bytes),
 		       (unsigned long long)(link->now.dropped_pkts - link->before.dropped_pkts),
 		       (unsigned long long)(link->now.marked_pkts - link->before.marked_pkts),
-		       average(&link->held_pkts), (unsigned long long)link->held_pkts.most, high(&link->held_pkts));
+		       mean_get(&link->held_pkts), (unsigned long long)link->held_pkts.most, mean_high(&link->held_pkts));
 		for (j = 0; j < link->row_count; j++)
 			report("link-row %d %llu %u %u %llu %llu", i, (unsigned long long)link->rows[j].at_ns,
 			       link->rows[j].held_pkts, link->rows[j].held_bytes,

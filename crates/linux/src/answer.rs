@@ -229,12 +229,18 @@ fn flow_samples(scenario: &Scenario, lines: &[String]) -> FlowSamples {
     let mut samples = FlowSamples::default();
     let mut before = vec![(0.0, 0.0, 0.0); scenario.flows.len()];
     for row in rows(lines, "flow-row") {
-        let [flow, at_ns, cwnd, ssthresh, in_flight, srtt_us, delivered, marked] = row[..] else { continue };
+        let [flow, at_ns, cwnd, min_cwnd, max_cwnd, ssthresh, in_flight, srtt_us, delivered, marked] =
+            row[..]
+        else {
+            continue;
+        };
         let before = &mut before[flow as usize];
         let packet = plan::packet_bytes(&scenario.flows[flow as usize]);
         samples.time_s.push(at_ns / 1e9);
         samples.flow.push(flow as u32);
         samples.cwnd_pkts.push(cwnd as u32);
+        samples.min_cwnd_pkts.push(min_cwnd as u32);
+        samples.max_cwnd_pkts.push(max_cwnd as u32);
         samples.ssthresh_pkts.push(ssthresh as u32);
         samples.in_flight_pkts.push(in_flight as u32);
         samples.rtt_ms.push(srtt_us / 1e3);

@@ -124,6 +124,8 @@ impl Runs {
         columns.set_item("time_s", doubles(py, &samples.time_s)?)?;
         columns.set_item("flow", words(py, &samples.flow)?)?;
         columns.set_item("cwnd_pkts", words(py, &samples.cwnd_pkts)?)?;
+        columns.set_item("min_cwnd_pkts", words(py, &samples.min_cwnd_pkts)?)?;
+        columns.set_item("max_cwnd_pkts", words(py, &samples.max_cwnd_pkts)?)?;
         columns.set_item("ssthresh_pkts", words(py, &samples.ssthresh_pkts)?)?;
         columns.set_item("in_flight_pkts", words(py, &samples.in_flight_pkts)?)?;
         columns.set_item("rtt_ms", doubles(py, &samples.rtt_ms)?)?;

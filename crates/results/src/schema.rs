@@ -152,6 +152,11 @@ pub struct FlowSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
     pub cwnd_pkts: Vec<u32>,
+    /// The least since the flow's previous row, or since its start, this row's included; `cwnd_pkts` when samples are by
+    /// change.
+    pub min_cwnd_pkts: Vec<u32>,
+    /// The greatest, in the same way.
+    pub max_cwnd_pkts: Vec<u32>,
     pub ssthresh_pkts: Vec<u32>,
     pub in_flight_pkts: Vec<u32>,
     /// Smoothed; 0 before the first sample.
@@ -221,15 +226,29 @@ impl Transfers {
 
 impl FlowSamples {
     /// Adds the rows of `other`.
-    pub fn append(&mut self, mut other: FlowSamples) {
-        self.time_s.append(&mut other.time_s);
-        self.flow.append(&mut other.flow);
-        self.cwnd_pkts.append(&mut other.cwnd_pkts);
-        self.ssthresh_pkts.append(&mut other.ssthresh_pkts);
-        self.in_flight_pkts.append(&mut other.in_flight_pkts);
-        self.rtt_ms.append(&mut other.rtt_ms);
-        self.throughput_mbps.append(&mut other.throughput_mbps);
-        self.marked_pkts.append(&mut other.marked_pkts);
+    pub fn append(&mut self, other: FlowSamples) {
+        let FlowSamples {
+            time_s,
+            flow,
+            cwnd_pkts,
+            min_cwnd_pkts,
+            max_cwnd_pkts,
+            ssthresh_pkts,
+            in_flight_pkts,
+            rtt_ms,
+            throughput_mbps,
+            marked_pkts,
+        } = other;
+        self.time_s.extend(time_s);
+        self.flow.extend(flow);
+        self.cwnd_pkts.extend(cwnd_pkts);
+        self.min_cwnd_pkts.extend(min_cwnd_pkts);
+        self.max_cwnd_pkts.extend(max_cwnd_pkts);
+        self.ssthresh_pkts.extend(ssthresh_pkts);
+        self.in_flight_pkts.extend(in_flight_pkts);
+        self.rtt_ms.extend(rtt_ms);
+        self.throughput_mbps.extend(throughput_mbps);
+        self.marked_pkts.extend(marked_pkts);
     }
 
     /// Sorts the rows by time, then by flow.
@@ -244,6 +263,8 @@ impl FlowSamples {
         pick(&mut self.time_s, &rows);
         pick(&mut self.flow, &rows);
         pick(&mut self.cwnd_pkts, &rows);
+        pick(&mut self.min_cwnd_pkts, &rows);
+        pick(&mut self.max_cwnd_pkts, &rows);
         pick(&mut self.ssthresh_pkts, &rows);
         pick(&mut self.in_flight_pkts, &rows);
         pick(&mut self.rtt_ms, &rows);

@@ -62,6 +62,8 @@ class SampleSeries(NamedTuple):
     label: str
     column: str
     draw: Callable[[Panel], None]
+    #: The columns with the least and the greatest value since the row before, if there are.
+    edges: tuple[str, ...] = ()
 
 
 def draw_over_time(
@@ -118,7 +120,9 @@ def _handle(look: Look, ccas: list[str]) -> Line2D:
     return handle(look, len(ccas) > 1, look.marker if len(ccas) > _UNMARKED_MAX else None)
 
 
-def _draw_flows(panel: Panel, column: str) -> None:
+def _draw_flows(panel: Panel, kind: str) -> None:
+    """A line for each flow, and a band between its edges if the series has them."""
+    _, _, column, _, edges = SERIES[kind]
     axes, scenario, samples, look = panel
     ccas = flow_algorithms(scenario)
     distinct = list(dict.fromkeys(ccas))
@@ -131,10 +135,15 @@ def _draw_flows(panel: Panel, column: str) -> None:
         cca = ccas[int(str(flow))]
         every = max(1, rows.height // 8)
         alike = of_cca[cca]
+        colour = shade(look[cca].colour, alike.index(int(str(flow))), len(alike))
+        if edges and not by_change:
+            low, high = (rows[edge].to_numpy() for edge in edges)
+            alpha = 0.25 if len(ccas) <= 4 else 0.1
+            axes.fill_between(rows["time_s"], low, high, step="pre", color=colour, alpha=alpha, linewidth=0)
         axes.plot(
             rows["time_s"].to_numpy(),
             rows[column].to_numpy(),
-            color=shade(look[cca].colour, alike.index(int(str(flow))), len(alike)),
+            color=colour,
             linestyle=look[cca].line if len(distinct) > 1 else "-",
             marker=look[cca].marker if marked else None,
             markersize=3.5,
@@ -154,7 +163,7 @@ def drawn_flows(scenario: dict[str, Any]) -> list[int]:
 
 
 def _draw_cwnd(panel: Panel) -> None:
-    _draw_flows(panel, "cwnd_pkts")
+    _draw_flows(panel, "cwnd")
     if len(panel.scenario["flows"]) == 1 and not is_trace(panel.scenario):
         _, buffer, _ = bottleneck(panel.scenario)
         bdp = bdp_pkts(panel.scenario)
@@ -164,11 +173,11 @@ def _draw_cwnd(panel: Panel) -> None:
 
 
 def _draw_rtt(panel: Panel) -> None:
-    _draw_flows(panel, "rtt_ms")
+    _draw_flows(panel, "rtt")
 
 
 def _draw_throughput(panel: Panel) -> None:
-    _draw_flows(panel, "throughput_mbps")
+    _draw_flows(panel, "throughput")
     if is_trace(panel.scenario):
         return
     rate, _, _ = bottleneck(panel.scenario)
@@ -204,7 +213,9 @@ def _draw_queue(panel: Panel) -> None:
 
 
 SERIES = {
-    "cwnd": SampleSeries("Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd),
+    "cwnd": SampleSeries(
+        "Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd, ("min_cwnd_pkts", "max_cwnd_pkts")
+    ),
     "rtt": SampleSeries("Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt),
     "throughput": SampleSeries("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
     "queue": SampleSeries("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),

@@ -33,6 +33,7 @@ function valuesOf(spec, data) {
 function optionsOf(spec, place) {
   return {
     ...sizeOf(place),
+    bands: bandsOf(spec),
     scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), 1.05 * high || 1] } },
     axes: [{ label: "time (s)", size: 40, labelSize: 20 }, { label: spec.label, size: 60, labelSize: 20 }],
     cursor: {
@@ -43,14 +44,18 @@ function optionsOf(spec, place) {
     series: [
       { label: "time", value: (_, x) => (x == null ? "-" : `${Number(x.toPrecision(5))} s`) },
       ...spec.series.map((series) => ({
-        label: series.name,
-        stroke: series.colour,
-        dash: series.dash,
-        width: 1.3,
         spanGaps: true,
         points: { show: false },
-        paths: spec.by_change ? uPlot.paths.stepped({ align: 1 }) : undefined,
-        value: (_, y) => (y == null ? "-" : String(y)),
+        ...(series.edge
+          ? { class: "edge", paths: uPlot.paths.stepped({ align: -1 }) }
+          : {
+              label: series.name,
+              stroke: series.colour,
+              dash: series.dash,
+              width: 1.3,
+              paths: spec.by_change ? uPlot.paths.stepped({ align: 1 }) : undefined,
+              value: (_, y) => (y == null ? "-" : String(y)),
+            }),
       })),
     ],
     hooks: {
@@ -58,6 +63,14 @@ function optionsOf(spec, place) {
       setSeries: [(plot, index, change) => change.show != null && showGroup(groupOf(plot, index), change.show)],
     },
   };
+}
+
+// The high edge of a band comes before the low one. Many bands are paler.
+function bandsOf(spec) {
+  const opacity = spec.series.filter(({ edge }) => edge === "high").length <= 4 ? "40" : "1a";
+  return spec.series.flatMap(({ edge, colour }, index) =>
+    edge === "high" ? [{ series: [index + 1, index + 2], fill: colour + opacity }] : [],
+  );
 }
 
 // Where a line has no value of its own at a step, it goes on from the one before.

@@ -103,6 +103,7 @@ figure img[hidden] { display: none; }
 figure h3 { font-size: 1rem; margin: 0; }
 .u-legend { max-height: 9rem; overflow-y: auto; font-size: .8rem; }
 .u-legend th, .u-legend td { border: 0; position: static; }
+.edge { display: none; }
 .toolbar { display: flex; flex-wrap: wrap; gap: .4rem; }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
 .toolbar button { font-size: .9rem; border: 1px solid #bbb; border-bottom-width: 4px; border-radius: .3rem;

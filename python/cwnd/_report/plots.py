@@ -38,7 +38,7 @@ class _Line(NamedTuple):
     group: str | None
     colour: str
     dashes: Any
-    #: With the columns time_s and value.
+    #: With the columns time_s, value, and low and high if the plot has bands.
     rows: pl.DataFrame
 
 
@@ -82,15 +82,12 @@ def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict
                 "title": titles[kind],
                 "label": SERIES[kind].label,
                 "by_change": any(scenario["samples"] == "change" for scenario in scenarios),
+                # Bands lie behind the lines.
                 "series": [
-                    {
-                        "name": line.name,
-                        "group": line.group,
-                        "colour": line.colour,
-                        "dash": _dash(line.dashes),
-                        "values": _stepped(line.rows, duration_s, steps),
-                    }
+                    {"group": line.group, "colour": line.colour, **own}
+                    for part in (_of_edges, _of_line)
                     for line in lines
+                    for own in part(line, duration_s, steps)
                 ],
             }
         )
@@ -104,7 +101,11 @@ def _lines(
     ccas = flow_algorithms(scenario)
     mixed = len(set(ccas)) > 1
     rows = rows.drop_nulls(SERIES[kind].column).select(
-        "flow", "link", "time_s", value=pl.col(SERIES[kind].column).cast(pl.Float64)
+        "flow",
+        "link",
+        "time_s",
+        value=pl.col(SERIES[kind].column).cast(pl.Float64),
+        **dict(zip(("low", "high"), SERIES[kind].edges, strict=False)),
     )
     name = scenario["name"] if several else ccas[0]
     lines = []
@@ -124,6 +125,21 @@ def _lines(
     return lines
 
 
+def _of_line(line: _Line, duration_s: float, steps: int) -> list[dict[str, Any]]:
+    values = _stepped(line.rows, duration_s, steps)
+    return [{"name": line.name, "dash": _dash(line.dashes), "values": values}]
+
+
+def _of_edges(line: _Line, duration_s: float, steps: int) -> list[dict[str, Any]]:
+    """The upper and the lower edge of a line's band, at the steps that have rows."""
+    if "low" not in line.rows.columns:
+        return []
+    rows = line.rows.with_columns(step=_steps(line.rows, duration_s, steps))
+    edges = rows.group_by("step").agg(pl.col("high").max(), pl.col("low").min())
+    whole = pl.DataFrame({"step": range(steps + 1)}).join(edges, on="step", how="left", maintain_order="left")
+    return [{"edge": edge, "values": whole[edge].to_list()} for edge in ("high", "low")]
+
+
 def _dash(line: Any) -> list[float]:
     return [] if isinstance(line, str) else [_DASH_PX * part for part in line[1]]
 
@@ -135,7 +151,7 @@ def _stepped(rows: pl.DataFrame, duration_s: float, steps: int) -> list[float | 
     the order in which they came.
     """
     values = rows["value"].to_numpy()
-    step = np.floor(rows["time_s"].to_numpy() / duration_s * steps + 1e-6).astype(int).clip(max=steps)
+    step = _steps(rows, duration_s, steps)
     shown: list[float | None] = [None] * (steps + 2)
     firsts = [*np.flatnonzero(np.diff(step // 2, prepend=-1)).tolist(), len(step)]
     for first, end in pairwise(firsts):
@@ -148,6 +164,11 @@ def _stepped(rows: pl.DataFrame, duration_s: float, steps: int) -> list[float | 
             at = step[first] // 2 * 2
             shown[at], shown[at + 1] = _rounded(own[low]), _rounded(own[high])
     return shown[: steps + 1]
+
+
+def _steps(rows: pl.DataFrame, duration_s: float, steps: int) -> Any:
+    """The step of each row."""
+    return np.floor(rows["time_s"].to_numpy() / duration_s * steps + 1e-6).astype(int).clip(max=steps)
 
 
 def _rounded(value: float) -> float | None:

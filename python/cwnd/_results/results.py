@@ -193,7 +193,8 @@ class Results:
     def samples(self) -> pl.DataFrame:
         """Time series: rows of flows and, with `link` instead of `flow`, rows of links.
 
-        `scenario, seed, time_s, flow, cca, cwnd_pkts, ssthresh_pkts` (null before the first loss),
+        `scenario, seed, time_s, flow, cca, cwnd_pkts, min_cwnd_pkts, max_cwnd_pkts` (the range since the
+        flow's row before, this one included), `ssthresh_pkts` (null before the first loss),
         `in_flight_pkts, rtt_ms` (smoothed, null before the first sample), `throughput_mbps` (since the row
         before; null when samples are by change), `link, queue_pkts, queue_ms` (how long a packet that arrives
         then would wait), `dropped_pkts` (in the queue or on the wire) and `marked_pkts`, both since the row

@@ -91,6 +91,8 @@ def _sample_schema() -> dict[str, pl.DataType]:
         "flow": pl.UInt32(),
         "cca": pl.String(),
         "cwnd_pkts": pl.UInt32(),
+        "min_cwnd_pkts": pl.UInt32(),
+        "max_cwnd_pkts": pl.UInt32(),
         "ssthresh_pkts": pl.UInt32(),
         "in_flight_pkts": pl.UInt32(),
         "rtt_ms": pl.Float64(),

@@ -1,6 +1,7 @@
 //! The two ends of a connection, and what travels between them.
 
 pub mod acknowledgement;
+pub mod cwnd_time;
 pub mod delivery_rate;
 pub mod handshake;
 pub mod loss;

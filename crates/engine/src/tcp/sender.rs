@@ -4,7 +4,7 @@
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
-use crate::memory::sum::Sum;
+use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use crate::tcp::receiver::SackBlocks;
@@ -54,6 +54,8 @@ pub struct Sender<'a, C> {
     pub(super) report_reduction: bool,
     /// The algorithm gets RTTs in whole microseconds that are over.
     pub(super) rounds_rtt_down: bool,
+    /// Marked packets that ACKs have reported, if they carry the number.
+    pub(super) marked_pkts: u32,
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
@@ -73,8 +75,6 @@ pub struct Sender<'a, C> {
     pub(super) rate: Option<Box<RateSampler>>,
     /// If the path may deliver segments in another order.
     pub(super) reordering: Option<Box<Reordering>>,
-    /// Marked packets that ACKs have reported, if they carry the number.
-    pub(super) marked_pkts: u32,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
     /// What the application has beside a rate and constant pauses.
@@ -92,27 +92,6 @@ struct Extras {
     acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
     segments: bool,
-}
-
-/// The time integral of cwnd.
-struct CwndTime {
-    sum: Sum,
-    since_ns: u64,
-    cwnd: u32,
-    /// When the first slow start ended, in milliseconds of the run, or u32::MAX.
-    slow_start_end_ms: u32,
-}
-
-impl CwndTime {
-    #[inline]
-    fn changed(&mut self, now: u64, cwnd: u32, ssthresh: u32) {
-        if self.slow_start_end_ms == u32::MAX && ssthresh < SSTHRESH_INFINITE {
-            self.slow_start_end_ms = (now / 1_000_000) as u32;
-        }
-        self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
-        self.since_ns = now;
-        self.cwnd = cwnd;
-    }
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
@@ -157,24 +136,19 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             overlapped: stack.handshake == Handshake::Overlapped,
             report_reduction: false,
             rounds_rtt_down: choices.habits.rounds_rtt_down && !stack.round_rtt,
+            marked_pkts: 0,
             rto: Rto::new(stack),
             driver,
             send_window: u64::from(stack.initial_window_pkts),
             sent: 0,
             last_sent_ns: start_ns,
             rtts: Distribution::new(),
-            cwnd_time: CwndTime {
-                sum: Sum::default(),
-                since_ns: start_ns,
-                cwnd: stack.initial_window_pkts,
-                slow_start_end_ms: u32::MAX,
-            },
+            cwnd_time: CwndTime::new(start_ns, stack.initial_window_pkts),
             first_unsent: 0,
             recovery_end: 0,
             paced_until_ns: 0,
             rate,
             reordering: (reordered && choices.detection == Detection::Rack).then(Box::default),
-            marked_pkts: 0,
             repairs: None,
             flow,
             start_ns,
@@ -208,7 +182,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         } else if !self.overlapped {
             self.driver.start();
             self.send_window = u64::from(self.cwnd());
-            self.cwnd_time.cwnd = self.cwnd();
+            self.cwnd_time = CwndTime::new(self.start_ns, self.cwnd());
         }
     }
 
@@ -277,7 +251,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// The RTTs and the mean of cwnd are those from `now` on.
     pub fn begin_measuring(&mut self, now: u64) {
         self.rtts = Distribution::new();
-        (self.cwnd_time.sum, self.cwnd_time.since_ns) = (Sum::default(), now);
+        self.cwnd_time.begin_measuring(now);
+    }
+
+    /// The least and the greatest cwnd since the last call, as it was then included.
+    pub fn take_cwnd_range(&mut self) -> (u32, u32) {
+        self.cwnd_time.take_range(self.cwnd())
     }
 
     /// How long the first slow start lasted, until `stop_ns` at most, in whole milliseconds; None: the algorithm sets no
@@ -292,8 +271,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// Time integral of cwnd until `now`, since it is measured.
     pub fn cwnd_ns(&self, now: u64) -> u128 {
-        let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        self.cwnd_time.sum.get() + rest
+        self.cwnd_time.integral(now)
     }
 
     /// Mean cwnd from `from` until `now`.

@@ -92,13 +92,15 @@ impl<'a> Running<'a> {
     pub fn sample(&mut self, now_ns: u64, counts: Counts, samples: &mut FlowSamples) {
         let (at_ns, bytes, marked) = self.sampled;
         let (look, srtt_ns) = {
-            let seen = self.seen();
+            let mut seen = self.seen();
             (seen.look(), seen.srtt_ns)
         };
-        let Look { cwnd_pkts, ssthresh_pkts, in_flight_pkts } = look;
+        let Look { cwnd_pkts, min_cwnd_pkts, max_cwnd_pkts, ssthresh_pkts, in_flight_pkts } = look;
         samples.time_s.push(now_ns as f64 / 1e9);
         samples.flow.push(self.index as u32);
         samples.cwnd_pkts.push(cwnd_pkts);
+        samples.min_cwnd_pkts.push(min_cwnd_pkts);
+        samples.max_cwnd_pkts.push(max_cwnd_pkts);
         samples.ssthresh_pkts.push(ssthresh_pkts.unwrap_or(SSTHRESH_INFINITE));
         samples.in_flight_pkts.push(in_flight_pkts);
         samples.rtt_ms.push(srtt_ns as f64 * 1e-6);

@@ -18,6 +18,8 @@ pub struct Seen {
     /// Of the window over time, up to the last change.
     window_byte_ns: u128,
     changed_ns: u64,
+    /// The least and the greatest window since the last row of samples.
+    range_bytes: (u64, u64),
     /// When slow start ended for the first time.
     slow_start_end_ns: Option<u64>,
     /// Of these, how often all packets of a longer time were lost (RFC 9002, 7.6); of TCP, timeouts.
@@ -28,6 +30,9 @@ pub struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     pub cwnd_pkts: u32,
+    /// Since the look before.
+    pub min_cwnd_pkts: u32,
+    pub max_cwnd_pkts: u32,
     /// None: not set.
     pub ssthresh_pkts: Option<u32>,
     pub in_flight_pkts: u32,
@@ -47,6 +52,7 @@ impl Seen {
             from_ns: start_ns,
             window_byte_ns: 0,
             changed_ns: start_ns,
+            range_bytes: (u64::MAX, 0),
             slow_start_end_ns: None,
             persistent_congestions: 0,
         }
@@ -65,6 +71,8 @@ impl Seen {
     pub fn set_window(&mut self, now_ns: u64, window_bytes: u64, ssthresh_bytes: Option<u64>) {
         self.add_window(now_ns);
         self.window_bytes = window_bytes;
+        let (min, max) = self.range_bytes;
+        self.range_bytes = (min.min(window_bytes), max.max(window_bytes));
         self.has_ssthresh |= ssthresh_bytes.is_some();
         self.ssthresh_bytes = ssthresh_bytes.filter(|&bytes| bytes < 1 << 62);
         if self.ssthresh_bytes.is_some() && self.slow_start_end_ns.is_none() {
@@ -102,10 +110,15 @@ impl Seen {
         self.srtt_ns = srtt_ns;
     }
 
-    pub fn look(&self) -> Look {
+    /// For a row of samples.
+    pub fn look(&mut self) -> Look {
+        let (min, max) = self.range_bytes;
+        self.range_bytes = (self.window_bytes, self.window_bytes);
         let pkts = |bytes: u64| u32::try_from(bytes / self.datagram_bytes).unwrap_or(u32::MAX);
         Look {
             cwnd_pkts: pkts(self.window_bytes),
+            min_cwnd_pkts: pkts(min.min(self.window_bytes)),
+            max_cwnd_pkts: pkts(max),
             ssthresh_pkts: self.ssthresh_bytes.map(pkts),
             in_flight_pkts: pkts(self.in_flight_bytes),
         }
@@ -151,6 +164,19 @@ mod tests {
         seen.set_window(5_000_000, 15_000, Some(15_000));
         assert_eq!(seen.slow_start_end_ns(9_000_000), Some(5_000_000));
         assert_eq!(seen.look().ssthresh_pkts, Some(15));
+    }
+
+    #[test]
+    fn a_look_has_the_range_of_the_window_since_the_look_before() {
+        let mut seen = Seen::new(1000, 0);
+        for (now_ns, window_bytes) in [(0, 10_000), (1, 40_000), (2, 20_000)] {
+            seen.set_window(now_ns, window_bytes, None);
+        }
+        let range = |look: Look| (look.min_cwnd_pkts, look.cwnd_pkts, look.max_cwnd_pkts);
+        assert_eq!(range(seen.look()), (10, 20, 40));
+        assert_eq!(range(seen.look()), (20, 20, 20));
+        seen.set_window(3, 30_000, None);
+        assert_eq!(range(seen.look()), (20, 30, 30));
     }
 
     #[test]
