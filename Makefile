@@ -145,9 +145,10 @@ dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
 		--compatibility manylinux2014 --out $(DIST)
 	ls -l $(DIST)
 
-# The wheel in a Debian that has Python, and no compiler, Rust or node. Needs root, debootstrap.
+# The wheel in a Debian that has Python, and no compiler, Rust or node: used, and the tutorials followed. Needs root, debootstrap.
 dist-test:
 	tests/dist/bare.sh $(DIST) $(TARGET)/bare
+
 # The site of the docs, in target/site; mkdocs.yml has its settings. The lab is on it where it can be built.
 site: .venv/dev $(WEB)/lab.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
