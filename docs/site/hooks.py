@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)#\s]+)|<img[^>]* src=\"([^\"]+)\"")
 #: `make lab` makes it; the page of the lab shows it.
 LAB = ROOT / "python" / "cwnd" / "_web" / "lab.html"
+#: npm's iframe-worker, which `make lab` installs too.
+WORKER = ROOT / "lab" / "node_modules" / "iframe-worker"
 FRAME = """<a href="../lab.html">Open the lab as a page of its own</a>
 
 <iframe src="../lab.html" title="The lab: the simulator with sliders" loading="lazy"
@@ -31,6 +33,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     ]
     if LAB.exists():
         shown.append(File.generated(config, "lab.html", abs_src_path=str(LAB)))
+    if WORKER.exists():
+        for name, source in (("iframe-worker.js", "shim/index.js"), ("iframe-worker-LICENSE", "LICENSE")):
+            shown.append(File.generated(config, f"assets/{name}", abs_src_path=str(WORKER / source)))
     return Files([*theme, *shown])
 
 

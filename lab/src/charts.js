@@ -39,16 +39,17 @@ export function flowLooks(flows) {
 
 const short = (count) => (count < 1000 ? `${count}` : `${count / 1000}k`);
 
-/** The columns of the answer as [times, edges of the band of flow 0, ..., values of flow 0, ...]. */
+/** The columns of the answer as [times, edges of the band of flow 0, ..., values of flow 0, ...]. A flow's line ends where the flow does. */
 function byFlow(samples, { key, edges = [] }, flows) {
 	const times = [...new Set(samples.time_s)].sort((a, b) => a - b);
 	const place = new Map(times.map((time, index) => [time, index]));
 	const columnsOf = (key) => {
 		const columns = flows.map(() => new Array(times.length).fill(null));
 		for (let row = 0; row < samples.time_s.length; row++) {
-			const value = samples[key][row];
+			const [time, flow, value] = [samples.time_s[row], samples.flow[row], samples[key][row]];
+			if (time > flows[flow].stop_s) continue;
 			// Smoothed RTTs are 0 before the first.
-			columns[samples.flow[row]][place.get(samples.time_s[row])] = key === "rtt_ms" && value === 0 ? null : value;
+			columns[flow][place.get(time)] = key === "rtt_ms" && value === 0 ? null : value;
 		}
 		return columns;
 	};
@@ -148,7 +149,7 @@ export class Charts {
 					scales: {
 						x: { time: false },
 						y: { range: () => [0, this.ranges?.[picture.key] || 1] },
-						...(queue && { events: { range: (_plot, _low, high) => [0, Math.max(4 * (high ?? 0), 4)] } }),
+						...(queue && { events: { range: () => [0, this.ranges?.events || 1] } }),
 					},
 					axes: [
 						{ ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick} s`) },
@@ -185,14 +186,12 @@ export class Charts {
 
 /** The largest value of each picture over all answers, so that panes have the same axes. */
 export function commonRanges(answers) {
+	const largest = (columns) => columns.flat().reduce((most, value) => Math.max(most, value ?? 0), 0);
 	const ranges = {};
 	for (const { key, edges: [most] = [key] } of PICTURES) {
-		let largest = 0;
-		for (const answer of answers) {
-			const values = key === "queue_pkts" ? ofQueue(answer)[1] : answer.flow_samples[most];
-			for (const value of values) largest = Math.max(largest, value ?? 0);
-		}
-		ranges[key] = largest * 1.05;
+		ranges[key] = 1.05 * largest(answers.map((answer) => (key === "queue_pkts" ? ofQueue(answer)[1] : answer.flow_samples[most])));
 	}
+	// Bars have the lowest quarter.
+	ranges.events = 4 * Math.max(1, largest(answers.map((answer) => ofQueue(answer).slice(2)).flat()));
 	return ranges;
 }

@@ -37,7 +37,7 @@ function writeAddress() {
 function makeView(index) {
 	const place = document.createElement("section");
 	place.className = "pane";
-	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div><div class="scroll" tabindex="0"><table><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">marked</th><th scope="col">takes, ms</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
+	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div><div class="scroll" tabindex="0"><table><caption>Window, lost and marked: in packets.</caption><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">marked</th><th scope="col">takes, ms</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
 	place.querySelector(".scroll").setAttribute("aria-label", `Results of scenario ${NAMES[index]}`);
 	place.setAttribute("aria-label", `Scenario ${NAMES[index]}`);
 	$("panes").append(place);
@@ -55,6 +55,9 @@ function matchViews() {
 		place.remove();
 	}
 }
+
+/** A number and its unit, on one line. */
+const measured = (value, unit, digits) => `${shown(value, digits)}\u00a0${unit}`;
 
 const shown = (value, digits = 3) => (value === null || value === undefined ? "-" : Number(value.toPrecision(digits)).toLocaleString("en"));
 
@@ -78,7 +81,9 @@ function showTable(view, { runs: [{ flows, links }], summary }) {
 	view.place.querySelector("tbody").replaceChildren(...rows);
 	const link = links.find(({ link }) => link === "bottleneck");
 	const all = row("all", shown(summary.goodput_mbps.mean), shown(summary.mean_rtt_ms.mean), "", shown(flows.reduce((sum, flow) => sum + flow.lost_pkts, 0), 6), shown(link.marked_pkts ?? 0, 6), "");
-	view.place.querySelector("table").classList.toggle("endless", flows.every((flow) => flow.fct_ms == null));
+	const { classList } = view.place.querySelector("table");
+	classList.toggle("endless", flows.every((flow) => flow.fct_ms == null));
+	classList.toggle("unmarked", !link.marked_pkts);
 	view.place.querySelector("tfoot").replaceChildren(all);
 }
 
@@ -95,7 +100,7 @@ function showLegend(view, { runs: [{ flows }] }) {
 function sentence(answer, index) {
 	const { summary } = answer;
 	const which = views.length > 1 ? `${NAMES[index]}: ` : "";
-	return `${which}goodput ${shown(summary.goodput_mbps.mean)} Mbit/s, mean RTT ${shown(summary.mean_rtt_ms.mean)} ms, lost ${shown(100 * summary.loss_ratio.mean, 2)} %`;
+	return `${which}goodput ${measured(summary.goodput_mbps.mean, "Mbit/s")}, mean RTT ${measured(summary.mean_rtt_ms.mean, "ms")}, lost ${measured(100 * summary.loss_ratio.mean, "%", 2)}`;
 }
 
 function fault(message) {
@@ -180,8 +185,7 @@ function showPlaying() {
 function changed() {
 	const pane = state.panes[edited];
 	try {
-		$("toml").textContent = toml(pane);
-		$("command").textContent = command(pane);
+		showCopies(pane);
 	} catch {
 		// The line below the title says what is wrong.
 	}
@@ -203,8 +207,16 @@ function showControls() {
 		changed();
 	};
 	$("flows").replaceChildren(...pane.flows.map((_, index) => showFlow(index, pane, catalogue, changed, rebuild)));
+	showCopies(pane);
+}
+
+/** The scenario outside this page. A word of the command is not broken at its hyphens. */
+function showCopies(pane) {
 	$("toml").textContent = toml(pane);
-	$("command").textContent = command(pane);
+	const parts = command(pane).split(/( +)/);
+	$("command").replaceChildren(
+		...parts.map((part, index) => (index % 2 ? part : Object.assign(document.createElement("span"), { textContent: part }))),
+	);
 }
 
 function showLesson() {

@@ -130,8 +130,8 @@ export class Picture {
 		this.drawWire(context, { wire, left, right, top, bottom });
 		context.fillStyle = soft;
 		context.textAlign = "center";
-		const each = this.perDot > 1 ? `${this.perDot} packets a dot` : "a packet a dot";
-		context.fillText(`data, ${each}`, (wire + right) / 2, top + 30);
+		const data = this.perDot > 1 ? `data: a dot is ${this.perDot} packets` : "data: a dot is a packet";
+		context.fillText(data, (left + right) / 2, (top + bottom) / 2 + 4);
 		context.fillText("ACKs", (left + right) / 2, bottom + 24);
 	}
 
@@ -151,7 +151,7 @@ export class Picture {
 		const lost = this.lostNow();
 		if (lost) {
 			context.fillStyle = "#d1242f";
-			context.fillText(`${lost} dropped or lost`, x + 4, y + h + 16);
+			context.fillText(`${lost} dropped or lost`, x + 4, y + h + 12);
 		}
 	}
 

@@ -30,9 +30,10 @@ exec unshare --mount bash -euo pipefail -c '
 	mount --rbind /sys "$root/sys"
 	mount --bind /etc/ssl/certs "$root/etc/ssl/certs"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
-	rm -rf "$root/work"
-	mkdir "$root/work"
-	cp "$wheel" tests/dist/use.sh "$root/work"
-	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/work LC_ALL=C.UTF-8 \
-		chroot "$root" bash -euo pipefail /work/use.sh
+	rm -rf "$root/srv/cwnd"
+	mkdir "$root/srv/cwnd"
+	cp --parents pyproject.toml tests/dist/use.sh tests/python/test_tutorials.py docs/tutorials/*.md "$root/srv/cwnd"
+	cp "$wheel" "$root/srv/cwnd"
+	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv/cwnd LC_ALL=C.UTF-8 \
+		chroot "$root" bash -euo pipefail /srv/cwnd/tests/dist/use.sh
 ' bash "$root" "${wheels[0]}"

@@ -1,5 +1,5 @@
 # What a user does with the wheel, in the chroot of bare.sh.
-cd /work
+cd /srv/cwnd
 for tool in cc gcc clang cargo rustc node npm make; do
 	! command -v $tool || { echo "dist-test: this is not a bare system, it has $tool" >&2; exit 1; }
 done
@@ -25,6 +25,11 @@ page=$(cwnd lab)
 cwnd completion bash >completion
 bash -n completion
 [ -s venv/share/man/man1/cwnd-run.1 ]
+
+# The tutorials, by a pytest of its own.
+python3 -m venv judge
+judge/bin/pip install --quiet --disable-pip-version-check --only-binary :all: pytest
+CWND_BIN=$PWD/venv/bin judge/bin/pytest -m "" tests/python/test_tutorials.py
 
 # Into the kernel of this machine and out of it, even if the kernel then skips hooks, as doctor shows.
 cwnd kernel doctor || [ $? = 1 ]

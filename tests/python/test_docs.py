@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import jsonschema
@@ -129,18 +130,36 @@ def test_every_link_of_the_docs_leads_to_a_file() -> None:
     assert found > 200
 
 
-@pytest.mark.slow
-def test_the_site_builds_without_a_broken_link_or_anchor(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    assert "cwnd gate" in (tmp_path / "docs" / "cli.html").read_text()
-    assert "CongestionControl" in (tmp_path / "docs" / "api.html").read_text()
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_has_no_broken_link_or_anchor_and_nothing_from_elsewhere(site: Path) -> None:
+    assert "cwnd gate" in (site / "docs" / "cli.html").read_text()
+    assert "CongestionControl" in (site / "docs" / "api.html").read_text()
     if (ROOT / "python" / "cwnd" / "_web" / "lab.html").exists():
-        assert '<iframe src="../lab.html" title=' in (tmp_path / "docs" / "lab.html").read_text()
-        assert (tmp_path / "lab.html").exists()
+        assert '<iframe src="../lab.html" title=' in (site / "docs" / "lab.html").read_text()
+        assert (site / "lab.html").exists()
     elsewhere = re.compile(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="?https?://')
-    assert not [page for page in tmp_path.rglob("*.html") if elsewhere.search(page.read_text())]
+    assert not [page for page in site.rglob("*.html") if elsewhere.search(page.read_text())]
+
+
+@pytest.mark.browser
+def test_the_site_is_searched_from_a_folder_without_a_server_or_a_network(browser: Any, site: Path) -> None:
+    context = browser.new_context(viewport={"width": 1300, "height": 900}, offline=True)
+    page = context.new_page()
+    page.goto((site / "docs" / "guide.html").as_uri())
+    page.fill(".md-search__input", "slow start")
+    page.wait_for_selector(".md-search-result__item")
+    found = page.eval_on_selector_all(".md-search-result__link", "all => all.map(each => each.href)")
+    assert any(link.split("?")[0] == (site / "docs" / "slow-start.html").as_uri() for link in found), found
+    context.close()
 
 
 def test_the_walk_and_the_architecture_name_files_that_exist() -> None:

@@ -246,7 +246,8 @@ def test_a_trace_is_read_from_a_file(lab: Lab, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     trace.write_text("".join(f"{at}\n" for at in range(2, 1002, 2)))
     # A packet of 1500 bytes each 2 ms: 6 Mbit/s.
-    assert lab.status_after(lambda: page.set_input_files("#trace", trace)).startswith("goodput 5.")
+    page.set_input_files("#trace", trace)
+    page.wait_for_function("document.getElementById('status').innerText.startsWith('goodput 5.')")
 
 
 @pytest.mark.browser
@@ -279,3 +280,98 @@ def test_the_page_is_accessible_and_nothing_is_wider_than_the_window(
     assert not serious, json.dumps(found)[:2000]
     assert not lab.faults
     lab.context.close()
+
+
+#: Keeps each canvas's texts with where they stand, in pixels of the canvas.
+RECORD_TEXTS = """
+const { fillText, clearRect } = CanvasRenderingContext2D.prototype;
+Object.assign(CanvasRenderingContext2D.prototype, {
+  fillText(text, x, y) {
+    const { a, e, d, f } = this.getTransform();
+    const size = this.measureText(text);
+    const across = [x - size.actualBoundingBoxLeft, x + size.actualBoundingBoxRight];
+    const [left, right] = across.map((at) => a * at + e);
+    const down = [y - size.actualBoundingBoxAscent, y + size.actualBoundingBoxDescent];
+    const [top, bottom] = down.map((at) => d * at + f);
+    const placed = { text, box: [left, top, right, bottom] };
+    this.canvas.texts = { ...this.canvas.texts, [text + left + top]: placed };
+    fillText.call(this, text, x, y);
+  },
+  clearRect(...box) {
+    this.canvas.texts = {};
+    clearRect.apply(this, box);
+  },
+});
+"""
+OUTSIDE_THE_MARGINS = """
+Array.from(document.querySelectorAll("header *, #about *, main *")).filter((each) => {
+  const { left, right, width } = each.getBoundingClientRect();
+  return width && (left < 15.5 || right > innerWidth - 15.5);
+}).map((each) => each.outerHTML.slice(0, 80))"""
+
+
+def texts_of(page: Any, canvas: str) -> list[dict[str, Any]]:
+    found = page.eval_on_selector(
+        canvas, "({ texts, width, height }) => [Object.values(texts), width, height]"
+    )
+    texts, width, height = found
+    for text in texts:
+        left, top, right, bottom = text["box"]
+        assert left >= 0 and top >= 0 and right <= width and bottom <= height, text
+    return list(texts)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [320, 390, 1440])
+def test_no_lesson_has_a_text_that_is_cut_or_covered_or_axes_that_differ(browser: Any, width: int) -> None:
+    lab = Lab(browser, width)
+    lab.context.add_init_script(RECORD_TEXTS)
+    for lesson in LESSONS:
+        page = lab.open(lesson)
+        assert page.evaluate(OUTSIDE_THE_MARGINS) == [], lesson
+        lines = page.eval_on_selector_all(
+            "#command span", "all => all.map(each => each.getClientRects().length)"
+        )
+        assert set(lines) == {1}, lesson
+        page.wait_for_function("document.getElementById('path-picture').texts")
+        boxes = [text["box"] for text in texts_of(page, "#path-picture")]
+        for index, (left, top, right, bottom) in enumerate(boxes):
+            for other in boxes[:index]:
+                covered = left < other[2] and other[0] < right and top < other[3] and other[1] < bottom
+                assert not covered, (lesson, texts_of(page, "#path-picture"))
+        panes = page.locator(".pane").count()
+        for chart in range(1, 5):
+            labels = [
+                [
+                    text["text"]
+                    for text in texts_of(page, f".pane:nth-child({pane}) .chart:nth-child({chart}) canvas")
+                ]
+                for pane in range(1, panes + 1)
+            ]
+            assert len(labels[0]) > 3 and all(each == labels[0] for each in labels), (lesson, labels)
+    assert not lab.faults
+    lab.context.close()
+
+
+@pytest.mark.browser
+def test_a_line_ends_where_its_flow_does(lab: Lab) -> None:
+    page = lab.open("fair-queueing")
+    count = """canvas => {
+      const [red, green, blue] = document.querySelector(".pane:nth-child(2) li:nth-child(7) line")
+        .getAttribute("stroke").match(/\\d+/g).map(Number);
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      const columns = new Array(width).fill(0);
+      for (let at = 0; at < data.length; at += 4) {
+        const apart = [red, green, blue].map((part, index) => Math.abs(data[at + index] - part));
+        columns[(at / 4) % width] += Math.max(...apart) < 20 && data[at + 3] > 200;
+      }
+      return columns;
+    }"""
+    columns = page.eval_on_selector(".pane:nth-child(2) .chart:nth-child(2) canvas", count)
+    # Half a second from the tenth of twenty seconds on.
+    assert (
+        sum(columns) > 10
+        and not any(columns[: len(columns) // 3])
+        and not any(columns[2 * len(columns) // 3 :])
+    )

@@ -1,4 +1,7 @@
-"""Each tutorial runs in an empty directory, and prints what the page shows."""
+"""Each tutorial runs in an empty directory, and prints what the page shows.
+
+CWND_BIN=FOLDER: with the `cwnd` and the `python` of that folder, in place of those that run the tests.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pathlib import Path
 import pytest
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
+BIN = Path(os.environ.get("CWND_BIN") or Path(sys.executable).parent)
 #: "Save this as `NAME`:" and the block behind it; or a block of commands.
 STEP = re.compile(
     r"Save this as `(?P<name>[\w.-]+)`:\n\n```\w+\n(?P<text>.*?)^```$|^```console\n(?P<session>.*?)^```$",
@@ -31,7 +35,7 @@ def sessions(text: str) -> Iterator[tuple[str, str]]:
 
 def follow(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
     """Does what the page says: each command with what the page shows and what it printed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     for step in STEP.finditer(page.read_text()):
         if step["name"]:
             (folder / step["name"]).write_text(step["text"])
