@@ -4,7 +4,7 @@ use crate::acks::Acks;
 use crate::agenda::Agenda;
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
-use crate::memory::ring::{Ring, prefetch};
+use crate::memory::ring::{Ring, prefetch, prefetch_all};
 use crate::path::link::PathLink;
 use crate::path::managed::{Departure, ManagedLink};
 use crate::path::queue::discipline::Disciplines;
@@ -169,6 +169,20 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
+    /// `flow`, whose first hop is `first`, will soon be gone through.
+    #[inline(always)]
+    pub fn prefetch_path(&self, flow: u32, first: u32) {
+        prefetch(&raw const self.to_receiver[flow as usize]);
+        prefetch(&raw const self.topology.hops[first as usize]);
+    }
+
+    /// The same, after [`Network::prefetch_path`]: what is at the ends of the flow's path.
+    #[inline(always)]
+    pub fn prefetch_ends(&self, flow: u32, first: u32) {
+        self.to_receiver[flow as usize].prefetch_front();
+        prefetch_all(&self.links[self.topology.hops[first as usize].link as usize]);
+    }
+
     /// A flow sends `segment` at `now`; `hop` is its first.
     #[inline(always)]
     pub fn enter(&mut self, hop: u32, now: u64, segment: Segment) {
@@ -213,12 +227,17 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// Serves a link where a packet's departure is known when it arrives.
     fn serve_closed_form(&mut self, link: usize, from: u64, until: u64) -> usize {
+        if let Some(line) = self.inboxes[link].take_line() {
+            return self.serve_line(link, line, until);
+        }
         let mut order = std::mem::take(&mut self.order);
         let (packets, earliest) = self.take_soon(link, from, until, &mut order);
         for part in order.chunks(PACKETS_PER_LOOK).take_while(|_| !self.control.stop.load(Relaxed)) {
             for (next, &place) in part.iter().enumerate() {
                 if self.agenda.len() > FEW_FLOWS {
-                    self.prefetch(&part[next..], &packets);
+                    self.prefetch(|ahead| {
+                        part.get(next + ahead).map(|&place| &packets[place as u32 as usize])
+                    });
                 }
                 let packet = packets[place as u32 as usize];
                 self.timing.set_now(packet.exact);
@@ -228,7 +247,29 @@ impl<'a, T: Timing> Network<'a, T> {
         let arrived = order.len();
         order.clear();
         self.order = order;
-        self.inboxes[link].put_back(packets, until, earliest);
+        self.inboxes[link].put_back(packets, until, until - from, earliest);
+        arrived
+    }
+
+    /// Serves a link whose packets stand in a `line`.
+    #[inline(always)]
+    fn serve_line(&mut self, link: usize, mut line: Ring<InTransit<T::Exact>>, until: u64) -> usize {
+        let mut arrived = 0;
+        'parts: for part in line.parts().take_while(|_| !self.control.stop.load(Relaxed)) {
+            for (next, packet) in part.iter().enumerate() {
+                if packet.at >= until {
+                    break 'parts;
+                }
+                if self.agenda.len() > FEW_FLOWS {
+                    self.prefetch(|ahead| part.get(next + ahead));
+                }
+                self.timing.set_now(packet.exact);
+                self.cross(packet.hop, packet.at, packet.segment);
+                arrived += 1;
+            }
+        }
+        line.skip(arrived);
+        self.inboxes[link].put_back_line(line);
         arrived
     }
 
@@ -269,10 +310,12 @@ impl<'a, T: Timing> Network<'a, T> {
         (packets, earliest)
     }
 
-    /// The places of packets that come next: asks for what they need.
-    #[inline(never)]
-    fn prefetch(&self, places: &[u64], packets: &[InTransit<T::Exact>]) {
-        let packet = |ahead: usize| places.get(ahead).map(|&place| &packets[place as u32 as usize]);
+    /// Asks for what the packets need that come next; `packet` is the one so many places ahead.
+    #[inline(always)]
+    fn prefetch<'b>(&self, packet: impl Fn(usize) -> Option<&'b InTransit<T::Exact>>)
+    where
+        T::Exact: 'b,
+    {
         let hop = |packet: &InTransit<T::Exact>| &self.topology.hops[packet.hop as usize];
         if let Some(packet) = packet(4 * PACKETS_AHEAD) {
             prefetch(packet);
@@ -359,7 +402,20 @@ impl<'a, T: Timing> Network<'a, T> {
             segment.tag = segment.tag.with(CONGESTION);
         }
         let busy_since = link.busy_since_ns();
-        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+        to.passed += 1;
+        if let Some(next) = to.next {
+            let packet = InTransit { at, exact, segment, busy_since, hop: hop + 1 };
+            self.inboxes[next as usize].push(packet);
+        } else if to.back {
+            let flow = to.flow;
+            self.arrive_at_sender(flow, at, segment);
+        } else {
+            let packets = &mut self.to_receiver[to.flow as usize];
+            packets.push_back(Arrival { at, exact, segment });
+            if packets.len() == 1 {
+                self.agenda.hasten(to.flow, at + to.after_ns);
+            }
+        }
         true
     }
 
@@ -422,7 +478,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let arrived = order.len();
         order.clear();
         self.order = order;
-        self.inboxes[link].put_back(packets, until, earliest);
+        self.inboxes[link].put_back(packets, until, until - from, earliest);
         self.managed.insert(link as u32, managed);
         arrived
     }

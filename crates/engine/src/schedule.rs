@@ -8,7 +8,7 @@
 use crate::agenda::Agenda;
 use crate::connection::Connection;
 use crate::control::{Control, Unfinished};
-use crate::memory::ring::{Ring, prefetch};
+use crate::memory::ring::Ring;
 use crate::network::{Network, PACKETS_MAX, PACKETS_PER_LOOK};
 use crate::observe::{Observation, Sampler, observe};
 use crate::path::queue::discipline::Disciplines;
@@ -39,7 +39,7 @@ const SPANS_PER_COUNT: usize = 16;
 const ROWS_MAX: usize = 10_000_000;
 /// Transfers of a flow with arrivals at one time; their connections take less than 1 GB.
 const TRANSFERS_MAX: usize = 100_000;
-/// What is on its way to this many flows is asked for ahead, and their state twice as far.
+/// What is on its way to this many flows is asked for ahead, the way there twice as far and their state three times.
 const FLOWS_AHEAD: usize = 2;
 
 /// A run under way, of one kind of algorithm and timing.
@@ -140,12 +140,14 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
     fn run_span(&mut self, from: u64, until: u64) -> usize {
         let due = self.network.agenda.take(until);
         for (place, &flow) in due.iter().enumerate() {
-            if let Some(&ahead) = due.get(place + 2 * FLOWS_AHEAD) {
-                prefetch(&raw const self.network.to_receiver[ahead as usize]);
+            if let Some(&ahead) = due.get(place + 3 * FLOWS_AHEAD) {
                 self.flows[ahead as usize].prefetch();
             }
+            if let Some(&ahead) = due.get(place + 2 * FLOWS_AHEAD) {
+                self.network.prefetch_path(ahead, self.flows[ahead as usize].first_hop);
+            }
             if let Some(&ahead) = due.get(place + FLOWS_AHEAD) {
-                self.network.to_receiver[ahead as usize].prefetch_front();
+                self.network.prefetch_ends(ahead, self.flows[ahead as usize].first_hop);
             }
             let next = self.run_ends(flow as usize, until);
             self.network.agenda.set(flow, next);
