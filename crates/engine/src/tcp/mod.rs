@@ -1,7 +1,9 @@
 //! The two ends of a connection, and what travels between them.
 
 pub mod acknowledgement;
+mod cwnd_time;
 pub mod delivery_rate;
+mod early;
 pub mod handshake;
 pub mod loss;
 mod pacing;

@@ -4,7 +4,7 @@
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
-use crate::memory::sum::Sum;
+use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use crate::tcp::receiver::SackBlocks;
@@ -19,6 +19,7 @@ use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
+use std::mem::offset_of;
 use std::ops::Range;
 
 /// Sequence numbers count segments, from 0. What the fast path needs comes first, close together.
@@ -36,6 +37,10 @@ pub struct Sender<'a, C> {
     /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
     pub(super) reorder_at: u64,
     pub(super) choices: &'static RecoveryChoices,
+    /// What the application has beside a rate and constant pauses.
+    pub source: Option<Box<Source<'a>>>,
+    /// Of a segment on the wire, without a source.
+    pub packet_bytes: u32,
     extras: Extras,
     /// The extras that outlast the handshake.
     lasting_extras: Extras,
@@ -54,6 +59,10 @@ pub struct Sender<'a, C> {
     pub(super) report_reduction: bool,
     /// The algorithm gets RTTs in whole microseconds that are over.
     pub(super) rounds_rtt_down: bool,
+    /// Those of the stack that losses ask for: the flow's description is far from here.
+    pub(super) timestamps: bool,
+    pub(super) restart_at_one: bool,
+    pub(super) restart_at_half_ssthresh: bool,
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
@@ -77,8 +86,6 @@ pub struct Sender<'a, C> {
     pub(super) marked_pkts: u32,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
-    /// What the application has beside a rate and constant pauses.
-    pub source: Option<Box<Source<'a>>>,
     pub(crate) flow: &'a Flow,
     pub start_ns: u64,
     pub retransmissions: u64,
@@ -94,28 +101,10 @@ struct Extras {
     segments: bool,
 }
 
-/// The time integral of cwnd.
-struct CwndTime {
-    sum: Sum,
-    since_ns: u64,
-    cwnd: u32,
-    /// When the first slow start ended, in milliseconds of the run, or u32::MAX.
-    slow_start_end_ms: u32,
-}
-
-impl CwndTime {
-    #[inline]
-    fn changed(&mut self, now: u64, cwnd: u32, ssthresh: u32) {
-        if self.slow_start_end_ms == u32::MAX && ssthresh < SSTHRESH_INFINITE {
-            self.slow_start_end_ms = (now / 1_000_000) as u32;
-        }
-        self.sum.add(u128::from(now - self.since_ns) * u128::from(self.cwnd));
-        self.since_ns = now;
-        self.cwnd = cwnd;
-    }
-}
-
 impl<'a, C: CongestionControl> Sender<'a, C> {
+    /// What few packets need is from this byte on.
+    pub const COLD_FROM: usize = offset_of!(Self, first_unsent);
+
     /// `reordered`: whether the path may deliver segments in another order.
     pub fn new(
         cc: C,
@@ -147,6 +136,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             rto_at: NEVER,
             reorder_at: NEVER,
             choices,
+            source: source.map(Box::new),
+            packet_bytes: flow.packet_bytes(),
             extras: Extras { acks: true, segments: true },
             lasting_extras: Extras { acks: true, segments: true },
             paced_by_fq: stack.pacing == Pacing::Fq,
@@ -156,6 +147,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
             report_reduction: false,
+            timestamps: stack.timestamps,
+            restart_at_one: stack.restart_at_one,
+            restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
             rounds_rtt_down: choices.habits.rounds_rtt_down && !stack.round_rtt,
             rto: Rto::new(stack),
             driver,
@@ -163,12 +157,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             sent: 0,
             last_sent_ns: start_ns,
             rtts: Distribution::new(),
-            cwnd_time: CwndTime {
-                sum: Sum::default(),
-                since_ns: start_ns,
-                cwnd: stack.initial_window_pkts,
-                slow_start_end_ms: u32::MAX,
-            },
+            cwnd_time: CwndTime::new(start_ns, stack.initial_window_pkts),
             first_unsent: 0,
             recovery_end: 0,
             paced_until_ns: 0,
@@ -180,7 +169,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             start_ns,
             retransmissions: 0,
             timeouts: 0,
-            source: source.map(Box::new),
         };
         let acks = sender.driver.controls_window()
             || stack.ecn.is_on()
@@ -277,7 +265,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// The RTTs and the mean of cwnd are those from `now` on.
     pub fn begin_measuring(&mut self, now: u64) {
         self.rtts = Distribution::new();
-        (self.cwnd_time.sum, self.cwnd_time.since_ns) = (Sum::default(), now);
+        self.cwnd_time.begin_measuring(now);
     }
 
     /// How long the first slow start lasted, until `stop_ns` at most, in whole milliseconds; None: the algorithm sets no
@@ -292,8 +280,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// Mean cwnd from `from` until `now`.
     pub fn mean_cwnd(&self, from: u64, now: u64) -> f64 {
-        let rest = u128::from(now.saturating_sub(self.cwnd_time.since_ns)) * u128::from(self.cwnd_time.cwnd);
-        (self.cwnd_time.sum.get() + rest) as f64 / now.saturating_sub(from).max(1) as f64
+        self.cwnd_time.until(now) as f64 / now.saturating_sub(from).max(1) as f64
     }
 
     /// The next segment that may be sent at `now`, if any.
@@ -462,14 +449,16 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
     }
 
-    /// `ack` moves the left edge, no segment is missing, and the sender has no extras that ACKs ask for.
+    /// No segment is missing, and the sender has no extras that ACKs ask for.
+    #[inline(always)]
+    pub fn takes_fast_acks(&self) -> bool {
+        !self.extras.acks && self.misses_nothing()
+    }
+
+    /// [`Sender::takes_fast_acks`], and `ack` moves the left edge.
     #[inline]
     pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
-        !self.extras.acks
-            && self.misses_nothing()
-            && ack.sacked.is_none()
-            && !ack.retransmission
-            && ack.next > self.una
+        self.takes_fast_acks() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
     }
 
     /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
@@ -546,15 +535,17 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         let tag = if tag == Tag::new(0, 0) && stack.handshake != Handshake::Off {
             tag.with(SYN).sized(stack.ack_bytes)
         } else {
-            tag.sized(self.packet_bytes(tag.seq()))
+            tag.sized(self.segment_bytes(tag.seq()))
         };
         Segment { tag, sent_ns: now }
     }
 
     /// Segment `seq` on the wire.
-    pub fn packet_bytes(&self, seq: u64) -> u32 {
-        let payload_bytes = self.source.as_ref().map(|source| source.payload_bytes(seq));
-        payload_bytes.unwrap_or(self.flow.payload_bytes) + self.flow.stack.header_bytes
+    pub fn segment_bytes(&self, seq: u64) -> u32 {
+        match &self.source {
+            Some(source) => source.payload_bytes(seq) + self.flow.stack.header_bytes,
+            None => self.packet_bytes,
+        }
     }
 
     /// Begins the next transfer when one is acknowledged, or closes after the last.
