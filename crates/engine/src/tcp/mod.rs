@@ -16,3 +16,4 @@ pub mod repairs;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+mod writing;

@@ -13,7 +13,6 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
-use crate::traffic::application::Application;
 use crate::traffic::source::Source;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
@@ -99,6 +98,8 @@ struct Extras {
     acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
     segments: bool,
+    /// Only because an application, which has no source, writes at a rate or pauses.
+    by_application: bool,
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
@@ -138,8 +139,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             choices,
             source: source.map(Box::new),
             packet_bytes: flow.packet_bytes(),
-            extras: Extras { acks: true, segments: true },
-            lasting_extras: Extras { acks: true, segments: true },
+            extras: Extras { acks: true, segments: true, by_application: false },
+            lasting_extras: Extras { acks: true, segments: true, by_application: false },
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
@@ -175,17 +176,23 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || stack.one_way_delays
             || sender.reordering.is_some()
             || choices.detection == Detection::FineTimer;
-        let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some() || sender.source.is_some();
-        sender.lasting_extras = Extras { acks, segments: acks || limited || sender.paced_by_fq };
+        let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some();
+        let others = acks || sender.source.is_some() || sender.paced_by_fq;
+        sender.lasting_extras =
+            Extras { acks, segments: limited || others, by_application: limited && !others };
         sender.note_extras(stack.handshake != Handshake::Off);
         sender
     }
 
     /// The sender has its lasting extras, and those of a handshake if it `begins` or of losses without SACK.
     pub(super) fn note_extras(&mut self, begins: bool) {
-        let Extras { acks, segments } = self.lasting_extras;
+        let Extras { acks, segments, by_application } = self.lasting_extras;
         let passing = begins || self.repairs_without_sack();
-        self.extras = Extras { acks: acks || passing, segments: segments || passing || self.closed };
+        self.extras = Extras {
+            acks: acks || passing,
+            segments: segments || passing || self.closed,
+            by_application: by_application && !passing && !self.closed,
+        };
     }
 
     /// It is `start_ns`.
@@ -251,8 +258,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
-        self.extras =
-            Extras { acks: self.extras.acks || !self.choices.detection.uses_sack(), segments: true };
+        self.extras = Extras {
+            acks: self.extras.acks || !self.choices.detection.uses_sack(),
+            segments: true,
+            by_application: false,
+        };
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
@@ -293,7 +303,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// the other.
     #[inline(always)]
     pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
-        if self.extras.segments || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
+        let Extras { segments, by_application, .. } = self.extras;
+        if segments && !by_application || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
             return None;
         }
         let first = self.nxt;
@@ -301,6 +312,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         if end > first {
             if end - first > most {
                 return None;
+            }
+            if by_application {
+                if !self.has_written(end, now) {
+                    return None;
+                }
+                self.first_unsent = end;
             }
             self.nxt = end;
             self.sent += end - first;
@@ -419,25 +436,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.cwnd_time.changed(now, self.cwnd(), self.ssthresh());
     }
 
-    /// Whether the application has yet to write the next new segment.
-    pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
-        let ready_at = match &mut self.source {
-            Some(source) => source.ready_at(self.nxt, now),
-            None => Application::new(self.flow, self.start_ns)
-                .map_or(now, |application| application.ready_at(self.nxt, now)),
-        };
-        if ready_at <= now {
-            return false;
-        }
-        self.wake_at = ready_at;
-        self.driver.ack.flags = self.driver.ack.flags & !CWND_LIMITED | APP_LIMITED;
-        let in_flight = self.in_flight();
-        if let Some(rate) = &mut self.rate {
-            rate.on_app_limited(self.driver.ack.delivered, in_flight);
-        }
-        true
-    }
-
     /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
     #[inline(always)]
     pub fn is_on_fast_path(&self) -> bool {
@@ -545,16 +543,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         match &self.source {
             Some(source) => source.payload_bytes(seq) + self.flow.stack.header_bytes,
             None => self.packet_bytes,
-        }
-    }
-
-    /// Begins the next transfer when one is acknowledged, or closes after the last.
-    pub fn end_transfer(&mut self, now: u64) {
-        if let Some(source) = &mut self.source
-            && source.is_complete(self.una)
-            && !source.finish(now, self.retransmissions)
-        {
-            self.close();
         }
     }
 
