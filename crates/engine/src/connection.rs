@@ -7,16 +7,14 @@ use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, Tag};
-use crate::tcp::receiver::{Receiver, SackBlocks};
+use crate::tcp::receiver::{Delayed, Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
 use crate::topology::{Route, Topology};
 use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Flow;
-
-/// Cache lines that most packets need; the processor finds the rest by itself.
-const PREFETCHED_LINES: usize = 8;
+use std::mem::offset_of;
 
 #[repr(C, align(64))] // cache lines
 pub struct Connection<'a, C> {
@@ -95,7 +93,8 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     pub fn prefetch(&self) {
         let first: *const u8 = (&raw const *self).cast();
-        (0..PREFETCHED_LINES).for_each(|line| prefetch(first.wrapping_add(64 * line)));
+        let lines = (offset_of!(Self, sender) + Sender::<C>::COLD_FROM).div_ceil(64);
+        (0..lines).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }
 
     /// Does what the two ends do before `until`; returns when they have something to do then.
@@ -111,16 +110,18 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
         loop {
             // What the receiver does shows when its ACK is at the sender.
-            let packet = network.to_receiver[self.id as usize].front();
-            let arrival = packet.map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
+            let packets = &mut network.to_receiver[self.id as usize];
+            let arrival = packets.front().map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
             let due = self.timers_at.min(arrival);
             if due >= until {
                 return due;
             }
-            if due == self.timers_at {
-                self.on_timers(due, network);
+            if due < self.timers_at
+                && let Some(packet) = packets.pop_front()
+            {
+                self.on_arrival(due, packet, network);
             } else {
-                self.on_arrival(due, network);
+                self.on_timers(due, network);
             }
             after_event(due, self);
         }
@@ -229,11 +230,10 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.receiver.ack_due_ns().map_or(NEVER, |due_ns| self.way_back.ack_arrival_ns(due_ns))
     }
 
-    /// The next packet reaches the receiver, and its ACK the sender.
+    /// A packet reaches the receiver, and its ACK the sender at `now`.
     #[inline(always)]
-    fn on_arrival<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
-        let packets = &mut network.to_receiver[self.id as usize];
-        let Arrival { at, segment, exact } = packets.pop_front().expect("a packet is due");
+    fn on_arrival<T: Timing>(&mut self, now: u64, packet: Arrival<T::Exact>, network: &mut Network<T>) {
+        let Arrival { at, segment, exact } = packet;
         self.note_arrival(at);
         if self.receiver.is_simple()
             && self.sender.is_on_fast_path()
@@ -242,7 +242,38 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             let now = network.timing.return_ack(self.id, now, exact, Some(|| 0));
             self.take_fast_path(now, next, segment.sent_ns, segment.sent_ns, network);
         } else {
-            self.on_other_arrival(at, segment, exact, network);
+            self.on_delayed_arrival(at, segment, exact, network);
+        }
+    }
+
+    /// As [`Connection::on_arrival`], where ACKs may be delayed.
+    #[inline(never)]
+    fn on_delayed_arrival<T: Timing>(
+        &mut self,
+        at: u64,
+        segment: Segment,
+        exact: T::Exact,
+        network: &mut Network<T>,
+    ) {
+        let delayed = if self.sender.takes_fast_acks() {
+            self.receiver.receive_delayed(at, segment)
+        } else {
+            Delayed::Unknown
+        };
+        match delayed {
+            Delayed::Unknown => self.on_other_arrival(at, segment, exact, network),
+            Delayed::Waits => {
+                self.note_bytes(at, segment);
+                if self.ack_due_ns() < self.timers_at {
+                    self.set_timers();
+                }
+            }
+            Delayed::Acknowledged { next, echo_ns } => {
+                self.note_bytes(at, segment);
+                let due = self.way_back.ack_arrival_ns(at);
+                let now = network.timing.return_ack(self.id, due, exact, None::<fn() -> usize>);
+                self.take_fast_path(now, next, segment.sent_ns, echo_ns, network);
+            }
         }
     }
 
@@ -392,7 +423,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let Some(segments) = self.sender.next_fast_path_segments(now, PACKETS_PER_LOOK as u64) else {
             return self.go_on(now, network);
         };
-        let size = Tag::default().sized(self.sender.flow.packet_bytes());
+        let size = Tag::default().sized(self.sender.packet_bytes);
         for seq in segments {
             let segment = Segment { tag: size.numbered(seq), sent_ns: now };
             network.enter(self.first_hop, now, segment);

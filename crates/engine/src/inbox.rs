@@ -1,5 +1,6 @@
 //! Packets on their way to a link.
 
+use crate::memory::ring::Ring;
 use crate::tcp::packet::Segment;
 use crate::time::NEVER;
 
@@ -17,14 +18,18 @@ pub struct InTransit<E> {
     pub hop: u32,
 }
 
-/// Packets on their way to a link; those of each hop are in order. Packets that wait in a long queue before the link are
-/// not looked through in every span.
+/// Packets on their way to a link; those of each hop are in order. While each that comes arrives later than the one before, as
+/// where one link alone leads to this one, they stand in a line. Else they are looked through, but for those that wait in a
+/// long queue before the link.
 pub struct Inbox<E> {
-    /// Packets that arrive before `horizon`.
+    line: Ring<InTransit<E>>,
+    /// When the last of the line arrives; NEVER: there is no line.
+    line_end: u64,
+    /// Without a line: packets that arrive before `horizon`.
     soon: Vec<InTransit<E>>,
+    horizon: u64,
     /// Once there were others.
     later: Option<Box<Later<E>>>,
-    horizon: u64,
     /// When the first of all arrives, or NEVER.
     pub earliest: u64,
 }
@@ -37,38 +42,83 @@ struct Later<E> {
 
 impl<E: Copy> Inbox<E> {
     pub fn new() -> Inbox<E> {
-        Inbox { soon: Vec::new(), later: None, horizon: 0, earliest: NEVER }
+        Inbox {
+            line: Ring::new(),
+            line_end: 0,
+            soon: Vec::new(),
+            horizon: NEVER,
+            later: None,
+            earliest: NEVER,
+        }
     }
 
     #[inline(always)]
     pub fn push(&mut self, packet: InTransit<E>) {
         self.earliest = self.earliest.min(packet.at);
-        if packet.at < self.horizon {
-            self.soon.push(packet);
+        if packet.at > self.line_end {
+            self.line_end = packet.at;
+            self.line.push_back(packet);
         } else {
-            let later =
-                self.later.get_or_insert_with(|| Box::new(Later { packets: Vec::new(), earliest: NEVER }));
-            later.earliest = later.earliest.min(packet.at);
-            later.packets.push(packet);
+            if self.line_end != NEVER {
+                self.end_line();
+            }
+            if packet.at < self.horizon {
+                self.soon.push(packet);
+            } else {
+                self.push_later(packet);
+            }
         }
     }
 
+    fn push_later(&mut self, packet: InTransit<E>) {
+        let later =
+            self.later.get_or_insert_with(|| Box::new(Later { packets: Vec::new(), earliest: NEVER }));
+        later.earliest = later.earliest.min(packet.at);
+        later.packets.push(packet);
+    }
+
+    /// A packet arrives before another that came sooner.
+    #[cold]
+    fn end_line(&mut self) {
+        self.soon.extend(self.line.iter());
+        self.line.skip(self.line.len());
+        self.line_end = NEVER;
+    }
+
     pub fn len(&self) -> usize {
-        self.soon.len() + self.later.as_ref().map_or(0, |later| later.packets.len())
+        self.line.len() + self.soon.len() + self.later.as_ref().map_or(0, |later| later.packets.len())
     }
 
     pub fn packets(&self) -> impl Iterator<Item = &InTransit<E>> {
-        self.soon.iter().chain(self.later.iter().flat_map(|later| &later.packets))
+        let later = self.later.iter().flat_map(|later| &later.packets);
+        self.line.iter().chain(&self.soon).chain(later)
+    }
+
+    /// Takes out the line, if there is one.
+    #[inline]
+    pub fn take_line(&mut self) -> Option<Ring<InTransit<E>>> {
+        (self.line_end != NEVER).then(|| std::mem::take(&mut self.line))
+    }
+
+    /// Puts back what is left of what [`Inbox::take_line`] took out.
+    #[inline]
+    pub fn put_back_line(&mut self, line: Ring<InTransit<E>>) {
+        self.earliest = line.front().map_or(NEVER, |packet| packet.at);
+        self.line = line;
     }
 
     /// Takes out all packets that arrive before `until`, at the end of a span of `span_ns`, and some that arrive later.
     pub fn take_soon(&mut self, until: u64, span_ns: u64) -> Vec<InTransit<E>> {
+        if self.line_end != NEVER {
+            self.end_line();
+        }
         self.look_ahead(until, span_ns);
         std::mem::take(&mut self.soon)
     }
 
     /// Puts back what [`Inbox::take_soon`] took out and arrives at `until` or later, the first at `earliest`.
-    pub fn put_back(&mut self, mut packets: Vec<InTransit<E>>, until: u64, earliest: u64) {
+    pub fn put_back(&mut self, mut packets: Vec<InTransit<E>>, until: u64, span_ns: u64, earliest: u64) {
+        let taken = packets.len();
         if earliest == NEVER {
             packets.clear();
         } else {
@@ -76,6 +126,19 @@ impl<E: Copy> Inbox<E> {
         }
         self.soon = packets;
         self.earliest = earliest.min(self.later.as_ref().map_or(NEVER, |later| later.earliest));
+        if self.earliest == NEVER {
+            (self.line_end, self.horizon) = (0, NEVER);
+        } else if self.horizon == NEVER && self.soon.len() > taken / 2 {
+            self.look_no_farther(until.saturating_add(SPANS_AHEAD * span_ns));
+        }
+    }
+
+    /// Most packets have yet to wait: those from `horizon` on are set apart.
+    #[cold]
+    fn look_no_farther(&mut self, horizon: u64) {
+        let far: Vec<_> = self.soon.extract_if(.., |packet| packet.at >= horizon).collect();
+        far.into_iter().for_each(|packet| self.push_later(packet));
+        self.horizon = horizon;
     }
 
     fn look_ahead(&mut self, until: u64, span_ns: u64) {

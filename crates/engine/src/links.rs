@@ -1,6 +1,7 @@
 //! The links that connections share, and what each does with the packets that arrive at it.
 
 use crate::inbox::InTransit;
+use crate::memory::ring::Ring;
 use crate::merge::{Arrivals, Merge};
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::link::PathLink;
@@ -194,7 +195,10 @@ impl<T: Timing> Links<T> {
         for ((shard, arrivals), departures) in shards.iter_mut().zip(arrivals).zip(departures) {
             (shard.network.arrivals, shard.network.departures) = (arrivals, departures);
         }
-        threads.for_each(shards, |shard| shard.network.let_depart(place, until, reorders));
+        threads.for_each(shards, |shard| {
+            shard.network.put_back(place, until, until - from);
+            shard.network.let_depart(reorders);
+        });
         arrived
     }
 }
@@ -343,7 +347,7 @@ fn serve_managed_alone<T: Timing>(
     serve_managed(managed, &mut OneShard { network, arrivals: &arrivals, taken: 0, reorders }, until);
     let arrived = arrivals.len();
     network.arrivals = arrivals;
-    network.put_back(place, until);
+    network.put_back(place, until, until - from);
     arrived
 }
 
@@ -356,6 +360,9 @@ fn serve_closed_form<T: Timing>(
     from: u64,
     until: u64,
 ) -> usize {
+    if let Some(line) = network.inboxes[place].take_line() {
+        return serve_line(link, place, line, network, until);
+    }
     network.take_arrivals(place, from, until);
     let arrivals = std::mem::take(&mut network.arrivals);
     for part in arrivals.order.chunks(PACKETS_PER_LOOK) {
@@ -364,13 +371,44 @@ fn serve_closed_form<T: Timing>(
         }
         for (next, &order) in part.iter().enumerate() {
             if network.has_many_flows() {
-                network.prefetch_arrivals(&part[next..], &arrivals);
+                let ahead = |ahead: usize| part.get(next + ahead).map(|&order| arrivals.packet(order));
+                network.prefetch_packets(ahead);
             }
             network.cross(link, arrivals.packet(order));
         }
     }
     let arrived = arrivals.len();
     network.arrivals = arrivals;
-    network.put_back(place, until);
+    network.put_back(place, until, until - from);
+    arrived
+}
+
+/// The same where the packets stand in a `line`.
+#[inline(always)]
+fn serve_line<T: Timing>(
+    link: &mut Link<T::Link>,
+    place: usize,
+    mut line: Ring<InTransit<T::Exact>>,
+    network: &mut Network<T>,
+    until: u64,
+) -> usize {
+    let mut arrived = 0;
+    'parts: for part in line.parts() {
+        if network.control.stop.load(Relaxed) {
+            break;
+        }
+        for (next, packet) in part.iter().enumerate() {
+            if packet.at >= until {
+                break 'parts;
+            }
+            if network.has_many_flows() {
+                network.prefetch_packets(|ahead| part.get(next + ahead));
+            }
+            network.cross(link, packet);
+            arrived += 1;
+        }
+    }
+    line.skip(arrived);
+    network.inboxes[place].put_back_line(line);
     arrived
 }

@@ -5,7 +5,7 @@ use crate::agenda::Agenda;
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::links::{Link, Passing};
-use crate::memory::ring::{Ring, prefetch};
+use crate::memory::ring::{Ring, prefetch, prefetch_all};
 use crate::merge::{Arrivals, sort_ties};
 use crate::path::managed::Departure;
 use crate::path::timing::Timing;
@@ -179,6 +179,23 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
+    /// `flow`, whose first hop is `first`, will soon be gone through.
+    #[inline(always)]
+    pub fn prefetch_path(&self, flow: u32, first: u32) {
+        prefetch(&raw const self.to_receiver[flow as usize]);
+        prefetch(&raw const self.topology.hops[first as usize]);
+    }
+
+    /// The same, after [`Network::prefetch_path`]: what is at the ends of the flow's path.
+    #[inline(always)]
+    pub fn prefetch_ends(&self, flow: u32, first: u32) {
+        self.to_receiver[flow as usize].prefetch_front();
+        let first = &self.topology.hops[first as usize];
+        if !first.through_inbox {
+            prefetch_all(&self.own_links[first.place as usize]);
+        }
+    }
+
     /// A flow sends `segment` at `now`; `hop` is its first.
     #[inline(always)]
     pub fn enter(&mut self, hop: u32, now: u64, segment: Segment) {
@@ -289,16 +306,15 @@ impl<'a, T: Timing> Network<'a, T> {
         self.arrivals.passing = passing;
     }
 
-    /// The packets that arrive after `until` go back into the inbox.
+    /// The packets that arrive at `until` or later, after a span of `span_ns`, go back into the inbox.
     #[inline(always)]
-    pub fn put_back(&mut self, place: usize, until: u64) {
+    pub fn put_back(&mut self, place: usize, until: u64, span_ns: u64) {
         let packets = std::mem::take(&mut self.arrivals.packets);
-        self.inboxes[place].put_back(packets, until, self.arrivals.earliest);
+        self.inboxes[place].put_back(packets, until, span_ns, self.arrivals.earliest);
     }
 
     /// What has been decided on the packets that were taken out is done.
-    pub fn let_depart(&mut self, place: usize, until: u64, reorders: bool) {
-        self.put_back(place, until);
+    pub fn let_depart(&mut self, reorders: bool) {
         let mut departures = std::mem::take(&mut self.departures);
         for (next, &departure) in departures.iter().enumerate() {
             if self.has_many_flows() {
@@ -315,10 +331,12 @@ impl<'a, T: Timing> Network<'a, T> {
         self.agenda.len() > FEW_FLOWS
     }
 
-    /// Asks for what the packets need that come next, by their entries in the order of `arrivals`.
-    #[inline(never)]
-    pub fn prefetch_arrivals(&self, next: &[u64], arrivals: &Arrivals<T::Exact>) {
-        let packet = |ahead: usize| next.get(ahead).map(|&order| arrivals.packet(order));
+    /// Asks for what the packets need that come next; `packet` is the one so many places ahead.
+    #[inline(always)]
+    pub fn prefetch_packets<'p>(&self, packet: impl Fn(usize) -> Option<&'p InTransit<T::Exact>>)
+    where
+        T::Exact: 'p,
+    {
         if let Some(packet) = packet(4 * PACKETS_AHEAD) {
             prefetch(packet);
         }
@@ -343,26 +361,20 @@ impl<'a, T: Timing> Network<'a, T> {
     /// `packet` has crossed the link of hop `from`.
     #[inline(always)]
     fn go_on(&mut self, from: u32, packet: InTransit<T::Exact>) {
-        let hop = &mut self.topology.hops[from as usize];
-        hop.passed += 1;
-        match hop.next {
-            NO_LINK => self.arrive(from, packet),
-            next => self.inboxes[next as usize].push(packet),
-        }
-    }
-
-    /// `packet` is on its way from hop `from`, the last, to the receiver or the sender.
-    #[inline(always)]
-    fn arrive(&mut self, from: u32, InTransit { at, exact, segment, .. }: InTransit<T::Exact>) {
-        let from = &self.topology.hops[from as usize];
-        if from.back {
+        let from = &mut self.topology.hops[from as usize];
+        from.passed += 1;
+        let InTransit { at, exact, segment, .. } = packet;
+        if from.next != NO_LINK {
+            self.inboxes[from.next as usize].push(packet);
+        } else if from.back {
             let flow = from.flow;
-            return self.arrive_at_sender(flow, at, segment);
-        }
-        let packets = &mut self.to_receiver[from.flow as usize];
-        packets.push_back(Arrival { at, exact, segment });
-        if packets.len() == 1 {
-            self.agenda.hasten(from.flow, at + from.after_ns);
+            self.arrive_at_sender(flow, at, segment);
+        } else {
+            let packets = &mut self.to_receiver[from.flow as usize];
+            packets.push_back(Arrival { at, exact, segment });
+            if packets.len() == 1 {
+                self.agenda.hasten(from.flow, at + from.after_ns);
+            }
         }
     }
 

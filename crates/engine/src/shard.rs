@@ -1,7 +1,7 @@
 //! Some of a run's connections and what is between their ends: what a thread takes through a span by itself.
 
 use crate::connection::Connection;
-use crate::memory::ring::{Ring, prefetch};
+use crate::memory::ring::Ring;
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::observe::FlowSampler;
 use crate::path::timing::Timing;
@@ -9,7 +9,7 @@ use crate::time::NEVER;
 use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
 
-/// What is on its way to this many flows is asked for ahead, and their state twice as far.
+/// What is on its way to this many flows is asked for ahead, the way there twice as far and their state three times.
 const FLOWS_AHEAD: usize = 2;
 
 /// Connections, and what else has numbers among all and within a shard: they are dealt out to the shards in turns.
@@ -52,12 +52,14 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
     pub fn run_ends(&mut self, until: u64) {
         let due = self.network.agenda.take(until);
         for (place, &flow) in due.iter().enumerate() {
-            if let Some(&ahead) = due.get(place + 2 * FLOWS_AHEAD) {
-                prefetch(&raw const self.network.to_receiver[ahead as usize]);
+            if let Some(&ahead) = due.get(place + 3 * FLOWS_AHEAD) {
                 self.flows[ahead as usize].prefetch();
             }
+            if let Some(&ahead) = due.get(place + 2 * FLOWS_AHEAD) {
+                self.network.prefetch_path(ahead, self.flows[ahead as usize].first_hop);
+            }
             if let Some(&ahead) = due.get(place + FLOWS_AHEAD) {
-                self.network.to_receiver[ahead as usize].prefetch_front();
+                self.network.prefetch_ends(ahead, self.flows[ahead as usize].first_hop);
             }
             let next = self.run_ends_of(flow as usize, until);
             self.network.agenda.set(flow, next);

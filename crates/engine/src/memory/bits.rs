@@ -1,26 +1,36 @@
 //! A set of sequence numbers within a sliding range, one bit each.
 
 /// Bits indexed by absolute sequence number, over the range last reserved; asking beyond it gives another
-/// number's answer. Work is per 64 numbers, whatever the range. Until something is reserved it is empty, and has no memory.
+/// number's answer. Work is per 64 numbers, whatever the range. A short range needs no memory elsewhere.
 #[derive(Clone, Debug, Default)]
 pub struct BitRing {
-    /// None, or a power of two of them.
-    words: Box<[u64]>,
+    few: [u64; 2],
+    /// If more are needed, a power of two of them; else none.
+    many: Box<[u64]>,
 }
 
 impl BitRing {
-    fn slot(&self, seq: u64) -> usize {
-        (seq / 64) as usize & self.words.len().wrapping_sub(1)
+    #[inline]
+    fn words(&self) -> &[u64] {
+        if self.many.is_empty() { &self.few } else { &self.many }
     }
 
+    #[inline]
+    fn word_mut(&mut self, seq: u64) -> &mut u64 {
+        let words: &mut [u64] = if self.many.is_empty() { &mut self.few } else { &mut self.many };
+        &mut words[(seq / 64) as usize & (words.len() - 1)]
+    }
+
+    #[inline]
     fn word(&self, seq: u64) -> u64 {
-        self.words.get(self.slot(seq)).copied().unwrap_or(0)
+        let words = self.words();
+        words[(seq / 64) as usize & (words.len() - 1)]
     }
 
     /// Makes room for the numbers `from..=to`; those in use are among them.
     #[inline]
     pub fn reserve(&mut self, from: u64, to: u64) {
-        if (to / 64 - from / 64) as usize >= self.words.len() {
+        if (to / 64 - from / 64) as usize >= self.words().len() {
             self.grow(from, to);
         }
     }
@@ -28,11 +38,10 @@ impl BitRing {
     #[cold]
     fn grow(&mut self, from: u64, to: u64) {
         let needed = (to / 64 - from / 64 + 1) as usize;
-        let words = vec![0; needed.next_power_of_two()].into_boxed_slice();
-        let old = std::mem::replace(&mut self.words, words);
-        for word in from / 64..from / 64 + old.len() as u64 {
-            let slot = self.slot(word * 64);
-            self.words[slot] |= old[word as usize & (old.len() - 1)];
+        let many = vec![0; needed.next_power_of_two()].into_boxed_slice();
+        let old = std::mem::replace(self, BitRing { few: [0; 2], many });
+        for word in from / 64..from / 64 + old.words().len() as u64 {
+            *self.word_mut(word * 64) |= old.word(word * 64);
         }
     }
 
@@ -41,15 +50,11 @@ impl BitRing {
     }
 
     pub fn insert(&mut self, seq: u64) {
-        let slot = self.slot(seq);
-        self.words[slot] |= 1 << (seq % 64);
+        *self.word_mut(seq) |= 1 << (seq % 64);
     }
 
     pub fn remove(&mut self, seq: u64) {
-        let slot = self.slot(seq);
-        if let Some(word) = self.words.get_mut(slot) {
-            *word &= !(1 << (seq % 64));
-        }
+        *self.word_mut(seq) &= !(1 << (seq % 64));
     }
 
     /// How many of `from..to` are in the set.
@@ -61,8 +66,7 @@ impl BitRing {
     pub fn take(&mut self, from: u64, to: u64) -> u64 {
         masks(from, to)
             .map(|(seq, mask)| {
-                let slot = self.slot(seq);
-                let Some(word) = self.words.get_mut(slot) else { return 0 };
+                let word = self.word_mut(seq);
                 let taken = *word & mask;
                 *word &= !mask;
                 u64::from(taken.count_ones())

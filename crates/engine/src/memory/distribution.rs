@@ -1,15 +1,34 @@
 //! The distribution of many values, without a list of them.
 
 use crate::memory::sum::Sum;
+use std::collections::BTreeMap;
+
+/// So many values are set aside before they are counted together: the counts of thousands of distributions are in no cache, and
+/// to wait for several at once takes no longer than for one.
+const ASIDE: usize = 8;
 
 /// Counts values in buckets of less than 1 % width: 128 to an octave.
 pub struct Distribution {
-    /// From bucket `first` on: the buckets between the least and the most value, and a few beyond.
-    counts: Box<[u64]>,
+    /// Values often come one after another in one bucket. One from `from` to this much more is in the bucket of the last value,
+    /// and neither the least nor the most of all.
+    width: u32,
+    last: u16,
+    /// From bucket `first` on are `counts`.
+    first: u16,
+    from: u64,
+    /// How many in a row came in the bucket of the last value.
+    run: u64,
     sum: Sum,
-    first: u32,
+    /// Of `aside`.
+    aside_len: u32,
     least: u64,
     most: u64,
+    /// The buckets of values before the run that are not counted yet.
+    aside: [u16; ASIDE],
+    /// The buckets between the least and the most value, and a few beyond: counts modulo 65,536.
+    counts: Box<[u16]>,
+    /// By bucket, how often its count passed 65,536.
+    passed: BTreeMap<u16, u64>,
 }
 
 impl Default for Distribution {
@@ -20,21 +39,71 @@ impl Default for Distribution {
 
 impl Distribution {
     pub fn new() -> Distribution {
-        Distribution { counts: Box::default(), first: 0, sum: Sum::default(), least: u64::MAX, most: 0 }
+        Distribution {
+            width: 0,
+            last: 0,
+            first: 0,
+            from: u64::MAX,
+            run: 0,
+            sum: Sum::default(),
+            aside_len: 0,
+            least: u64::MAX,
+            most: 0,
+            aside: [0; ASIDE],
+            counts: Box::default(),
+            passed: BTreeMap::new(),
+        }
     }
 
     #[inline]
     pub fn add(&mut self, value: u64) {
-        let value = value.max(128);
-        let octave = value.ilog2() - 7;
-        let bucket = 128 * octave as usize + (value >> octave) as usize - 128;
-        match self.counts.get_mut(bucket.wrapping_sub(self.first as usize)) {
-            Some(count) => *count += 1,
-            None => self.add_beyond(bucket),
+        if value.wrapping_sub(self.from) <= u64::from(self.width) {
+            self.run += 1;
+            self.sum.add(u128::from(value));
+        } else {
+            self.begin_run(value.max(128));
         }
+    }
+
+    /// A value that may be in another bucket than the one before, or the least or the most.
+    #[inline(never)]
+    fn begin_run(&mut self, value: u64) {
+        if self.run > ASIDE as u64 {
+            self.count_in(self.last, self.run);
+        } else {
+            (0..self.run).for_each(|_| self.set_aside(self.last));
+        }
+        let octave = value.ilog2() - 7;
+        let bucket = (128 * octave + (value >> octave) as u32 - 128) as u16;
+        self.make_room(bucket);
         self.sum.add(u128::from(value));
         self.least = self.least.min(value);
         self.most = self.most.max(value);
+        let end = value | ((1 << octave) - 1);
+        self.from = (value >> octave << octave).max(self.least);
+        self.width = u32::try_from(end.min(self.most) - self.from).unwrap_or(u32::MAX);
+        (self.last, self.run) = (bucket, 1);
+    }
+
+    #[inline]
+    fn set_aside(&mut self, bucket: u16) {
+        self.aside[self.aside_len as usize] = bucket;
+        self.aside_len += 1;
+        if self.aside_len as usize == ASIDE {
+            self.aside_len = 0;
+            self.aside.into_iter().for_each(|bucket| self.count_in(bucket, 1));
+        }
+    }
+
+    /// `values` more in `bucket`, for which there is a count.
+    #[inline]
+    fn count_in(&mut self, bucket: u16, values: u64) {
+        let count = &mut self.counts[usize::from(bucket - self.first)];
+        let sum = u64::from(*count) + values;
+        *count = sum as u16;
+        if sum > u64::from(u16::MAX) {
+            *self.passed.entry(bucket).or_default() += sum >> 16;
+        }
     }
 
     /// Of all values.
@@ -44,38 +113,52 @@ impl Distribution {
 
     /// Adds all values of another distribution.
     pub fn add_all(&mut self, other: &Distribution) {
-        for (bucket, &count) in
-            (other.first as usize..).zip(other.counts.iter()).filter(|(_, count)| **count > 0)
-        {
-            if self.counts.get(bucket.wrapping_sub(self.first as usize)).is_none() {
-                self.add_beyond(bucket);
-                self.counts[bucket - self.first as usize] -= 1;
-            }
-            self.counts[bucket - self.first as usize] += count;
+        for (bucket, count) in other.buckets().filter(|(_, count)| *count > 0) {
+            self.make_room(bucket);
+            self.count_in(bucket, count);
         }
         self.sum.add(other.sum.get());
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
     }
 
-    /// A value outside the buckets that have counts: their number grows by half at least.
-    #[cold]
-    fn add_beyond(&mut self, bucket: usize) {
-        if self.counts.is_empty() {
-            self.first = bucket as u32;
+    /// There is a count for `bucket`. If there was none, their number grows by half at least.
+    #[inline]
+    fn make_room(&mut self, bucket: u16) {
+        if usize::from(bucket.wrapping_sub(self.first)) >= self.counts.len() {
+            self.grow(bucket);
         }
-        let old = self.first as usize;
+    }
+
+    #[cold]
+    fn grow(&mut self, bucket: u16) {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        }
+        let (old, bucket) = (usize::from(self.first), usize::from(bucket));
         let (old, more) = (old..old + self.counts.len(), (self.counts.len() / 2).max(2));
         let first = if bucket < old.start { bucket.min(old.start.saturating_sub(more)) } else { old.start };
         let end = if bucket >= old.end { (bucket + 1).max(old.end + more) } else { old.end };
         let mut counts = vec![0; end - first].into_boxed_slice();
         counts[old.start - first..old.end - first].copy_from_slice(&self.counts);
-        counts[bucket - first] += 1;
-        (self.counts, self.first) = (counts, first as u32);
+        (self.counts, self.first) = (counts, first as u16);
     }
 
+    /// The buckets and how many values are in each, but for empty ones at both ends.
+    fn buckets(&self) -> impl Iterator<Item = (u16, u64)> {
+        let mut counts: Vec<u64> = self.counts.iter().map(|&count| count.into()).collect();
+        let aside = self.aside[..self.aside_len as usize].iter().map(|&bucket| (bucket, 1));
+        let passed = self.passed.iter().map(|(&bucket, &times)| (bucket, times << 16));
+        let run = (self.run > 0).then_some((self.last, self.run));
+        for (bucket, more) in aside.chain(passed).chain(run) {
+            counts[usize::from(bucket - self.first)] += more;
+        }
+        (self.first..).zip(counts)
+    }
+
+    /// How many.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.buckets().map(|(_, count)| count).sum()
     }
 
     pub fn mean(&self) -> Option<f64> {
@@ -91,10 +174,10 @@ impl Distribution {
     /// The middle of the bucket of the value that is the `rank`th from below, from 1 on.
     pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0;
-        for (bucket, n) in (self.first as usize..).zip(self.counts.iter()) {
-            seen += n;
+        for (bucket, count) in self.buckets() {
+            seen += count;
             if seen >= rank {
-                let middle = (128.5 + (bucket % 128) as f64) * 2f64.powi((bucket / 128) as i32);
+                let middle = (128.5 + f64::from(bucket % 128)) * 2f64.powi(i32::from(bucket / 128));
                 return Some(middle.clamp(self.least as f64, self.most as f64));
             }
         }
@@ -115,6 +198,22 @@ mod tests {
         let p95 = distribution.quantile(0.95).unwrap();
         assert!((p95 / 95_000_000.0 - 1.0).abs() < 0.01, "{p95}");
         assert_eq!(distribution.mean(), Some(50_000_500.0));
+    }
+
+    #[test]
+    fn no_value_of_many_is_lost_however_they_follow_one_another() {
+        let mut distribution = Distribution::new();
+        (0..300_000).for_each(|i| distribution.add([1000, 1000, 3000][i % 3]));
+        (0..100_000).for_each(|_| distribution.add(2000));
+        assert_eq!((distribution.count(), distribution.sum()), (400_000, 700_000_000));
+        let ranks = [1, 200_000, 200_001, 300_000, 300_001, 400_000].map(|rank| distribution.at_rank(rank));
+        let near = |value: f64, rank: Option<f64>| (rank.unwrap() / value - 1.0).abs() < 0.01;
+        let values = [1000.0, 1000.0, 2000.0, 2000.0, 3000.0, 3000.0];
+        assert!(std::iter::zip(values, ranks).all(|(value, rank)| near(value, rank)), "{ranks:?}");
+        let mut twice = Distribution::new();
+        (0..2).for_each(|_| twice.add_all(&distribution));
+        assert_eq!((twice.count(), twice.sum()), (800_000, 1_400_000_000));
+        assert_eq!(twice.at_rank(400_001), distribution.at_rank(200_001));
     }
 
     proptest! {

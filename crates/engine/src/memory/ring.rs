@@ -17,7 +17,8 @@ pub struct Ring<T> {
     /// Slots from the tail on that are known to be free.
     tail_slots: u32,
     len: u32,
-    is_row: bool,
+    /// Of a circle; 0: it is a row, or has no memory.
+    circle_slots: u32,
     values: PhantomData<T>,
 }
 
@@ -44,6 +45,13 @@ pub fn prefetch<T>(pointer: *const T) {
     let _ = pointer;
 }
 
+/// All of `value` will be needed soon.
+#[inline(always)]
+pub fn prefetch_all<T>(value: &T) {
+    let first = (&raw const *value).cast::<u8>();
+    (0..size_of::<T>()).step_by(64).for_each(|byte| prefetch(first.wrapping_add(byte)));
+}
+
 const LEAST_SLOTS: u32 = 2;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
@@ -65,7 +73,7 @@ impl<T: Copy> Ring<T> {
             head_slots: 0,
             tail_slots: 0,
             len: 0,
-            is_row: false,
+            circle_slots: 0,
             values: PhantomData,
         }
     }
@@ -79,6 +87,11 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub fn prefetch_front(&self) {
         prefetch(self.head);
+        prefetch(self.head.wrapping_byte_add(64)); // another cache line
+        if self.head_slots < self.len.min(self.circle_slots) {
+            let behind = self.circle_slots - self.head_slots;
+            prefetch(self.head.wrapping_sub(behind as usize));
+        }
     }
 
     /// Values will come soon.
@@ -158,6 +171,21 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
+    /// Takes out the first `count` values, of as many at least.
+    pub fn skip(&mut self, mut count: usize) {
+        while count > 0 {
+            let here = count.min(self.head_slots as usize);
+            count -= here;
+            // SAFETY: the chunk has as many slots from the head on.
+            self.head = unsafe { self.head.add(here) };
+            self.len -= here as u32;
+            self.head_slots -= here as u32;
+            if self.head_slots == 0 {
+                self.leave_chunk();
+            }
+        }
+    }
+
     /// Moves the value at the back before all those in a row that come `after` it; returns its place.
     pub fn settle_back(&mut self, after: impl Fn(&T) -> bool) -> usize {
         let Some(&value) = self.get(self.len().wrapping_sub(1)) else { return 0 };
@@ -191,7 +219,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// The values in order, as they stand in chunks.
-    fn parts(&self) -> impl Iterator<Item = &[T]> {
+    pub fn parts(&self) -> impl Iterator<Item = &[T]> {
         let (mut head, mut slots, mut left) = (self.head, self.head_slots as usize, self.len());
         std::iter::from_fn(move || {
             if left == 0 {
@@ -245,7 +273,10 @@ impl<T: Copy> Ring<T> {
     #[inline(never)]
     fn make_room(&mut self) {
         assert!(self.len < u32::MAX / 2, "no memory holds as many");
-        if self.is_row {
+        if self.len == self.circle_slots {
+            return self.grow();
+        }
+        if self.circle_slots == 0 {
             // SAFETY: the last chunk ends at the tail.
             unsafe {
                 let next = &mut Self::link_at(self.tail).as_mut().next;
@@ -257,11 +288,8 @@ impl<T: Copy> Ring<T> {
         // SAFETY: the only chunk ends this many slots behind the head.
         unsafe {
             let end = self.head.add(self.head_slots as usize);
-            if self.head.is_null() || self.len == Self::link_at(end).as_ref().slots {
-                return self.grow();
-            }
             if self.tail == end {
-                self.tail = Self::first_slot(Self::link_at(end));
+                self.tail = end.sub(self.circle_slots as usize);
             }
             let until = if self.tail < self.head { self.head } else { end };
             self.tail_slots = until.offset_from(self.tail) as u32;
@@ -271,8 +299,8 @@ impl<T: Copy> Ring<T> {
     /// The circle is full.
     fn grow(&mut self) {
         let mut slots = (2 * self.len).max(LEAST_SLOTS);
-        self.is_row = slots > MOST_SLOTS;
-        if self.is_row {
+        let is_row = slots > MOST_SLOTS;
+        if is_row {
             slots = self.len + self.chunk_slots();
         }
         let mut chunk = Self::allocate(slots);
@@ -287,10 +315,11 @@ impl<T: Copy> Ring<T> {
             if !self.head.is_null() {
                 Self::free(Self::link_at(self.head.add(self.head_slots as usize)));
             }
-            if !self.is_row {
+            if !is_row {
                 chunk.as_mut().next = Some(chunk);
             }
         }
+        self.circle_slots = if is_row { 0 } else { slots };
         (self.head, self.head_slots) = (first, slots);
         (self.tail, self.tail_slots) = (tail, slots - self.len);
     }
@@ -299,8 +328,17 @@ impl<T: Copy> Ring<T> {
     #[cold]
     #[inline(never)]
     fn leave_chunk(&mut self) {
-        // SAFETY: a chunk ends there; if more values are there, they are in the next, and nothing leads to this one.
+        // SAFETY: a chunk ends there, that of a circle after all of its slots; if more values are there, they are in the next,
+        // and nothing leads to this one.
         unsafe {
+            if self.circle_slots > 0 {
+                self.head = self.head.sub(self.circle_slots as usize);
+                self.head_slots = self.circle_slots;
+                if self.len == 0 {
+                    (self.tail, self.tail_slots) = (self.head, self.head_slots);
+                }
+                return;
+            }
             let mut left = Self::link_at(self.head);
             if self.len == 0 {
                 (self.head, self.head_slots) = (Self::first_slot(left), left.as_ref().slots);
@@ -309,9 +347,6 @@ impl<T: Copy> Ring<T> {
             }
             let (head, slots) = Self::next_slots(self.head);
             (self.head, self.head_slots) = (head, slots as u32);
-            if !self.is_row {
-                return;
-            }
             let last = Self::link_at(self.tail.add(self.tail_slots as usize)).as_mut();
             if last.next.is_none() && left.as_ref().slots >= self.chunk_slots() / 2 {
                 left.as_mut().next = None;
@@ -377,7 +412,7 @@ impl<T> Drop for Ring<T> {
             }
             let mut chunk = Some(Self::link_at(self.head.add(self.head_slots as usize)));
             while let Some(link) = chunk {
-                chunk = link.as_ref().next.filter(|_| self.is_row);
+                chunk = link.as_ref().next.filter(|_| self.circle_slots == 0);
                 Self::free(link);
             }
         }
@@ -398,7 +433,7 @@ mod tests {
                 .then(|| unsafe { Self::link_at(self.head.add(self.head_slots as usize)) });
             while let Some(link) = chunk {
                 slots += unsafe { link.as_ref() }.slots;
-                chunk = unsafe { link.as_ref() }.next.filter(|_| self.is_row);
+                chunk = unsafe { link.as_ref() }.next.filter(|_| self.circle_slots == 0);
             }
             slots as usize
         }
@@ -459,6 +494,23 @@ mod tests {
             }
             sorted.sort();
             prop_assert!(ring.iter().eq(&sorted));
+        }
+
+        #[test]
+        fn values_are_skipped_as_if_they_were_taken_out(
+            steps in prop::collection::vec((0usize..700, 0.0..=1.0_f64), 1..30),
+        ) {
+            let (mut ring, mut queue) = (Ring::new(), VecDeque::new());
+            for (count, part) in steps {
+                for value in 0..count {
+                    ring.push_back(value);
+                    queue.push_back(value);
+                }
+                let gone = (part * queue.len() as f64) as usize;
+                ring.skip(gone);
+                queue.drain(..gone);
+                prop_assert!(ring.iter().eq(&queue));
+            }
         }
 
         #[test]

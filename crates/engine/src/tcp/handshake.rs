@@ -16,7 +16,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.driver.ack.delivered += ack.next;
         self.note_ack(now, ack.next, 1);
         self.nxt = self.nxt.max(ack.next);
-        if self.flow.stack.timestamps || !ack.retransmission {
+        if self.timestamps || !ack.retransmission {
             self.note_rtt(now, now - ack.echo_ns);
         }
         self.driver.start();

@@ -1,8 +1,9 @@
 //! The two ends of a connection, and what travels between them.
 
 pub mod acknowledgement;
-pub mod cwnd_time;
+mod cwnd_time;
 pub mod delivery_rate;
+mod early;
 pub mod handshake;
 pub mod loss;
 mod pacing;
@@ -15,3 +16,4 @@ pub mod repairs;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+mod writing;

@@ -1,6 +1,6 @@
 //! The receiving end of a TCP connection: which segments it acknowledges, and when.
 
-use crate::memory::bits::BitRing;
+use crate::tcp::early::Early;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
 use cwnd_scenario::{Ecn, Handshake, Stack};
 use std::num::NonZeroU64;
@@ -19,6 +19,8 @@ pub struct Receiver {
     early_count: u32,
     /// The next segment in order is acknowledged at once, whatever its timestamp, by an ACK that reports no more.
     is_simple: bool,
+    /// Segments in order wait to be acknowledged together, by ACKs that report no more.
+    delays_acks: bool,
     ack_every: u32,
     /// Segments before this one are acknowledged one by one, without delay.
     quick_until: u32,
@@ -62,104 +64,16 @@ impl Paws {
     }
 }
 
-/// SACKs that wait to be sent together, as Linux does it since 4.18.
-#[derive(Clone, Default)]
-struct Held {
-    /// How many ACKs of the same left edge were sent because a segment beyond it arrived, up to [`DUPLICATES`].
-    duplicates: u32,
-    /// The left edge of those.
-    next: u64,
-    /// Segments that no ACK has told of; 0: the fields below are stale.
-    pkts: u32,
-    /// The blocks that they are in.
-    blocks: u32,
-    due_ns: u64,
-    first_sent_ns: u64,
-    /// The one that was sent last.
-    last: Segment,
-}
-
-impl Held {
-    /// None waits any more; whether some did.
-    fn end(&mut self) -> bool {
-        std::mem::take(&mut self.pkts) > 0
-    }
-}
-
-/// As many as a sender may need to find a loss are sent at once.
-const DUPLICATES: u32 = 3;
-/// No more SACKs wait together: tcp_comp_sack_nr.
-const HELD_MAX: u32 = 44;
-
-#[derive(Clone, Default)]
-struct Early {
-    held: Held,
-    segments: BitRing,
-    /// The SACK blocks, the one that grew last first; the rest are empty.
-    blocks: [Block; BLOCKS_MAX],
-}
-
-impl Early {
-    /// Segment `seq` has arrived again: its block comes first (RFC 2018, 4).
-    fn lead(&mut self, seq: u64, next: u64) {
-        match self.blocks.iter().position(|block| block.contains(&seq)) {
-            Some(place) => self.blocks[..=place].rotate_right(1),
-            None => self.add(seq, next),
-        }
-    }
-
-    /// Segment `seq` is new: its block comes first, and the blocks that it now covers go.
-    fn add(&mut self, seq: u64, next: u64) {
-        let mut block = seq..seq + 1;
-        if seq - 1 > next && self.segments.contains(seq - 1) {
-            let reported = self.blocks.iter().find(|block| block.end == seq);
-            block.start =
-                reported.map_or_else(|| self.segments.first_of_run(seq - 1, next + 1), |block| block.start);
-        }
-        if self.segments.contains(seq + 1) {
-            let reported = self.blocks.iter().find(|block| block.start == seq + 1);
-            block.end = reported.map_or_else(|| self.segments.first_absent(seq + 1), |block| block.end);
-        }
-        let others = std::mem::take(&mut self.blocks).into_iter();
-        let apart = others.filter(|other| other.end <= block.start || other.start >= block.end);
-        let mut blocks = std::iter::once(block.clone()).chain(apart);
-        self.blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
-    }
-
-    /// Whether the SACK of `segment`, which has just become part of the first block, waits for others. With `is_new_block` no
-    /// segment that waits is in that block.
-    fn holds(&mut self, now: u64, delay_ns: u64, segment: Segment, next: u64, is_new_block: bool) -> bool {
-        let held = &mut self.held;
-        if held.next != next {
-            *held = Held { next, ..Held::default() };
-        }
-        if held.duplicates < DUPLICATES {
-            held.duplicates += 1;
-            return false;
-        }
-        if held.pkts == 0 {
-            *held = Held {
-                due_ns: now + delay_ns,
-                first_sent_ns: segment.sent_ns,
-                last: segment,
-                blocks: 0,
-                ..*held
-            };
-        }
-        if segment.sent_ns >= held.last.sent_ns {
-            held.last = segment;
-        }
-        held.blocks += u32::from(held.pkts == 0 || is_new_block);
-        held.pkts += 1;
-        // One ACK tells of no more blocks.
-        held.pkts < HELD_MAX && held.blocks < BLOCKS_MAX as u32
-    }
-
-    /// All segments before `next` have arrived.
-    fn forget(&mut self, next: u64) {
-        let mut rest = std::mem::take(&mut self.blocks).into_iter().filter(|block| block.end > next);
-        self.blocks = std::array::from_fn(|_| rest.next().unwrap_or_default());
-    }
+/// What becomes of a segment that [`Receiver::receive_delayed`] is given.
+pub enum Delayed {
+    /// The segment is for the slow path, and nothing was done.
+    Unknown,
+    Waits,
+    /// The ACK tells that all before `next` has arrived, and echoes the time at which the first that waited was sent.
+    Acknowledged {
+        next: u64,
+        echo_ns: u64,
+    },
 }
 
 #[derive(Clone, Copy, Default)]
@@ -195,6 +109,10 @@ impl Receiver {
             waiting: Waiting::default(),
             early_count: 0,
             is_simple: stack.ack_every_pkts == 1 && paws.is_none() && !stack.one_way_delays,
+            delays_acks: stack.ack_every_pkts > 1
+                && paws.is_none()
+                && !stack.one_way_delays
+                && !stack.ecn.is_on(),
             ack_every: stack.ack_every_pkts,
             quick_until,
             echo: false,
@@ -255,6 +173,9 @@ impl Receiver {
         if self.waiting.count > 0 {
             return Some(self.waiting.due_ns);
         }
+        if self.early_count == 0 {
+            return None;
+        }
         self.early.as_ref().filter(|early| early.held.pkts > 0).map(|early| early.held.due_ns)
     }
 
@@ -268,6 +189,27 @@ impl Receiver {
         self.arrived += 1;
         self.next += 1;
         Some(self.next)
+    }
+
+    /// As [`Receiver::receive_next`], of a receiver that delays ACKs: the segment waits for its ACK, or causes one at once.
+    #[inline(always)]
+    pub fn receive_delayed(&mut self, now: u64, segment: Segment) -> Delayed {
+        if !self.delays_acks || !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 {
+            return Delayed::Unknown;
+        }
+        self.arrived += 1;
+        self.next += 1;
+        let waiting = &mut self.waiting;
+        if waiting.count == 0 {
+            (waiting.first_sent_ns, waiting.due_ns) = (segment.sent_ns, now + self.ack_delay_ns);
+        }
+        waiting.count += 1;
+        if waiting.count < self.ack_every && self.next > u64::from(self.quick_until) {
+            (waiting.last_sent_ns, waiting.last_is_retransmission) = (segment.sent_ns, false);
+            return Delayed::Waits;
+        }
+        waiting.count = 0;
+        Delayed::Acknowledged { next: self.next, echo_ns: waiting.first_sent_ns }
     }
 
     /// A segment arrives at `now`; the ACK to send at once, if any (RFC 5681, 4.2).

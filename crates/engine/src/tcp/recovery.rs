@@ -19,7 +19,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if self.driver.state() == State::Cwr {
             self.driver.on_further_loss();
         } else {
-            let at_one = self.flow.stack.restart_at_one;
+            let at_one = self.restart_at_one;
             self.driver.on_loss(if at_one { Lowering::ToOne } else { self.lowering() });
             self.begin_reduction(delivered);
         }
@@ -42,7 +42,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     fn lowering(&self) -> Lowering {
-        if self.flow.stack.restart_at_half_ssthresh {
+        if self.restart_at_half_ssthresh {
             Lowering::ToRepairWindow
         } else if self.choices.reduction == Reduction::Prr {
             Lowering::Later
@@ -72,7 +72,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let fast_retransmit = reducing.sent == 0 && self.scoreboard.lost_out > 0;
         match self.choices.reduction {
             Reduction::Cut => {
-                let regrows = self.flow.stack.restart_at_one && self.driver.state() == State::Recovery;
+                let regrows = self.restart_at_one && self.driver.state() == State::Recovery;
                 // Not on the ACK that began it.
                 if regrows && reducing.sent > 0 {
                     self.driver.grow();
@@ -108,9 +108,8 @@ impl<C: CongestionControl> Sender<'_, C> {
             reordering.end_recovery();
         }
         let window = &mut self.driver.window;
-        let regrown = self.choices.habits.keeps_regrown_window
-            && self.flow.stack.restart_at_one
-            && state == State::Recovery;
+        let regrown =
+            self.choices.habits.keeps_regrown_window && self.restart_at_one && state == State::Recovery;
         let cwnd = match self.choices.reduction {
             Reduction::RateHalving => {
                 final_cwnd(window.cwnd, window.ssthresh, self.nxt - self.una, DUP_THRESH)

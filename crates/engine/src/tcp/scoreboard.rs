@@ -261,6 +261,7 @@ impl Scoreboard {
         let Some(sacks) = &mut self.sacks else { return 0 };
         let lost = match self.lost_retransmissions {
             LostRetransmissions::Ignored => 0,
+            LostRetransmissions::ByTime if self.retrans_out == 0 => 0,
             LostRetransmissions::ByTime => sacks.lose_older_retransmissions(una, sent_ns, each),
             LostRetransmissions::ByOrder => sacks.lose_overtaken_retransmissions(una, each),
         };

@@ -13,12 +13,12 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
-use crate::traffic::application::Application;
 use crate::traffic::source::Source;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
+use std::mem::offset_of;
 use std::ops::Range;
 
 /// Sequence numbers count segments, from 0. What the fast path needs comes first, close together.
@@ -36,6 +36,10 @@ pub struct Sender<'a, C> {
     /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
     pub(super) reorder_at: u64,
     pub(super) choices: &'static RecoveryChoices,
+    /// What the application has beside a rate and constant pauses.
+    pub source: Option<Box<Source<'a>>>,
+    /// Of a segment on the wire, without a source.
+    pub packet_bytes: u32,
     extras: Extras,
     /// The extras that outlast the handshake.
     lasting_extras: Extras,
@@ -56,6 +60,10 @@ pub struct Sender<'a, C> {
     pub(super) rounds_rtt_down: bool,
     /// Marked packets that ACKs have reported, if they carry the number.
     pub(super) marked_pkts: u32,
+    /// Those of the stack that losses ask for: the flow's description is far from here.
+    pub(super) timestamps: bool,
+    pub(super) restart_at_one: bool,
+    pub(super) restart_at_half_ssthresh: bool,
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
@@ -77,8 +85,6 @@ pub struct Sender<'a, C> {
     pub(super) reordering: Option<Box<Reordering>>,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
-    /// What the application has beside a rate and constant pauses.
-    pub source: Option<Box<Source<'a>>>,
     pub(crate) flow: &'a Flow,
     pub start_ns: u64,
     pub retransmissions: u64,
@@ -92,9 +98,14 @@ struct Extras {
     acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
     segments: bool,
+    /// Only because an application, which has no source, writes at a rate or pauses.
+    by_application: bool,
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
+    /// What few packets need is from this byte on.
+    pub const COLD_FROM: usize = offset_of!(Self, first_unsent);
+
     /// `reordered`: whether the path may deliver segments in another order.
     pub fn new(
         cc: C,
@@ -126,8 +137,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             rto_at: NEVER,
             reorder_at: NEVER,
             choices,
-            extras: Extras { acks: true, segments: true },
-            lasting_extras: Extras { acks: true, segments: true },
+            source: source.map(Box::new),
+            packet_bytes: flow.packet_bytes(),
+            extras: Extras { acks: true, segments: true, by_application: false },
+            lasting_extras: Extras { acks: true, segments: true, by_application: false },
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
@@ -135,6 +148,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
             report_reduction: false,
+            timestamps: stack.timestamps,
+            restart_at_one: stack.restart_at_one,
+            restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
             rounds_rtt_down: choices.habits.rounds_rtt_down && !stack.round_rtt,
             marked_pkts: 0,
             rto: Rto::new(stack),
@@ -154,24 +170,29 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             start_ns,
             retransmissions: 0,
             timeouts: 0,
-            source: source.map(Box::new),
         };
         let acks = sender.driver.controls_window()
             || stack.ecn.is_on()
             || stack.one_way_delays
             || sender.reordering.is_some()
             || choices.detection == Detection::FineTimer;
-        let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some() || sender.source.is_some();
-        sender.lasting_extras = Extras { acks, segments: acks || limited || sender.paced_by_fq };
+        let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some();
+        let others = acks || sender.source.is_some() || sender.paced_by_fq;
+        sender.lasting_extras =
+            Extras { acks, segments: limited || others, by_application: limited && !others };
         sender.note_extras(stack.handshake != Handshake::Off);
         sender
     }
 
     /// The sender has its lasting extras, and those of a handshake if it `begins` or of losses without SACK.
     pub(super) fn note_extras(&mut self, begins: bool) {
-        let Extras { acks, segments } = self.lasting_extras;
+        let Extras { acks, segments, by_application } = self.lasting_extras;
         let passing = begins || self.repairs_without_sack();
-        self.extras = Extras { acks: acks || passing, segments: segments || passing || self.closed };
+        self.extras = Extras {
+            acks: acks || passing,
+            segments: segments || passing || self.closed,
+            by_application: by_application && !passing && !self.closed,
+        };
     }
 
     /// It is `start_ns`.
@@ -237,8 +258,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
-        self.extras =
-            Extras { acks: self.extras.acks || !self.choices.detection.uses_sack(), segments: true };
+        self.extras = Extras {
+            acks: self.extras.acks || !self.choices.detection.uses_sack(),
+            segments: true,
+            by_application: false,
+        };
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 
@@ -289,7 +313,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// the other.
     #[inline(always)]
     pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
-        if self.extras.segments || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
+        let Extras { segments, by_application, .. } = self.extras;
+        if segments && !by_application || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
             return None;
         }
         let first = self.nxt;
@@ -297,6 +322,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         if end > first {
             if end - first > most {
                 return None;
+            }
+            if by_application {
+                if !self.has_written(end, now) {
+                    return None;
+                }
+                self.first_unsent = end;
             }
             self.nxt = end;
             self.sent += end - first;
@@ -415,25 +446,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.cwnd_time.changed(now, self.cwnd(), self.ssthresh());
     }
 
-    /// Whether the application has yet to write the next new segment.
-    pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
-        let ready_at = match &mut self.source {
-            Some(source) => source.ready_at(self.nxt, now),
-            None => Application::new(self.flow, self.start_ns)
-                .map_or(now, |application| application.ready_at(self.nxt, now)),
-        };
-        if ready_at <= now {
-            return false;
-        }
-        self.wake_at = ready_at;
-        self.driver.ack.flags = self.driver.ack.flags & !CWND_LIMITED | APP_LIMITED;
-        let in_flight = self.in_flight();
-        if let Some(rate) = &mut self.rate {
-            rate.on_app_limited(self.driver.ack.delivered, in_flight);
-        }
-        true
-    }
-
     /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
     #[inline(always)]
     pub fn is_on_fast_path(&self) -> bool {
@@ -445,14 +457,16 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
     }
 
-    /// `ack` moves the left edge, no segment is missing, and the sender has no extras that ACKs ask for.
+    /// No segment is missing, and the sender has no extras that ACKs ask for.
+    #[inline(always)]
+    pub fn takes_fast_acks(&self) -> bool {
+        !self.extras.acks && self.misses_nothing()
+    }
+
+    /// [`Sender::takes_fast_acks`], and `ack` moves the left edge.
     #[inline]
     pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
-        !self.extras.acks
-            && self.misses_nothing()
-            && ack.sacked.is_none()
-            && !ack.retransmission
-            && ack.next > self.una
+        self.takes_fast_acks() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
     }
 
     /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
@@ -529,24 +543,16 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         let tag = if tag == Tag::new(0, 0) && stack.handshake != Handshake::Off {
             tag.with(SYN).sized(stack.ack_bytes)
         } else {
-            tag.sized(self.packet_bytes(tag.seq()))
+            tag.sized(self.segment_bytes(tag.seq()))
         };
         Segment { tag, sent_ns: now }
     }
 
     /// Segment `seq` on the wire.
-    pub fn packet_bytes(&self, seq: u64) -> u32 {
-        let payload_bytes = self.source.as_ref().map(|source| source.payload_bytes(seq));
-        payload_bytes.unwrap_or(self.flow.payload_bytes) + self.flow.stack.header_bytes
-    }
-
-    /// Begins the next transfer when one is acknowledged, or closes after the last.
-    pub fn end_transfer(&mut self, now: u64) {
-        if let Some(source) = &mut self.source
-            && source.is_complete(self.una)
-            && !source.finish(now, self.retransmissions)
-        {
-            self.close();
+    pub fn segment_bytes(&self, seq: u64) -> u32 {
+        match &self.source {
+            Some(source) => source.payload_bytes(seq) + self.flow.stack.header_bytes,
+            None => self.packet_bytes,
         }
     }
 

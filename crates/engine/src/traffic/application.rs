@@ -27,13 +27,16 @@ impl Application {
 
     /// The earliest time from `now` on at which segment `seq`, counted from 0, can be sent.
     pub fn ready_at(&self, seq: u64, now: u64) -> u64 {
-        let writing_ns = ((seq + 1) as f64 * self.segment_ns).ceil() as u64;
+        let writing_ns = (seq + 1) as f64 * self.segment_ns;
+        // Rounded up, without a call.
+        let whole_ns = writing_ns as u64;
+        let writing_ns = whole_ns.saturating_add(u64::from((whole_ns as f64) < writing_ns));
         let Some((on, off)) = self.on_off_ns else {
             return now.max(self.start_ns.saturating_add(writing_ns));
         };
         if self.segment_ns > 0.0 {
             // A segment that fills a period of writing is ready at the end of it, before the pause.
-            let periods = (writing_ns - 1) / on;
+            let periods = if writing_ns <= on { 0 } else { (writing_ns - 1) / on };
             let pauses_ns = periods.saturating_mul(off);
             return now.max(self.start_ns.saturating_add(pauses_ns).saturating_add(writing_ns));
         }

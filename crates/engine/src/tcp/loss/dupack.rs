@@ -81,7 +81,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let inflation = if partial { (self.scoreboard.sacked_out + 1).saturating_sub(acked) } else { 0 };
         self.scoreboard.sacked_out = inflation.min(self.nxt - self.una);
         self.note_ack(now, delivered, prior_in_flight);
-        if !ack.retransmission || self.flow.stack.timestamps {
+        if !ack.retransmission || self.timestamps {
             self.sample_rtt(now, now - ack.echo_ns);
         }
         if self.first_unsent == self.una {

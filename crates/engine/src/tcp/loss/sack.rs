@@ -77,7 +77,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let timeless = EXTRAS && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
-        if !ack.retransmission || acked > 0 && self.flow.stack.timestamps {
+        if !ack.retransmission || acked > 0 && self.timestamps {
             if habits.times_causing_segment {
                 self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
@@ -141,7 +141,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// An ACK that does not move the left edge restarts the timer.
     fn time_duplicate(&mut self, now: u64) {
-        if self.flow.stack.timestamps {
+        if self.timestamps {
             self.rto.sample_duplicate(now);
         }
         if self.nxt > self.una && !self.closed {

@@ -1,0 +1,46 @@
+//! What the application has written for the sender, and when it has no more.
+
+use crate::tcp::sender::Sender;
+use crate::traffic::application::Application;
+use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl};
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// Whether the application, which has no source, has written all segments before `end`, and they are sent for the first
+    /// time and have nothing to report.
+    #[inline(never)]
+    pub(super) fn has_written(&self, end: u64, now: u64) -> bool {
+        self.nxt == self.first_unsent
+            && !self.report_reduction
+            && Application::new(self.flow, self.start_ns)
+                .is_none_or(|application| application.ready_at(end - 1, now) <= now)
+    }
+
+    /// Whether the application has yet to write the next new segment.
+    pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
+        let ready_at = match &mut self.source {
+            Some(source) => source.ready_at(self.nxt, now),
+            None => Application::new(self.flow, self.start_ns)
+                .map_or(now, |application| application.ready_at(self.nxt, now)),
+        };
+        if ready_at <= now {
+            return false;
+        }
+        self.wake_at = ready_at;
+        self.driver.ack.flags = self.driver.ack.flags & !CWND_LIMITED | APP_LIMITED;
+        let in_flight = self.in_flight();
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(self.driver.ack.delivered, in_flight);
+        }
+        true
+    }
+
+    /// Begins the next transfer when one is acknowledged, or closes after the last.
+    pub fn end_transfer(&mut self, now: u64) {
+        if let Some(source) = &mut self.source
+            && source.is_complete(self.una)
+            && !source.finish(now, self.retransmissions)
+        {
+            self.close();
+        }
+    }
+}
