@@ -2,10 +2,15 @@
 
 use crate::inbox::InTransit;
 use crate::links::Passing;
+use crate::memory::radix::sort_by_upper_half;
 use crate::network::Network;
 use crate::path::timing::Timing;
 use crate::shard::Shard;
 use crate::time::NEVER;
+
+/// More runs of packets that are in order, and shorter ones, are sorted by digits and not by merging.
+const RUNS_TO_MERGE: usize = 500;
+const PACKETS_PER_RUN: usize = 8;
 
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {
@@ -13,6 +18,8 @@ pub struct Arrivals<E> {
     pub packets: Vec<InTransit<E>>,
     /// Sorted: when each arrives, counted from the span's beginning, and its place among the packets.
     pub order: Vec<u64>,
+    /// Room to sort in.
+    spare: Vec<u64>,
     /// In that order: how each arrives at the link, where other shards' arrivals come in between.
     pub passing: Vec<Passing>,
     /// When the first of those arrives that come after the span, or NEVER.
@@ -21,7 +28,13 @@ pub struct Arrivals<E> {
 
 impl<E> Default for Arrivals<E> {
     fn default() -> Self {
-        Arrivals { packets: Vec::new(), order: Vec::new(), passing: Vec::new(), earliest: 0 }
+        Arrivals {
+            packets: Vec::new(),
+            order: Vec::new(),
+            spare: Vec::new(),
+            passing: Vec::new(),
+            earliest: 0,
+        }
     }
 }
 
@@ -54,21 +67,23 @@ impl<E: Copy> Arrivals<E> {
     #[inline(always)]
     pub fn set_order(&mut self, from: u64, until: u64) -> bool {
         self.earliest = NEVER;
-        let (mut instant_end, mut in_order) = (0, true);
+        let (mut instant_end, mut descents) = (0, 0);
         for (place, packet) in self.packets.iter().enumerate() {
             if packet.at < until {
                 let at_and_place = packet.at.saturating_sub(from) << 32 | place as u64;
-                in_order &= at_and_place > instant_end;
+                descents += usize::from(at_and_place <= instant_end);
                 instant_end = at_and_place | u64::from(u32::MAX);
                 self.order.push(at_and_place);
             } else {
                 self.earliest = self.earliest.min(packet.at);
             }
         }
-        if !in_order {
+        if descents > RUNS_TO_MERGE && descents > self.order.len() / PACKETS_PER_RUN {
+            sort_by_upper_half(&mut self.order, &mut self.spare, until - from);
+        } else if descents > 0 {
             self.order.sort();
         }
-        !in_order
+        descents > 0
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub mod bits;
 pub mod distribution;
+pub mod radix;
 pub mod ring;
 pub mod sum;

@@ -1,0 +1,46 @@
+//! Sorting by a small number.
+
+const DIGIT_BITS: u32 = 11;
+
+/// Sorts `values` by their upper halves, which are less than `bound`; equal ones stay in their order. `spare` is room to use.
+pub fn sort_by_upper_half(values: &mut Vec<u64>, spare: &mut Vec<u64>, bound: u64) {
+    spare.clear();
+    spare.resize(values.len(), 0);
+    let bits = u64::BITS - bound.leading_zeros();
+    for shift in (0..bits).step_by(DIGIT_BITS as usize).map(|bit| 32 + bit) {
+        let digit = |value: u64| (value >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+        let mut places = [0_u32; 1 << DIGIT_BITS];
+        values.iter().for_each(|&value| places[digit(value)] += 1);
+        let mut before = 0;
+        for place in &mut places {
+            before += std::mem::replace(place, before);
+        }
+        for &value in values.iter() {
+            let place = &mut places[digit(value)];
+            spare[*place as usize] = value;
+            *place += 1;
+        }
+        std::mem::swap(values, spare);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn values_are_sorted_by_their_upper_halves_and_keep_their_order(
+            bound in prop_oneof![1..5000_u64, 1..=u64::from(u32::MAX)],
+            draws in prop::collection::vec(any::<u32>(), 0..300),
+        ) {
+            let values = draws.iter().zip(0..).map(|(&draw, place)| u64::from(draw) % bound << 32 | place);
+            let mut sorted: Vec<u64> = values.collect();
+            let mut expected = sorted.clone();
+            expected.sort_by_key(|value| value >> 32);
+            sort_by_upper_half(&mut sorted, &mut Vec::new(), bound);
+            prop_assert_eq!(sorted, expected);
+        }
+    }
+}
