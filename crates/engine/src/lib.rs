@@ -62,6 +62,9 @@ use time::{Fraction, NEVER, Nanosecond};
 use topology::finer_links;
 use variants::Seconds;
 
+/// Fewer flows are simulated as fast by one thread.
+const FLOWS_FOR_THREADS: usize = 4000;
+
 /// Makes the instances of algorithms that the registry does not have; None: the registry has this one.
 pub type Custom<'a> = &'a (dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync);
 
@@ -163,6 +166,11 @@ impl<'a> Simulation<'a> {
 /// As [`Simulation::new`].
 pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Unfinished> {
     run_with(scenario, seed, custom, control, Parts::default())
+}
+
+/// Whether a run of `scenario` ends sooner on several threads: with few flows a span is over before others have begun.
+pub fn gains_from_threads(scenario: &Scenario) -> bool {
+    scenario.flows.len() >= FLOWS_FOR_THREADS
 }
 
 /// What tests replace in a run.

@@ -61,15 +61,17 @@ pub struct PyJob<'a> {
 /// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core): in the engine, or in `world`.
 ///
 /// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The results do
-/// not depend on `jobs`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time.
+/// not depend on `jobs`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time, on one thread.
+/// In the engine others go on `threads` threads each (0: on the cores that no other run has, if all gain from it).
 #[pyfunction]
-#[pyo3(signature = (scenarios, jobs, progress=None, world=None))]
+#[pyo3(signature = (scenarios, jobs, progress=None, world=None, threads=0))]
 pub fn run(
     py: Python,
     scenarios: Vec<Py<PyScenario>>,
     jobs: usize,
     progress: Option<Py<PyAny>>,
     world: Option<Py<PyWorld>>,
+    threads: usize,
 ) -> PyResult<Vec<Runs>> {
     let _running = Running::begin();
     let scenarios: Vec<&PyScenario> = scenarios.iter().map(|scenario| scenario.get()).collect();
@@ -84,7 +86,7 @@ pub fn run(
         })
     };
     let world = world.as_ref().map(|world| world.get());
-    let (mut done, ended) = py.detach(|| work(&queue, jobs, world, watch));
+    let (mut done, ended) = py.detach(|| work(&queue, jobs, threads, world, watch));
     ended?;
     if let Some(progress) = &progress {
         progress.call1(py, (1.0,))?;
@@ -106,15 +108,18 @@ fn line_up(scenario: &PyScenario) -> impl Iterator<Item = PyJob<'_>> {
 /// class or the end of the interpreter.
 pub fn work(
     queue: &[PyJob],
+    jobs: usize,
     threads: usize,
     world: Option<&PyWorld>,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> PyResult<bool>,
 ) -> (Vec<Done>, PyResult<()>) {
-    let threads = if queue.iter().any(|job| !job.scenario.classes.is_empty()) { 1 } else { threads };
-    let threads = world.map_or(threads, |world| world.threads(threads));
+    let custom = queue.iter().any(|job| !job.scenario.classes.is_empty());
+    let at_once = if custom { 1 } else { jobs };
+    let at_once = world.map_or(at_once, |world| world.threads(at_once));
+    let threads = if custom { 1 } else { threads_of_a_run(queue, at_once, threads) };
     let jobs: Vec<cwnd_runner::Job> =
         queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
-    let control = Arc::new(Control::default());
+    let control = Arc::new(Control { threads, ..Control::default() });
     let failure = Arc::new(Failure::default());
     // Flows are asked for in their order: the search for one begins at the one before.
     let last = AtomicUsize::new(0);
@@ -141,7 +146,7 @@ pub fn work(
         }
         Some(world) => world.run(job.scenario, job.seed, &control),
     };
-    let (done, ended) = cwnd_runner::run_jobs(&jobs, threads, &control, run, watch_end);
+    let (done, ended) = cwnd_runner::run_jobs(&jobs, at_once, &control, run, watch_end);
     let ended = match ended {
         Ok(()) | Err(Ended::Stopped(None)) => Ok(()),
         Err(Ended::Stopped(Some(reason))) => Err(reason),
@@ -155,6 +160,20 @@ pub fn work(
         }
     };
     (done, failure.take().map_or(ended, Err))
+}
+
+/// On how many threads each run goes, if `at_once` of them do (0: one per core) and `threads` were asked for (0: on the cores
+/// that no other run has, if all gain from it).
+fn threads_of_a_run(queue: &[PyJob], at_once: usize, threads: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = if at_once == 0 { cores } else { at_once.min(cores) };
+    match threads {
+        0 if queue.iter().all(|job| cwnd_engine::gains_from_threads(&job.scenario.inner)) => {
+            cores / at_once.min(queue.len()).max(1)
+        }
+        0 => 1,
+        threads => threads,
+    }
 }
 
 fn in_order(answers: Vec<Done>) -> Runs {

@@ -44,8 +44,20 @@ _FLOW_ROWS_MAX = 32
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
+@click.option(
+    "--threads",
+    metavar="N",
+    default="0",
+    help="Threads of the simulator for each run.  [one; with thousands of flows, the cores without another run]",
+)
 def run_command(
-    files: tuple[str, ...], world: str, as_json: bool, out: str | None, jobs: str, **flags: Any
+    files: tuple[str, ...],
+    world: str,
+    as_json: bool,
+    out: str | None,
+    jobs: str,
+    threads: str,
+    **flags: Any,
 ) -> None:
     """Simulate scenario FILEs, or the dumbbell that the flags describe.
 
@@ -59,7 +71,8 @@ def run_command(
             check_target(Path(out))
     changes = read_changes(files, flags)
     with flag_errors(), progress_bar() as progress:
-        results = run(scenarios, world=world, jobs=read_number(jobs), progress=progress, **changes)
+        numbers = {"jobs": read_number(jobs), "threads": read_number(threads)}
+        results = run(scenarios, world=world, progress=progress, **numbers, **changes)
     if out is not None:
         with errors_about("--out"):
             results.save(out, command=["cwnd", *sys.argv[1:]])

@@ -12,6 +12,7 @@ from cwnd._common.errors import error
 from cwnd._common.notebook import shows_progress
 from cwnd._results.results import Results
 from cwnd._scenario.scenario import Scenario
+from cwnd._worlds import sim
 
 #: Most rows of flows and links (some 400 bytes each), and of time series (some 100 bytes each): all runs are
 #: in memory together.
@@ -29,6 +30,7 @@ def run(
     repeat: int | None = None,
     world: str = "sim",
     jobs: int = 0,
+    threads: int = 0,
     progress: Callable[[float], object] | None = None,
 ) -> Results:
     """Simulates one or several scenarios, or scenario files, with each of their seeds.
@@ -40,6 +42,8 @@ def run(
             "live", this machine's kernel, in real time; "quinn", "noq" and "s2n-quic", a QUIC stack in
             virtual time; "quinn-tls" and "noq-tls", the same with TLS.
         jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
+        threads: Of the simulator for each run, at most 256; 0: one, or, with thousands of flows, as many as
+            there are cores that no other run has. The results do not depend on it.
         progress: Called about every 50 ms with the share that is done, and with 1 at the end. Without it a
             notebook shows a bar.
 
@@ -52,6 +56,9 @@ def run(
     """
     module = _worlds.find(world)
     jobs = whole("jobs", jobs, 0, 4096)
+    threads = whole("threads", threads, 0, 256)
+    if threads and module is not sim:
+        raise error("threads", f"a run in '{world}' goes on its own threads; leave it out, or choose world 'sim'")
     given = [scenarios] if isinstance(scenarios, Scenario | str | os.PathLike) else list(scenarios)
     read = [one if isinstance(one, Scenario) else Scenario.from_toml(one) for one in given]
     asked = [
@@ -60,7 +67,8 @@ def run(
     ]
     inner = [scenario._inner for scenario in asked]
     _check_memory(inner)
-    return Results._of(inner, module.run(inner, jobs, progress))
+    answers = sim.run(inner, jobs, progress, threads) if threads else module.run(inner, jobs, progress)
+    return Results._of(inner, answers)
 
 
 def _check_memory(scenarios: Sequence[_cwnd.Scenario]) -> None:

@@ -13,6 +13,9 @@ def place() -> None:
 
 
 def run(
-    scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Callable[[float], object] | None
+    scenarios: Sequence[_cwnd.Scenario],
+    jobs: int,
+    progress: Callable[[float], object] | None,
+    threads: int = 0,
 ) -> list[Answer]:
-    return [answer_of(runs) for runs in _cwnd.run(scenarios, jobs, progress)]
+    return [answer_of(runs) for runs in _cwnd.run(scenarios, jobs, progress, None, threads)]
