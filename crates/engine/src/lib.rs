@@ -5,6 +5,7 @@
 
 mod acks;
 mod agenda;
+mod arrivals;
 mod connection;
 mod control;
 mod counts;
@@ -19,6 +20,7 @@ mod observe;
 mod path;
 mod random;
 mod results;
+mod samples;
 mod schedule;
 mod shard;
 mod tcp;

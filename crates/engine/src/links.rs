@@ -1,16 +1,16 @@
 //! The links that connections share, and what each does with the packets that arrive at it.
 
+use crate::arrivals::Arrivals;
 use crate::inbox::InTransit;
 use crate::memory::ring::Ring;
-use crate::merge::{Arrivals, Merge};
+use crate::merge::Merge;
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::link::PathLink;
 use crate::path::managed::{Arriving, Departure, ManagedLink};
-use crate::path::queue::discipline::Codepoint;
-use crate::path::timing::{Crossing, Timing};
+use crate::path::passing::{Link, Passing};
+use crate::path::timing::Timing;
 use crate::path::wire::Passage;
 use crate::shard::{Numbering, Shard};
-use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::threads::Threads;
 use crate::time::{NEVER, Tick};
 use crate::topology::Hop;
@@ -18,53 +18,6 @@ use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// A link where a packet's departure is known when it arrives.
-pub struct Link<L> {
-    pub state: L,
-    /// Packets that it marked, and sent.
-    pub marked_pkts: u64,
-}
-
-/// A packet that arrives at the link of hop `hop`. The link is busy with it for `times.0` ticks; it is `times.1` nanoseconds
-/// from its departure to the next hop or the receiver.
-#[derive(Clone, Copy)]
-pub struct Passing {
-    pub hop: u32,
-    pub now: u64,
-    pub segment: Segment,
-    pub times: (u64, u64),
-    pub flow: u32,
-    /// What its packets say.
-    pub codepoint: Codepoint,
-}
-
-impl<L: PathLink> Link<L> {
-    pub fn new(state: L) -> Link<L> {
-        Link { state, marked_pkts: 0 }
-    }
-
-    /// The packet on its way to the next hop; None: dropped or lost.
-    #[inline(always)]
-    pub fn pass<T: Timing<Link = L>>(
-        &mut self,
-        timing: &mut T,
-        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint, .. }: Passing,
-    ) -> Option<InTransit<T::Exact>> {
-        let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
-        let (at, exact) = timing.cross(&mut self.state, crossing)?;
-        if codepoint.is_ect() && self.state.marks(now) {
-            segment.tag = self.mark(segment.tag);
-        }
-        Some(InTransit { at, exact, segment, busy_since: self.state.busy_since_ns(), hop: hop + 1 })
-    }
-
-    #[cold]
-    fn mark(&mut self, tag: Tag) -> Tag {
-        self.marked_pkts += 1;
-        tag.with(CONGESTION)
-    }
-}
 
 /// All shared links of a run.
 pub struct Links<T: Timing> {
@@ -144,7 +97,8 @@ impl<T: Timing> Links<T> {
             let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < until);
             let id = self.ids[place];
             let is_managed = !self.managed.is_empty() && self.managed.contains_key(&id);
-            if !arrives && !(is_managed && self.managed[&id].next_departure_ns() < until) {
+            let departs = is_managed && self.managed[&id].next_departure_ns() < until;
+            if !arrives && !departs {
                 continue;
             }
             arrived += match (&mut *shards, self.managed.get_mut(&id).filter(|_| is_managed)) {

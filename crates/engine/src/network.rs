@@ -2,12 +2,12 @@
 
 use crate::acks::Acks;
 use crate::agenda::Agenda;
+use crate::arrivals::Arrivals;
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
-use crate::links::{Link, Passing};
 use crate::memory::ring::{Ring, prefetch, prefetch_all};
-use crate::merge::{Arrivals, sort_ties};
 use crate::path::managed::Departure;
+use crate::path::passing::{Link, Passing};
 use crate::path::timing::Timing;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::NEVER;
@@ -238,11 +238,19 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
+    /// `segment` as it arrives at the link of `hop` at `now`.
+    #[inline(always)]
+    fn passing(&self, hop: u32, now: u64, segment: Segment) -> Passing {
+        let times = self.topology.times(hop, segment.tag.bytes());
+        let &Hop { flow, codepoint, .. } = &self.topology.hops[hop as usize];
+        Passing { hop, now, segment, times, flow, codepoint }
+    }
+
     /// A segment of another size than most arrives at a link.
     #[cold]
     #[inline(never)]
     fn cross_other(&mut self, hop: u32, now: u64, segment: Segment, link: impl Way<'a, T>) {
-        let passing = self.topology.passing(hop, now, segment);
+        let passing = self.passing(hop, now, segment);
         if self.cross_in(passing, link) {
             self.note_other_size(hop, segment);
         }
@@ -275,6 +283,16 @@ impl<'a, T: Timing> Network<'a, T> {
         *self.other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
     }
 
+    /// Of packets that arrive at a link at the same instant, the least comes first: those that flows send just then, then the one
+    /// whose last link began sending without a pause latest, then the lower flow and the earlier of its transfers. In a
+    /// simulator that runs simultaneous events in the order in which they were scheduled this is the order, too; and no flow
+    /// wins every time.
+    pub fn rank(&self, packet: &InTransit<T::Exact>) -> impl Ord + use<T> {
+        let hop = &self.topology.hops[packet.hop as usize];
+        let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));
+        (rank, self.ranks[hop.flow as usize])
+    }
+
     /// Takes out what arrives at the shared link at `place` before `until`, from `from` on, in order. [`Network::put_back`] follows.
     #[inline(always)]
     pub fn take_arrivals(&mut self, place: usize, from: u64, until: u64) {
@@ -282,7 +300,7 @@ impl<'a, T: Timing> Network<'a, T> {
         arrivals.packets = self.inboxes[place].take_soon(until, until - from);
         arrivals.order.clear();
         if arrivals.set_order(from, until) && self.alone {
-            sort_ties(&mut arrivals, self);
+            arrivals.sort_ties(|packet| self.rank(packet));
         }
         self.arrivals = arrivals;
     }
@@ -301,7 +319,7 @@ impl<'a, T: Timing> Network<'a, T> {
                 prefetch(&raw const self.topology.hops[packet(ahead).hop as usize]);
             }
             let packet = packet(order);
-            passing.push(self.topology.passing(packet.hop, packet.at, packet.segment));
+            passing.push(self.passing(packet.hop, packet.at, packet.segment));
         }
         self.arrivals.passing = passing;
     }

@@ -1,7 +1,7 @@
 //! The results of a run: a row for each flow, link and transfer.
 
 use crate::connection::Connection;
-use crate::counts::Counts;
+use crate::counts::{Counts, mbps};
 use crate::links::Links;
 use crate::network::Network;
 use crate::path::accounting::Totals;
@@ -261,8 +261,4 @@ pub fn transfers<C: CongestionControl, T: Timing>(
         transfers.retransmitted_pkts.push(row.retransmitted_pkts);
     }
     transfers
-}
-
-pub fn mbps(bits: u64, span_ns: u64) -> f64 {
-    if span_ns == 0 { 0.0 } else { bits as f64 * 1e3 / span_ns as f64 }
 }

@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use crate::control::{Control, Unfinished};
 use crate::links::Links;
 use crate::network::{Network, PACKETS_MAX};
-use crate::observe::{FlowSampler, LinkSampler, Observation, observe};
+use crate::observe::{LinkSampler, Observation, observe};
 use crate::path::link::PathLink;
 use crate::path::managed::ManagedLink;
 use crate::path::queue::discipline::Disciplines;
@@ -20,6 +20,7 @@ use crate::random::random_stream;
 use crate::results::{
     LinkCounts, flow_result, group_result, link_counts, link_results, transfers, udp_result,
 };
+use crate::samples::FlowSampler;
 use crate::shard::{Numbering, Shard};
 use crate::threads::Threads;
 use crate::time::NEVER;

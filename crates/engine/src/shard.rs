@@ -3,8 +3,8 @@
 use crate::connection::Connection;
 use crate::memory::ring::Ring;
 use crate::network::{Network, PACKETS_PER_LOOK};
-use crate::observe::FlowSampler;
 use crate::path::timing::Timing;
+use crate::samples::FlowSampler;
 use crate::time::NEVER;
 use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;

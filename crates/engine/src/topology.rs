@@ -1,9 +1,7 @@
 //! The routes of the flows: where their packets may wait, and what only delays them.
 
-use crate::links::Passing;
 use crate::path::queue::discipline::Codepoint;
 use crate::path::reverse::ReversePath;
-use crate::tcp::packet::Segment;
 use crate::time::{Fraction, Tick};
 use cwnd_scenario::{Ecn, Flow, Link, Scenario};
 use std::marker::PhantomData;
@@ -280,14 +278,6 @@ impl<'a, T: Tick> Topology<'a, T> {
     pub fn times(&self, hop: u32, bytes: u32) -> (u64, u64) {
         let known = &self.hops[hop as usize];
         if bytes == known.bytes { (known.tx_ticks, known.onward_ns) } else { self.other_times(hop, bytes) }
-    }
-
-    /// `segment` as it arrives at this hop at `now`.
-    #[inline(always)]
-    pub fn passing(&self, hop: u32, now: u64, segment: Segment) -> Passing {
-        let times = self.times(hop, segment.tag.bytes());
-        let &Hop { flow, codepoint, .. } = &self.hops[hop as usize];
-        Passing { hop, now, segment, times, flow, codepoint }
     }
 
     #[cold]

@@ -35,7 +35,7 @@ mod tests {
             bound in prop_oneof![1..5000_u64, 1..=u64::from(u32::MAX)],
             draws in prop::collection::vec(any::<u32>(), 0..300),
         ) {
-            let values = draws.iter().zip(0..).map(|(&draw, place)| u64::from(draw) % bound << 32 | place);
+            let values = draws.iter().zip(0..).map(|(&draw, place)| (u64::from(draw) % bound) << 32 | place);
             let mut sorted: Vec<u64> = values.collect();
             let mut expected = sorted.clone();
             expected.sort_by_key(|value| value >> 32);

@@ -4,6 +4,7 @@ pub mod accounting;
 pub mod emulated;
 pub mod link;
 pub mod managed;
+pub mod passing;
 pub mod policer;
 pub mod queue;
 pub mod rate;

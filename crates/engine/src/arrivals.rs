@@ -1,0 +1,126 @@
+//! What arrives at a link in a span, in the order of time.
+
+use crate::inbox::InTransit;
+use crate::memory::radix::sort_by_upper_half;
+use crate::path::passing::Passing;
+use crate::time::NEVER;
+
+/// More runs of packets that are in order, and shorter ones, are sorted by digits and not by merging.
+const RUNS_TO_MERGE: usize = 500;
+const PACKETS_PER_RUN: usize = 8;
+
+/// What arrives at a link in a span, of one shard.
+pub struct Arrivals<E> {
+    /// Those that arrive after the span, too.
+    pub packets: Vec<InTransit<E>>,
+    /// Sorted: when each arrives, counted from the span's beginning, and its place among the packets.
+    pub order: Vec<u64>,
+    /// Room to sort in.
+    spare: Vec<u64>,
+    /// In that order: how each arrives at the link, where other shards' arrivals come in between.
+    pub passing: Vec<Passing>,
+    /// When the first of those arrives that come after the span, or NEVER.
+    pub earliest: u64,
+}
+
+impl<E> Default for Arrivals<E> {
+    fn default() -> Self {
+        Arrivals {
+            packets: Vec::new(),
+            order: Vec::new(),
+            spare: Vec::new(),
+            passing: Vec::new(),
+            earliest: 0,
+        }
+    }
+}
+
+/// When the packet arrives, counted from the span's beginning.
+#[inline(always)]
+fn instant(order: u64) -> u64 {
+    order >> 32
+}
+
+impl<E: Copy> Arrivals<E> {
+    /// In the span.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The packet of an entry of `order`.
+    #[inline(always)]
+    pub fn packet(&self, order: u64) -> &InTransit<E> {
+        &self.packets[order as u32 as usize]
+    }
+
+    /// When entry `index` of `order` arrives, counted from the span's beginning; None: there is no such entry.
+    #[inline(always)]
+    pub fn instant(&self, index: usize) -> Option<u64> {
+        self.order.get(index).map(|&order| instant(order))
+    }
+
+    /// Sets the order of those that arrive before `until`, from `from` on. Returns whether it is not that of their places, or
+    /// some arrive at the same instant.
+    #[inline(always)]
+    pub fn set_order(&mut self, from: u64, until: u64) -> bool {
+        self.earliest = NEVER;
+        let (mut instant_end, mut descents) = (0, 0);
+        for (place, packet) in self.packets.iter().enumerate() {
+            if packet.at < until {
+                let at_and_place = packet.at.saturating_sub(from) << 32 | place as u64;
+                descents += usize::from(at_and_place <= instant_end);
+                instant_end = at_and_place | u64::from(u32::MAX);
+                self.order.push(at_and_place);
+            } else {
+                self.earliest = self.earliest.min(packet.at);
+            }
+        }
+        if descents > RUNS_TO_MERGE && descents > self.order.len() / PACKETS_PER_RUN {
+            sort_by_upper_half(&mut self.order, &mut self.spare, until - from);
+        } else if descents > 0 {
+            self.order.sort();
+        }
+        descents > 0
+    }
+
+    /// Sorts those that arrive at the same instant by what `rank` says of a packet.
+    pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
+        let mut first = 0;
+        while let Some(at) = self.instant(first) {
+            let mut end = first + 1;
+            while self.instant(end) == Some(at) {
+                end += 1;
+            }
+            if end > first + 1 {
+                let packet = |Tied { index, .. }: Tied| self.packet(self.order[index]);
+                let mut tied: Vec<Tied> = (first..end).map(|index| Tied { shard: 0, index }).collect();
+                sort_tied(&mut tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
+                let sorted: Vec<u64> = tied.iter().map(|tied| self.order[tied.index]).collect();
+                self.order[first..end].copy_from_slice(&sorted);
+            }
+            first = end;
+        }
+    }
+}
+
+/// One of the packets that arrive at the same instant, by its entry in its shard's order.
+#[derive(Clone, Copy)]
+pub struct Tied {
+    pub shard: usize,
+    pub index: usize,
+}
+
+/// Packets that arrive at the same instant: the one of the least rank first, but those of a hop stay in their order. A link
+/// with jitter may deliver several at once.
+#[cold]
+pub fn sort_tied<R: Ord, H: Ord>(tied: &mut [Tied], rank: impl Fn(Tied) -> R, hop: impl Fn(Tied) -> H) {
+    let mut by_hop = tied.to_vec();
+    by_hop.sort_by_key(|&tied| hop(tied));
+    tied.sort_by_key(|&tied| rank(tied));
+    let mut taken = vec![0; by_hop.len()];
+    for tied in tied {
+        let first = by_hop.partition_point(|&other| hop(other) < hop(*tied));
+        *tied = by_hop[first + taken[first]];
+        taken[first] += 1;
+    }
+}
