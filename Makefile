@@ -11,7 +11,7 @@ BASE_TREE := $(TARGET)/bench/base
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab kernel-test guest-test fuzz \
+.PHONY: demo figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab kernel-test guest-test fuzz race-test \
 	lint lock audit bench bench-parts bench-by-part bench-peers format clean
 
 # Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
@@ -92,6 +92,13 @@ fuzz: $(BIN)/maturin
 	$(FUZZ) events -- -max_total_time=$(SECONDS) -max_len=800
 	$(FUZZ) scenario fuzz/corpus/scenario fuzz/seeds scenarios -- \
 		-max_total_time=$(SECONDS) -timeout=300
+
+# Looks for races between the threads of a run: its test under ThreadSanitizer, on nightly with its source of the standard library.
+race-test:
+	@cargo +nightly --version >/dev/null 2>&1 || \
+		{ echo "make race-test needs nightly: rustup toolchain install nightly --component rust-src" >&2; exit 1; }
+	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target $$(rustc -vV | sed -n 's/host: //p') \
+		--target-dir $(TARGET)/race -p cwnd-engine --test threads
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:

@@ -48,7 +48,7 @@ _FLOW_ROWS_MAX = 32
     "--threads",
     metavar="N",
     default="0",
-    help="Threads of the simulator for each run.  [one; with thousands of flows, the cores without another run]",
+    help="Threads of the simulator for each run.  [one; for thousands of flows the free cores]",
 )
 def run_command(
     files: tuple[str, ...],

@@ -58,7 +58,7 @@ def run(
     jobs = whole("jobs", jobs, 0, 4096)
     threads = whole("threads", threads, 0, 256)
     if threads and module is not sim:
-        raise error("threads", f"a run in '{world}' goes on its own threads; leave it out, or choose world 'sim'")
+        raise error("threads", f"only runs in 'sim' go on several; leave it out for '{world}'")
     given = [scenarios] if isinstance(scenarios, Scenario | str | os.PathLike) else list(scenarios)
     read = [one if isinstance(one, Scenario) else Scenario.from_toml(one) for one in given]
     asked = [
