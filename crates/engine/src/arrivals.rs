@@ -5,7 +5,8 @@ use crate::memory::radix::sort_by_upper_half;
 use crate::path::passing::Passing;
 use crate::time::NEVER;
 
-/// More runs of packets that are in order, and shorter ones, are sorted by digits and not by merging.
+/// More runs of packets in order than this, with fewer packets on average than [`PACKETS_PER_RUN`], are sorted by digits; else
+/// runs are merged.
 const RUNS_TO_MERGE: usize = 500;
 const PACKETS_PER_RUN: usize = 8;
 
@@ -68,7 +69,7 @@ impl<E: Copy> Arrivals<E> {
         for (place, packet) in self.packets.iter().enumerate() {
             if packet.at < until {
                 let at_and_place = packet.at.saturating_sub(from) << 32 | place as u64;
-                descents += usize::from(at_and_place <= instant_end);
+                descents += usize::from(at_and_place < instant_end);
                 instant_end = at_and_place | u64::from(u32::MAX);
                 self.order.push(at_and_place);
             } else {

@@ -10,7 +10,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Simulated time so far, added up over the runs.
     pub simulated_ns: AtomicU64,
-    /// On how many threads each run may be simulated; 0 and 1: on the calling one. Results do not depend on the number.
+    /// On how many threads each run may be simulated; 0 and 1: on the calling one; at most 256. Results do not
+    /// depend on the number; near a limit, whether a run is refused may.
     pub threads: usize,
 }
 

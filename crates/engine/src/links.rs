@@ -27,7 +27,7 @@ pub struct Links<T: Timing> {
     /// By link of the scenario: those whose queue a discipline manages.
     pub managed: BTreeMap<u32, ManagedLink<T::Tick>>,
     numbering: Numbering,
-    /// Without knowledge of any connection.
+    /// For packets of several shards.
     timing: Option<T>,
 }
 

@@ -13,7 +13,7 @@ pub struct Merge<'m, 'a, C, T: Timing> {
     arrivals: &'m [Arrivals<T::Exact>],
     /// By shard: how many of its packets were taken, and when the next arrives, or NEVER.
     heads: Vec<(usize, u64)>,
-    /// Packets that arrive at the same instant and come next, the first last.
+    /// The packets of the next instant, if there are several, in reverse order.
     tied: Vec<Tied>,
 }
 

@@ -37,7 +37,7 @@ pub struct Network<'a, T: Timing> {
     pub inboxes: Vec<Inbox<T::Exact>>,
     /// By connection: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
-    /// Whether those of any flow do.
+    /// Whether the ACKs of any flow cross links.
     acks_cross_links: bool,
     /// By connection, if ACKs cross links.
     pub acks: Vec<Acks>,
@@ -48,8 +48,8 @@ pub struct Network<'a, T: Timing> {
     pub timing: T,
     /// By connection: its flow in the scenario, and the number of the transfer that it has.
     pub ranks: Vec<(u32, u64)>,
-    /// No other connections share the links.
-    alone: bool,
+    /// The run has one shard.
+    is_only_shard: bool,
     /// What arrives at the link that is served. Empty between links.
     pub arrivals: Arrivals<T::Exact>,
     /// What that link has done with them.
@@ -90,11 +90,11 @@ impl<'a, T: Timing> Way<'a, T> for SharedLink<'_, T::Link> {
 }
 
 impl<'a, T: Timing> Network<'a, T> {
-    /// `flows`: that of each connection. `alone`: there are no others.
+    /// `flows`: that of each connection. `is_only_shard`: there are no others.
     pub fn new(
         scenario: &'a Scenario,
         flows: impl Iterator<Item = u32>,
-        alone: bool,
+        is_only_shard: bool,
         topology: Topology<'a, T::Tick>,
         seed: u64,
         control: &'a Control,
@@ -118,7 +118,7 @@ impl<'a, T: Timing> Network<'a, T> {
             timing: T::new(scenario, &topology),
             topology,
             ranks,
-            alone,
+            is_only_shard,
             arrivals: Arrivals::default(),
             departures: Vec::new(),
         }
@@ -147,7 +147,7 @@ impl<'a, T: Timing> Network<'a, T> {
     /// Whether the run must stop.
     #[cold]
     pub fn must_end(&mut self) -> bool {
-        self.crowded = self.count_packets() > PACKETS_MAX;
+        self.crowded |= self.count_packets() > PACKETS_MAX;
         self.crowded || self.control.stop.load(Relaxed)
     }
 
@@ -299,7 +299,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.packets = self.inboxes[place].take_soon(until, until - from);
         arrivals.order.clear();
-        if arrivals.set_order(from, until) && self.alone {
+        if arrivals.set_order(from, until) && self.is_only_shard {
             arrivals.sort_ties(|packet| self.rank(packet));
         }
         self.arrivals = arrivals;

@@ -1,4 +1,4 @@
-//! What a run shows: samples while it goes on, and results at its end.
+//! What a run shows while it goes on: observations, and the time series of links.
 
 use crate::acks::AckCounts;
 use crate::links::Links;

@@ -22,7 +22,7 @@ use crate::results::{
 };
 use crate::samples::FlowSampler;
 use crate::shard::{Numbering, Shard};
-use crate::threads::Threads;
+use crate::threads::{THREADS_MAX, Threads};
 use crate::time::NEVER;
 use crate::topology::Topology;
 use crate::traffic::group::Group;
@@ -66,8 +66,8 @@ pub struct Schedule<'a, C, T: Timing> {
     make: Box<dyn FnMut(usize) -> C + 'a>,
     /// When the next transfer of a group begins, or NEVER.
     next_transfer_ns: u64,
-    /// A span begins when a transfer does. Else transfers that begin within a span have connections when it begins: which ones
-    /// are free then is not what it is later, and matters to a queue for each flow.
+    /// Whether a span begins where a transfer does, because a queue tells flows apart. Else the transfers of a span get their
+    /// connections when it begins. Which are free then is not what it is later, and only such a queue shows it.
     begins_with_transfer: bool,
     /// When the warmup ends, or NEVER.
     warmup_end_ns: u64,
@@ -109,7 +109,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link, seed)?, link, seed))));
         let managed: BTreeMap<_, _> = managed.collect();
         let flows = scenario.flows.len() as u32;
-        let shards = if T::without_connections().is_some() { control.threads.max(1) } else { 1 };
+        let shards =
+            if T::without_connections().is_some() { control.threads.clamp(1, THREADS_MAX) } else { 1 };
         let numbering = Numbering { shards: shards as u32 };
         let flows_of = |shard: usize| (shard as u32..flows).step_by(shards);
         let new_topology =
@@ -189,7 +190,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         self.links.serve(&mut self.shards, &self.threads, from, until)
     }
 
-    /// The connections of groups that have nothing to do.
+    /// Tells the groups which of their connections have nothing to do.
     fn note_resting(&mut self) {
         for (shard, Shard { network, resting, .. }) in self.shards.iter_mut().enumerate() {
             for local in resting.drain(..) {
@@ -264,7 +265,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
     /// Why the run cannot go on at `now`.
     fn check(&mut self, now: u64) -> Result<(), Unfinished> {
         let mut crowded = self.shards.iter().any(|shard| shard.network.crowded);
-        if self.uncounted_pkts >= SPANS_PER_COUNT * self.packets_per_span() {
+        if self.uncounted_pkts >= (SPANS_PER_COUNT * self.packets_per_span()).min(PACKETS_MAX / 2) {
             self.uncounted_pkts = 0;
             let between: usize = self.shards.iter().map(|shard| shard.network.count_packets()).sum();
             crowded |= between + self.links.waiting_pkts() > PACKETS_MAX;

@@ -12,7 +12,8 @@ use cwnd_algorithms::CongestionControl;
 /// What is on its way to this many flows is asked for ahead, the way there twice as far and their state three times.
 const FLOWS_AHEAD: usize = 2;
 
-/// Connections, and what else has numbers among all and within a shard: they are dealt out to the shards in turns.
+/// Numbers that are dealt out to the shards in turns, as those of connections: number `id` of the run is number `id / shards` of
+/// shard `id % shards`. The labels of hops are formed in the same way.
 #[derive(Clone, Copy)]
 pub struct Numbering {
     pub shards: u32,

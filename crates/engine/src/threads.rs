@@ -6,6 +6,9 @@ type Pool = rayon::ThreadPool;
 #[cfg(target_family = "wasm")]
 type Pool = std::convert::Infallible;
 
+/// More for one run are no use.
+pub const THREADS_MAX: usize = 256;
+
 /// The calling thread, and others once a step is long enough for them.
 pub struct Threads {
     count: usize,
@@ -25,6 +28,9 @@ impl Threads {
         self.together = together && self.count > 1;
         if self.together && self.pool.is_none() {
             self.pool = pool(self.count);
+            if self.pool.is_none() {
+                (self.count, self.together) = (1, false);
+            }
         }
     }
 
@@ -38,8 +44,8 @@ impl Threads {
     }
 }
 
+/// `count - 1` threads beside the calling one; None: the system makes none.
 #[cfg(not(target_family = "wasm"))]
-/// Of `count` threads with the calling one.
 #[cold]
 fn pool(count: usize) -> Option<Pool> {
     rayon::ThreadPoolBuilder::new().num_threads(count - 1).build().ok()

@@ -43,10 +43,12 @@ pub struct Route {
 #[repr(align(64))] // a cache line
 pub struct Hop {
     pub link: u32,
+    /// The connection, by its number in the shard.
     pub flow: u32,
     /// Its place among the connections' own links, or, if packets come through an inbox, among the shared ones.
     pub place: u32,
-    /// The link of the next hop, by its place among the shared ones, or [`NO_LINK`]: the receiver is next.
+    /// The link of the next hop: its number in the scenario, from [`Topology::place_links`] on its place among the shared ones.
+    /// [`NO_LINK`]: the receiver is next.
     pub next: u32,
     /// Most packets have this size, and all ACKs. The times below are theirs.
     pub bytes: u32,

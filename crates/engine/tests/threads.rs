@@ -33,6 +33,7 @@ fn thousands_of_flows_have_the_same_results_on_any_number_of_threads() {
             let together = text(&answer_on_threads(&scenario, threads));
             let differ = alone.lines().zip(together.lines()).find(|(alone, together)| alone != together);
             assert_eq!(differ, None, "{queue} on {threads} threads");
+            assert_eq!(alone.lines().count(), together.lines().count());
         }
     }
 }

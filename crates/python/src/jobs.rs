@@ -62,7 +62,7 @@ pub fn run_jobs(
         Ok(matches!(taking, Ok(true)))
     };
     let world = world.as_ref().map(|world| world.get());
-    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, 0, world, watch));
+    let (mut rest, ended) = py.detach(|| run::work(&queue, threads, 1, world, watch));
     if taking? {
         hand_over(&mut rest)?;
     }

@@ -61,7 +61,7 @@ pub struct PyJob<'a> {
 /// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core): in the engine, or in `world`.
 ///
 /// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The results do
-/// not depend on `jobs`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time, on one thread.
+/// not depend on `jobs` or `threads`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time, on one thread.
 /// In the engine others go on `threads` threads each (0: on the cores that no other run has, if all gain from it).
 #[pyfunction]
 #[pyo3(signature = (scenarios, jobs, progress=None, world=None, threads=0))]

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 
 class Run(NamedTuple):
-    """Rows in a row that differ by a step."""
+    """Neighbouring rows that differ by a step."""
 
     first: Row
     length: int

@@ -48,6 +48,7 @@ pub struct Arriving {
     pub segment: Segment,
     /// What [`Departure`] calls its hop.
     pub label: u32,
+    /// The connection, by its number among all of the run.
     pub flow: u32,
     /// What the flow's packets say.
     pub codepoint: Codepoint,

@@ -18,7 +18,8 @@ pub trait Timing: Sized + Send {
 
     fn new_link(link: &cwnd_scenario::Link, seed: u64) -> Self::Link;
 
-    /// The same for links alone; None: what is known of connections cannot be told apart.
+    /// A timing for the packets of all shards at a shared link; None: it needs what it knows of each connection, so that a run
+    /// has one shard.
     fn without_connections() -> Option<Self>;
 
     /// By how much a packet that crosses this many links may be early.
