@@ -16,13 +16,13 @@ const RUN_MIN: usize = 1000;
 /// Of all rows; a damaged count asks for no more memory.
 const ROWS_MAX: usize = 1 << 24;
 
-pub trait Row: Serialize + DeserializeOwned {
-    type Step: Serialize + DeserializeOwned + PartialEq;
+pub trait Row: Serialize + DeserializeOwned + PartialEq {
+    type Step: Serialize + DeserializeOwned;
 
-    /// What leads from this row to `next`, if it is the step of a run.
+    /// What leads from this row to `next`, if that is the next row of a run.
     fn step_to(&self, next: &Self) -> Option<Self::Step>;
 
-    /// The row `number` steps on.
+    /// The row `number` steps on, if its numbers are in their range.
     fn after(&self, number: usize, step: &Self::Step) -> Option<Self>;
 
     /// Takes the parts of `other` that are equal to its own, so that both are in memory once.
@@ -45,7 +45,7 @@ struct Run<T, S> {
 }
 
 /// Between neighbours.
-#[derive(PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowStep {
     path: Vec<i64>,
@@ -54,7 +54,7 @@ pub struct FlowStep {
 }
 
 /// Between neighbours.
-#[derive(PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkStep {
     name: u32,
@@ -64,39 +64,11 @@ impl Row for Flow {
     type Step = FlowStep;
 
     fn step_to(&self, next: &Flow) -> Option<FlowStep> {
-        let Flow {
-            cca,
-            path,
-            reverse_path,
-            return_delay_ns,
-            start_ns,
-            start_jitter_ns,
-            stop_ns,
-            payload_bytes,
-            app_rate_bps,
-            on_off_ns,
-            traffic,
-            stack,
-        } = next;
-        let follows = self.path.len() == path.len()
-            && self.cca == *cca
-            && self.stack == *stack
-            && self.traffic == *traffic
-            && self.reverse_path == *reverse_path
-            && self.return_delay_ns == *return_delay_ns
-            && self.start_jitter_ns == *start_jitter_ns
-            && self.payload_bytes == *payload_bytes
-            && self.app_rate_bps == *app_rate_bps
-            && self.on_off_ns == *on_off_ns;
-        follows.then(|| FlowStep {
-            path: self
-                .path
-                .iter()
-                .zip(path)
-                .map(|(&one, &other)| i64::from(other) - i64::from(one))
-                .collect(),
-            start_ns: start_ns.wrapping_sub(self.start_ns) as i64,
-            stop_ns: stop_ns.wrapping_sub(self.stop_ns) as i64,
+        let step = |(&one, &other): (&u32, &u32)| i64::from(other) - i64::from(one);
+        Some(FlowStep {
+            path: self.path.iter().zip(&next.path).map(step).collect(),
+            start_ns: next.start_ns.wrapping_sub(self.start_ns) as i64,
+            stop_ns: next.stop_ns.wrapping_sub(self.stop_ns) as i64,
         })
     }
 
@@ -130,33 +102,8 @@ impl Row for Flow {
 impl Row for Link {
     type Step = LinkStep;
 
-    fn step_to(&self, next: &Link) -> Option<LinkStep> {
-        let Link {
-            name,
-            rate_bps,
-            delay_ns,
-            buffer_pkts,
-            buffer_bytes,
-            per,
-            ecn_threshold_pkts,
-            ecn_wait_ns,
-            queue,
-            variation,
-            impairments,
-        } = next;
-        let follows = self.rate_bps == *rate_bps
-            && self.delay_ns == *delay_ns
-            && self.buffer_pkts == *buffer_pkts
-            && self.buffer_bytes == *buffer_bytes
-            && self.per == *per
-            && self.ecn_threshold_pkts == *ecn_threshold_pkts
-            && self.ecn_wait_ns == *ecn_wait_ns
-            && self.queue == *queue
-            && self.variation == *variation
-            && self.impairments == *impairments
-            && matches!((numbered(&self.name), numbered(name)), (Some((stem, one)), Some((other, next)))
-                if stem == other && one + 1 == next);
-        follows.then_some(LinkStep { name: 1 })
+    fn step_to(&self, _: &Link) -> Option<LinkStep> {
+        numbered(&self.name).map(|_| LinkStep { name: 1 })
     }
 
     fn after(&self, number: usize, step: &LinkStep) -> Option<Link> {
@@ -180,8 +127,10 @@ pub fn serialize<T: Row, S: Serializer>(rows: &[T], serializer: S) -> Result<S::
     let mut left = rows;
     while let Some((first, others)) = left.split_first() {
         let step = others.first().and_then(|next| first.step_to(next));
-        let follows = |pair: &&[T]| step.is_some() && pair[0].step_to(&pair[1]) == step;
-        let count = 1 + left.windows(2).take_while(follows).count();
+        let follows = |(number, row): &(usize, &T)| {
+            step.as_ref().and_then(|step| first.after(*number, step)).is_some_and(|after| after == **row)
+        };
+        let count = (1..).zip(others).take_while(follows).count() + 1;
         match step {
             Some(step) if count >= RUN_MIN => {
                 entries.serialize_element(&WrittenRun { count, first, step })?;
