@@ -12,7 +12,7 @@ import pytest
 
 import cwnd
 from conftest import Command
-from cwnd._common.rows import Rows, fold, unfold
+from cwnd._common.rows import Rows, distinct_algorithms, flow_algorithms, fold, unfold
 from cwnd._report.over_time import drawn_flows
 from cwnd._scenario import facts
 
@@ -114,8 +114,8 @@ def test_facts_about_many_flows_are_those_of_each_flow_by_itself(text: str) -> N
     slowest = [facts.bottleneck_link(alone, flow)["name"] for flow in range(len(flows))]
     crossed = [link for flow in flows for link in {*flow["path"], *flow.get("reverse_path", ())}]
     for one in (scenario, alone):
-        assert facts.flow_algorithms(one) == [flow["cca"]["name"] for flow in flows]
-        assert facts.distinct_algorithms(one) == ["cubic", "reno"]
+        assert flow_algorithms(one) == [flow["cca"]["name"] for flow in flows]
+        assert distinct_algorithms(one) == ["cubic", "reno"]
         assert facts.bottlenecks(one) == list(dict.fromkeys(slowest))
         assert facts.flows_by_link(one).sum() == len(crossed)
         assert facts.flows_by_link(one)[len(flows)] == crossed.count(len(flows))

@@ -85,6 +85,17 @@ def runs_of_rows(rows: Iterable[Row]) -> Iterator[Run]:
     return iter(rows._runs) if isinstance(rows, Rows) else (Run(row, 1, {}) for row in rows)
 
 
+def flow_algorithms(scenario: dict[str, Any]) -> list[str]:
+    """The algorithm of each flow."""
+    runs = runs_of_rows(scenario["flows"])
+    return [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
+
+
+def distinct_algorithms(scenario: dict[str, Any]) -> list[str]:
+    """The algorithms of the flows, each once."""
+    return list(dict.fromkeys(run.first["cca"]["name"] for run in runs_of_rows(scenario["flows"])))
+
+
 def _is_run(entry: Row) -> bool:
     return entry.keys() == {"count", "first", "step"}
 

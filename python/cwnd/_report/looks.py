@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
-from cwnd._scenario.facts import distinct_algorithms
+from cwnd._common.rows import distinct_algorithms
 from cwnd._scenario.registry import algorithms
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error
+from cwnd._common.rows import distinct_algorithms, flow_algorithms
 from cwnd._report.looks import (
     GREY,
     Look,
@@ -25,14 +26,7 @@ from cwnd._report.looks import (
     note,
     start_at_zero,
 )
-from cwnd._scenario.facts import (
-    bdp_pkts,
-    bottleneck,
-    bottlenecks,
-    distinct_algorithms,
-    flow_algorithms,
-    is_trace,
-)
+from cwnd._scenario.facts import bdp_pkts, bottleneck, bottlenecks, is_trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

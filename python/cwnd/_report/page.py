@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cwnd._common.errors import one_line
 from cwnd._common.files import write_file
 from cwnd._common.metrics import METRICS
-from cwnd._common.rows import fold
+from cwnd._common.rows import distinct_algorithms, fold
 from cwnd._common.text import digits, estimate
-from cwnd._scenario.facts import distinct_algorithms, shared_facts
+from cwnd._scenario.facts import shared_facts
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 from matplotlib.colors import to_hex
 
+from cwnd._common.rows import flow_algorithms
 from cwnd._report.looks import Look, algorithm_names, looks
 from cwnd._report.over_time import SERIES, shade
-from cwnd._scenario.facts import bottlenecks, flow_algorithms
+from cwnd._scenario.facts import bottlenecks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwnd._common.errors import error
+from cwnd._common.rows import distinct_algorithms, flow_algorithms
 from cwnd._common.text import exponent
-from cwnd._scenario.facts import bottleneck, distinct_algorithms, flow_algorithms, rtt_ms
+from cwnd._scenario.facts import bottleneck, rtt_ms
 
 if TYPE_CHECKING:
     from cwnd._report.source import Source

@@ -9,9 +9,10 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error
+from cwnd._common.rows import distinct_algorithms
 from cwnd._report.looks import algorithm_names, escape_mathematics, legend, looks
 from cwnd._report.over_time import PANELS_MAX, label_panels, new_panels
-from cwnd._scenario.facts import bottlenecks, distinct_algorithms, flows_by_link
+from cwnd._scenario.facts import bottlenecks, flows_by_link
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

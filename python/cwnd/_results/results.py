@@ -289,10 +289,7 @@ class Results:
         rows = (
             [
                 str(entry["scenario"]["name"]),
-                *(
-                    estimate(entry["summary"].get(metric), scale)
-                    for metric, (_, scale) in TABLE_COLUMNS.items()
-                ),
+                *(estimate(entry["summary"].get(metric), scale) for metric, (_, scale) in columns.items()),
             ]
             for entry in self.entries
         )

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cwnd._common.rows import runs_of_rows
+from cwnd._common.rows import flow_algorithms, runs_of_rows
 from cwnd._cwnd import Runs, __version__
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=schema)]
     if scenario["samples"] == "off":
         return parts[0]
-    ccas = _ccas(scenario)
+    ccas = pl.Series(flow_algorithms(scenario), dtype=pl.String)
     names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
     for index, seed in enumerate(runs.seeds):
         here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
@@ -273,21 +273,12 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
-def _ccas(scenario: dict[str, Any]) -> pl.Series:
-    """The algorithm of each flow."""
-    import polars as pl
-
-    runs = runs_of_rows(scenario["flows"])
-    names = [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
-    return pl.Series(names, dtype=pl.String)
-
-
 def _transfers_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     import polars as pl
 
     schema = _transfer_schema()
     parts = [pl.DataFrame(schema=schema)]
-    ccas = _ccas(scenario)
+    ccas = pl.Series(flow_algorithms(scenario), dtype=pl.String)
     for index, seed in enumerate(runs.seeds):
         rows = _columns(runs.transfers(index), schema)
         rows = rows.with_columns(

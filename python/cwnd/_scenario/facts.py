@@ -26,17 +26,6 @@ def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
     return slowest
 
 
-def flow_algorithms(scenario: dict[str, Any]) -> list[str]:
-    """The algorithm of each flow."""
-    runs = runs_of_rows(scenario["flows"])
-    return [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
-
-
-def distinct_algorithms(scenario: dict[str, Any]) -> list[str]:
-    """The algorithms of the flows, each once."""
-    return list(dict.fromkeys(run.first["cca"]["name"] for run in runs_of_rows(scenario["flows"])))
-
-
 def bottlenecks(scenario: dict[str, Any]) -> list[str]:
     """The name of each flow's `bottleneck_link`, each once."""
     import numpy as np
