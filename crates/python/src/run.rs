@@ -61,8 +61,8 @@ pub struct PyJob<'a> {
 /// Runs every scenario with each of its seeds, `jobs` at a time (0: one per core): in the engine, or in `world`.
 ///
 /// `progress` is called now and then with the share that is done, from 0 to 1, and at the end with 1. The results do
-/// not depend on `jobs` or `threads`. If a scenario has custom algorithms, which share the interpreter, one run goes at a time, on one thread.
-/// In the engine others go on `threads` threads each (0: on the cores that no other run has, if all gain from it).
+/// not depend on `jobs` or `threads`. If a scenario has custom algorithms, which share the interpreter, one run goes at a
+/// time, on one thread. In the engine others go on `threads` threads each (0: on the cores that no other run has, if all gain from it).
 #[pyfunction]
 #[pyo3(signature = (scenarios, jobs, progress=None, world=None, threads=0))]
 pub fn run(
@@ -165,11 +165,9 @@ pub fn work(
 /// On how many threads each run goes, if `at_once` of them do (0: one per core) and `threads` were asked for (0: on the cores
 /// that no other run has, if all gain from it).
 fn threads_of_a_run(queue: &[PyJob], at_once: usize, threads: usize) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let at_once = if at_once == 0 { cores } else { at_once.min(cores) };
     match threads {
         0 if queue.iter().all(|job| cwnd_engine::gains_from_threads(&job.scenario.inner)) => {
-            cores / at_once.min(queue.len()).max(1)
+            cwnd_runner::threads_for(0) / cwnd_runner::threads_for(at_once).min(queue.len()).max(1)
         }
         0 => 1,
         threads => threads,

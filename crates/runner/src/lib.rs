@@ -7,4 +7,4 @@ mod threads;
 
 pub use alone::run_jobs_alone;
 pub use key::JobKeys;
-pub use threads::{Done, Ended, Job, run_jobs};
+pub use threads::{Done, Ended, Job, run_jobs, threads_for};

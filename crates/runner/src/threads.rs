@@ -51,6 +51,12 @@ pub enum Ended<E, R> {
     Unfinished(usize, R),
 }
 
+/// How many threads there are of `asked` ones: at most one per core, which 0 stands for.
+pub fn threads_for(asked: usize) -> usize {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    if asked == 0 { cores } else { asked.min(cores) }
+}
+
 /// Runs the jobs, begun in their order, on `threads` threads: at most one per core, which 0 stands for, and fewer if
 /// the system makes no more. Results do not depend on the number. A run that cannot go on stops the others.
 ///
@@ -66,8 +72,7 @@ pub fn run_jobs<E, R: Send>(
     run: impl Fn(usize, &Job) -> Result<Run, R> + Sync,
     mut watch: impl FnMut(&mut Vec<Done>, f64) -> Result<bool, E>,
 ) -> (Vec<Done>, Result<(), Ended<E, R>>) {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = if threads == 0 { cores } else { threads.min(cores) };
+    let threads = threads_for(threads);
     let total_ns: f64 = jobs.iter().map(|job| job.simulated_ns()).sum();
     let next = AtomicUsize::new(0);
     let unfinished = Mutex::new(None);
