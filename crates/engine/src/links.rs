@@ -61,7 +61,7 @@ impl<T: Timing> Links<T> {
         self.managed.values_mut().for_each(|link| link.begin_measuring(now));
     }
 
-    /// What `closed_form` and `managed` say of each link of the scenario; nothing is known of those that no packet enters.
+    /// What `closed_form` or `managed` reports of each link of the scenario, and the default for a link that no packet enters.
     pub fn look_at_each<C: CongestionControl, R: Clone + Default>(
         &mut self,
         shards: &mut [Shard<C, T>],
@@ -95,13 +95,12 @@ impl<T: Timing> Links<T> {
         let mut arrived = 0;
         for place in 0..self.ids.len() {
             let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < until);
-            let id = self.ids[place];
-            let is_managed = !self.managed.is_empty() && self.managed.contains_key(&id);
-            let departs = is_managed && self.managed[&id].next_departure_ns() < until;
+            let managed = self.managed.get_mut(&self.ids[place]);
+            let departs = managed.as_ref().is_some_and(|link| link.next_departure_ns() < until);
             if !arrives && !departs {
                 continue;
             }
-            arrived += match (&mut *shards, self.managed.get_mut(&id).filter(|_| is_managed)) {
+            arrived += match (&mut *shards, managed) {
                 ([shard], None) => {
                     serve_closed_form(&mut self.links[place], place, &mut shard.network, from, until)
                 }

@@ -83,21 +83,16 @@ impl LinkSampler {
     ) {
         let (now, Some(interval_ns)) = (self.due_ns, self.interval_ns) else { return };
         self.due_ns = now + interval_ns;
-        let counts = links.look_at_each(
-            shards,
-            |link| (link.state.lost_pkts(), link.marked_pkts),
-            |_, link| (link.lost_pkts(), link.marked_pkts),
-        );
-        let queues = queues(shards, links, now);
-        for (id, (Queue { pkts, wait_ns }, (lost, marked))) in queues.into_iter().zip(counts).enumerate() {
-            let (lost_before, marked_before) = std::mem::replace(&mut self.before[id], (lost, marked));
-            let samples = &mut self.samples;
+        let samples = &mut self.samples;
+        for ((id, link), before) in (0..).zip(look_at_links(shards, links, now)).zip(&mut self.before) {
+            let LinkLook { queue_pkts, wait_ns, lost_pkts, marked_pkts } = link;
+            let (lost_before, marked_before) = std::mem::replace(before, (lost_pkts, marked_pkts));
             samples.time_s.push(now as f64 / 1e9);
-            samples.link.push(id as u32);
-            samples.queue_pkts.push(pkts as u32);
+            samples.link.push(id);
+            samples.queue_pkts.push(queue_pkts as u32);
             samples.queue_ms.push(if wait_ns == NEVER { f64::INFINITY } else { wait_ns as f64 * 1e-6 });
-            samples.dropped_pkts.push(lost - lost_before);
-            samples.marked_pkts.push(marked - marked_before);
+            samples.dropped_pkts.push(lost_pkts - lost_before);
+            samples.marked_pkts.push(marked_pkts - marked_before);
         }
     }
 }
@@ -111,10 +106,10 @@ pub fn observe<C: CongestionControl, T: Timing>(
     shards: &mut [Shard<C, T>],
     links: &mut Links<T>,
 ) -> Observation {
-    let queues = queues(shards, links, now);
+    let looks = look_at_links(shards, links, now);
     let wire = |id| links.managed.get(&id).map(|link: &ManagedLink<_>| link.wire.counts);
     let links =
-        (0..).zip(queues).map(|(id, queue)| LinkObservation { queue_pkts: queue.pkts, wire: wire(id) });
+        (0..).zip(looks).map(|(id, link)| LinkObservation { queue_pkts: link.queue_pkts, wire: wire(id) });
     let links = links.collect();
     let observed = |id: u32| {
         let Shard { network, flows, .. } = &shards[numbering.shard(id)];
@@ -159,38 +154,52 @@ pub fn observe<C: CongestionControl, T: Timing>(
     Observation { now_ns: now, flows: all, links }
 }
 
-/// A link's queue at one moment.
+/// A link at one moment.
 #[derive(Clone, Copy, Default)]
-struct Queue {
+struct LinkLook {
     /// The packet being sent included.
-    pkts: u64,
+    queue_pkts: u64,
     /// How long a packet that arrives now would wait, or NEVER.
     wait_ns: u64,
+    /// Dropped or lost so far.
+    lost_pkts: u64,
+    /// Marked and sent so far.
+    marked_pkts: u64,
 }
 
-/// Of each link, at `now`.
-fn queues<C: CongestionControl, T: Timing>(
+/// Each link at `now`.
+fn look_at_links<C: CongestionControl, T: Timing>(
     shards: &mut [Shard<C, T>],
     links: &mut Links<T>,
     now: u64,
-) -> Vec<Queue> {
+) -> Vec<LinkLook> {
     let scenario_links = shards[0].network.topology.links();
-    let mut queues = links.look_at_each(
+    let mut looks = links.look_at_each(
         shards,
-        |link| Queue { pkts: link.state.held_pkts(now), wait_ns: link.state.wait_ns(now) },
+        |link| LinkLook {
+            queue_pkts: link.state.held_pkts(now),
+            wait_ns: link.state.wait_ns(now),
+            lost_pkts: link.state.lost_pkts(),
+            marked_pkts: link.marked_pkts,
+        },
         |id, managed| {
             let link = &scenario_links[id as usize];
-            let wait_ns = managed.wait_ns(now, |bytes| T::Tick::count(link.sending_ns(bytes)));
-            Queue { pkts: managed.held_pkts(now), wait_ns }
+            LinkLook {
+                queue_pkts: managed.held_pkts(now),
+                wait_ns: managed.wait_ns(now, |bytes| T::Tick::count(link.sending_ns(bytes))),
+                lost_pkts: managed.lost_pkts(),
+                marked_pkts: managed.marked_pkts,
+            }
         },
     );
     for Shard { network, .. } in shards {
         for delay_only in &network.topology.delay_only {
             let wait_ns = busy_ns(network, delay_only, now);
-            queues[delay_only.link as usize] = Queue { pkts: u64::from(wait_ns > 0), wait_ns };
+            let look = &mut looks[delay_only.link as usize];
+            (look.queue_pkts, look.wait_ns) = (u64::from(wait_ns > 0), wait_ns);
         }
     }
-    queues
+    looks
 }
 
 /// How long a delay-only link is still busy with the packet that it is sending at `now`; 0: it sends none.

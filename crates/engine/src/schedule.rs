@@ -24,7 +24,7 @@ use crate::samples::FlowSampler;
 use crate::shard::{Numbering, Shard};
 use crate::threads::{THREADS_MAX, Threads};
 use crate::time::NEVER;
-use crate::topology::Topology;
+use crate::topology::{LinkFacts, Topology};
 use crate::traffic::group::Group;
 use crate::traffic::source::{Sizes, Source};
 use crate::traffic::udp::Udp;
@@ -33,6 +33,7 @@ use cwnd_algorithms::CongestionControl;
 use cwnd_results::{Run, World};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// No span is longer: what is sorted in it fits in 32 bits.
@@ -66,8 +67,8 @@ pub struct Schedule<'a, C, T: Timing> {
     make: Box<dyn FnMut(usize) -> C + 'a>,
     /// When the next transfer of a group begins, or NEVER.
     next_transfer_ns: u64,
-    /// Whether a span begins where a transfer does, because a queue tells flows apart. Else the transfers of a span get their
-    /// connections when it begins. Which are free then is not what it is later, and only such a queue shows it.
+    /// Whether a span must begin where a transfer does. Otherwise all transfers of a span get their connections when it begins,
+    /// though other connections may be free when the transfer begins. Only a queue that tells flows apart shows the difference.
     begins_with_transfer: bool,
     /// When the warmup ends, or NEVER.
     warmup_end_ns: u64,
@@ -113,13 +114,14 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             if T::without_connections().is_some() { control.threads.clamp(1, THREADS_MAX) } else { 1 };
         let numbering = Numbering { shards: shards as u32 };
         let flows_of = |shard: usize| (shard as u32..flows).step_by(shards);
-        let new_topology =
-            |shard| Topology::new(scenario, flows_of(shard), |link| managed.contains_key(&link));
+        let facts = Arc::new(LinkFacts::new(scenario, |link| managed.contains_key(&link)));
+        let new_topology = |shard| Topology::new(scenario, flows_of(shard), facts.clone());
         let mut topologies: Vec<Topology<T::Tick>> = (0..shards).map(new_topology).collect();
         let mut shared: Vec<u32> = topologies.iter().flat_map(Topology::links_with_inbox).collect();
         shared.sort_unstable();
         shared.dedup();
-        topologies.iter_mut().for_each(|topology| topology.place_links(&shared));
+        let places = facts.places(&shared);
+        topologies.iter_mut().for_each(|topology| topology.place_links(shared.len(), places.clone()));
         let lookahead_ns = topologies.iter().enumerate().filter_map(|(shard, topology)| {
             let flow_of = |id| &scenario.flows[numbering.id(shard, id) as usize];
             topology.lookahead_ns(flow_of, T::slack_ns)

@@ -5,15 +5,12 @@ use crate::path::reverse::ReversePath;
 use crate::time::{Fraction, Tick};
 use cwnd_scenario::{Ecn, Flow, Link, Scenario};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// The routes of some connections as hops. A scenario lists its links in such an order that each route visits them in it.
 pub struct Topology<'a, T> {
     scenario: &'a Scenario,
-    /// Of each link, whether nanoseconds are too coarse for it.
-    finer: Vec<bool>,
-    /// Of each link, how many flows cross it, and whether a discipline manages its queue.
-    users: Vec<u32>,
-    managed: Vec<bool>,
+    facts: Arc<LinkFacts>,
     /// Connection by connection, in the order of the route.
     pub hops: Vec<Hop>,
     /// The links that a connection's packets enter without an inbox: it alone crosses them.
@@ -21,10 +18,39 @@ pub struct Topology<'a, T> {
     /// The links that packets of any connection of the run come to through an inbox.
     pub shared_links: usize,
     /// By link: its place among them, in the order of the routes.
-    shared_places: Vec<u32>,
+    shared_places: Arc<[u32]>,
     /// In the order of the hops that they follow.
     pub delay_only: Vec<DelayOnlyLink>,
     tick: PhantomData<T>,
+}
+
+/// What routes depend on, by link.
+pub struct LinkFacts {
+    /// Whether nanoseconds are too coarse for it.
+    finer: Vec<bool>,
+    /// How many flows cross it.
+    users: Vec<u32>,
+    /// Whether a discipline manages its queue, so that all packets come through its inbox.
+    managed: Vec<bool>,
+}
+
+impl LinkFacts {
+    pub fn new(scenario: &Scenario, is_managed: impl Fn(u32) -> bool) -> LinkFacts {
+        LinkFacts {
+            finer: finer_links(scenario),
+            users: count_users(scenario),
+            managed: (0..scenario.links.len() as u32).map(is_managed).collect(),
+        }
+    }
+
+    /// By link: its place among the `shared` ones, or [`NO_LINK`].
+    pub fn places(&self, shared: &[u32]) -> Arc<[u32]> {
+        let mut places = vec![NO_LINK; self.users.len()];
+        for (place, &link) in (0..).zip(shared) {
+            places[link as usize] = place;
+        }
+        places.into()
+    }
 }
 
 /// The hops of a connection.
@@ -92,25 +118,21 @@ pub struct DelayOnlyTimes {
 impl<'a, T: Tick> Topology<'a, T> {
     /// Of one connection of each of `flows`. [`Topology::place_links`] follows.
     ///
-    /// `is_managed`: whether a discipline manages the queue of a link, so that all packets come through its inbox.
-    ///
     /// # Panics
     ///
     /// If a route visits links in another order than the scenario lists them in: a scenario that was checked has none.
     pub fn new(
         scenario: &'a Scenario,
         flows: impl Iterator<Item = u32>,
-        is_managed: impl Fn(u32) -> bool,
+        facts: Arc<LinkFacts>,
     ) -> Topology<'a, T> {
         let mut topology = Topology {
             scenario,
-            finer: finer_links(scenario),
-            users: count_users(scenario),
-            managed: (0..scenario.links.len() as u32).map(is_managed).collect(),
+            facts,
             hops: Vec::new(),
             own_links: Vec::new(),
             shared_links: 0,
-            shared_places: Vec::new(),
+            shared_places: Arc::from([]),
             delay_only: Vec::new(),
             tick: PhantomData,
         };
@@ -127,13 +149,10 @@ impl<'a, T: Tick> Topology<'a, T> {
         first.chain(self.hops.iter().map(|hop| hop.next).filter(|next| *next != NO_LINK))
     }
 
-    /// `shared` are the links that packets of any connection of the run come to through an inbox, in the order of the routes.
-    pub fn place_links(&mut self, shared: &[u32]) {
-        self.shared_links = shared.len();
-        self.shared_places = vec![NO_LINK; self.scenario.links.len()];
-        for (place, &link) in (0..).zip(shared) {
-            self.shared_places[link as usize] = place;
-        }
+    /// `count` links are those that packets of any connection of the run come to through an inbox; `places`: of each link among
+    /// them.
+    pub fn place_links(&mut self, count: usize, places: Arc<[u32]>) {
+        (self.shared_links, self.shared_places) = (count, places);
         self.place_links_of_hops(0);
     }
 
@@ -178,10 +197,10 @@ impl<'a, T: Tick> Topology<'a, T> {
             // A packet may come as the one before it is leaving: then two are there.
             let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
                 && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
-            let alone = self.users[index as usize] == 1;
+            let alone = self.facts.users[index as usize] == 1;
             // What follows a larger SYN may wait for it.
             let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
-            let managed = self.managed[index as usize];
+            let managed = self.facts.managed[index as usize];
             let only_delays = alone && link.per == 0.0 && no_slower && holds_two && !managed;
             let before = self.hops.len() as u32;
             if let Some(hop) = self.hops[first_hop..].last_mut() {
@@ -226,14 +245,14 @@ impl<'a, T: Tick> Topology<'a, T> {
         for (place, &link) in flow.reverse_path.iter().enumerate() {
             let bytes = flow.stack.ack_bytes;
             let last = place + 1 == flow.reverse_path.len();
-            let alone = self.users[link as usize] == 1;
+            let alone = self.facts.users[link as usize] == 1;
             self.hops.push(Hop {
                 link,
                 flow: id,
                 place: NO_LINK,
                 next: flow.reverse_path.get(place + 1).copied().unwrap_or(NO_LINK),
                 bytes,
-                through_inbox: self.hops.len() == first_hop && (!alone || self.managed[link as usize]),
+                through_inbox: self.hops.len() == first_hop && (!alone || self.facts.managed[link as usize]),
                 codepoint: Codepoint::NotEct,
                 back: true,
                 tx_ticks: self.tx_ticks(link, bytes),
@@ -267,7 +286,7 @@ impl<'a, T: Tick> Topology<'a, T> {
 
     /// How long `link` is busy with a packet of `bytes`.
     fn tx_ticks(&self, link: u32, bytes: u32) -> u64 {
-        let (finer, link) = (self.finer[link as usize], &self.scenario.links[link as usize]);
+        let (finer, link) = (self.facts.finer[link as usize], &self.scenario.links[link as usize]);
         if finer { Fraction::sending_ticks(link, bytes) } else { T::count(link.sending_ns(bytes)) }
     }
 
