@@ -60,8 +60,8 @@ impl<E: Copy> Arrivals<E> {
         self.order.get(index).map(|&order| instant(order))
     }
 
-    /// Sets the order of those that arrive before `until`, from `from` on. Returns whether it is not that of their places, or
-    /// some arrive at the same instant.
+    /// Sorts the packets that arrive before `until`, from `from` on. Returns whether they stood in another order, or some arrive
+    /// at the same instant.
     #[inline(always)]
     pub fn set_order(&mut self, from: u64, until: u64) -> bool {
         self.earliest = NEVER;
@@ -84,7 +84,7 @@ impl<E: Copy> Arrivals<E> {
         descents > 0
     }
 
-    /// Sorts those that arrive at the same instant by what `rank` says of a packet.
+    /// Sorts the packets that arrive at the same instant by their `rank`.
     pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
         let mut first = 0;
         while let Some(at) = self.instant(first) {

@@ -18,9 +18,9 @@ pub struct InTransit<E> {
     pub hop: u32,
 }
 
-/// Packets on their way to a link; those of each hop are in order. While each that comes arrives later than the one before, as
-/// where one link alone leads to this one, they stand in a line. Else they are looked through, but for those that wait in a
-/// long queue before the link.
+/// Packets on their way to a link; those of each hop are in order. Where one link alone leads to this one, each packet arrives
+/// later than the packet before: they form a line, which needs no sorting. Otherwise a span examines all packets except those
+/// that arrive many spans later.
 pub struct Inbox<E> {
     line: Ring<InTransit<E>>,
     /// When the last of the line arrives; NEVER: there is no line.

@@ -50,7 +50,7 @@ pub struct Network<'a, T: Timing> {
     pub ranks: Vec<(u32, u64)>,
     /// The run has one shard.
     is_only_shard: bool,
-    /// What arrives at the link that is served. Empty between links.
+    /// What arrives at the link that is served; stale between links.
     pub arrivals: Arrivals<T::Exact>,
     /// What that link has done with them.
     pub departures: Vec<Departure>,
@@ -136,7 +136,7 @@ impl<'a, T: Timing> Network<'a, T> {
         self.topology.add_route(id, flow);
     }
 
-    /// Packets between the ends, but for those that wait at a link.
+    /// Packets between the ends, except those in the queues of managed links.
     pub fn count_packets(&self) -> usize {
         let to_links: usize = self.inboxes.iter().map(Inbox::len).sum();
         let to_receivers: usize = self.to_receiver.iter().map(Ring::len).sum();
@@ -283,10 +283,10 @@ impl<'a, T: Timing> Network<'a, T> {
         *self.other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
     }
 
-    /// Of packets that arrive at a link at the same instant, the least comes first: those that flows send just then, then the one
-    /// whose last link began sending without a pause latest, then the lower flow and the earlier of its transfers. In a
-    /// simulator that runs simultaneous events in the order in which they were scheduled this is the order, too; and no flow
-    /// wins every time.
+    /// Orders packets that arrive at a link at the same instant; the least is first. Packets that flows send at that instant
+    /// precede the others. Of these the first is the one whose last link began latest to send without a pause, then the one of
+    /// the lower flow, then of the earlier transfer. A simulator that runs simultaneous events in the order in which they were
+    /// scheduled has the same order, and no flow wins every time.
     pub fn rank(&self, packet: &InTransit<T::Exact>) -> impl Ord + use<T> {
         let hop = &self.topology.hops[packet.hop as usize];
         let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));

@@ -1,4 +1,4 @@
-//! What a receiver has of segments that arrived before others that are missing, and how it tells of them.
+//! Segments that arrive before a missing one, and the SACK blocks that report them.
 
 use crate::memory::bits::BitRing;
 use crate::tcp::packet::{BLOCKS_MAX, Block, Segment};
@@ -10,7 +10,7 @@ pub(super) struct Held {
     duplicates: u32,
     /// The left edge of those.
     next: u64,
-    /// Segments that no ACK has told of; 0: the fields below are stale.
+    /// Segments that no ACK has reported; 0: the fields below are stale.
     pub(super) pkts: u32,
     /// The blocks that they are in.
     blocks: u32,
@@ -100,7 +100,7 @@ impl Early {
         }
         held.blocks += u32::from(held.pkts == 0 || is_new_block);
         held.pkts += 1;
-        // One ACK tells of no more blocks.
+        // An ACK reports at most this many blocks.
         held.pkts < HELD_MAX && held.blocks < BLOCKS_MAX as u32
     }
 
