@@ -39,7 +39,7 @@ pub struct DropTail<T> {
     tick: PhantomData<T>,
 }
 
-/// The packets held, if they are not all alike; else none.
+/// The packets held, if they are not all alike, and perhaps some that have left; else none.
 #[derive(Default)]
 struct Mixed {
     runs: Ring<Run>,
@@ -93,8 +93,11 @@ impl<T: Tick> DropTail<T> {
             self.busy_ticks += self.free_at - T::count(self.busy_since_ns);
             (self.free_at, self.busy_since_ns, self.run) = (now, now_ns, 0);
         }
-        let accepted =
-            if tx_ticks == self.tx_ticks { self.accept_alike(now) } else { self.accept_other(now, tx_ticks) };
+        let accepted = if tx_ticks == self.tx_ticks {
+            self.accept_alike(now)
+        } else {
+            self.accept_with_room(now, tx_ticks) || self.accept_other(now, tx_ticks)
+        };
         if !accepted {
             return None;
         }
@@ -124,8 +127,23 @@ impl<T: Tick> DropTail<T> {
         true
     }
 
+    /// A packet arrives that takes as long as the one before it, and not all others that are held do. False: it may be one too
+    /// many, or the most so far.
+    #[inline(always)]
+    fn accept_with_room(&mut self, now: u64, tx_ticks: u64) -> bool {
+        let most = self.limit().min(self.max_queue).min(pkts(self.ecn_threshold));
+        let Some(mixed) = &mut self.mixed else { return false };
+        let held = now < self.free_at && self.free_at - now < LONGEST_WAIT_TICKS;
+        match mixed.runs.back_mut() {
+            Some(run) if held && run.tx_ticks == tx_ticks && mixed.pkts < most => run.pkts += 1,
+            _ => return false,
+        }
+        mixed.pkts += 1;
+        self.free_at += tx_ticks;
+        true
+    }
+
     /// A packet arrives that takes longer or shorter than another that is held.
-    #[cold]
     #[inline(never)]
     fn accept_other(&mut self, now: u64, tx_ticks: u64) -> bool {
         let tx_ticks = if self.free_at - now >= LONGEST_WAIT_TICKS { 0 } else { tx_ticks };
@@ -180,9 +198,10 @@ impl<T: Tick> DropTail<T> {
         while let Some(run) = mixed.runs.front_mut()
             && run.departure < time
         {
-            run.departure += run.tx_ticks;
-            run.pkts -= 1;
-            mixed.pkts -= 1;
+            let gone = run.pkts.min((time - 1 - run.departure) / run.tx_ticks.max(1) + 1);
+            run.departure += gone * run.tx_ticks;
+            run.pkts -= gone;
+            mixed.pkts -= gone;
             if run.pkts == 0 {
                 mixed.runs.pop_front();
             }
