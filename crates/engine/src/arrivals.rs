@@ -2,13 +2,12 @@
 
 use crate::inbox::InTransit;
 use crate::memory::radix::sort_by_upper_half;
-use crate::path::passing::Passing;
-use crate::time::NEVER;
+use crate::path::managed::{Arriving, Departure};
+use crate::path::passing::{Facts, Fate};
+use crate::time::{NEVER, Span};
 
-/// More runs of packets in order than this, with fewer packets on average than [`PACKETS_PER_RUN`], are sorted by digits; else
-/// runs are merged.
+/// More runs of packets in order than this are sorted by digits; fewer are merged.
 const RUNS_TO_MERGE: usize = 500;
-const PACKETS_PER_RUN: usize = 8;
 
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {
@@ -18,10 +17,23 @@ pub struct Arrivals<E> {
     pub order: Vec<u64>,
     /// Room to sort in.
     spare: Vec<u64>,
-    /// In that order: how each arrives at the link, where other shards' arrivals come in between.
-    pub passing: Vec<Passing>,
+    /// By packet, where a link decides on all before anything is done: what it decides by.
+    pub facts: Vec<Facts>,
+    /// In order: how each arrives at a managed link.
+    pub arriving: Vec<Arriving>,
     /// When the first of those arrives that come after the span, or NEVER.
     pub earliest: u64,
+}
+
+/// What a link has done in a span with the packets of one shard.
+#[derive(Default)]
+pub struct Outcome {
+    /// By packet that arrived, where the link decides on all before anything is done.
+    pub fates: Vec<Fate>,
+    /// In the order in which they arrived, if they go on to another link: since when the link had been sending without a pause.
+    pub busy_since_ns: Vec<u64>,
+    /// Of a managed link, in order.
+    pub departures: Vec<Departure>,
 }
 
 impl<E> Default for Arrivals<E> {
@@ -30,7 +42,8 @@ impl<E> Default for Arrivals<E> {
             packets: Vec::new(),
             order: Vec::new(),
             spare: Vec::new(),
-            passing: Vec::new(),
+            facts: Vec::new(),
+            arriving: Vec::new(),
             earliest: 0,
         }
     }
@@ -54,17 +67,25 @@ impl<E: Copy> Arrivals<E> {
         &self.packets[order as u32 as usize]
     }
 
+    /// Entry `index` of `order`: when it arrives, counted from the span's beginning, and its place among the packets.
+    #[inline(always)]
+    pub fn entry(&self, index: usize) -> (u64, usize) {
+        let order = self.order[index];
+        (instant(order), order as u32 as usize)
+    }
+
     /// When entry `index` of `order` arrives, counted from the span's beginning; None: there is no such entry.
     #[inline(always)]
     pub fn instant(&self, index: usize) -> Option<u64> {
         self.order.get(index).map(|&order| instant(order))
     }
 
-    /// Sorts the packets that arrive before `until`, from `from` on. Returns whether they stood in another order, or some arrive
+    /// Sorts the packets that arrive in the span. Returns whether they stood in another order, or some arrive
     /// at the same instant.
     #[inline(always)]
-    pub fn set_order(&mut self, from: u64, until: u64) -> bool {
+    pub fn set_order(&mut self, Span { from, until, .. }: Span) -> bool {
         self.earliest = NEVER;
+        self.order.clear();
         let (mut instant_end, mut descents) = (0, 0);
         for (place, packet) in self.packets.iter().enumerate() {
             if packet.at < until {
@@ -76,7 +97,7 @@ impl<E: Copy> Arrivals<E> {
                 self.earliest = self.earliest.min(packet.at);
             }
         }
-        if descents > RUNS_TO_MERGE && descents > self.order.len() / PACKETS_PER_RUN {
+        if descents > RUNS_TO_MERGE {
             sort_by_upper_half(&mut self.order, &mut self.spare, until - from);
         } else if descents > 0 {
             self.order.sort();
@@ -86,7 +107,7 @@ impl<E: Copy> Arrivals<E> {
 
     /// Sorts the packets that arrive at the same instant by their `rank`.
     pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
-        let mut first = 0;
+        let (mut first, mut tied, mut sorted) = (0, Vec::new(), Vec::new());
         while let Some(at) = self.instant(first) {
             let mut end = first + 1;
             while self.instant(end) == Some(at) {
@@ -94,9 +115,11 @@ impl<E: Copy> Arrivals<E> {
             }
             if end > first + 1 {
                 let packet = |Tied { index, .. }: Tied| self.packet(self.order[index]);
-                let mut tied: Vec<Tied> = (first..end).map(|index| Tied { shard: 0, index }).collect();
+                tied.clear();
+                tied.extend((first..end).map(|index| Tied { shard: 0, index }));
                 sort_tied(&mut tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
-                let sorted: Vec<u64> = tied.iter().map(|tied| self.order[tied.index]).collect();
+                sorted.clear();
+                sorted.extend(tied.iter().map(|tied| self.order[tied.index]));
                 self.order[first..end].copy_from_slice(&sorted);
             }
             first = end;
@@ -115,6 +138,12 @@ pub struct Tied {
 /// with jitter may deliver several at once.
 #[cold]
 pub fn sort_tied<R: Ord, H: Ord>(tied: &mut [Tied], rank: impl Fn(Tied) -> R, hop: impl Fn(Tied) -> H) {
+    if let &mut [first, second] = tied {
+        if hop(first) != hop(second) && rank(second) < rank(first) {
+            tied.swap(0, 1);
+        }
+        return;
+    }
     let mut by_hop = tied.to_vec();
     by_hop.sort_by_key(|&tied| hop(tied));
     tied.sort_by_key(|&tied| rank(tied));

@@ -2,10 +2,11 @@
 
 use crate::memory::ring::Ring;
 use crate::tcp::packet::Segment;
-use crate::time::NEVER;
+use crate::time::{NEVER, Span};
+use std::collections::VecDeque;
 
-/// For this many spans what arrives at a link is set apart from what arrives later.
-const SPANS_AHEAD: u64 = 32;
+/// Days of a calendar.
+const DAYS_MAX: u64 = 1024;
 
 /// A packet that arrives at hop `hop`.
 #[derive(Clone, Copy)]
@@ -19,8 +20,8 @@ pub struct InTransit<E> {
 }
 
 /// Packets on their way to a link; those of each hop are in order. Where one link alone leads to this one, each packet arrives
-/// later than the packet before: they form a line, which needs no sorting. Otherwise a span examines all packets except those
-/// that arrive many spans later.
+/// later than the packet before: they form a line, which needs no sorting. Otherwise a span examines the packets that arrive
+/// in it and soon after; those that arrive later wait in a calendar, whose days are about as long as a span.
 pub struct Inbox<E> {
     line: Ring<InTransit<E>>,
     /// When the last of the line arrives; NEVER: there is no line.
@@ -29,15 +30,80 @@ pub struct Inbox<E> {
     soon: Vec<InTransit<E>>,
     horizon: u64,
     /// Once there were others.
-    later: Option<Box<Later<E>>>,
+    later: Option<Box<Calendar<E>>>,
     /// When the first of all arrives, or NEVER.
     pub earliest: u64,
 }
 
-struct Later<E> {
+/// Packets by the day on which they arrive. Those of each day stay in their order.
+struct Calendar<E> {
+    /// A day has two to the power of this many nanoseconds.
+    day_bits: u32,
+    /// From the inbox's horizon on.
+    days: VecDeque<Day<E>>,
+    /// What arrives after them.
+    far: Day<E>,
+    pkts: usize,
+}
+
+struct Day<E> {
     packets: Vec<InTransit<E>>,
     /// When the first of them arrives, or NEVER.
     earliest: u64,
+}
+
+impl<E> Day<E> {
+    fn new(packets: Vec<InTransit<E>>) -> Day<E> {
+        let earliest = packets.iter().map(|packet| packet.at).min().unwrap_or(NEVER);
+        Day { packets, earliest }
+    }
+}
+
+impl<E: Copy> Calendar<E> {
+    fn new(span_ns: u64) -> Calendar<E> {
+        let day_bits = span_ns.max(1).ilog2();
+        Calendar { day_bits, days: VecDeque::new(), far: Day::new(Vec::new()), pkts: 0 }
+    }
+
+    /// `packet` arrives at `horizon` or later.
+    #[inline]
+    fn push(&mut self, horizon: u64, packet: InTransit<E>) {
+        let day = (packet.at - horizon) >> self.day_bits;
+        let day = if day < DAYS_MAX {
+            while self.days.len() as u64 <= day {
+                self.days.push_back(Day::new(Vec::new()));
+            }
+            &mut self.days[day as usize]
+        } else {
+            &mut self.far
+        };
+        day.earliest = day.earliest.min(packet.at);
+        day.packets.push(packet);
+        self.pkts += 1;
+    }
+
+    /// When the first packet arrives, or NEVER.
+    fn earliest(&self) -> u64 {
+        let days = self.days.iter().chain([&self.far]);
+        days.map(|day| day.earliest).find(|&earliest| earliest != NEVER).unwrap_or(NEVER)
+    }
+
+    /// The calendar begins at `horizon`: what is not far from there has its day.
+    fn set_horizon(&mut self, horizon: u64) {
+        let range = DAYS_MAX << self.day_bits;
+        if self.far.earliest - horizon < range {
+            let near = self.far.packets.extract_if(.., |packet| packet.at - horizon < range);
+            let near: Vec<_> = near.collect();
+            self.pkts -= near.len();
+            self.far = Day::new(std::mem::take(&mut self.far.packets));
+            near.into_iter().for_each(|packet| self.push(horizon, packet));
+        }
+    }
+
+    /// Whether days are much shorter or longer than a span.
+    fn is_unfit(&self, span_ns: u64) -> bool {
+        !(self.day_bits.saturating_sub(1)..self.day_bits + 4).contains(&span_ns.max(1).ilog2())
+    }
 }
 
 impl<E: Copy> Inbox<E> {
@@ -59,7 +125,7 @@ impl<E: Copy> Inbox<E> {
             self.line_end = packet.at;
             self.line.push_back(packet);
         } else {
-            if self.line_end != NEVER {
+            if self.is_line() {
                 self.end_line();
             }
             if packet.at < self.horizon {
@@ -71,10 +137,8 @@ impl<E: Copy> Inbox<E> {
     }
 
     fn push_later(&mut self, packet: InTransit<E>) {
-        let later =
-            self.later.get_or_insert_with(|| Box::new(Later { packets: Vec::new(), earliest: NEVER }));
-        later.earliest = later.earliest.min(packet.at);
-        later.packets.push(packet);
+        let horizon = self.horizon;
+        self.later.as_mut().expect("there is a horizon").push(horizon, packet);
     }
 
     /// A packet arrives before another that came sooner.
@@ -86,18 +150,23 @@ impl<E: Copy> Inbox<E> {
     }
 
     pub fn len(&self) -> usize {
-        self.line.len() + self.soon.len() + self.later.as_ref().map_or(0, |later| later.packets.len())
+        self.line.len() + self.soon.len() + self.later.as_ref().map_or(0, |later| later.pkts)
     }
 
     pub fn packets(&self) -> impl Iterator<Item = &InTransit<E>> {
-        let later = self.later.iter().flat_map(|later| &later.packets);
+        let days = self.later.iter().flat_map(|later| later.days.iter().chain([&later.far]));
+        let later = days.flat_map(|day| &day.packets);
         self.line.iter().chain(&self.soon).chain(later)
+    }
+
+    pub fn is_line(&self) -> bool {
+        self.line_end != NEVER
     }
 
     /// Takes out the line, if there is one.
     #[inline]
     pub fn take_line(&mut self) -> Option<Ring<InTransit<E>>> {
-        (self.line_end != NEVER).then(|| std::mem::take(&mut self.line))
+        self.is_line().then(|| std::mem::take(&mut self.line))
     }
 
     /// Puts back what is left of what [`Inbox::take_line`] took out.
@@ -107,51 +176,115 @@ impl<E: Copy> Inbox<E> {
         self.line = line;
     }
 
-    /// Takes out all packets that arrive before `until`, at the end of a span of `span_ns`, and some that arrive later.
-    pub fn take_soon(&mut self, until: u64, span_ns: u64) -> Vec<InTransit<E>> {
-        if self.line_end != NEVER {
+    /// Takes out all packets that arrive before `until`, and some that arrive later.
+    pub fn take_soon(&mut self, until: u64) -> Vec<InTransit<E>> {
+        if self.is_line() {
             self.end_line();
         }
-        self.look_ahead(until, span_ns);
+        if self.horizon < until {
+            self.look_ahead(until);
+        }
         std::mem::take(&mut self.soon)
     }
 
-    /// Puts back what [`Inbox::take_soon`] took out and arrives at `until` or later, the first at `earliest`.
-    pub fn put_back(&mut self, mut packets: Vec<InTransit<E>>, until: u64, span_ns: u64, earliest: u64) {
+    /// Puts back what [`Inbox::take_soon`] took out and arrives after `span`, the first at `earliest`.
+    pub fn put_back(&mut self, mut packets: Vec<InTransit<E>>, span: Span, earliest: u64) {
         let taken = packets.len();
         if earliest == NEVER {
             packets.clear();
         } else {
-            packets.retain(|packet| packet.at >= until);
+            packets.retain(|packet| packet.at >= span.until);
         }
         self.soon = packets;
-        self.earliest = earliest.min(self.later.as_ref().map_or(NEVER, |later| later.earliest));
+        self.earliest = earliest.min(self.later.as_ref().map_or(NEVER, |later| later.earliest()));
+        let unfit = match &self.later {
+            Some(later) if self.horizon != NEVER => later.is_unfit(span.usual_ns),
+            _ => self.soon.len() > taken / 2,
+        };
         if self.earliest == NEVER {
             (self.line_end, self.horizon) = (0, NEVER);
-        } else if self.horizon == NEVER && self.soon.len() > taken / 2 {
-            self.look_no_farther(until.saturating_add(SPANS_AHEAD * span_ns));
+        } else if unfit {
+            self.begin_calendar(span.until, span.usual_ns);
         }
     }
 
-    /// Most packets have yet to wait: those from `horizon` on are set apart.
+    /// Most packets have yet to wait, or the days of the calendar do not fit the spans: what arrives at `horizon` or later
+    /// waits in one that does.
     #[cold]
-    fn look_no_farther(&mut self, horizon: u64) {
-        let far: Vec<_> = self.soon.extract_if(.., |packet| packet.at >= horizon).collect();
-        far.into_iter().for_each(|packet| self.push_later(packet));
-        self.horizon = horizon;
+    fn begin_calendar(&mut self, horizon: u64, span_ns: u64) {
+        let mut packets = std::mem::take(&mut self.soon);
+        let mut calendar = self.later.take().unwrap_or_else(|| Box::new(Calendar::new(span_ns)));
+        if calendar.is_unfit(span_ns) {
+            let days = calendar.days.iter().chain([&calendar.far]);
+            packets.extend(days.flat_map(|day| &day.packets));
+            *calendar = Calendar::new(span_ns);
+        }
+        packets.drain(..).for_each(|packet| calendar.push(horizon, packet));
+        (self.soon, self.horizon, self.later) = (packets, horizon, Some(calendar));
     }
 
-    fn look_ahead(&mut self, until: u64, span_ns: u64) {
-        let Some(later) = self.later.as_mut().filter(|later| later.earliest < until) else { return };
-        let horizon = until.saturating_add(SPANS_AHEAD * span_ns);
-        self.horizon = horizon;
-        // The fewer are copied.
-        if self.soon.is_empty() {
-            std::mem::swap(&mut self.soon, &mut later.packets);
-            later.packets.extend(self.soon.extract_if(.., |packet| packet.at >= horizon));
-        } else {
-            self.soon.extend(later.packets.extract_if(.., |packet| packet.at < horizon));
+    /// What arrives before `until`, and the rest of its last day, is taken from the calendar.
+    fn look_ahead(&mut self, until: u64) {
+        let later = self.later.as_mut().expect("there is a horizon");
+        while self.horizon < until {
+            if later.pkts == later.far.packets.len() {
+                self.horizon = until.min(later.far.earliest);
+                later.set_horizon(self.horizon);
+                continue;
+            }
+            let Day { mut packets, .. } = later.days.pop_front().expect("there are packets");
+            self.horizon += 1 << later.day_bits;
+            later.pkts -= packets.len();
+            if self.soon.is_empty() {
+                std::mem::swap(&mut self.soon, &mut packets);
+            }
+            self.soon.append(&mut packets);
+            later.days.push_back(Day::new(packets));
+            later.set_horizon(self.horizon);
         }
-        later.earliest = later.packets.iter().map(|packet| packet.at).min().unwrap_or(NEVER);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::packet::Tag;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Beside a list of all packets.
+        #[test]
+        fn a_span_takes_exactly_what_arrives_in_it_and_each_hop_stays_in_order(
+            spans in prop::collection::vec(
+                (0..14_u32, prop::collection::vec((0..3_u32, prop_oneof![0..300_u64, 0..3_000_000_u64]), 0..8), 0..9_u32),
+                1..60,
+            ),
+        ) {
+            let (mut inbox, mut all, mut now, mut last) = (Inbox::<()>::new(), Vec::new(), 0, [0; 3]);
+            for (number, (span_bits, arrivals, idle_bits)) in (0..).zip(spans) {
+                let span = Span { from: now, until: now + (1 << span_bits), usual_ns: 1 << span_bits };
+                for (hop, wait_ns) in arrivals {
+                    let at = last[hop as usize].max(now + wait_ns);
+                    last[hop as usize] = at;
+                    let segment = Segment { tag: Tag::new(number, 0), sent_ns: 0 };
+                    inbox.push(InTransit { at, exact: (), segment, busy_since: 0, hop });
+                    all.push((hop, at, number));
+                }
+                prop_assert_eq!(inbox.len(), all.len());
+                prop_assert_eq!(inbox.earliest, all.iter().map(|packet| packet.1).min().unwrap_or(NEVER));
+                let taken = inbox.take_soon(span.until);
+                let mut due: Vec<_> = taken.iter().map(|packet| (packet.hop, packet.at, packet.segment.tag.seq())).collect();
+                due.retain(|packet| packet.1 < span.until);
+                let mut wanted: Vec<_> = all.extract_if(.., |packet| packet.1 < span.until).collect();
+                // Stable: the order within a hop is that of arrival.
+                due.sort_by_key(|packet| packet.0);
+                wanted.sort_by_key(|packet| packet.0);
+                prop_assert_eq!(due, wanted);
+                let later = taken.iter().map(|packet| packet.at).filter(|&at| at >= span.until);
+                inbox.put_back(taken.clone(), span, later.min().unwrap_or(NEVER));
+                now = span.until + (1 << (2 * idle_bits)) - 1;
+                now = now.min(inbox.earliest);
+            }
+        }
     }
 }

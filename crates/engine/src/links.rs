@@ -1,19 +1,18 @@
 //! The links that connections share, and what each does with the packets that arrive at it.
 
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, Outcome, Tied};
+use crate::control::Control;
 use crate::inbox::InTransit;
 use crate::memory::ring::Ring;
 use crate::merge::Merge;
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::link::PathLink;
 use crate::path::managed::{Arriving, Departure, ManagedLink};
-use crate::path::passing::{Link, Passing};
+use crate::path::passing::Link;
 use crate::path::timing::Timing;
-use crate::path::wire::Passage;
 use crate::shard::{Numbering, Shard};
 use crate::threads::Threads;
-use crate::time::{NEVER, Tick};
-use crate::topology::Hop;
+use crate::time::{NEVER, Span, Tick};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
@@ -27,22 +26,23 @@ pub struct Links<T: Timing> {
     /// By link of the scenario: those whose queue a discipline manages.
     pub managed: BTreeMap<u32, ManagedLink<T::Tick>>,
     numbering: Numbering,
-    /// For packets of several shards.
-    timing: Option<T>,
+    /// By place: whether packets come from it to another link.
+    leads_on: Vec<bool>,
 }
 
 impl<T: Timing> Links<T> {
-    /// `ids`: of the links in the scenario.
+    /// `ids`: of the links in the scenario; `leads_on`: by place, whether packets come from it to another link.
     pub fn new(
         scenario: &Scenario,
         ids: Vec<u32>,
+        leads_on: Vec<bool>,
         managed: BTreeMap<u32, ManagedLink<T::Tick>>,
         numbering: Numbering,
         seed: u64,
     ) -> Links<T> {
         let new_link = |id: &u32| Link::new(T::new_link(&scenario.links[*id as usize], seed));
         let links = ids.iter().map(new_link).collect();
-        Links { ids, links, managed, numbering, timing: T::without_connections() }
+        Links { ids, links, managed, numbering, leads_on }
     }
 
     /// When the next packet leaves a managed link, or NEVER.
@@ -83,77 +83,151 @@ impl<T: Timing> Links<T> {
         seen
     }
 
-    /// What arrives at the links before `until`, from `from` on, crosses them, link after link; returns how many packets.
+    /// What arrives at the links in `span` crosses them, link after link; returns how many packets.
     #[inline(always)]
     pub fn serve<C: CongestionControl>(
         &mut self,
         shards: &mut [Shard<C, T>],
         threads: &Threads,
-        from: u64,
-        until: u64,
+        span: Span,
     ) -> usize {
         let mut arrived = 0;
         for place in 0..self.ids.len() {
-            let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < until);
-            let managed = self.managed.get_mut(&self.ids[place]);
-            let departs = managed.as_ref().is_some_and(|link| link.next_departure_ns() < until);
-            if !arrives && !departs {
-                continue;
-            }
-            arrived += match (&mut *shards, managed) {
-                ([shard], None) => {
-                    serve_closed_form(&mut self.links[place], place, &mut shard.network, from, until)
+            let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < span.until);
+            let one_by_one = self.passes_one_by_one(place, &shards[0].network);
+            arrived += match (self.managed.get_mut(&self.ids[place]), &mut *shards) {
+                (Some(managed), _) if !arrives && managed.next_departure_ns() >= span.until => continue,
+                (None, _) if !arrives => continue,
+                (Some(managed), [shard]) if !shard.network.has_many_flows() => {
+                    serve_managed_alone(managed, self.ids[place], place, &mut shard.network, span)
                 }
-                ([shard], Some(managed)) => {
-                    serve_managed_alone(managed, place, &mut shard.network, from, until)
+                (Some(_), shards) => self.serve_managed_together(place, shards, threads, span),
+                (None, [shard]) if one_by_one => {
+                    serve_closed_form(&mut self.links[place], place, &mut shard.network, span)
                 }
-                (shards, _) => self.serve_together(place, shards, threads, from, until),
-            }
+                (None, shards) => self.serve_together(place, shards, threads, span),
+            };
         }
         arrived
     }
 
-    /// Has the arrivals at a link sorted by shard, decides what becomes of them in the order of time, and has that done by
-    /// shard.
+    /// Whether a link finishes with each packet before the next, rather than to decide on all first. What it decided can be done
+    /// in another order: that of flows, whose state is then needed once. That is no gain where few flows are, or packets stand in
+    /// a line or go on to another link.
+    #[inline(always)]
+    fn passes_one_by_one(&self, place: usize, network: &Network<T>) -> bool {
+        T::TAKE_IN.is_none()
+            || !network.has_many_flows()
+            || self.leads_on[place]
+            || network.inboxes[place].is_line()
+    }
+
+    /// At a link where a packet's departure is known when it arrives: the arrivals are sorted by shard, the link decides in the
+    /// order of time, and that is done by shard.
     fn serve_together<C: CongestionControl>(
         &mut self,
         place: usize,
         shards: &mut [Shard<C, T>],
         threads: &Threads,
-        from: u64,
-        until: u64,
+        span: Span,
     ) -> usize {
-        threads.for_each(shards, |shard| shard.network.take_passing(place, from, until));
-        let arrivals: Vec<_> =
-            shards.iter_mut().map(|shard| std::mem::take(&mut shard.network.arrivals)).collect();
-        let mut departures: Vec<_> =
-            shards.iter_mut().map(|shard| std::mem::take(&mut shard.network.departures)).collect();
-        let mut sides = Shards {
-            arrivals: Merge::new(shards, &arrivals),
-            departures: &mut departures,
-            numbering: self.numbering,
-        };
-        let mut reorders = false;
-        match self.managed.get_mut(&self.ids[place]) {
-            Some(managed) => {
-                serve_managed(managed, &mut sides, until);
-                reorders = managed.reorders();
-            }
-            None => {
-                let timing = self.timing.as_mut().expect("there are several shards");
-                sides.pass_closed_form(&mut self.links[place], timing);
-            }
-        }
+        let leads_on = self.leads_on[place];
+        let marks = shards[0].network.topology.link(self.ids[place]).ecn_threshold_pkts.is_some();
+        threads.for_each(shards, |shard| shard.network.take_facts(place, span, marks));
+        let arrivals = take_each(shards, |network| &mut network.arrivals);
+        let mut outcomes = take_each(shards, |network| &mut network.outcome);
+        self.decide(place, shards, &arrivals, &mut outcomes, span.from);
         let arrived = arrivals.iter().map(Arrivals::len).sum();
-        for ((shard, arrivals), departures) in shards.iter_mut().zip(arrivals).zip(departures) {
-            (shard.network.arrivals, shard.network.departures) = (arrivals, departures);
-        }
+        give_each(shards, |network| &mut network.arrivals, arrivals);
+        give_each(shards, |network| &mut network.outcome, outcomes);
         threads.for_each(shards, |shard| {
-            shard.network.put_back(place, until, until - from);
-            shard.network.let_depart(reorders);
+            shard.network.let_pass(span.until, leads_on);
+            shard.network.put_back(place, span);
         });
         arrived
     }
+
+    /// Decides on what arrives at a link from `from` on.
+    fn decide<C: CongestionControl>(
+        &mut self,
+        place: usize,
+        shards: &[Shard<C, T>],
+        arrivals: &[Arrivals<T::Exact>],
+        outcomes: &mut [Outcome],
+        from: u64,
+    ) {
+        let take_in = T::TAKE_IN.expect("connections do not matter");
+        let (id, leads_on, link) = (self.ids[place], self.leads_on[place], &mut self.links[place]);
+        let Network { topology, control, .. } = &shards[0].network;
+        let mut tx_of_size = (0, 0);
+        let mut merge = Merge::new(shards, arrivals);
+        let mut decided = 0;
+        while let Some(Tied { shard, index }) = merge.next_if(|_| true) {
+            let (instant, packet) = arrivals[shard].entry(index);
+            debug_assert_eq!(arrivals[shard].packets[packet].at, from + instant);
+            let facts = arrivals[shard].facts[packet];
+            if facts.bytes() != tx_of_size.0 {
+                tx_of_size = (facts.bytes(), topology.tx_ticks_at(id)(facts.bytes()));
+            }
+            let outcome = &mut outcomes[shard];
+            outcome.fates[packet] = link.decide(take_in, from + instant, tx_of_size.1, facts);
+            if leads_on {
+                outcome.busy_since_ns.push(link.state.busy_since_ns());
+            }
+            decided += 1;
+            if decided % PACKETS_PER_LOOK == 0 && control.stop.load(Relaxed) {
+                return;
+            }
+        }
+    }
+
+    /// As [`Links::serve_together`], at a link whose queue a discipline manages.
+    fn serve_managed_together<C: CongestionControl>(
+        &mut self,
+        place: usize,
+        shards: &mut [Shard<C, T>],
+        threads: &Threads,
+        span: Span,
+    ) -> usize {
+        threads.for_each(shards, |shard| shard.network.take_arriving(place, span));
+        let arrivals = take_each(shards, |network| &mut network.arrivals);
+        let mut outcomes = take_each(shards, |network| &mut network.outcome);
+        let id = self.ids[place];
+        let managed = self.managed.get_mut(&id).expect("a discipline manages the link");
+        let mut sides = Shards {
+            arrivals: &arrivals,
+            merge: Merge::new(shards, &arrivals),
+            outcomes: &mut outcomes,
+            numbering: self.numbering,
+        };
+        let Network { topology, control, .. } = &shards[0].network;
+        serve_managed(managed, &mut sides, control, topology.tx_ticks_at(id), span.until);
+        let (reorders, arrived) = (managed.reorders(), arrivals.iter().map(Arrivals::len).sum());
+        give_each(shards, |network| &mut network.arrivals, arrivals);
+        give_each(shards, |network| &mut network.outcome, outcomes);
+        threads.for_each(shards, |shard| {
+            shard.network.let_depart(reorders);
+            shard.network.put_back(place, span);
+        });
+        arrived
+    }
+}
+
+/// Takes `part` out of each shard's network.
+fn take_each<'a, C, T: Timing, P: Default>(
+    shards: &mut [Shard<'a, C, T>],
+    part: impl for<'n> Fn(&'n mut Network<'a, T>) -> &'n mut P,
+) -> Vec<P> {
+    shards.iter_mut().map(|shard| std::mem::take(part(&mut shard.network))).collect()
+}
+
+/// Gives back what [`take_each`] took out.
+fn give_each<'a, C, T: Timing, P>(
+    shards: &mut [Shard<'a, C, T>],
+    part: impl for<'n> Fn(&'n mut Network<'a, T>) -> &'n mut P,
+    parts: Vec<P>,
+) {
+    shards.iter_mut().zip(parts).for_each(|(shard, taken)| *part(&mut shard.network) = taken);
 }
 
 /// Before and behind a link: where packets come from, and where they go.
@@ -161,16 +235,11 @@ trait Sides {
     /// The next arrival, if `wanted` holds for its time.
     fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving>;
 
-    /// How long the link is busy with a packet of a labelled hop and size, and the packet under way.
-    fn times(&self, label: u32, bytes: u32) -> (u64, u64);
-
     /// A packet of a labelled hop leaves the link.
     fn leave(&mut self, departure: Departure);
-
-    fn must_end(&self) -> bool;
 }
 
-/// The connections of one shard. A hop's label is its index.
+/// The connections of one shard, whose packets go on as they leave. A hop's label is its index.
 struct OneShard<'m, 'a, T: Timing> {
     network: &'m mut Network<'a, T>,
     arrivals: &'m Arrivals<T::Exact>,
@@ -181,100 +250,65 @@ struct OneShard<'m, 'a, T: Timing> {
 impl<T: Timing> Sides for OneShard<'_, '_, T> {
     #[inline(always)]
     fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving> {
-        let &InTransit { at: now_ns, segment, hop: label, .. } =
-            self.arrivals.packet(*self.arrivals.order.get(self.taken)?);
-        if !wanted(now_ns) {
+        let packet = self.arrivals.packet(*self.arrivals.order.get(self.taken)?);
+        if !wanted(packet.at) {
             return None;
         }
         self.taken += 1;
-        let &Hop { flow, codepoint, .. } = &self.network.topology.hops[label as usize];
-        Some(Arriving { now_ns, segment, label, flow, codepoint })
-    }
-
-    #[inline(always)]
-    fn times(&self, label: u32, bytes: u32) -> (u64, u64) {
-        self.network.topology.times(label, bytes)
+        Some(self.network.arriving(packet))
     }
 
     #[inline(always)]
     fn leave(&mut self, departure: Departure) {
         self.network.leave(departure, self.reorders);
     }
-
-    fn must_end(&self) -> bool {
-        self.network.control.stop.load(Relaxed)
-    }
 }
 
-/// The connections of several shards. A hop's label is its number among the hops of all.
+/// The connections of all shards, whose packets go on when all have left. A hop's label is its number among the hops of all.
 struct Shards<'m, 'a, C, T: Timing> {
-    arrivals: Merge<'m, 'a, C, T>,
     /// By shard.
-    departures: &'m mut [Vec<Departure>],
+    arrivals: &'m [Arrivals<T::Exact>],
+    merge: Merge<'m, 'a, C, T>,
+    /// By shard.
+    outcomes: &'m mut [Outcome],
     numbering: Numbering,
-}
-
-impl<C, T: Timing> Shards<'_, '_, C, T> {
-    /// A link where a packet's departure is known when it arrives.
-    fn pass_closed_form(&mut self, link: &mut Link<T::Link>, timing: &mut T) {
-        let mut passed = 0;
-        while let Some((shard, passing)) = self.arrivals.next_if(|_| true) {
-            passed += 1;
-            if passed % PACKETS_PER_LOOK == 0 && self.must_end() {
-                return;
-            }
-            let Passing { hop, segment, .. } = *passing;
-            self.departures[shard].push(match link.pass(timing, *passing) {
-                Some(InTransit { at, segment, busy_since, .. }) => Departure {
-                    hop,
-                    segment,
-                    marked: false,
-                    busy_since_ns: busy_since,
-                    passage: Passage { copies: 1, at_ns: at },
-                },
-                None => Departure::lost(hop, segment),
-            });
-        }
-    }
 }
 
 impl<C, T: Timing> Sides for Shards<'_, '_, C, T> {
     #[inline(always)]
     fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving> {
-        let (shard, &Passing { hop, now: now_ns, segment, flow, codepoint, .. }) =
-            self.arrivals.next_if(wanted)?;
-        let [label, flow] = [hop, flow].map(|local| self.numbering.id(shard, local));
-        Some(Arriving { now_ns, segment, label, flow, codepoint })
-    }
-
-    #[inline(always)]
-    fn times(&self, label: u32, bytes: u32) -> (u64, u64) {
-        let topology = &self.arrivals.network(self.numbering.shard(label)).topology;
-        topology.times(self.numbering.local(label), bytes)
+        let arriving = |Tied { shard, index }: Tied| &self.arrivals[shard].arriving[index];
+        let next = self.merge.next_if(|next| wanted(arriving(next).now_ns))?;
+        let &Arriving { label, flow, .. } = arriving(next);
+        let [label, flow] = [label, flow].map(|local| self.numbering.id(next.shard, local));
+        Some(Arriving { label, flow, ..*arriving(next) })
     }
 
     #[inline(always)]
     fn leave(&mut self, departure: Departure) {
         let label = departure.hop;
         let hop = self.numbering.local(label);
-        self.departures[self.numbering.shard(label)].push(Departure { hop, ..departure });
-    }
-
-    fn must_end(&self) -> bool {
-        self.arrivals.network(0).control.stop.load(Relaxed)
+        self.outcomes[self.numbering.shard(label)].departures.push(Departure { hop, ..departure });
     }
 }
 
-/// A link whose queue a discipline manages: arrivals and departures in the order of time.
+/// A link whose queue a discipline manages: arrivals and departures in the order of time. `tx_ticks`: how long it is busy with a
+/// packet of a size.
 #[inline(always)]
-fn serve_managed<T: Tick>(managed: &mut ManagedLink<T>, sides: &mut impl Sides, until: u64) {
+fn serve_managed<T: Tick>(
+    managed: &mut ManagedLink<T>,
+    sides: &mut impl Sides,
+    control: &Control,
+    tx_ticks: impl Fn(u32) -> u64,
+    until: u64,
+) {
     let mut events = 0;
-    while events % PACKETS_PER_LOOK != 0 || !sides.must_end() {
+    while events % PACKETS_PER_LOOK != 0 || !control.stop.load(Relaxed) {
         events += 1;
         if let Some(next) = sides.next_if(|now_ns| managed.precedes_departure(now_ns)) {
             managed.accept(next);
         } else if managed.next_departure_ns() < until {
-            if let Some(departure) = managed.depart(|label, bytes| sides.times(label, bytes)) {
+            if let Some(departure) = managed.depart(&tx_ticks) {
                 sides.leave(departure);
             }
         } else {
@@ -286,37 +320,39 @@ fn serve_managed<T: Tick>(managed: &mut ManagedLink<T>, sides: &mut impl Sides, 
     }
 }
 
-/// A link whose queue a discipline manages, which connections of one shard cross; returns how many packets arrived.
+/// A link whose queue a discipline manages, which connections of one shard cross; returns how many packets arrived. It finishes
+/// with each before the next. `id`: its number in the scenario.
 fn serve_managed_alone<T: Timing>(
     managed: &mut ManagedLink<T::Tick>,
+    id: u32,
     place: usize,
     network: &mut Network<T>,
-    from: u64,
-    until: u64,
+    span: Span,
 ) -> usize {
-    network.take_arrivals(place, from, until);
+    network.take_all_arrivals(place, span);
     let arrivals = std::mem::take(&mut network.arrivals);
-    let reorders = managed.reorders();
-    serve_managed(managed, &mut OneShard { network, arrivals: &arrivals, taken: 0, reorders }, until);
+    let (reorders, control, tx_ticks) =
+        (managed.reorders(), network.control, network.topology.tx_ticks_at(id));
+    let sides = &mut OneShard { network, arrivals: &arrivals, taken: 0, reorders };
+    serve_managed(managed, sides, control, tx_ticks, span.until);
     let arrived = arrivals.len();
     network.arrivals = arrivals;
-    network.put_back(place, until, until - from);
+    network.put_back(place, span);
     arrived
 }
 
-/// A link where a packet's departure is known when it arrives, which connections of one shard cross;
-/// returns how many packets arrived.
+/// A link where a packet's departure is known when it arrives, which connections of one shard cross; returns how many packets
+/// arrived. It finishes with each before the next.
 fn serve_closed_form<T: Timing>(
     link: &mut Link<T::Link>,
     place: usize,
     network: &mut Network<T>,
-    from: u64,
-    until: u64,
+    span: Span,
 ) -> usize {
     if let Some(line) = network.inboxes[place].take_line() {
-        return serve_line(link, place, line, network, until);
+        return serve_line(link, place, line, network, span.until);
     }
-    network.take_arrivals(place, from, until);
+    network.take_all_arrivals(place, span);
     let arrivals = std::mem::take(&mut network.arrivals);
     for part in arrivals.order.chunks(PACKETS_PER_LOOK) {
         if network.control.stop.load(Relaxed) {
@@ -332,7 +368,7 @@ fn serve_closed_form<T: Timing>(
     }
     let arrived = arrivals.len();
     network.arrivals = arrivals;
-    network.put_back(place, until, until - from);
+    network.put_back(place, span);
     arrived
 }
 

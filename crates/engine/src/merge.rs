@@ -1,8 +1,6 @@
 //! What arrives at a link in a span from several shards, in the order of time.
 
 use crate::arrivals::{Arrivals, Tied, sort_tied};
-use crate::network::Network;
-use crate::path::passing::Passing;
 use crate::path::timing::Timing;
 use crate::shard::Shard;
 use crate::time::NEVER;
@@ -23,25 +21,20 @@ impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
         Merge { shards, arrivals, heads, tied: Vec::new() }
     }
 
-    pub fn network(&self, shard: usize) -> &'m Network<'a, T> {
-        &self.shards[shard].network
-    }
-
-    /// The shard of the next packet and how it arrives, if `wanted` holds for when it does.
+    /// The next packet, if `wanted` holds for it.
     #[inline(always)]
-    pub fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<(usize, &'m Passing)> {
-        let Tied { shard, index } = match self.tied.last() {
+    pub fn next_if(&mut self, wanted: impl FnOnce(Tied) -> bool) -> Option<Tied> {
+        let next = match self.tied.last() {
             Some(&tied) => tied,
             None => self.first()?,
         };
-        let passing = &self.arrivals[shard].passing[index];
-        if !wanted(passing.now) {
+        if !wanted(next) {
             return None;
         }
         if self.tied.pop().is_none() {
-            self.take_to(shard, index + 1);
+            self.take_to(next.shard, next.index + 1);
         }
-        Some((shard, passing))
+        Some(next)
     }
 
     #[inline(always)]

@@ -2,15 +2,15 @@
 
 use crate::acks::Acks;
 use crate::agenda::Agenda;
-use crate::arrivals::Arrivals;
+use crate::arrivals::{Arrivals, Outcome};
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::memory::ring::{Ring, prefetch, prefetch_all};
-use crate::path::managed::Departure;
-use crate::path::passing::{Link, Passing};
+use crate::path::managed::{Arriving, Departure};
+use crate::path::passing::{Facts, Fate, Link, Passing};
 use crate::path::timing::Timing;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
-use crate::time::NEVER;
+use crate::time::{NEVER, Span};
 use crate::topology::{Hop, NO_LINK, Topology};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
@@ -48,12 +48,10 @@ pub struct Network<'a, T: Timing> {
     pub timing: T,
     /// By connection: its flow in the scenario, and the number of the transfer that it has.
     pub ranks: Vec<(u32, u64)>,
-    /// The run has one shard.
-    is_only_shard: bool,
     /// What arrives at the link that is served; stale between links.
     pub arrivals: Arrivals<T::Exact>,
     /// What that link has done with them.
-    pub departures: Vec<Departure>,
+    pub outcome: Outcome,
 }
 
 /// A packet that arrives at its receiver.
@@ -90,11 +88,10 @@ impl<'a, T: Timing> Way<'a, T> for SharedLink<'_, T::Link> {
 }
 
 impl<'a, T: Timing> Network<'a, T> {
-    /// `flows`: that of each connection. `is_only_shard`: there are no others.
+    /// `flows`: that of each connection.
     pub fn new(
         scenario: &'a Scenario,
         flows: impl Iterator<Item = u32>,
-        is_only_shard: bool,
         topology: Topology<'a, T::Tick>,
         seed: u64,
         control: &'a Control,
@@ -118,9 +115,8 @@ impl<'a, T: Timing> Network<'a, T> {
             timing: T::new(scenario, &topology),
             topology,
             ranks,
-            is_only_shard,
             arrivals: Arrivals::default(),
-            departures: Vec::new(),
+            outcome: Outcome::default(),
         }
     }
 
@@ -231,26 +227,20 @@ impl<'a, T: Timing> Network<'a, T> {
         let to = &self.topology.hops[hop as usize];
         if segment.tag.bytes() == to.bytes {
             let times = (to.tx_ticks, to.onward_ns);
-            let passing = Passing { hop, now, segment, times, flow: to.flow, codepoint: to.codepoint };
+            let passing = Passing { hop, now, segment, times, codepoint: to.codepoint };
             self.cross_in(passing, link);
         } else {
             self.cross_other(hop, now, segment, link);
         }
     }
 
-    /// `segment` as it arrives at the link of `hop` at `now`.
-    #[inline(always)]
-    fn passing(&self, hop: u32, now: u64, segment: Segment) -> Passing {
-        let times = self.topology.times(hop, segment.tag.bytes());
-        let &Hop { flow, codepoint, .. } = &self.topology.hops[hop as usize];
-        Passing { hop, now, segment, times, flow, codepoint }
-    }
-
     /// A segment of another size than most arrives at a link.
     #[cold]
     #[inline(never)]
     fn cross_other(&mut self, hop: u32, now: u64, segment: Segment, link: impl Way<'a, T>) {
-        let passing = self.passing(hop, now, segment);
+        let times = self.topology.times(hop, segment.tag.bytes());
+        let passing =
+            Passing { hop, now, segment, times, codepoint: self.topology.hops[hop as usize].codepoint };
         if self.cross_in(passing, link) {
             self.note_other_size(hop, segment);
         }
@@ -293,23 +283,42 @@ impl<'a, T: Timing> Network<'a, T> {
         (rank, self.ranks[hop.flow as usize])
     }
 
-    /// Takes out what arrives at the shared link at `place` before `until`, from `from` on, in order. [`Network::put_back`] follows.
+    /// Takes out what arrives at the shared link at `place` in `span`, in order. Returns whether some may
+    /// arrive at the same instant. [`Network::put_back`] follows.
     #[inline(always)]
-    pub fn take_arrivals(&mut self, place: usize, from: u64, until: u64) {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        arrivals.packets = self.inboxes[place].take_soon(until, until - from);
-        arrivals.order.clear();
-        if arrivals.set_order(from, until) && self.is_only_shard {
-            arrivals.sort_ties(|packet| self.rank(packet));
-        }
-        self.arrivals = arrivals;
+    fn take_arrivals(&mut self, place: usize, span: Span) -> bool {
+        self.arrivals.packets = self.inboxes[place].take_soon(span.until);
+        self.arrivals.set_order(span)
     }
 
-    /// As [`Network::take_arrivals`], where those of other shards come in between.
-    pub fn take_passing(&mut self, place: usize, from: u64, until: u64) {
-        self.take_arrivals(place, from, until);
-        let mut passing = std::mem::take(&mut self.arrivals.passing);
-        passing.clear();
+    /// As [`Network::take_arrivals`], where no others come in between: those of an instant are in order, too.
+    #[inline(always)]
+    pub fn take_all_arrivals(&mut self, place: usize, span: Span) {
+        if self.take_arrivals(place, span) {
+            let mut arrivals = std::mem::take(&mut self.arrivals);
+            arrivals.sort_ties(|packet| self.rank(packet));
+            self.arrivals = arrivals;
+        }
+    }
+
+    /// As [`Network::take_arrivals`]: what the link decides by. `marks`: that may be whether it may mark a packet.
+    pub fn take_facts(&mut self, place: usize, span: Span, marks: bool) {
+        self.take_arrivals(place, span);
+        let Arrivals { packets, facts, .. } = &mut self.arrivals;
+        facts.clear();
+        facts.extend(packets.iter().map(|packet| {
+            let is_ect = marks && self.topology.hops[packet.hop as usize].codepoint.is_ect();
+            Facts::new(packet.segment.tag.bytes(), is_ect)
+        }));
+        self.outcome.fates.resize(packets.len(), Fate::LOST);
+        self.outcome.busy_since_ns.clear();
+    }
+
+    /// As [`Network::take_arrivals`], at a managed link that decides on all before anything is done.
+    pub fn take_arriving(&mut self, place: usize, span: Span) {
+        self.take_arrivals(place, span);
+        let mut arriving = std::mem::take(&mut self.arrivals.arriving);
+        arriving.clear();
         for (next, &order) in self.arrivals.order.iter().enumerate() {
             let packet = |order: u64| self.arrivals.packet(order);
             if let Some(&ahead) = self.arrivals.order.get(next + 2 * PACKETS_AHEAD) {
@@ -318,22 +327,68 @@ impl<'a, T: Timing> Network<'a, T> {
             if let Some(&ahead) = self.arrivals.order.get(next + PACKETS_AHEAD) {
                 prefetch(&raw const self.topology.hops[packet(ahead).hop as usize]);
             }
-            let packet = packet(order);
-            passing.push(self.passing(packet.hop, packet.at, packet.segment));
+            arriving.push(self.arriving(packet(order)));
         }
-        self.arrivals.passing = passing;
+        self.arrivals.arriving = arriving;
     }
 
-    /// The packets that arrive at `until` or later, after a span of `span_ns`, go back into the inbox.
+    /// `packet` as it arrives at a managed link. Its label is its hop.
     #[inline(always)]
-    pub fn put_back(&mut self, place: usize, until: u64, span_ns: u64) {
-        let packets = std::mem::take(&mut self.arrivals.packets);
-        self.inboxes[place].put_back(packets, until, span_ns, self.arrivals.earliest);
+    pub fn arriving(&self, packet: &InTransit<T::Exact>) -> Arriving {
+        let &InTransit { at: now_ns, segment, hop: label, .. } = packet;
+        let &Hop { flow, codepoint, .. } = &self.topology.hops[label as usize];
+        Arriving { now_ns, segment, label, flow, codepoint }
     }
 
-    /// What has been decided on the packets that were taken out is done.
+    /// The packets that arrive after `span` go back into the inbox.
+    #[inline(always)]
+    pub fn put_back(&mut self, place: usize, span: Span) {
+        let packets = std::mem::take(&mut self.arrivals.packets);
+        self.inboxes[place].put_back(packets, span, self.arrivals.earliest);
+    }
+
+    /// What has been decided on the packets that arrived before `until` is done. If they go on to another link, `leads_on`, that
+    /// is in the order of their arrivals.
+    pub fn let_pass(&mut self, until: u64, leads_on: bool) {
+        let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
+        let (Arrivals { packets, order, .. }, Outcome { fates, busy_since_ns, .. }) = (&arrivals, &outcome);
+        if leads_on {
+            for (next, (&order_of_one, &busy_since_ns)) in order.iter().zip(busy_since_ns).enumerate() {
+                self.prefetch(|ahead| Some(arrivals.packet(*order.get(next + ahead)?).hop));
+                let fate = fates[order_of_one as u32 as usize];
+                self.pass_on(arrivals.packet(order_of_one), fate, busy_since_ns);
+            }
+        } else {
+            for (next, (packet, &fate)) in packets.iter().zip(fates).enumerate() {
+                if packet.at < until {
+                    self.prefetch(|ahead| Some(packets.get(next + ahead)?.hop));
+                    self.pass_on(packet, fate, 0);
+                }
+            }
+        }
+        (self.arrivals, self.outcome) = (arrivals, outcome);
+    }
+
+    /// What has been decided on `packet` is done.
+    #[inline(always)]
+    fn pass_on(&mut self, packet: &InTransit<T::Exact>, fate: Fate, busy_since: u64) {
+        let &InTransit { hop, mut segment, .. } = packet;
+        let Some((departure_ns, marked)) = fate.departure() else { return self.lose(hop, segment) };
+        if marked {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        let bytes = segment.tag.bytes();
+        let at = departure_ns + self.topology.times(hop, bytes).1;
+        let exact = T::from_ns(at);
+        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+        if bytes != self.topology.hops[hop as usize].bytes {
+            self.note_other_size(hop, segment);
+        }
+    }
+
+    /// What a managed link has done is done.
     pub fn let_depart(&mut self, reorders: bool) {
-        let mut departures = std::mem::take(&mut self.departures);
+        let mut departures = std::mem::take(&mut self.outcome.departures);
         for (next, &departure) in departures.iter().enumerate() {
             if self.has_many_flows() {
                 self.prefetch(|ahead| departures.get(next + ahead).map(|departure| departure.hop));
@@ -341,7 +396,7 @@ impl<'a, T: Timing> Network<'a, T> {
             self.leave(departure, reorders);
         }
         departures.clear();
-        self.departures = departures;
+        self.outcome.departures = departures;
     }
 
     #[inline(always)]
@@ -402,7 +457,7 @@ impl<'a, T: Timing> Network<'a, T> {
         self.agenda.hasten(flow, at);
     }
 
-    /// What a shared link has done with a packet, which it may have delivered more than once, or before others that it
+    /// What a managed link has done with a packet, which it may have delivered more than once, or before others that it
     /// sent sooner if it `reorders`.
     #[inline(always)]
     pub fn leave(&mut self, departure: Departure, reorders: bool) {
@@ -413,7 +468,8 @@ impl<'a, T: Timing> Network<'a, T> {
         if marked {
             segment.tag = segment.tag.with(CONGESTION);
         }
-        let (bytes, at) = (segment.tag.bytes(), passage.at_ns);
+        let bytes = segment.tag.bytes();
+        let at = passage.at_ns + self.topology.behind_ns(hop, bytes);
         let onward =
             InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
         if passage.copies == 1 && bytes == self.topology.hops[hop as usize].bytes && !reorders {

@@ -23,7 +23,7 @@ use crate::results::{
 use crate::samples::FlowSampler;
 use crate::shard::{Numbering, Shard};
 use crate::threads::{THREADS_MAX, Threads};
-use crate::time::NEVER;
+use crate::time::{NEVER, Span};
 use crate::topology::{LinkFacts, Topology};
 use crate::traffic::group::Group;
 use crate::traffic::source::{Sizes, Source};
@@ -110,8 +110,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link, seed)?, link, seed))));
         let managed: BTreeMap<_, _> = managed.collect();
         let flows = scenario.flows.len() as u32;
-        let shards =
-            if T::without_connections().is_some() { control.threads.clamp(1, THREADS_MAX) } else { 1 };
+        let shards = if T::TAKE_IN.is_some() { control.threads.clamp(1, THREADS_MAX) } else { 1 };
         let numbering = Numbering { shards: shards as u32 };
         let flows_of = |shard: usize| (shard as u32..flows).step_by(shards);
         let facts = Arc::new(LinkFacts::new(scenario, |link| managed.contains_key(&link)));
@@ -122,13 +121,17 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         shared.dedup();
         let places = facts.places(&shared);
         topologies.iter_mut().for_each(|topology| topology.place_links(shared.len(), places.clone()));
+        let mut leads_on = vec![false; shared.len()];
+        for place in topologies.iter().flat_map(Topology::leading_on) {
+            leads_on[place as usize] = true;
+        }
         let lookahead_ns = topologies.iter().enumerate().filter_map(|(shard, topology)| {
             let flow_of = |id| &scenario.flows[numbering.id(shard, id) as usize];
             topology.lookahead_ns(flow_of, T::slack_ns)
         });
         let lookahead_ns = lookahead_ns.min().unwrap_or(NEVER);
         let new_shard = |(shard, topology)| Shard {
-            network: Network::new(scenario, flows_of(shard), shards == 1, topology, seed, control),
+            network: Network::new(scenario, flows_of(shard), topology, seed, control),
             flows: Vec::with_capacity(flows_of(shard).len()),
             udps: Vec::new(),
             sampler: FlowSampler::new(&scenario.samples, flows_of(shard)),
@@ -168,7 +171,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             threads: Threads::new(shards.len()),
             numbering,
             shards,
-            links: Links::new(scenario, shared, managed, numbering, seed),
+            links: Links::new(scenario, shared, leads_on, managed, numbering, seed),
             connections: flows,
             next_transfer_ns: groups.iter().map(|group: &Group| group.next_ns).min().unwrap_or(NEVER),
             begins_with_transfer,
@@ -184,12 +187,11 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         }
     }
 
-    /// Simulates all that happens from `from` on and before `until`; returns how many packets arrived at links that flows
-    /// share.
-    fn run_span(&mut self, from: u64, until: u64) -> usize {
-        self.threads.for_each(&mut self.shards, |shard| shard.run_ends(until));
+    /// Simulates all that happens in `span`; returns how many packets arrived at links that flows share.
+    fn run_span(&mut self, span: Span) -> usize {
+        self.threads.for_each(&mut self.shards, |shard| shard.run_ends(span.until));
         self.note_resting();
-        self.links.serve(&mut self.shards, &self.threads, from, until)
+        self.links.serve(&mut self.shards, &self.threads, span)
     }
 
     /// Tells the groups which of their connections have nothing to do.
@@ -331,7 +333,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
                 self.add_transfers(added_until)?;
             }
             let until = until.min(self.next_transfer_ns);
-            let packets = self.run_span(now, until);
+            let packets = self.run_span(Span { from: now, until, usual_ns: self.span_ns });
             self.threads.set_together(packets >= PACKETS_PER_SPAN_OF_THREADS);
             self.uncounted_pkts += packets.max(wanted / 4);
             if until > self.warmup_end_ns {

@@ -3,6 +3,15 @@
 /// A time at which nothing happens.
 pub const NEVER: u64 = u64::MAX;
 
+/// What happens from one time on and before another is simulated together.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub from: u64,
+    pub until: u64,
+    /// How long spans are, unless something cuts them short.
+    pub usual_ns: u64,
+}
+
 /// What links count time in.
 pub trait Tick {
     /// How many of them are in a nanosecond, as a power of two.

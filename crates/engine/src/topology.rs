@@ -149,6 +149,15 @@ impl<'a, T: Tick> Topology<'a, T> {
         first.chain(self.hops.iter().map(|hop| hop.next).filter(|next| *next != NO_LINK))
     }
 
+    /// The places of the shared links behind which packets come to another link. After [`Topology::place_links`].
+    pub fn leading_on(&self) -> impl Iterator<Item = u32> {
+        let comes_from_link = |index: usize| index > 0 && self.hops[index - 1].next != NO_LINK;
+        let leads_on = move |(index, hop): &(usize, &Hop)| {
+            hop.next != NO_LINK && (hop.through_inbox || comes_from_link(*index))
+        };
+        self.hops.iter().enumerate().filter(leads_on).map(|(_, hop)| hop.place)
+    }
+
     /// `count` links are those that packets of any connection of the run come to through an inbox; `places`: of each link among
     /// them.
     pub fn place_links(&mut self, count: usize, places: Arc<[u32]>) {
@@ -284,10 +293,16 @@ impl<'a, T: Tick> Topology<'a, T> {
         }
     }
 
-    /// How long `link` is busy with a packet of `bytes`.
-    fn tx_ticks(&self, link: u32, bytes: u32) -> u64 {
+    /// How long `link` is busy with a packet of some bytes.
+    pub fn tx_ticks_at(&self, link: u32) -> impl Fn(u32) -> u64 + use<'a, T> {
         let (finer, link) = (self.facts.finer[link as usize], &self.scenario.links[link as usize]);
-        if finer { Fraction::sending_ticks(link, bytes) } else { T::count(link.sending_ns(bytes)) }
+        move |bytes| {
+            if finer { Fraction::sending_ticks(link, bytes) } else { T::count(link.sending_ns(bytes)) }
+        }
+    }
+
+    fn tx_ticks(&self, link: u32, bytes: u32) -> u64 {
+        self.tx_ticks_at(link)(bytes)
     }
 
     fn tx_ns(&self, link: u32, bytes: u32) -> u64 {
@@ -299,6 +314,12 @@ impl<'a, T: Tick> Topology<'a, T> {
     pub fn times(&self, hop: u32, bytes: u32) -> (u64, u64) {
         let known = &self.hops[hop as usize];
         if bytes == known.bytes { (known.tx_ticks, known.onward_ns) } else { self.other_times(hop, bytes) }
+    }
+
+    /// From the far end of the link of `hop` to the next hop or the receiver, for a packet of `bytes`.
+    #[inline(always)]
+    pub fn behind_ns(&self, hop: u32, bytes: u32) -> u64 {
+        self.times(hop, bytes).1 - self.link(self.hops[hop as usize].link).delay_ns
     }
 
     #[cold]

@@ -1,7 +1,7 @@
 //! ns-2's time: links add up seconds in doubles, in the order in which ns-2 does. Its rounding decides which packet is first.
 
 use crate::ns2::link::{ArrivingPacket, Ns2Link, Times, nanoseconds};
-use crate::path::timing::{Crossing, Timing};
+use crate::path::timing::{Crossing, TakeIn, Timing};
 use crate::tcp::packet::BLOCKS_MAX;
 use crate::time::Fraction;
 use crate::topology::Topology;
@@ -114,9 +114,7 @@ impl Timing for Ns2Timing {
         Ns2Link::new(link, seed)
     }
 
-    fn without_connections() -> Option<Ns2Timing> {
-        None
-    }
+    const TAKE_IN: Option<TakeIn<Self::Link>> = None;
 
     /// A rounding for each link, and one at either end.
     fn slack_ns(links: u64) -> u64 {

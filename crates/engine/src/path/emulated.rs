@@ -76,8 +76,7 @@ impl EmulatedLink {
     /// A packet begins to be sent, at [`EmulatedLink::next_departure_ns`]; None: the discipline sends none then.
     pub fn depart(&mut self) -> Option<Crossed> {
         let described = &self.described;
-        let departure =
-            self.link.depart(|_, bytes| (Fraction::sending_ticks(described, bytes), described.delay_ns))?;
+        let departure = self.link.depart(|bytes| Fraction::sending_ticks(described, bytes))?;
         let tag = departure.segment.tag;
         let marked = departure.marked || tag.has(CONGESTION);
         self.marked += u64::from(marked);

@@ -25,6 +25,8 @@ pub struct ManagedLink<T> {
     ask_at: u64,
     busy_since_ns: u64,
     busy_ticks: u64,
+    /// A size of packets, and how long the link is busy with one at its fixed rate.
+    tx_of_size: (u32, u64),
     /// Of packets that it has begun to send, and of the last of them.
     begun_bits: u64,
     last_bits: u64,
@@ -43,18 +45,19 @@ pub struct ManagedLink<T> {
 }
 
 /// A packet that arrives.
+#[derive(Clone, Copy)]
 pub struct Arriving {
     pub now_ns: u64,
     pub segment: Segment,
     /// What [`Departure`] calls its hop.
     pub label: u32,
-    /// The connection, by its number among all of the run.
+    /// The connection.
     pub flow: u32,
     /// What the flow's packets say.
     pub codepoint: Codepoint,
 }
 
-/// A packet that a link starts to send, and when it is at its next hop, or one that it lost.
+/// A packet that a link starts to send, and when it is at the far end of its wire, or one that it lost.
 #[derive(Clone, Copy)]
 pub struct Departure {
     pub hop: u32,
@@ -88,6 +91,7 @@ impl<T: Tick> ManagedLink<T> {
             ask_at: NEVER,
             busy_since_ns: 0,
             busy_ticks: 0,
+            tx_of_size: (0, 0),
             begun_bits: 0,
             last_bits: 0,
             held_ticks: 0,
@@ -169,10 +173,9 @@ impl<T: Tick> ManagedLink<T> {
         }
     }
 
-    /// The link asks for its next packet. `times` gives how long it is busy with a packet of a hop and size, in ticks, and how
-    /// long that packet takes from its departure to its next hop, in nanoseconds.
+    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with one of a size at its fixed rate.
     #[inline(always)]
-    pub fn depart(&mut self, times: impl Fn(u32, u32) -> (u64, u64)) -> Option<Departure> {
+    pub fn depart(&mut self, tx_ticks: impl Fn(u32) -> u64) -> Option<Departure> {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -190,8 +193,10 @@ impl<T: Tick> ManagedLink<T> {
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
-        let (tx_ticks, onward_ns) = times(hop, seen.bytes);
-        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks);
+        if seen.bytes != self.tx_of_size.0 {
+            self.tx_of_size = (seen.bytes, tx_ticks(seen.bytes));
+        }
+        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), self.tx_of_size.1);
         if self.free_at == NEVER {
             return None;
         }
@@ -202,10 +207,9 @@ impl<T: Tick> ManagedLink<T> {
         if self.waiting_pkts > 0 {
             self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
         }
-        let Passage { copies, at_ns } = self.wire.pass(T::ns_after(self.free_at));
-        let passage = Passage { copies, at_ns: at_ns + (onward_ns - self.wire.delay_ns) };
+        let passage = self.wire.pass(T::ns_after(self.free_at));
         let busy_since_ns = self.busy_since_ns;
-        self.marked_pkts += u64::from(seen.marked && copies > 0);
+        self.marked_pkts += u64::from(seen.marked && passage.copies > 0);
         Some(Departure { hop, segment, marked: seen.marked, busy_since_ns, passage })
     }
 

@@ -3,7 +3,7 @@
 use crate::inbox::InTransit;
 use crate::path::link::PathLink;
 use crate::path::queue::discipline::Codepoint;
-use crate::path::timing::{Crossing, Timing};
+use crate::path::timing::{Crossing, TakeIn, Timing};
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 
 /// A link where a packet's departure is known when it arrives.
@@ -21,9 +21,46 @@ pub struct Passing {
     pub now: u64,
     pub segment: Segment,
     pub times: (u64, u64),
-    pub flow: u32,
-    /// What its packets say.
+    /// What the flow's packets say.
     pub codepoint: Codepoint,
+}
+
+/// What a link's decision on a packet depends on, whatever its connection.
+#[derive(Clone, Copy)]
+pub struct Facts(u32);
+
+impl Facts {
+    /// `is_ect`: a queue may mark it.
+    #[inline(always)]
+    pub fn new(bytes: u32, is_ect: bool) -> Facts {
+        Facts(bytes << 1 | u32::from(is_ect))
+    }
+
+    #[inline(always)]
+    pub fn bytes(self) -> u32 {
+        self.0 >> 1
+    }
+
+    #[inline(always)]
+    fn is_ect(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// What becomes of a packet at a link: when it leaves, in nanoseconds, and in the highest bit whether it is marked.
+#[derive(Clone, Copy)]
+pub struct Fate(u64);
+
+impl Fate {
+    /// Dropped or lost.
+    pub const LOST: Fate = Fate(u64::MAX);
+    const MARKED: u64 = 1 << 63;
+
+    /// When the packet leaves, and whether it is marked; None: dropped or lost.
+    #[inline(always)]
+    pub fn departure(self) -> Option<(u64, bool)> {
+        (self.0 != u64::MAX).then_some((self.0 & !Fate::MARKED, self.0 & Fate::MARKED != 0))
+    }
 }
 
 impl<L: PathLink> Link<L> {
@@ -36,7 +73,7 @@ impl<L: PathLink> Link<L> {
     pub fn pass<T: Timing<Link = L>>(
         &mut self,
         timing: &mut T,
-        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint, .. }: Passing,
+        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint }: Passing,
     ) -> Option<InTransit<T::Exact>> {
         let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
         let (at, exact) = timing.cross(&mut self.state, crossing)?;
@@ -44,6 +81,15 @@ impl<L: PathLink> Link<L> {
             segment.tag = self.mark(segment.tag);
         }
         Some(InTransit { at, exact, segment, busy_since: self.state.busy_since_ns(), hop: hop + 1 })
+    }
+
+    /// Decides on a packet that arrives at `now_ns` and takes `tx_ticks` to send.
+    #[inline(always)]
+    pub fn decide(&mut self, take_in: TakeIn<L>, now_ns: u64, tx_ticks: u64, facts: Facts) -> Fate {
+        let Some(departure_ns) = take_in(&mut self.state, now_ns, tx_ticks) else { return Fate::LOST };
+        let marked = facts.is_ect() && self.state.marks(now_ns);
+        self.marked_pkts += u64::from(marked);
+        Fate(departure_ns | if marked { Fate::MARKED } else { 0 })
     }
 
     #[cold]

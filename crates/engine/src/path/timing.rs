@@ -18,9 +18,9 @@ pub trait Timing: Sized + Send {
 
     fn new_link(link: &cwnd_scenario::Link, seed: u64) -> Self::Link;
 
-    /// A timing for the packets of all shards at a shared link; None: it needs what it knows of each connection, so that a run
-    /// has one shard.
-    fn without_connections() -> Option<Self>;
+    /// How a link takes in a packet whatever its connection; None: it depends on what is known of each connection, so that a
+    /// run has one shard.
+    const TAKE_IN: Option<TakeIn<Self::Link>>;
 
     /// By how much a packet that crosses this many links may be early.
     fn slack_ns(links: u64) -> u64;
@@ -55,6 +55,10 @@ pub trait Timing: Sized + Send {
     fn rank(exact: Self::Exact, busy_since_ns: u64) -> impl Ord;
 }
 
+/// A packet that takes so many ticks to send, the second number, arrives at the link at the first, in nanoseconds. Returns when
+/// it leaves, in nanoseconds; None: dropped or lost.
+pub type TakeIn<L> = fn(&mut L, u64, u64) -> Option<u64>;
+
 /// A packet that arrives at a link.
 #[derive(Clone, Copy)]
 pub struct Crossing {
@@ -83,9 +87,7 @@ impl<T: Tick + Send> Timing for Nanoseconds<T> {
         FifoLink::new(link, seed)
     }
 
-    fn without_connections() -> Option<Nanoseconds<T>> {
-        Some(Nanoseconds(std::marker::PhantomData))
-    }
+    const TAKE_IN: Option<TakeIn<FifoLink<T>>> = Some(FifoLink::accept);
 
     fn slack_ns(_: u64) -> u64 {
         0
