@@ -71,7 +71,7 @@ duration = "{seconds:.1f} s"
 samples = "off"
 stack = {{ profile = "{stack}", initial_window = 100, receive_window = {window} }}
 [dumbbell]
-rate = "10 Tbps"
+rate = "2 Tbps"
 delay = "50 ms"
 buffer = "unlimited"
 [[flows]]
