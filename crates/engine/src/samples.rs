@@ -1,14 +1,13 @@
-//! The time series of flows.
+//! The time series of flows, or of groups of them.
 
 use crate::connection::Connection;
-use crate::counts::mbps;
 use crate::network::Network;
 use crate::path::timing::Timing;
 use crate::tcp::packet::CONGESTION;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::FlowSamples;
-use cwnd_scenario::Samples;
+use cwnd_results::{FlowRow, FlowSamples, GroupSamples, GroupSum};
+use cwnd_scenario::{Samples, Scenario};
 
 /// Takes the time series of flows.
 pub struct FlowSampler {
@@ -16,13 +15,15 @@ pub struct FlowSampler {
     /// By flow, if there are to be samples.
     sampled: Vec<Sampled>,
     pub samples: FlowSamples,
+    /// By group, if samples are: the flows at the time of the last sample.
+    sums: Vec<GroupSum>,
 }
 
 /// A flow as it was when it was sampled last.
 #[derive(Clone, Default)]
 struct Sampled {
-    /// In the scenario.
-    flow: u32,
+    /// Its number in the scenario, or that of its group if samples are by group.
+    series: u32,
     arrivals: u64,
     marked: u64,
     /// 0: not yet.
@@ -34,15 +35,25 @@ struct Sampled {
 
 impl FlowSampler {
     /// `flows`: those of the scenario, by their numbers there.
-    pub fn new(samples: &Samples, flows: impl Iterator<Item = u32>) -> FlowSampler {
+    pub fn new(scenario: &Scenario, flows: impl Iterator<Item = u32>) -> FlowSampler {
+        let Scenario { samples, sample_groups, .. } = scenario;
         let mut sampler = FlowSampler {
             by_change: *samples == Samples::Change,
             sampled: Vec::new(),
             samples: FlowSamples::default(),
+            sums: vec![GroupSum::default(); sample_groups.len()],
         };
-        if *samples != Samples::Off {
-            sampler.sampled.extend(flows.map(|flow| Sampled { flow, ..Sampled::default() }));
+        if *samples == Samples::Off {
+            return sampler;
         }
+        let ends = sample_groups.iter().scan(0, |end, flows| {
+            *end += flows;
+            Some(*end)
+        });
+        let ends: Vec<u32> = ends.collect();
+        let series =
+            |flow| if ends.is_empty() { flow } else { ends.partition_point(|&end| end <= flow) as u32 };
+        sampler.sampled.extend(flows.map(|flow| Sampled { series: series(flow), ..Sampled::default() }));
         sampler
     }
 
@@ -62,6 +73,19 @@ impl FlowSampler {
         samples
     }
 
+    /// Adds to `samples` the rows at `now` of the groups, whose flows several have sampled.
+    pub fn join_groups<'a>(
+        now: u64,
+        samplers: impl Iterator<Item = &'a mut FlowSampler>,
+        samples: &mut GroupSamples,
+    ) {
+        let sums = samplers.map(|sampler| &mut sampler.sums).reduce(|sums, others| {
+            sums.iter_mut().zip(others).for_each(|(sum, other)| *sum += std::mem::take(other));
+            sums
+        });
+        samples.push(now, sums.into_iter().flatten().map(std::mem::take));
+    }
+
     /// A sample is due at `now`.
     #[inline(never)]
     pub fn sample<C: CongestionControl, T: Timing>(
@@ -77,15 +101,18 @@ impl FlowSampler {
             }
             let arrivals = arrivals(flow, network, now);
             let packet_bytes = flow.sender.flow.packet_bytes();
-            let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
-            let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
             let marked = marked(flow, network, now);
-            let since = SinceLastRow {
-                cwnd_pkts: flow.sender.take_cwnd_range(),
-                throughput_mbps: mbps(bits, span_ns),
+            let row = FlowRow {
+                cwnd_range_pkts: flow.sender.take_cwnd_range(),
+                bits: (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes),
+                span_ns: now - sampled.at_ns.max(flow.sender.start_ns),
                 marked_pkts: marked - sampled.marked,
+                ..state(&flow.sender)
             };
-            record(&mut self.samples, now, sampled.flow, &flow.sender, since);
+            match self.sums.get_mut(sampled.series as usize) {
+                Some(sum) => *sum += row.into(),
+                None => self.samples.push(now, sampled.series, &row),
+            }
             (sampled.arrivals, sampled.marked, sampled.at_ns) = (arrivals, marked, now);
         }
     }
@@ -100,41 +127,21 @@ impl FlowSampler {
         let window = (flow.sender.cwnd(), flow.sender.ssthresh());
         if window != sampled.window || flow.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, flow.sender.closed);
-            let (cwnd, _) = window;
-            let since = SinceLastRow { cwnd_pkts: (cwnd, cwnd), ..SinceLastRow::default() };
-            record(&mut self.samples, now, sampled.flow, &flow.sender, since);
+            self.samples.push(now, sampled.series, &state(&flow.sender));
         }
     }
 }
 
-/// What a row has of a flow's time since the row before.
-#[derive(Default)]
-struct SinceLastRow {
-    /// The least and the greatest.
-    cwnd_pkts: (u32, u32),
-    throughput_mbps: f64,
-    marked_pkts: u64,
-}
-
-/// Adds a row of a flow's time series.
-fn record<C: CongestionControl>(
-    samples: &mut FlowSamples,
-    now: u64,
-    flow: u32,
-    sender: &Sender<'_, C>,
-    since: SinceLastRow,
-) {
-    let SinceLastRow { cwnd_pkts: (min, max), throughput_mbps, marked_pkts } = since;
-    samples.time_s.push(now as f64 / 1e9);
-    samples.flow.push(flow);
-    samples.cwnd_pkts.push(sender.cwnd());
-    samples.min_cwnd_pkts.push(min);
-    samples.max_cwnd_pkts.push(max);
-    samples.ssthresh_pkts.push(sender.ssthresh());
-    samples.in_flight_pkts.push(sender.in_flight() as u32);
-    samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
-    samples.throughput_mbps.push(throughput_mbps);
-    samples.marked_pkts.push(marked_pkts);
+/// What a row has of a flow's sender as it is now.
+fn state<C: CongestionControl>(sender: &Sender<'_, C>) -> FlowRow {
+    FlowRow {
+        cwnd_pkts: sender.cwnd(),
+        cwnd_range_pkts: (sender.cwnd(), sender.cwnd()),
+        ssthresh_pkts: sender.ssthresh(),
+        in_flight_pkts: sender.in_flight() as u32,
+        srtt_ns: sender.srtt_ns(),
+        ..FlowRow::default()
+    }
 }
 
 /// Packets that have arrived at a flow's receiver by `now`, though the ACKs of some have not.

@@ -30,7 +30,7 @@ use crate::traffic::source::{Sizes, Source};
 use crate::traffic::udp::Udp;
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::{Run, World};
+use cwnd_results::{GroupSamples, Run, World};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,6 +75,7 @@ pub struct Schedule<'a, C, T: Timing> {
     /// What the links had done by then.
     links_before: Option<Vec<LinkCounts>>,
     sampler: LinkSampler,
+    group_samples: GroupSamples,
     longest_span_ns: u64,
     span_ns: u64,
     /// That have arrived at links since packets in flight were counted; a short span counts as a quarter of a full one.
@@ -131,7 +132,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             network: Network::new(scenario, flows_of(shard), shards == 1, topology, seed, control),
             flows: Vec::with_capacity(flows_of(shard).len()),
             udps: Vec::new(),
-            sampler: FlowSampler::new(&scenario.samples, flows_of(shard)),
+            sampler: FlowSampler::new(scenario, flows_of(shard)),
             resting: Vec::new(),
         };
         let mut shards: Vec<Shard<C, T>> = topologies.into_iter().enumerate().map(new_shard).collect();
@@ -177,6 +178,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             warmup_end_ns: if scenario.warmup_ns > 0 { scenario.warmup_ns } else { NEVER },
             links_before: None,
             sampler: LinkSampler::new(scenario),
+            group_samples: GroupSamples::default(),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
             span_ns: 1,
             uncounted_pkts: 0,
@@ -295,6 +297,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let now = self.sampler.due_ns;
         let sample = |shard: &mut Shard<C, T>| shard.sampler.sample(now, &mut shard.flows, &shard.network);
         self.threads.for_each(&mut self.shards, sample);
+        let samplers = self.shards.iter_mut().map(|shard| &mut shard.sampler);
+        FlowSampler::join_groups(now, samplers, &mut self.group_samples);
         self.sampler.sample(&mut self.shards, &mut self.links);
     }
 
@@ -393,6 +397,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             flows,
             links,
             flow_samples: FlowSampler::join(self.shards.into_iter().map(|shard| shard.sampler)),
+            group_samples: self.group_samples,
             link_samples: self.sampler.samples,
             transfers,
         }
