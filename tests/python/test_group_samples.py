@@ -182,7 +182,7 @@ def test_figures_over_time_have_a_line_for_each_group(by_group: cwnd.Results, tm
             assert (tuple(rows["time_s"]), tuple(rows[column])) in lines, (kind, group)
         entries = [entry.get_text() for entry in figure.legends[0].get_texts()]
         assert entries == ["cubic (2 groups)", "reno"]
-    assert by_group.plot("cwnd").axes[0].collections, "bands from the least to the greatest window"
+    assert not by_group.plot("cwnd").axes[0].collections, "a band of all flows would hide the means"
     assert "rtt-cdf" not in by_group.plots()
     with pytest.raises(cwnd.Error, match="by group; the RTTs of flows are in samples by flow"):
         by_group.plot("rtt-cdf")
@@ -242,3 +242,22 @@ def test_a_scenario_without_samples_has_no_groups() -> None:
     scenario = cwnd.dumbbell(["cubic", "reno"], flows=2, samples="off", samples_by="group", duration="1 s")
     assert "sample_groups" not in scenario.to_dict()
     assert cwnd.run(scenario).samples.is_empty()
+
+
+def test_the_group_of_a_flow_with_arrivals_counts_open_transfers(tmp_path: Path) -> None:
+    text = TOML + 'size = "30 KB"\narrivals = { process = "poisson", rate = 40 }\n'
+    results = cwnd.run(read(text, tmp_path))
+    rows = of_groups(results).filter(group=2)
+    transfers = results.transfers.with_columns(end_s=pl.col("start_s") + pl.col("fct_ms") / 1e3)
+    begun = transfers["start_s"].to_numpy()
+    ended = transfers["end_s"].fill_null(5.0).to_numpy()
+    open_ = [int(((begun <= time_s) & (time_s < ended)).sum()) for time_s in rows["time_s"]]
+    assert rows["flows"].to_list() == open_ and rows.height == 41
+    without = rows.filter(flows=0).select("mean_cwnd_pkts", "min_cwnd_pkts", "max_cwnd_pkts", "rtt_ms")
+    assert 0 < without.height == without.null_count()["rtt_ms"].item()
+    assert without.height == without.null_count()["max_cwnd_pkts"].item()
+    assert rows["mean_cwnd_pkts"].is_between(rows["min_cwnd_pkts"], rows["max_cwnd_pkts"]).all()
+    mean_mbps = rows["throughput_mbps"][1:].mean()
+    assert mean_mbps == pytest.approx(results.flows.filter(flow=21)["throughput_mbps"].item())
+    assert {"cwnd", "throughput"} <= set(results.plots())
+    results.save(tmp_path / "out")

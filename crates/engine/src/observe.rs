@@ -52,7 +52,7 @@ pub struct LinkObservation {
 /// Takes the time series of the links at intervals.
 pub struct LinkSampler {
     /// None: no samples at intervals.
-    interval_ns: Option<u64>,
+    pub interval_ns: Option<u64>,
     /// When the next sample is due, or NEVER.
     pub due_ns: u64,
     /// Of each link that has rows: packets lost and marked by the last.

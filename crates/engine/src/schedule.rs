@@ -220,11 +220,12 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                     });
                 }
                 let slot = free.unwrap_or(self.connections);
-                let Shard { network, flows, .. } = &mut self.shards[self.numbering.shard(slot)];
+                let Shard { network, flows, sampler, .. } = &mut self.shards[self.numbering.shard(slot)];
                 let local = self.numbering.local(slot);
                 if free.is_none() {
                     self.connections += 1;
                     network.add_connection(flow);
+                    sampler.add_connection(flow);
                 }
                 let number = group.begin();
                 let name = format!("{flow}-{number}");
@@ -238,6 +239,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 network.copies.remove(&local);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut flows[local as usize], connection);
+                    sampler.end_connection(&ended);
                     group.totals.add(&ended, &network.topology, network.ranks[local as usize].1, start_ns);
                     group.resting.remove(&slot);
                 } else {
@@ -298,7 +300,11 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let sample = |shard: &mut Shard<C, T>| shard.sampler.sample(now, &mut shard.flows, &shard.network);
         self.threads.for_each(&mut self.shards, sample);
         let samplers = self.shards.iter_mut().map(|shard| &mut shard.sampler);
-        FlowSampler::join_groups(now, samplers, &mut self.group_samples);
+        let before = now.saturating_sub(self.sampler.interval_ns.unwrap_or(0));
+        let groups = self.groups.iter();
+        let lasting = groups.filter(|group| (group.start_ns..=group.flow.stop_ns).contains(&now));
+        let lasting = lasting.map(|group| (group.id, now - before.max(group.start_ns)));
+        FlowSampler::join_groups(now, samplers, lasting, &mut self.group_samples);
         self.sampler.sample(&mut self.shards, &mut self.links);
     }
 

@@ -70,15 +70,19 @@ fn a_row_by_change_has_no_range() {
     assert!(samples.min_cwnd_pkts == samples.cwnd_pkts && samples.max_cwnd_pkts == samples.cwnd_pkts);
 }
 
-/// Groups that begin in an interval, end in one, end with a transfer, mark, and have no time series.
+/// Groups that begin in an interval, end in one, end with a transfer, mark, and of which one has no time series.
 const GROUPS: &str = "duration = '3 s'\nsamples = 30\n\
     [dumbbell]\nrate = '100 Mbps'\ndelay = '8 ms'\nbuffer = 150\necn_threshold = 20\n\
     [[flows]]\ncca = 'cubic'\ncount = 13\nstart_jitter = '500 ms'\n\
     [[flows]]\ncca = 'dctcp'\ncount = 8\nstagger = '33 ms'\nstop = '2 s'\nstop_stagger = '47 ms'\nstack = { ecn = 'dctcp' }\n\
     [[flows]]\ncca = 'reno'\ncount = 5\nsize = '300 KB'\nstagger = '170 ms'\n\
-    [[flows]]\ncca = 'reno'\nsize = '10 KB'\narrivals = { process = 'poisson', rate = 50 }\n\
+    [[flows]]\ncca = 'bbr'\n\
     [[flows]]\ncca = 'udp'\napp_rate = '1 Mbps'\n\
     [[flows]]\ncca = 'reno'\n";
+
+/// Two flows whose transfers arrive, of which the last stops.
+const ARRIVALS: &str = "[[flows]]\ncca = 'reno'\nsize = '20 KB'\narrivals = { process = 'poisson', rate = 70 }\nstart = '120 ms'\n\
+    [[flows]]\ncca = 'cubic'\nsize = '5 KB'\narrivals = { process = 'poisson', rate = 9 }\nstop = '2.5 s'\n";
 
 #[test]
 fn a_row_of_a_group_is_the_sum_of_the_rows_of_its_flows() {
@@ -128,7 +132,7 @@ fn a_row_of_a_group_is_the_sum_of_the_rows_of_its_flows() {
     assert_eq!(row, groups.group.len());
     assert!(groups.marked_pkts.iter().sum::<u64>() > 100);
     let distinct: std::collections::BTreeSet<u32> = groups.group.iter().copied().collect();
-    assert_eq!(distinct, [0, 1, 2, 5].into());
+    assert_eq!(distinct, [0, 1, 2, 3, 5].into());
 }
 
 #[test]
@@ -162,9 +166,10 @@ fn samples_by_group_are_those_that_rows_of_flows_add_up_to() {
 
 #[test]
 fn samples_by_group_change_nothing_else_and_are_the_same_on_any_number_of_threads() {
-    let scenario = read(&format!("samples_by = 'group'\n{GROUPS}"));
+    let text = format!("{GROUPS}{ARRIVALS}");
+    let scenario = read(&format!("samples_by = 'group'\n{text}"));
     let alone = answer_on_threads(&scenario, 1);
-    let by_flow = answer_scenario(&read(GROUPS));
+    let by_flow = answer_scenario(&read(&text));
     assert_eq!((&alone.flows, &alone.links), (&by_flow.flows, &by_flow.links));
     // A transfer that did not end has NaNs, which no other number is equal to.
     assert!(format!("{:?}", alone.transfers) == format!("{:?}", by_flow.transfers));
@@ -180,4 +185,47 @@ fn samples_by_group_change_nothing_else_and_are_the_same_on_any_number_of_thread
     let dropped: Vec<u64> = rows.iter().map(|&row| by_flow.link_samples.dropped_pkts[row]).collect();
     assert_eq!(alone.link_samples.dropped_pkts, dropped);
     assert!(dropped.iter().sum::<u64>() > 0 && rows.len() < by_flow.link_samples.link.len() / 4);
+}
+
+#[test]
+fn the_group_of_a_flow_with_arrivals_counts_its_open_transfers_and_all_that_arrives() {
+    let run = answer_scenario(&read(&format!("samples_by = 'group'\n{GROUPS}{ARRIVALS}")));
+    let (groups, transfers) = (&run.group_samples, &run.transfers);
+    for (group, flow, from_s, to_s) in [(6, 29, 0.12, 3.0), (7, 30, 0.0, 2.5)] {
+        let rows: Vec<usize> = (0..groups.group.len()).filter(|&row| groups.group[row] == group).collect();
+        let times_s = (0..=30).map(|sample| f64::from(sample) / 10.0);
+        let times_s: Vec<f64> = times_s.filter(|time_s| (from_s..=to_s).contains(time_s)).collect();
+        assert_eq!(rows.iter().map(|&row| groups.time_s[row]).collect::<Vec<_>>(), times_s);
+        let (mut mbits, mut before_s) = (0.0, from_s);
+        for &row in &rows {
+            let time_s = groups.time_s[row];
+            let open = (0..transfers.flow.len()).filter(|&transfer| {
+                let end_s = transfers.start_s[transfer] + transfers.fct_ms[transfer] / 1e3;
+                transfers.flow[transfer] == flow
+                    && transfers.start_s[transfer] <= time_s
+                    && (end_s > time_s || end_s.is_nan())
+            });
+            let open = open.count() as u32;
+            assert_eq!(groups.flows[row], open, "at {time_s} s");
+            let windows = (groups.min_cwnd_pkts[row].into(), groups.max_cwnd_pkts[row].into());
+            match groups.flows[row] {
+                0 => assert!(groups.mean_cwnd_pkts[row].is_nan() && windows == (0.0, 0.0)),
+                _ => {
+                    assert!(windows.0 > 0.0 && (windows.0..=windows.1).contains(&groups.mean_cwnd_pkts[row]))
+                }
+            }
+            mbits += groups.throughput_mbps[row] * (time_s - before_s);
+            before_s = time_s;
+        }
+        // Until the last sample, which is when the flow stops.
+        let result = &run.flows[flow as usize];
+        let expected = result.throughput_mbps * (result.stop_s - result.start_s);
+        assert!((mbits - expected).abs() < 1e-9 * expected, "{mbits} {expected}");
+        let marked: u64 = rows.iter().map(|&row| groups.marked_pkts[row]).sum();
+        assert_eq!(marked, result.marked_pkts);
+    }
+    let of = |group| {
+        (0..groups.group.len()).filter(move |&row| groups.group[row] == group).map(|row| groups.flows[row])
+    };
+    assert!(of(7).min() == Some(0) && of(6).max() > Some(20), "{:?}", of(7).collect::<Vec<_>>());
 }

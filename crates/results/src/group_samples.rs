@@ -4,14 +4,16 @@ use crate::schema::{FlowRow, FlowSamples, mbps};
 use serde::Serialize;
 use std::ops::AddAssign;
 
-/// Time series of groups of flows, an entry per row in every column. A group has a row while one of its flows has one.
+/// Time series of groups of flows, an entry per row in every column. A group has a row while one of its flows lasts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GroupSamples {
     pub time_s: Vec<f64>,
     /// In the order of the scenario.
     pub group: Vec<u32>,
-    /// Flows that have begun and not stopped: all else is of these.
+    /// Flows that have begun and not stopped, and of flows with arrivals the transfers that are open. The others up to `rtt_ms`
+    /// are of these.
     pub flows: Vec<u32>,
+    /// NaN if there are none, as `min_cwnd_pkts` and `max_cwnd_pkts` are 0.
     pub mean_cwnd_pkts: Vec<f64>,
     /// The least of the flows' `min_cwnd_pkts`.
     pub min_cwnd_pkts: Vec<u32>,
@@ -21,15 +23,17 @@ pub struct GroupSamples {
     pub in_flight_pkts: Vec<u32>,
     /// The mean of the smoothed RTTs; 0 before the first sample.
     pub rtt_ms: Vec<f64>,
-    /// All bits on the wire at the receivers since the group's previous row, or since its first flow began.
+    /// All bits on the wire at the receivers since the sample before, or since the first of these flows began.
     pub throughput_mbps: Vec<f64>,
-    /// The sum.
+    /// All since the same time.
     pub marked_pkts: Vec<u64>,
 }
 
 /// The rows that some flows have at one time, added up. All sums are of whole numbers: their order makes no difference.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupSum {
+    /// One of the flows lasts: the group has a row.
+    lasts: bool,
     flows: u32,
     cwnd_pkts: u64,
     cwnd_range_pkts: (u32, u32),
@@ -48,6 +52,7 @@ impl Default for GroupSum {
     /// Of no rows.
     fn default() -> GroupSum {
         GroupSum {
+            lasts: false,
             flows: 0,
             cwnd_pkts: 0,
             cwnd_range_pkts: (u32::MAX, 0),
@@ -64,6 +69,7 @@ impl Default for GroupSum {
 impl From<FlowRow> for GroupSum {
     fn from(row: FlowRow) -> GroupSum {
         GroupSum {
+            lasts: true,
             flows: 1,
             cwnd_pkts: row.cwnd_pkts.into(),
             cwnd_range_pkts: row.cwnd_range_pkts,
@@ -77,8 +83,22 @@ impl From<FlowRow> for GroupSum {
     }
 }
 
+impl GroupSum {
+    /// Of a flow with arrivals, which has lasted for `span_ns` since the sample before; its transfers are added by themselves.
+    pub fn lasting(span_ns: u64) -> GroupSum {
+        GroupSum { lasts: true, span_ns, ..GroupSum::default() }
+    }
+
+    /// Adds what has arrived of a transfer that is not open any more.
+    pub fn add_arrivals(&mut self, bits: u64, marked_pkts: u64) {
+        self.bits += bits;
+        self.marked_pkts += marked_pkts;
+    }
+}
+
 impl AddAssign for GroupSum {
     fn add_assign(&mut self, other: GroupSum) {
+        self.lasts |= other.lasts;
         self.flows += other.flows;
         self.cwnd_pkts += other.cwnd_pkts;
         let ((min, max), (other_min, other_max)) = (self.cwnd_range_pkts, other.cwnd_range_pkts);
@@ -100,10 +120,10 @@ impl GroupSamples {
     /// Adds the rows at `time_ns` of all groups, in their order.
     pub fn push(&mut self, time_ns: u64, sums: impl IntoIterator<Item = GroupSum>) {
         for (group, sum) in (0..).zip(sums) {
-            if sum.flows == 0 {
+            if !sum.lasts {
                 continue;
             }
-            let (min_cwnd_pkts, max_cwnd_pkts) = sum.cwnd_range_pkts;
+            let (min_cwnd_pkts, max_cwnd_pkts) = if sum.flows > 0 { sum.cwnd_range_pkts } else { (0, 0) };
             self.time_s.push(time_ns as f64 / 1e9);
             self.group.push(group);
             self.flows.push(sum.flows);

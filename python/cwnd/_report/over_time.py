@@ -57,10 +57,14 @@ class SampleSeries(NamedTuple):
     #: Of the rows in `time_series`.
     column: str
     draw: Callable[[Panel], None]
-    #: The columns with the least and the greatest value since the row before, if there are.
+    #: The columns with the least and the greatest value of a flow since the row before, if there are.
     edges: tuple[str, ...] = ()
     #: The label where a line is a group of flows, if it differs.
     group_label: str = ""
+
+    def edges_of(self, scenario: dict[str, Any]) -> tuple[str, ...]:
+        """The edges of bands. A group has none: one flow of thousands would set the scale for all means."""
+        return () if "sample_groups" in scenario else self.edges
 
     def label_of(self, scenarios: Sequence[dict[str, Any]]) -> str:
         """The label of an axis that these scenarios have in common."""
@@ -132,8 +136,8 @@ def _handle(look: Look, ccas: list[str]) -> Line2D:
 
 def _draw_flows(panel: Panel, kind: str) -> None:
     """A line for each flow or group, and a band between its edges if the series has them."""
-    column, edges = SERIES[kind].column, SERIES[kind].edges
     axes, scenario, samples, look = panel
+    column, edges = SERIES[kind].column, SERIES[kind].edges_of(scenario)
     ccas = series_algorithms(scenario)
     distinct = list(dict.fromkeys(ccas))
     by_change = scenario["samples"] == "change"

@@ -106,7 +106,7 @@ def _lines(
         "link",
         "time_s",
         value=pl.col(SERIES[kind].column).cast(pl.Float64),
-        **dict(zip(("low", "high"), SERIES[kind].edges, strict=False)),
+        **dict(zip(("low", "high"), SERIES[kind].edges_of(scenario), strict=False)),
     )
     name = scenario["name"] if several else ccas[0]
     lines = []

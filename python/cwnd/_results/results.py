@@ -201,9 +201,9 @@ class Results:
         before; marks of flows, too. A trace of live connections has
         `state` ("open", "disorder", "cwr", "recovery", "loss") and `pacing_mbps` (null when not paced) too.
 
-        With samples by group, rows of groups instead of flows: `group`, `flows` (how many last then) and
-        `mean_cwnd_pkts` instead of `flow` and `cwnd_pkts`, no `ssthresh_pkts`. Windows have the range over
-        these flows, `rtt_ms` is their mean, all else their sum.
+        With samples by group, rows of groups instead of flows: `group`, `flows` (how many last then; of flows
+        with arrivals, the open transfers) and `mean_cwnd_pkts` instead of `flow` and `cwnd_pkts`, no
+        `ssthresh_pkts`. Windows have the range over these, `rtt_ms` is their mean, all else their sum.
         """
         return self._read("samples")
 

@@ -273,6 +273,9 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
             pl.col("rtt_ms").replace(0.0, None),
             *since_last_row,
         )
+        if by_group:
+            windows = pl.col("mean_cwnd_pkts", "min_cwnd_pkts", "max_cwnd_pkts")
+            flows = flows.with_columns(pl.when(pl.col("flows") > 0).then(windows))
         links = links.with_columns(
             *here,
             pl.lit(names.gather(links["link"])).alias("link"),
