@@ -13,7 +13,7 @@ import pytest
 import cwnd
 from conftest import Command
 from cwnd._common.rows import Rows, distinct_algorithms, flow_algorithms, fold, unfold
-from cwnd._report.over_time import drawn_flows
+from cwnd._report.over_time import drawn_series
 from cwnd._scenario import facts
 
 FLOWS = 3000
@@ -184,8 +184,8 @@ def test_a_figure_over_time_of_many_flows_draws_some_of_them_and_says_so() -> No
     assert len(axes.lines) == 200
     (legend,) = figure.legends
     assert [entry.get_text() for entry in legend.get_texts()] == [f"cubic (200 of {FLOWS:,} flows)"]
-    assert drawn_flows(drawn.scenarios[0])[:3] == [0, 15, 30]
-    assert drawn_flows(cwnd.dumbbell(flows=200).to_dict()) == list(range(200))
+    assert drawn_series(drawn.scenarios[0])[:3] == [0, 15, 30]
+    assert drawn_series(cwnd.dumbbell(flows=200).to_dict()) == list(range(200))
     assert len(drawn.plot("queue").axes[0].lines) == 2  # and the buffer
 
 

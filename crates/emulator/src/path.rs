@@ -90,7 +90,7 @@ pub struct Emulator<'a> {
     pace: Pace,
     report: Report,
     /// Of each link, at its last row: lost and marked packets.
-    before: Vec<(u64, u64)>,
+    before: Vec<(u32, (u64, u64))>,
 }
 
 impl<'a> Emulator<'a> {
@@ -110,7 +110,7 @@ impl<'a> Emulator<'a> {
             carries_back: !back::is_constant(scenario),
             pace: Pace::new(shared.now_ns()),
             report: Report::default(),
-            before: vec![(0, 0); scenario.links.len()],
+            before: scenario.sampled_links().into_iter().map(|link| (link, (0, 0))).collect(),
         }
     }
 
@@ -278,11 +278,11 @@ impl<'a> Emulator<'a> {
 
     fn sample(&mut self, time_ns: u64, now_ns: u64) {
         let samples = &mut self.report.samples;
-        for (index, link) in self.links.iter().enumerate() {
+        for (index, before) in &mut self.before {
+            let link = &self.links[*index as usize];
             let (lost, marked) = link.lost_and_marked();
-            let before = &mut self.before[index];
             samples.time_s.push(time_ns as f64 / 1e9);
-            samples.link.push(index as u32);
+            samples.link.push(*index);
             samples.queue_pkts.push(link.held_pkts(now_ns) as u32);
             samples.queue_ms.push(link.wait_ns(now_ns).map_or(f64::INFINITY, |ns| ns as f64 * 1e-6));
             samples.dropped_pkts.push(lost - before.0);

@@ -3,7 +3,10 @@
 use crate::path::Shared;
 use crate::sys::{self, TcpInfo};
 use crate::{Ends, FAR, FIRST_PORT, Watch};
-use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run, Transfers, World};
+use cwnd_results::{
+    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, World,
+    time_series,
+};
 use cwnd_scenario::{Flow, Samples, Scenario, Size};
 use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -80,7 +83,7 @@ impl Live {
 /// All that is known without the emulator.
 pub struct Traffic {
     flows: Vec<FlowResult>,
-    samples: FlowSamples,
+    samples: (FlowSamples, GroupSamples),
     transfers: Transfers,
     packets: u64,
     last_arrival_ns: u64,
@@ -93,7 +96,8 @@ impl Traffic {
             seed,
             flows: self.flows,
             links,
-            flow_samples: self.samples,
+            flow_samples: self.samples.0,
+            group_samples: self.samples.1,
             link_samples,
             transfers: self.transfers,
             packets: self.packets,
@@ -244,7 +248,8 @@ struct Observer<'a> {
     tick_ns: u64,
     interval_ns: Option<u64>,
     sample_at_ns: u64,
-    samples: FlowSamples,
+    /// Rows, each with its time and its flow.
+    samples: Vec<(u64, u32, FlowRow)>,
     before: Vec<Option<Counts>>,
     /// Since the last row: when, bytes and marks.
     rows: Vec<(u64, u64, u64)>,
@@ -270,7 +275,7 @@ impl<'a> Observer<'a> {
             tick_ns: interval_ns.unwrap_or(LOOK_NS).clamp(LEAST_LOOK_NS, LOOK_NS),
             interval_ns,
             sample_at_ns: 0,
-            samples: FlowSamples::default(),
+            samples: Vec::new(),
             before: vec![None; flows],
             rows: vec![(0, 0, 0); flows],
             ranges: vec![(u32::MAX, 0); flows],
@@ -308,18 +313,17 @@ impl<'a> Observer<'a> {
             self.ranges[flow] = (min, max);
             if sampled.is_some() {
                 let (at_ns, bytes, marks) = self.rows[flow];
-                let span_ns = now_ns.saturating_sub(at_ns).max(1);
-                let samples = &mut self.samples;
-                samples.time_s.push(row_ns as f64 / 1e9);
-                samples.flow.push(flow as u32);
-                samples.cwnd_pkts.push(cwnd);
-                samples.min_cwnd_pkts.push(min);
-                samples.max_cwnd_pkts.push(max);
-                samples.ssthresh_pkts.push(counts.info.ssthresh);
-                samples.in_flight_pkts.push(counts.info.in_flight);
-                samples.rtt_ms.push(f64::from(counts.info.rtt_us) * 1e-3);
-                samples.throughput_mbps.push(mbps(counts.delivered_bytes - bytes, span_ns));
-                samples.marked_pkts.push(counts.marked_pkts - marks);
+                let row = FlowRow {
+                    cwnd_pkts: cwnd,
+                    cwnd_range_pkts: (min, max),
+                    ssthresh_pkts: counts.info.ssthresh,
+                    in_flight_pkts: counts.info.in_flight,
+                    srtt_ns: 1000 * u64::from(counts.info.rtt_us),
+                    bits: 8 * (counts.delivered_bytes - bytes),
+                    span_ns: now_ns.saturating_sub(at_ns).max(1),
+                    marked_pkts: counts.marked_pkts - marks,
+                };
+                self.samples.push((row_ns, flow as u32, row));
                 self.rows[flow] = (now_ns, counts.delivered_bytes, counts.marked_pkts);
                 self.ranges[flow] = (cwnd, cwnd);
             }
@@ -351,10 +355,9 @@ impl<'a> Observer<'a> {
             flows.push(row);
         }
         transfers.set_quantiles(&mut flows, self.scenario.warmup_ns);
-        self.samples.sort();
         Traffic {
             flows,
-            samples: self.samples,
+            samples: time_series(self.samples, &self.scenario.sample_groups),
             transfers,
             packets: self.shared.packets.load(Relaxed),
             last_arrival_ns: self.shared.last_arrival_ns.load(Relaxed).saturating_sub(self.base_ns),

@@ -98,8 +98,3 @@ impl Noted {
         next_ns
     }
 }
-
-/// Over `span_ns`; 0 over no time.
-pub fn mbps(bits: u64, span_ns: u64) -> f64 {
-    if span_ns == 0 { 0.0 } else { bits as f64 * 1e3 / span_ns as f64 }
-}

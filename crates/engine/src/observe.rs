@@ -52,11 +52,11 @@ pub struct LinkObservation {
 /// Takes the time series of the links at intervals.
 pub struct LinkSampler {
     /// None: no samples at intervals.
-    interval_ns: Option<u64>,
+    pub interval_ns: Option<u64>,
     /// When the next sample is due, or NEVER.
     pub due_ns: u64,
-    /// By link: packets lost and marked by its last row.
-    before: Vec<(u64, u64)>,
+    /// Of each link that has rows: packets lost and marked by the last.
+    before: Vec<(u32, (u64, u64))>,
     pub samples: LinkSamples,
 }
 
@@ -69,7 +69,10 @@ impl LinkSampler {
         LinkSampler {
             interval_ns,
             due_ns: interval_ns.map_or(NEVER, |_| 0),
-            before: vec![(0, 0); interval_ns.map_or(0, |_| scenario.links.len())],
+            before: match interval_ns {
+                Some(_) => scenario.sampled_links().into_iter().map(|link| (link, (0, 0))).collect(),
+                None => Vec::new(),
+            },
             samples: LinkSamples::default(),
         }
     }
@@ -84,11 +87,12 @@ impl LinkSampler {
         let (now, Some(interval_ns)) = (self.due_ns, self.interval_ns) else { return };
         self.due_ns = now + interval_ns;
         let samples = &mut self.samples;
-        for ((id, link), before) in (0..).zip(look_at_links(shards, links, now)).zip(&mut self.before) {
-            let LinkLook { queue_pkts, wait_ns, lost_pkts, marked_pkts } = link;
+        let looks = look_at_links(shards, links, now);
+        for (id, before) in &mut self.before {
+            let LinkLook { queue_pkts, wait_ns, lost_pkts, marked_pkts } = looks[*id as usize];
             let (lost_before, marked_before) = std::mem::replace(before, (lost_pkts, marked_pkts));
             samples.time_s.push(now as f64 / 1e9);
-            samples.link.push(id);
+            samples.link.push(*id);
             samples.queue_pkts.push(queue_pkts as u32);
             samples.queue_ms.push(if wait_ns == NEVER { f64::INFINITY } else { wait_ns as f64 * 1e-6 });
             samples.dropped_pkts.push(lost_pkts - lost_before);

@@ -1,7 +1,7 @@
 //! The results of a run: a row for each flow, link and transfer.
 
 use crate::connection::Connection;
-use crate::counts::{Counts, mbps};
+use crate::counts::Counts;
 use crate::links::Links;
 use crate::network::Network;
 use crate::path::accounting::Totals;
@@ -15,7 +15,7 @@ use crate::traffic::group::Group;
 use crate::traffic::source::Row;
 use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::{FlowResult, LinkResult, Transfers};
+use cwnd_results::{FlowResult, LinkResult, Transfers, mbps};
 use cwnd_scenario::Scenario;
 
 /// What has become of the packets of a delay-only link.

@@ -1,29 +1,33 @@
-//! The time series of flows.
+//! The time series of flows, or of groups of them.
 
 use crate::connection::Connection;
-use crate::counts::mbps;
 use crate::network::Network;
 use crate::path::timing::Timing;
 use crate::tcp::packet::CONGESTION;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::FlowSamples;
-use cwnd_scenario::Samples;
+use cwnd_results::{FlowRow, FlowSamples, GroupSamples, GroupSum};
+use cwnd_scenario::{Samples, Scenario};
 
 /// Takes the time series of flows.
 pub struct FlowSampler {
     pub by_change: bool,
-    /// By flow, if there are to be samples.
+    /// By connection, if there are to be samples: those of the scenario's flows, and if samples are by group all.
     sampled: Vec<Sampled>,
     pub samples: FlowSamples,
+    /// By group, if samples are: what has come since the last sample, and with a sample the state of the flows.
+    sums: Vec<GroupSum>,
+    /// By group: the number of the flow after its last.
+    ends: Vec<u32>,
 }
 
-/// A flow as it was when it was sampled last.
+/// A connection as it was when it was sampled last.
 #[derive(Clone, Default)]
 struct Sampled {
-    /// In the scenario.
-    flow: u32,
-    arrivals: u64,
+    /// Its flow's number in the scenario, or that of the group if samples are by group.
+    series: u32,
+    /// That had arrived at the receiver, as `marked`.
+    bits: u64,
     marked: u64,
     /// 0: not yet.
     at_ns: u64,
@@ -34,16 +38,53 @@ struct Sampled {
 
 impl FlowSampler {
     /// `flows`: those of the scenario, by their numbers there.
-    pub fn new(samples: &Samples, flows: impl Iterator<Item = u32>) -> FlowSampler {
+    pub fn new(scenario: &Scenario, flows: impl Iterator<Item = u32>) -> FlowSampler {
+        let Scenario { samples, sample_groups, .. } = scenario;
+        let ends = sample_groups.iter().scan(0, |end, flows| {
+            *end += flows;
+            Some(*end)
+        });
         let mut sampler = FlowSampler {
             by_change: *samples == Samples::Change,
             sampled: Vec::new(),
             samples: FlowSamples::default(),
+            sums: vec![GroupSum::default(); sample_groups.len()],
+            ends: ends.collect(),
         };
         if *samples != Samples::Off {
-            sampler.sampled.extend(flows.map(|flow| Sampled { flow, ..Sampled::default() }));
+            sampler.sampled = flows.map(|flow| sampler.unsampled(flow)).collect();
         }
         sampler
+    }
+
+    /// A connection of `flow` before its first sample.
+    fn unsampled(&self, flow: u32) -> Sampled {
+        let series = if self.sums.is_empty() { flow } else { self.group(flow) as u32 };
+        Sampled { series, ..Sampled::default() }
+    }
+
+    fn group(&self, flow: u32) -> usize {
+        self.ends.partition_point(|&end| end <= flow)
+    }
+
+    /// There is a further connection, of `flow`, which has arrivals.
+    pub fn add_connection(&mut self, flow: u32) {
+        if !self.sums.is_empty() {
+            self.sampled.push(self.unsampled(flow));
+        }
+    }
+
+    /// The connection `ended`, of a flow with arrivals, has given its place to the next.
+    pub fn end_connection<C: CongestionControl>(&mut self, ended: &Connection<C>) {
+        if self.sums.is_empty() {
+            return;
+        }
+        let sampled = &mut self.sampled[ended.id as usize];
+        let arrived_bytes = ended.sender.source.as_ref().map_or(0, |source| source.arrived_bytes);
+        let (bits, marked) =
+            (8 * arrived_bytes - sampled.bits, ended.receiver.marked_pkts() - sampled.marked);
+        self.sums[sampled.series as usize].add_arrivals(bits, marked);
+        *sampled = Sampled { series: sampled.series, ..Sampled::default() };
     }
 
     /// The rows of several, by time, then by flow.
@@ -62,6 +103,26 @@ impl FlowSampler {
         samples
     }
 
+    /// Adds to `samples` the rows at `now` of the groups, whose flows several have sampled. `lasting`: the flows with arrivals
+    /// that last, and for how long of the time since the last sample.
+    pub fn join_groups<'a>(
+        now: u64,
+        mut samplers: impl Iterator<Item = &'a mut FlowSampler>,
+        lasting: impl Iterator<Item = (u32, u64)>,
+        samples: &mut GroupSamples,
+    ) {
+        let Some(first) = samplers.next().filter(|first| !first.sums.is_empty()) else { return };
+        for other in samplers {
+            let sums = other.sums.iter_mut().map(std::mem::take);
+            first.sums.iter_mut().zip(sums).for_each(|(sum, other)| *sum += other);
+        }
+        for (flow, span_ns) in lasting {
+            let group = first.group(flow);
+            first.sums[group] += GroupSum::lasting(span_ns);
+        }
+        samples.push(now, first.sums.iter_mut().map(std::mem::take));
+    }
+
     /// A sample is due at `now`.
     #[inline(never)]
     pub fn sample<C: CongestionControl, T: Timing>(
@@ -71,22 +132,30 @@ impl FlowSampler {
         network: &Network<T>,
     ) {
         for (flow, sampled) in flows.iter_mut().zip(&mut self.sampled) {
-            // A flow of many connections has no time series.
-            if !flow.sender.started || now > flow.stop_ns || flow.sender.flow.arrivals().is_some() {
+            let is_of_many = flow.sender.flow.arrivals().is_some();
+            // A flow of many connections has no time series but that of its group.
+            if !flow.sender.started || now > flow.stop_ns || is_of_many && self.sums.is_empty() {
                 continue;
             }
-            let arrivals = arrivals(flow, network, now);
-            let packet_bytes = flow.sender.flow.packet_bytes();
-            let bits = (arrivals - sampled.arrivals) * 8 * u64::from(packet_bytes);
-            let span_ns = now - sampled.at_ns.max(flow.sender.start_ns);
-            let marked = marked(flow, network, now);
-            let since = SinceLastRow {
-                cwnd_pkts: flow.sender.take_cwnd_range(),
-                throughput_mbps: mbps(bits, span_ns),
-                marked_pkts: marked - sampled.marked,
+            let bits = if is_of_many {
+                8 * transfer_bytes(flow, network, now)
+            } else {
+                8 * arrivals(flow, network, now) * u64::from(flow.sender.flow.packet_bytes())
             };
-            record(&mut self.samples, now, sampled.flow, &flow.sender, since);
-            (sampled.arrivals, sampled.marked, sampled.at_ns) = (arrivals, marked, now);
+            let marked = marked(flow, network, now);
+            let row = FlowRow {
+                cwnd_range_pkts: flow.sender.take_cwnd_range(),
+                bits: bits - sampled.bits,
+                span_ns: now - sampled.at_ns.max(flow.sender.start_ns),
+                marked_pkts: marked - sampled.marked,
+                ..state(&flow.sender)
+            };
+            match self.sums.get_mut(sampled.series as usize) {
+                Some(sum) if is_of_many && has_finished(flow) => sum.add_arrivals(row.bits, row.marked_pkts),
+                Some(sum) => *sum += row.into(),
+                None => self.samples.push(now, sampled.series, &row),
+            }
+            (sampled.bits, sampled.marked, sampled.at_ns) = (bits, marked, now);
         }
     }
 
@@ -100,41 +169,21 @@ impl FlowSampler {
         let window = (flow.sender.cwnd(), flow.sender.ssthresh());
         if window != sampled.window || flow.sender.closed && !sampled.stopped {
             (sampled.window, sampled.stopped) = (window, flow.sender.closed);
-            let (cwnd, _) = window;
-            let since = SinceLastRow { cwnd_pkts: (cwnd, cwnd), ..SinceLastRow::default() };
-            record(&mut self.samples, now, sampled.flow, &flow.sender, since);
+            self.samples.push(now, sampled.series, &state(&flow.sender));
         }
     }
 }
 
-/// What a row has of a flow's time since the row before.
-#[derive(Default)]
-struct SinceLastRow {
-    /// The least and the greatest.
-    cwnd_pkts: (u32, u32),
-    throughput_mbps: f64,
-    marked_pkts: u64,
-}
-
-/// Adds a row of a flow's time series.
-fn record<C: CongestionControl>(
-    samples: &mut FlowSamples,
-    now: u64,
-    flow: u32,
-    sender: &Sender<'_, C>,
-    since: SinceLastRow,
-) {
-    let SinceLastRow { cwnd_pkts: (min, max), throughput_mbps, marked_pkts } = since;
-    samples.time_s.push(now as f64 / 1e9);
-    samples.flow.push(flow);
-    samples.cwnd_pkts.push(sender.cwnd());
-    samples.min_cwnd_pkts.push(min);
-    samples.max_cwnd_pkts.push(max);
-    samples.ssthresh_pkts.push(sender.ssthresh());
-    samples.in_flight_pkts.push(sender.in_flight() as u32);
-    samples.rtt_ms.push(sender.srtt_ns() as f64 * 1e-6);
-    samples.throughput_mbps.push(throughput_mbps);
-    samples.marked_pkts.push(marked_pkts);
+/// What a row has of a flow's sender as it is now.
+fn state<C: CongestionControl>(sender: &Sender<'_, C>) -> FlowRow {
+    FlowRow {
+        cwnd_pkts: sender.cwnd(),
+        cwnd_range_pkts: (sender.cwnd(), sender.cwnd()),
+        ssthresh_pkts: sender.ssthresh(),
+        in_flight_pkts: sender.in_flight() as u32,
+        srtt_ns: sender.srtt_ns(),
+        ..FlowRow::default()
+    }
 }
 
 /// Packets that have arrived at a flow's receiver by `now`, though the ACKs of some have not.
@@ -145,6 +194,23 @@ pub fn arrivals<C: CongestionControl, T: Timing>(
 ) -> u64 {
     let packets = &network.to_receiver[flow.id as usize];
     flow.receiver.arrived() + packets.partition_point(|packet| packet.at <= now) as u64
+}
+
+/// All of a transfer is acknowledged.
+fn has_finished<C: CongestionControl>(flow: &Connection<C>) -> bool {
+    flow.sender.source.as_ref().is_none_or(|source| source.finished_ns.is_some())
+}
+
+/// Bytes of packets of a transfer that have arrived in the same way while its flow lasts.
+fn transfer_bytes<C: CongestionControl, T: Timing>(
+    flow: &Connection<C>,
+    network: &Network<T>,
+    now: u64,
+) -> u64 {
+    let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= now);
+    let source = flow.sender.source.as_ref();
+    source.map_or(0, |source| source.arrived_bytes)
+        + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
 }
 
 /// Marked packets that have arrived at a flow's receiver by `now`.

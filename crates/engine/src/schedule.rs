@@ -30,7 +30,7 @@ use crate::traffic::source::{Sizes, Source};
 use crate::traffic::udp::Udp;
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::{Run, World};
+use cwnd_results::{GroupSamples, Run, World};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,6 +75,7 @@ pub struct Schedule<'a, C, T: Timing> {
     /// What the links had done by then.
     links_before: Option<Vec<LinkCounts>>,
     sampler: LinkSampler,
+    group_samples: GroupSamples,
     longest_span_ns: u64,
     span_ns: u64,
     /// That have arrived at links since packets in flight were counted; a short span counts as a quarter of a full one.
@@ -134,7 +135,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             network: Network::new(scenario, flows_of(shard), topology, seed, control),
             flows: Vec::with_capacity(flows_of(shard).len()),
             udps: Vec::new(),
-            sampler: FlowSampler::new(&scenario.samples, flows_of(shard)),
+            sampler: FlowSampler::new(scenario, flows_of(shard)),
             resting: Vec::new(),
         };
         let mut shards: Vec<Shard<C, T>> = topologies.into_iter().enumerate().map(new_shard).collect();
@@ -180,6 +181,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             warmup_end_ns: if scenario.warmup_ns > 0 { scenario.warmup_ns } else { NEVER },
             links_before: None,
             sampler: LinkSampler::new(scenario),
+            group_samples: GroupSamples::default(),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
             span_ns: 1,
             uncounted_pkts: 0,
@@ -220,11 +222,12 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                     });
                 }
                 let slot = free.unwrap_or(self.connections);
-                let Shard { network, flows, .. } = &mut self.shards[self.numbering.shard(slot)];
+                let Shard { network, flows, sampler, .. } = &mut self.shards[self.numbering.shard(slot)];
                 let local = self.numbering.local(slot);
                 if free.is_none() {
                     self.connections += 1;
                     network.add_connection(flow);
+                    sampler.add_connection(flow);
                 }
                 let number = group.begin();
                 let name = format!("{flow}-{number}");
@@ -238,6 +241,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 network.copies.remove(&local);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut flows[local as usize], connection);
+                    sampler.end_connection(&ended);
                     group.totals.add(&ended, &network.topology, network.ranks[local as usize].1, start_ns);
                     group.resting.remove(&slot);
                 } else {
@@ -297,6 +301,12 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let now = self.sampler.due_ns;
         let sample = |shard: &mut Shard<C, T>| shard.sampler.sample(now, &mut shard.flows, &shard.network);
         self.threads.for_each(&mut self.shards, sample);
+        let samplers = self.shards.iter_mut().map(|shard| &mut shard.sampler);
+        let before = now.saturating_sub(self.sampler.interval_ns.unwrap_or(0));
+        let groups = self.groups.iter();
+        let lasting = groups.filter(|group| (group.start_ns..=group.flow.stop_ns).contains(&now));
+        let lasting = lasting.map(|group| (group.id, now - before.max(group.start_ns)));
+        FlowSampler::join_groups(now, samplers, lasting, &mut self.group_samples);
         self.sampler.sample(&mut self.shards, &mut self.links);
     }
 
@@ -395,6 +405,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             flows,
             links,
             flow_samples: FlowSampler::join(self.shards.into_iter().map(|shard| shard.sampler)),
+            group_samples: self.group_samples,
             link_samples: self.sampler.samples,
             transfers,
         }

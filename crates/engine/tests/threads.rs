@@ -23,7 +23,9 @@ fn thousands_of_flows(queue: &str, samples: &str) -> String {
 
 #[test]
 fn thousands_of_flows_have_the_same_results_on_any_number_of_threads() {
-    for (queue, samples) in [("droptail", "'change'"), ("codel", "20"), ("fq-codel", "20")] {
+    for (queue, samples) in
+        [("droptail", "'change'"), ("codel", "20\nsamples_by = 'group'"), ("fq-codel", "20")]
+    {
         let scenario = read(&thousands_of_flows(queue, samples));
         let text = |run: &Run| format!("{run:#?}");
         let alone = answer_on_threads(&scenario, 1);

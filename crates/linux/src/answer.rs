@@ -1,7 +1,9 @@
 //! What a guest reports, as the rows of a run.
 
 use crate::plan::{self, Plan, Probe};
-use cwnd_results::{FlowResult, FlowSamples, LinkResult, LinkSamples, Run, Transfers};
+use cwnd_results::{
+    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
+};
 use cwnd_scenario::Scenario;
 
 /// Below this share of idle time the processor of the guest is the bottleneck.
@@ -42,11 +44,13 @@ pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Re
     transfers.set_quantiles(&mut flows, scenario.warmup_ns);
     let links = links(scenario, plan, &link_rows, &flows);
     let packets = flows.iter().map(|flow| flow.sent_pkts).sum();
+    let (flow_samples, group_samples) = flow_samples(scenario, lines);
     Ok(Run {
         world: plan.world,
         seed,
         links,
-        flow_samples: flow_samples(scenario, lines),
+        flow_samples,
+        group_samples,
         link_samples: link_samples(scenario, plan, lines),
         transfers,
         packets,
@@ -225,8 +229,8 @@ fn waiting_ms(scenario: &Scenario, link: usize, pkts: f64) -> f64 {
     scenario.links[link].sending_ns(packet) as f64 * pkts / 1e6
 }
 
-fn flow_samples(scenario: &Scenario, lines: &[String]) -> FlowSamples {
-    let mut samples = FlowSamples::default();
+fn flow_samples(scenario: &Scenario, lines: &[String]) -> (FlowSamples, GroupSamples) {
+    let mut samples = Vec::new();
     let mut before = vec![(0.0, 0.0, 0.0); scenario.flows.len()];
     for row in rows(lines, "flow-row") {
         let [flow, at_ns, cwnd, min_cwnd, max_cwnd, ssthresh, in_flight, srtt_us, delivered, marked] =
@@ -236,31 +240,33 @@ fn flow_samples(scenario: &Scenario, lines: &[String]) -> FlowSamples {
         };
         let before = &mut before[flow as usize];
         let packet = plan::packet_bytes(&scenario.flows[flow as usize]);
-        samples.time_s.push(at_ns / 1e9);
-        samples.flow.push(flow as u32);
-        samples.cwnd_pkts.push(cwnd as u32);
-        samples.min_cwnd_pkts.push(min_cwnd as u32);
-        samples.max_cwnd_pkts.push(max_cwnd as u32);
-        samples.ssthresh_pkts.push(ssthresh as u32);
-        samples.in_flight_pkts.push(in_flight as u32);
-        samples.rtt_ms.push(srtt_us / 1e3);
-        let seconds = (at_ns - before.0) / 1e9;
-        let bits = (delivered - before.1) * f64::from(packet) * 8.0;
-        samples.throughput_mbps.push(if seconds > 0.0 { bits / seconds / 1e6 } else { 0.0 });
-        samples.marked_pkts.push((marked - before.2) as u64);
+        let row = FlowRow {
+            cwnd_pkts: cwnd as u32,
+            cwnd_range_pkts: (min_cwnd as u32, max_cwnd as u32),
+            ssthresh_pkts: ssthresh as u32,
+            in_flight_pkts: in_flight as u32,
+            srtt_ns: (srtt_us * 1e3) as u64,
+            bits: 8 * u64::from(packet) * (delivered - before.1) as u64,
+            span_ns: (at_ns - before.0) as u64,
+            marked_pkts: (marked - before.2) as u64,
+        };
+        samples.push((at_ns as u64, flow as u32, row));
         *before = (at_ns, delivered, marked);
     }
-    samples.sort();
-    samples
+    time_series(samples, &scenario.sample_groups)
 }
 
 fn link_samples(scenario: &Scenario, plan: &Plan, lines: &[String]) -> LinkSamples {
     let mut samples = LinkSamples::default();
+    let sampled = scenario.sampled_links();
     // At the first row it counts what the probes have lost.
     let mut before = vec![None; plan.watched.len()];
     for row in rows(lines, "link-row") {
         let [link, at_ns, held, _, dropped, marked] = row[..] else { continue };
         let Some(&index) = plan.watched.get(link as usize) else { continue };
+        if sampled.binary_search(&(index as u32)).is_err() {
+            continue;
+        }
         let before = before[link as usize].get_or_insert((dropped, marked));
         samples.time_s.push(at_ns / 1e9);
         samples.link.push(index as u32);

@@ -134,6 +134,23 @@ impl Runs {
         Ok(columns)
     }
 
+    /// The groups' time series of one run.
+    fn group_samples<'py>(&self, py: Python<'py>, run: usize) -> PyResult<Bound<'py, PyDict>> {
+        let samples = &self.run(run)?.group_samples;
+        let columns = PyDict::new(py);
+        columns.set_item("time_s", doubles(py, &samples.time_s)?)?;
+        columns.set_item("group", words(py, &samples.group)?)?;
+        columns.set_item("flows", words(py, &samples.flows)?)?;
+        columns.set_item("mean_cwnd_pkts", doubles(py, &samples.mean_cwnd_pkts)?)?;
+        columns.set_item("min_cwnd_pkts", words(py, &samples.min_cwnd_pkts)?)?;
+        columns.set_item("max_cwnd_pkts", words(py, &samples.max_cwnd_pkts)?)?;
+        columns.set_item("in_flight_pkts", words(py, &samples.in_flight_pkts)?)?;
+        columns.set_item("rtt_ms", doubles(py, &samples.rtt_ms)?)?;
+        columns.set_item("throughput_mbps", doubles(py, &samples.throughput_mbps)?)?;
+        columns.set_item("marked_pkts", counts(py, &samples.marked_pkts)?)?;
+        Ok(columns)
+    }
+
     /// The links' time series of one run.
     fn link_samples<'py>(&self, py: Python<'py>, run: usize) -> PyResult<Bound<'py, PyDict>> {
         let samples = &self.run(run)?.link_samples;

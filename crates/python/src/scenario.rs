@@ -78,7 +78,8 @@ impl PyScenario {
 
     /// A copy without time series.
     fn without_samples(&self, py: Python) -> Self {
-        let inner = cwnd_scenario::Scenario { samples: Samples::Off, ..self.inner.clone() };
+        let mut inner = self.inner.clone();
+        (inner.samples, inner.sample_groups) = (Samples::Off, Vec::new());
         PyScenario { inner, classes: copy(py, &self.classes) }
     }
 
@@ -93,7 +94,7 @@ impl PyScenario {
     fn sample_rows(&self) -> u64 {
         match self.inner.samples {
             Samples::Interval { interval_ns } => {
-                (self.inner.duration_ns / interval_ns + 1).saturating_mul(self.rows() as u64)
+                (self.inner.duration_ns / interval_ns + 1).saturating_mul(self.inner.rows_per_sample() as u64)
             }
             Samples::Off | Samples::Change => 0,
         }

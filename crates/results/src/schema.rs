@@ -1,5 +1,6 @@
 //! The rows of a run. The field names are those of the JSON and of the Parquet tables.
 
+use crate::group_samples::GroupSamples;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -55,6 +56,9 @@ pub struct Run {
     pub links: Vec<LinkResult>,
     #[serde(skip)]
     pub flow_samples: FlowSamples,
+    /// With samples by group, instead of those of flows.
+    #[serde(skip)]
+    pub group_samples: GroupSamples,
     #[serde(skip)]
     pub link_samples: LinkSamples,
     #[serde(skip)]
@@ -167,6 +171,24 @@ pub struct FlowSamples {
     pub marked_pkts: Vec<u64>,
 }
 
+/// What a row of a flow's time series has, but for its time and its flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowRow {
+    pub cwnd_pkts: u32,
+    /// The least and the greatest since the flow's previous row, or since its start, this row's included.
+    pub cwnd_range_pkts: (u32, u32),
+    pub ssthresh_pkts: u32,
+    pub in_flight_pkts: u32,
+    /// 0 before the first sample.
+    pub srtt_ns: u64,
+    /// On the wire at the receiver, in the last `span_ns`.
+    pub bits: u64,
+    /// Since the flow's previous row, or since its start; 0 when samples are by change.
+    pub span_ns: u64,
+    /// Marked packets that have arrived in the last `span_ns`.
+    pub marked_pkts: u64,
+}
+
 /// Time series of the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkSamples {
@@ -224,7 +246,27 @@ impl Transfers {
     }
 }
 
+/// Over `span_ns`; 0 over no time.
+pub fn mbps(bits: u64, span_ns: u64) -> f64 {
+    if span_ns == 0 { 0.0 } else { bits as f64 * 1e3 / span_ns as f64 }
+}
+
 impl FlowSamples {
+    /// Adds a row of `flow` at `time_ns`.
+    pub fn push(&mut self, time_ns: u64, flow: u32, row: &FlowRow) {
+        let (min_cwnd_pkts, max_cwnd_pkts) = row.cwnd_range_pkts;
+        self.time_s.push(time_ns as f64 / 1e9);
+        self.flow.push(flow);
+        self.cwnd_pkts.push(row.cwnd_pkts);
+        self.min_cwnd_pkts.push(min_cwnd_pkts);
+        self.max_cwnd_pkts.push(max_cwnd_pkts);
+        self.ssthresh_pkts.push(row.ssthresh_pkts);
+        self.in_flight_pkts.push(row.in_flight_pkts);
+        self.rtt_ms.push(row.srtt_ns as f64 * 1e-6);
+        self.throughput_mbps.push(mbps(row.bits, row.span_ns));
+        self.marked_pkts.push(row.marked_pkts);
+    }
+
     /// Adds the rows of `other`.
     pub fn append(&mut self, other: FlowSamples) {
         let FlowSamples {

@@ -16,6 +16,9 @@ pub struct Description {
     pub seed: u64,
     pub repeat: u32,
     pub samples: Samples,
+    /// [`Scenario::sample_groups`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sample_groups: Vec<u32>,
     pub clock: Clock,
     pub end: End,
     pub links: Vec<LinkGroup>,
@@ -144,6 +147,7 @@ impl Scenario {
             seed: self.seed,
             repeat: self.repeat,
             samples: self.samples,
+            sample_groups: self.sample_groups.clone(),
             clock: self.clock,
             end: self.end,
             links: self.link_groups(),

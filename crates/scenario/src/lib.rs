@@ -13,6 +13,7 @@ mod queue;
 mod read;
 mod recovery;
 mod runs;
+mod samples;
 mod stack;
 mod sweep;
 mod traffic;
@@ -26,6 +27,7 @@ pub use link::Link;
 pub use node::Files;
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
 pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
+pub use samples::Samples;
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
 pub use traffic::{Arrivals, Requests, Size, Traffic};
@@ -50,6 +52,10 @@ pub struct Scenario {
     pub repeat: u32,
     /// Default: 100 intervals.
     pub samples: Samples,
+    /// How many flows each group has, in the order of the flows: a group has one time series, of the sums over its flows. Only
+    /// with samples at intervals. Empty, the default: each flow has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sample_groups: Vec<u32>,
     /// Default: nanoseconds.
     #[serde(default, skip_serializing_if = "Clock::is_default")]
     pub clock: Clock,
@@ -83,19 +89,6 @@ fn is_yes(value: &bool) -> bool {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// Which time series are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Samples {
-    Off,
-    /// One row per link at every multiple of `interval_ns` from 0 to the end, and one per flow while it lasts.
-    Interval {
-        interval_ns: u64,
-    },
-    /// One row per flow at its start, at every change of its cwnd or ssthresh, and at its stop.
-    Change,
 }
 
 /// How time is kept where packets meet.
@@ -436,9 +429,7 @@ impl Scenario {
         if self.flows.is_empty() {
             return Err("it has no flows".to_owned());
         }
-        if matches!(self.samples, Samples::Interval { interval_ns: 0 }) {
-            return Err("its samples have no time between them".to_owned());
-        }
+        self.check_samples()?;
         if self.warmup_ns >= self.duration_ns {
             return Err("its warmup does not end before the run".to_owned());
         }

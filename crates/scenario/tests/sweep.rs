@@ -247,7 +247,7 @@ fn a_scenario_survives_json_and_the_former_name_of_its_algorithm_is_read() {
 #[test]
 fn what_could_not_run_is_found_in_what_was_read_from_json() {
     type Spoil = fn(&mut Scenario);
-    let damage: [(Spoil, &str); 7] = [
+    let damage: [(Spoil, &str); 10] = [
         (|s| s.flows.clear(), "no flows"),
         (|s| s.flows[1].path = vec![99], "flow 1 has no path"),
         (|s| s.flows[1].path = vec![0, 0], "flow 1 does not visit its links in the order"),
@@ -258,6 +258,12 @@ fn what_could_not_run_is_found_in_what_was_read_from_json() {
             "did you mean 'reno'?",
         ),
         (|s| s.samples = cwnd_scenario::Samples::Interval { interval_ns: 0 }, "no time between"),
+        (|s| s.sample_groups = vec![1], "its groups of samples are not groups of its flows"),
+        (|s| s.sample_groups = vec![0, 3], "its groups of samples are not groups of its flows"),
+        (
+            |s| (s.samples, s.sample_groups) = (cwnd_scenario::Samples::Change, vec![3]),
+            "groups without samples at intervals",
+        ),
     ];
     for (spoil, error) in damage {
         let mut scenario = read("").unwrap().points.remove(0).scenario;

@@ -92,7 +92,7 @@ pub extern "C" fn observe() -> usize {
 }
 
 /// Simulates the rest, and ends the session: `{"scenario", "runs", "summary", "world"}` as the command prints it, and
-/// `flow_samples` and `link_samples` by column.
+/// `flow_samples` and `link_samples` by column; with samples by group `group_samples`, too.
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() -> usize {
     answer(SESSION.take().ok_or_else(|| "no scenario; call begin first".to_owned()).and_then(Session::finish))

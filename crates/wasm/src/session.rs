@@ -1,7 +1,7 @@
 //! One run under way, with the scenario that it answers.
 
 use cwnd_engine::{Control, Simulation, until_last_arrival};
-use cwnd_results::{Estimate, FlowSamples, LinkSamples, Metrics, Run};
+use cwnd_results::{Estimate, FlowSamples, GroupSamples, LinkSamples, Metrics, Run};
 use cwnd_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ pub struct Answer {
     summary: Metrics<Estimate>,
     world: &'static str,
     flow_samples: FlowSamples,
+    #[serde(skip_serializing_if = "GroupSamples::is_empty")]
+    group_samples: GroupSamples,
     link_samples: LinkSamples,
 }
 
@@ -94,6 +96,7 @@ impl Session {
             summary,
             world: run.world.name(),
             flow_samples: mem::take(&mut run.flow_samples),
+            group_samples: mem::take(&mut run.group_samples),
             link_samples: mem::take(&mut run.link_samples),
             runs: [run],
             scenario: Rc::unwrap_or_clone(scenario),

@@ -47,7 +47,7 @@ COMPARED = (
 )
 
 #: Keys of a scenario that two results may have different.
-_FREE = ("name", "seed", "repeat", "samples")
+_FREE = ("name", "seed", "repeat", "samples", "sample_groups")
 
 
 class Side(NamedTuple):

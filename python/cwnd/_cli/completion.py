@@ -121,6 +121,7 @@ _WORDS: dict[str, _Words] = {
     "recovery": _fixed("tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"),
     "clock": _fixed("nanoseconds", "ns2"),
     "end": _fixed("duration", "last-arrival"),
+    "samples_by": _fixed("flow", "group"),
     "shell": _fixed(*_SHELLS),
 }
 

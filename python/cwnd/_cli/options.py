@@ -52,6 +52,7 @@ SCENARIO_FLAGS = {
     "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
     "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
     "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
+    "samples_by": ("NAME", "A time series for each flow, or for each group of --flows.  [flow]"),
     "clock": ("NAME", "nanoseconds, or ns2: doubles, whose rounding decides ties.  [nanoseconds]"),
     "end": ("NAME", "Take results at the duration, or at the last-arrival before it.  [duration]"),
 }

@@ -35,7 +35,9 @@ def show_command(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
 def _print_scenario(shown: dict[str, Any]) -> None:
     samples = shown["samples"]
     if isinstance(samples, dict):
-        samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s"
+        samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s" + " by group" * (
+            "sample_groups" in shown
+        )
     clock = ", the clock of ns-2" if shown["clock"] == "ns2" else ""
     end = ", as of the last arrival" if shown["end"] == "last-arrival" else ""
     seeds = f"seed {shown['seed']}"

@@ -91,6 +91,20 @@ def flow_algorithms(scenario: dict[str, Any]) -> list[str]:
     return [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
 
 
+def series_count(scenario: dict[str, Any]) -> int:
+    """How many time series a sample has rows of: one for each flow, or for each group of flows."""
+    return len(scenario.get("sample_groups") or scenario["flows"])
+
+
+def series_algorithms(scenario: dict[str, Any]) -> list[str]:
+    """The algorithm of each flow, or of each group if samples are by group."""
+    groups = scenario.get("sample_groups")
+    if not groups:
+        return flow_algorithms(scenario)
+    firsts = itertools.accumulate(groups[:-1], initial=0)
+    return [scenario["flows"][first]["cca"]["name"] for first in firsts]
+
+
 def distinct_algorithms(scenario: dict[str, Any]) -> list[str]:
     """The algorithms of the flows, each once."""
     return list(dict.fromkeys(run.first["cca"]["name"] for run in runs_of_rows(scenario["flows"])))

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from cwnd._common.errors import error, one_line
 from cwnd._report.figures import set_heading, style
 from cwnd._report.looks import escape_mathematics, legend, mark, start_at_zero, wrap_panel_titles
-from cwnd._report.over_time import PANELS_MAX, SERIES, label_panels, new_panels, shade
+from cwnd._report.over_time import PANELS_MAX, SERIES, label_panels, new_panels, shade, time_series
 from cwnd._scenario.facts import bottleneck, bottleneck_link, shared_facts
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def draw(
             _, buffer, _ = bottleneck(scenario)
             if kind == "queue" and buffer is not None:
                 mark(axes, buffer, "buffer", named=len(pairs) == 1)
-        label_panels(panels, SERIES[kind].label, scenarios)
+        label_panels(panels, SERIES[kind].label_of(scenarios), scenarios)
         start_at_zero(panels)
         entries = {
             name: Line2D([], [], color=_colour(index), linewidth=_width(index))
@@ -63,7 +63,7 @@ def draw(
 def _draw(axes: Axes, kind: str, result: Source, name: str, index: int) -> None:
     scenario = next(one for one in result.scenarios if one["name"] == name)
     column = SERIES[kind].column
-    rows = result.samples.filter(scenario=name, seed=scenario["seed"]).drop_nulls(column)
+    rows = time_series(result, scenario, scenario["seed"]).drop_nulls(column)
     if rows.is_empty():
         raise error(one_line(name), f"no samples of the {SERIES[kind].heading.lower()}; set 'samples'")
     if kind == "queue":

@@ -125,6 +125,8 @@ def _transfers(column: str) -> Callable[[Source, list[dict[str, Any]]], dict[str
 
 def _rtts(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Spread]:
     """The smoothed RTTs of all flows, over the time measured."""
+    if any("sample_groups" in scenario for scenario in scenarios):
+        raise error("scenarios", "their samples are by group; the RTTs of flows are in samples by flow")
     points = points_of(results, [scenario["name"] for scenario in scenarios]).points
     table = flow_table(points).select("scenario", "flow", "label")
     samples = results.samples.drop_nulls(["flow", "rtt_ms"]).join(table, ["scenario", "flow"])

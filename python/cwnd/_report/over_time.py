@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error
-from cwnd._common.rows import distinct_algorithms, flow_algorithms
+from cwnd._common.rows import distinct_algorithms, series_algorithms, series_count
 from cwnd._report.looks import (
     GREY,
     Look,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Most panels of a figure: a panel for each algorithm and preset.
 PANELS_MAX = 28
-#: Most lines of a panel; of more flows, some at even distances have one.
+#: Most lines of a panel; of more flows or groups, some at even distances have one.
 _LINES_MAX = 200
 #: Most algorithms in a panel that lines alone tell apart; more have markers too.
 _UNMARKED_MAX = 4
@@ -54,10 +54,30 @@ class Panel(NamedTuple):
 class SampleSeries(NamedTuple):
     heading: str
     label: str
+    #: Of the rows in `time_series`.
     column: str
     draw: Callable[[Panel], None]
-    #: The columns with the least and the greatest value since the row before, if there are.
+    #: The columns with the least and the greatest value of a flow since the row before, if there are.
     edges: tuple[str, ...] = ()
+    #: The label where a line is a group of flows, if it differs.
+    group_label: str = ""
+
+    def edges_of(self, scenario: dict[str, Any]) -> tuple[str, ...]:
+        """The edges of bands. A group has none: one flow of thousands would set the scale for all means."""
+        return () if "sample_groups" in scenario else self.edges
+
+    def label_of(self, scenarios: Sequence[dict[str, Any]]) -> str:
+        """The label of an axis that these scenarios have in common."""
+        by_group = all("sample_groups" in scenario for scenario in scenarios)
+        return (by_group and self.group_label) or self.label
+
+
+def time_series(results: Source, scenario: dict[str, Any], seed: int) -> pl.DataFrame:
+    """The samples of a run. Those of a group have the form of a flow's: its number is in `flow`."""
+    rows = results.samples.filter(scenario=scenario["name"], seed=seed)
+    if "sample_groups" not in scenario:
+        return rows
+    return rows.with_columns(flow="group", cwnd_pkts="mean_cwnd_pkts")
 
 
 def draw_over_time(
@@ -70,7 +90,7 @@ def draw_over_time(
     entries: dict[str, Line2D] = {}
     for axes, scenario in zip(panels, scenarios, strict=True):
         own = scenario["seed"] if seed is None else seed
-        chosen = results.samples.filter(scenario=scenario["name"], seed=own).drop_nulls(series.column)
+        chosen = time_series(results, scenario, own).drop_nulls(series.column)
         if chosen.is_empty():
             raise error(scenario["name"], f"no samples of the {series.heading.lower()} with seed {own}")
         series.draw(Panel(axes, scenario, chosen, look))
@@ -78,8 +98,8 @@ def draw_over_time(
         if len(scenarios) > 1:
             axes.set_title(escape_mathematics(scenario["name"]))
         if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
-            entries |= {_flows_label(scenario, cca): _handle(look[cca], ccas) for cca in ccas}
-    label_panels(panels, series.label, scenarios)
+            entries |= {_lines_label(scenario, cca): _handle(look[cca], ccas) for cca in ccas}
+    label_panels(panels, series.label_of(scenarios), scenarios)
     start_at_zero(panels)
     if entries and series.column != "queue_pkts":
         legend(figure, entries)
@@ -115,14 +135,14 @@ def _handle(look: Look, ccas: list[str]) -> Line2D:
 
 
 def _draw_flows(panel: Panel, kind: str) -> None:
-    """A line for each flow, and a band between its edges if the series has them."""
-    _, _, column, _, edges = SERIES[kind]
+    """A line for each flow or group, and a band between its edges if the series has them."""
     axes, scenario, samples, look = panel
-    ccas = flow_algorithms(scenario)
+    column, edges = SERIES[kind].column, SERIES[kind].edges_of(scenario)
+    ccas = series_algorithms(scenario)
     distinct = list(dict.fromkeys(ccas))
     by_change = scenario["samples"] == "change"
     marked = len(distinct) > _UNMARKED_MAX
-    drawn = drawn_flows(scenario)
+    drawn = drawn_series(scenario)
     of_cca = {cca: [flow for flow in drawn if ccas[flow] == cca] for cca in distinct}
     some = samples.filter(pl.col("flow").is_in(drawn))
     for (flow,), rows in some.group_by("flow", maintain_order=True):
@@ -149,11 +169,11 @@ def _draw_flows(panel: Panel, kind: str) -> None:
         )
 
 
-def drawn_flows(scenario: dict[str, Any]) -> list[int]:
-    """The flows that have a line: all, or some at even distances."""
-    flows = len(scenario["flows"])
-    count = min(flows, _LINES_MAX)
-    return [flows * place // count for place in range(count)]
+def drawn_series(scenario: dict[str, Any]) -> list[int]:
+    """The flows or groups that have a line: all, or some at even distances."""
+    series = series_count(scenario)
+    count = min(series, _LINES_MAX)
+    return [series * place // count for place in range(count)]
 
 
 def _draw_cwnd(panel: Panel) -> None:
@@ -208,18 +228,26 @@ def _draw_queue(panel: Panel) -> None:
 
 SERIES = {
     "cwnd": SampleSeries(
-        "Congestion window", "cwnd (packets)", "cwnd_pkts", _draw_cwnd, ("min_cwnd_pkts", "max_cwnd_pkts")
+        "Congestion window",
+        "cwnd (packets)",
+        "cwnd_pkts",
+        _draw_cwnd,
+        ("min_cwnd_pkts", "max_cwnd_pkts"),
+        "mean cwnd (packets)",
     ),
-    "rtt": SampleSeries("Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt),
+    "rtt": SampleSeries(
+        "Smoothed round-trip time", "RTT (ms)", "rtt_ms", _draw_rtt, group_label="mean RTT (ms)"
+    ),
     "throughput": SampleSeries("Throughput", "throughput (Mbit/s)", "throughput_mbps", _draw_throughput),
     "queue": SampleSeries("Queue at the bottleneck", "queue (packets)", "queue_pkts", _draw_queue),
 }
 
 
-def _flows_label(scenario: dict[str, Any], cca: str) -> str:
-    ccas = flow_algorithms(scenario)
-    count, drawn = ccas.count(cca), sum(ccas[flow] == cca for flow in drawn_flows(scenario))
-    shown = f"{count} flows" if drawn == count else f"{drawn} of {count:,} flows"
+def _lines_label(scenario: dict[str, Any], cca: str) -> str:
+    ccas = series_algorithms(scenario)
+    lines = "groups" if "sample_groups" in scenario else "flows"
+    count, drawn = ccas.count(cca), sum(ccas[place] == cca for place in drawn_series(scenario))
+    shown = f"{count} {lines}" if drawn == count else f"{drawn} of {count:,} {lines}"
     return cca if count == 1 else f"{cca} ({shown})"
 
 

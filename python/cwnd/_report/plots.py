@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from matplotlib.colors import to_hex
 
-from cwnd._common.rows import flow_algorithms
+from cwnd._common.rows import series_algorithms, series_count
 from cwnd._report.looks import Look, algorithm_names, looks
-from cwnd._report.over_time import SERIES, shade
+from cwnd._report.over_time import SERIES, shade, time_series
 from cwnd._scenario.facts import bottlenecks
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwnd._report.source import Source
 
 
-#: Most lines of a plot: a report of more flows keeps its figures.
+#: Most lines of a plot: a report of more flows or groups keeps its figures.
 _LINES_MAX = 60
 #: Most steps of the time axis.
 _STEPS_MAX = 1000
@@ -63,9 +63,9 @@ def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict
     """The time of all plots, and each plot with its lines."""
     scenarios = results.scenarios
     shown = [kind for kind in kinds if kind in SERIES]
-    if not shown or sum(len(one["flows"]) for one in scenarios) > _LINES_MAX:
+    if not shown or sum(map(series_count, scenarios)) > _LINES_MAX:
         return {"plots": [], "steps": 0, "duration_s": 0}
-    rows = {one["name"]: results.samples.filter(scenario=one["name"], seed=one["seed"]) for one in scenarios}
+    rows = {one["name"]: time_series(results, one, one["seed"]) for one in scenarios}
     duration_s = max(one["duration_ns"] for one in scenarios) / 1e9
     most = max((len(part) for own in rows.values() for part in own.partition_by("flow", "link")), default=1)
     steps = min(_STEPS_MAX, max(most - 1, 1))
@@ -81,7 +81,7 @@ def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict
             {
                 "kind": kind,
                 "title": titles[kind],
-                "label": SERIES[kind].label,
+                "label": SERIES[kind].label_of(scenarios),
                 "by_change": any(scenario["samples"] == "change" for scenario in scenarios),
                 # Bands lie behind the lines.
                 "series": [
@@ -98,15 +98,15 @@ def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict
 def _lines(
     kind: str, scenario: dict[str, Any], rows: pl.DataFrame, look: dict[str, Look], several: bool
 ) -> list[_Line]:
-    """The lines of one scenario: a line for each flow, of queues for each bottleneck."""
-    ccas = flow_algorithms(scenario)
+    """The lines of one scenario: a line for each flow or group, of queues for each bottleneck."""
+    ccas = series_algorithms(scenario)
     mixed = len(set(ccas)) > 1
     rows = rows.drop_nulls(SERIES[kind].column).select(
         "flow",
         "link",
         "time_s",
         value=pl.col(SERIES[kind].column).cast(pl.Float64),
-        **dict(zip(("low", "high"), SERIES[kind].edges, strict=False)),
+        **dict(zip(("low", "high"), SERIES[kind].edges_of(scenario), strict=False)),
     )
     name = scenario["name"] if several else ccas[0]
     lines = []

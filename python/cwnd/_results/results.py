@@ -84,7 +84,7 @@ class Results:
                     getattr(answer, table)(entry["scenario"])
                     for entry, answer in zip(entries, answers, strict=True)
                 ]
-            return pl.concat(parts)
+            return pl.concat(parts, how="diagonal")
 
         return cls._made(entries, read)
 
@@ -200,6 +200,10 @@ class Results:
         then would wait), `dropped_pkts` (in the queue or on the wire) and `marked_pkts`, both since the row
         before; marks of flows, too. A trace of live connections has
         `state` ("open", "disorder", "cwr", "recovery", "loss") and `pacing_mbps` (null when not paced) too.
+
+        With samples by group, rows of groups instead of flows: `group`, `flows` (how many last then; of flows
+        with arrivals, the open transfers) and `mean_cwnd_pkts` instead of `flow` and `cwnd_pkts`, no
+        `ssthresh_pkts`. Windows have the range over these, `rtt_ms` is their mean, all else their sum.
         """
         return self._read("samples")
 

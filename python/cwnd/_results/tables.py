@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cwnd._common.rows import flow_algorithms, runs_of_rows
+from cwnd._common.rows import flow_algorithms, runs_of_rows, series_algorithms
 from cwnd._cwnd import Runs, __version__
 
 if TYPE_CHECKING:
@@ -103,6 +103,13 @@ def _sample_schema() -> dict[str, pl.DataType]:
         "dropped_pkts": pl.UInt64(),
         "marked_pkts": pl.UInt64(),
     }
+
+
+def _group_schema() -> dict[str, pl.DataType]:
+    """The columns that samples by group have besides those of all samples."""
+    import polars as pl
+
+    return {"group": pl.UInt32(), "flows": pl.UInt32(), "mean_cwnd_pkts": pl.Float64()}
 
 
 def _transfer_schema() -> dict[str, pl.DataType]:
@@ -244,11 +251,14 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     parts = [pl.DataFrame(schema=schema)]
     if scenario["samples"] == "off":
         return parts[0]
-    ccas = pl.Series(flow_algorithms(scenario), dtype=pl.String)
+    by_group = "sample_groups" in scenario
+    if by_group:
+        schema |= _group_schema()
+    ccas = pl.Series(series_algorithms(scenario), dtype=pl.String)
     names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
     for index, seed in enumerate(runs.seeds):
         here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
-        flows = _columns(runs.flow_samples(index), schema)
+        flows = _columns(runs.group_samples(index) if by_group else runs.flow_samples(index), schema)
         links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
         since_last_row = [pl.col("throughput_mbps"), pl.col("marked_pkts")]
         if scenario["samples"] == "change":
@@ -258,11 +268,14 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
             ]
         flows = flows.with_columns(
             *here,
-            pl.lit(ccas.gather(flows["flow"])).alias("cca"),
-            pl.col("ssthresh_pkts").replace(_SSTHRESH_INFINITE, None),
+            pl.lit(ccas.gather(flows["group" if by_group else "flow"])).alias("cca"),
+            pl.col("^ssthresh_pkts$").replace(_SSTHRESH_INFINITE, None),
             pl.col("rtt_ms").replace(0.0, None),
             *since_last_row,
         )
+        if by_group:
+            windows = pl.col("mean_cwnd_pkts", "min_cwnd_pkts", "max_cwnd_pkts")
+            flows = flows.with_columns(pl.when(pl.col("flows") > 0).then(windows))
         links = links.with_columns(
             *here,
             pl.lit(names.gather(links["link"])).alias("link"),

@@ -219,6 +219,7 @@ def dumbbell(
     stack: str | Mapping[str, Any] = "linux",
     recovery: str | None = None,
     samples: int | str | None = None,
+    samples_by: str | None = None,
     clock: str | None = None,
     end: str | None = None,
     params: Mapping[str, float | str | bool] | None = None,
@@ -261,6 +262,7 @@ def dumbbell(
         recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
+        samples_by: "flow", the default; "group": one time series for the `flows` of each algorithm together.
         clock: "nanoseconds", the default; "ns2": doubles of seconds as in ns-2, whose rounding decides the
             order of simultaneous packets.
         end: "duration", the default; "last-arrival": results are taken at the last arrival before that.
@@ -289,6 +291,7 @@ def dumbbell(
         "seed": seed,
         "repeat": repeat,
         "samples": samples,
+        "samples_by": samples_by,
         "clock": clock,
         "end": end,
         "stack": _stack(stack, recovery=recovery, ecn=ecn, marks=ecn_threshold is not None),

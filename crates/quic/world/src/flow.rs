@@ -3,8 +3,8 @@
 use crate::end::{Connection, Shared};
 use crate::network::Counts;
 use crate::received::Missing;
-use crate::seen::{Look, Seen};
-use cwnd_results::{FlowResult, FlowSamples, Transfers};
+use crate::seen::Seen;
+use cwnd_results::{FlowResult, FlowRow, Transfers};
 use cwnd_scenario::{Flow, Scenario, Size};
 use std::sync::{MutexGuard, PoisonError};
 
@@ -88,25 +88,24 @@ impl<'a> Running<'a> {
         self.seen().begin_measuring(now_ns);
     }
 
-    /// A row at `now_ns`.
-    pub fn sample(&mut self, now_ns: u64, counts: Counts, samples: &mut FlowSamples) {
+    /// Its row of samples at `now_ns`.
+    pub fn sample(&mut self, now_ns: u64, counts: Counts) -> FlowRow {
         let (at_ns, bytes, marked) = self.sampled;
         let (look, srtt_ns) = {
             let mut seen = self.seen();
             (seen.look(), seen.srtt_ns)
         };
-        let Look { cwnd_pkts, min_cwnd_pkts, max_cwnd_pkts, ssthresh_pkts, in_flight_pkts } = look;
-        samples.time_s.push(now_ns as f64 / 1e9);
-        samples.flow.push(self.index as u32);
-        samples.cwnd_pkts.push(cwnd_pkts);
-        samples.min_cwnd_pkts.push(min_cwnd_pkts);
-        samples.max_cwnd_pkts.push(max_cwnd_pkts);
-        samples.ssthresh_pkts.push(ssthresh_pkts.unwrap_or(SSTHRESH_INFINITE));
-        samples.in_flight_pkts.push(in_flight_pkts);
-        samples.rtt_ms.push(srtt_ns as f64 * 1e-6);
-        samples.throughput_mbps.push(mbps(counts.delivered_bytes - bytes, now_ns - at_ns));
-        samples.marked_pkts.push(counts.marked_pkts - marked);
         self.sampled = (now_ns, counts.delivered_bytes, counts.marked_pkts);
+        FlowRow {
+            cwnd_pkts: look.cwnd_pkts,
+            cwnd_range_pkts: (look.min_cwnd_pkts, look.max_cwnd_pkts),
+            ssthresh_pkts: look.ssthresh_pkts.unwrap_or(SSTHRESH_INFINITE),
+            in_flight_pkts: look.in_flight_pkts,
+            srtt_ns,
+            bits: 8 * (counts.delivered_bytes - bytes),
+            span_ns: now_ns - at_ns,
+            marked_pkts: counts.marked_pkts - marked,
+        }
     }
 
     /// A note, if payload has been missing for long.

@@ -49,8 +49,8 @@ pub struct Network<'a> {
     wires: BinaryHeap<Reverse<(u64, u64, u32, u32)>>,
     sent: u64,
     pub counts: Vec<Counts>,
-    /// By link: packets lost and marked by its last row of samples.
-    sampled: Vec<(u64, u64)>,
+    /// Of each link that has rows of samples: packets lost and marked by the last.
+    sampled: Vec<(u32, (u64, u64))>,
 }
 
 /// The links that datagrams of a flow cross.
@@ -72,7 +72,7 @@ impl<'a> Network<'a> {
             wires: BinaryHeap::new(),
             sent: 0,
             counts: vec![Counts::default(); scenario.flows.len()],
-            sampled: vec![(0, 0); scenario.links.len()],
+            sampled: scenario.sampled_links().into_iter().map(|link| (link, (0, 0))).collect(),
         }
     }
 
@@ -208,11 +208,12 @@ impl<'a> Network<'a> {
     }
 
     pub fn sample(&mut self, now_ns: u64, samples: &mut LinkSamples) {
-        for (index, link) in self.links.iter().enumerate() {
+        for (index, before) in &mut self.sampled {
+            let link = &self.links[*index as usize];
             let (lost, marked) = link.lost_and_marked();
-            let before = std::mem::replace(&mut self.sampled[index], (lost, marked));
+            let before = std::mem::replace(before, (lost, marked));
             samples.time_s.push(now_ns as f64 / 1e9);
-            samples.link.push(index as u32);
+            samples.link.push(*index);
             samples.queue_pkts.push(link.held_pkts(now_ns) as u32);
             samples.queue_ms.push(link.wait_ns(now_ns).map_or(f64::INFINITY, |ns| ns as f64 * 1e-6));
             samples.dropped_pkts.push(lost - before.0);

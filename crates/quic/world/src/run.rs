@@ -7,7 +7,7 @@ use crate::seen::Seen;
 use crate::tcp::Tcp;
 use crate::{Settings, Stack, Watch};
 use cwnd_engine::{Unfinished, start_jitter_ns};
-use cwnd_results::{FlowSamples, LinkSamples, Run, Transfers};
+use cwnd_results::{FlowRow, LinkSamples, Run, Transfers, time_series};
 use cwnd_scenario::{Flow, Samples, Scenario};
 use std::sync::{Arc, Mutex};
 
@@ -32,7 +32,8 @@ struct Loop<'a> {
     due_ns: Vec<[u64; 2]>,
     warmup_ns: u64,
     sample_ns: u64,
-    flow_samples: FlowSamples,
+    /// Of samples, each with its time and its flow.
+    flow_rows: Vec<(u64, u32, FlowRow)>,
     link_samples: LinkSamples,
     last_arrival_ns: u64,
 }
@@ -76,7 +77,7 @@ pub fn run(
         due_ns: vec![[NEVER; 2]; flows],
         warmup_ns: if scenario.warmup_ns > 0 { scenario.warmup_ns } else { NEVER },
         sample_ns: if matches!(scenario.samples, Samples::Interval { .. }) { 0 } else { NEVER },
-        flow_samples: FlowSamples::default(),
+        flow_rows: Vec::new(),
         link_samples: LinkSamples::default(),
         last_arrival_ns: 0,
     };
@@ -217,7 +218,8 @@ impl<'a> Loop<'a> {
 
     fn sample(&mut self, now_ns: u64) {
         for flow in self.flows.iter_mut().flatten().filter(|flow| flow.lasts_at(now_ns)) {
-            flow.sample(now_ns, self.network.counts[flow.index], &mut self.flow_samples);
+            let row = flow.sample(now_ns, self.network.counts[flow.index]);
+            self.flow_rows.push((now_ns, flow.index as u32, row));
         }
         self.network.sample(now_ns, &mut self.link_samples);
         if let Samples::Interval { interval_ns } = self.scenario.samples {
@@ -235,12 +237,14 @@ impl<'a> Loop<'a> {
             flows.push(running.finish(self.scenario, &mut transfers));
         }
         transfers.set_quantiles(&mut flows, self.scenario.warmup_ns);
+        let (flow_samples, group_samples) = time_series(self.flow_rows, &self.scenario.sample_groups);
         Run {
             world: self.stack.world(self.settings.crypto),
             seed: self.seed,
             flows,
             links: self.network.results(self.scenario.duration_ns),
-            flow_samples: self.flow_samples,
+            flow_samples,
+            group_samples,
             link_samples: self.link_samples,
             transfers,
             packets: self.network.counts.iter().map(|counts| counts.sent_pkts).sum(),

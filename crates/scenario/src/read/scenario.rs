@@ -3,18 +3,20 @@
 use crate::error::{Error, Refusal, printable};
 use crate::node::{Document, Files, Table, show};
 use crate::read::{flows, layout, links};
+use crate::samples::rows_per_sample;
 use crate::units::{self, DAY, MICROSECOND, SECOND};
 use crate::{Clock, End, Flow, Link, Samples, Scenario};
 use std::path::Path;
 use toml::de::DeValue;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "name",
     "duration",
     "warmup",
     "seed",
     "repeat",
     "samples",
+    "samples_by",
     "clock",
     "end",
     "stack",
@@ -48,6 +50,7 @@ impl Scenario {
     /// seed = 1
     /// repeat = 1                # runs, with seeds that count up
     /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
+    /// samples_by = "flow"       # or "group": one time series for each [[flows]], of the sums over its flows
     /// clock = "nanoseconds"     # or "ns2": doubles of seconds; their rounding decides ties
     /// end = "duration"          # or "last-arrival": when the last packet before that arrived
     /// stack = "linux"           # or "ns2", or a table with `profile` and any field of `Stack`, less its unit
@@ -127,7 +130,17 @@ impl Scenario {
         let mut warnings = Vec::new();
         let groups = flows::groups(&root, &topology, duration_ns, custom, &mut warnings)?;
         let (links, flows) = layout::build(&topology, &groups)?;
-        let samples = samples(&root, duration_ns, (links.len() + flows.len()) as u64)?;
+        let mut sample_groups = sample_groups(&root, &groups)?;
+        let rows_per_sample = rows_per_sample(links.len(), &flows, &sample_groups) as u64;
+        let samples = samples(&root, duration_ns, rows_per_sample)?;
+        match samples {
+            Samples::Change if !sample_groups.is_empty() => {
+                let by = root.get("samples_by").expect("groups are asked for");
+                return Err(by.error("'group' with samples by change", "'flow', or samples at intervals"));
+            }
+            Samples::Off => sample_groups.clear(),
+            _ => {}
+        }
         let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root, &flows)?;
         let warmup_ns = warmup(&root, duration_ns, end)?;
@@ -137,6 +150,7 @@ impl Scenario {
             seed,
             repeat,
             samples,
+            sample_groups,
             clock,
             end,
             warmup_ns,
@@ -230,10 +244,21 @@ fn end(root: &Table, flows: &[Flow]) -> Result<End, Error> {
     })
 }
 
-fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Samples, Error> {
+/// How many flows each group has; empty: samples are by flow.
+fn sample_groups(root: &Table, groups: &[flows::Group]) -> Result<Vec<u32>, Error> {
+    let by_group = root.read("samples_by", |value| match value.as_str() {
+        Some("flow") => Ok(false),
+        Some("group") => Ok(true),
+        _ => Err(Refusal::new(format!("{} is not a choice", show(value)), "'flow' or 'group'")),
+    })?;
+    let sizes = groups.iter().map(|group| group.start_stop_ns.len() as u32);
+    Ok(if by_group == Some(true) { sizes.collect() } else { Vec::new() })
+}
+
+fn samples(root: &Table, duration_ns: u64, rows_per_sample: u64) -> Result<Samples, Error> {
     let interval = |intervals: u64| Samples::Interval { interval_ns: duration_ns / intervals };
     let Some(node) = root.get("samples") else {
-        let intervals = (ROWS_MAX / rows_per_interval).clamp(1, INTERVALS_DEFAULT);
+        let intervals = (ROWS_MAX / rows_per_sample).clamp(1, INTERVALS_DEFAULT);
         let interval_ns = (duration_ns / intervals).max(MICROSECOND);
         return Ok(Samples::Interval { interval_ns });
     };
@@ -260,10 +285,11 @@ fn samples(root: &Table, duration_ns: u64, rows_per_interval: u64) -> Result<Sam
     if intervals > INTERVALS_MAX {
         return Err(node.error(format!("{intervals} intervals"), format!("at most {INTERVALS_MAX}")));
     }
-    let rows = intervals * rows_per_interval;
+    let rows = intervals * rows_per_sample;
     if rows > ROWS_MAX {
         let found = format!("{rows} rows for all flows and links");
-        return Err(node.error(found, format!("at most {ROWS_MAX}: take longer intervals, or 'off'")));
+        let accepted = format!("at most {ROWS_MAX}: take longer intervals, samples_by = \"group\", or 'off'");
+        return Err(node.error(found, accepted));
     }
     Ok(samples)
 }
