@@ -162,7 +162,8 @@ impl<T: Timing> Links<T> {
         let mut tx_of_size = (0, 0);
         let mut merge = Merge::new(shards, arrivals);
         let mut decided = 0;
-        while let Some(Tied { shard, index }) = merge.next_if(|_| true) {
+        while let Some(Tied { shard, index }) = merge.next() {
+            merge.advance();
             let (instant, packet) = arrivals[shard].entry(index);
             debug_assert_eq!(arrivals[shard].packets[packet].at, from + instant);
             let facts = arrivals[shard].facts[packet];
@@ -195,6 +196,7 @@ impl<T: Timing> Links<T> {
         let id = self.ids[place];
         let managed = self.managed.get_mut(&id).expect("a discipline manages the link");
         let mut sides = Shards {
+            index_bits: u32::BITS - shards.len().next_power_of_two().trailing_zeros(),
             arrivals: &arrivals,
             merge: Merge::new(shards, &arrivals),
             outcomes: &mut outcomes,
@@ -264,8 +266,10 @@ impl<T: Timing> Sides for OneShard<'_, '_, T> {
     }
 }
 
-/// The connections of all shards, whose packets go on when all have left. A hop's label is its number among the hops of all.
+/// The connections of all shards, whose packets go on when all have left. A hop's label is its shard, above its index.
 struct Shards<'m, 'a, C, T: Timing> {
+    /// Of a label.
+    index_bits: u32,
     /// By shard.
     arrivals: &'m [Arrivals<T::Exact>],
     merge: Merge<'m, 'a, C, T>,
@@ -278,17 +282,22 @@ impl<C, T: Timing> Sides for Shards<'_, '_, C, T> {
     #[inline(always)]
     fn next_if(&mut self, wanted: impl FnOnce(u64) -> bool) -> Option<Arriving> {
         let arriving = |Tied { shard, index }: Tied| &self.arrivals[shard].arriving[index];
-        let next = self.merge.next_if(|next| wanted(arriving(next).now_ns))?;
-        let &Arriving { label, flow, .. } = arriving(next);
-        let [label, flow] = [label, flow].map(|local| self.numbering.id(next.shard, local));
+        let next = self.merge.next()?;
+        let &Arriving { now_ns, label: index, flow, .. } = arriving(next);
+        if !wanted(now_ns) {
+            return None;
+        }
+        self.merge.advance();
+        let label = ((next.shard as u64) << self.index_bits) as u32 | index;
+        let flow = self.numbering.id(next.shard, flow);
         Some(Arriving { label, flow, ..*arriving(next) })
     }
 
     #[inline(always)]
     fn leave(&mut self, departure: Departure) {
-        let label = departure.hop;
-        let hop = self.numbering.local(label);
-        self.outcomes[self.numbering.shard(label)].departures.push(Departure { hop, ..departure });
+        let label = u64::from(departure.hop);
+        let (shard, hop) = (label >> self.index_bits, (label & ((1 << self.index_bits) - 1)) as u32);
+        self.outcomes[shard as usize].departures.push(Departure { hop, ..departure });
     }
 }
 

@@ -11,30 +11,33 @@ pub struct Merge<'m, 'a, C, T: Timing> {
     arrivals: &'m [Arrivals<T::Exact>],
     /// By shard: how many of its packets were taken, and when the next arrives, or NEVER.
     heads: Vec<(usize, u64)>,
-    /// The packets of the next instant, if there are several, in reverse order.
+    /// The next packet.
+    next: Option<Tied>,
+    /// Those that arrive at the same instant and after it, the last first.
     tied: Vec<Tied>,
 }
 
 impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
     pub fn new(shards: &'m [Shard<'a, C, T>], arrivals: &'m [Arrivals<T::Exact>]) -> Merge<'m, 'a, C, T> {
         let heads = arrivals.iter().map(|arrivals| (0, arrivals.instant(0).unwrap_or(NEVER))).collect();
-        Merge { shards, arrivals, heads, tied: Vec::new() }
+        let mut merge = Merge { shards, arrivals, heads, next: None, tied: Vec::new() };
+        merge.advance();
+        merge
     }
 
-    /// The next packet, if `wanted` holds for it.
+    /// The next packet; None: all were gone through.
     #[inline(always)]
-    pub fn next_if(&mut self, wanted: impl FnOnce(Tied) -> bool) -> Option<Tied> {
-        let next = match self.tied.last() {
-            Some(&tied) => tied,
-            None => self.first()?,
-        };
-        if !wanted(next) {
-            return None;
+    pub fn next(&self) -> Option<Tied> {
+        self.next
+    }
+
+    /// Goes on to the packet after the next.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        self.next = self.tied.pop();
+        if self.next.is_none() {
+            self.next = self.take_first();
         }
-        if self.tied.pop().is_none() {
-            self.take_to(next.shard, next.index + 1);
-        }
-        Some(next)
     }
 
     #[inline(always)]
@@ -42,9 +45,9 @@ impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
         self.heads[shard] = (index, self.arrivals[shard].instant(index).unwrap_or(NEVER));
     }
 
-    /// The next of those not taken. If others arrive at the same instant, they are all taken, and wait in `tied`.
+    /// Takes the first of those not taken. If others arrive at the same instant, they are taken, too, and wait in `tied`.
     #[inline(always)]
-    fn first(&mut self) -> Option<Tied> {
+    fn take_first(&mut self) -> Option<Tied> {
         let (mut shard, mut at, mut is_tied) = (0, self.heads[0].1, false);
         for (other, &(_, instant)) in self.heads.iter().enumerate().skip(1) {
             is_tied = instant == at || is_tied && instant > at;
@@ -59,6 +62,7 @@ impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
         if is_tied || self.arrivals[shard].instant(index + 1) == Some(at) {
             return self.take_tied(at);
         }
+        self.take_to(shard, index + 1);
         Some(Tied { shard, index })
     }
 
@@ -77,6 +81,6 @@ impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
         let rank = |tied: Tied| shards[tied.shard].network.rank(packet(tied));
         sort_tied(&mut self.tied, rank, |tied| (tied.shard, packet(tied).hop));
         self.tied.reverse();
-        self.tied.last().copied()
+        self.tied.pop()
     }
 }

@@ -13,7 +13,7 @@ use cwnd_algorithms::CongestionControl;
 const FLOWS_AHEAD: usize = 2;
 
 /// Numbers that are dealt out to the shards in turns, as those of connections: number `id` of the run is number `id / shards` of
-/// shard `id % shards`. The labels of hops are formed in the same way.
+/// shard `id % shards`.
 #[derive(Clone, Copy)]
 pub struct Numbering {
     pub shards: u32,
