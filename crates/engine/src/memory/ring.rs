@@ -52,7 +52,7 @@ pub fn prefetch_all<T>(value: &T) {
     (0..size_of::<T>()).step_by(64).for_each(|byte| prefetch(first.wrapping_add(byte)));
 }
 
-const LEAST_SLOTS: u32 = 2;
+const LEAST_SLOTS: u32 = 8;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
 /// In a row.
