@@ -62,7 +62,9 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
                 self.network.prefetch_path(ahead, self.flows[ahead as usize].first_hop);
             }
             if let Some(&ahead) = due.get(place + FLOWS_AHEAD) {
-                self.network.prefetch_ends(ahead, self.flows[ahead as usize].first_hop);
+                let flow = &self.flows[ahead as usize];
+                self.network.prefetch_ends(ahead, flow.first_hop);
+                flow.prefetch_rest();
             }
             let next = self.run_ends_of(flow as usize, until);
             self.network.agenda.set(flow, next);
