@@ -1,5 +1,6 @@
 //! When each flow has something to do.
 
+use crate::memory::ring::prefetch;
 use crate::time::NEVER;
 
 /// Flows that are passed over with one look if none of them has something to do.
@@ -45,6 +46,12 @@ impl Agenda {
     #[inline]
     pub fn earliest_ns(&self) -> u64 {
         self.earliest
+    }
+
+    /// [`Agenda::hasten`] will be called soon.
+    #[inline(always)]
+    pub fn prefetch(&self, flow: u32) {
+        prefetch(&raw const self.due[flow as usize]);
     }
 
     /// `flow` has something to do at `at`, if not sooner.

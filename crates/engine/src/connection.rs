@@ -97,6 +97,16 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         (0..lines).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }
 
+    /// The same, after [`Connection::prefetch`]: what it has elsewhere.
+    #[inline(always)]
+    pub fn prefetch_rest(&self) {
+        self.sender.rtts.prefetch();
+        if self.sender.misses_segments() {
+            self.sender.prefetch_repairs();
+            self.receiver.prefetch_early();
+        }
+    }
+
     /// Does what the two ends do before `until`; returns when they have something to do then.
     #[inline(always)]
     pub fn advance<T: Timing>(
@@ -351,6 +361,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         exact: T::Exact,
         network: &mut Network<T>,
     ) {
+        self.sender.prefetch_repairs();
         self.note_bytes(at, segment);
         if let Some(ack) = self.receiver.receive(at, segment) {
             let due = self.way_back.ack_arrival_ns(at);

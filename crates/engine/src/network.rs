@@ -425,6 +425,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
         if let Some(hop) = hop(2 * PACKETS_AHEAD) {
             prefetch(&raw const self.to_receiver[hop.flow as usize]);
+            self.agenda.prefetch(hop.flow);
         }
         if let Some(hop) = hop(PACKETS_AHEAD) {
             self.to_receiver[hop.flow as usize].prefetch_back();

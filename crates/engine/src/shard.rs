@@ -11,6 +11,8 @@ use cwnd_algorithms::CongestionControl;
 
 /// What is on its way to this many flows is asked for ahead, the way there twice as far and their state three times.
 const FLOWS_AHEAD: usize = 2;
+/// A flow that has nothing to do for so long gives back the memory for packets on their way to its receiver.
+const IDLE_NS: u64 = 1_000_000_000;
 
 /// Numbers that are dealt out to the shards in turns, as those of connections: number `id` of the run is number `id / shards` of
 /// shard `id % shards`.
@@ -60,26 +62,34 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
                 self.network.prefetch_path(ahead, self.flows[ahead as usize].first_hop);
             }
             if let Some(&ahead) = due.get(place + FLOWS_AHEAD) {
-                self.network.prefetch_ends(ahead, self.flows[ahead as usize].first_hop);
+                let flow = &self.flows[ahead as usize];
+                self.network.prefetch_ends(ahead, flow.first_hop);
+                flow.prefetch_rest();
             }
             let next = self.run_ends_of(flow as usize, until);
             self.network.agenda.set(flow, next);
-            if next == NEVER {
-                self.rest(flow);
+            if next.saturating_sub(until) >= IDLE_NS {
+                self.rest(flow, next);
             }
         }
         self.network.agenda.settle(due, until);
     }
 
-    /// The flow `id` has nothing to do, unless a packet is still on its way to the receiver. One that is over keeps its counts.
+    /// The flow `id` has nothing to do before `next`, or at all, unless a packet is still on its way to the receiver. One that
+    /// is over keeps its counts.
     #[cold]
-    fn rest(&mut self, id: u32) {
-        let flow = &mut self.flows[id as usize];
-        if flow.is_over(&self.network) {
-            flow.forget();
-            self.network.to_receiver[id as usize] = Ring::new();
+    fn rest(&mut self, id: u32, next: u64) {
+        let packets = &mut self.network.to_receiver[id as usize];
+        if packets.len() == 0 {
+            *packets = Ring::new();
         }
-        self.resting.push(id);
+        if next == NEVER {
+            let flow = &mut self.flows[id as usize];
+            if flow.is_over(&self.network) {
+                flow.forget();
+            }
+            self.resting.push(id);
+        }
     }
 
     /// Simulates the two ends of a flow before `until`; returns when they have something to do then. Many packets are gone

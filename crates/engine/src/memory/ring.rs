@@ -52,7 +52,7 @@ pub fn prefetch_all<T>(value: &T) {
     (0..size_of::<T>()).step_by(64).for_each(|byte| prefetch(first.wrapping_add(byte)));
 }
 
-const LEAST_SLOTS: u32 = 2;
+const LEAST_SLOTS: u32 = 8;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
 /// In a row.
@@ -86,11 +86,12 @@ impl<T: Copy> Ring<T> {
     /// Values will be taken out soon.
     #[inline(always)]
     pub fn prefetch_front(&self) {
-        prefetch(self.head);
-        prefetch(self.head.wrapping_byte_add(64)); // another cache line
+        let prefetch_lines =
+            |first: *mut T| (0..3).for_each(|line| prefetch(first.wrapping_byte_add(64 * line)));
+        prefetch_lines(self.head);
         if self.head_slots < self.len.min(self.circle_slots) {
             let behind = self.circle_slots - self.head_slots;
-            prefetch(self.head.wrapping_sub(behind as usize));
+            prefetch_lines(self.head.wrapping_sub(behind as usize));
         }
     }
 

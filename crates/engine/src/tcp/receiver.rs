@@ -1,5 +1,6 @@
 //! The receiving end of a TCP connection: which segments it acknowledges, and when.
 
+use crate::memory::ring::prefetch_all;
 use crate::tcp::early::Early;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
 use cwnd_scenario::{Ecn, Handshake, Stack};
@@ -124,6 +125,12 @@ impl Receiver {
             early: None,
             paws,
         }
+    }
+
+    /// Segments will arrive soon beyond a missing one.
+    #[inline(always)]
+    pub fn prefetch_early(&self) {
+        self.early.iter().for_each(|early| prefetch_all(&**early));
     }
 
     /// Nothing more arrives.

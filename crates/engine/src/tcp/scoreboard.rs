@@ -1,6 +1,7 @@
 //! What the sender knows about the segments in flight.
 
 use crate::memory::bits::BitRing;
+use crate::memory::ring::prefetch_all;
 use crate::tcp::packet::{BLOCKS_MAX, Block};
 use crate::variants::RetransmissionOrder;
 use cwnd_scenario::Stack;
@@ -14,6 +15,40 @@ struct Retransmission {
     sent_ns: u64,
     /// Segments before it had been sent when this one was.
     nxt: u64,
+}
+
+/// Retransmissions in the order sent. Most often there is one: it needs no memory elsewhere.
+#[derive(Default)]
+struct Retransmissions {
+    first: Option<Retransmission>,
+    /// None if there is no first.
+    others: VecDeque<Retransmission>,
+}
+
+impl Retransmissions {
+    fn push(&mut self, retransmission: Retransmission) {
+        if self.first.is_none() {
+            self.first = Some(retransmission);
+        } else {
+            self.others.push_back(retransmission);
+        }
+    }
+
+    /// Takes out the first if it was sent before `sent_ns`.
+    fn pop_older(&mut self, sent_ns: u64) -> Option<Retransmission> {
+        let older = self.first.take_if(|first| first.sent_ns < sent_ns)?;
+        self.first = self.others.pop_front();
+        Some(older)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Retransmission> {
+        self.first.iter().chain(&self.others)
+    }
+
+    fn clear(&mut self) {
+        self.first = None;
+        self.others.clear();
+    }
 }
 
 /// How a lost retransmission is found, besides by a timeout.
@@ -51,8 +86,8 @@ struct SackState {
     lost_edge: u64,
     /// No segment before it needs retransmission.
     retransmit_from: u64,
-    /// In the order sent; empty unless lost retransmissions are found by time.
-    retransmissions: VecDeque<Retransmission>,
+    /// Empty unless lost retransmissions are found by time.
+    retransmissions: Retransmissions,
     /// Once there are retransmissions, if lost ones are found by their order.
     order: Option<Box<RetransmissionOrder>>,
     /// The stretches in the last ACK's SACK blocks, since something was forgotten.
@@ -95,6 +130,12 @@ impl Scoreboard {
 
     fn sacks(&mut self) -> &mut SackState {
         self.sacks.get_or_insert_default()
+    }
+
+    /// It will be needed soon.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        self.sacks.iter().for_each(|sacks| prefetch_all(&**sacks));
     }
 
     /// No segment is in flight, and none will be.
@@ -271,7 +312,7 @@ impl Scoreboard {
 
     /// How far had been sent when the retransmission that was sent at `sent_ns` was; 0: unknown.
     pub fn sent_before_retransmission(&self, sent_ns: u64) -> u64 {
-        let all = self.sacks.iter().flat_map(|sacks| &sacks.retransmissions);
+        let all = self.sacks.iter().flat_map(|sacks| sacks.retransmissions.iter());
         let before = all.take_while(|sent| sent.sent_ns <= sent_ns);
         before.filter(|sent| sent.sent_ns == sent_ns).last().map_or(0, |sent| sent.nxt)
     }
@@ -317,7 +358,7 @@ impl Scoreboard {
         match self.lost_retransmissions {
             LostRetransmissions::Ignored => {}
             LostRetransmissions::ByTime => {
-                sacks.retransmissions.push_back(Retransmission { seq, sent_ns: now, nxt })
+                sacks.retransmissions.push(Retransmission { seq, sent_ns: now, nxt })
             }
             LostRetransmissions::ByOrder => sacks.order.get_or_insert_default().note_sent(seq, nxt, una),
         }
@@ -330,11 +371,7 @@ impl SackState {
     /// arrived. Returns how many.
     fn lose_older_retransmissions(&mut self, una: u64, sent_ns: u64, mut each: impl FnMut(u64)) -> u64 {
         let mut lost = 0;
-        while let Some(first) = self.retransmissions.front()
-            && first.sent_ns < sent_ns
-        {
-            let seq = first.seq;
-            self.retransmissions.pop_front();
+        while let Some(Retransmission { seq, .. }) = self.retransmissions.pop_older(sent_ns) {
             if self.lose_retransmission(seq, una) {
                 each(seq);
                 lost += 1;

@@ -4,6 +4,7 @@
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
+use crate::memory::ring::prefetch_all;
 use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
@@ -13,6 +14,7 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
+use crate::traffic::application::Application;
 use crate::traffic::source::Source;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
@@ -38,6 +40,8 @@ pub struct Sender<'a, C> {
     pub(super) choices: &'static RecoveryChoices,
     /// What the application has beside a rate and constant pauses.
     pub source: Option<Box<Source<'a>>>,
+    /// Without a source: when it writes, if not all at once.
+    pub(super) application: Option<Box<Application>>,
     /// Of a segment on the wire, without a source.
     pub packet_bytes: u32,
     extras: Extras,
@@ -137,6 +141,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             rto_at: NEVER,
             reorder_at: NEVER,
             choices,
+            application: Application::new(flow, start_ns).filter(|_| source.is_none()).map(Box::new),
             source: source.map(Box::new),
             packet_bytes: flow.packet_bytes(),
             extras: Extras { acks: true, segments: true, by_application: false },
@@ -176,7 +181,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || stack.one_way_delays
             || sender.reordering.is_some()
             || choices.detection == Detection::FineTimer;
-        let limited = flow.app_rate_bps.is_some() || flow.on_off_ns.is_some();
+        let limited = sender.application.is_some();
         let others = acks || sender.source.is_some() || sender.paced_by_fq;
         sender.lasting_extras =
             Extras { acks, segments: limited || others, by_application: limited && !others };
@@ -193,6 +198,19 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             segments: segments || passing || self.closed,
             by_application: by_application && !passing && !self.closed,
         };
+    }
+
+    /// Whether segments are missing, as far as is known.
+    #[inline(always)]
+    pub fn misses_segments(&self) -> bool {
+        !self.scoreboard.is_clear()
+    }
+
+    /// ACKs will arrive soon that tell of missing segments.
+    #[inline(always)]
+    pub fn prefetch_repairs(&self) {
+        self.scoreboard.prefetch();
+        self.repairs.iter().for_each(|repairs| prefetch_all(&**repairs));
     }
 
     /// It is `start_ns`.
@@ -324,8 +342,11 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 return None;
             }
             if by_application {
-                if !self.has_written(end, now) {
+                if self.nxt != self.first_unsent || self.report_reduction {
                     return None;
+                }
+                if !self.has_written(end, now) {
+                    return self.wait_for_application(now).then_some(first..first);
                 }
                 self.first_unsent = end;
             }

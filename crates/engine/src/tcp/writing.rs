@@ -1,26 +1,21 @@
 //! What the application has written for the sender, and when it has no more.
 
 use crate::tcp::sender::Sender;
-use crate::traffic::application::Application;
 use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl};
 
 impl<C: CongestionControl> Sender<'_, C> {
-    /// Whether the application, which has no source, has written all segments before `end`, and they are sent for the first
-    /// time and have nothing to report.
-    #[inline(never)]
-    pub(super) fn has_written(&self, end: u64, now: u64) -> bool {
-        self.nxt == self.first_unsent
-            && !self.report_reduction
-            && Application::new(self.flow, self.start_ns)
-                .is_none_or(|application| application.ready_at(end - 1, now) <= now)
+    /// Whether the application, which has no source, has written all segments before `end`.
+    #[inline(always)]
+    pub(super) fn has_written(&mut self, end: u64, now: u64) -> bool {
+        self.application.as_mut().is_none_or(|application| application.has_written(end, now))
     }
 
     /// Whether the application has yet to write the next new segment.
     pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
-        let ready_at = match &mut self.source {
-            Some(source) => source.ready_at(self.nxt, now),
-            None => Application::new(self.flow, self.start_ns)
-                .map_or(now, |application| application.ready_at(self.nxt, now)),
+        let ready_at = match (&mut self.source, &mut self.application) {
+            (Some(source), _) => source.ready_at(self.nxt, now),
+            (None, Some(application)) => application.ready_at(self.nxt, now),
+            (None, None) => now,
         };
         if ready_at <= now {
             return false;

@@ -17,6 +17,7 @@ pub struct Source<'a> {
     rtt_ns: u64,
     frames: Option<Frames>,
     pauses: Option<Box<Pauses>>,
+    application: Option<Application>,
     /// Of finished transfers.
     finished_bytes: u64,
     pub finished_ns: Option<u64>,
@@ -115,6 +116,7 @@ impl<'a> Source<'a> {
             rtt_ns,
             frames,
             pauses,
+            application: Application::new(flow, start_ns),
             finished_bytes: 0,
             finished_ns: None,
             rows: Vec::new(),
@@ -160,7 +162,7 @@ impl<'a> Source<'a> {
         } else if let Some(pauses) = &mut self.pauses {
             ready_at.max(pauses.ready_at(seq, now))
         } else {
-            let application = Application::new(self.flow, self.start_ns);
+            let application = self.application.as_mut();
             ready_at.max(application.map_or(now, |application| application.ready_at(seq, now)))
         }
     }
