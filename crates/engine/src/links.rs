@@ -98,7 +98,7 @@ impl<T: Timing> Links<T> {
             arrived += match (self.managed.get_mut(&self.ids[place]), &mut *shards) {
                 (Some(managed), _) if !arrives && managed.next_departure_ns() >= span.until => continue,
                 (None, _) if !arrives => continue,
-                (Some(managed), [shard]) if !shard.network.has_many_flows() => {
+                (Some(managed), [shard]) if !shard.network.outgrows_caches() => {
                     serve_managed_alone(managed, self.ids[place], place, &mut shard.network, span)
                 }
                 (Some(_), shards) => self.serve_managed_together(place, shards, threads, span),
@@ -112,12 +112,12 @@ impl<T: Timing> Links<T> {
     }
 
     /// Whether a link finishes with each packet before the next, rather than to decide on all first. What it decided can be done
-    /// in another order: that of flows, whose state is then needed once. That is no gain where few flows are, or packets stand in
+    /// in another order: that of flows, whose state is then needed once. That is no gain where caches hold it, or packets stand in
     /// a line or go on to another link.
     #[inline(always)]
     fn passes_one_by_one(&self, place: usize, network: &Network<T>) -> bool {
         T::TAKE_IN.is_none()
-            || !network.has_many_flows()
+            || !network.outgrows_caches()
             || self.leads_on[place]
             || network.inboxes[place].is_line()
     }

@@ -23,6 +23,8 @@ pub const PACKETS_MAX: usize = 20_000_000;
 
 /// The state of this many flows stays in a cache by itself; that of more is asked for some packets ahead.
 const FEW_FLOWS: usize = 64;
+/// The state of more flows than these is in no cache of a core.
+const FLOWS_IN_CACHE: usize = 4000;
 const PACKETS_AHEAD: usize = 8;
 
 pub struct Network<'a, T: Timing> {
@@ -402,6 +404,12 @@ impl<'a, T: Timing> Network<'a, T> {
     #[inline(always)]
     pub fn has_many_flows(&self) -> bool {
         self.agenda.len() > FEW_FLOWS
+    }
+
+    /// Whether it is a gain to go through the packets of a span flow by flow.
+    #[inline(always)]
+    pub fn outgrows_caches(&self) -> bool {
+        self.agenda.len() > FLOWS_IN_CACHE
     }
 
     /// Asks for what the packets need that come next; `packet` is the one so many places ahead.
