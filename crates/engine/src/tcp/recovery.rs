@@ -1,5 +1,6 @@
 //! Reductions of the window with SACK: how one begins, goes on and ends.
 
+use crate::memory::ring::prefetch_all;
 use crate::tcp::reduction::cut;
 use crate::tcp::reduction::prr::{Progress, Prr};
 use crate::tcp::reduction::rate_halving::{RateHalving, final_cwnd};
@@ -11,6 +12,19 @@ use cwnd_algorithms::{CongestionControl, Lowering, State};
 use cwnd_scenario::Reduction;
 
 impl<C: CongestionControl> Sender<'_, C> {
+    /// Whether segments are missing, as far as is known.
+    #[inline(always)]
+    pub fn misses_segments(&self) -> bool {
+        !self.scoreboard.is_clear()
+    }
+
+    /// ACKs will arrive soon that tell of missing segments.
+    #[inline(always)]
+    pub fn prefetch_repairs(&self) {
+        self.scoreboard.prefetch();
+        self.repairs.iter().for_each(|repairs| prefetch_all(&**repairs));
+    }
+
     /// Fast retransmit, on an ACK that delivered `delivered` segments.
     pub(super) fn begin_recovery(&mut self, delivered: u64) {
         self.forbid_undo();

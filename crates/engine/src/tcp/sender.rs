@@ -4,7 +4,6 @@
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
-use crate::memory::ring::prefetch_all;
 use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
@@ -198,19 +197,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             segments: segments || passing || self.closed,
             by_application: by_application && !passing && !self.closed,
         };
-    }
-
-    /// Whether segments are missing, as far as is known.
-    #[inline(always)]
-    pub fn misses_segments(&self) -> bool {
-        !self.scoreboard.is_clear()
-    }
-
-    /// ACKs will arrive soon that tell of missing segments.
-    #[inline(always)]
-    pub fn prefetch_repairs(&self) {
-        self.scoreboard.prefetch();
-        self.repairs.iter().for_each(|repairs| prefetch_all(&**repairs));
     }
 
     /// It is `start_ns`.
