@@ -17,7 +17,7 @@ pub struct Arrivals<E> {
     pub order: Vec<u64>,
     /// Room to sort in.
     spare: Vec<u64>,
-    /// By packet, where a link decides on all before anything is done: what it decides by.
+    /// In order, where a link decides on all before anything is done: what it decides by.
     pub facts: Vec<Facts>,
     /// In order: how each arrives at a managed link.
     pub arriving: Vec<Arriving>,
@@ -28,8 +28,10 @@ pub struct Arrivals<E> {
 /// What a link has done in a span with the packets of one shard.
 #[derive(Default)]
 pub struct Outcome {
-    /// By packet that arrived, where the link decides on all before anything is done.
+    /// In the order in which they arrived, where the link decides on all before anything is done.
     pub fates: Vec<Fate>,
+    /// By packet: room to arrange them in.
+    pub fates_by_packet: Vec<Fate>,
     /// In the order in which they arrived, if they go on to another link: since when the link had been sending without a pause.
     pub busy_since_ns: Vec<u64>,
     /// Of a managed link, in order.

@@ -166,12 +166,12 @@ impl<T: Timing> Links<T> {
             merge.advance();
             let (instant, packet) = arrivals[shard].entry(index);
             debug_assert_eq!(arrivals[shard].packets[packet].at, from + instant);
-            let facts = arrivals[shard].facts[packet];
+            let facts = arrivals[shard].facts[index];
             if facts.bytes() != tx_of_size.0 {
                 tx_of_size = (facts.bytes(), topology.tx_ticks_at(id)(facts.bytes()));
             }
             let outcome = &mut outcomes[shard];
-            outcome.fates[packet] = link.decide(take_in, from + instant, tx_of_size.1, facts);
+            outcome.fates.push(link.decide(take_in, from + instant, tx_of_size.1, facts));
             if leads_on {
                 outcome.busy_since_ns.push(link.state.busy_since_ns());
             }

@@ -306,14 +306,14 @@ impl<'a, T: Timing> Network<'a, T> {
     /// As [`Network::take_arrivals`]: what the link decides by. `marks`: that may be whether it may mark a packet.
     pub fn take_facts(&mut self, place: usize, span: Span, marks: bool) {
         self.take_arrivals(place, span);
-        let Arrivals { packets, facts, .. } = &mut self.arrivals;
+        let mut facts = std::mem::take(&mut self.arrivals.facts);
         facts.clear();
-        facts.extend(packets.iter().map(|packet| {
+        facts.extend(self.arrivals.order.iter().map(|&order| {
+            let packet = self.arrivals.packet(order);
             let is_ect = marks && self.topology.hops[packet.hop as usize].codepoint.is_ect();
             Facts::new(packet.segment.tag.bytes(), is_ect)
         }));
-        self.outcome.fates.resize(packets.len(), Fate::LOST);
-        self.outcome.busy_since_ns.clear();
+        self.arrivals.facts = facts;
     }
 
     /// As [`Network::take_arrivals`], at a managed link that decides on all before anything is done.
@@ -352,22 +352,26 @@ impl<'a, T: Timing> Network<'a, T> {
     /// What has been decided on the packets that arrived before `until` is done. If they go on to another link, `leads_on`, that
     /// is in the order of their arrivals.
     pub fn let_pass(&mut self, until: u64, leads_on: bool) {
-        let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
-        let (Arrivals { packets, order, .. }, Outcome { fates, busy_since_ns, .. }) = (&arrivals, &outcome);
+        let (arrivals, mut outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
+        let Outcome { fates, fates_by_packet, busy_since_ns, .. } = &mut outcome;
+        let (packets, decided) = (&arrivals.packets, arrivals.order.iter().zip(&*fates));
         if leads_on {
-            for (next, (&order_of_one, &busy_since_ns)) in order.iter().zip(busy_since_ns).enumerate() {
-                self.prefetch(|ahead| Some(arrivals.packet(*order.get(next + ahead)?).hop));
-                let fate = fates[order_of_one as u32 as usize];
-                self.pass_on(arrivals.packet(order_of_one), fate, busy_since_ns);
+            for (next, ((&order, &fate), &busy_since_ns)) in decided.zip(&*busy_since_ns).enumerate() {
+                self.prefetch(|ahead| Some(arrivals.packet(*arrivals.order.get(next + ahead)?).hop));
+                self.pass_on(arrivals.packet(order), fate, busy_since_ns);
             }
         } else {
-            for (next, (packet, &fate)) in packets.iter().zip(fates).enumerate() {
+            fates_by_packet.resize(packets.len(), Fate::LOST);
+            decided.for_each(|(&order, &fate)| fates_by_packet[order as u32 as usize] = fate);
+            for (next, (packet, &fate)) in packets.iter().zip(&*fates_by_packet).enumerate() {
                 if packet.at < until {
                     self.prefetch(|ahead| Some(packets.get(next + ahead)?.hop));
                     self.pass_on(packet, fate, 0);
                 }
             }
         }
+        fates.clear();
+        busy_since_ns.clear();
         (self.arrivals, self.outcome) = (arrivals, outcome);
     }
 
