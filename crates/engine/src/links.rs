@@ -171,9 +171,9 @@ impl<T: Timing> Links<T> {
                 tx_of_size = (facts.bytes(), topology.tx_ticks_at(id)(facts.bytes()));
             }
             let outcome = &mut outcomes[shard];
-            outcome.fates.push(link.decide(take_in, from + instant, tx_of_size.1, facts));
+            outcome.fates[index] = link.decide(take_in, from + instant, tx_of_size.1, facts);
             if leads_on {
-                outcome.busy_since_ns.push(link.state.busy_since_ns());
+                outcome.busy_since_ns[index] = link.state.busy_since_ns();
             }
             decided += 1;
             if decided % PACKETS_PER_LOOK == 0 && control.stop.load(Relaxed) {

@@ -314,6 +314,8 @@ impl<'a, T: Timing> Network<'a, T> {
             Facts::new(packet.segment.tag.bytes(), is_ect)
         }));
         self.arrivals.facts = facts;
+        self.outcome.fates.resize(self.arrivals.len(), Fate::LOST);
+        self.outcome.busy_since_ns.resize(self.arrivals.len(), 0);
     }
 
     /// As [`Network::take_arrivals`], at a managed link that decides on all before anything is done.
@@ -370,8 +372,6 @@ impl<'a, T: Timing> Network<'a, T> {
                 }
             }
         }
-        fates.clear();
-        busy_since_ns.clear();
         (self.arrivals, self.outcome) = (arrivals, outcome);
     }
 
