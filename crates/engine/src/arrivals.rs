@@ -32,7 +32,7 @@ pub struct Outcome {
     pub fates: Vec<Fate>,
     /// By packet: room to arrange them in.
     pub fates_by_packet: Vec<Fate>,
-    /// In the order in which they arrived, if they go on to another link: since when the link had been sending without a pause.
+    /// In the order in which they arrived, if they go on in it: since when the link had been sending without a pause.
     pub busy_since_ns: Vec<u64>,
     /// Of a managed link, in order.
     pub departures: Vec<Departure>,

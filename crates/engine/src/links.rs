@@ -26,23 +26,24 @@ pub struct Links<T: Timing> {
     /// By link of the scenario: those whose queue a discipline manages.
     pub managed: BTreeMap<u32, ManagedLink<T::Tick>>,
     numbering: Numbering,
-    /// By place: whether packets come from it to another link.
-    leads_on: Vec<bool>,
+    /// By place: whether packets go on from it in the order in which they came.
+    in_order: Vec<bool>,
 }
 
 impl<T: Timing> Links<T> {
-    /// `ids`: of the links in the scenario; `leads_on`: by place, whether packets come from it to another link.
+    /// `ids`: of the links in the scenario; `in_order`: by place, whether packets must go on from it in the order in which they
+    /// came, since they come to another link, or those of a flow may have overtaken each other.
     pub fn new(
         scenario: &Scenario,
         ids: Vec<u32>,
-        leads_on: Vec<bool>,
+        in_order: Vec<bool>,
         managed: BTreeMap<u32, ManagedLink<T::Tick>>,
         numbering: Numbering,
         seed: u64,
     ) -> Links<T> {
         let new_link = |id: &u32| Link::new(T::new_link(&scenario.links[*id as usize], seed));
         let links = ids.iter().map(new_link).collect();
-        Links { ids, links, managed, numbering, leads_on }
+        Links { ids, links, managed, numbering, in_order }
     }
 
     /// When the next packet leaves a managed link, or NEVER.
@@ -113,12 +114,12 @@ impl<T: Timing> Links<T> {
 
     /// Whether a link finishes with each packet before the next, rather than to decide on all first. What it decided can be done
     /// in another order: that of flows, whose state is then needed once. That is no gain where caches hold it, or packets stand in
-    /// a line or go on to another link.
+    /// a line or must go on in order.
     #[inline(always)]
     fn passes_one_by_one(&self, place: usize, network: &Network<T>) -> bool {
         T::TAKE_IN.is_none()
             || !network.outgrows_caches()
-            || self.leads_on[place]
+            || self.in_order[place]
             || network.inboxes[place].is_line()
     }
 
@@ -131,7 +132,7 @@ impl<T: Timing> Links<T> {
         threads: &Threads,
         span: Span,
     ) -> usize {
-        let leads_on = self.leads_on[place];
+        let in_order = self.in_order[place];
         let marks = shards[0].network.topology.link(self.ids[place]).ecn_threshold_pkts.is_some();
         threads.for_each(shards, |shard| shard.network.take_facts(place, span, marks));
         let arrivals = take_each(shards, |network| &mut network.arrivals);
@@ -141,7 +142,7 @@ impl<T: Timing> Links<T> {
         give_each(shards, |network| &mut network.arrivals, arrivals);
         give_each(shards, |network| &mut network.outcome, outcomes);
         threads.for_each(shards, |shard| {
-            shard.network.let_pass(span.until, leads_on);
+            shard.network.let_pass(span.until, in_order);
             shard.network.put_back(place, span);
         });
         arrived
@@ -157,7 +158,7 @@ impl<T: Timing> Links<T> {
         from: u64,
     ) {
         let take_in = T::TAKE_IN.expect("connections do not matter");
-        let (id, leads_on, link) = (self.ids[place], self.leads_on[place], &mut self.links[place]);
+        let (id, in_order, link) = (self.ids[place], self.in_order[place], &mut self.links[place]);
         let Network { topology, control, .. } = &shards[0].network;
         let mut tx_of_size = (0, 0);
         let mut merge = Merge::new(shards, arrivals);
@@ -172,7 +173,7 @@ impl<T: Timing> Links<T> {
             }
             let outcome = &mut outcomes[shard];
             outcome.fates[index] = link.decide(take_in, from + instant, tx_of_size.1, facts);
-            if leads_on {
+            if in_order {
                 outcome.busy_since_ns[index] = link.state.busy_since_ns();
             }
             decided += 1;

@@ -351,13 +351,13 @@ impl<'a, T: Timing> Network<'a, T> {
         self.inboxes[place].put_back(packets, span, self.arrivals.earliest);
     }
 
-    /// What has been decided on the packets that arrived before `until` is done. If they go on to another link, `leads_on`, that
-    /// is in the order of their arrivals.
-    pub fn let_pass(&mut self, until: u64, leads_on: bool) {
+    /// What has been decided on the packets that arrived before `until` is done. `in_order`: in the
+    /// order of their arrivals, else flow by flow.
+    pub fn let_pass(&mut self, until: u64, in_order: bool) {
         let (arrivals, mut outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
         let Outcome { fates, fates_by_packet, busy_since_ns, .. } = &mut outcome;
         let (packets, decided) = (&arrivals.packets, arrivals.order.iter().zip(&*fates));
-        if leads_on {
+        if in_order {
             for (next, ((&order, &fate), &busy_since_ns)) in decided.zip(&*busy_since_ns).enumerate() {
                 self.prefetch(|ahead| Some(arrivals.packet(*arrivals.order.get(next + ahead)?).hop));
                 self.pass_on(arrivals.packet(order), fate, busy_since_ns);

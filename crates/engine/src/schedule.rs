@@ -122,9 +122,9 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         shared.dedup();
         let places = facts.places(&shared);
         topologies.iter_mut().for_each(|topology| topology.place_links(shared.len(), places.clone()));
-        let mut leads_on = vec![false; shared.len()];
+        let mut in_order = vec![scenario.links.iter().any(cwnd_scenario::Link::may_reorder); shared.len()];
         for place in topologies.iter().flat_map(Topology::leading_on) {
-            leads_on[place as usize] = true;
+            in_order[place as usize] = true;
         }
         let lookahead_ns = topologies.iter().enumerate().filter_map(|(shard, topology)| {
             let flow_of = |id| &scenario.flows[numbering.id(shard, id) as usize];
@@ -172,7 +172,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             threads: Threads::new(shards.len()),
             numbering,
             shards,
-            links: Links::new(scenario, shared, leads_on, managed, numbering, seed),
+            links: Links::new(scenario, shared, in_order, managed, numbering, seed),
             connections: flows,
             next_transfer_ns: groups.iter().map(|group: &Group| group.next_ns).min().unwrap_or(NEVER),
             begins_with_transfer,
