@@ -101,7 +101,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     pub fn prefetch_rest(&self) {
         self.sender.rtts.prefetch();
-        if self.sender.misses_segments() {
+        if !self.sender.misses_nothing() {
             self.sender.prefetch_repairs();
             self.receiver.prefetch_early();
         }

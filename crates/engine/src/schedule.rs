@@ -154,7 +154,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 flows.push(Connection::idle(local, flow, cc, route));
             } else {
                 let sizes = Sizes::new(flow, id, seed);
-                let source = Source::new(flow, &id.to_string(), sizes, start_ns, route.rtt_ns, seed);
+                let source = Source::new(flow, id, sizes, start_ns, route.rtt_ns, seed);
                 flows.push(Connection::new(local, flow, cc, start_ns, route, source, scenario.warmup_ns));
             }
         }
@@ -230,8 +230,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                     sampler.add_connection(flow);
                 }
                 let number = group.begin();
-                let name = format!("{flow}-{number}");
-                let mut source = Source::of_one(group.flow, &name, group.sizes.draw(), start_ns, self.seed);
+                let name = format_args!("{flow}-{number}");
+                let mut source = Source::of_one(group.flow, name, group.sizes.draw(), start_ns, self.seed);
                 let route = network.topology.route(local, self.scenario.rtt_ns(flow as usize));
                 if let Some(source) = &mut source {
                     source.lost_before = network.topology.lost_pkts(route.first_hop);

@@ -123,7 +123,7 @@ impl<'a, T: Tick> Topology<'a, T> {
     /// If a route visits links in another order than the scenario lists them in: a scenario that was checked has none.
     pub fn new(
         scenario: &'a Scenario,
-        flows: impl Iterator<Item = u32>,
+        flows: impl Iterator<Item = u32> + Clone,
         facts: Arc<LinkFacts>,
     ) -> Topology<'a, T> {
         let mut topology = Topology {
@@ -136,6 +136,11 @@ impl<'a, T: Tick> Topology<'a, T> {
             delay_only: Vec::new(),
             tick: PhantomData,
         };
+        let most_hops = |flow: u32| {
+            let Flow { path, reverse_path, .. } = &scenario.flows[flow as usize];
+            path.len() + reverse_path.len()
+        };
+        topology.hops.reserve(flows.clone().map(most_hops).sum());
         for (id, flow) in (0..).zip(flows) {
             topology.add_hops(id, flow);
         }

@@ -32,7 +32,8 @@ pub struct Distribution {
     /// The buckets between the least and the most value, and a few beyond: counts modulo 65,536.
     counts: Box<[u16]>,
     /// By bucket, how often its count passed 65,536.
-    passed: BTreeMap<u16, u64>,
+    #[allow(clippy::box_collection)] // it is in every connection, and few need it
+    passed: Option<Box<BTreeMap<u16, u64>>>,
 }
 
 impl Default for Distribution {
@@ -55,7 +56,7 @@ impl Distribution {
             most: 0,
             aside: [0; ASIDE],
             counts: Box::default(),
-            passed: BTreeMap::new(),
+            passed: None,
         }
     }
 
@@ -119,7 +120,7 @@ impl Distribution {
         let sum = u64::from(*count) + values;
         *count = sum as u16;
         if sum > u64::from(u16::MAX) {
-            *self.passed.entry(bucket).or_default() += sum >> 16;
+            *self.passed.get_or_insert_default().entry(bucket).or_default() += sum >> 16;
         }
     }
 
@@ -165,7 +166,11 @@ impl Distribution {
     fn buckets(&self) -> impl Iterator<Item = (u16, u64)> {
         let mut counts: Vec<u64> = self.counts.iter().map(|&count| count.into()).collect();
         let aside = self.aside[..self.aside_len as usize].iter().map(|&bucket| (bucket, 1));
-        let passed = self.passed.iter().map(|(&bucket, &times)| (bucket, times << 16));
+        let passed = self
+            .passed
+            .iter()
+            .flat_map(|passed| passed.iter())
+            .map(|(&bucket, &times)| (bucket, times << 16));
         let run = (self.run > 0).then_some((self.last, self.run));
         for (bucket, more) in aside.chain(passed).chain(run) {
             counts[usize::from(bucket - self.first)] += more;

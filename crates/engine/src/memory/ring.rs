@@ -50,9 +50,12 @@ pub fn prefetch<T>(pointer: *const T) {
 pub fn prefetch_all<T>(value: &T) {
     let first = (&raw const *value).cast::<u8>();
     (0..size_of::<T>()).step_by(64).for_each(|byte| prefetch(first.wrapping_add(byte)));
+    if !align_of::<T>().is_multiple_of(64) {
+        prefetch(first.wrapping_add(size_of::<T>() - 1)); // in one cache line more, maybe
+    }
 }
 
-const LEAST_SLOTS: u32 = 8;
+const LEAST_SLOTS: u32 = 4;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
 /// In a row.

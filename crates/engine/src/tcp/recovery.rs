@@ -12,12 +12,6 @@ use cwnd_algorithms::{CongestionControl, Lowering, State};
 use cwnd_scenario::Reduction;
 
 impl<C: CongestionControl> Sender<'_, C> {
-    /// Whether segments are missing, as far as is known.
-    #[inline(always)]
-    pub fn misses_segments(&self) -> bool {
-        !self.scoreboard.is_clear()
-    }
-
     /// ACKs will arrive soon that tell of missing segments.
     #[inline(always)]
     pub fn prefetch_repairs(&self) {

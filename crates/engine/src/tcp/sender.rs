@@ -39,13 +39,13 @@ pub struct Sender<'a, C> {
     pub(super) choices: &'static RecoveryChoices,
     /// What the application has beside a rate and constant pauses.
     pub source: Option<Box<Source<'a>>>,
-    /// Without a source: when it writes, if not all at once.
-    pub(super) application: Option<Box<Application>>,
     /// Of a segment on the wire, without a source.
     pub packet_bytes: u32,
+    /// Marked packets that ACKs have reported, if they carry the number.
+    pub(super) marked_pkts: u32,
     extras: Extras,
-    /// The extras that outlast the handshake.
-    lasting_extras: Extras,
+    /// Every ACK takes the slow path, after the handshake and without losses, too.
+    acks_are_extra: bool,
     /// Segments are paced even if the algorithm has no rate.
     pub(super) paced_by_fq: bool,
     /// No segment from here on is new: the application has closed.
@@ -61,8 +61,6 @@ pub struct Sender<'a, C> {
     pub(super) report_reduction: bool,
     /// The algorithm gets RTTs in whole microseconds that are over.
     pub(super) rounds_rtt_down: bool,
-    /// Marked packets that ACKs have reported, if they carry the number.
-    pub(super) marked_pkts: u32,
     /// Those of the stack that losses ask for: the flow's description is far from here.
     pub(super) timestamps: bool,
     pub(super) restart_at_one: bool,
@@ -84,6 +82,8 @@ pub struct Sender<'a, C> {
     /// Pacing: nothing is sent before.
     pub(super) paced_until_ns: u64,
     pub(super) rate: Option<Box<RateSampler>>,
+    /// Without a source: when the application writes, if not all at once.
+    pub(super) application: Option<Box<Application>>,
     /// If the path may deliver segments in another order.
     pub(super) reordering: Option<Box<Reordering>>,
     /// Once a segment was missing.
@@ -144,7 +144,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             source: source.map(Box::new),
             packet_bytes: flow.packet_bytes(),
             extras: Extras { acks: true, segments: true, by_application: false },
-            lasting_extras: Extras { acks: true, segments: true, by_application: false },
+            acks_are_extra: true,
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
@@ -175,28 +175,21 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             retransmissions: 0,
             timeouts: 0,
         };
-        let acks = sender.driver.controls_window()
+        sender.acks_are_extra = sender.driver.controls_window()
             || stack.ecn.is_on()
             || stack.one_way_delays
             || sender.reordering.is_some()
             || choices.detection == Detection::FineTimer;
-        let limited = sender.application.is_some();
-        let others = acks || sender.source.is_some() || sender.paced_by_fq;
-        sender.lasting_extras =
-            Extras { acks, segments: limited || others, by_application: limited && !others };
         sender.note_extras(stack.handshake != Handshake::Off);
         sender
     }
 
-    /// The sender has its lasting extras, and those of a handshake if it `begins` or of losses without SACK.
+    /// The sender has its extras, with those of a handshake if it `begins` or of losses without SACK.
     pub(super) fn note_extras(&mut self, begins: bool) {
-        let Extras { acks, segments, by_application } = self.lasting_extras;
-        let passing = begins || self.repairs_without_sack();
-        self.extras = Extras {
-            acks: acks || passing,
-            segments: segments || passing || self.closed,
-            by_application: by_application && !passing && !self.closed,
-        };
+        let acks = self.acks_are_extra || begins || self.repairs_without_sack();
+        let others = acks || self.source.is_some() || self.paced_by_fq || self.closed;
+        let limited = self.application.is_some();
+        self.extras = Extras { acks, segments: others || limited, by_application: limited && !others };
     }
 
     /// It is `start_ns`.
@@ -459,8 +452,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         !self.extras.segments && self.misses_nothing()
     }
 
+    /// No segment is missing, as far as is known.
     #[inline(always)]
-    fn misses_nothing(&self) -> bool {
+    pub fn misses_nothing(&self) -> bool {
         self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
     }
 

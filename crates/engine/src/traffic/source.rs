@@ -5,6 +5,7 @@ use crate::time::NEVER;
 use crate::traffic::application::Application;
 use chacha20::ChaCha8Rng;
 use cwnd_scenario::{Flow, Handshake, Requests, Size, Traffic};
+use std::fmt::Display;
 
 pub struct Source<'a> {
     flow: &'a Flow,
@@ -90,7 +91,7 @@ impl<'a> Source<'a> {
     /// Of `flow`, which is called `name` in the names of random streams; None: it has no need of one.
     pub fn new(
         flow: &'a Flow,
-        name: &str,
+        name: impl Display,
         sizes: Option<Sizes<'a>>,
         start_ns: u64,
         rtt_ns: u64,
@@ -131,7 +132,13 @@ impl<'a> Source<'a> {
     }
 
     /// As [`Source::new`], of one transfer of `bytes`.
-    pub fn of_one(flow: &'a Flow, name: &str, bytes: u64, start_ns: u64, seed: u64) -> Option<Source<'a>> {
+    pub fn of_one(
+        flow: &'a Flow,
+        name: impl Display,
+        bytes: u64,
+        start_ns: u64,
+        seed: u64,
+    ) -> Option<Source<'a>> {
         let mut source = Source::new(flow, name, None, start_ns, 0, seed)?;
         source.begin(u64::from(flow.stack.handshake != Handshake::Off), bytes, start_ns, 0);
         Some(source)
