@@ -19,9 +19,10 @@ pub struct InTransit<E> {
     pub hop: u32,
 }
 
-/// Packets on their way to a link; those of each hop are in order. Where one link alone leads to this one, each packet arrives
-/// later than the packet before: they form a line, which needs no sorting. Otherwise a span examines the packets that arrive
-/// in it and soon after; those that arrive later wait in a calendar, whose days are about as long as a span.
+/// Packets on their way to a link. Those of each hop are in order, unless some overtook others on a wire. Where one link alone
+/// leads to this one, each packet arrives later than the packet before: they form a line, which needs no sorting. Otherwise
+/// packets that arrive soon are in a list that each span examines. Later packets wait in a calendar. Its days are about as long
+/// as a span.
 pub struct Inbox<E> {
     line: Ring<InTransit<E>>,
     /// When the last of the line arrives; NEVER: there is no line.

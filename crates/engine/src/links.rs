@@ -95,36 +95,43 @@ impl<T: Timing> Links<T> {
         let mut arrived = 0;
         for place in 0..self.ids.len() {
             let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < span.until);
-            let one_by_one = self.passes_one_by_one(place, &shards[0].network);
-            arrived += match (self.managed.get_mut(&self.ids[place]), &mut *shards) {
-                (Some(managed), _) if !arrives && managed.next_departure_ns() >= span.until => continue,
-                (None, _) if !arrives => continue,
-                (Some(managed), [shard]) if !shard.network.outgrows_caches() => {
-                    serve_managed_alone(managed, self.ids[place], place, &mut shard.network, span)
+            let managed = self.managed.get(&self.ids[place]);
+            if !arrives && managed.is_none_or(|link| link.next_departure_ns() >= span.until) {
+                continue;
+            }
+            arrived += match &mut *shards {
+                [shard] if self.passes_one_by_one(place, &shard.network) => {
+                    self.serve_one_by_one(place, &mut shard.network, span)
                 }
-                (Some(_), shards) => self.serve_managed_together(place, shards, threads, span),
-                (None, [shard]) if one_by_one => {
-                    serve_closed_form(&mut self.links[place], place, &mut shard.network, span)
-                }
-                (None, shards) => self.serve_together(place, shards, threads, span),
+                shards => self.serve_together(place, shards, threads, span),
             };
         }
         arrived
     }
 
     /// Whether a link finishes with each packet before the next, rather than to decide on all first. What it decided can be done
-    /// in another order: that of flows, whose state is then needed once. That is no gain where caches hold it, or packets stand in
-    /// a line or must go on in order.
+    /// in another order: that of flows, whose state is then needed once. That is no gain where caches hold it, nor, without a
+    /// discipline, where packets stand in a line or must go on in order.
     #[inline(always)]
     fn passes_one_by_one(&self, place: usize, network: &Network<T>) -> bool {
         T::TAKE_IN.is_none()
             || !network.outgrows_caches()
-            || self.in_order[place]
-            || network.inboxes[place].is_line()
+            || !self.managed.contains_key(&self.ids[place])
+                && (self.in_order[place] || network.inboxes[place].is_line())
     }
 
-    /// At a link where a packet's departure is known when it arrives: the arrivals are sorted by shard, the link decides in the
-    /// order of time, and that is done by shard.
+    /// A link that connections of one shard cross finishes with each packet before the next; returns how many arrived.
+    #[inline(always)]
+    fn serve_one_by_one(&mut self, place: usize, network: &mut Network<T>, span: Span) -> usize {
+        let id = self.ids[place];
+        match self.managed.get_mut(&id) {
+            Some(managed) => serve_managed_alone(managed, id, place, network, span),
+            None => serve_closed_form(&mut self.links[place], place, network, span),
+        }
+    }
+
+    /// The arrivals at a link are sorted by shard, the link decides on all in the order of time, and that is done by shard;
+    /// returns how many arrived.
     fn serve_together<C: CongestionControl>(
         &mut self,
         place: usize,
@@ -132,23 +139,44 @@ impl<T: Timing> Links<T> {
         threads: &Threads,
         span: Span,
     ) -> usize {
-        let in_order = self.in_order[place];
-        let marks = shards[0].network.topology.link(self.ids[place]).ecn_threshold_pkts.is_some();
-        threads.for_each(shards, |shard| shard.network.take_facts(place, span, marks));
+        let (id, in_order) = (self.ids[place], self.in_order[place]);
+        // Of a managed link.
+        let reorders = self.managed.get(&id).map(ManagedLink::reorders);
+        let marks = shards[0].network.topology.link(id).ecn_threshold_pkts.is_some();
+        threads.for_each(shards, |shard| match reorders {
+            Some(_) => shard.network.take_arriving(place, span),
+            None => shard.network.take_facts(place, span, marks),
+        });
         let arrivals = take_each(shards, |network| &mut network.arrivals);
         let mut outcomes = take_each(shards, |network| &mut network.outcome);
-        self.decide(place, shards, &arrivals, &mut outcomes, span.from);
+        match self.managed.get_mut(&id) {
+            Some(managed) => {
+                let mut sides = Shards {
+                    index_bits: u32::BITS - shards.len().next_power_of_two().trailing_zeros(),
+                    arrivals: &arrivals,
+                    merge: Merge::new(shards, &arrivals),
+                    outcomes: &mut outcomes,
+                    numbering: self.numbering,
+                };
+                let Network { topology, control, .. } = &shards[0].network;
+                serve_managed(managed, &mut sides, control, topology.tx_ticks_at(id), span.until);
+            }
+            None => self.decide(place, shards, &arrivals, &mut outcomes, span.from),
+        }
         let arrived = arrivals.iter().map(Arrivals::len).sum();
         give_each(shards, |network| &mut network.arrivals, arrivals);
         give_each(shards, |network| &mut network.outcome, outcomes);
         threads.for_each(shards, |shard| {
-            shard.network.let_pass(span.until, in_order);
+            match reorders {
+                Some(reorders) => shard.network.let_depart(reorders),
+                None => shard.network.let_pass(span.until, in_order),
+            }
             shard.network.put_back(place, span);
         });
         arrived
     }
 
-    /// Decides on what arrives at a link from `from` on.
+    /// At a link where a packet's departure is known when it arrives: decides on what arrives from `from` on.
     fn decide<C: CongestionControl>(
         &mut self,
         place: usize,
@@ -160,7 +188,7 @@ impl<T: Timing> Links<T> {
         let take_in = T::TAKE_IN.expect("connections do not matter");
         let (id, in_order, link) = (self.ids[place], self.in_order[place], &mut self.links[place]);
         let Network { topology, control, .. } = &shards[0].network;
-        let mut tx_of_size = (0, 0);
+        let mut tx_ticks = topology.tx_ticks_at(id);
         let mut merge = Merge::new(shards, arrivals);
         let mut decided = 0;
         while let Some(Tied { shard, index }) = merge.next() {
@@ -168,11 +196,8 @@ impl<T: Timing> Links<T> {
             let (instant, packet) = arrivals[shard].entry(index);
             debug_assert_eq!(arrivals[shard].packets[packet].at, from + instant);
             let facts = arrivals[shard].facts[index];
-            if facts.bytes() != tx_of_size.0 {
-                tx_of_size = (facts.bytes(), topology.tx_ticks_at(id)(facts.bytes()));
-            }
             let outcome = &mut outcomes[shard];
-            outcome.fates[index] = link.decide(take_in, from + instant, tx_of_size.1, facts);
+            outcome.fates[index] = link.decide(take_in, from + instant, tx_ticks(facts.bytes()), facts);
             if in_order {
                 outcome.busy_since_ns[index] = link.state.busy_since_ns();
             }
@@ -181,38 +206,6 @@ impl<T: Timing> Links<T> {
                 return;
             }
         }
-    }
-
-    /// As [`Links::serve_together`], at a link whose queue a discipline manages.
-    fn serve_managed_together<C: CongestionControl>(
-        &mut self,
-        place: usize,
-        shards: &mut [Shard<C, T>],
-        threads: &Threads,
-        span: Span,
-    ) -> usize {
-        threads.for_each(shards, |shard| shard.network.take_arriving(place, span));
-        let arrivals = take_each(shards, |network| &mut network.arrivals);
-        let mut outcomes = take_each(shards, |network| &mut network.outcome);
-        let id = self.ids[place];
-        let managed = self.managed.get_mut(&id).expect("a discipline manages the link");
-        let mut sides = Shards {
-            index_bits: u32::BITS - shards.len().next_power_of_two().trailing_zeros(),
-            arrivals: &arrivals,
-            merge: Merge::new(shards, &arrivals),
-            outcomes: &mut outcomes,
-            numbering: self.numbering,
-        };
-        let Network { topology, control, .. } = &shards[0].network;
-        serve_managed(managed, &mut sides, control, topology.tx_ticks_at(id), span.until);
-        let (reorders, arrived) = (managed.reorders(), arrivals.iter().map(Arrivals::len).sum());
-        give_each(shards, |network| &mut network.arrivals, arrivals);
-        give_each(shards, |network| &mut network.outcome, outcomes);
-        threads.for_each(shards, |shard| {
-            shard.network.let_depart(reorders);
-            shard.network.put_back(place, span);
-        });
-        arrived
     }
 }
 
@@ -309,7 +302,7 @@ fn serve_managed<T: Tick>(
     managed: &mut ManagedLink<T>,
     sides: &mut impl Sides,
     control: &Control,
-    tx_ticks: impl Fn(u32) -> u64,
+    mut tx_ticks: impl FnMut(u32) -> u64,
     until: u64,
 ) {
     let mut events = 0;
@@ -318,7 +311,7 @@ fn serve_managed<T: Tick>(
         if let Some(next) = sides.next_if(|now_ns| managed.precedes_departure(now_ns)) {
             managed.accept(next);
         } else if managed.next_departure_ns() < until {
-            if let Some(departure) = managed.depart(&tx_ticks) {
+            if let Some(departure) = managed.depart(&mut tx_ticks) {
                 sides.leave(departure);
             }
         } else {

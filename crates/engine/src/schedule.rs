@@ -67,8 +67,8 @@ pub struct Schedule<'a, C, T: Timing> {
     make: Box<dyn FnMut(usize) -> C + 'a>,
     /// When the next transfer of a group begins, or NEVER.
     next_transfer_ns: u64,
-    /// Whether a span must begin where a transfer does. Otherwise all transfers of a span get their connections when it begins,
-    /// though other connections may be free when the transfer begins. Only a queue that tells flows apart shows the difference.
+    /// Whether a span must begin where a transfer does. Otherwise all transfers of a span get their connections when it begins;
+    /// a connection that becomes free within the span is not among them. Only a queue that tells flows apart shows the difference.
     begins_with_transfer: bool,
     /// When the warmup ends, or NEVER.
     warmup_end_ns: u64,

@@ -163,8 +163,7 @@ impl<'a, T: Tick> Topology<'a, T> {
         self.hops.iter().enumerate().filter(leads_on).map(|(_, hop)| hop.place)
     }
 
-    /// `count` links are those that packets of any connection of the run come to through an inbox; `places`: of each link among
-    /// them.
+    /// Packets of the run's connections enter `count` links through an inbox. `places`: by link, its place among these.
     pub fn place_links(&mut self, count: usize, places: Arc<[u32]>) {
         (self.shared_links, self.shared_places) = (count, places);
         self.place_links_of_hops(0);
@@ -298,11 +297,17 @@ impl<'a, T: Tick> Topology<'a, T> {
         }
     }
 
-    /// How long `link` is busy with a packet of some bytes.
-    pub fn tx_ticks_at(&self, link: u32) -> impl Fn(u32) -> u64 + use<'a, T> {
+    /// How long `link` is busy with a packet of some bytes. It is calculated when it differs from that of the packet before.
+    pub fn tx_ticks_at(&self, link: u32) -> impl FnMut(u32) -> u64 + use<'a, T> {
         let (finer, link) = (self.facts.finer[link as usize], &self.scenario.links[link as usize]);
+        let (mut known_bytes, mut ticks) = (0, 0);
         move |bytes| {
-            if finer { Fraction::sending_ticks(link, bytes) } else { T::count(link.sending_ns(bytes)) }
+            if bytes != known_bytes {
+                let calculate = || T::count(link.sending_ns(bytes));
+                ticks = if finer { Fraction::sending_ticks(link, bytes) } else { calculate() };
+                known_bytes = bytes;
+            }
+            ticks
         }
     }
 

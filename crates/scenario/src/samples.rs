@@ -17,8 +17,8 @@ pub enum Samples {
 }
 
 impl Scenario {
-    /// The links that have rows of samples, in their order. With samples by group these are all but those that one flow of
-    /// several in a group has for itself.
+    /// The links that have rows of samples, in their order. With samples by group, a link that one flow alone crosses has none
+    /// if the flow's group has others.
     pub fn sampled_links(&self) -> Vec<u32> {
         sampled_links(self.links.len(), &self.flows, &self.sample_groups)
     }

@@ -25,8 +25,6 @@ pub struct ManagedLink<T> {
     ask_at: u64,
     busy_since_ns: u64,
     busy_ticks: u64,
-    /// A size of packets, and how long the link is busy with one at its fixed rate.
-    tx_of_size: (u32, u64),
     /// Of packets that it has begun to send, and of the last of them.
     begun_bits: u64,
     last_bits: u64,
@@ -91,7 +89,6 @@ impl<T: Tick> ManagedLink<T> {
             ask_at: NEVER,
             busy_since_ns: 0,
             busy_ticks: 0,
-            tx_of_size: (0, 0),
             begun_bits: 0,
             last_bits: 0,
             held_ticks: 0,
@@ -175,7 +172,7 @@ impl<T: Tick> ManagedLink<T> {
 
     /// The link asks for its next packet. `tx_ticks` gives how long it is busy with one of a size at its fixed rate.
     #[inline(always)]
-    pub fn depart(&mut self, tx_ticks: impl Fn(u32) -> u64) -> Option<Departure> {
+    pub fn depart(&mut self, mut tx_ticks: impl FnMut(u32) -> u64) -> Option<Departure> {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -193,10 +190,7 @@ impl<T: Tick> ManagedLink<T> {
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
-        if seen.bytes != self.tx_of_size.0 {
-            self.tx_of_size = (seen.bytes, tx_ticks(seen.bytes));
-        }
-        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), self.tx_of_size.1);
+        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks(seen.bytes));
         if self.free_at == NEVER {
             return None;
         }

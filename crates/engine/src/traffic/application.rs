@@ -16,7 +16,7 @@ pub struct Application {
     asked: (u64, u64),
 }
 
-/// The application may be this many segments ahead of those that it is asked for.
+/// If the segment this far beyond one that is asked for is written, all between them need no calculation.
 const AHEAD: u64 = 16;
 
 impl Application {
