@@ -76,6 +76,11 @@ typedef signed long long s64;
 #define CC_FORGET_VALUE(value, state) (value)
 #endif
 
+/* What few ACKs need, in a function of its own: the hook then has its registers for what all need. */
+#ifndef CC_RARE
+#define CC_RARE static __attribute__((noinline, unused))
+#endif
+
 #define CC_STATE_BYTES 104 /* icsk_ca_priv in struct inet_connection_sock */
 
 #define CC_SSTHRESH_INFINITE 0x7fffffffU

@@ -208,6 +208,13 @@ static inline void cubic_init(struct cubic *ca, const struct cubic_params *p, st
 	slow_start_init(&ca->hystart, p->slow_start, a);
 }
 
+CC_RARE void cubic_search(struct cubic *ca, struct cc_window *w, const struct cc_ack *a)
+{
+	search_sample(&ca->search, w, a);
+	if (w->ssthresh < CC_SSTHRESH_INFINITE)
+		cubic_end_search(ca);
+}
+
 static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
@@ -218,9 +225,7 @@ static inline void cubic_pkts_acked(struct cubic *ca, const struct cubic_params 
 		return;
 	}
 	if (cubic_searches(p, w)) {
-		search_sample(&ca->search, w, a);
-		if (w->ssthresh < CC_SSTHRESH_INFINITE)
-			cubic_end_search(ca);
+		cubic_search(ca, w, a);
 		return;
 	}
 	if (p->variant == CUBIC_LINUX) {

@@ -49,6 +49,15 @@ static inline void reno_init(struct reno *ca, const struct reno_params *p, struc
 	slow_start_init(&ca->slow_start.hystart, p->slow_start, a);
 }
 
+/* Growth where slow start may end before a loss. */
+CC_RARE void reno_growth_with_look(struct reno *ca, const struct reno_params *p,
+				   struct cc_window *w, const struct cc_ack *a)
+{
+	slow_start_look(&ca->slow_start, p->slow_start, w, a);
+	if (cc_cwnd_limited(a))
+		cc_reno_growth(w, slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a));
+}
+
 static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
@@ -56,14 +65,15 @@ static inline void reno_cong_avoid(struct reno *ca, const struct reno_params *p,
 		real_window_growth(&ca->real, w);
 		return;
 	}
-	if (p->variant == RENO_SPEC)
-		slow_start_look(&ca->slow_start, p->slow_start, w, a);
-	if (!cc_cwnd_limited(a))
-		return;
-	if (p->variant == RENO_NS2)
-		cc_reno_growth_ns2(w);
-	else
-		cc_reno_growth(w, slow_start_acked(&ca->slow_start.hystart, p->slow_start, w, a));
+	if (p->variant == RENO_NS2) {
+		if (cc_cwnd_limited(a))
+			cc_reno_growth_ns2(w);
+	} else if (p->slow_start == SLOW_START_STANDARD) {
+		if (cc_cwnd_limited(a))
+			cc_reno_growth(w, a->acked);
+	} else {
+		reno_growth_with_look(ca, p, w, a);
+	}
 }
 
 static inline u32 reno_ssthresh(struct reno *ca, const struct reno_params *p,

@@ -43,13 +43,13 @@ static inline void cubic_ns2_reset(struct cubic_ns2 *ca)
 
 static inline void cubic_ns2_pkts_acked(struct cubic_ns2 *ca, const struct cc_ack *a)
 {
-	u32 now = cubic_ms(a->now_us);
-	u32 sent = cubic_ms(a->now_us > a->rtt_us ? a->now_us - a->rtt_us + 500 : 0), delay;
+	u32 now = cubic_ms(a->now_us), sent, delay;
 
 	if (a->state == CC_OPEN && a->acked)
 		ca->delayed = ca->delayed - (ca->delayed >> 4) + cc_min(a->acked, 1024);
 	if (ca->start_ms && now - ca->start_ms < 1000)
 		return;
+	sent = cubic_ms(a->now_us > a->rtt_us ? a->now_us - a->rtt_us + 500 : 0);
 	delay = now > sent ? now - sent : 1;
 	if (!ca->delay_ms || delay < ca->delay_ms)
 		ca->delay_ms = delay;

@@ -8,6 +8,7 @@
 
 /* A call is a program of its own to the verifier, and may have no struct on the caller's stack. */
 #define inline inline __attribute__((always_inline))
+#define CC_RARE static inline
 #define CC_FORGET() asm volatile("" : : : "memory")
 /* The verifier does not see that a sum less one of its terms is the other. */
 #define CC_FORGET_VALUE(value, state)               \
