@@ -17,8 +17,12 @@ pub struct Arrivals<E> {
     pub order: Vec<u64>,
     /// Room to sort in.
     spare: Vec<u64>,
-    /// In order, where a link decides on all before anything is done: what it decides by.
+    /// By packet, where a link decides on all before anything is done: what it decides by.
     pub facts: Vec<Facts>,
+    /// The same in order, for a link that connections of several shards cross.
+    pub facts_in_order: Vec<Facts>,
+    /// Packets of one hop that stand one behind another: the hop, and how many.
+    pub trains: Vec<(u32, u32)>,
     /// In order: how each arrives at a managed link.
     pub arriving: Vec<Arriving>,
     /// When the first of those arrives that come after the span, or NEVER.
@@ -30,7 +34,7 @@ pub struct Arrivals<E> {
 pub struct Outcome {
     /// In the order in which they arrived, where the link decides on all before anything is done.
     pub fates: Vec<Fate>,
-    /// By packet: room to arrange them in.
+    /// The same by packet, if they do not go on in that order.
     pub fates_by_packet: Vec<Fate>,
     /// In the order in which they arrived, if they go on in it: since when the link had been sending without a pause.
     pub busy_since_ns: Vec<u64>,
@@ -45,6 +49,8 @@ impl<E> Default for Arrivals<E> {
             order: Vec::new(),
             spare: Vec::new(),
             facts: Vec::new(),
+            facts_in_order: Vec::new(),
+            trains: Vec::new(),
             arriving: Vec::new(),
             earliest: 0,
         }
@@ -55,6 +61,12 @@ impl<E> Default for Arrivals<E> {
 #[inline(always)]
 fn instant(order: u64) -> u64 {
     order >> 32
+}
+
+/// An entry of [`Arrivals::order`]: when the packet arrives, counted from the span's beginning, and its place.
+#[inline(always)]
+pub fn entry(order: u64) -> (u64, usize) {
+    (instant(order), order as u32 as usize)
 }
 
 impl<E: Copy> Arrivals<E> {
@@ -69,36 +81,32 @@ impl<E: Copy> Arrivals<E> {
         &self.packets[order as u32 as usize]
     }
 
-    /// Entry `index` of `order`: when it arrives, counted from the span's beginning, and its place among the packets.
-    #[inline(always)]
-    pub fn entry(&self, index: usize) -> (u64, usize) {
-        let order = self.order[index];
-        (instant(order), order as u32 as usize)
-    }
-
     /// When entry `index` of `order` arrives, counted from the span's beginning; None: there is no such entry.
     #[inline(always)]
     pub fn instant(&self, index: usize) -> Option<u64> {
         self.order.get(index).map(|&order| instant(order))
     }
 
-    /// Sorts the packets that arrive in the span. Returns whether they stood in another order, or some arrive
-    /// at the same instant.
+    /// Sorts the packets that arrive in the span, and lets `see` all packets as they stand. Returns whether they stood in another
+    /// order, or some arrive at the same instant.
     #[inline(always)]
-    pub fn set_order(&mut self, Span { from, until, .. }: Span) -> bool {
+    pub fn set_order(&mut self, Span { from, until, .. }: Span, mut see: impl FnMut(&InTransit<E>)) -> bool {
         self.earliest = NEVER;
-        self.order.clear();
-        let (mut instant_end, mut descents) = (0, 0);
+        self.order.resize(self.packets.len(), 0);
+        let (mut len, mut instant_end, mut descents) = (0, 0, 0);
         for (place, packet) in self.packets.iter().enumerate() {
+            see(packet);
             if packet.at < until {
                 let at_and_place = packet.at.saturating_sub(from) << 32 | place as u64;
                 descents += usize::from(at_and_place < instant_end);
                 instant_end = at_and_place | u64::from(u32::MAX);
-                self.order.push(at_and_place);
+                self.order[len] = at_and_place;
+                len += 1;
             } else {
                 self.earliest = self.earliest.min(packet.at);
             }
         }
+        self.order.truncate(len);
         if descents > RUNS_TO_MERGE {
             sort_by_upper_half(&mut self.order, &mut self.spare, until - from);
         } else if descents > 0 {

@@ -3,11 +3,12 @@
 use crate::acks::{ArrivingAck, SelectiveAck};
 use crate::counts::{Counts, Noted, Received};
 use crate::memory::ring::prefetch;
-use crate::network::{Arrival, Network, PACKETS_PER_LOOK};
+use crate::network::{Network, PACKETS_PER_LOOK};
+use crate::onward::Arrival;
 use crate::path::reverse::ReversePath;
 use crate::path::timing::Timing;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, Tag};
-use crate::tcp::receiver::{Delayed, Receiver, SackBlocks};
+use crate::tcp::receiver::{Delayed, Habit, Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
 use crate::topology::{Route, Topology};
@@ -29,7 +30,7 @@ pub struct Connection<'a, C> {
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
     /// After this time a packet that arrives shows what to note, or NEVER.
-    note_after_ns: u64,
+    pub note_after_ns: u64,
     /// If there is a warmup, or once more has arrived after the flow stopped.
     noted: Option<Box<Noted>>,
     pub receiver: Receiver,
@@ -94,7 +95,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     pub fn prefetch(&self) {
         let first: *const u8 = (&raw const *self).cast();
         let lines = (offset_of!(Self, sender) + Sender::<C>::COLD_FROM).div_ceil(64);
-        (0..lines).for_each(|line| prefetch(first.wrapping_add(64 * line)));
+        (0..lines).step_by(2).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }
 
     /// The same, after [`Connection::prefetch`]: what it has elsewhere.
@@ -107,18 +108,22 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
-    /// Does what the two ends do before `until`; returns when they have something to do then.
+    /// Does what the two ends do before `until`; returns when they have something to do then. `after_each`: is called after
+    /// each event.
     #[inline(always)]
     pub fn advance<T: Timing>(
         &mut self,
         until: u64,
         network: &mut Network<T>,
-        mut after_event: impl FnMut(u64, &Self),
+        mut after_each: Option<impl FnMut(u64, &Self)>,
     ) -> u64 {
         if let Some(back) = self.first_back_hop {
-            return self.advance_both_ends(until, back, network, after_event);
+            return self.advance_both_ends(until, back, network, after_each);
         }
         loop {
+            if after_each.is_none() {
+                self.take_trains(until, network);
+            }
             // What the receiver does shows when its ACK is at the sender.
             let packets = &mut network.to_receiver[self.id as usize];
             let arrival = packets.front().map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
@@ -129,11 +134,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             if due < self.timers_at
                 && let Some(packet) = packets.pop_front()
             {
-                self.on_arrival(due, packet, network);
+                self.on_arrival(packet, network);
             } else {
                 self.on_timers(due, network);
             }
-            after_event(due, self);
+            if let Some(after_event) = &mut after_each {
+                after_event(due, self);
+            }
         }
     }
 
@@ -144,7 +151,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         until: u64,
         back: u32,
         network: &mut Network<T>,
-        mut after_event: impl FnMut(u64, &Self),
+        mut after_each: Option<impl FnMut(u64, &Self)>,
     ) -> u64 {
         let id = self.id as usize;
         loop {
@@ -164,7 +171,9 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
                 self.note_arrival(packet.at);
                 self.receive(packet.at, packet.segment, back, network);
             }
-            after_event(due, self);
+            if let Some(after_event) = &mut after_each {
+                after_event(due, self);
+            }
         }
     }
 
@@ -177,11 +186,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
                     self.take_fast_path(now, next, sent_ns, sent_ns, network);
                 } else {
                     let ack = AckPacket { next, sent_ns, echo_ns: sent_ns, ..AckPacket::default() };
-                    self.on_ack(now, ack, Some(&Default::default()), network);
+                    self.on_ack(now, &ack, Some(&Default::default()), network);
                 }
             }
             ArrivingAck::Selective(SelectiveAck { ack, blocks }) => {
-                self.on_ack(now, ack, Some(&blocks), network)
+                self.on_ack(now, &ack, Some(&blocks), network)
             }
         }
     }
@@ -190,7 +199,8 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     fn receive<T: Timing>(&mut self, now: u64, segment: Segment, back: u32, network: &mut Network<T>) {
         self.note_bytes(now, segment);
-        if let Some(next) = self.receiver.receive_next(segment) {
+        if self.receiver.habit() == Habit::AcknowledgesEach && self.receiver.expects(segment) {
+            let next = self.receiver.receive_next();
             return network.enter_ack(back, now, self.id, |acks| acks.cumulative(next, segment.sent_ns));
         }
         if let Some(ack) = self.receiver.receive(now, segment) {
@@ -236,50 +246,27 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// When a delayed ACK, if there is one, is at the sender, or NEVER.
     #[inline]
-    fn ack_due_ns(&self) -> u64 {
+    pub fn ack_due_ns(&self) -> u64 {
         self.receiver.ack_due_ns().map_or(NEVER, |due_ns| self.way_back.ack_arrival_ns(due_ns))
     }
 
-    /// A packet reaches the receiver, and its ACK the sender at `now`.
-    #[inline(always)]
-    fn on_arrival<T: Timing>(&mut self, now: u64, packet: Arrival<T::Exact>, network: &mut Network<T>) {
+    /// A packet arrives at the receiver, whose ACKs do not cross links.
+    #[inline(never)]
+    fn on_arrival<T: Timing>(&mut self, packet: Arrival<T::Exact>, network: &mut Network<T>) {
         let Arrival { at, segment, exact } = packet;
         self.note_arrival(at);
-        if self.receiver.is_simple()
-            && self.sender.is_on_fast_path()
-            && let Some(next) = self.receiver.receive_next(segment)
-        {
-            let now = network.timing.return_ack(self.id, now, exact, Some(|| 0));
-            self.take_fast_path(now, next, segment.sent_ns, segment.sent_ns, network);
-        } else {
-            self.on_delayed_arrival(at, segment, exact, network);
+        let is_delayed = self.receiver.habit() == Habit::DelaysAcks;
+        if !is_delayed || !self.sender.takes_fast_acks() || !self.receiver.expects(segment) {
+            return self.on_other_arrival(at, segment, exact, network);
         }
-    }
-
-    /// As [`Connection::on_arrival`], where ACKs may be delayed.
-    #[inline(never)]
-    fn on_delayed_arrival<T: Timing>(
-        &mut self,
-        at: u64,
-        segment: Segment,
-        exact: T::Exact,
-        network: &mut Network<T>,
-    ) {
-        let delayed = if self.sender.takes_fast_acks() {
-            self.receiver.receive_delayed(at, segment)
-        } else {
-            Delayed::Unknown
-        };
-        match delayed {
-            Delayed::Unknown => self.on_other_arrival(at, segment, exact, network),
+        self.note_bytes(at, segment);
+        match self.receiver.receive_delayed(at, segment.sent_ns) {
             Delayed::Waits => {
-                self.note_bytes(at, segment);
                 if self.ack_due_ns() < self.timers_at {
                     self.set_timers();
                 }
             }
             Delayed::Acknowledged { next, echo_ns } => {
-                self.note_bytes(at, segment);
                 let due = self.way_back.ack_arrival_ns(at);
                 let now = network.timing.return_ack(self.id, due, exact, None::<fn() -> usize>);
                 self.take_fast_path(now, next, segment.sent_ns, echo_ns, network);
@@ -379,9 +366,9 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     fn on_own_ack<T: Timing>(&mut self, now: u64, mut ack: AckPacket, network: &mut Network<T>) {
         ack.returned_ns = now - self.way_back.least_ns();
         if ack.gathered {
-            self.on_ack(now, ack, Some(&self.receiver.first_blocks()), network);
+            self.on_ack(now, &ack, Some(&self.receiver.first_blocks()), network);
         } else {
-            self.on_ack(now, ack, None, network);
+            self.on_ack(now, &ack, None, network);
         }
     }
 
@@ -390,11 +377,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     fn on_ack<T: Timing>(
         &mut self,
         now: u64,
-        ack: AckPacket,
+        ack: &AckPacket,
         carried: Option<&[Block; BLOCKS_MAX]>,
         network: &mut Network<T>,
     ) {
-        if self.sender.takes_fast_path(&ack) && carried.is_none_or(|blocks| blocks[0].is_empty()) {
+        if self.sender.takes_fast_path(ack) && carried.is_none_or(|blocks| blocks[0].is_empty()) {
             self.take_fast_path(now, ack.next, ack.sent_ns, ack.echo_ns, network);
         } else {
             let blocks = carried.map_or(SackBlocks::All(&self.receiver), SackBlocks::Carried);
@@ -404,7 +391,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     }
 
     /// What the application has for `now`, after an ACK, and what the window allows.
-    fn go_on<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
+    pub fn go_on<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
         if self.sender.source.is_some() {
             self.end_transfer(now);
         }
@@ -472,7 +459,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// The earliest of the timers.
     #[inline(never)]
-    fn set_timers(&mut self) {
+    pub fn set_timers(&mut self) {
         let stop = if self.sender.closed { NEVER } else { self.stop_ns };
         self.timers_at = stop.min(self.sender.timer_at()).min(self.ack_due_ns());
     }

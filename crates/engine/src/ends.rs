@@ -92,7 +92,7 @@ impl<'a> TcpEnds<'a> {
         if self.sender.takes_fast_path(&ack) && blocks[0].is_empty() {
             self.sender.on_fast_path_ack(now_ns, ack.next, ack.sent_ns, ack.echo_ns);
         } else {
-            self.sender.on_ack(now_ns, ack, SackBlocks::Carried(&blocks));
+            self.sender.on_ack(now_ns, &ack, SackBlocks::Carried(&blocks));
         }
         // An ACK gives one sample at most.
         Some((self.sender.rtts.sum() - sum_before) as u64).filter(|&rtt_ns| rtt_ns > 0)

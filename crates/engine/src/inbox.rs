@@ -121,28 +121,44 @@ impl<E: Copy> Inbox<E> {
 
     #[inline(always)]
     pub fn push(&mut self, packet: InTransit<E>) {
-        self.earliest = self.earliest.min(packet.at);
+        self.expect(packet.at);
+        self.push_expected(packet);
+    }
+
+    /// Packets will come that arrive at `at` or later.
+    #[inline(always)]
+    pub fn expect(&mut self, at: u64) {
+        self.earliest = self.earliest.min(at);
+    }
+
+    /// [`Inbox::push`] after [`Inbox::expect`].
+    #[inline(always)]
+    pub fn push_expected(&mut self, packet: InTransit<E>) {
         if packet.at > self.line_end {
             self.line_end = packet.at;
             self.line.push_back(packet);
+        } else if packet.at < self.horizon && !self.is_line() {
+            self.soon.push(packet);
         } else {
-            if self.is_line() {
-                self.end_line();
-            }
-            if packet.at < self.horizon {
-                self.soon.push(packet);
-            } else {
-                self.push_later(packet);
-            }
+            self.push_otherwise(packet.at, packet.exact, packet.segment, packet.busy_since, packet.hop);
         }
     }
 
-    fn push_later(&mut self, packet: InTransit<E>) {
-        let horizon = self.horizon;
-        self.later.as_mut().expect("there is a horizon").push(horizon, packet);
+    /// A packet arrives before another that came sooner, or waits in the calendar. It comes in parts, which stay in registers.
+    #[inline(never)]
+    fn push_otherwise(&mut self, at: u64, exact: E, segment: Segment, busy_since: u64, hop: u32) {
+        let packet = InTransit { at, exact, segment, busy_since, hop };
+        if self.is_line() {
+            self.end_line();
+        }
+        if packet.at < self.horizon {
+            self.soon.push(packet);
+        } else {
+            let horizon = self.horizon;
+            self.later.as_mut().expect("there is a horizon").push(horizon, packet);
+        }
     }
 
-    /// A packet arrives before another that came sooner.
     #[cold]
     fn end_line(&mut self) {
         self.soon.extend(self.line.iter());

@@ -17,9 +17,12 @@ mod merge;
 mod network;
 mod ns2;
 mod observe;
+mod onward;
+mod outcomes;
 mod path;
 mod random;
 mod results;
+mod runs;
 mod samples;
 mod schedule;
 mod shard;
@@ -28,6 +31,7 @@ mod threads;
 mod time;
 mod topology;
 mod traffic;
+mod train;
 mod variants;
 
 /// Version and source of this crate: results of another engine may differ.

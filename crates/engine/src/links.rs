@@ -1,6 +1,6 @@
 //! The links that connections share, and what each does with the packets that arrive at it.
 
-use crate::arrivals::{Arrivals, Outcome, Tied};
+use crate::arrivals::{Arrivals, Outcome, Tied, entry};
 use crate::control::Control;
 use crate::inbox::InTransit;
 use crate::memory::ring::Ring;
@@ -8,8 +8,9 @@ use crate::merge::Merge;
 use crate::network::{Network, PACKETS_PER_LOOK};
 use crate::path::link::PathLink;
 use crate::path::managed::{Arriving, Departure, ManagedLink};
-use crate::path::passing::Link;
+use crate::path::passing::{Facts, Link};
 use crate::path::timing::Timing;
+use crate::runs::{Runs, find_runs};
 use crate::shard::{Numbering, Shard};
 use crate::threads::Threads;
 use crate::time::{NEVER, Span, Tick};
@@ -143,9 +144,10 @@ impl<T: Timing> Links<T> {
         // Of a managed link.
         let reorders = self.managed.get(&id).map(ManagedLink::reorders);
         let marks = shards[0].network.topology.link(id).ecn_threshold_pkts.is_some();
+        let alone = shards.len() == 1 && !in_order;
         threads.for_each(shards, |shard| match reorders {
             Some(_) => shard.network.take_arriving(place, span),
-            None => shard.network.take_facts(place, span, marks),
+            None => shard.network.take_facts(place, span, marks, alone),
         });
         let arrivals = take_each(shards, |network| &mut network.arrivals);
         let mut outcomes = take_each(shards, |network| &mut network.outcome);
@@ -169,7 +171,13 @@ impl<T: Timing> Links<T> {
         threads.for_each(shards, |shard| {
             match reorders {
                 Some(reorders) => shard.network.let_depart(reorders),
-                None => shard.network.let_pass(span.until, in_order),
+                None if in_order => shard.network.let_pass_in_order(),
+                None => {
+                    if !alone {
+                        shard.network.arrange_fates();
+                    }
+                    shard.network.let_pass(span.until);
+                }
             }
             shard.network.put_back(place, span);
         });
@@ -189,17 +197,35 @@ impl<T: Timing> Links<T> {
         let (id, in_order, link) = (self.ids[place], self.in_order[place], &mut self.links[place]);
         let Network { topology, control, .. } = &shards[0].network;
         let mut tx_ticks = topology.tx_ticks_at(id);
+        let mut decide = |instant: u64, facts: Facts| {
+            let fate = link.decide(take_in, from + instant, tx_ticks(facts.bytes()), facts);
+            (fate, link.state.busy_since_ns())
+        };
+        if let ([arrivals], [outcome]) = (arrivals, &mut *outcomes)
+            && !in_order
+        {
+            for part in arrivals.order.chunks(PACKETS_PER_LOOK) {
+                if control.stop.load(Relaxed) {
+                    return;
+                }
+                for &order in part {
+                    let (instant, packet) = entry(order);
+                    outcome.fates_by_packet[packet] = decide(instant, arrivals.facts[packet]).0;
+                }
+            }
+            return;
+        }
         let mut merge = Merge::new(shards, arrivals);
         let mut decided = 0;
         while let Some(Tied { shard, index }) = merge.next() {
             merge.advance();
-            let (instant, packet) = arrivals[shard].entry(index);
+            let (instant, packet) = entry(arrivals[shard].order[index]);
             debug_assert_eq!(arrivals[shard].packets[packet].at, from + instant);
-            let facts = arrivals[shard].facts[index];
+            let (fate, busy_since_ns) = decide(instant, arrivals[shard].facts_in_order[index]);
             let outcome = &mut outcomes[shard];
-            outcome.fates[index] = link.decide(take_in, from + instant, tx_ticks(facts.bytes()), facts);
+            outcome.fates[index] = fate;
             if in_order {
-                outcome.busy_since_ns[index] = link.state.busy_since_ns();
+                outcome.busy_since_ns[index] = busy_since_ns;
             }
             decided += 1;
             if decided % PACKETS_PER_LOOK == 0 && control.stop.load(Relaxed) {
@@ -332,7 +358,8 @@ fn serve_managed_alone<T: Timing>(
     network: &mut Network<T>,
     span: Span,
 ) -> usize {
-    network.take_all_arrivals(place, span);
+    network.take_soon(place, span);
+    network.sort_arrivals(span);
     let arrivals = std::mem::take(&mut network.arrivals);
     let (reorders, control, tx_ticks) =
         (managed.reorders(), network.control, network.topology.tx_ticks_at(id));
@@ -355,14 +382,28 @@ fn serve_closed_form<T: Timing>(
     if let Some(line) = network.inboxes[place].take_line() {
         return serve_line(link, place, line, network, span.until);
     }
-    network.take_all_arrivals(place, span);
+    network.take_soon(place, span);
+    if !network.has_many_flows()
+        && let Some((ends, count)) = find_runs(&network.arrivals.packets)
+    {
+        let packets = &network.arrivals.packets;
+        if count <= 4 {
+            let runs = Runs::<4>::new(packets, &ends[..count], span.until);
+            return serve_runs(link, place, runs, network, span);
+        } else {
+            let runs = Runs::<8>::new(packets, &ends[..count], span.until);
+            return serve_runs(link, place, runs, network, span);
+        }
+    }
+    network.sort_arrivals(span);
     let arrivals = std::mem::take(&mut network.arrivals);
+    let has_many_flows = network.has_many_flows();
     for part in arrivals.order.chunks(PACKETS_PER_LOOK) {
         if network.control.stop.load(Relaxed) {
             break;
         }
         for (next, &order) in part.iter().enumerate() {
-            if network.has_many_flows() {
+            if has_many_flows {
                 let ahead = |ahead: usize| part.get(next + ahead).map(|&order| arrivals.packet(order));
                 network.prefetch_packets(ahead);
             }
@@ -375,6 +416,29 @@ fn serve_closed_form<T: Timing>(
     arrived
 }
 
+/// The same where the packets stand in a few `runs`.
+#[inline(never)]
+fn serve_runs<T: Timing, const N: usize>(
+    link: &mut Link<T::Link>,
+    place: usize,
+    mut runs: Runs<N>,
+    network: &mut Network<T>,
+    span: Span,
+) -> usize {
+    let packets = std::mem::take(&mut network.arrivals.packets);
+    let mut arrived = 0;
+    while let Some(packet) = runs.next(&packets, |packet| network.rank(packet)) {
+        network.cross(link, packet);
+        arrived += 1;
+        if arrived % PACKETS_PER_LOOK == 0 && network.control.stop.load(Relaxed) {
+            break;
+        }
+    }
+    let earliest_left = runs.earliest_left(&packets);
+    network.inboxes[place].put_back(packets, span, earliest_left);
+    arrived
+}
+
 /// The same where the packets stand in a `line`.
 #[inline(always)]
 fn serve_line<T: Timing>(
@@ -384,20 +448,22 @@ fn serve_line<T: Timing>(
     network: &mut Network<T>,
     until: u64,
 ) -> usize {
+    let has_many_flows = network.has_many_flows();
     let mut arrived = 0;
-    'parts: for part in line.parts() {
-        if network.control.stop.load(Relaxed) {
-            break;
-        }
-        for (next, packet) in part.iter().enumerate() {
-            if packet.at >= until {
-                break 'parts;
-            }
-            if network.has_many_flows() {
+    for part in line.parts() {
+        let mut next = 0;
+        while let Some(packet) = part.get(next)
+            && packet.at < until
+        {
+            if has_many_flows {
                 network.prefetch_packets(|ahead| part.get(next + ahead));
             }
             network.cross(link, packet);
-            arrived += 1;
+            next += 1;
+        }
+        arrived += next;
+        if next < part.len() || network.control.stop.load(Relaxed) {
+            break;
         }
     }
     line.skip(arrived);

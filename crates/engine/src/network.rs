@@ -2,16 +2,17 @@
 
 use crate::acks::Acks;
 use crate::agenda::Agenda;
-use crate::arrivals::{Arrivals, Outcome};
+use crate::arrivals::{Arrivals, Outcome, entry};
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
 use crate::memory::ring::{Ring, prefetch, prefetch_all};
-use crate::path::managed::{Arriving, Departure};
-use crate::path::passing::{Facts, Fate, Link, Passing};
-use crate::path::timing::Timing;
-use crate::tcp::packet::{CONGESTION, Segment, Tag};
+use crate::onward::{Arrival, Crossed, Onward, cross_as_most};
+use crate::path::managed::Arriving;
+use crate::path::passing::{Facts, Fate, Link};
+use crate::path::timing::{Crossing, Timing};
+use crate::tcp::packet::{Segment, Tag};
 use crate::time::{NEVER, Span};
-use crate::topology::{Hop, NO_LINK, Topology};
+use crate::topology::{Hop, Topology};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,7 +26,8 @@ pub const PACKETS_MAX: usize = 20_000_000;
 const FEW_FLOWS: usize = 64;
 /// The state of more flows than these is in no cache of a core.
 const FLOWS_IN_CACHE: usize = 4000;
-const PACKETS_AHEAD: usize = 8;
+/// What passes next is asked for so many packets ahead.
+pub const PACKETS_AHEAD: usize = 8;
 
 pub struct Network<'a, T: Timing> {
     pub control: &'a Control,
@@ -54,39 +56,15 @@ pub struct Network<'a, T: Timing> {
     pub arrivals: Arrivals<T::Exact>,
     /// What that link has done with them.
     pub outcome: Outcome,
+    /// When a train's segments are sent; stale between trains.
+    pub sendings: Vec<Sending<T::Exact>>,
 }
 
-/// A packet that arrives at its receiver.
-#[derive(Clone, Copy, Default)]
-pub struct Arrival<E> {
-    pub at: u64,
+/// When a flow sends a packet.
+#[derive(Clone, Copy)]
+pub struct Sending<E> {
+    pub now: u64,
     pub exact: E,
-    pub segment: Segment,
-}
-
-/// A link as a packet comes to it.
-trait Way<'a, T: Timing> {
-    /// The packet on its way to the next hop; None: dropped or lost.
-    fn pass(self, network: &mut Network<'a, T>, passing: Passing) -> Option<InTransit<T::Exact>>;
-}
-
-/// One of [`Network::own_links`], by its place.
-struct OwnLink(u32);
-
-impl<'a, T: Timing> Way<'a, T> for OwnLink {
-    #[inline(always)]
-    fn pass(self, network: &mut Network<'a, T>, passing: Passing) -> Option<InTransit<T::Exact>> {
-        network.own_links[self.0 as usize].pass(&mut network.timing, passing)
-    }
-}
-
-struct SharedLink<'l, L>(&'l mut Link<L>);
-
-impl<'a, T: Timing> Way<'a, T> for SharedLink<'_, T::Link> {
-    #[inline(always)]
-    fn pass(self, network: &mut Network<'a, T>, passing: Passing) -> Option<InTransit<T::Exact>> {
-        self.0.pass(&mut network.timing, passing)
-    }
 }
 
 impl<'a, T: Timing> Network<'a, T> {
@@ -119,6 +97,7 @@ impl<'a, T: Timing> Network<'a, T> {
             ranks,
             arrivals: Arrivals::default(),
             outcome: Outcome::default(),
+            sendings: Vec::new(),
         }
     }
 
@@ -165,7 +144,7 @@ impl<'a, T: Timing> Network<'a, T> {
                 see(packet.hop - 1, packet.at, packet.segment);
             }
         }
-        for (id, hop) in (0..).zip(hops).filter(|(_, hop)| hop.next == NO_LINK) {
+        for (id, hop) in (0..).zip(hops).filter(|(_, hop)| !hop.leads_to_link()) {
             if hop.back {
                 let tag = Tag::default().sized(hop.bytes);
                 let acks = self.acks[hop.flow as usize].arrivals();
@@ -197,15 +176,40 @@ impl<'a, T: Timing> Network<'a, T> {
     /// A flow sends `segment` at `now`; `hop` is its first.
     #[inline(always)]
     pub fn enter(&mut self, hop: u32, now: u64, segment: Segment) {
-        let first = &self.topology.hops[hop as usize];
-        if first.through_inbox {
-            let exact = self.timing.now();
-            let packet = InTransit { at: now, exact, segment, busy_since: 0, hop };
-            self.inboxes[first.place as usize].push(packet);
+        let exact = self.timing.now();
+        self.enter_all(hop, [(Sending { now, exact }, segment)].into_iter());
+    }
+
+    /// A flow sends packets in the order of time; `hop` is its first.
+    #[inline(always)]
+    pub fn enter_all(&mut self, hop: u32, packets: impl Iterator<Item = (Sending<T::Exact>, Segment)>) {
+        let &Hop { through_inbox, place, .. } = &self.topology.hops[hop as usize];
+        if through_inbox {
+            let inbox = &mut self.inboxes[place as usize];
+            let mut packets = packets.peekable();
+            packets.peek().iter().for_each(|(first, _)| inbox.expect(first.now));
+            for (Sending { now, exact }, segment) in packets {
+                inbox.push_expected(InTransit { at: now, exact, segment, busy_since: 0, hop });
+            }
         } else {
-            let link = OwnLink(first.place);
-            self.cross_by(hop, now, segment, link);
+            for (Sending { now, exact }, segment) in packets {
+                self.timing.set_now(exact);
+                self.cross_own(place, hop, now, segment);
+            }
         }
+    }
+
+    /// The segments from `first` on, all of its size, enter as [`Network::sendings`] say; `hop` is the first of their flow.
+    #[inline(never)]
+    pub fn enter_train(&mut self, hop: u32, mut first: Tag) {
+        let sendings = std::mem::take(&mut self.sendings);
+        let next = |&sending: &Sending<_>| {
+            let segment = Segment { tag: first, sent_ns: sending.now };
+            first = first.following();
+            (sending, segment)
+        };
+        self.enter_all(hop, sendings.iter().map(next));
+        self.sendings = sendings;
     }
 
     /// The receiver of `flow` sends an ACK at `now`, which `make` gives; `hop` is the first on its way back.
@@ -216,47 +220,53 @@ impl<'a, T: Timing> Network<'a, T> {
         self.enter(hop, now, Segment { tag, ..ack });
     }
 
+    /// `segment` arrives at the link at `place` among the connections' own, that of `hop`, at `now`.
+    #[inline(always)]
+    fn cross_own(&mut self, place: u32, hop: u32, now: u64, segment: Segment) {
+        let Network { own_links, topology, timing, inboxes, to_receiver, acks, agenda, .. } = self;
+        let (link, to) = (&mut own_links[place as usize], &mut topology.hops[hop as usize]);
+        let onward = Onward { inboxes, to_receiver, acks, agenda };
+        match cross_as_most(link, hop, now, &segment, to, timing, onward) {
+            Crossed::Passed => (),
+            Crossed::Lost => self.lose(hop, segment),
+            Crossed::IsOther => {
+                let mut own_links = std::mem::take(&mut self.own_links);
+                self.cross_other(&mut own_links[place as usize], hop, now, segment);
+                self.own_links = own_links;
+            }
+        }
+    }
+
     /// `packet` arrives at the shared `link`, and what becomes of it is known.
     #[inline(always)]
     pub fn cross(&mut self, link: &mut Link<T::Link>, packet: &InTransit<T::Exact>) {
+        let InTransit { at, segment, hop, .. } = packet;
         self.timing.set_now(packet.exact);
-        self.cross_by(packet.hop, packet.at, packet.segment, SharedLink(link));
-    }
-
-    /// `segment` arrives at `link`, that of `hop`, at `now`.
-    #[inline(always)]
-    fn cross_by(&mut self, hop: u32, now: u64, segment: Segment, link: impl Way<'a, T>) {
-        let to = &self.topology.hops[hop as usize];
-        if segment.tag.bytes() == to.bytes {
-            let times = (to.tx_ticks, to.onward_ns);
-            let passing = Passing { hop, now, segment, times, codepoint: to.codepoint };
-            self.cross_in(passing, link);
-        } else {
-            self.cross_other(hop, now, segment, link);
+        let Network { topology, timing, inboxes, to_receiver, acks, agenda, .. } = self;
+        let to = &mut topology.hops[*hop as usize];
+        let onward = Onward { inboxes, to_receiver, acks, agenda };
+        match cross_as_most(link, *hop, *at, segment, to, timing, onward) {
+            Crossed::Passed => (),
+            Crossed::Lost => self.lose(*hop, *segment),
+            Crossed::IsOther => self.cross_other(link, *hop, *at, *segment),
         }
     }
 
     /// A segment of another size than most arrives at a link.
     #[cold]
     #[inline(never)]
-    fn cross_other(&mut self, hop: u32, now: u64, segment: Segment, link: impl Way<'a, T>) {
-        let times = self.topology.times(hop, segment.tag.bytes());
-        let passing =
-            Passing { hop, now, segment, times, codepoint: self.topology.hops[hop as usize].codepoint };
-        if self.cross_in(passing, link) {
-            self.note_other_size(hop, segment);
+    fn cross_other(&mut self, link: &mut Link<T::Link>, hop: u32, now: u64, segment: Segment) {
+        let bytes = segment.tag.bytes();
+        let (tx_ticks, onward_ns) = self.topology.times(hop, bytes);
+        let codepoint = self.topology.hops[hop as usize].codepoint;
+        let crossing = Crossing { now_ns: now, hop, bytes, tx_ticks };
+        match link.pass(&mut self.timing, crossing, &segment, || (onward_ns, codepoint)) {
+            Some(packet) => {
+                self.go_on(hop, packet);
+                self.note_other_size(hop, segment);
+            }
+            None => self.lose(hop, segment),
         }
-    }
-
-    /// False: dropped or lost.
-    #[inline(always)]
-    fn cross_in(&mut self, passing: Passing, link: impl Way<'a, T>) -> bool {
-        let Some(packet) = link.pass(self, passing) else {
-            self.lose(passing.hop, passing.segment);
-            return false;
-        };
-        self.go_on(passing.hop, packet);
-        true
     }
 
     /// `segment` was dropped or lost at `hop`.
@@ -271,7 +281,7 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// A segment of another size than most has passed `hop`.
     #[cold]
-    fn note_other_size(&mut self, hop: u32, segment: Segment) {
+    pub fn note_other_size(&mut self, hop: u32, segment: Segment) {
         *self.other_sizes.entry((hop, segment.tag.bytes())).or_default() += 1;
     }
 
@@ -285,42 +295,65 @@ impl<'a, T: Timing> Network<'a, T> {
         (rank, self.ranks[hop.flow as usize])
     }
 
-    /// Takes out what arrives at the shared link at `place` in `span`, in order. Returns whether some may
-    /// arrive at the same instant. [`Network::put_back`] follows.
+    /// Takes out what arrives at the shared link at `place` in `span`, and perhaps some that arrive later.
     #[inline(always)]
-    fn take_arrivals(&mut self, place: usize, span: Span) -> bool {
+    pub fn take_soon(&mut self, place: usize, span: Span) {
         self.arrivals.packets = self.inboxes[place].take_soon(span.until);
-        self.arrivals.set_order(span)
     }
 
-    /// As [`Network::take_arrivals`], where no others come in between: those of an instant are in order, too.
+    /// Sorts what [`Network::take_soon`] took out. [`Network::put_back`] follows.
     #[inline(always)]
-    pub fn take_all_arrivals(&mut self, place: usize, span: Span) {
-        if self.take_arrivals(place, span) {
-            let mut arrivals = std::mem::take(&mut self.arrivals);
-            arrivals.sort_ties(|packet| self.rank(packet));
-            self.arrivals = arrivals;
+    pub fn sort_arrivals(&mut self, span: Span) {
+        if self.arrivals.set_order(span, |_| {}) {
+            self.sort_ties();
         }
     }
 
-    /// As [`Network::take_arrivals`]: what the link decides by. `marks`: that may be whether it may mark a packet.
-    pub fn take_facts(&mut self, place: usize, span: Span, marks: bool) {
-        self.take_arrivals(place, span);
-        let mut facts = std::mem::take(&mut self.arrivals.facts);
-        facts.clear();
-        facts.extend(self.arrivals.order.iter().map(|&order| {
-            let packet = self.arrivals.packet(order);
-            let is_ect = marks && self.topology.hops[packet.hop as usize].codepoint.is_ect();
-            Facts::new(packet.segment.tag.bytes(), is_ect)
-        }));
-        self.arrivals.facts = facts;
-        self.outcome.fates.resize(self.arrivals.len(), Fate::LOST);
-        self.outcome.busy_since_ns.resize(self.arrivals.len(), 0);
+    /// Sorts the packets that arrive at the same instant.
+    fn sort_ties(&mut self) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.sort_ties(|packet| self.rank(packet));
+        self.arrivals = arrivals;
     }
 
-    /// As [`Network::take_arrivals`], at a managed link that decides on all before anything is done.
+    /// As [`Network::sort_arrivals`], at a link that decides on all before anything is done: what it decides by. `marks`: that may
+    /// be whether it may mark a packet. `alone`: it does not wait for other shards.
+    pub fn take_facts(&mut self, place: usize, span: Span, marks: bool, alone: bool) {
+        self.take_soon(place, span);
+        let (mut facts, mut trains) =
+            (std::mem::take(&mut self.arrivals.facts), std::mem::take(&mut self.arrivals.trains));
+        facts.clear();
+        trains.clear();
+        let may_tie = self.arrivals.set_order(span, |packet| {
+            let is_ect = marks && self.topology.hops[packet.hop as usize].codepoint.is_ect();
+            facts.push(Facts::new(packet.segment.tag.bytes(), is_ect));
+            match trains.last_mut() {
+                Some((hop, pkts)) if *hop == packet.hop => *pkts += 1,
+                _ => trains.push((packet.hop, 1)),
+            }
+        });
+        self.arrivals.trains = trains;
+        if alone && may_tie {
+            self.sort_ties();
+        }
+        let Arrivals { order, facts_in_order, .. } = &mut self.arrivals;
+        facts_in_order.clear();
+        if !alone {
+            facts_in_order.extend(order.iter().map(|&order| facts[entry(order).1]));
+        }
+        self.arrivals.facts = facts;
+        let Outcome { fates, fates_by_packet, busy_since_ns, .. } = &mut self.outcome;
+        fates_by_packet.resize(self.arrivals.packets.len(), Fate::LOST);
+        if !alone {
+            fates.resize(self.arrivals.len(), Fate::LOST);
+            busy_since_ns.resize(self.arrivals.len(), 0);
+        }
+    }
+
+    /// The same at a managed link.
     pub fn take_arriving(&mut self, place: usize, span: Span) {
-        self.take_arrivals(place, span);
+        self.take_soon(place, span);
+        self.arrivals.set_order(span, |_| {});
         let mut arriving = std::mem::take(&mut self.arrivals.arriving);
         arriving.clear();
         for (next, &order) in self.arrivals.order.iter().enumerate() {
@@ -351,60 +384,6 @@ impl<'a, T: Timing> Network<'a, T> {
         self.inboxes[place].put_back(packets, span, self.arrivals.earliest);
     }
 
-    /// What has been decided on the packets that arrived before `until` is done. `in_order`: in the
-    /// order of their arrivals, else flow by flow.
-    pub fn let_pass(&mut self, until: u64, in_order: bool) {
-        let (arrivals, mut outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
-        let Outcome { fates, fates_by_packet, busy_since_ns, .. } = &mut outcome;
-        let (packets, decided) = (&arrivals.packets, arrivals.order.iter().zip(&*fates));
-        if in_order {
-            for (next, ((&order, &fate), &busy_since_ns)) in decided.zip(&*busy_since_ns).enumerate() {
-                self.prefetch(|ahead| Some(arrivals.packet(*arrivals.order.get(next + ahead)?).hop));
-                self.pass_on(arrivals.packet(order), fate, busy_since_ns);
-            }
-        } else {
-            fates_by_packet.resize(packets.len(), Fate::LOST);
-            decided.for_each(|(&order, &fate)| fates_by_packet[order as u32 as usize] = fate);
-            for (next, (packet, &fate)) in packets.iter().zip(&*fates_by_packet).enumerate() {
-                if packet.at < until {
-                    self.prefetch(|ahead| Some(packets.get(next + ahead)?.hop));
-                    self.pass_on(packet, fate, 0);
-                }
-            }
-        }
-        (self.arrivals, self.outcome) = (arrivals, outcome);
-    }
-
-    /// What has been decided on `packet` is done.
-    #[inline(always)]
-    fn pass_on(&mut self, packet: &InTransit<T::Exact>, fate: Fate, busy_since: u64) {
-        let &InTransit { hop, mut segment, .. } = packet;
-        let Some((departure_ns, marked)) = fate.departure() else { return self.lose(hop, segment) };
-        if marked {
-            segment.tag = segment.tag.with(CONGESTION);
-        }
-        let bytes = segment.tag.bytes();
-        let at = departure_ns + self.topology.times(hop, bytes).1;
-        let exact = T::from_ns(at);
-        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
-        if bytes != self.topology.hops[hop as usize].bytes {
-            self.note_other_size(hop, segment);
-        }
-    }
-
-    /// What a managed link has done is done.
-    pub fn let_depart(&mut self, reorders: bool) {
-        let mut departures = std::mem::take(&mut self.outcome.departures);
-        for (next, &departure) in departures.iter().enumerate() {
-            if self.has_many_flows() {
-                self.prefetch(|ahead| departures.get(next + ahead).map(|departure| departure.hop));
-            }
-            self.leave(departure, reorders);
-        }
-        departures.clear();
-        self.outcome.departures = departures;
-    }
-
     #[inline(always)]
     pub fn has_many_flows(&self) -> bool {
         self.agenda.len() > FEW_FLOWS
@@ -428,101 +407,11 @@ impl<'a, T: Timing> Network<'a, T> {
         self.prefetch(|ahead| packet(ahead).map(|packet| packet.hop));
     }
 
-    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
-    #[inline(always)]
-    fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
-        let hop = |ahead: usize| hop(ahead).map(|hop| &self.topology.hops[hop as usize]);
-        if let Some(hop) = hop(3 * PACKETS_AHEAD) {
-            prefetch(hop);
-        }
-        if let Some(hop) = hop(2 * PACKETS_AHEAD) {
-            prefetch(&raw const self.to_receiver[hop.flow as usize]);
-            self.agenda.prefetch(hop.flow);
-        }
-        if let Some(hop) = hop(PACKETS_AHEAD) {
-            self.to_receiver[hop.flow as usize].prefetch_back();
-        }
-    }
-
     /// `packet` has crossed the link of hop `from`.
     #[inline(always)]
-    fn go_on(&mut self, from: u32, packet: InTransit<T::Exact>) {
-        let from = &mut self.topology.hops[from as usize];
-        from.passed += 1;
-        let InTransit { at, exact, segment, .. } = packet;
-        if from.next != NO_LINK {
-            self.inboxes[from.next as usize].push(packet);
-        } else if from.back {
-            let flow = from.flow;
-            self.arrive_at_sender(flow, at, segment);
-        } else {
-            let packets = &mut self.to_receiver[from.flow as usize];
-            packets.push_back(Arrival { at, exact, segment });
-            if packets.len() == 1 {
-                self.agenda.hasten(from.flow, at + from.after_ns);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn arrive_at_sender(&mut self, flow: u32, at: u64, ack: Segment) {
-        self.acks[flow as usize].arrive(at, ack);
-        self.agenda.hasten(flow, at);
-    }
-
-    /// What a managed link has done with a packet, which it may have delivered more than once, or before others that it
-    /// sent sooner if it `reorders`.
-    #[inline(always)]
-    pub fn leave(&mut self, departure: Departure, reorders: bool) {
-        let Departure { hop, mut segment, marked, busy_since_ns, passage } = departure;
-        if passage.copies == 0 {
-            return self.lose(hop, segment);
-        }
-        if marked {
-            segment.tag = segment.tag.with(CONGESTION);
-        }
-        let bytes = segment.tag.bytes();
-        let at = passage.at_ns + self.topology.behind_ns(hop, bytes);
-        let onward =
-            InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
-        if passage.copies == 1 && bytes == self.topology.hops[hop as usize].bytes && !reorders {
-            self.go_on(hop, onward);
-        } else {
-            self.leave_otherwise(hop, onward, passage.copies, reorders);
-        }
-    }
-
-    /// A packet is delivered twice, or not in order, or of another size than most.
-    fn leave_otherwise(&mut self, hop: u32, mut packet: InTransit<T::Exact>, copies: u32, reorders: bool) {
-        let Hop { flow, back, bytes: usual_bytes, .. } = self.topology.hops[hop as usize];
-        let bytes = packet.segment.tag.bytes();
-        for copy in 0..copies {
-            if copy > 0 && back {
-                let copy = self.acks[flow as usize].copy(packet.segment);
-                packet.segment = Segment { tag: copy.tag.sized(bytes), ..copy };
-            } else if copy > 0 {
-                *self.copies.entry(flow).or_default() += 1;
-            }
-            self.go_on(hop, packet);
-            if reorders {
-                self.settle_last(hop);
-            }
-            if bytes != usual_bytes {
-                self.note_other_size(hop, packet.segment);
-            }
-        }
-    }
-
-    /// The packet that has crossed the link of `hop` last takes its place among those on their way to the receiver.
-    fn settle_last(&mut self, hop: u32) {
-        let from = &self.topology.hops[hop as usize];
-        if from.next != NO_LINK || from.back {
-            return;
-        }
-        let packets = &mut self.to_receiver[from.flow as usize];
-        let Some(&mut Arrival { at, .. }) = packets.back_mut() else { return };
-        if packets.settle_back(|before| before.at > at) == 0 {
-            self.agenda.hasten(from.flow, at + from.after_ns);
-        }
+    pub fn go_on(&mut self, from: u32, packet: InTransit<T::Exact>) {
+        let Network { topology, inboxes, to_receiver, acks, agenda, .. } = self;
+        let from = &mut topology.hops[from as usize];
+        Onward { inboxes, to_receiver, acks, agenda }.take(from, packet);
     }
 }

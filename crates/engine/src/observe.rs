@@ -11,7 +11,7 @@ use crate::samples::arrivals;
 use crate::shard::{Numbering, Shard};
 use crate::tcp::packet::Segment;
 use crate::time::{NEVER, Tick};
-use crate::topology::{DelayOnlyLink, NO_LINK};
+use crate::topology::DelayOnlyLink;
 use crate::traffic::group::Group;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::LinkSamples;
@@ -222,16 +222,13 @@ fn busy_ns<T: Timing>(network: &Network<T>, link: &DelayOnlyLink, now: u64) -> u
         let (sent_at, tx_ns) = sending(at, segment);
         if (sent_at.saturating_sub(tx_ns)..sent_at).contains(&now) { sent_at - now } else { 0 }
     };
-    match hop.next {
-        next if next != NO_LINK => {
-            let packets = network.inboxes[next as usize].packets();
-            let own = packets.filter(|packet| packet.hop == link.hop + 1);
-            own.map(|packet| busy_ns(packet.at, packet.segment)).max().unwrap_or(0)
-        }
-        _ => {
-            let packets = &network.to_receiver[hop.flow as usize];
-            let next = packets.partition_point(|packet| sending(packet.at, packet.segment).0 <= now);
-            packets.get(next).map_or(0, |packet| busy_ns(packet.at, packet.segment))
-        }
+    if hop.leads_to_link() {
+        let packets = network.inboxes[hop.next as usize].packets();
+        let own = packets.filter(|packet| packet.hop == link.hop + 1);
+        own.map(|packet| busy_ns(packet.at, packet.segment)).max().unwrap_or(0)
+    } else {
+        let packets = &network.to_receiver[hop.flow as usize];
+        let next = packets.partition_point(|packet| sending(packet.at, packet.segment).0 <= now);
+        packets.get(next).map_or(0, |packet| busy_ns(packet.at, packet.segment))
     }
 }

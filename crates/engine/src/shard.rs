@@ -105,11 +105,8 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
                 .get(PACKETS_PER_LOOK)
                 .map_or(until, |packet| flow.way_back.ack_arrival_ns(packet.at).max(due + 1).min(until));
             let sampler = &mut self.sampler;
-            due = flow.advance(part, &mut self.network, |now, flow| {
-                if sampler.by_change {
-                    sampler.sample_change(now, flow);
-                }
-            });
+            let after_each = sampler.by_change.then_some(|now, flow: &_| sampler.sample_change(now, flow));
+            due = flow.advance(part, &mut self.network, after_each);
             if part == until || self.network.must_end() {
                 return due;
             }
@@ -128,9 +125,7 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
             for packet in arrived {
                 flow.note_arrival(packet.at);
                 flow.note_bytes(packet.at, packet.segment);
-                if flow.receiver.receive_next(packet.segment).is_none() {
-                    flow.receiver.receive(packet.at, packet.segment);
-                }
+                flow.receiver.receive(packet.at, packet.segment);
             }
         }
     }

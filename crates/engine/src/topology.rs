@@ -73,8 +73,8 @@ pub struct Hop {
     pub flow: u32,
     /// Its place among the connections' own links, or, if packets come through an inbox, among the shared ones.
     pub place: u32,
-    /// The link of the next hop: its number in the scenario, from [`Topology::place_links`] on its place among the shared ones.
-    /// [`NO_LINK`]: the receiver is next.
+    /// The link of the next hop: its number in the scenario, from [`Topology::place_links`] on its place among the shared ones;
+    /// or [`RECEIVER`] or [`SENDER`].
     pub next: u32,
     /// Most packets have this size, and all ACKs. The times below are theirs.
     pub bytes: u32,
@@ -95,8 +95,20 @@ pub struct Hop {
     pub passed: u64,
 }
 
+/// In place of a link: it is not known yet.
+const NO_LINK: u32 = u32::MAX;
 /// Behind the last hop.
-pub const NO_LINK: u32 = u32::MAX;
+pub const RECEIVER: u32 = u32::MAX;
+/// Behind the last hop of the way back.
+pub const SENDER: u32 = u32::MAX - 1;
+
+impl Hop {
+    /// Whether another hop follows.
+    #[inline(always)]
+    pub fn leads_to_link(&self) -> bool {
+        self.next < SENDER
+    }
+}
 
 /// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it takes to
 /// send them, so none ever waits or is dropped, and the link is a fixed delay.
@@ -151,14 +163,14 @@ impl<'a, T: Tick> Topology<'a, T> {
     /// The links that packets come to through an inbox.
     pub fn links_with_inbox(&self) -> impl Iterator<Item = u32> {
         let first = self.hops.iter().filter(|hop| hop.through_inbox).map(|hop| hop.link);
-        first.chain(self.hops.iter().map(|hop| hop.next).filter(|next| *next != NO_LINK))
+        first.chain(self.hops.iter().filter(|hop| hop.leads_to_link()).map(|hop| hop.next))
     }
 
     /// The places of the shared links behind which packets come to another link. After [`Topology::place_links`].
     pub fn leading_on(&self) -> impl Iterator<Item = u32> {
-        let comes_from_link = |index: usize| index > 0 && self.hops[index - 1].next != NO_LINK;
+        let comes_from_link = |index: usize| index > 0 && self.hops[index - 1].leads_to_link();
         let leads_on = move |(index, hop): &(usize, &Hop)| {
-            hop.next != NO_LINK && (hop.through_inbox || comes_from_link(*index))
+            hop.leads_to_link() && (hop.through_inbox || comes_from_link(*index))
         };
         self.hops.iter().enumerate().filter(leads_on).map(|(_, hop)| hop.place)
     }
@@ -179,7 +191,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 hop.place = self.own_links.len() as u32;
                 self.own_links.push(hop.link);
             }
-            comes_from_link = hop.next != NO_LINK;
+            comes_from_link = hop.leads_to_link();
             if comes_from_link {
                 hop.next = self.shared_places[hop.next as usize];
             }
@@ -228,7 +240,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 link: index,
                 flow: id,
                 place: NO_LINK,
-                next: NO_LINK,
+                next: RECEIVER,
                 bytes: flow.packet_bytes(),
                 through_inbox: self.hops.len() == first_hop && (!alone || managed),
                 codepoint: codepoint(flow),
@@ -263,7 +275,7 @@ impl<'a, T: Tick> Topology<'a, T> {
                 link,
                 flow: id,
                 place: NO_LINK,
-                next: flow.reverse_path.get(place + 1).copied().unwrap_or(NO_LINK),
+                next: flow.reverse_path.get(place + 1).copied().unwrap_or(SENDER),
                 bytes,
                 through_inbox: self.hops.len() == first_hop && (!alone || self.facts.managed[link as usize]),
                 codepoint: Codepoint::NotEct,
@@ -386,7 +398,7 @@ impl<'a, T: Tick> Topology<'a, T> {
             let ns = link_ns + onward_ns - link.delay_ns + hop.after_ns;
             ns.saturating_sub(slack_ns(flow.path.len() as u64))
         };
-        let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| hop.next == NO_LINK);
+        let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| !hop.leads_to_link());
         last_hops.map(to_the_end).min()
     }
 }

@@ -1,18 +1,20 @@
 //! Sorting by a small number.
 
-const DIGIT_BITS: u32 = 11;
+/// At most: the counts of one digit fit in a first cache.
+const DIGIT_BITS_MAX: u32 = 13;
 
 /// Sorts `values` by their upper halves, which are less than `bound`; equal ones stay in their order. `spare` is room to use.
 pub fn sort_by_upper_half(values: &mut Vec<u64>, spare: &mut Vec<u64>, bound: u64) {
     spare.clear();
     spare.resize(values.len(), 0);
     let bits = u64::BITS - bound.leading_zeros();
-    for shift in (0..bits).step_by(DIGIT_BITS as usize).map(|bit| 32 + bit) {
-        let digit = |value: u64| (value >> shift) as usize & ((1 << DIGIT_BITS) - 1);
-        let mut places = [0_u32; 1 << DIGIT_BITS];
+    let digit_bits = bits.div_ceil(bits.div_ceil(DIGIT_BITS_MAX));
+    for shift in (0..bits).step_by(digit_bits as usize).map(|bit| 32 + bit) {
+        let digit = |value: u64| (value >> shift) as usize & ((1 << digit_bits) - 1);
+        let mut places = [0_u32; 1 << DIGIT_BITS_MAX];
         values.iter().for_each(|&value| places[digit(value)] += 1);
         let mut before = 0;
-        for place in &mut places {
+        for place in &mut places[..1 << digit_bits] {
             before += std::mem::replace(place, before);
         }
         for &value in values.iter() {

@@ -59,7 +59,7 @@ const LEAST_SLOTS: u32 = 4;
 /// Of a circle.
 const MOST_SLOTS: u32 = 256;
 /// In a row.
-const LEAST_CHUNK_SLOTS: u32 = 128;
+const LEAST_CHUNK_SLOTS: u32 = 512;
 const VALUES_PER_CHUNK_SLOT: u32 = 16;
 
 impl<T: Copy> Default for Ring<T> {

@@ -152,7 +152,12 @@ impl Timing for Ns2Timing {
     }
 
     #[inline(always)]
-    fn cross(&mut self, link: &mut Ns2Link, crossing: Crossing) -> Option<(u64, f64)> {
+    fn cross(
+        &mut self,
+        link: &mut Ns2Link,
+        crossing: Crossing,
+        _onward_ns: impl FnOnce() -> u64,
+    ) -> Option<(u64, f64)> {
         let Crossing { now_ns, bytes, tx_ticks, .. } = crossing;
         let hop = &mut self.hops[crossing.hop as usize];
         let mut clock_s = link.accept(ArrivingPacket {

@@ -13,18 +13,6 @@ pub struct Link<L> {
     pub marked_pkts: u64,
 }
 
-/// A packet that arrives at the link of hop `hop`. The link is busy with it for `times.0` ticks; it is `times.1` nanoseconds
-/// from its departure to the next hop or the receiver.
-#[derive(Clone, Copy)]
-pub struct Passing {
-    pub hop: u32,
-    pub now: u64,
-    pub segment: Segment,
-    pub times: (u64, u64),
-    /// What the flow's packets say.
-    pub codepoint: Codepoint,
-}
-
 /// What a link's decision on a packet depends on, whatever its connection.
 #[derive(Clone, Copy)]
 pub struct Facts(u32);
@@ -68,19 +56,23 @@ impl<L: PathLink> Link<L> {
         Link { state, marked_pkts: 0 }
     }
 
-    /// The packet on its way to the next hop; None: dropped or lost.
+    /// A packet arrives at the link, which is `behind.onward_ns()` from the next hop or the receiver. Returns it on its way there;
+    /// None: dropped or lost.
     #[inline(always)]
     pub fn pass<T: Timing<Link = L>>(
         &mut self,
         timing: &mut T,
-        Passing { hop, now, mut segment, times: (tx_ticks, onward_ns), codepoint }: Passing,
+        crossing: Crossing,
+        segment: &Segment,
+        behind: impl Fn() -> (u64, Codepoint),
     ) -> Option<InTransit<T::Exact>> {
-        let crossing = Crossing { now_ns: now, hop, bytes: segment.tag.bytes(), tx_ticks, onward_ns };
-        let (at, exact) = timing.cross(&mut self.state, crossing)?;
-        if codepoint.is_ect() && self.state.marks(now) {
+        let (at, exact) = timing.cross(&mut self.state, crossing, || behind().0)?;
+        let mut segment = *segment;
+        if behind().1.is_ect() && self.state.marks(crossing.now_ns) {
             segment.tag = self.mark(segment.tag);
         }
-        Some(InTransit { at, exact, segment, busy_since: self.state.busy_since_ns(), hop: hop + 1 })
+        let busy_since = self.state.busy_since_ns();
+        Some(InTransit { at, exact, segment, busy_since, hop: crossing.hop + 1 })
     }
 
     /// Decides on a packet that arrives at `now_ns` and takes `tx_ticks` to send.

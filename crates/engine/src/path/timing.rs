@@ -47,8 +47,14 @@ pub trait Timing: Sized + Send {
     /// The present is that of a packet that arrives.
     fn set_now(&mut self, exact: Self::Exact);
 
-    /// A packet arrives at `link`. Returns when it arrives at the next hop or the receiver; None: dropped or lost.
-    fn cross(&mut self, link: &mut Self::Link, crossing: Crossing) -> Option<(u64, Self::Exact)>;
+    /// A packet arrives at `link`, which is `onward_ns` from the next hop or the receiver. Returns when it arrives there; None:
+    /// dropped or lost.
+    fn cross(
+        &mut self,
+        link: &mut Self::Link,
+        crossing: Crossing,
+        onward_ns: impl FnOnce() -> u64,
+    ) -> Option<(u64, Self::Exact)>;
 
     /// Of packets that arrive in the same nanosecond, the least comes first. `busy_since_ns`: since when the link that
     /// sent it last had been sending without a pause.
@@ -67,8 +73,6 @@ pub struct Crossing {
     pub bytes: u32,
     /// How long the link is busy with it.
     pub tx_ticks: u64,
-    /// From its departure to the next hop or the receiver.
-    pub onward_ns: u64,
 }
 
 /// Whole nanoseconds; links may add up fractions of one.
@@ -112,9 +116,14 @@ impl<T: Tick + Send> Timing for Nanoseconds<T> {
     fn set_now(&mut self, (): ()) {}
 
     #[inline(always)]
-    fn cross(&mut self, link: &mut FifoLink<T>, crossing: Crossing) -> Option<(u64, ())> {
+    fn cross(
+        &mut self,
+        link: &mut FifoLink<T>,
+        crossing: Crossing,
+        onward_ns: impl FnOnce() -> u64,
+    ) -> Option<(u64, ())> {
         let departure_ns = link.accept(crossing.now_ns, crossing.tx_ticks)?;
-        Some((departure_ns + crossing.onward_ns, ()))
+        Some((departure_ns + onward_ns(), ()))
     }
 
     fn rank((): (), busy_since_ns: u64) -> impl Ord {

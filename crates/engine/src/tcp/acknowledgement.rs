@@ -53,6 +53,12 @@ impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
     pub(super) fn note_rtt(&mut self, now: u64, rtt_ns: u64) {
         self.time_rtt(now, rtt_ns);
+        self.see_rtt(rtt_ns);
+    }
+
+    /// A sample for what the algorithm sees.
+    #[inline(always)]
+    pub(super) fn see_rtt(&mut self, rtt_ns: u64) {
         let rtt_us = if self.rounds_rtt_down {
             (rtt_ns / 1000).clamp(1, u64::from(u32::MAX)) as u32
         } else {
@@ -69,8 +75,14 @@ impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
     pub(super) fn time_rtt(&mut self, now: u64, rtt_ns: u64) {
         self.rto.sample(now, rtt_ns);
-        self.rtts.add(rtt_ns);
+        self.count_rtt(rtt_ns);
+    }
+
+    /// The timer has a sample.
+    #[inline(always)]
+    pub(super) fn count_rtt(&mut self, rtt_ns: u64) {
         self.driver.ack.srtt_us = to_us(self.rto.srtt_ns());
+        self.rtts.add(rtt_ns);
     }
 
     /// The algorithm gets the RTT of the segment that caused an ACK, the timer that of the first one that waited for it.
@@ -82,7 +94,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     /// Segments that an ACK reports to have arrived, for the delivery rate.
-    pub(super) fn note_delivery_rate(&mut self, ack: AckPacket) {
+    pub(super) fn note_delivery_rate(&mut self, ack: &AckPacket) {
         let Some(rate) = &mut self.rate else { return };
         for seq in self.una..ack.next {
             if !self.scoreboard.is_sacked(seq) {
@@ -135,7 +147,11 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn to_us(ns: u64) -> u32 {
-    ((ns + 500) / 1000).clamp(1, u64::from(u32::MAX)) as u32
+    // Four seconds are rare, and 32 bits are divided faster.
+    match u32::try_from(ns + 500) {
+        Ok(ns) => ns / 1000 + u32::from(ns < 1000),
+        Err(_) => u32::try_from((ns + 500) / 1000).unwrap_or(u32::MAX),
+    }
 }

@@ -9,7 +9,7 @@ use cwnd_scenario::Handshake;
 impl<C: CongestionControl> Sender<'_, C> {
     /// The SYN is acknowledged: the algorithm begins, and knows an RTT.
     #[cold]
-    pub(super) fn on_handshake(&mut self, now: u64, ack: AckPacket) {
+    pub(super) fn on_handshake(&mut self, now: u64, ack: &AckPacket) {
         self.note_delivery_rate(ack);
         self.scoreboard.mark_none_lost(self.una, self.nxt);
         (self.handshake, self.una, self.rto_at) = (false, ack.next, NEVER);
@@ -32,7 +32,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     /// To a sender that rounds RTTs down, time zero is no time: the algorithm gets no RTT of a segment that was sent then.
-    pub(super) fn is_timeless(&self, ack: AckPacket) -> bool {
+    pub(super) fn is_timeless(&self, ack: &AckPacket) -> bool {
         self.rounds_rtt_down && ack.echo_ns == 0 && self.flow.stack.handshake == Handshake::Overlapped
     }
 

@@ -4,6 +4,7 @@ pub mod acknowledgement;
 mod cwnd_time;
 pub mod delivery_rate;
 mod early;
+mod fast_path;
 pub mod handshake;
 pub mod loss;
 mod pacing;

@@ -39,6 +39,12 @@ impl Tag {
         Tag(self.0 | seq << (FLAG_BITS + SIZE_BITS))
     }
 
+    /// The same for the segment behind it.
+    #[inline]
+    pub fn following(self) -> Tag {
+        Tag(self.0 + (1 << (FLAG_BITS + SIZE_BITS)))
+    }
+
     /// The same in a packet of `bytes`, at most 131,071.
     #[inline]
     pub fn sized(self, bytes: u32) -> Tag {

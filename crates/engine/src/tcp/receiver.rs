@@ -18,10 +18,7 @@ pub struct Receiver {
     waiting: Waiting,
     /// Segments that arrived beyond `next`.
     early_count: u32,
-    /// The next segment in order is acknowledged at once, whatever its timestamp, by an ACK that reports no more.
-    is_simple: bool,
-    /// Segments in order wait to be acknowledged together, by ACKs that report no more.
-    delays_acks: bool,
+    habit: Habit,
     ack_every: u32,
     /// Segments before this one are acknowledged one by one, without delay.
     quick_until: u32,
@@ -65,10 +62,19 @@ impl Paws {
     }
 }
 
-/// What becomes of a segment that [`Receiver::receive_delayed`] is given.
+/// What is done with every segment in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Habit {
+    /// It is acknowledged at once, whatever its timestamp, by an ACK that reports no more.
+    AcknowledgesEach,
+    /// Some wait to be acknowledged together, by ACKs that report no more.
+    DelaysAcks,
+    /// It depends on the segment.
+    Other,
+}
+
+/// What becomes of the next segment expected at a receiver that delays ACKs.
 pub enum Delayed {
-    /// The segment is for the slow path, and nothing was done.
-    Unknown,
     Waits,
     /// The ACK tells that all before `next` has arrived, and echoes the time at which the first that waited was sent.
     Acknowledged {
@@ -109,11 +115,14 @@ impl Receiver {
             arrived: 0,
             waiting: Waiting::default(),
             early_count: 0,
-            is_simple: stack.ack_every_pkts == 1 && paws.is_none() && !stack.one_way_delays,
-            delays_acks: stack.ack_every_pkts > 1
-                && paws.is_none()
-                && !stack.one_way_delays
-                && !stack.ecn.is_on(),
+            habit: if paws.is_some() || stack.one_way_delays || stack.ack_every_pkts > 1 && stack.ecn.is_on()
+            {
+                Habit::Other
+            } else if stack.ack_every_pkts > 1 {
+                Habit::DelaysAcks
+            } else {
+                Habit::AcknowledgesEach
+            },
             ack_every: stack.ack_every_pkts,
             quick_until,
             echo: false,
@@ -168,10 +177,10 @@ impl Receiver {
         self.ack_every == 1
     }
 
-    /// Whether segments in order may take the fast path.
-    #[inline]
-    pub fn is_simple(&self) -> bool {
-        self.is_simple
+    /// What is done now with every segment in order.
+    #[inline(always)]
+    pub fn habit(&self) -> Habit {
+        if self.early_count > 0 { Habit::Other } else { self.habit }
     }
 
     /// When the delayed ACK, or that of the SACKs that wait, must go out.
@@ -186,33 +195,32 @@ impl Receiver {
         self.early.as_ref().filter(|early| early.held.pkts > 0).map(|early| early.held.due_ns)
     }
 
-    /// The fast path: the next segment expected arrives for the first time, none beyond it has, and each segment is
-    /// acknowledged. Returns the next one expected then; None: `segment` is for the slow path, and nothing was done.
+    /// Whether `segment` is the next one expected, and arrives for the first time and unmarked.
     #[inline(always)]
-    pub fn receive_next(&mut self, segment: Segment) -> Option<u64> {
-        if !self.is_simple || !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 {
-            return None;
-        }
-        self.arrived += 1;
-        self.next += 1;
-        Some(self.next)
+    pub fn expects(&self, segment: Segment) -> bool {
+        segment.tag.is(Tag::new(self.next, 0))
     }
 
-    /// As [`Receiver::receive_next`], of a receiver that delays ACKs: the segment waits for its ACK, or causes one at once.
+    /// The next segment expected arrives, and [`Habit::AcknowledgesEach`] holds. Returns the next one expected then.
     #[inline(always)]
-    pub fn receive_delayed(&mut self, now: u64, segment: Segment) -> Delayed {
-        if !self.delays_acks || !segment.tag.is(Tag::new(self.next, 0)) || self.early_count > 0 {
-            return Delayed::Unknown;
-        }
+    pub fn receive_next(&mut self) -> u64 {
+        self.arrived += 1;
+        self.next += 1;
+        self.next
+    }
+
+    /// The next segment expected, sent at `sent_ns`, arrives at `now`, and [`Habit::DelaysAcks`] holds.
+    #[inline(always)]
+    pub fn receive_delayed(&mut self, now: u64, sent_ns: u64) -> Delayed {
         self.arrived += 1;
         self.next += 1;
         let waiting = &mut self.waiting;
         if waiting.count == 0 {
-            (waiting.first_sent_ns, waiting.due_ns) = (segment.sent_ns, now + self.ack_delay_ns);
+            (waiting.first_sent_ns, waiting.due_ns) = (sent_ns, now + self.ack_delay_ns);
         }
         waiting.count += 1;
         if waiting.count < self.ack_every && self.next > u64::from(self.quick_until) {
-            (waiting.last_sent_ns, waiting.last_is_retransmission) = (segment.sent_ns, false);
+            (waiting.last_sent_ns, waiting.last_is_retransmission) = (sent_ns, false);
             return Delayed::Waits;
         }
         waiting.count = 0;

@@ -40,18 +40,24 @@ impl Rto {
     #[inline]
     pub fn sample(&mut self, now: u64, rtt_ns: u64) {
         self.backoff = 0;
-        let srtt_ns = if self.srtt_ns == 0 { rtt_ns } else { (7 * self.srtt_ns + rtt_ns) / 8 };
+        let before_ns = if self.srtt_ns == 0 { self.begin(rtt_ns) } else { self.srtt_ns };
+        self.srtt_ns = (7 * before_ns + rtt_ns) / 8;
         self.rto_ns = match &mut self.estimator {
             Estimator::Milliseconds(timer) => timer.sample(now, rtt_ns).max(self.min_ns),
             Estimator::Nanoseconds { rttvar_ns } => {
-                *rttvar_ns = match self.srtt_ns {
-                    0 => rtt_ns / 2,
-                    before => (3 * *rttvar_ns + before.abs_diff(rtt_ns)) / 4,
-                };
-                srtt_ns + (4 * *rttvar_ns).max(self.min_ns)
+                *rttvar_ns = (3 * *rttvar_ns + before_ns.abs_diff(rtt_ns)) / 4;
+                self.srtt_ns + (4 * *rttvar_ns).max(self.min_ns)
             }
         };
-        self.srtt_ns = srtt_ns;
+    }
+
+    /// The first sample: its half becomes the variation, of which three quarters are kept. Returns the smoothed RTT.
+    #[cold]
+    fn begin(&mut self, rtt_ns: u64) -> u64 {
+        if let Estimator::Nanoseconds { rttvar_ns } = &mut self.estimator {
+            *rttvar_ns = (4 * (rtt_ns / 2)).div_ceil(3);
+        }
+        rtt_ns
     }
 
     /// At `now` an ACK does not move the left edge: a millisecond timer takes a sample of it, too.

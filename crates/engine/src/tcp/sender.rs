@@ -1,6 +1,6 @@
-//! The sending end of a TCP connection: its state, what it sends, and the fast path that most ACKs take.
+//! The sending end of a TCP connection: its state, and what it sends.
 //!
-//! The rest of it is in the files around: `acknowledgement.rs` is what the algorithm sees of an ACK, `loss/` finds losses,
+//! The rest of it is in the files around: `fast_path.rs` is what most ACKs take, `acknowledgement.rs` is what the algorithm sees of an ACK, `loss/` finds losses,
 //! `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
@@ -20,7 +20,6 @@ use cwnd_algorithms::{
 };
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
 use std::mem::offset_of;
-use std::ops::Range;
 
 /// Sequence numbers count segments, from 0. What the fast path needs comes first, close together.
 #[repr(C)]
@@ -43,7 +42,7 @@ pub struct Sender<'a, C> {
     pub packet_bytes: u32,
     /// Marked packets that ACKs have reported, if they carry the number.
     pub(super) marked_pkts: u32,
-    extras: Extras,
+    pub(super) extras: Extras,
     /// Every ACK takes the slow path, after the handshake and without losses, too.
     acks_are_extra: bool,
     /// Segments are paced even if the algorithm has no rate.
@@ -69,9 +68,9 @@ pub struct Sender<'a, C> {
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
     pub sent: u64,
-    last_sent_ns: u64,
+    pub(super) last_sent_ns: u64,
     pub rtts: Distribution,
-    cwnd_time: CwndTime,
+    pub(super) cwnd_time: CwndTime,
     pub(super) driver: Driver<C>,
 
     /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. Without extras it
@@ -96,13 +95,13 @@ pub struct Sender<'a, C> {
 
 /// Whether the sender has something that few have.
 #[derive(Clone, Copy)]
-struct Extras {
+pub(super) struct Extras {
     /// Every ACK takes the slow path: `cong_control`, ECN, a handshake under way, without SACK a segment that may be missing.
-    acks: bool,
+    pub(super) acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
-    segments: bool,
+    pub(super) segments: bool,
     /// Only because an application, which has no source, writes at a rate or pauses.
-    by_application: bool,
+    pub(super) by_application: bool,
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
@@ -210,6 +209,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.una
     }
 
+    /// The segment that is sent next, if none is sent again.
+    #[inline(always)]
+    pub fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
     pub fn cwnd(&self) -> u32 {
         self.driver.window.cwnd
     }
@@ -245,6 +250,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline]
     pub fn timer_at(&self) -> u64 {
         self.rto_at.min(self.wake_at).min(self.reorder_at)
+    }
+
+    /// When the retransmission timer fires, or NEVER.
+    #[inline(always)]
+    pub fn rto_at(&self) -> u64 {
+        self.rto_at
     }
 
     /// More is to be sent at `at`.
@@ -304,42 +315,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(never)]
     pub fn next_segment(&mut self, now: u64) -> Option<Tag> {
         if self.extras.segments { self.next::<true>(now) } else { self.next::<false>(now) }
-    }
-
-    /// After [`Sender::on_fast_path_ack`], all segments that may be sent: new ones, `most` of them. None: ask for one after
-    /// the other.
-    #[inline(always)]
-    pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
-        let Extras { segments, by_application, .. } = self.extras;
-        if segments && !by_application || self.driver.window.pacing_rate > 0 || self.nxt == self.una {
-            return None;
-        }
-        let first = self.nxt;
-        let end = self.una + self.send_window.min(self.receive_window());
-        if end > first {
-            if end - first > most {
-                return None;
-            }
-            if by_application {
-                if self.nxt != self.first_unsent || self.report_reduction {
-                    return None;
-                }
-                if !self.has_written(end, now) {
-                    return self.wait_for_application(now).then_some(first..first);
-                }
-                self.first_unsent = end;
-            }
-            self.nxt = end;
-            self.sent += end - first;
-            self.last_sent_ns = now;
-        }
-        let flags = &mut self.driver.ack.flags;
-        if self.nxt - self.una >= self.send_window {
-            *flags = *flags & !APP_LIMITED | CWND_LIMITED;
-        } else {
-            *flags &= !CWND_LIMITED;
-        }
-        Some(first..self.nxt)
     }
 
     #[inline(always)]
@@ -446,62 +421,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.cwnd_time.changed(now, self.cwnd(), self.ssthresh());
     }
 
-    /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
-    #[inline(always)]
-    pub fn is_on_fast_path(&self) -> bool {
-        !self.extras.segments && self.misses_nothing()
-    }
-
-    /// No segment is missing, as far as is known.
-    #[inline(always)]
-    pub fn misses_nothing(&self) -> bool {
-        self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
-    }
-
-    /// No segment is missing, and the sender has no extras that ACKs ask for.
-    #[inline(always)]
-    pub fn takes_fast_acks(&self) -> bool {
-        !self.extras.acks && self.misses_nothing()
-    }
-
-    /// [`Sender::takes_fast_acks`], and `ack` moves the left edge.
-    #[inline]
-    pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
-        self.takes_fast_acks() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
-    }
-
-    /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
-    /// sent once. The times are those of [`AckPacket`].
-    #[inline(always)]
-    pub fn on_fast_path_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64) {
-        let acked = next - self.una;
-        self.wake_at = NEVER;
-        let ack = &mut self.driver.ack;
-        ack.now_us = now / 1000;
-        ack.prior_in_flight = (self.nxt - self.una) as u32;
-        ack.in_flight = (self.nxt - next) as u32;
-        ack.delivered += acked;
-        ack.acked = acked as u32;
-        ack.lost = 0;
-        self.una = next;
-        self.note_rtt(now, now - echo_ns);
-        if self.choices.habits.times_causing_segment {
-            self.note_segment_rtt(now - sent_ns);
-        }
-        self.driver.on_rtt_sample();
-        if self.nxt > next && !self.closed {
-            self.set_timer(now);
-        } else {
-            self.rto_at = NEVER;
-        }
-        self.driver.grow();
-        self.send_window = u64::from(self.cwnd());
-        self.cwnd_may_have_changed(now);
-    }
-
     /// An ACK arrives at `now`. [`Sender::next_segment`] has the segments that may be sent then.
     #[inline(never)]
-    pub fn on_ack(&mut self, now: u64, ack: AckPacket, blocks: SackBlocks) {
+    pub fn on_ack(&mut self, now: u64, ack: &AckPacket, blocks: SackBlocks) {
         self.wake_at = NEVER;
         if self.extras.acks {
             self.on_ack_with_extras(now, ack, blocks);
@@ -515,13 +437,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline(never)]
-    fn on_ack_with_extras(&mut self, now: u64, mut ack: AckPacket, blocks: SackBlocks) {
+    fn on_ack_with_extras(&mut self, now: u64, ack: &AckPacket, blocks: SackBlocks) {
+        let ack = &mut ack.clone();
         if self.flow.stack.ecn.is_accurate() {
             ack.marked_pkts = self.newly_marked(ack.marked_pkts);
             ack.ece = ack.marked_pkts > 0;
         }
         if self.flow.stack.one_way_delays {
-            self.note_one_way_delay(&ack);
+            self.note_one_way_delay(ack);
         }
         if self.overlapped {
             self.begin_overlapped(now);
@@ -558,7 +481,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     #[inline]
-    fn cwnd_may_have_changed(&mut self, now: u64) {
+    pub(super) fn cwnd_may_have_changed(&mut self, now: u64) {
         if self.cwnd() != self.cwnd_time.cwnd && !self.closed {
             self.cwnd_time.changed(now, self.cwnd(), self.ssthresh());
         }

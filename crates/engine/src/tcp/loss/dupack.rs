@@ -8,18 +8,18 @@ use cwnd_algorithms::{CongestionControl, Lowering, State};
 use cwnd_scenario::{Detection, Reduction};
 
 impl<C: CongestionControl> Sender<'_, C> {
-    pub(in crate::tcp) fn on_non_sack(&mut self, now: u64, ack: AckPacket) {
+    pub(in crate::tcp) fn on_non_sack(&mut self, now: u64, ack: &AckPacket) {
         self.note_all_sent();
         if ack.next < self.una {
             return;
         }
         let prior_in_flight = self.in_flight();
         let acked = ack.next - self.una;
-        self.note_delivery_rate(AckPacket { sacked: None, ..ack });
+        self.note_delivery_rate(&AckPacket { sacked: None, ..*ack });
         let delivered = self.count_delivered(acked);
         self.driver.ack.delivered += delivered;
         self.driver.ack.lost = 0;
-        self.note_marks(&ack, delivered);
+        self.note_marks(ack, delivered);
         if acked == 0 {
             self.note_ack(now, delivered, prior_in_flight);
             if ack.ece {
@@ -69,7 +69,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// The left edge moves by `acked` segments, of which `delivered` had not been seen to arrive.
     #[inline]
-    fn on_new_ack(&mut self, now: u64, ack: AckPacket, [acked, delivered]: [u64; 2], prior_in_flight: u64) {
+    fn on_new_ack(&mut self, now: u64, ack: &AckPacket, [acked, delivered]: [u64; 2], prior_in_flight: u64) {
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
         self.non_sack().dup_acks = 0;

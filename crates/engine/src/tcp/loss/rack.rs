@@ -12,7 +12,7 @@ const TIMER_LEAST_NS: u64 = 8_000_000;
 impl<C: CongestionControl> Sender<'_, C> {
     /// The edge below which every missing segment is lost. A segment is lost that was sent before one that has arrived: at
     /// once in recovery or with three segments SACKed, else after a quarter of the smallest RTT.
-    pub(super) fn rack_edge(&mut self, now: u64, ack: AckPacket) -> u64 {
+    pub(super) fn rack_edge(&mut self, now: u64, ack: &AckPacket) -> u64 {
         self.reorder_at = NEVER;
         if self.reordering.is_some() {
             return self.overdue_edge(now);

@@ -14,7 +14,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     pub(in crate::tcp) fn on_sack<const EXTRAS: bool>(
         &mut self,
         now: u64,
-        ack: AckPacket,
+        ack: &AckPacket,
         blocks: SackBlocks,
     ) {
         if ack.next < self.una {
@@ -29,7 +29,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.note_delivery_rate(ack);
         }
         if EXTRAS && let Some(reordering) = &mut self.reordering {
-            reordering.note_arrival(now, &ack, self.una, self.scoreboard.highest_sacked());
+            reordering.note_arrival(now, ack, self.una, self.scoreboard.highest_sacked());
             reordering.forget(ack.next);
         }
         if !self.scoreboard.is_clear() {
@@ -72,7 +72,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.note_losses(lost);
         self.note_ack(now, delivered, prior_in_flight);
         if EXTRAS {
-            self.note_marks(&ack, delivered);
+            self.note_marks(ack, delivered);
         }
         let timeless = EXTRAS && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
@@ -151,7 +151,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// Marks the segments as lost that the SACKs show to be so; returns how many.
     #[inline(never)]
-    fn detect_losses(&mut self, now: u64, ack: AckPacket) -> u64 {
+    fn detect_losses(&mut self, now: u64, ack: &AckPacket) -> u64 {
         let scoreboard = &self.scoreboard;
         let edge = match self.choices.detection {
             // RFC 6675, IsLost: three segments above it have arrived.
@@ -186,7 +186,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.
     #[inline(never)]
-    fn repair(&mut self, ack: AckPacket, acked: u64, delivered: u64, controls: bool) {
+    fn repair(&mut self, ack: &AckPacket, acked: u64, delivered: u64, controls: bool) {
         let habits = &self.choices.habits;
         let mut may_grow = acked > 0 && !controls;
         let state = self.driver.state();

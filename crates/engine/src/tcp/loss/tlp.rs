@@ -35,7 +35,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     /// The left edge moved since a probe was sent. If the probe repaired a loss, the window is reduced for it.
-    pub(in crate::tcp) fn end_probe(&mut self, ack: AckPacket) {
+    pub(in crate::tcp) fn end_probe(&mut self, ack: &AckPacket) {
         if ack.next > self.probed {
             self.probed = NEVER;
             if ack.retransmission {

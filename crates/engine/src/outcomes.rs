@@ -1,0 +1,205 @@
+//! What a link has decided on the packets of a span is done: they go on, or are lost.
+
+use crate::arrivals::{Outcome, entry};
+use crate::inbox::InTransit;
+use crate::memory::ring::prefetch;
+use crate::network::{Network, PACKETS_AHEAD};
+use crate::onward::Arrival;
+use crate::path::managed::Departure;
+use crate::path::passing::Fate;
+use crate::path::timing::Timing;
+use crate::tcp::packet::{CONGESTION, Segment};
+use crate::topology::{Hop, RECEIVER};
+
+/// As [`PACKETS_AHEAD`], in trains.
+const TRAINS_AHEAD: usize = 8;
+
+impl<T: Timing> Network<'_, T> {
+    /// Arranges the fates of packets, which are in the order of arrivals, by packet.
+    pub fn arrange_fates(&mut self) {
+        let Outcome { fates, fates_by_packet, .. } = &mut self.outcome;
+        for (&order, &fate) in self.arrivals.order.iter().zip(&*fates) {
+            fates_by_packet[entry(order).1] = fate;
+        }
+    }
+
+    /// What has been decided on the packets that arrived is done, in the order of their arrivals.
+    pub fn let_pass_in_order(&mut self) {
+        let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
+        let Outcome { fates, busy_since_ns, .. } = &outcome;
+        let decided = arrivals.order.iter().zip(fates).zip(busy_since_ns);
+        for (next, ((&order, &fate), &busy_since_ns)) in decided.enumerate() {
+            self.prefetch(|ahead| Some(arrivals.packet(*arrivals.order.get(next + ahead)?).hop));
+            self.pass_on(arrivals.packet(order), fate, busy_since_ns);
+        }
+        (self.arrivals, self.outcome) = (arrivals, outcome);
+    }
+
+    /// What has been decided on the packets that arrived before `until` is done, flow by flow.
+    pub fn let_pass(&mut self, until: u64) {
+        let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
+        let (mut packets, mut fates) = (&*arrivals.packets, &*outcome.fates_by_packet);
+        for (next, &(_, pkts)) in arrivals.trains.iter().enumerate() {
+            let ahead = |trains: usize| arrivals.trains.get(next + trains).map(|&(hop, _)| hop);
+            self.prefetch_hop(ahead(3 * TRAINS_AHEAD));
+            self.prefetch_way(ahead(2 * TRAINS_AHEAD));
+            self.prefetch_back(ahead(TRAINS_AHEAD));
+            let (train, train_fates);
+            (train, packets) = packets.split_at(pkts as usize);
+            (train_fates, fates) = fates.split_at(pkts as usize);
+            self.let_train_pass(train, train_fates, until);
+        }
+        (self.arrivals, self.outcome) = (arrivals, outcome);
+    }
+
+    /// The same for packets of one hop.
+    #[inline(always)]
+    fn let_train_pass(&mut self, train: &[InTransit<T::Exact>], fates: &[Fate], until: u64) {
+        let Network { topology, to_receiver, agenda, .. } = self;
+        let hop = &mut topology.hops[train[0].hop as usize];
+        let mut arrived = train.iter().zip(fates).filter(|(packet, _)| packet.at < until).peekable();
+        if hop.next == RECEIVER {
+            let packets = &mut to_receiver[hop.flow as usize];
+            let is_idle = packets.len() == 0;
+            let has_most = |packet: &InTransit<_>| packet.segment.tag.bytes() == hop.bytes;
+            while let Some((packet, &fate)) = arrived.next_if(|(packet, _)| has_most(packet)) {
+                let Some((departure_ns, marked)) = fate.departure() else {
+                    hop.lost += 1;
+                    continue;
+                };
+                let mut segment = packet.segment;
+                if marked {
+                    segment.tag = segment.tag.with(CONGESTION);
+                }
+                let at = departure_ns + hop.onward_ns;
+                packets.push_back(Arrival { at, exact: T::from_ns(at), segment });
+                hop.passed += 1;
+            }
+            if is_idle && let Some(first) = packets.front() {
+                agenda.hasten(hop.flow, first.at + hop.after_ns);
+            }
+        }
+        arrived.for_each(|(packet, &fate)| self.pass_on(packet, fate, 0));
+    }
+
+    /// What has been decided on `packet` is done.
+    #[inline(always)]
+    fn pass_on(&mut self, packet: &InTransit<T::Exact>, fate: Fate, busy_since: u64) {
+        let &InTransit { hop, mut segment, .. } = packet;
+        let Some((departure_ns, marked)) = fate.departure() else { return self.lose(hop, segment) };
+        if marked {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        let bytes = segment.tag.bytes();
+        let at = departure_ns + self.topology.times(hop, bytes).1;
+        let exact = T::from_ns(at);
+        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+        if bytes != self.topology.hops[hop as usize].bytes {
+            self.note_other_size(hop, segment);
+        }
+    }
+
+    /// What a managed link has done is done.
+    pub fn let_depart(&mut self, reorders: bool) {
+        let mut departures = std::mem::take(&mut self.outcome.departures);
+        for (next, &departure) in departures.iter().enumerate() {
+            if self.has_many_flows() {
+                self.prefetch(|ahead| departures.get(next + ahead).map(|departure| departure.hop));
+            }
+            self.leave(departure, reorders);
+        }
+        departures.clear();
+        self.outcome.departures = departures;
+    }
+
+    /// What a managed link has done with a packet, which it may have delivered more than once, or before others that it
+    /// sent sooner if it `reorders`.
+    #[inline(always)]
+    pub fn leave(&mut self, departure: Departure, reorders: bool) {
+        let Departure { hop, mut segment, marked, busy_since_ns, passage } = departure;
+        if passage.copies == 0 {
+            return self.lose(hop, segment);
+        }
+        if marked {
+            segment.tag = segment.tag.with(CONGESTION);
+        }
+        let bytes = segment.tag.bytes();
+        let at = passage.at_ns + self.topology.behind_ns(hop, bytes);
+        let onward =
+            InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
+        if passage.copies == 1 && bytes == self.topology.hops[hop as usize].bytes && !reorders {
+            self.go_on(hop, onward);
+        } else {
+            self.leave_otherwise(hop, onward, passage.copies, reorders);
+        }
+    }
+
+    /// A packet is delivered twice, or not in order, or of another size than most.
+    fn leave_otherwise(&mut self, hop: u32, mut packet: InTransit<T::Exact>, copies: u32, reorders: bool) {
+        let Hop { flow, back, bytes: usual_bytes, .. } = self.topology.hops[hop as usize];
+        let bytes = packet.segment.tag.bytes();
+        for copy in 0..copies {
+            if copy > 0 && back {
+                let copy = self.acks[flow as usize].copy(packet.segment);
+                packet.segment = Segment { tag: copy.tag.sized(bytes), ..copy };
+            } else if copy > 0 {
+                *self.copies.entry(flow).or_default() += 1;
+            }
+            self.go_on(hop, packet);
+            if reorders {
+                self.settle_last(hop);
+            }
+            if bytes != usual_bytes {
+                self.note_other_size(hop, packet.segment);
+            }
+        }
+    }
+
+    /// The packet that has crossed the link of `hop` last takes its place among those on their way to the receiver.
+    fn settle_last(&mut self, hop: u32) {
+        let from = &self.topology.hops[hop as usize];
+        if from.next != RECEIVER {
+            return;
+        }
+        let packets = &mut self.to_receiver[from.flow as usize];
+        let Some(&mut Arrival { at, .. }) = packets.back_mut() else { return };
+        if packets.settle_back(|before| before.at > at) == 0 {
+            self.agenda.hasten(from.flow, at + from.after_ns);
+        }
+    }
+
+    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
+    #[inline(always)]
+    pub fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
+        self.prefetch_hop(hop(3 * PACKETS_AHEAD));
+        self.prefetch_way(hop(2 * PACKETS_AHEAD));
+        self.prefetch_back(hop(PACKETS_AHEAD));
+    }
+
+    /// Packets will pass `hop`, if there is one.
+    #[inline(always)]
+    fn prefetch_hop(&self, hop: Option<u32>) {
+        if let Some(hop) = hop {
+            prefetch(&raw const self.topology.hops[hop as usize]);
+        }
+    }
+
+    /// The same, after [`Network::prefetch_hop`].
+    #[inline(always)]
+    fn prefetch_way(&self, hop: Option<u32>) {
+        if let Some(hop) = hop {
+            let flow = self.topology.hops[hop as usize].flow;
+            prefetch(&raw const self.to_receiver[flow as usize]);
+            self.agenda.prefetch(flow);
+        }
+    }
+
+    /// The same, after [`Network::prefetch_way`].
+    #[inline(always)]
+    fn prefetch_back(&self, hop: Option<u32>) {
+        if let Some(hop) = hop {
+            let flow = self.topology.hops[hop as usize].flow;
+            self.to_receiver[flow as usize].prefetch_back();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The path that most ACKs take: no segment is missing, and new ones follow.
+
+use crate::tcp::packet::AckPacket;
+use crate::tcp::sender::{Extras, Sender};
+use crate::time::NEVER;
+use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl, State};
+use std::ops::Range;
+
+impl<C: CongestionControl> Sender<'_, C> {
+    /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
+    #[inline(always)]
+    pub fn is_on_fast_path(&self) -> bool {
+        !self.extras.segments && self.misses_nothing()
+    }
+
+    /// The same, and nothing but ACKs and the retransmission timer lets it send.
+    #[inline(always)]
+    pub fn waits_for_acks_alone(&self) -> bool {
+        self.is_on_fast_path() && self.wake_at == NEVER
+    }
+
+    /// No segment is missing, as far as is known.
+    #[inline(always)]
+    pub fn misses_nothing(&self) -> bool {
+        self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
+    }
+
+    /// No segment is missing, and the sender has no extras that ACKs ask for.
+    #[inline(always)]
+    pub fn takes_fast_acks(&self) -> bool {
+        !self.extras.acks && self.misses_nothing()
+    }
+
+    /// [`Sender::takes_fast_acks`], and `ack` moves the left edge.
+    #[inline]
+    pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
+        self.takes_fast_acks() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
+    }
+
+    /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was
+    /// sent once. The times are those of [`AckPacket`].
+    #[inline(always)]
+    pub fn on_fast_path_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64) {
+        self.wake_at = NEVER;
+        let closed = self.closed;
+        self.take_ack(now, next, sent_ns, echo_ns, closed);
+    }
+
+    /// The same of a sender that [waits for ACKs alone](Sender::waits_for_acks_alone), or whose `wake_at` is reset. `closed`: as
+    /// it is.
+    #[inline(always)]
+    pub fn take_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64, closed: bool) {
+        let acked = next - self.una;
+        let ack = &mut self.driver.ack;
+        ack.now_us = now / 1000;
+        ack.prior_in_flight = (self.nxt - self.una) as u32;
+        ack.in_flight = (self.nxt - next) as u32;
+        ack.delivered += acked;
+        ack.acked = acked as u32;
+        ack.lost = 0;
+        self.una = next;
+        let rtt_ns = now - echo_ns;
+        self.rto.sample(now, rtt_ns);
+        if self.nxt > next && !closed {
+            self.set_timer(now);
+        } else {
+            self.rto_at = NEVER;
+        }
+        self.count_rtt(rtt_ns);
+        self.see_rtt(rtt_ns);
+        if self.choices.habits.times_causing_segment {
+            self.note_segment_rtt(now - sent_ns);
+        }
+        self.driver.on_rtt_sample();
+        self.driver.grow();
+        self.send_window = u64::from(self.cwnd());
+        self.cwnd_may_have_changed(now);
+    }
+
+    /// After [`Sender::on_fast_path_ack`], all segments that may be sent: new ones, `most` of them. None: ask for one after
+    /// the other.
+    #[inline(always)]
+    pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
+        let Extras { segments, by_application, .. } = self.extras;
+        if segments && !by_application {
+            return None;
+        }
+        self.next_segments(now, most, by_application)
+    }
+
+    /// The same where the sender has no extras, or those alone that are `by_application`.
+    #[inline(always)]
+    pub fn next_segments(&mut self, now: u64, most: u64, by_application: bool) -> Option<Range<u64>> {
+        if self.driver.window.pacing_rate > 0 || self.nxt == self.una {
+            return None;
+        }
+        let first = self.nxt;
+        let end = self.una + self.send_window.min(self.receive_window());
+        if end > first {
+            if end - first > most {
+                return None;
+            }
+            if by_application {
+                if self.nxt != self.first_unsent || self.report_reduction {
+                    return None;
+                }
+                if !self.has_written(end, now) {
+                    return self.wait_for_application(now).then_some(first..first);
+                }
+                self.first_unsent = end;
+            }
+            self.nxt = end;
+            self.sent += end - first;
+            self.last_sent_ns = now;
+        }
+        let flags = &mut self.driver.ack.flags;
+        if self.nxt - self.una < self.send_window {
+            *flags &= !CWND_LIMITED;
+        } else if *flags & (APP_LIMITED | CWND_LIMITED) != CWND_LIMITED {
+            *flags = *flags & !APP_LIMITED | CWND_LIMITED;
+        }
+        Some(first..self.nxt)
+    }
+}
