@@ -15,15 +15,20 @@ from pathlib import Path
 SAMPLES_PER_S = 10_000
 # The first that a file's path holds says what the file does.
 PARTS = [
-    ("slice/sort", "sorting what comes to a link"),
-    ("simulation.rs", "going through spans, packets from place to place"),
-    ("link.rs", "links"),
-    ("ring.rs", "lines of packets"),
-    ("receiver.rs", "receiver"),
+    ("slice/sort", "putting what comes to a link in order"),
+    ("runs.rs", "putting what comes to a link in order"),
+    ("arrivals.rs", "putting what comes to a link in order"),
+    ("engine/src/path/", "links"),
+    ("distribution.rs", "RTT: timeout and distribution"),
     ("rtt.rs", "RTT: timeout and distribution"),
+    ("acknowledgement.rs", "sender"),
+    ("receiver.rs", "receiver"),
+    ("fast_path.rs", "sender"),
     ("sender.rs", "sender"),
-    ("scoreboard.rs", "SACK"),
-    ("bits.rs", "SACK"),
+    ("tlp.rs", "sender"),
+    ("engine/src/tcp/", "SACK and recovery"),
+    ("bits.rs", "SACK and recovery"),
+    ("engine/src/", "going through spans, packets from place to place"),
     ("algorithms/", "the algorithm's hooks"),
 ]
 
