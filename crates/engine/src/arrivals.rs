@@ -19,7 +19,7 @@ pub struct Arrivals<E> {
     spare: Vec<u64>,
     /// By packet, where a link decides on all before anything is done: what it decides by.
     pub facts: Vec<Facts>,
-    /// The same in order, for a link that connections of several shards cross.
+    /// The same in order, where several shards meet or packets go on in order.
     pub facts_in_order: Vec<Facts>,
     /// Packets of one hop that stand one behind another: the hop, and how many.
     pub trains: Vec<(u32, u32)>,
@@ -32,7 +32,7 @@ pub struct Arrivals<E> {
 /// What a link has done in a span with the packets of one shard.
 #[derive(Default)]
 pub struct Outcome {
-    /// In the order in which they arrived, where the link decides on all before anything is done.
+    /// In the order in which they arrived, where several shards meet or packets go on in order.
     pub fates: Vec<Fate>,
     /// The same by packet, if they do not go on in that order.
     pub fates_by_packet: Vec<Fate>,

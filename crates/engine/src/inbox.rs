@@ -121,19 +121,19 @@ impl<E: Copy> Inbox<E> {
 
     #[inline(always)]
     pub fn push(&mut self, packet: InTransit<E>) {
-        self.expect(packet.at);
-        self.push_expected(packet);
+        self.announce(packet.at);
+        self.push_announced(packet);
     }
 
     /// Packets will come that arrive at `at` or later.
     #[inline(always)]
-    pub fn expect(&mut self, at: u64) {
+    pub fn announce(&mut self, at: u64) {
         self.earliest = self.earliest.min(at);
     }
 
-    /// [`Inbox::push`] after [`Inbox::expect`].
+    /// [`Inbox::push`] after [`Inbox::announce`].
     #[inline(always)]
-    pub fn push_expected(&mut self, packet: InTransit<E>) {
+    pub fn push_announced(&mut self, packet: InTransit<E>) {
         if packet.at > self.line_end {
             self.line_end = packet.at;
             self.line.push_back(packet);

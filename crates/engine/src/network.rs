@@ -182,14 +182,14 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// A flow sends packets in the order of time; `hop` is its first.
     #[inline(always)]
-    pub fn enter_all(&mut self, hop: u32, packets: impl Iterator<Item = (Sending<T::Exact>, Segment)>) {
+    fn enter_all(&mut self, hop: u32, packets: impl Iterator<Item = (Sending<T::Exact>, Segment)>) {
         let &Hop { through_inbox, place, .. } = &self.topology.hops[hop as usize];
         if through_inbox {
             let inbox = &mut self.inboxes[place as usize];
             let mut packets = packets.peekable();
-            packets.peek().iter().for_each(|(first, _)| inbox.expect(first.now));
+            packets.peek().iter().for_each(|(first, _)| inbox.announce(first.now));
             for (Sending { now, exact }, segment) in packets {
-                inbox.push_expected(InTransit { at: now, exact, segment, busy_since: 0, hop });
+                inbox.push_announced(InTransit { at: now, exact, segment, busy_since: 0, hop });
             }
         } else {
             for (Sending { now, exact }, segment) in packets {
@@ -317,7 +317,8 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// As [`Network::sort_arrivals`], at a link that decides on all before anything is done: what it decides by. `marks`: that may
-    /// be whether it may mark a packet. `alone`: it does not wait for other shards.
+    /// be whether it may mark a packet. `alone`: there is one shard, and
+    /// its packets go on flow by flow.
     pub fn take_facts(&mut self, place: usize, span: Span, marks: bool, alone: bool) {
         self.take_soon(place, span);
         let (mut facts, mut trains) =

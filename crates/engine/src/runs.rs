@@ -7,7 +7,7 @@ use crate::time::NEVER;
 /// What arrives before a time, in order, from `N` runs at most, of which there are no more than eight.
 pub struct Runs<const N: usize> {
     until: u64,
-    /// By run: when its next packet arrives, in nanoseconds that fit in 61 bits, and below that the run; NEVER: nothing is left.
+    /// By run: when its next packet arrives, in nanoseconds that fit in 61 bits, and below that the run; NEVER: nothing is left before `until`.
     keys: [u64; N],
     /// The same of the packet behind it: what comes next is then known without waiting for a packet.
     following: [u64; N],

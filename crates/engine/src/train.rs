@@ -31,10 +31,11 @@ impl<C: CongestionControl> Connection<'_, C> {
         let packets = &mut to_receiver[self.id as usize];
         let piece = packets.parts().next().unwrap_or_default();
         let first = self.sender.nxt();
-        // Before this nothing else is due, and nothing is to be noted of an arrival.
+        // Up to here nothing is to be noted of an arrival.
         let before_note = self.way_back.ack_arrival_ns(self.note_after_ns.min(until)) + 1;
+        // Before this nothing else is due.
         let mut before = until.min(self.timers_at).min(before_note);
-        let (mut taken, mut last_ack_ns, mut sends_singly) = (0, 0, false);
+        let (mut taken, mut sends_singly) = (0, None);
         sendings.clear();
         let size = Tag::default().sized(self.sender.packet_bytes);
         let mut expected = size.numbered(self.receiver.in_order());
@@ -62,9 +63,8 @@ impl<C: CongestionControl> Connection<'_, C> {
             };
             let now = timing.return_ack(self.id, due, packet.exact, blocks);
             self.sender.take_ack(now, next, segment.sent_ns, echo_ns, false);
-            last_ack_ns = now;
             let Some(segments) = self.sender.next_segments(now, PACKETS_PER_LOOK as u64, false) else {
-                sends_singly = true;
+                sends_singly = Some(Sending { now, exact: timing.now() });
                 break;
             };
             segments.for_each(|_| sendings.push(Sending { now, exact: timing.now() }));
@@ -80,8 +80,9 @@ impl<C: CongestionControl> Connection<'_, C> {
         self.last_arrival_ns = piece[taken - 1].at;
         packets.skip(taken);
         network.enter_train(self.first_hop, size.numbered(first));
-        if sends_singly {
-            self.go_on(last_ack_ns, network);
+        if let Some(Sending { now, exact }) = sends_singly {
+            network.timing.set_now(exact);
+            self.go_on(now, network);
         }
         is_all
     }

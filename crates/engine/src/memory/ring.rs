@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 
 /// First in, first out. A short one is a circle that grows by doubling; a long one a row of chunks, each of about a
-/// sixteenth of its length, which are used again when their values have gone. Until something comes it has no memory.
+/// sixteenth of its length and no fewer than 512 slots, which are used again when their values have gone. Until something
+/// comes it has no memory.
 #[repr(align(32))] // it is in one cache line
 pub struct Ring<T> {
     /// The first value.

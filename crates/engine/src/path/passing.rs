@@ -56,8 +56,8 @@ impl<L: PathLink> Link<L> {
         Link { state, marked_pkts: 0 }
     }
 
-    /// A packet arrives at the link, which is `behind.onward_ns()` from the next hop or the receiver. Returns it on its way there;
-    /// None: dropped or lost.
+    /// A packet arrives at the link. `behind`: how far the next hop or the receiver is from it, in nanoseconds, and what the
+    /// flow's packets say. Returns the packet on its way there; None: dropped or lost.
     #[inline(always)]
     pub fn pass<T: Timing<Link = L>>(
         &mut self,

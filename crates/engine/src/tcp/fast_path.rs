@@ -46,8 +46,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.take_ack(now, next, sent_ns, echo_ns, closed);
     }
 
-    /// The same of a sender that [waits for ACKs alone](Sender::waits_for_acks_alone), or whose `wake_at` is reset. `closed`: as
-    /// it is.
+    /// The same where `wake_at` is NEVER. `closed`: whether the sender is; a caller that knows says so as a constant.
     #[inline(always)]
     pub fn take_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64, closed: bool) {
         let acked = next - self.una;
