@@ -22,7 +22,7 @@ pub struct Arrivals<E> {
     /// The same in order, where several shards meet or packets go on in order.
     pub facts_in_order: Vec<Facts>,
     /// Packets of one hop that stand one behind another: the hop, and how many.
-    pub trains: Vec<(u32, u32)>,
+    pub stretches: Vec<(u32, u32)>,
     /// In order: how each arrives at a managed link.
     pub arriving: Vec<Arriving>,
     /// When the first of those arrives that come after the span, or NEVER.
@@ -50,7 +50,7 @@ impl<E> Default for Arrivals<E> {
             spare: Vec::new(),
             facts: Vec::new(),
             facts_in_order: Vec::new(),
-            trains: Vec::new(),
+            stretches: Vec::new(),
             arriving: Vec::new(),
             earliest: 0,
         }

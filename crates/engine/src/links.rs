@@ -144,10 +144,10 @@ impl<T: Timing> Links<T> {
         // Of a managed link.
         let reorders = self.managed.get(&id).map(ManagedLink::reorders);
         let marks = shards[0].network.topology.link(id).ecn_threshold_pkts.is_some();
-        let alone = shards.len() == 1 && !in_order;
+        let by_packet = shards.len() == 1 && !in_order;
         threads.for_each(shards, |shard| match reorders {
             Some(_) => shard.network.take_arriving(place, span),
-            None => shard.network.take_facts(place, span, marks, alone),
+            None => shard.network.take_facts(place, span, marks, by_packet),
         });
         let arrivals = take_each(shards, |network| &mut network.arrivals);
         let mut outcomes = take_each(shards, |network| &mut network.outcome);
@@ -163,7 +163,7 @@ impl<T: Timing> Links<T> {
                 let Network { topology, control, .. } = &shards[0].network;
                 serve_managed(managed, &mut sides, control, topology.tx_ticks_at(id), span.until);
             }
-            None => self.decide(place, shards, &arrivals, &mut outcomes, span.from),
+            None => self.decide(place, shards, &arrivals, &mut outcomes, span.from, by_packet),
         }
         let arrived = arrivals.iter().map(Arrivals::len).sum();
         give_each(shards, |network| &mut network.arrivals, arrivals);
@@ -173,7 +173,7 @@ impl<T: Timing> Links<T> {
                 Some(reorders) => shard.network.let_depart(reorders),
                 None if in_order => shard.network.let_pass_in_order(),
                 None => {
-                    if !alone {
+                    if !by_packet {
                         shard.network.arrange_fates();
                     }
                     shard.network.let_pass(span.until);
@@ -184,7 +184,8 @@ impl<T: Timing> Links<T> {
         arrived
     }
 
-    /// At a link where a packet's departure is known when it arrives: decides on what arrives from `from` on.
+    /// At a link where a packet's departure is known when it arrives: decides on what arrives from `from` on. `by_packet`: there is
+    /// one shard, whose packets go on flow by flow.
     fn decide<C: CongestionControl>(
         &mut self,
         place: usize,
@@ -192,6 +193,7 @@ impl<T: Timing> Links<T> {
         arrivals: &[Arrivals<T::Exact>],
         outcomes: &mut [Outcome],
         from: u64,
+        by_packet: bool,
     ) {
         let take_in = T::TAKE_IN.expect("connections do not matter");
         let (id, in_order, link) = (self.ids[place], self.in_order[place], &mut self.links[place]);
@@ -201,9 +203,8 @@ impl<T: Timing> Links<T> {
             let fate = link.decide(take_in, from + instant, tx_ticks(facts.bytes()), facts);
             (fate, link.state.busy_since_ns())
         };
-        if let ([arrivals], [outcome]) = (arrivals, &mut *outcomes)
-            && !in_order
-        {
+        if by_packet {
+            let (arrivals, outcome) = (&arrivals[0], &mut outcomes[0]);
             for part in arrivals.order.chunks(PACKETS_PER_LOOK) {
                 if control.stop.load(Relaxed) {
                     return;
@@ -386,14 +387,12 @@ fn serve_closed_form<T: Timing>(
     if !network.has_many_flows()
         && let Some((ends, count)) = find_runs(&network.arrivals.packets)
     {
-        let packets = &network.arrivals.packets;
-        if count <= 4 {
-            let runs = Runs::<4>::new(packets, &ends[..count], span.until);
-            return serve_runs(link, place, runs, network, span);
+        let ends = &ends[..count];
+        return if count <= 4 {
+            serve_runs::<T, 4>(link, place, ends, network, span)
         } else {
-            let runs = Runs::<8>::new(packets, &ends[..count], span.until);
-            return serve_runs(link, place, runs, network, span);
-        }
+            serve_runs::<T, 8>(link, place, ends, network, span)
+        };
     }
     network.sort_arrivals(span);
     let arrivals = std::mem::take(&mut network.arrivals);
@@ -416,16 +415,17 @@ fn serve_closed_form<T: Timing>(
     arrived
 }
 
-/// The same where the packets stand in a few `runs`.
+/// The same where the packets stand in `N` runs at most, which end at `ends`.
 #[inline(never)]
 fn serve_runs<T: Timing, const N: usize>(
     link: &mut Link<T::Link>,
     place: usize,
-    mut runs: Runs<N>,
+    ends: &[usize],
     network: &mut Network<T>,
     span: Span,
 ) -> usize {
     let packets = std::mem::take(&mut network.arrivals.packets);
+    let mut runs = Runs::<N>::new(&packets, ends, span.until);
     let mut arrived = 0;
     while let Some(packet) = runs.next(&packets, |packet| network.rank(packet)) {
         network.cross(link, packet);

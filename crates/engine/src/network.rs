@@ -27,7 +27,7 @@ const FEW_FLOWS: usize = 64;
 /// The state of more flows than these is in no cache of a core.
 const FLOWS_IN_CACHE: usize = 4000;
 /// What passes next is asked for so many packets ahead.
-pub const PACKETS_AHEAD: usize = 8;
+const PACKETS_AHEAD: usize = 8;
 
 pub struct Network<'a, T: Timing> {
     pub control: &'a Control,
@@ -317,35 +317,34 @@ impl<'a, T: Timing> Network<'a, T> {
     }
 
     /// As [`Network::sort_arrivals`], at a link that decides on all before anything is done: what it decides by. `marks`: that may
-    /// be whether it may mark a packet. `alone`: there is one shard, and
-    /// its packets go on flow by flow.
-    pub fn take_facts(&mut self, place: usize, span: Span, marks: bool, alone: bool) {
+    /// be whether it may mark a packet. `by_packet`: there is one shard, whose packets go on flow by flow.
+    pub fn take_facts(&mut self, place: usize, span: Span, marks: bool, by_packet: bool) {
         self.take_soon(place, span);
-        let (mut facts, mut trains) =
-            (std::mem::take(&mut self.arrivals.facts), std::mem::take(&mut self.arrivals.trains));
+        let (mut facts, mut stretches) =
+            (std::mem::take(&mut self.arrivals.facts), std::mem::take(&mut self.arrivals.stretches));
         facts.clear();
-        trains.clear();
+        stretches.clear();
         let may_tie = self.arrivals.set_order(span, |packet| {
             let is_ect = marks && self.topology.hops[packet.hop as usize].codepoint.is_ect();
             facts.push(Facts::new(packet.segment.tag.bytes(), is_ect));
-            match trains.last_mut() {
+            match stretches.last_mut() {
                 Some((hop, pkts)) if *hop == packet.hop => *pkts += 1,
-                _ => trains.push((packet.hop, 1)),
+                _ => stretches.push((packet.hop, 1)),
             }
         });
-        self.arrivals.trains = trains;
-        if alone && may_tie {
+        self.arrivals.stretches = stretches;
+        if by_packet && may_tie {
             self.sort_ties();
         }
         let Arrivals { order, facts_in_order, .. } = &mut self.arrivals;
         facts_in_order.clear();
-        if !alone {
+        if !by_packet {
             facts_in_order.extend(order.iter().map(|&order| facts[entry(order).1]));
         }
         self.arrivals.facts = facts;
         let Outcome { fates, fates_by_packet, busy_since_ns, .. } = &mut self.outcome;
         fates_by_packet.resize(self.arrivals.packets.len(), Fate::LOST);
-        if !alone {
+        if !by_packet {
             fates.resize(self.arrivals.len(), Fate::LOST);
             busy_since_ns.resize(self.arrivals.len(), 0);
         }
@@ -406,6 +405,41 @@ impl<'a, T: Timing> Network<'a, T> {
             prefetch(packet);
         }
         self.prefetch(|ahead| packet(ahead).map(|packet| packet.hop));
+    }
+
+    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
+    #[inline(always)]
+    pub fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
+        self.prefetch_hop(hop(3 * PACKETS_AHEAD));
+        self.prefetch_way(hop(2 * PACKETS_AHEAD));
+        self.prefetch_back(hop(PACKETS_AHEAD));
+    }
+
+    /// Packets will pass `hop`, if there is one.
+    #[inline(always)]
+    pub fn prefetch_hop(&self, hop: Option<u32>) {
+        if let Some(hop) = hop {
+            prefetch(&raw const self.topology.hops[hop as usize]);
+        }
+    }
+
+    /// The same, after [`Network::prefetch_hop`].
+    #[inline(always)]
+    pub fn prefetch_way(&self, hop: Option<u32>) {
+        if let Some(hop) = hop {
+            let flow = self.topology.hops[hop as usize].flow;
+            prefetch(&raw const self.to_receiver[flow as usize]);
+            self.agenda.prefetch(flow);
+        }
+    }
+
+    /// The same, after [`Network::prefetch_way`].
+    #[inline(always)]
+    pub fn prefetch_back(&self, hop: Option<u32>) {
+        if let Some(hop) = hop {
+            let flow = self.topology.hops[hop as usize].flow;
+            self.to_receiver[flow as usize].prefetch_back();
+        }
     }
 
     /// `packet` has crossed the link of hop `from`.

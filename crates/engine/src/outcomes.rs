@@ -2,17 +2,16 @@
 
 use crate::arrivals::{Outcome, entry};
 use crate::inbox::InTransit;
-use crate::memory::ring::prefetch;
-use crate::network::{Network, PACKETS_AHEAD};
+use crate::network::Network;
 use crate::onward::Arrival;
 use crate::path::managed::Departure;
 use crate::path::passing::Fate;
 use crate::path::timing::Timing;
-use crate::tcp::packet::{CONGESTION, Segment};
+use crate::tcp::packet::Segment;
 use crate::topology::{Hop, RECEIVER};
 
-/// As [`PACKETS_AHEAD`], in trains.
-const TRAINS_AHEAD: usize = 8;
+/// What the next stretches need is asked for so many ahead.
+const STRETCHES_AHEAD: usize = 8;
 
 impl<T: Timing> Network<'_, T> {
     /// Arranges the fates of packets, which are in the order of arrivals, by packet.
@@ -39,25 +38,25 @@ impl<T: Timing> Network<'_, T> {
     pub fn let_pass(&mut self, until: u64) {
         let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
         let (mut packets, mut fates) = (&*arrivals.packets, &*outcome.fates_by_packet);
-        for (next, &(_, pkts)) in arrivals.trains.iter().enumerate() {
-            let ahead = |trains: usize| arrivals.trains.get(next + trains).map(|&(hop, _)| hop);
-            self.prefetch_hop(ahead(3 * TRAINS_AHEAD));
-            self.prefetch_way(ahead(2 * TRAINS_AHEAD));
-            self.prefetch_back(ahead(TRAINS_AHEAD));
-            let (train, train_fates);
-            (train, packets) = packets.split_at(pkts as usize);
-            (train_fates, fates) = fates.split_at(pkts as usize);
-            self.let_train_pass(train, train_fates, until);
+        for (next, &(_, pkts)) in arrivals.stretches.iter().enumerate() {
+            let ahead = |stretches: usize| arrivals.stretches.get(next + stretches).map(|&(hop, _)| hop);
+            self.prefetch_hop(ahead(3 * STRETCHES_AHEAD));
+            self.prefetch_way(ahead(2 * STRETCHES_AHEAD));
+            self.prefetch_back(ahead(STRETCHES_AHEAD));
+            let (stretch, stretch_fates);
+            (stretch, packets) = packets.split_at(pkts as usize);
+            (stretch_fates, fates) = fates.split_at(pkts as usize);
+            self.let_stretch_pass(stretch, stretch_fates, until);
         }
         (self.arrivals, self.outcome) = (arrivals, outcome);
     }
 
     /// The same for packets of one hop.
     #[inline(always)]
-    fn let_train_pass(&mut self, train: &[InTransit<T::Exact>], fates: &[Fate], until: u64) {
+    fn let_stretch_pass(&mut self, stretch: &[InTransit<T::Exact>], fates: &[Fate], until: u64) {
         let Network { topology, to_receiver, agenda, .. } = self;
-        let hop = &mut topology.hops[train[0].hop as usize];
-        let mut arrived = train.iter().zip(fates).filter(|(packet, _)| packet.at < until).peekable();
+        let hop = &mut topology.hops[stretch[0].hop as usize];
+        let mut arrived = stretch.iter().zip(fates).filter(|(packet, _)| packet.at < until).peekable();
         if hop.next == RECEIVER {
             let packets = &mut to_receiver[hop.flow as usize];
             let is_idle = packets.len() == 0;
@@ -67,10 +66,7 @@ impl<T: Timing> Network<'_, T> {
                     hop.lost += 1;
                     continue;
                 };
-                let mut segment = packet.segment;
-                if marked {
-                    segment.tag = segment.tag.with(CONGESTION);
-                }
+                let segment = packet.segment.marked_if(marked);
                 let at = departure_ns + hop.onward_ns;
                 packets.push_back(Arrival { at, exact: T::from_ns(at), segment });
                 hop.passed += 1;
@@ -85,11 +81,9 @@ impl<T: Timing> Network<'_, T> {
     /// What has been decided on `packet` is done.
     #[inline(always)]
     fn pass_on(&mut self, packet: &InTransit<T::Exact>, fate: Fate, busy_since: u64) {
-        let &InTransit { hop, mut segment, .. } = packet;
+        let &InTransit { hop, segment, .. } = packet;
         let Some((departure_ns, marked)) = fate.departure() else { return self.lose(hop, segment) };
-        if marked {
-            segment.tag = segment.tag.with(CONGESTION);
-        }
+        let segment = segment.marked_if(marked);
         let bytes = segment.tag.bytes();
         let at = departure_ns + self.topology.times(hop, bytes).1;
         let exact = T::from_ns(at);
@@ -116,13 +110,11 @@ impl<T: Timing> Network<'_, T> {
     /// sent sooner if it `reorders`.
     #[inline(always)]
     pub fn leave(&mut self, departure: Departure, reorders: bool) {
-        let Departure { hop, mut segment, marked, busy_since_ns, passage } = departure;
+        let Departure { hop, segment, marked, busy_since_ns, passage } = departure;
         if passage.copies == 0 {
             return self.lose(hop, segment);
         }
-        if marked {
-            segment.tag = segment.tag.with(CONGESTION);
-        }
+        let segment = segment.marked_if(marked);
         let bytes = segment.tag.bytes();
         let at = passage.at_ns + self.topology.behind_ns(hop, bytes);
         let onward =
@@ -165,41 +157,6 @@ impl<T: Timing> Network<'_, T> {
         let Some(&mut Arrival { at, .. }) = packets.back_mut() else { return };
         if packets.settle_back(|before| before.at > at) == 0 {
             self.agenda.hasten(from.flow, at + from.after_ns);
-        }
-    }
-
-    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
-    #[inline(always)]
-    pub fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
-        self.prefetch_hop(hop(3 * PACKETS_AHEAD));
-        self.prefetch_way(hop(2 * PACKETS_AHEAD));
-        self.prefetch_back(hop(PACKETS_AHEAD));
-    }
-
-    /// Packets will pass `hop`, if there is one.
-    #[inline(always)]
-    fn prefetch_hop(&self, hop: Option<u32>) {
-        if let Some(hop) = hop {
-            prefetch(&raw const self.topology.hops[hop as usize]);
-        }
-    }
-
-    /// The same, after [`Network::prefetch_hop`].
-    #[inline(always)]
-    fn prefetch_way(&self, hop: Option<u32>) {
-        if let Some(hop) = hop {
-            let flow = self.topology.hops[hop as usize].flow;
-            prefetch(&raw const self.to_receiver[flow as usize]);
-            self.agenda.prefetch(flow);
-        }
-    }
-
-    /// The same, after [`Network::prefetch_way`].
-    #[inline(always)]
-    fn prefetch_back(&self, hop: Option<u32>) {
-        if let Some(hop) = hop {
-            let flow = self.topology.hops[hop as usize].flow;
-            self.to_receiver[flow as usize].prefetch_back();
         }
     }
 }

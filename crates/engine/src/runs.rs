@@ -81,8 +81,8 @@ impl<const N: usize> Runs<N> {
         let (mut least, mut count) = (self.keys, N);
         while count > 1 {
             count /= 2;
-            for place in 0..count {
-                least[place] = least[place].min(least[place + count]);
+            for run in 0..count {
+                least[run] = least[run].min(least[run + count]);
             }
         }
         self.next = least[0];
@@ -100,7 +100,8 @@ impl<const N: usize> Runs<N> {
         place
     }
 
-    /// The next packet; None: all were gone through. `rank` orders those that arrive at the same instant.
+    /// Returns the packet that arrives next, or None after the last. Of packets that arrive at the same instant the one with the
+    /// least `rank` comes first.
     #[inline(always)]
     pub fn next<'p, E, R: Ord>(
         &mut self,

@@ -10,6 +10,14 @@ pub struct Segment {
     pub sent_ns: u64,
 }
 
+impl Segment {
+    /// The same with the mark of a queue, if it has `marked` the packet.
+    #[inline(always)]
+    pub fn marked_if(self, marked: bool) -> Segment {
+        Segment { tag: if marked { self.tag.with(CONGESTION) } else { self.tag }, ..self }
+    }
+}
+
 /// A sequence number, the size of the packet, and flags: [`RETRANSMISSION`], [`CONGESTION`], [`CWR`], [`SYN`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tag(u64);
