@@ -7,7 +7,7 @@ use crate::path::passing::{Facts, Fate};
 use crate::time::{NEVER, Span};
 
 /// More runs of packets in order than this are sorted by digits; fewer are merged.
-const RUNS_TO_MERGE: usize = 500;
+const RUNS_TO_MERGE: usize = 4;
 
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {

@@ -1,5 +1,7 @@
 //! Sorting by a small number.
 
+/// At least.
+const DIGIT_BITS_MIN: u32 = 8;
 /// At most: the counts of one digit fit in a first cache.
 const DIGIT_BITS_MAX: u32 = 13;
 
@@ -8,13 +10,17 @@ pub fn sort_by_upper_half(values: &mut Vec<u64>, spare: &mut Vec<u64>, bound: u6
     spare.clear();
     spare.resize(values.len(), 0);
     let bits = u64::BITS - bound.leading_zeros();
-    let digit_bits = bits.div_ceil(bits.div_ceil(DIGIT_BITS_MAX));
+    // Few values are gone through once more sooner than many counts.
+    let most_bits = (values.len() as u64 + 1).ilog2().clamp(DIGIT_BITS_MIN, DIGIT_BITS_MAX);
+    let digit_bits = bits.div_ceil(bits.div_ceil(most_bits));
+    let mut places = [0_u32; 1 << DIGIT_BITS_MAX];
+    let places = &mut places[..1 << digit_bits];
     for shift in (0..bits).step_by(digit_bits as usize).map(|bit| 32 + bit) {
         let digit = |value: u64| (value >> shift) as usize & ((1 << digit_bits) - 1);
-        let mut places = [0_u32; 1 << DIGIT_BITS_MAX];
+        places.fill(0);
         values.iter().for_each(|&value| places[digit(value)] += 1);
         let mut before = 0;
-        for place in &mut places[..1 << digit_bits] {
+        for place in &mut *places {
             before += std::mem::replace(place, before);
         }
         for &value in values.iter() {
