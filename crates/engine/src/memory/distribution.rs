@@ -4,9 +4,13 @@ use crate::memory::ring::prefetch;
 use crate::memory::sum::Sum;
 use std::collections::BTreeMap;
 
-/// So many values are set aside before they are counted together: the counts of thousands of distributions are in no cache, and
+/// So many runs are set aside before they are counted together: the counts of thousands of distributions are in no cache, and
 /// to wait for several at once takes no longer than for one.
 const ASIDE: usize = 16;
+/// A longer run is counted at once.
+const LONGEST_ASIDE: u64 = 8;
+/// Counts come by as many at least.
+const COUNTS_AT_ONCE: usize = 32;
 
 /// As many as come between two looks at a flow.
 const FEW_VALUES: usize = 4;
@@ -27,13 +31,32 @@ pub struct Distribution {
     aside_len: u32,
     least: u64,
     most: u64,
-    /// The buckets of values before the run that are not counted yet.
-    aside: [u16; ASIDE],
+    /// Runs before the last that are not counted yet.
+    aside: [Run; ASIDE],
     /// The buckets between the least and the most value, and a few beyond: counts modulo 65,536.
     counts: Box<[u16]>,
     /// By bucket, how often its count passed 65,536.
     #[allow(clippy::box_collection)] // it is in every connection, and few need it
     passed: Option<Box<BTreeMap<u16, u64>>>,
+}
+
+/// At most [`LONGEST_ASIDE`] values in one bucket: in the lower bits the bucket, of which there are fewer than 8192, in the upper
+/// ones how many values follow the first.
+#[derive(Clone, Copy)]
+struct Run(u16);
+
+impl Run {
+    fn new(bucket: u16, values: u64) -> Run {
+        Run(bucket | (values as u16 - 1) << 13)
+    }
+
+    fn bucket(self) -> u16 {
+        self.0 & 0x1fff
+    }
+
+    fn values(self) -> u64 {
+        u64::from(self.0 >> 13) + 1
+    }
 }
 
 impl Default for Distribution {
@@ -54,7 +77,7 @@ impl Distribution {
             aside_len: 0,
             least: u64::MAX,
             most: 0,
-            aside: [0; ASIDE],
+            aside: [Run(0); ASIDE],
             counts: Box::default(),
             passed: None,
         }
@@ -86,10 +109,10 @@ impl Distribution {
     /// A value that may be in another bucket than the one before, or the least or the most.
     #[inline(never)]
     fn begin_run(&mut self, value: u64) {
-        if self.run > ASIDE as u64 {
+        if self.run > LONGEST_ASIDE {
             self.count_in(self.last, self.run);
-        } else {
-            (0..self.run).for_each(|_| self.set_aside(self.last));
+        } else if self.run > 0 {
+            self.set_aside(Run::new(self.last, self.run));
         }
         let octave = value.ilog2() - 7;
         let bucket = (128 * octave + (value >> octave) as u32 - 128) as u16;
@@ -104,12 +127,12 @@ impl Distribution {
     }
 
     #[inline]
-    fn set_aside(&mut self, bucket: u16) {
-        self.aside[self.aside_len as usize] = bucket;
+    fn set_aside(&mut self, run: Run) {
+        self.aside[self.aside_len as usize] = run;
         self.aside_len += 1;
         if self.aside_len as usize == ASIDE {
             self.aside_len = 0;
-            self.aside.into_iter().for_each(|bucket| self.count_in(bucket, 1));
+            self.aside.into_iter().for_each(|run| self.count_in(run.bucket(), run.values()));
         }
     }
 
@@ -140,7 +163,7 @@ impl Distribution {
         self.most = self.most.max(other.most);
     }
 
-    /// There is a count for `bucket`. If there was none, their number grows by half at least.
+    /// There is a count for `bucket`. If there was none, their number grows by half and by [`COUNTS_AT_ONCE`] at least.
     #[inline]
     fn make_room(&mut self, bucket: u16) {
         if usize::from(bucket.wrapping_sub(self.first)) >= self.counts.len() {
@@ -154,7 +177,7 @@ impl Distribution {
             self.first = bucket;
         }
         let (old, bucket) = (usize::from(self.first), usize::from(bucket));
-        let (old, more) = (old..old + self.counts.len(), (self.counts.len() / 2).max(2));
+        let (old, more) = (old..old + self.counts.len(), (self.counts.len() / 2).max(COUNTS_AT_ONCE));
         let first = if bucket < old.start { bucket.min(old.start.saturating_sub(more)) } else { old.start };
         let end = if bucket >= old.end { (bucket + 1).max(old.end + more) } else { old.end };
         let mut counts = vec![0; end - first].into_boxed_slice();
@@ -162,17 +185,18 @@ impl Distribution {
         (self.counts, self.first) = (counts, first as u16);
     }
 
+    /// How many values are in which bucket, beside `counts`.
+    fn others(&self) -> impl Iterator<Item = (u16, u64)> {
+        let aside = self.aside[..self.aside_len as usize].iter().map(|run| (run.bucket(), run.values()));
+        let passed = self.passed.iter().flat_map(|passed| passed.iter());
+        let passed = passed.map(|(&bucket, &times)| (bucket, times << 16));
+        aside.chain(passed).chain((self.run > 0).then_some((self.last, self.run)))
+    }
+
     /// The buckets and how many values are in each, but for empty ones at both ends.
     fn buckets(&self) -> impl Iterator<Item = (u16, u64)> {
         let mut counts: Vec<u64> = self.counts.iter().map(|&count| count.into()).collect();
-        let aside = self.aside[..self.aside_len as usize].iter().map(|&bucket| (bucket, 1));
-        let passed = self
-            .passed
-            .iter()
-            .flat_map(|passed| passed.iter())
-            .map(|(&bucket, &times)| (bucket, times << 16));
-        let run = (self.run > 0).then_some((self.last, self.run));
-        for (bucket, more) in aside.chain(passed).chain(run) {
+        for (bucket, more) in self.others() {
             counts[usize::from(bucket - self.first)] += more;
         }
         (self.first..).zip(counts)
@@ -180,7 +204,8 @@ impl Distribution {
 
     /// How many.
     pub fn count(&self) -> u64 {
-        self.buckets().map(|(_, count)| count).sum()
+        let counted: u64 = self.counts.iter().map(|&count| u64::from(count)).sum();
+        counted + self.others().map(|(_, values)| values).sum::<u64>()
     }
 
     pub fn mean(&self) -> Option<f64> {
