@@ -24,6 +24,12 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        add(new_size);
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
         unsafe { System.dealloc(ptr, layout) }
