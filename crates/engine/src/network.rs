@@ -9,7 +9,7 @@ use crate::memory::ring::{Ring, prefetch, prefetch_all};
 use crate::onward::{Arrival, Crossed, Onward, cross_as_most};
 use crate::path::managed::Arriving;
 use crate::path::passing::{Facts, Fate, Link};
-use crate::path::timing::{Crossing, Timing};
+use crate::path::timing::{Crossing, Sending, Timing};
 use crate::tcp::packet::{Segment, Tag};
 use crate::time::{NEVER, Span};
 use crate::topology::{Hop, Topology};
@@ -58,13 +58,6 @@ pub struct Network<'a, T: Timing> {
     pub outcome: Outcome,
     /// When a train's segments are sent; stale between trains.
     pub sendings: Vec<Sending<T::Exact>>,
-}
-
-/// When a flow sends a packet.
-#[derive(Clone, Copy)]
-pub struct Sending<E> {
-    pub now: u64,
-    pub exact: E,
 }
 
 impl<'a, T: Timing> Network<'a, T> {
@@ -202,14 +195,34 @@ impl<'a, T: Timing> Network<'a, T> {
     /// The segments from `first` on, all of its size, enter as [`Network::sendings`] say; `hop` is the first of their flow.
     #[inline(never)]
     pub fn enter_train(&mut self, hop: u32, mut first: Tag) {
-        let sendings = std::mem::take(&mut self.sendings);
-        let next = |&sending: &Sending<_>| {
-            let segment = Segment { tag: first, sent_ns: sending.now };
+        let Network { own_links, topology, inboxes, timing, sendings, .. } = self;
+        let to = &mut topology.hops[hop as usize];
+        if to.through_inbox || !to.leads_to_link() || to.codepoint.is_ect() || first.bytes() != to.bytes {
+            let sendings = std::mem::take(sendings);
+            let next = |&sending: &Sending<_>| {
+                let segment = Segment { tag: first, sent_ns: sending.now };
+                first = first.following();
+                (sending, segment)
+            };
+            self.enter_all(hop, sendings.iter().map(next));
+            self.sendings = sendings;
+            return;
+        }
+        let (link, inbox) = (&mut own_links[to.place as usize].state, &mut inboxes[to.next as usize]);
+        let crossing = Crossing { now_ns: 0, hop, bytes: to.bytes, tx_ticks: to.tx_ticks };
+        let (mut passed, mut lost) = (0, 0);
+        timing.cross_all(link, crossing, to.onward_ns, sendings, |sent_ns, crossed, busy_since| {
+            let segment = Segment { tag: first, sent_ns };
             first = first.following();
-            (sending, segment)
-        };
-        self.enter_all(hop, sendings.iter().map(next));
-        self.sendings = sendings;
+            let Some((at, exact)) = crossed else { return lost += 1 };
+            if passed == 0 {
+                inbox.announce(at);
+            }
+            passed += 1;
+            inbox.push_announced(InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+        });
+        to.passed += passed;
+        to.lost += lost;
     }
 
     /// The receiver of `flow` sends an ACK at `now`, which `make` gives; `hop` is the first on its way back.

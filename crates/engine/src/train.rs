@@ -4,8 +4,8 @@
 //! together, each at its time: no packet that enters during a span is back at the ends of its flow before the span is over.
 
 use crate::connection::Connection;
-use crate::network::{Network, PACKETS_PER_LOOK, Sending};
-use crate::path::timing::Timing;
+use crate::network::{Network, PACKETS_PER_LOOK};
+use crate::path::timing::{Sending, Timing};
 use crate::tcp::packet::Tag;
 use crate::tcp::receiver::{Delayed, Habit};
 use cwnd_algorithms::CongestionControl;

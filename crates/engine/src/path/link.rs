@@ -51,6 +51,26 @@ impl<T: Tick> FifoLink<T> {
         let lost = self.wire.as_mut().is_some_and(|wire| wire.loses());
         (!lost).then_some(departure_ns)
     }
+
+    /// As [`FifoLink::accept`], for packets that arrive one after another at `arrivals_ns` and take `tx_ticks` each. `each` is called
+    /// with when one arrives, when it leaves, and since when the link has been sending.
+    #[inline(always)]
+    pub fn accept_all(
+        &mut self,
+        arrivals_ns: impl Iterator<Item = u64>,
+        tx_ticks: u64,
+        mut each: impl FnMut(u64, Option<u64>, u64),
+    ) {
+        let FifoLink { queue, wire, waits } = self;
+        let tx_ns = T::ns_after(tx_ticks);
+        queue.accept_all(arrivals_ns, tx_ticks, |now_ns, departure_ns, busy_since_ns| {
+            if let Some(departure_ns) = departure_ns {
+                waits.note(|| (departure_ns - now_ns).saturating_sub(tx_ns));
+            }
+            let departure_ns = departure_ns.filter(|_| !wire.as_mut().is_some_and(|wire| wire.loses()));
+            each(now_ns, departure_ns, busy_since_ns);
+        });
+    }
 }
 
 impl<T: Tick> PathLink for FifoLink<T> {

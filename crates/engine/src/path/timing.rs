@@ -56,6 +56,24 @@ pub trait Timing: Sized + Send {
         onward_ns: impl FnOnce() -> u64,
     ) -> Option<(u64, Self::Exact)>;
 
+    /// The same for packets of one size that a flow sends; `first` is the crossing of the first, whose time is stale. `each` is called
+    /// with when one is sent, when it arrives behind the link, and since when the link has been sending.
+    #[inline(always)]
+    fn cross_all(
+        &mut self,
+        link: &mut Self::Link,
+        first: Crossing,
+        onward_ns: u64,
+        sendings: &[Sending<Self::Exact>],
+        mut each: impl FnMut(u64, Option<(u64, Self::Exact)>, u64),
+    ) {
+        for &Sending { now, exact } in sendings {
+            self.set_now(exact);
+            let crossed = self.cross(link, Crossing { now_ns: now, ..first }, || onward_ns);
+            each(now, crossed, link.busy_since_ns());
+        }
+    }
+
     /// Of packets that arrive in the same nanosecond, the least comes first. `busy_since_ns`: since when the link that
     /// sent it last had been sending without a pause.
     fn rank(exact: Self::Exact, busy_since_ns: u64) -> impl Ord;
@@ -64,6 +82,13 @@ pub trait Timing: Sized + Send {
 /// A packet that takes so many ticks to send, the second number, arrives at the link at the first, in nanoseconds. Returns when
 /// it leaves, in nanoseconds; None: dropped or lost.
 pub type TakeIn<L> = fn(&mut L, u64, u64) -> Option<u64>;
+
+/// When a flow sends a packet.
+#[derive(Clone, Copy)]
+pub struct Sending<E> {
+    pub now: u64,
+    pub exact: E,
+}
 
 /// A packet that arrives at a link.
 #[derive(Clone, Copy)]
@@ -124,6 +149,21 @@ impl<T: Tick + Send> Timing for Nanoseconds<T> {
     ) -> Option<(u64, ())> {
         let departure_ns = link.accept(crossing.now_ns, crossing.tx_ticks)?;
         Some((departure_ns + onward_ns(), ()))
+    }
+
+    #[inline(always)]
+    fn cross_all(
+        &mut self,
+        link: &mut FifoLink<T>,
+        first: Crossing,
+        onward_ns: u64,
+        sendings: &[Sending<()>],
+        mut each: impl FnMut(u64, Option<(u64, ())>, u64),
+    ) {
+        let arrivals_ns = sendings.iter().map(|sending| sending.now);
+        link.accept_all(arrivals_ns, first.tx_ticks, |now, departure_ns, busy_since_ns| {
+            each(now, departure_ns.map(|departure_ns| (departure_ns + onward_ns, ())), busy_since_ns);
+        });
     }
 
     fn rank((): (), busy_since_ns: u64) -> impl Ord {

@@ -105,6 +105,50 @@ impl<T: Tick> DropTail<T> {
         Some(T::ns_after(self.free_at))
     }
 
+    /// As [`DropTail::accept`], for packets that arrive one after another at `arrivals_ns` and take `tx_ticks` each. `each` is called with
+    /// when one arrives, when it leaves, and since when the link has been sending.
+    #[inline(always)]
+    pub fn accept_all(
+        &mut self,
+        arrivals_ns: impl Iterator<Item = u64>,
+        tx_ticks: u64,
+        mut each: impl FnMut(u64, Option<u64>, u64),
+    ) {
+        let mut held_ticks = 0_u128;
+        let DropTail { mut free_at, mut busy_since_ns, mut run, .. } = *self;
+        for now_ns in arrivals_ns {
+            let now = T::count(now_ns);
+            if free_at < now {
+                self.busy_ticks += free_at - T::count(busy_since_ns);
+                (free_at, busy_since_ns, run) = (now, now_ns, 0);
+            }
+            let departure_ns = if tx_ticks == self.tx_ticks && free_at - now < self.full_ticks {
+                run += 1;
+                free_at += tx_ticks;
+                if free_at - now > self.most_ticks {
+                    self.max_queue += 1;
+                    self.most_ticks += tx_ticks;
+                }
+                held_ticks += u128::from(free_at - now);
+                Some(T::ns_after(free_at))
+            } else {
+                (self.free_at, self.busy_since_ns, self.run) = (free_at, busy_since_ns, run);
+                let departure_ns = self.accept_otherwise(now_ns, tx_ticks);
+                DropTail { free_at, busy_since_ns, run, .. } = *self;
+                departure_ns
+            };
+            each(now_ns, departure_ns, busy_since_ns);
+        }
+        (self.free_at, self.busy_since_ns, self.run) = (free_at, busy_since_ns, run);
+        self.held_ticks.add(held_ticks);
+    }
+
+    /// [`DropTail::accept`], out of the way of what most packets take.
+    #[inline(never)]
+    fn accept_otherwise(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
+        self.accept(now_ns, tx_ticks)
+    }
+
     /// A packet arrives that takes as long as each one held.
     #[inline(always)]
     fn accept_alike(&mut self, now: u64) -> bool {
@@ -344,6 +388,31 @@ mod tests {
         ) {
             check::<Nanosecond>((buffer, threshold), arrivals.clone())?;
             check::<Fraction>((buffer, threshold), arrivals)?;
+        }
+
+        #[test]
+        fn packets_that_come_together_fare_as_one_by_one(
+            buffer in prop::option::of(1..8_u32),
+            trains in prop::collection::vec((prop::collection::vec(0..20_u64, 0..8), prop_oneof![3 => Just(10_u64), 1 => Just(7)]), 1..40),
+        ) {
+            let (mut together, mut singly) = (queue::<Fraction>(buffer, None), queue::<Fraction>(buffer, None));
+            let mut now_ns = 0;
+            for (waits_ns, tx_ns) in trains {
+                let tx_ticks = Fraction::count(tx_ns) + 99;
+                let arrivals_ns = waits_ns.iter().map(|wait_ns| {
+                    now_ns += wait_ns;
+                    now_ns
+                });
+                let (mut fates, mut expected) = (Vec::new(), Vec::new());
+                together.accept_all(arrivals_ns, tx_ticks, |now_ns, departure_ns, busy_since_ns| {
+                    fates.push((departure_ns, busy_since_ns));
+                    expected.push((singly.accept(now_ns, tx_ticks), singly.busy_since_ns()));
+                });
+                prop_assert_eq!(fates, expected);
+            }
+            prop_assert_eq!(together.held_ticks.get(), singly.held_ticks.get());
+            let [together, singly] = [together, singly].map(|mut queue| queue.totals(now_ns));
+            prop_assert_eq!(together, singly);
         }
     }
 
