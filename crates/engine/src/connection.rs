@@ -122,9 +122,6 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             return self.advance_both_ends(until, back, network, after_each);
         }
         loop {
-            if after_each.is_none() {
-                self.take_trains(until, network);
-            }
             // What the receiver does shows when its ACK is at the sender.
             let packets = &mut network.to_receiver[self.id as usize];
             let arrival = packets.front().map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
@@ -132,12 +129,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             if due >= until {
                 return due;
             }
-            if due < self.timers_at
-                && let Some(packet) = packets.pop_front()
-            {
-                self.on_arrival(packet, network);
-            } else {
+            if arrival >= self.timers_at {
                 self.on_timers(due, network);
+            } else if after_each.is_some() || !self.takes_train(until, network) {
+                let packet = network.to_receiver[self.id as usize].pop_front().expect("a packet is due");
+                self.on_arrival(packet, network);
             }
             if let Some(after_event) = &mut after_each {
                 after_event(due, self);

@@ -56,26 +56,38 @@ impl<T: Timing> Network<'_, T> {
     fn let_stretch_pass(&mut self, stretch: &[InTransit<T::Exact>], fates: &[Fate], until: u64) {
         let Network { topology, to_receiver, agenda, .. } = self;
         let hop = &mut topology.hops[stretch[0].hop as usize];
-        let mut arrived = stretch.iter().zip(fates).filter(|(packet, _)| packet.at < until).peekable();
+        let decided = || stretch.iter().zip(fates);
+        let mut taken = 0;
         if hop.next == RECEIVER {
+            let Hop { bytes, onward_ns, .. } = *hop;
             let packets = &mut to_receiver[hop.flow as usize];
             let is_idle = packets.len() == 0;
-            let has_most = |packet: &InTransit<_>| packet.segment.tag.bytes() == hop.bytes;
-            while let Some((packet, &fate)) = arrived.next_if(|(packet, _)| has_most(packet)) {
+            let (mut passed, mut lost) = (0, 0);
+            for (packet, &fate) in decided() {
+                if packet.segment.tag.bytes() != bytes {
+                    break;
+                }
+                taken += 1;
+                if packet.at >= until {
+                    continue;
+                }
                 let Some((departure_ns, marked)) = fate.departure() else {
-                    hop.lost += 1;
+                    lost += 1;
                     continue;
                 };
+                let at = departure_ns + onward_ns;
                 let segment = packet.segment.marked_if(marked);
-                let at = departure_ns + hop.onward_ns;
                 packets.push_back(Arrival { at, exact: T::from_ns(at), segment });
-                hop.passed += 1;
+                passed += 1;
             }
+            hop.passed += passed;
+            hop.lost += lost;
             if is_idle && let Some(first) = packets.front() {
                 agenda.hasten(hop.flow, first.at + hop.after_ns);
             }
         }
-        arrived.for_each(|(packet, &fate)| self.pass_on(packet, fate, 0));
+        let others = decided().skip(taken).filter(|(packet, _)| packet.at < until);
+        others.for_each(|(packet, &fate)| self.pass_on(packet, fate, 0));
     }
 
     /// What has been decided on `packet` is done.

@@ -11,20 +11,19 @@ use crate::tcp::receiver::{Delayed, Habit};
 use cwnd_algorithms::CongestionControl;
 
 impl<C: CongestionControl> Connection<'_, C> {
-    /// Goes through the trains that are due before `until`. What comes first after them is something else.
+    /// A packet is due before the timers and `until`. If it begins a train, goes through that, as far as it is due; returns whether
+    /// it does.
     #[inline(always)]
-    pub fn take_trains<T: Timing>(&mut self, until: u64, network: &mut Network<T>) {
-        while self.sender.waits_for_acks_alone()
+    pub fn takes_train<T: Timing>(&mut self, until: u64, network: &mut Network<T>) -> bool {
+        self.sender.waits_for_acks_alone()
             && match self.receiver.habit() {
                 Habit::AcknowledgesEach => self.take_train::<T, false>(until, network),
                 Habit::DelaysAcks => self.take_train::<T, true>(until, network),
                 Habit::Other => false,
             }
-        {}
     }
 
-    /// Goes through the packets in one piece of memory, up to the first that is not of the train. Returns whether it went through
-    /// all of the piece, which was not empty.
+    /// Goes through the packets in one piece of memory, up to the first that is not of the train. Returns whether there were some.
     #[inline(never)]
     fn take_train<T: Timing, const DELAYS: bool>(&mut self, until: u64, network: &mut Network<T>) -> bool {
         let Network { to_receiver, timing, sendings, .. } = network;
@@ -76,7 +75,6 @@ impl<C: CongestionControl> Connection<'_, C> {
         if taken == 0 {
             return false;
         }
-        let is_all = taken == piece.len();
         self.last_arrival_ns = piece[taken - 1].at;
         packets.skip(taken);
         network.enter_train(self.first_hop, size.numbered(first));
@@ -84,6 +82,6 @@ impl<C: CongestionControl> Connection<'_, C> {
             network.timing.set_now(exact);
             self.go_on(now, network);
         }
-        is_all
+        true
     }
 }
