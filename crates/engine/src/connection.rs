@@ -95,8 +95,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     pub fn prefetch(&self) {
         let first: *const u8 = (&raw const *self).cast();
         let lines = (offset_of!(Self, sender) + Sender::<C>::COLD_FROM).div_ceil(64);
-        // The processor gets lines in pairs.
-        (0..lines).step_by(2).for_each(|line| prefetch(first.wrapping_add(64 * line)));
+        (0..lines).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }
 
     /// The same, after [`Connection::prefetch`]: what it has elsewhere.

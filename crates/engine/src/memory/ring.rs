@@ -33,14 +33,14 @@ struct ChunkLink {
     slots: u32,
 }
 
-/// `pointer` leads to what will be needed soon.
+/// `pointer` leads to what will be needed soon. It comes to the second cache: more may be on its way there than to the first.
 #[inline(always)]
 pub fn prefetch<T>(pointer: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it reads nothing that a program sees, whatever the address.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(pointer.cast());
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(pointer.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = pointer;
@@ -103,6 +103,7 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub fn prefetch_back(&self) {
         prefetch(self.tail);
+        prefetch(self.tail.wrapping_byte_add(64));
     }
 
     #[inline]
