@@ -115,8 +115,7 @@ impl Receiver {
             arrived: 0,
             waiting: Waiting::default(),
             early_count: 0,
-            habit: if paws.is_some() || stack.one_way_delays || stack.ack_every_pkts > 1 && stack.ecn.is_on()
-            {
+            habit: if paws.is_some() || stack.one_way_delays || stack.ecn.is_on() {
                 Habit::Other
             } else if stack.ack_every_pkts > 1 {
                 Habit::DelaysAcks
@@ -405,12 +404,16 @@ mod tests {
     use super::*;
 
     fn receiver(ack_every: u32, ack_delay_ns: u32, ecn: &str) -> Receiver {
+        receiver_on(true, ack_every, ack_delay_ns, ecn)
+    }
+
+    fn receiver_on(reordered: bool, ack_every: u32, ack_delay_ns: u32, ecn: &str) -> Receiver {
         let scenario = format!(
             "duration = '1 s'\nstack = {{ ack_every = {ack_every}, ack_delay = '{ack_delay_ns} ns', quick_acks = 0, sack_delay = '0 s', ecn = '{ecn}' }}\n\
              [[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'"
         );
         let scenario = cwnd_scenario::Scenario::from_toml(&scenario, "", &[]).unwrap();
-        Receiver::new(&scenario.flows[0].stack, true, scenario.rtt_ns(0))
+        Receiver::new(&scenario.flows[0].stack, reordered, scenario.rtt_ns(0))
     }
 
     fn segment(seq: u64) -> Segment {
@@ -483,6 +486,18 @@ mod tests {
         assert_eq!([arrives(marked(5)), arrives(segment(6))], [None, Some((6, true))]);
         assert_eq!(arrives(segment(7)), Some((8, false)));
         assert_eq!(arrives(marked(8)), None, "nothing waited");
+    }
+
+    /// Congestion is echoed by the ACKs of unmarked segments, too, until the window is reduced (RFC 3168, 6.1.3).
+    #[test]
+    fn no_ack_is_taken_for_one_that_reports_no_more_where_congestion_may_be_echoed() {
+        for ack_every in [1, 2] {
+            for ecn in ["classic", "dctcp", "accurate"] {
+                assert!(receiver_on(false, ack_every, 40, ecn).habit() == Habit::Other, "{ack_every} {ecn}");
+            }
+        }
+        assert!(receiver_on(false, 1, 40, "off").habit() == Habit::AcknowledgesEach);
+        assert!(receiver_on(false, 2, 40, "off").habit() == Habit::DelaysAcks);
     }
 
     #[test]
