@@ -85,8 +85,8 @@ static inline unsigned short hystart_bursts(const struct cc_window *w, const str
 		u64 bytes = (u64)a->mss * cc_max(w->cwnd, a->prior_in_flight) * (w->cwnd < w->ssthresh / 2 ? 200 : 120);
 
 		rtt_us = cc_max(rtt_us, 1);
-		/* Most senders are so slow that it shows without a division. */
-		if (bytes <= ~0ULL / 10000 && bytes * 10000 <= 4 * 65536 * 1000ULL * rtt_us)
+		/* For most senders four bursts take 1 ms or more, which no division needs to show. */
+		if (bytes <= 4 * 65536 / 10 * (u64)rtt_us)
 			return 1000;
 		if (bytes / rtt_us > 1000000000)
 			return 0;

@@ -1,13 +1,13 @@
 //! What arrives at a link in a span, in the order of time.
 
 use crate::inbox::InTransit;
-use crate::memory::radix::sort_by_upper_half;
+use crate::memory::radix::Radix;
 use crate::path::managed::{Arriving, Departure};
 use crate::path::passing::{Facts, Fate};
 use crate::time::{NEVER, Span};
 
-/// More runs of packets in order than this are sorted by digits; fewer are merged.
-const RUNS_TO_MERGE: usize = 4;
+/// If more packets than these do not arrive later than the one before, all are sorted by digits, else by merging.
+const DESCENTS_TO_MERGE: usize = 4;
 
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {
@@ -16,7 +16,7 @@ pub struct Arrivals<E> {
     /// Sorted: when each arrives, counted from the span's beginning, and its place among the packets.
     pub order: Vec<u64>,
     /// Room to sort in.
-    spare: Vec<u64>,
+    radix: Radix,
     /// By packet, where a link decides on all before anything is done: what it decides by.
     pub facts: Vec<Facts>,
     /// The same in order, where several shards meet or packets go on in order.
@@ -47,7 +47,7 @@ impl<E> Default for Arrivals<E> {
         Arrivals {
             packets: Vec::new(),
             order: Vec::new(),
-            spare: Vec::new(),
+            radix: Radix::default(),
             facts: Vec::new(),
             facts_in_order: Vec::new(),
             stretches: Vec::new(),
@@ -107,8 +107,8 @@ impl<E: Copy> Arrivals<E> {
             }
         }
         self.order.truncate(len);
-        if descents > RUNS_TO_MERGE {
-            sort_by_upper_half(&mut self.order, &mut self.spare, until - from);
+        if descents > DESCENTS_TO_MERGE {
+            self.radix.sort_by_upper_half(&mut self.order, until - from);
         } else if descents > 0 {
             self.order.sort();
         }

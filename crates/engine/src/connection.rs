@@ -122,15 +122,15 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
         loop {
             // What the receiver does shows when its ACK is at the sender.
-            let packets = &mut network.to_receiver[self.id as usize];
-            let arrival = packets.front().map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
+            let first = network.to_receiver[self.id as usize].front();
+            let arrival = first.map_or(NEVER, |packet| self.way_back.ack_arrival_ns(packet.at));
             let due = self.timers_at.min(arrival);
             if due >= until {
                 return due;
             }
             if arrival >= self.timers_at {
                 self.on_timers(due, network);
-            } else if after_each.is_some() || !self.takes_train(until, network) {
+            } else if after_each.is_some() || !self.try_train(until, network) {
                 let packet = network.to_receiver[self.id as usize].pop_front().expect("a packet is due");
                 self.on_arrival(packet, network);
             }

@@ -197,24 +197,20 @@ impl<'a, T: Timing> Network<'a, T> {
     pub fn enter_train(&mut self, hop: u32, mut first: Tag) {
         let Network { own_links, topology, inboxes, timing, sendings, .. } = self;
         let to = &mut topology.hops[hop as usize];
+        // The link must be the flow's own, with another behind it, and mark nothing.
         if to.through_inbox || !to.leads_to_link() || to.codepoint.is_ect() || first.bytes() != to.bytes {
-            let sendings = std::mem::take(sendings);
-            let next = |&sending: &Sending<_>| {
-                let segment = Segment { tag: first, sent_ns: sending.now };
-                first = first.following();
-                (sending, segment)
-            };
-            self.enter_all(hop, sendings.iter().map(next));
-            self.sendings = sendings;
-            return;
+            return self.enter_one_by_one(hop, first);
         }
         let (link, inbox) = (&mut own_links[to.place as usize].state, &mut inboxes[to.next as usize]);
-        let crossing = Crossing { now_ns: 0, hop, bytes: to.bytes, tx_ticks: to.tx_ticks };
+        let like = Crossing { now_ns: 0, hop, bytes: to.bytes, tx_ticks: to.tx_ticks };
         let (mut passed, mut lost) = (0, 0);
-        timing.cross_all(link, crossing, to.onward_ns, sendings, |sent_ns, crossed, busy_since| {
+        timing.cross_all(link, like, to.onward_ns, sendings, |sent_ns, crossed, busy_since| {
             let segment = Segment { tag: first, sent_ns };
             first = first.following();
-            let Some((at, exact)) = crossed else { return lost += 1 };
+            let Some((at, exact)) = crossed else {
+                lost += 1;
+                return;
+            };
             if passed == 0 {
                 inbox.announce(at);
             }
@@ -223,6 +219,17 @@ impl<'a, T: Timing> Network<'a, T> {
         });
         to.passed += passed;
         to.lost += lost;
+    }
+
+    fn enter_one_by_one(&mut self, hop: u32, mut first: Tag) {
+        let sendings = std::mem::take(&mut self.sendings);
+        let next = |&sending: &Sending<_>| {
+            let segment = Segment { tag: first, sent_ns: sending.now };
+            first = first.following();
+            (sending, segment)
+        };
+        self.enter_all(hop, sendings.iter().map(next));
+        self.sendings = sendings;
     }
 
     /// The receiver of `flow` sends an ACK at `now`, which `make` gives; `hop` is the first on its way back.

@@ -11,10 +11,9 @@ use crate::tcp::receiver::{Delayed, Habit};
 use cwnd_algorithms::CongestionControl;
 
 impl<C: CongestionControl> Connection<'_, C> {
-    /// A packet is due before the timers and `until`. If it begins a train, goes through that, as far as it is due; returns whether
-    /// it does.
+    /// A packet is due before the timers and `until`. If it begins a train, takes that, or a part of it; returns whether it did.
     #[inline(always)]
-    pub fn takes_train<T: Timing>(&mut self, until: u64, network: &mut Network<T>) -> bool {
+    pub fn try_train<T: Timing>(&mut self, until: u64, network: &mut Network<T>) -> bool {
         self.sender.waits_for_acks_alone()
             && match self.receiver.habit() {
                 Habit::AcknowledgesEach => self.take_train::<T, false>(until, network),

@@ -4,13 +4,15 @@ use crate::memory::ring::prefetch;
 use crate::memory::sum::Sum;
 use std::collections::BTreeMap;
 
-/// So many runs are set aside before they are counted together: the counts of thousands of distributions are in no cache, and
+/// The runs that are set aside before they are counted together: the counts of thousands of distributions are in no cache, and
 /// to wait for several at once takes no longer than for one.
 const ASIDE: usize = 16;
+/// Of the number of a bucket: there are 57 octaves of 128.
+const BUCKET_BITS: u32 = 13;
 /// A longer run is counted at once.
-const LONGEST_ASIDE: u64 = 8;
-/// Counts come by as many at least.
-const COUNTS_AT_ONCE: usize = 32;
+const LONGEST_ASIDE: u64 = 1 << (u16::BITS - BUCKET_BITS);
+/// The least number of counts that is added at a time: a cache line of them.
+const LEAST_MORE_COUNTS: usize = 32;
 
 /// As many as come between two looks at a flow.
 const FEW_VALUES: usize = 4;
@@ -33,29 +35,29 @@ pub struct Distribution {
     most: u64,
     /// Runs before the last that are not counted yet.
     aside: [Run; ASIDE],
-    /// The buckets between the least and the most value, and a few beyond: counts modulo 65,536.
+    /// The buckets between the least and the most value, and some beyond: counts modulo 65,536.
     counts: Box<[u16]>,
     /// By bucket, how often its count passed 65,536.
     #[allow(clippy::box_collection)] // it is in every connection, and few need it
     passed: Option<Box<BTreeMap<u16, u64>>>,
 }
 
-/// At most [`LONGEST_ASIDE`] values in one bucket: in the lower bits the bucket, of which there are fewer than 8192, in the upper
-/// ones how many values follow the first.
+/// At most [`LONGEST_ASIDE`] values in one bucket: in the lower bits the bucket, in the upper ones how many values follow the first.
 #[derive(Clone, Copy)]
 struct Run(u16);
 
 impl Run {
     fn new(bucket: u16, values: u64) -> Run {
-        Run(bucket | (values as u16 - 1) << 13)
+        debug_assert!(bucket >> BUCKET_BITS == 0 && (1..=LONGEST_ASIDE).contains(&values));
+        Run(bucket | (values as u16 - 1) << BUCKET_BITS)
     }
 
     fn bucket(self) -> u16 {
-        self.0 & 0x1fff
+        self.0 & ((1 << BUCKET_BITS) - 1)
     }
 
     fn values(self) -> u64 {
-        u64::from(self.0 >> 13) + 1
+        u64::from(self.0 >> BUCKET_BITS) + 1
     }
 }
 
@@ -163,7 +165,7 @@ impl Distribution {
         self.most = self.most.max(other.most);
     }
 
-    /// There is a count for `bucket`. If there was none, their number grows by half and by [`COUNTS_AT_ONCE`] at least.
+    /// There is a count for `bucket`. If there was none, their number grows by half, but by [`LEAST_MORE_COUNTS`] at least.
     #[inline]
     fn make_room(&mut self, bucket: u16) {
         if usize::from(bucket.wrapping_sub(self.first)) >= self.counts.len() {
@@ -177,7 +179,7 @@ impl Distribution {
             self.first = bucket;
         }
         let (old, bucket) = (usize::from(self.first), usize::from(bucket));
-        let (old, more) = (old..old + self.counts.len(), (self.counts.len() / 2).max(COUNTS_AT_ONCE));
+        let (old, more) = (old..old + self.counts.len(), (self.counts.len() / 2).max(LEAST_MORE_COUNTS));
         let first = if bucket < old.start { bucket.min(old.start.saturating_sub(more)) } else { old.start };
         let end = if bucket >= old.end { (bucket + 1).max(old.end + more) } else { old.end };
         let mut counts = vec![0; end - first].into_boxed_slice();
@@ -193,7 +195,7 @@ impl Distribution {
         aside.chain(passed).chain((self.run > 0).then_some((self.last, self.run)))
     }
 
-    /// The buckets and how many values are in each, but for empty ones at both ends.
+    /// The buckets for which there are counts, and how many values are in each.
     fn buckets(&self) -> impl Iterator<Item = (u16, u64)> {
         let mut counts: Vec<u64> = self.counts.iter().map(|&count| count.into()).collect();
         for (bucket, more) in self.others() {

@@ -5,30 +5,40 @@ const DIGIT_BITS_MIN: u32 = 8;
 /// At most: the counts of one digit fit in a first cache.
 const DIGIT_BITS_MAX: u32 = 13;
 
-/// Sorts `values` by their upper halves, which are less than `bound`; equal ones stay in their order. `spare` is room to use.
-pub fn sort_by_upper_half(values: &mut Vec<u64>, spare: &mut Vec<u64>, bound: u64) {
-    spare.clear();
-    spare.resize(values.len(), 0);
-    let bits = u64::BITS - bound.leading_zeros();
-    // Few values are gone through once more sooner than many counts.
-    let most_bits = (values.len() as u64 + 1).ilog2().clamp(DIGIT_BITS_MIN, DIGIT_BITS_MAX);
-    let digit_bits = bits.div_ceil(bits.div_ceil(most_bits));
-    let mut places = [0_u32; 1 << DIGIT_BITS_MAX];
-    let places = &mut places[..1 << digit_bits];
-    for shift in (0..bits).step_by(digit_bits as usize).map(|bit| 32 + bit) {
-        let digit = |value: u64| (value >> shift) as usize & ((1 << digit_bits) - 1);
-        places.fill(0);
-        values.iter().for_each(|&value| places[digit(value)] += 1);
-        let mut before = 0;
-        for place in &mut *places {
-            before += std::mem::replace(place, before);
+/// Room to sort in.
+#[derive(Default)]
+pub struct Radix {
+    spare: Vec<u64>,
+    /// By digit.
+    places: Vec<u32>,
+}
+
+impl Radix {
+    /// Sorts `values` by their upper halves, which are less than `bound`; equal ones stay in their order.
+    pub fn sort_by_upper_half(&mut self, values: &mut Vec<u64>, bound: u64) {
+        let Radix { spare, places } = self;
+        spare.clear();
+        spare.resize(values.len(), 0);
+        let bits = u64::BITS - bound.leading_zeros();
+        // Few values are gone through once more sooner than many counts.
+        let most_bits = (values.len() as u64 + 1).ilog2().clamp(DIGIT_BITS_MIN, DIGIT_BITS_MAX);
+        let digit_bits = bits.div_ceil(bits.div_ceil(most_bits));
+        for shift in (0..bits).step_by(digit_bits as usize).map(|bit| 32 + bit) {
+            let digit = |value: u64| (value >> shift) as usize & ((1 << digit_bits) - 1);
+            places.clear();
+            places.resize(1 << digit_bits, 0);
+            values.iter().for_each(|&value| places[digit(value)] += 1);
+            let mut before = 0;
+            for place in &mut *places {
+                before += std::mem::replace(place, before);
+            }
+            for &value in values.iter() {
+                let place = &mut places[digit(value)];
+                spare[*place as usize] = value;
+                *place += 1;
+            }
+            std::mem::swap(values, spare);
         }
-        for &value in values.iter() {
-            let place = &mut places[digit(value)];
-            spare[*place as usize] = value;
-            *place += 1;
-        }
-        std::mem::swap(values, spare);
     }
 }
 
@@ -41,13 +51,15 @@ mod tests {
         #[test]
         fn values_are_sorted_by_their_upper_halves_and_keep_their_order(
             bound in prop_oneof![1..5000_u64, 1..=u64::from(u32::MAX)],
-            draws in prop::collection::vec(any::<u32>(), 0..300),
+            len in prop_oneof![0..300_u64, 10_000..20_000_u64],
+            factor in any::<u64>(),
         ) {
-            let values = draws.iter().zip(0..).map(|(&draw, place)| (u64::from(draw) % bound) << 32 | place);
+            let draw = |place: u64| (place + 1).wrapping_mul(factor | 1) >> 32;
+            let values = (0..len).map(|place| (draw(place) % bound) << 32 | place);
             let mut sorted: Vec<u64> = values.collect();
             let mut expected = sorted.clone();
             expected.sort_by_key(|value| value >> 32);
-            sort_by_upper_half(&mut sorted, &mut Vec::new(), bound);
+            Radix::default().sort_by_upper_half(&mut sorted, bound);
             prop_assert_eq!(sorted, expected);
         }
     }

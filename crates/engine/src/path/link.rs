@@ -53,7 +53,7 @@ impl<T: Tick> FifoLink<T> {
     }
 
     /// As [`FifoLink::accept`], for packets that arrive one after another at `arrivals_ns` and take `tx_ticks` each. `each` is called
-    /// with when one arrives, when it leaves, and since when the link has been sending.
+    /// with when one arrives, when it leaves, or None if it was dropped or lost, and since when the link has been sending.
     #[inline(always)]
     pub fn accept_all(
         &mut self,

@@ -56,20 +56,20 @@ pub trait Timing: Sized + Send {
         onward_ns: impl FnOnce() -> u64,
     ) -> Option<(u64, Self::Exact)>;
 
-    /// The same for packets of one size that a flow sends; `first` is the crossing of the first, whose time is stale. `each` is called
-    /// with when one is sent, when it arrives behind the link, and since when the link has been sending.
+    /// The same for packets of one size that a flow sends: each crosses as `like` says, but at its own time. `each` is called with
+    /// when one is sent, when it arrives behind the link, or None if it was dropped or lost, and since when the link has been sending.
     #[inline(always)]
     fn cross_all(
         &mut self,
         link: &mut Self::Link,
-        first: Crossing,
+        like: Crossing,
         onward_ns: u64,
         sendings: &[Sending<Self::Exact>],
         mut each: impl FnMut(u64, Option<(u64, Self::Exact)>, u64),
     ) {
         for &Sending { now, exact } in sendings {
             self.set_now(exact);
-            let crossed = self.cross(link, Crossing { now_ns: now, ..first }, || onward_ns);
+            let crossed = self.cross(link, Crossing { now_ns: now, ..like }, || onward_ns);
             each(now, crossed, link.busy_since_ns());
         }
     }
@@ -155,13 +155,13 @@ impl<T: Tick + Send> Timing for Nanoseconds<T> {
     fn cross_all(
         &mut self,
         link: &mut FifoLink<T>,
-        first: Crossing,
+        like: Crossing,
         onward_ns: u64,
         sendings: &[Sending<()>],
         mut each: impl FnMut(u64, Option<(u64, ())>, u64),
     ) {
         let arrivals_ns = sendings.iter().map(|sending| sending.now);
-        link.accept_all(arrivals_ns, first.tx_ticks, |now, departure_ns, busy_since_ns| {
+        link.accept_all(arrivals_ns, like.tx_ticks, |now, departure_ns, busy_since_ns| {
             each(now, departure_ns.map(|departure_ns| (departure_ns + onward_ns, ())), busy_since_ns);
         });
     }

@@ -490,7 +490,7 @@ mod tests {
 
     /// Congestion is echoed by the ACKs of unmarked segments, too, until the window is reduced (RFC 3168, 6.1.3).
     #[test]
-    fn no_ack_is_taken_for_one_that_reports_no_more_where_congestion_may_be_echoed() {
+    fn with_ecn_each_ack_may_echo_congestion() {
         for ack_every in [1, 2] {
             for ecn in ["classic", "dctcp", "accurate"] {
                 assert!(receiver_on(false, ack_every, 40, ecn).habit() == Habit::Other, "{ack_every} {ecn}");
