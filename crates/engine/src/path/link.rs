@@ -47,13 +47,10 @@ impl<T: Tick> FifoLink<T> {
     #[inline(always)]
     pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
         let departure_ns = self.queue.accept(now_ns, tx_ticks)?;
-        self.waits.note(|| (departure_ns - now_ns).saturating_sub(T::ns_after(tx_ticks)));
-        let lost = self.wire.as_mut().is_some_and(|wire| wire.loses());
-        (!lost).then_some(departure_ns)
+        Self::leave(&mut self.wire, &mut self.waits, now_ns, departure_ns, tx_ticks)
     }
 
-    /// As [`FifoLink::accept`], for packets that arrive one after another at `arrivals_ns` and take `tx_ticks` each. `each` is called
-    /// with when one arrives, when it leaves, or None if it was dropped or lost, and since when the link has been sending.
+    /// As [`DropTail::accept_all`]; the wire may lose packets, too.
     #[inline(always)]
     pub fn accept_all(
         &mut self,
@@ -62,14 +59,25 @@ impl<T: Tick> FifoLink<T> {
         mut each: impl FnMut(u64, Option<u64>, u64),
     ) {
         let FifoLink { queue, wire, waits } = self;
-        let tx_ns = T::ns_after(tx_ticks);
         queue.accept_all(arrivals_ns, tx_ticks, |now_ns, departure_ns, busy_since_ns| {
-            if let Some(departure_ns) = departure_ns {
-                waits.note(|| (departure_ns - now_ns).saturating_sub(tx_ns));
-            }
-            let departure_ns = departure_ns.filter(|_| !wire.as_mut().is_some_and(|wire| wire.loses()));
+            let departure_ns =
+                departure_ns.and_then(|at_ns| Self::leave(wire, waits, now_ns, at_ns, tx_ticks));
             each(now_ns, departure_ns, busy_since_ns);
         });
+    }
+
+    /// A packet that arrived at `now_ns` leaves the queue at `departure_ns`. Returns that, or None if the wire loses it.
+    #[inline(always)]
+    fn leave(
+        wire: &mut Option<Box<Wire>>,
+        waits: &mut Waits,
+        now_ns: u64,
+        departure_ns: u64,
+        tx_ticks: u64,
+    ) -> Option<u64> {
+        waits.note(|| (departure_ns - now_ns).saturating_sub(T::ns_after(tx_ticks)));
+        let lost = wire.as_mut().is_some_and(|wire| wire.loses());
+        (!lost).then_some(departure_ns)
     }
 }
 
