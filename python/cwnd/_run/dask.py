@@ -7,6 +7,7 @@ import itertools
 import logging
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -46,16 +47,22 @@ def runner(address: str) -> Runner:
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
             raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
-        logger = logging.getLogger("distributed.client")
-        level = logger.level
-        logger.setLevel(logging.CRITICAL)  # it reports a lost connection with a traceback
-        try:
-            with client:
-                _run(distributed, client, points, jobs, take, failed)
-        finally:
-            logger.setLevel(level)
+        with _unlogged("distributed"), _unlogged("distributed.client"), client:
+            _run(distributed, client, points, jobs, take, failed)
 
     return run
+
+
+@contextmanager
+def _unlogged(name: str) -> Iterator[None]:
+    """Keeps a logger still: Dask's report a lost connection with a traceback."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _reach(address: str) -> None:
