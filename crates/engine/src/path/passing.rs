@@ -7,6 +7,7 @@ use crate::path::timing::{Crossing, TakeIn, Timing};
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 
 /// A link where a packet's departure is known when it arrives.
+#[repr(align(64))] // cache lines
 pub struct Link<L> {
     pub state: L,
     /// Packets that it marked, and sent.

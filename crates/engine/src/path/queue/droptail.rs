@@ -28,7 +28,7 @@ pub struct DropTail<T> {
     /// In packets; u32::MAX: none.
     limit: u32,
     ecn_threshold: u32,
-    max_queue: u64,
+    max_queue: u32,
     /// How long it had been sending before it last began to.
     busy_ticks: u64,
     /// Sum over the packets of the time each is held: the time integral of the queue.
@@ -176,7 +176,7 @@ impl<T: Tick> DropTail<T> {
     /// many, or the most so far.
     #[inline(always)]
     fn accept_with_room(&mut self, now: u64, tx_ticks: u64) -> bool {
-        let most = self.limit().min(self.max_queue).min(pkts(self.ecn_threshold));
+        let most = self.limit().min(self.max_queue.into()).min(pkts(self.ecn_threshold));
         let Some(mixed) = &mut self.mixed else { return false };
         let held = now < self.free_at && self.free_at - now < LONGEST_WAIT_TICKS;
         match mixed.runs.back_mut() {
@@ -206,7 +206,7 @@ impl<T: Tick> DropTail<T> {
             mixed.pkts = 0;
             self.tx_ticks = tx_ticks;
             self.full_ticks = limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
-            self.most_ticks = self.max_queue.saturating_mul(tx_ticks);
+            self.most_ticks = u64::from(self.max_queue).saturating_mul(tx_ticks);
             return self.accept_alike(now);
         }
         self.tx_ticks = NEVER;
@@ -220,7 +220,7 @@ impl<T: Tick> DropTail<T> {
         }
         mixed.pkts += 1;
         let leaving = u64::from(runs.front().is_some_and(|run| run.departure == now));
-        self.max_queue = self.max_queue.max(mixed.pkts - leaving);
+        self.max_queue = self.max_queue.max((mixed.pkts - leaving) as u32);
         self.free_at += tx_ticks;
         true
     }
@@ -301,7 +301,7 @@ impl<T: Tick> DropTail<T> {
             corrupted: 0,
             busy_ns: T::as_ns(busy.into()),
             held_ns: T::as_ns(self.held_ticks.get() - beyond),
-            max_queue: self.max_queue,
+            max_queue: self.max_queue.into(),
             p95_wait_ns: None,
         }
     }
@@ -317,9 +317,9 @@ impl<T: Tick> DropTail<T> {
 
     /// The most packets held are those from `now_ns` on.
     pub fn begin_measuring(&mut self, now_ns: u64) {
-        self.max_queue = self.held_pkts(now_ns);
+        self.max_queue = self.held_pkts(now_ns) as u32;
         if self.tx_ticks != NEVER {
-            self.most_ticks = self.max_queue.saturating_mul(self.tx_ticks);
+            self.most_ticks = u64::from(self.max_queue).saturating_mul(self.tx_ticks);
         }
     }
 }
@@ -369,7 +369,7 @@ mod tests {
                 threshold.is_some_and(|threshold| departures.len() > threshold as usize)
             );
             most = most.max(departures.len() - usize::from(departures[0] == now));
-            prop_assert_eq!(queue.max_queue, most as u64);
+            prop_assert_eq!(queue.max_queue, most as u32);
         }
         let end = T::count(now_ns + 1);
         departures.retain(|&departure| departure > end);
