@@ -146,9 +146,12 @@ man: $(MAN)/cwnd.1
 
 # A wheel for every Linux with glibc 2.17 and every Python from 3.10, and a source archive. ARCH=aarch64 cross-compiles.
 dist: ARCH := $(shell uname -m)
+# The largest pages that a kernel may have: 64 KiB on ARM, else 4 KiB.
+dist: LG_PAGE = $(if $(filter aarch64,$(ARCH)),16,12)
 dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
 	$(BIN)/maturin sdist --out $(DIST)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
+	PATH="$(CURDIR)/$(BIN):$$PATH" JEMALLOC_SYS_WITH_LG_PAGE=$(LG_PAGE) \
+		$(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
 		--compatibility manylinux2014 --out $(DIST)
 	ls -l $(DIST)
 

@@ -1,6 +1,7 @@
 //! How much memory the program has allocated.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use cwnd_heap::Allocator;
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,27 +13,27 @@ static MOST: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: the system's allocator does the work.
+// SAFETY: the wheel's allocator does the work.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        unsafe { System.alloc(layout) }
+        unsafe { Allocator.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { Allocator.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         HELD.fetch_sub(layout.size(), Relaxed);
         add(new_size);
-        unsafe { System.realloc(ptr, layout, new_size) }
+        unsafe { Allocator.realloc(ptr, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        unsafe { System.dealloc(ptr, layout) }
+        unsafe { Allocator.dealloc(ptr, layout) }
     }
 }
 

@@ -11,6 +11,9 @@ mod run;
 mod scenario;
 mod world;
 
+#[global_allocator]
+static ALLOCATOR: cwnd_heap::Allocator = cwnd_heap::Allocator;
+
 pyo3::create_exception!(
     cwnd,
     Error,
