@@ -9,6 +9,9 @@ use crate::time::{NEVER, Span};
 /// If more packets than these do not arrive later than the one before, all are sorted by digits, else by merging.
 const DESCENTS_TO_MERGE: usize = 4;
 
+/// So many packets are passed over at once if no two of them arrive at the same instant.
+const PACKETS_PER_LOOK_FOR_TIES: usize = 65;
+
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {
     /// Those that arrive after the span, too.
@@ -118,22 +121,43 @@ impl<E: Copy> Arrivals<E> {
     /// Sorts the packets that arrive at the same instant by their `rank`.
     pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
         let (mut first, mut tied, mut sorted) = (0, Vec::new(), Vec::new());
-        while let Some(at) = self.instant(first) {
-            let mut end = first + 1;
-            while self.instant(end) == Some(at) {
-                end += 1;
+        while first + 1 < self.len() {
+            let look = &self.order[first..self.len().min(first + PACKETS_PER_LOOK_FOR_TIES)];
+            let next_to = look.iter().zip(&look[1..]);
+            if !next_to.fold(false, |tied, (&one, &next)| tied | (instant(one) == instant(next))) {
+                first += look.len() - 1;
+                continue;
             }
-            if end > first + 1 {
-                let packet = |Tied { index, .. }: Tied| self.packet(self.order[index]);
-                tied.clear();
-                tied.extend((first..end).map(|index| Tied { shard: 0, index }));
-                sort_tied(&mut tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
-                sorted.clear();
-                sorted.extend(tied.iter().map(|tied| self.order[tied.index]));
-                self.order[first..end].copy_from_slice(&sorted);
+            let look_end = first + look.len() - 1;
+            while first < look_end {
+                first = self.sort_ties_at(first, &rank, &mut tied, &mut sorted);
             }
-            first = end;
         }
+    }
+
+    /// The same of those that arrive when entry `first` does, the first of them; returns the entry behind them.
+    fn sort_ties_at<R: Ord>(
+        &mut self,
+        first: usize,
+        rank: impl Fn(&InTransit<E>) -> R,
+        tied: &mut Vec<Tied>,
+        sorted: &mut Vec<u64>,
+    ) -> usize {
+        let at = self.instant(first);
+        let mut end = first + 1;
+        while self.instant(end) == at {
+            end += 1;
+        }
+        if end > first + 1 {
+            let packet = |Tied { index, .. }: Tied| self.packet(self.order[index]);
+            tied.clear();
+            tied.extend((first..end).map(|index| Tied { shard: 0, index }));
+            sort_tied(tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
+            sorted.clear();
+            sorted.extend(tied.iter().map(|tied| self.order[tied.index]));
+            self.order[first..end].copy_from_slice(sorted);
+        }
+        end
     }
 }
 
@@ -162,5 +186,39 @@ pub fn sort_tied<R: Ord, H: Ord>(tied: &mut [Tied], rank: impl Fn(Tied) -> R, ho
         let first = by_hop.partition_point(|&other| hop(other) < hop(*tied));
         *tied = by_hop[first + taken[first]];
         taken[first] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::packet::Segment;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Beside a sort of all packets by time and rank.
+        #[test]
+        fn packets_of_an_instant_are_in_the_order_of_their_rank_and_those_of_a_hop_as_they_came(
+            waits_ns in prop::collection::vec(0..2000_u64, 9),
+            gaps_ns in prop::collection::vec((0..9_u32, prop_oneof![99 => 1..2000_u64, 1 => Just(0)]), 0..1500),
+        ) {
+            let hops: Vec<u32> = (0..9).collect();
+            let packets = hops.iter().zip(&waits_ns).flat_map(|(&hop, &wait_ns)| {
+                let gaps_ns = gaps_ns.iter().filter(move |(of, _)| *of == hop);
+                let at = gaps_ns.scan(wait_ns, |at, (_, gap_ns)| { *at += gap_ns; Some(*at) });
+                at.map(move |at| InTransit { at, exact: (), segment: Segment::default(), busy_since: 0, hop })
+            });
+            let mut arrivals = Arrivals { packets: packets.collect(), ..Arrivals::default() };
+            let rank = |packet: &InTransit<()>| packet.hop * 5 % 9;
+            let span = Span { from: 0, until: 150_000, usual_ns: 150_000 };
+            if arrivals.set_order(span, |_| {}) {
+                arrivals.sort_ties(rank);
+            }
+            let order: Vec<usize> = arrivals.order.iter().map(|&order| entry(order).1).collect();
+            let due = |place: &usize| arrivals.packets[*place].at < span.until;
+            let mut expected: Vec<usize> = (0..arrivals.packets.len()).filter(due).collect();
+            expected.sort_by_key(|&place| (arrivals.packets[place].at, rank(&arrivals.packets[place])));
+            prop_assert_eq!(order, expected);
+        }
     }
 }
