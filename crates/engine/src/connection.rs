@@ -108,6 +108,14 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
+    /// The same, after [`Connection::prefetch_rest`]: where that leads.
+    #[inline(always)]
+    pub fn prefetch_last(&self) {
+        if !self.sender.misses_nothing() {
+            self.sender.prefetch_retransmissions();
+        }
+    }
+
     /// Does what the two ends do before `until`; returns when they have something to do then. `after_each`: is called after
     /// each event.
     #[inline(always)]
@@ -230,11 +238,11 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             self.transmit(now, network);
         }
         if self.ack_due_ns() <= now
-            && let Some(ack) = self.receiver.acknowledge_waiting()
+            && let Some(mut ack) = self.receiver.acknowledge_waiting()
         {
             match self.first_back_hop {
                 Some(back) => self.send_ack(now, ack, back, network),
-                None => self.on_own_ack(now, ack, network),
+                None => self.on_own_ack(now, &mut ack, network),
             }
         }
         self.set_timers();
@@ -346,7 +354,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     ) {
         self.sender.prefetch_repairs();
         self.note_bytes(at, segment);
-        if let Some(ack) = self.receiver.receive(at, segment) {
+        if let Some(ack) = &mut self.receiver.receive(at, segment) {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
             let now = network.timing.return_ack(self.id, due, exact, blocks);
@@ -359,12 +367,12 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// An ACK arrives at the sender that cannot have been lost.
     #[inline(always)]
-    fn on_own_ack<T: Timing>(&mut self, now: u64, mut ack: AckPacket, network: &mut Network<T>) {
+    fn on_own_ack<T: Timing>(&mut self, now: u64, ack: &mut AckPacket, network: &mut Network<T>) {
         ack.returned_ns = now - self.way_back.least_ns();
         if ack.gathered {
-            self.on_ack(now, &ack, Some(&self.receiver.first_blocks()), network);
+            self.on_ack(now, ack, Some(&self.receiver.first_blocks()), network);
         } else {
-            self.on_ack(now, &ack, None, network);
+            self.on_ack(now, ack, None, network);
         }
     }
 

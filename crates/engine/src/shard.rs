@@ -10,7 +10,7 @@ use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
 
 /// What is on its way to this many flows is asked for ahead, the way there twice as far and their state three times.
-const FLOWS_AHEAD: usize = 2;
+const FLOWS_AHEAD: usize = 3;
 /// A flow that has nothing to do for so long gives back the memory for packets on their way to its receiver.
 const IDLE_NS: u64 = 1_000_000_000;
 
@@ -65,6 +65,9 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
                 let flow = &self.flows[ahead as usize];
                 self.network.prefetch_ends(ahead, flow.first_hop);
                 flow.prefetch_rest();
+            }
+            if let Some(&ahead) = due.get(place + 1) {
+                self.flows[ahead as usize].prefetch_last();
             }
             let next = self.run_ends_of(flow as usize, until);
             self.network.agenda.set(flow, next);

@@ -19,6 +19,12 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.repairs.iter().for_each(|repairs| prefetch_all(&**repairs));
     }
 
+    /// The same, after [`Sender::prefetch_repairs`].
+    #[inline(always)]
+    pub fn prefetch_retransmissions(&self) {
+        self.scoreboard.prefetch_retransmissions();
+    }
+
     /// Fast retransmit, on an ACK that delivered `delivered` segments.
     pub(super) fn begin_recovery(&mut self, delivered: u64) {
         self.forbid_undo();

@@ -1,7 +1,7 @@
 //! What the sender knows about the segments in flight.
 
 use crate::memory::bits::BitRing;
-use crate::memory::ring::prefetch_all;
+use crate::memory::ring::{prefetch, prefetch_all};
 use crate::tcp::packet::{BLOCKS_MAX, Block};
 use crate::variants::RetransmissionOrder;
 use cwnd_scenario::Stack;
@@ -136,6 +136,13 @@ impl Scoreboard {
     #[inline(always)]
     pub fn prefetch(&self) {
         self.sacks.iter().for_each(|sacks| prefetch_all(&**sacks));
+    }
+
+    /// The same, after [`Scoreboard::prefetch`].
+    #[inline(always)]
+    pub fn prefetch_retransmissions(&self) {
+        let retransmissions = self.sacks.iter().map(|sacks| &sacks.retransmissions);
+        retransmissions.flat_map(|all| all.others.front()).for_each(|second| prefetch(second));
     }
 
     /// No segment is in flight, and none will be.

@@ -464,13 +464,20 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// A segment as it is sent at `now`.
     #[inline(always)]
     pub fn packet(&self, now: u64, tag: Tag) -> Segment {
-        let stack = &self.flow.stack;
-        let tag = if tag == Tag::new(0, 0) && stack.handshake != Handshake::Off {
-            tag.with(SYN).sized(stack.ack_bytes)
-        } else {
-            tag.sized(self.segment_bytes(tag.seq()))
-        };
+        let is_first = tag == Tag::new(0, 0);
+        let tag = if is_first { self.first_tag() } else { tag.sized(self.segment_bytes(tag.seq())) };
         Segment { tag, sent_ns: now }
+    }
+
+    /// Apart, as the flow's description is far from here.
+    #[cold]
+    #[inline(never)]
+    fn first_tag(&self) -> Tag {
+        let (tag, stack) = (Tag::new(0, 0), &self.flow.stack);
+        match stack.handshake {
+            Handshake::Off => tag.sized(self.segment_bytes(0)),
+            _ => tag.with(SYN).sized(stack.ack_bytes),
+        }
     }
 
     /// Segment `seq` on the wire.
