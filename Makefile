@@ -106,7 +106,8 @@ ifdef BASE
 	rm -rf $(BASE_TREE) && mkdir -p $(BASE_TREE)
 	git archive --output $(BASE_TREE).tar $(BASE)
 	tar -xmf $(BASE_TREE).tar -C $(BASE_TREE)
-	rm -rf $(BASE_TREE)/bench && cp -r bench Cargo.lock $(BASE_TREE)
+	rm -rf $(BASE_TREE)/bench $(BASE_TREE)/crates/heap && cp -r bench Cargo.lock $(BASE_TREE)
+	cp -r crates/heap $(BASE_TREE)/crates
 	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir $(abspath $(BASE_TREE))-target
 	cp $(BASE_TREE)-target/release/cwnd-bench $(BASE_TREE)-program
 endif
@@ -146,12 +147,11 @@ man: $(MAN)/cwnd.1
 
 # A wheel for every Linux with glibc 2.17 and every Python from 3.10, and a source archive. ARCH=aarch64 cross-compiles.
 dist: ARCH := $(shell uname -m)
-# The largest pages that a kernel may have: 64 KiB on ARM, else 4 KiB.
-dist: LG_PAGE = $(if $(filter aarch64,$(ARCH)),16,12)
+# Kernels for ARM may have pages of 64 KiB.
+dist: export AARCH64_UNKNOWN_LINUX_GNU_JEMALLOC_SYS_WITH_LG_PAGE = 16
 dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
 	$(BIN)/maturin sdist --out $(DIST)
-	PATH="$(CURDIR)/$(BIN):$$PATH" JEMALLOC_SYS_WITH_LG_PAGE=$(LG_PAGE) \
-		$(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
 		--compatibility manylinux2014 --out $(DIST)
 	ls -l $(DIST)
 

@@ -7,6 +7,9 @@ use cwnd_engine::{Control, run};
 use cwnd_scenario::Scenario;
 use std::hint::black_box;
 
+#[global_allocator]
+static ALLOCATOR: cwnd_heap::Allocator = cwnd_heap::Allocator;
+
 /// A packet's whole way: one flow, whose window never changes, for 10,000 packets.
 fn event_loop(c: &mut Criterion) {
     let mut group = c.benchmark_group("packet");

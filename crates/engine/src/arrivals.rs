@@ -9,8 +9,8 @@ use crate::time::{NEVER, Span};
 /// If more packets than these do not arrive later than the one before, all are sorted by digits, else by merging.
 const DESCENTS_TO_MERGE: usize = 4;
 
-/// So many packets are passed over at once if no two of them arrive at the same instant.
-const PACKETS_PER_LOOK_FOR_TIES: usize = 65;
+/// Packets that are looked at together: if no two neighbours arrive at the same instant, all but the last are passed over.
+const PACKETS_TOGETHER: usize = 65;
 
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {
@@ -122,9 +122,10 @@ impl<E: Copy> Arrivals<E> {
     pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
         let (mut first, mut tied, mut sorted) = (0, Vec::new(), Vec::new());
         while first + 1 < self.len() {
-            let look = &self.order[first..self.len().min(first + PACKETS_PER_LOOK_FOR_TIES)];
-            let next_to = look.iter().zip(&look[1..]);
-            if !next_to.fold(false, |tied, (&one, &next)| tied | (instant(one) == instant(next))) {
+            let look = &self.order[first..self.len().min(first + PACKETS_TOGETHER)];
+            // Without a branch for each pair.
+            let same_instant = |(&one, &next): (&u64, &u64)| instant(one) == instant(next);
+            if !look.iter().zip(&look[1..]).fold(false, |any, pair| any | same_instant(pair)) {
                 first += look.len() - 1;
                 continue;
             }
@@ -135,7 +136,7 @@ impl<E: Copy> Arrivals<E> {
         }
     }
 
-    /// The same of those that arrive when entry `first` does, the first of them; returns the entry behind them.
+    /// Sorts the packets that arrive at the same instant as entry `first`, the first of them. Returns the first entry after them.
     fn sort_ties_at<R: Ord>(
         &mut self,
         first: usize,
@@ -196,29 +197,35 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Beside a sort of all packets by time and rank.
         #[test]
         fn packets_of_an_instant_are_in_the_order_of_their_rank_and_those_of_a_hop_as_they_came(
             waits_ns in prop::collection::vec(0..2000_u64, 9),
-            gaps_ns in prop::collection::vec((0..9_u32, prop_oneof![99 => 1..2000_u64, 1 => Just(0)]), 0..1500),
+            gaps_ns in prop::collection::vec((0..9_u32, prop_oneof![99 => 1..2000_u64, 1 => Just(0)], 0..5_u64), 0..1500),
         ) {
-            let hops: Vec<u32> = (0..9).collect();
-            let packets = hops.iter().zip(&waits_ns).flat_map(|(&hop, &wait_ns)| {
-                let gaps_ns = gaps_ns.iter().filter(move |(of, _)| *of == hop);
-                let at = gaps_ns.scan(wait_ns, |at, (_, gap_ns)| { *at += gap_ns; Some(*at) });
-                at.map(move |at| InTransit { at, exact: (), segment: Segment::default(), busy_since: 0, hop })
+            let packets = (0..9).zip(&waits_ns).flat_map(|(hop, &wait_ns)| {
+                let own = gaps_ns.iter().filter(move |(of, ..)| *of == hop);
+                own.scan(wait_ns, move |at, &(_, gap_ns, busy_since)| {
+                    *at += gap_ns;
+                    Some(InTransit { at: *at, exact: (), segment: Segment::default(), busy_since, hop })
+                })
             });
             let mut arrivals = Arrivals { packets: packets.collect(), ..Arrivals::default() };
-            let rank = |packet: &InTransit<()>| packet.hop * 5 % 9;
+            let rank = |packet: &InTransit<()>| (packet.busy_since, packet.hop);
             let span = Span { from: 0, until: 150_000, usual_ns: 150_000 };
             if arrivals.set_order(span, |_| {}) {
                 arrivals.sort_ties(rank);
             }
             let order: Vec<usize> = arrivals.order.iter().map(|&order| entry(order).1).collect();
-            let due = |place: &usize| arrivals.packets[*place].at < span.until;
-            let mut expected: Vec<usize> = (0..arrivals.packets.len()).filter(due).collect();
-            expected.sort_by_key(|&place| (arrivals.packets[place].at, rank(&arrivals.packets[place])));
-            prop_assert_eq!(order, expected);
+            let at_and_hop = |&place: &usize| (arrivals.packets[place].at, arrivals.packets[place].hop);
+            // Hops stand as a sort of all packets by time and rank has them.
+            let mut sorted: Vec<&InTransit<()>> =
+                arrivals.packets.iter().filter(|packet| packet.at < span.until).collect();
+            sorted.sort_by_key(|packet| (packet.at, rank(packet)));
+            let expected: Vec<_> = sorted.iter().map(|packet| (packet.at, packet.hop)).collect();
+            prop_assert_eq!(order.iter().map(at_and_hop).collect::<Vec<_>>(), expected);
+            for hop in 0..9 {
+                prop_assert!(order.iter().filter(|place| at_and_hop(place).1 == hop).is_sorted());
+            }
         }
     }
 }

@@ -108,7 +108,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
-    /// The same, after [`Connection::prefetch_rest`]: where that leads.
+    /// The same, after [`Connection::prefetch_rest`]: what only that leads to.
     #[inline(always)]
     pub fn prefetch_last(&self) {
         if !self.sender.misses_nothing() {
@@ -354,6 +354,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     ) {
         self.sender.prefetch_repairs();
         self.note_bytes(at, segment);
+        // Not moved: a copy would wait for what was just written.
         if let Some(ack) = &mut self.receiver.receive(at, segment) {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());

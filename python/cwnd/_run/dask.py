@@ -47,22 +47,26 @@ def runner(address: str) -> Runner:
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as refused:
             raise error("dask", f"no scheduler at {shown} ({one_line(str(refused))})") from None
-        with _unlogged("distributed"), _unlogged("distributed.client"), client:
+        with _silenced(), client:
             _run(distributed, client, points, jobs, take, failed)
 
     return run
 
 
 @contextmanager
-def _unlogged(name: str) -> Iterator[None]:
-    """Keeps a logger still: Dask's report a lost connection with a traceback."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+def _silenced() -> Iterator[None]:
+    """Silences Dask, which logs a lost connection with a traceback."""
+    # Each has a level of its own.
+    names = ("distributed", "distributed.client", "tornado.application")
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _reach(address: str) -> None:

@@ -1,10 +1,11 @@
 //! A packet that passes a link where its departure is known when it arrives.
 
 use crate::inbox::InTransit;
-use crate::path::link::PathLink;
+use crate::path::link::{FifoLink, PathLink};
 use crate::path::queue::discipline::Codepoint;
 use crate::path::timing::{Crossing, TakeIn, Timing};
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
+use crate::time::Fraction;
 
 /// A link where a packet's departure is known when it arrives.
 #[repr(align(64))] // cache lines
@@ -13,6 +14,9 @@ pub struct Link<L> {
     /// Packets that it marked, and sent.
     pub marked_pkts: u64,
 }
+
+/// Each flow may have links of its own.
+const _: () = assert!(size_of::<Link<FifoLink<Fraction>>>() <= 128, "two cache lines");
 
 /// What a link's decision on a packet depends on, whatever its connection.
 #[derive(Clone, Copy)]

@@ -138,7 +138,7 @@ impl Scoreboard {
         self.sacks.iter().for_each(|sacks| prefetch_all(&**sacks));
     }
 
-    /// The same, after [`Scoreboard::prefetch`].
+    /// The same of the second retransmission in flight, which is elsewhere than the first, after [`Scoreboard::prefetch`].
     #[inline(always)]
     pub fn prefetch_retransmissions(&self) {
         let retransmissions = self.sacks.iter().map(|sacks| &sacks.retransmissions);

@@ -469,7 +469,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         Segment { tag, sent_ns: now }
     }
 
-    /// Apart, as the flow's description is far from here.
+    /// Out of line: the first segment alone needs the flow's description, which is in another cache line.
     #[cold]
     #[inline(never)]
     fn first_tag(&self) -> Tag {

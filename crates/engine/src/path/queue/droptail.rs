@@ -28,6 +28,7 @@ pub struct DropTail<T> {
     /// In packets; u32::MAX: none.
     limit: u32,
     ecn_threshold: u32,
+    /// In packets, of which fewer than 2^32 are under way.
     max_queue: u32,
     /// How long it had been sending before it last began to.
     busy_ticks: u64,
