@@ -9,8 +9,8 @@ use crate::time::{NEVER, Span};
 /// If more packets than these do not arrive later than the one before, all are sorted by digits, else by merging.
 const DESCENTS_TO_MERGE: usize = 4;
 
-/// Packets that are looked at together: if no two neighbours arrive at the same instant, all but the last are passed over.
-const PACKETS_TOGETHER: usize = 65;
+/// Pairs of neighbours that are looked at together: mostly none of them arrives at one instant.
+const PAIRS_PER_LOOK: usize = 64;
 
 /// What arrives at a link in a span, of one shard.
 pub struct Arrivals<E> {
@@ -120,45 +120,36 @@ impl<E: Copy> Arrivals<E> {
 
     /// Sorts the packets that arrive at the same instant by their `rank`.
     pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
-        let (mut first, mut tied, mut sorted) = (0, Vec::new(), Vec::new());
-        while first + 1 < self.len() {
-            let look = &self.order[first..self.len().min(first + PACKETS_TOGETHER)];
-            // Without a branch for each pair.
-            let same_instant = |(&one, &next): (&u64, &u64)| instant(one) == instant(next);
-            if !look.iter().zip(&look[1..]).fold(false, |any, pair| any | same_instant(pair)) {
-                first += look.len() - 1;
-                continue;
+        let (mut end, mut tied, mut sorted) = (0, Vec::new(), Vec::new());
+        while let Some(first) = self.next_tie(end) {
+            let at = self.instant(first);
+            end = first + 2;
+            while self.instant(end) == at {
+                end += 1;
             }
-            let look_end = first + look.len() - 1;
-            while first < look_end {
-                first = self.sort_ties_at(first, &rank, &mut tied, &mut sorted);
-            }
-        }
-    }
-
-    /// Sorts the packets that arrive at the same instant as entry `first`, the first of them. Returns the first entry after them.
-    fn sort_ties_at<R: Ord>(
-        &mut self,
-        first: usize,
-        rank: impl Fn(&InTransit<E>) -> R,
-        tied: &mut Vec<Tied>,
-        sorted: &mut Vec<u64>,
-    ) -> usize {
-        let at = self.instant(first);
-        let mut end = first + 1;
-        while self.instant(end) == at {
-            end += 1;
-        }
-        if end > first + 1 {
             let packet = |Tied { index, .. }: Tied| self.packet(self.order[index]);
             tied.clear();
             tied.extend((first..end).map(|index| Tied { shard: 0, index }));
-            sort_tied(tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
+            sort_tied(&mut tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
             sorted.clear();
             sorted.extend(tied.iter().map(|tied| self.order[tied.index]));
-            self.order[first..end].copy_from_slice(sorted);
+            self.order[first..end].copy_from_slice(&sorted);
         }
-        end
+    }
+
+    /// The first entry from `from` on that arrives at the same instant as the one behind it.
+    fn next_tie(&self, from: usize) -> Option<usize> {
+        let same_instant = |(&one, &next): (&u64, &u64)| instant(one) == instant(next);
+        let order = &self.order[from..];
+        let looks = order.chunks(PAIRS_PER_LOOK).zip(order.get(1..)?.chunks(PAIRS_PER_LOOK));
+        for (look, (ones, nexts)) in looks.enumerate() {
+            let mut pairs = ones.iter().zip(nexts);
+            // Without a branch for each pair.
+            if pairs.clone().fold(false, |any, pair| any | same_instant(pair)) {
+                return pairs.position(same_instant).map(|place| from + PAIRS_PER_LOOK * look + place);
+            }
+        }
+        None
     }
 }
 
