@@ -8,6 +8,8 @@ fn main() {
     let registry = fs::read_to_string("registry.h").expect("registry.h is part of this crate");
     let names: Vec<&str> =
         registry.lines().filter_map(|line| line.trim().strip_prefix("CC(")?.split(',').next()).collect();
+    // For build scripts of crates that depend on this one: DEP_CWND_ALGORITHMS_NAMES.
+    println!("cargo::metadata=names={}", names.join(" "));
     let includes: String = names.iter().map(|name| format!("#include \"{name}.h\"\n")).collect();
     let texts: String = names
         .iter()

@@ -1,4 +1,7 @@
 //! Compiles the only program of a guest: static, so that it needs nothing else there.
+//!
+//! `CWND_KERNEL_OBJECTS` is that of `crates/kernel`: `none` compiles nothing, `all` fails where the program cannot be
+//! compiled.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,17 +11,27 @@ fn main() {
     println!("cargo::rerun-if-changed=guest");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rerun-if-env-changed=CWND_KERNEL_OBJECTS");
+    let wanted = env::var("CWND_KERNEL_OBJECTS").unwrap_or_default();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let program = out.join("init");
     let of_target = env::var("TARGET").is_ok_and(|target| target.starts_with("x86_64-unknown-linux"));
-    let found = of_target.then(|| compilers().into_iter().find(|compiler| links(compiler, &out))).flatten();
+    let found = (of_target && wanted != "none")
+        .then(|| compilers().into_iter().find(|compiler| links(compiler, &out)))
+        .flatten();
     match found {
         Some(compiler) => compile(&compiler, &program),
         None => {
-            println!(
-                "cargo::warning=no compiler for a static program of x86-64 Linux (cc with libc.a, or the Python \
-                 package ziglang): 'cwnd run --on linux' will have no guest"
+            assert!(
+                !of_target || wanted != "all",
+                "no compiler for a static program (cc with libc.a, or ziglang)"
             );
+            if wanted != "none" {
+                println!(
+                    "cargo::warning=no compiler for a static program of x86-64 Linux (cc with libc.a, or the Python \
+                 package ziglang): 'cwnd run --on linux' will have no guest"
+                );
+            }
             fs::write(&program, []).expect("OUT_DIR is writable");
         }
     }

@@ -103,7 +103,7 @@ impl Host {
             "eBPF objects",
             !crate::OBJECTS.is_empty(),
             format!("{} algorithms in this build", crate::OBJECTS.len()),
-            "build it where clang or the Python package ziglang is",
+            "in a clone: make kernel",
         );
         check(
             "kernel",

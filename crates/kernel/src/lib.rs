@@ -134,8 +134,7 @@ fn in_kernel(algorithm: &Algorithm, params: &Params) -> Result<Params, Error> {
 pub fn script(algorithm: &Algorithm, params: &Params, name: &str, btf: &[u8]) -> Result<Vec<Call>, Error> {
     check_name(name)?;
     let object = OBJECTS.iter().find(|(known, _)| *known == algorithm.name);
-    let (_, elf) =
-        object.ok_or_else(|| refuse("this build has no eBPF objects; build it where clang or ziglang is"))?;
+    let (_, elf) = object.ok_or_else(|| refuse("this build has no eBPF objects; in a clone: make kernel"))?;
     let types = Btf::parse(btf).ok_or_else(|| refuse("not BTF that can be read"))?;
     let ops = Ops::find(&types).ok_or_else(|| refuse("this kernel's TCP takes no algorithms as eBPF"))?;
     let params = in_kernel(algorithm, params)?;

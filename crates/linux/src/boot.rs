@@ -1,7 +1,8 @@
 //! The emulator's process: a machine whose clock counts instructions, and the lines that its guest reports.
 
 use crate::machine::Machine;
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -54,6 +55,14 @@ fn command_line(speed: u32, memory_mib: u64, seed: u64) -> String {
     )
 }
 
+/// A file without a name that holds `bytes`, read from its beginning.
+fn in_memory(bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(rustix::fs::memfd_create("cwnd-guest", rustix::fs::MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
 /// A guest to be: nothing of it is left when its run ends, or when this process does.
 pub struct Guest<'a> {
     pub machine: &'a Machine,
@@ -79,11 +88,7 @@ impl Guest<'_> {
         words.extend(["-m".to_owned(), self.memory_mib.to_string()]);
         words.extend(["-kernel".to_owned(), self.machine.kernel.display().to_string()]);
         words.extend(["-append".to_owned(), command_line(self.speed, self.memory_mib, self.seed)]);
-        let mut image = tempfile::tempfile().map_err(|error| format!("a temporary file: {error}"))?;
-        image
-            .write_all(self.image)
-            .and_then(|()| image.rewind())
-            .map_err(|error| format!("a temporary file: {error}"))?;
+        let image = in_memory(self.image).map_err(|error| format!("a file in memory: {error}"))?;
         let mut command = Command::new(&words[0]);
         // Ctrl-C in a terminal is for this process, which then ends the guest.
         command.args(&words[1..]).stdin(image).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);

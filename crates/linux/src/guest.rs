@@ -23,7 +23,7 @@ pub fn run(
     watch: &impl Watch,
 ) -> Result<Option<Run>, String> {
     if INIT.is_empty() {
-        return Err("this build has no guest program; build it where cc can link with -static".to_owned());
+        return Err("this build has no guest program; in a clone: make kernel".to_owned());
     }
     let plan = plan::write(scenario, seed, algorithms)?;
     let image = make_image(scenario, &plan, machine)?;
