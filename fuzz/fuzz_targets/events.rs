@@ -2,9 +2,9 @@
 
 #![no_main]
 
-#[path = "../../algorithms/tests/sender/mod.rs"]
+#[path = "../../algorithms/tests/all/sender/mod.rs"]
 mod sender;
-#[path = "../../algorithms/tests/stream/mod.rs"]
+#[path = "../../algorithms/tests/all/stream/mod.rs"]
 mod stream;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

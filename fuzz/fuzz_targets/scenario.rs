@@ -2,9 +2,9 @@
 
 #![no_main]
 
-#[path = "../../crates/engine/tests/small/mod.rs"]
+#[path = "../../crates/engine/tests/all/small/mod.rs"]
 mod small;
-#[path = "../../crates/scenario/tests/text/mod.rs"]
+#[path = "../../crates/scenario/tests/all/text/mod.rs"]
 mod text;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -9,7 +9,7 @@ STATES = {"open": OPEN, "disorder": DISORDER, "cwr": CWR, "recovery": RECOVERY, 
 
 
 class Sender:
-    """The stack around an algorithm: what tests/sender/mod.rs does in Rust."""
+    """The stack around an algorithm: what tests/all/sender/mod.rs does in Rust."""
 
     def __init__(self, model, window):
         self.model = model

@@ -1,10 +1,10 @@
 //! Every header as eBPF in the running kernel decides as it does on the host: vectors and random events.
 
-#[path = "../../../algorithms/tests/cases/mod.rs"]
+#[path = "../../../algorithms/tests/all/cases/mod.rs"]
 mod cases;
-#[path = "../../../algorithms/tests/sender/mod.rs"]
+#[path = "../../../algorithms/tests/all/sender/mod.rs"]
 mod sender;
-#[path = "../../../algorithms/tests/stream/mod.rs"]
+#[path = "../../../algorithms/tests/all/stream/mod.rs"]
 mod stream;
 
 use cwnd_algorithms::{Ack, Algorithm, CongestionControl, Event, Instance, Params, State, Window, all};

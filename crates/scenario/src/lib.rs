@@ -202,7 +202,7 @@ pub struct Stack {
     /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,
     /// This many segments at the start are acknowledged one by one. 600, about what it takes on the path of
-    /// `tests/linux.rs` until Linux's receive window has opened; 0.
+    /// `tests/all/linux.rs` until Linux's receive window has opened; 0.
     pub quick_acks_pkts: u32,
     /// An ACK is delayed no longer than this. 40 ms; 100 ms.
     pub ack_delay_ns: u64,

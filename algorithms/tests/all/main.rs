@@ -1,0 +1,14 @@
+//! The tests of the algorithms and of their driver, in one program.
+
+mod auto;
+mod bpf;
+mod cases;
+mod compiler;
+mod driver;
+mod fixed;
+mod properties;
+mod sanitized;
+mod sender;
+mod stream;
+mod texts;
+mod vectors;

@@ -1,0 +1,37 @@
+//! The tests of the engine's public face, in one program: linking the engine is most of what a test costs.
+
+mod advance;
+mod any_text;
+mod background;
+mod bbr3;
+mod common;
+mod conservation;
+mod dctcp;
+mod disciplines;
+mod discrete_tcp;
+mod dualpi2;
+mod ends;
+mod extreme;
+mod golden;
+mod hand;
+mod laws;
+mod linux;
+mod linux_aqm;
+mod linux_impairments;
+mod loss_samples;
+mod ns2;
+mod pacing;
+mod queues;
+mod recoveries;
+mod samples;
+mod sharing;
+mod slow_start;
+mod small;
+mod stack;
+mod structure;
+mod threads;
+mod topologies;
+mod traffic;
+mod varying;
+mod warmup;
+mod way_back;

@@ -1,0 +1,5 @@
+//! The tests of scenarios on QUIC stacks, in one program.
+
+mod beside_tcp;
+mod causes;
+mod runs;
