@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def build(clone: Path) -> Path:
-    run("cargo", "build", "--quiet", "--release", "-p", "cwnd-bench", cwd=ROOT)
+    run("cargo", "build", "--quiet", "--release", "-p", "cwnd-bench", "--features", "huge-pages", cwd=ROOT)
     run("make", "--silent", "-C", str(clone), "libhtsim.a")
     program = TARGET / "bench" / "htsim-dumbbell"
     program.parent.mkdir(parents=True, exist_ok=True)

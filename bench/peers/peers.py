@@ -36,7 +36,7 @@ def main() -> int:
     for command, package in {"ns": "ns2", "g++": "g++", "cargo": ""}.items():
         need(shutil.which(command) is not None, command, package)
     need(Path("/usr/include/ns3").is_dir(), "ns-3", "libns3-dev")
-    run("cargo", "build", "--quiet", "--release", "-p", "cwnd-bench", cwd=ROOT)
+    run("cargo", "build", "--quiet", "--release", "-p", "cwnd-bench", "--features", "huge-pages", cwd=ROOT)
     libraries = ["applications", "internet", "point-to-point", "network", "core"]
     ns3 = TARGET / "bench" / "ns3-dumbbell"
     ns3.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,9 @@
 //! How much memory the program has allocated.
 
+#[cfg(feature = "huge-pages")]
 use cwnd_heap::Allocator;
+#[cfg(not(feature = "huge-pages"))]
+use std::alloc::System as Allocator;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-# What a user does with the wheel, in the chroot of bare.sh.
+# What a user does with the wheels, in the chroot of bare.sh.
 cd /srv/cwnd
 for tool in cc gcc clang cargo rustc node npm make; do
 	! command -v $tool || { echo "dist-test: this is not a bare system, it has $tool" >&2; exit 1; }
@@ -14,7 +14,12 @@ version=$(cwnd --version)
 [ "${version#cwnd }" = "$(python -c 'import importlib.metadata as m; print(m.version("cwnd"))')" ]
 cwnd run --cca reno --cca cubic --rate 100Mbps --delay 10ms --duration 10s --out result
 [ -s result/manifest.json ]
-cwnd run --cca elastic --rate 100Mbps --delay 10ms --duration 2s --on quinn
+on_quinn=(run --cca elastic --rate 100Mbps --delay 10ms --duration 2s --on quinn)
+refused=0
+cwnd "${on_quinn[@]}" || refused=$?
+[ $refused = 2 ]
+pip install --quiet --disable-pip-version-check --only-binary :all: --no-index --find-links . "cwnd[quic]"
+cwnd "${on_quinn[@]}"
 cwnd report result --out report.html
 [ -s report.html ]
 cwnd papers

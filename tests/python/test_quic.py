@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import _cwnd_quic
 import pytest
 
 import cwnd
@@ -107,3 +110,43 @@ def test_a_python_class_is_refused_on_a_stack() -> None:
 
     with pytest.raises(cwnd.Error, match="Still runs in the simulator alone"):
         cwnd.run(cwnd.dumbbell(Still, rate="10 Mbps", delay="5 ms", duration="1 s"), world="noq")
+
+
+def test_without_the_quic_worlds_one_line_says_how_to_get_them() -> None:
+    code = "import sys; sys.modules['_cwnd_quic'] = None; from cwnd._cli.main import main; main()"
+    words = ("run", "--cca", "reno", *PATH, "--on", "quinn")
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    line = "cwnd: error: --on: 'quinn' needs the QUIC worlds; pip install 'cwnd[quic]', or in a clone: make quic"
+    assert done.stderr.splitlines() == [line]
+    assert done.stdout == ""
+
+
+def test_the_quic_worlds_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cwnd_quic, "__version__", "0.0.1")
+    with pytest.raises(cwnd.Error, match=r"both of one version, found cwnd .* and QUIC worlds 0\.0\.1"):
+        cwnd.run(cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", duration="1 s"), world="noq")
+
+
+def test_the_extension_module_refuses_what_it_cannot_read() -> None:
+    with pytest.raises(ValueError, match="'sim' is not a world of a QUIC stack"):
+        _cwnd_quic.World("sim")
+    with pytest.raises(ValueError, match="not the JSON of a scenario"):
+        _cwnd_quic.World("noq").check("{}")
+
+
+def test_an_exception_of_the_watch_ends_a_run() -> None:
+    scenario = cwnd.dumbbell("reno", rate="100 Mbps", delay="5 ms", duration="20 s")
+
+    def watch(reached_ns: int) -> bool:
+        raise KeyError(reached_ns)
+
+    with pytest.raises(KeyError):
+        _cwnd_quic.World("quinn").run(scenario._inner.json(), 1, watch)
+
+
+def test_the_stub_of_the_extension_module_of_quic_is_true() -> None:
+    check = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "_cwnd_quic"], capture_output=True, text=True, check=False
+    )
+    assert check.returncode == 0, check.stdout

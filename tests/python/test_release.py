@@ -21,14 +21,15 @@ def found(pattern: str, *files: str) -> list[str]:
 
 def test_the_version_is_the_same_everywhere() -> None:
     [written] = found(r'^version = "(.*?)"', "Cargo.toml")
-    assert cwnd.__version__ == version("cwnd") == written
+    assert cwnd.__version__ == version("cwnd") == version("cwnd-quic") == written
     others = [
         *found(r'^cwnd-\w+ = .*version = "(.*?)"', "Cargo.toml"),
         *found(r"^version: (.*)", "CITATION.cff"),
+        *found(r"cwnd-quic==([\d.]+)", "pyproject.toml"),
         *found(r"cwnd[-/](\d+\.\d+\.\d+)", "docs/kernel.md"),
     ]
     assert found(r'cwnd-quic = { version = "(.*?)"', "docs/quic.md") == [written.rpartition(".")[0]]
-    assert len(others) > 6 and set(others) == {written}
+    assert len(others) > 7 and set(others) == {written}
     assert found(r"^## (.*)", "CHANGELOG.md")[:2] == ["Unreleased", written]
 
 

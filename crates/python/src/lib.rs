@@ -11,6 +11,7 @@ mod run;
 mod scenario;
 mod world;
 
+#[cfg(feature = "huge-pages")]
 #[global_allocator]
 static ALLOCATOR: cwnd_heap::Allocator = cwnd_heap::Allocator;
 

@@ -1,15 +1,16 @@
-//! Worlds other than the engine, for Python: guests of a real kernel, this machine's own, and QUIC stacks.
+//! Worlds other than the engine, for Python: guests of a real kernel, this machine's own, and those of another extension
+//! module.
 
 use crate::Error;
 use crate::scenario::PyScenario;
 use cwnd_engine::Control;
-use cwnd_quic_world::{Crypto, Stack};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(target_os = "linux")]
 mod inner {
@@ -74,8 +75,9 @@ mod inner {
             matches!(self, Inner::Live(_))
         }
 
-        pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
-            let watch = watch(control);
+        pub fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, String> {
+            let watch = Watch::new(control);
+            let watch = |reached_ns| watch.reach(reached_ns);
             let run = match self {
                 Inner::Guests { machine, algorithms, free } => {
                     let free = || free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,20 +130,80 @@ mod inner {
             match *self {}
         }
 
-        pub fn run(&self, _: &Scenario, _: u64, _: &Control) -> Result<Run, String> {
+        pub fn run(&self, _: &Scenario, _: u64, _: &Arc<Control>) -> Result<Run, String> {
             match *self {}
         }
     }
 }
 
-/// Adds the time that a run has reached to `control`; whether the run is to go on.
-fn watch(control: &Control) -> impl Fn(u64) -> bool + Sync {
-    let seen_ns = AtomicU64::new(0);
-    move |reached_ns: u64| {
-        let before_ns = seen_ns.swap(reached_ns, Relaxed);
-        control.simulated_ns.fetch_add(reached_ns - before_ns, Relaxed);
-        !control.stop.load(Relaxed)
+/// Watches one run of a world.
+#[pyclass(frozen, module = "cwnd._cwnd")]
+struct Watch {
+    seen_ns: AtomicU64,
+    control: Arc<Control>,
+}
+
+#[pymethods]
+impl Watch {
+    fn __call__(&self, reached_ns: u64) -> bool {
+        self.reach(reached_ns)
     }
+}
+
+impl Watch {
+    fn new(control: &Arc<Control>) -> Self {
+        Watch { seen_ns: AtomicU64::new(0), control: Arc::clone(control) }
+    }
+
+    /// Adds the time that the run has reached to the simulated time of all runs. Returns whether the run is to go on.
+    fn reach(&self, reached_ns: u64) -> bool {
+        let before_ns = self.seen_ns.swap(reached_ns, Relaxed);
+        self.control.simulated_ns.fetch_add(reached_ns - before_ns, Relaxed);
+        !self.control.stop.load(Relaxed)
+    }
+}
+
+/// A world of another extension module: a Python object that takes scenarios as JSON and answers with runs as bytes
+/// ([`Run::to_bytes`]). It raises `ValueError` with a line for the user.
+struct Extension {
+    world: Py<PyAny>,
+    version: String,
+    essence: Vec<u8>,
+}
+
+impl Extension {
+    fn new(world: &Bound<PyAny>) -> PyResult<Self> {
+        Ok(Extension {
+            world: world.clone().unbind(),
+            version: world.getattr("version")?.extract()?,
+            essence: world.getattr("essence")?.extract()?,
+        })
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        Python::attach(|py| self.world.call_method1(py, "check", (json(scenario),)).map(drop)).map_err(line)
+    }
+
+    fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, String> {
+        let answer = Python::attach(|py| -> PyResult<Option<PyBackedBytes>> {
+            let answer = self.world.call_method1(py, "run", (json(scenario), seed, Watch::new(control)))?;
+            Ok(answer.extract(py)?)
+        });
+        match answer.map_err(line)? {
+            Some(bytes) => {
+                Run::from_bytes(&bytes).map_err(|reason| format!("the run cannot be read; {reason}"))
+            }
+            None => Err("stopped".to_owned()),
+        }
+    }
+}
+
+fn json(scenario: &Scenario) -> String {
+    serde_json::to_string(scenario).expect("a scenario has no map with odd keys")
+}
+
+fn line(error: PyErr) -> String {
+    Python::attach(|py| error.value(py).to_string())
 }
 
 /// Where runs are made, other than the engine.
@@ -150,7 +212,7 @@ pub struct PyWorld(Place);
 
 enum Place {
     Kernel(inner::Inner),
-    Quic(Stack, Crypto),
+    Extension(Extension),
 }
 
 #[pymethods]
@@ -167,11 +229,10 @@ impl PyWorld {
         inner::Inner::live().map(PyWorld::kernel).map_err(Error::new_err)
     }
 
-    /// A QUIC stack in virtual time: the world of that name.
+    /// A world of another extension module.
     #[staticmethod]
-    fn quic(world: &str) -> PyResult<Self> {
-        let found = Stack::in_world(world).map(|(stack, crypto)| PyWorld(Place::Quic(stack, crypto)));
-        found.ok_or_else(|| Error::new_err(format!("'{world}' is not a world of a QUIC stack")))
+    fn of(world: &Bound<PyAny>) -> PyResult<Self> {
+        Extension::new(world).map(|world| PyWorld(Place::Extension(world)))
     }
 
     /// What is at the ends, for results: the kernel as `uname -r` prints it, or the version of a stack.
@@ -179,7 +240,7 @@ impl PyWorld {
     fn ends(&self) -> (&'static str, &str) {
         match &self.0 {
             Place::Kernel(kernel) => ("kernel", kernel.release()),
-            Place::Quic(stack, _) => ("stack", stack.version()),
+            Place::Extension(world) => ("stack", &world.version),
         }
     }
 
@@ -188,7 +249,7 @@ impl PyWorld {
     fn essence<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         match &self.0 {
             Place::Kernel(kernel) => PyBytes::new(py, &kernel.essence()),
-            Place::Quic(stack, crypto) => PyBytes::new(py, &cwnd_quic_world::essence(*stack, *crypto)),
+            Place::Extension(world) => PyBytes::new(py, &world.essence),
         }
     }
 
@@ -219,7 +280,7 @@ impl PyWorld {
         }
         let checked = match &self.0 {
             Place::Kernel(kernel) => kernel.check(&scenario.inner),
-            Place::Quic(stack, _) => cwnd_quic_world::check(*stack, &scenario.inner),
+            Place::Extension(world) => world.check(&scenario.inner),
         };
         checked.map_err(|line| Error::new_err(format!("{name}: {line}")))
     }
@@ -230,14 +291,10 @@ impl PyWorld {
         PyWorld(Place::Kernel(kernel))
     }
 
-    pub fn run(&self, scenario: &Scenario, seed: u64, control: &Control) -> Result<Run, String> {
+    pub fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, String> {
         match &self.0 {
             Place::Kernel(kernel) => kernel.run(scenario, seed, control),
-            Place::Quic(stack, crypto) => {
-                let run =
-                    cwnd_quic_world::run_with(*stack, (*crypto).into(), scenario, seed, &watch(control))?;
-                run.ok_or_else(|| "stopped".to_owned())
-            }
+            Place::Extension(world) => world.run(scenario, seed, control),
         }
     }
 

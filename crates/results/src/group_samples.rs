@@ -1,11 +1,11 @@
 //! Time series of groups of flows.
 
 use crate::schema::{FlowRow, FlowSamples, mbps};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Time series of groups of flows, an entry per row in every column. A group has a row while one of its flows lasts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupSamples {
     pub time_s: Vec<f64>,
     /// In the order of the scenario.

@@ -5,6 +5,8 @@ mod group_samples;
 mod metrics;
 mod schema;
 mod statistics;
+#[cfg(feature = "transfer")]
+mod transfer;
 
 pub use group_samples::{GroupSamples, GroupSum, time_series};
 pub use metrics::Metrics;

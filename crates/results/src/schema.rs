@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Where a run was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum World {
     /// The engine of this project.
     #[default]
@@ -151,7 +151,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Time series of the flows, an entry per row in every column.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,
@@ -190,7 +190,7 @@ pub struct FlowRow {
 }
 
 /// Time series of the links.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSamples {
     pub time_s: Vec<f64>,
     pub link: Vec<u32>,
@@ -204,7 +204,7 @@ pub struct LinkSamples {
 }
 
 /// Transfers of flows with sizes, an entry per transfer in every column, in the order of their starts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Transfers {
     pub flow: Vec<u32>,
     pub start_s: Vec<f64>,

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 from cwnd import _cwnd
 from cwnd._results.tables import Answer
+from cwnd._worlds import _quic
 from cwnd._worlds._place import run_in
 
 
 def place() -> _cwnd.World:
-    return _cwnd.World.quic("s2n-quic")
+    return _quic.place("s2n-quic")
 
 
 def run(

@@ -1,0 +1,16 @@
+from collections.abc import Callable
+from typing import final
+
+__all__ = ["World", "__version__"]
+
+__version__: str
+
+@final
+class World:
+    def __new__(cls, name: str) -> World: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def essence(self) -> bytes: ...
+    def check(self, scenario: str) -> None: ...
+    def run(self, scenario: str, seed: int, watch: Callable[[int], bool]) -> bytes | None: ...
