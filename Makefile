@@ -4,19 +4,34 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+# A file's tests go to one worker: they share what the first of them made.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+# Extension modules need an interpreter: tests/python has their tests.
+CARGO_TEST := cargo test --workspace --exclude cwnd-python --exclude cwnd-quic-python --exclude cwnd-heap
+# STEP SECONDS TEXT -- COMMAND: a command that takes long, and how long on two cores.
+STEP := @$(PYTHON) tools/step.py $(TARGET)/steps.json
 WEB := python/cwnd/_web
 MAN := cwnd._cwnd.data/data/share/man/man1
 DIST := $(TARGET)/dist
 BASE_TREE := $(TARGET)/bench/base
+BENCH_BUILD := cargo build --quiet --release -p cwnd-bench --features huge-pages
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab kernel-test guest-test fuzz race-test \
-	lint lock audit bench bench-parts bench-by-part bench-peers format clean
+.PHONY: demo quic kernel uplot figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab \
+	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers format clean
 
-# Re-runs the single-flow experiment of the Elastic-TCP paper; verdicts and figures in demo/.
+# The first minutes: builds the command, re-runs a part of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
-	$(BIN)/cwnd reproduce elastic-tcp --only fig7,fig10,table4 --seeds 5 --out demo
+	$(STEP) 10 "re-run a part of the Elastic-TCP paper" -- \
+		$(BIN)/cwnd reproduce elastic-tcp --quick --only fig7,fig10,table4 --seeds 2 --out demo
+
+# What few users need, for the command of a clone: QUIC worlds; the objects and the guest of `cwnd kernel` and `--on linux`;
+# plots that can be zoomed, in the page of `cwnd report`.
+quic: .venv/quic
+kernel: .venv/kernel
+uplot: $(WEB)/uPlot.iife.min.js
 
 # The figures of the docs; some minutes.
 figures: .venv/package
@@ -26,13 +41,15 @@ figures: .venv/package
 evaluations: .venv/package
 	$(BIN)/python docs/evaluations/generate.py
 
+# What a contributor runs before a commit.
 test: .venv/dev
-	cargo test --workspace --exclude cwnd-python
-	$(BIN)/python -m pytest
+	$(CARGO_TEST)
+	$(PYTEST)
 
 # The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after `make test`.
 test-slow: .venv/dev
-	$(BIN)/python -m pytest -m slow
+	$(CARGO_TEST) --tests -- --ignored
+	$(PYTEST) -m slow
 
 # The tests that compile crates anew: a changed header before the gate, the packages with the oldest Rust that they allow.
 test-builds: .venv/dev
@@ -56,7 +73,7 @@ guest-test: $(BIN)/maturin
 
 lint: .venv/dev
 	cargo fmt --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy --workspace --exclude cwnd-heap --all-targets -- -D warnings
 	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab notebooks
 	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab notebooks
 	$(BIN)/mypy
@@ -98,7 +115,7 @@ race-test:
 	@cargo +nightly --version >/dev/null 2>&1 || \
 		{ echo "make race-test needs nightly: rustup toolchain install nightly --component rust-src" >&2; exit 1; }
 	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target $$(rustc -vV | sed -n 's/host: //p') \
-		--target-dir $(TARGET)/race -p cwnd-engine --test threads
+		--target-dir $(TARGET)/race -p cwnd-engine --test all threads::
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 bench:
@@ -108,10 +125,17 @@ ifdef BASE
 	tar -xmf $(BASE_TREE).tar -C $(BASE_TREE)
 	rm -rf $(BASE_TREE)/bench $(BASE_TREE)/crates/heap && cp -r bench Cargo.lock $(BASE_TREE)
 	cp -r crates/heap $(BASE_TREE)/crates
-	cd $(BASE_TREE) && cargo build --quiet --release -p cwnd-bench --target-dir $(abspath $(BASE_TREE))-target
+	cd $(BASE_TREE) && $(BENCH_BUILD) --target-dir $(abspath $(BASE_TREE))-target
 	cp $(BASE_TREE)-target/release/cwnd-bench $(BASE_TREE)-program
 endif
-	cargo run --quiet --release -p cwnd-bench -- $(if $(BASE),--base $(BASE_TREE)-program)
+	$(BENCH_BUILD)
+	$(TARGET)/release/cwnd-bench $(if $(BASE),--base $(BASE_TREE)-program)
+
+# The engine of the wheel (this) beside that of a clone (base).
+bench-clone:
+	$(BENCH_BUILD)
+	cargo build --quiet --profile clone -p cwnd-bench
+	$(TARGET)/release/cwnd-bench --base $(TARGET)/clone/cwnd-bench
 
 # The parts that every packet passes, one by one. criterion takes a minute or two to build.
 bench-parts:
@@ -119,7 +143,7 @@ bench-parts:
 
 # Where the time of a packet of the reference scenario goes. Linux's perf, binutils.
 bench-by-part:
-	cargo build --quiet --release -p cwnd-bench
+	$(BENCH_BUILD)
 	$(PYTHON) bench/by_part.py $(TARGET)/release/cwnd-bench scenarios/reference.toml
 
 # The same scenarios in ns-2 and ns-3, whose results must agree with ours, and how long each takes. Debian or Ubuntu, root.
@@ -145,14 +169,22 @@ docs: .venv/package
 # The manual pages, from the help of the commands. Wheels have them in share/man.
 man: $(MAN)/cwnd.1
 
-# A wheel for every Linux with glibc 2.17 and every Python from 3.10, and a source archive. ARCH=aarch64 cross-compiles.
+# The wheels, cwnd and cwnd-quic, for every Linux with glibc 2.17 and every Python from 3.10, and their source archives.
+# ARCH=aarch64 cross-compiles; LIBC=musl for every Linux with musl 1.2.
 dist: ARCH := $(shell uname -m)
+dist: LIBC := gnu
+dist: WHEEL = --quiet --release --zig --target $(ARCH)-unknown-linux-$(LIBC) --out $(DIST) \
+	--compatibility $(if $(filter musl,$(LIBC)),musllinux_1_2,manylinux2014)
 # Kernels for ARM may have pages of 64 KiB.
 dist: export AARCH64_UNKNOWN_LINUX_GNU_JEMALLOC_SYS_WITH_LG_PAGE = 16
-dist: $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
-	$(BIN)/maturin sdist --out $(DIST)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --zig --target $(ARCH)-unknown-linux-gnu \
-		--compatibility manylinux2014 --out $(DIST)
+dist: export AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE = 16
+dist: export CWND_KERNEL_OBJECTS = all
+dist: export PATH := $(CURDIR)/$(BIN):$(PATH)
+dist: $(BIN)/python-zig $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
+	maturin sdist --out $(DIST)
+	maturin sdist --out $(DIST) --manifest-path crates/quic/python/Cargo.toml
+	maturin build $(WHEEL) --features huge-pages
+	maturin build $(WHEEL) --manifest-path crates/quic/python/Cargo.toml
 	ls -l $(DIST)
 
 # The wheel in a Debian that has Python, and no compiler, Rust or node: used, and the tutorials followed. Needs root, debootstrap.
@@ -172,8 +204,11 @@ clean:
 	rm -rf target .venv demo cwnd._cwnd.data
 
 $(BIN)/maturin:
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' 'ziglang>=0.13,<1'
+	$(STEP) 10 "make .venv" -- sh -c "$(PYTHON) -m venv .venv && $(PIP) install 'maturin>=1.9,<2'"
+
+# A clang that makes the objects for the kernel.
+$(BIN)/python-zig: | $(BIN)/maturin
+	$(STEP) 10 "get a compiler for the kernel's objects" -- $(PIP) install 'ziglang>=0.13,<1'
 
 # npm comes with a wheel where the machine has none. uPlot draws the plots of the report and of the lab.
 $(WEB)/uPlot.iife.min.js: lab/package-lock.json $(BIN)/maturin
@@ -200,15 +235,36 @@ $(MAN)/cwnd.1: .venv/package docs/man/generate.py $(wildcard python/cwnd/_cli/*.
 	rm -rf $(MAN)
 	$(BIN)/python docs/man/generate.py $(MAN)
 
-.venv/package: $(BIN)/maturin $(SOURCES) $(WEB)/uPlot.iife.min.js
-	$(BIN)/maturin develop --quiet --release
+# The command, as a clone has it. Without `make kernel`, it has no objects for the kernel and no guest.
+.venv/package: $(BIN)/maturin $(SOURCES)
+	$(call build-package,$(if $(wildcard .venv/kernel),all,none))
+	touch $@ $(wildcard .venv/kernel)
+
+.venv/kernel: $(BIN)/python-zig $(SOURCES)
+	$(call build-package,all)
+	touch .venv/package $@
+
+.venv/quic: $(BIN)/maturin $(SOURCES) crates/quic/python/pyproject.toml
+	$(STEP) 150 "build the QUIC worlds" -- \
+		$(BIN)/maturin develop --quiet --profile clone --manifest-path crates/quic/python/Cargo.toml
 	touch $@
+
+# build-package OBJECTS: the extension module with `all` objects for the kernel or `none`.
+define build-package
+$(STEP) 60 "build the command (objects for the kernel: $(1))" -- \
+		env CWND_KERNEL_OBJECTS=$(1) $(BIN)/maturin develop --quiet --profile clone
+endef
 
 # Exactly the versions of the lock, so that CI is the same every day.
 .venv/locked: requirements-dev.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(STEP) 40 "get the Python packages of contributors" -- sh -c '$(PYTHON) -m venv .venv && $(PIP) install --require-hashes -r $<'
 	touch $@
 
-.venv/dev: .venv/locked .venv/package
+# The QUIC worlds with the profile of the tests, which compile most of the same crates.
+.venv/quic-dev: .venv/locked $(SOURCES) crates/quic/python/pyproject.toml
+	$(STEP) 120 "build the QUIC worlds with checks" -- \
+		$(BIN)/maturin develop --quiet --profile dev --manifest-path crates/quic/python/Cargo.toml
+	touch $@
+
+.venv/dev: .venv/locked .venv/kernel .venv/quic-dev $(WEB)/uPlot.iife.min.js
 	touch $@
