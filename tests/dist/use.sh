@@ -12,6 +12,8 @@ cwnd --version
 version=$(cwnd --version)
 [ "${version#cwnd }" = "$(python -c 'import cwnd; print(cwnd.__version__)')" ]
 [ "${version#cwnd }" = "$(python -c 'import importlib.metadata as m; print(m.version("cwnd"))')" ]
+# The wheel's allocator asks for huge pages.
+_RJEM_MALLOC_CONF=confirm_conf:true python -c 'import cwnd._cwnd' 2>&1 | grep -Fx 'Set conf value: thp:always'
 cwnd run --cca reno --cca cubic --rate 100Mbps --delay 10ms --duration 10s --out result
 [ -s result/manifest.json ]
 on_quinn=(run --cca elastic --rate 100Mbps --delay 10ms --duration 2s --on quinn)

@@ -94,15 +94,6 @@ def test_no_more_threads_are_asked_for_than_memory_and_cores_allow() -> None:
     assert (run.returncode, run.stderr, run.stdout) == (0, "", "300\n")
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the system's allocator is used")
-def test_the_extension_asks_for_huge_pages() -> None:
-    asked = {**os.environ, "_RJEM_MALLOC_CONF": "confirm_conf:true"}
-    run = subprocess.run(
-        [sys.executable, "-c", "import cwnd._cwnd"], env=asked, capture_output=True, text=True, timeout=60
-    )
-    assert "Set conf value: thp:always\n" in run.stderr
-
-
 def test_the_same_question_has_the_same_answer_whatever_the_number_of_jobs() -> None:
     scenario = cwnd.dumbbell("cubic", flows=2, per=1e-3, repeat=6, **SMALL)
     answers = [cwnd.run(scenario, jobs=jobs) for jobs in (1, 2, 1, 0)]
