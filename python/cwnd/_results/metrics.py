@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypedDict
 
 from cwnd import _cwnd
+from cwnd._results.columns import bytes_of, column_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,22 +24,19 @@ class Estimate(TypedDict):
 
 def estimate(values: Iterable[float]) -> Estimate:
     """The mean of `values`, one per run, with its interval."""
-    import numpy as np
-
-    mean, low, high, n = _cwnd.estimate(np.fromiter(values, "<f8").tobytes())
+    numbers = list(values)
+    mean, low, high, n = _cwnd.estimate(struct.pack(f"<{len(numbers)}d", *numbers))
     return {"mean": mean, "ci95_low": low, "ci95_high": high, "n": n}
 
 
 def metrics_of(scenario: str, flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     """`seed` and the metrics of each run of `scenario` (JSON), from the rows of its runs."""
-    import numpy as np
     import polars as pl
 
     seeds = flows["seed"].unique(maintain_order=True)
     places = pl.DataFrame({"seed": seeds}).with_row_index("run")
     columns = _cwnd.metrics(scenario, _bytes_of(flows, places), _bytes_of(links, places))
-    values = {name: np.frombuffer(data, "<f8") for name, data in columns.items()}
-    return pl.DataFrame({"seed": seeds, **values})
+    return pl.DataFrame([seeds, *(column_of(name, data, pl.Float64()) for name, data in columns.items())])
 
 
 def _bytes_of(rows: pl.DataFrame, places: pl.DataFrame) -> dict[str, bytes]:
@@ -46,8 +45,10 @@ def _bytes_of(rows: pl.DataFrame, places: pl.DataFrame) -> dict[str, bytes]:
 
     own = rows.drop("run", strict=False).join(places, on="seed", how="left", maintain_order="left")
     numbers = own.sort("run", maintain_order=True).select(pl.selectors.numeric())
-    no_gaps = numbers.with_columns(pl.selectors.float().fill_null(float("nan")))
-    return {column.name: column.to_numpy().tobytes() for column in no_gaps}
+    no_gaps = numbers.with_columns(
+        pl.selectors.float().fill_null(float("nan")), pl.selectors.integer().fill_null(0)
+    )
+    return {column.name: bytes_of(column) for column in no_gaps}
 
 
 def summarize(runs: pl.DataFrame) -> dict[str, Estimate]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwnd._common.rows import flow_algorithms, runs_of_rows, series_algorithms
 from cwnd._cwnd import Runs, __version__
+from cwnd._results.columns import column_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -345,12 +346,10 @@ def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
 
 def _columns(columns: Mapping[str, bytes | str], schema: dict[str, pl.DataType]) -> pl.DataFrame:
     """A table of little-endian numbers, and of texts with a NUL after each."""
-    import numpy as np
     import polars as pl
 
-    kinds: dict[pl.DataType, str] = {pl.Float64(): "<f8", pl.UInt32(): "<u4", pl.UInt64(): "<u8"}
     series = (
-        pl.Series(name, np.frombuffer(data, kinds[schema[name]]))
+        column_of(name, data, schema[name])
         if isinstance(data, bytes)
         else pl.Series(name, [data]).str.split("\0").explode()[:-1]
         for name, data in columns.items()
