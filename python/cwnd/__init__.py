@@ -10,27 +10,26 @@ Examples:
 import typing as _typing
 from importlib import import_module as _import_module
 
-from cwnd import kernel
-from cwnd._advise.advise import advise
-from cwnd._advise.answer import Advice
-from cwnd._analysis.compare import Comparison, compare
-from cwnd._analysis.explore import explore
-from cwnd._analysis.gate import gate
-from cwnd._analysis.gate_outcome import Gate
-from cwnd._analysis.tune import Tuning, tune
 from cwnd._cwnd import Error, __version__
-from cwnd._evaluate.evaluate import Evaluation, evaluate
-from cwnd._reproduce.reproduce import reproduce
-from cwnd._reproduce.verdicts import Reproduction
-from cwnd._results.results import Results
-from cwnd._run.run import run
-from cwnd._run.sweep import Progress, sweep
-from cwnd._scenario.custom import CongestionControl
-from cwnd._scenario.registry import algorithms, presets
-from cwnd._scenario.scenario import Scenario, dumbbell
 
 if _typing.TYPE_CHECKING:
-    from cwnd import aioquic, models
+    from cwnd import aioquic, kernel, models
+    from cwnd._advise.advise import advise
+    from cwnd._advise.answer import Advice
+    from cwnd._analysis.compare import Comparison, compare
+    from cwnd._analysis.explore import explore
+    from cwnd._analysis.gate import gate
+    from cwnd._analysis.gate_outcome import Gate
+    from cwnd._analysis.tune import Tuning, tune
+    from cwnd._evaluate.evaluate import Evaluation, evaluate
+    from cwnd._reproduce.reproduce import reproduce
+    from cwnd._reproduce.verdicts import Reproduction
+    from cwnd._results.results import Results
+    from cwnd._run.run import run
+    from cwnd._run.sweep import Progress, sweep
+    from cwnd._scenario.custom import CongestionControl
+    from cwnd._scenario.registry import algorithms, presets
+    from cwnd._scenario.scenario import Scenario, dumbbell
 
 __all__ = [
     "Advice",
@@ -62,13 +61,44 @@ __all__ = [
     "tune",
 ]
 
+#: Where each name is that is loaded when it is first used: most programs use few.
+_MODULES = {
+    "Advice": "cwnd._advise.answer",
+    "Comparison": "cwnd._analysis.compare",
+    "CongestionControl": "cwnd._scenario.custom",
+    "Evaluation": "cwnd._evaluate.evaluate",
+    "Gate": "cwnd._analysis.gate_outcome",
+    "Progress": "cwnd._run.sweep",
+    "Reproduction": "cwnd._reproduce.verdicts",
+    "Results": "cwnd._results.results",
+    "Scenario": "cwnd._scenario.scenario",
+    "Tuning": "cwnd._analysis.tune",
+    "advise": "cwnd._advise.advise",
+    "aioquic": "cwnd.aioquic",
+    "algorithms": "cwnd._scenario.registry",
+    "compare": "cwnd._analysis.compare",
+    "dumbbell": "cwnd._scenario.scenario",
+    "evaluate": "cwnd._evaluate.evaluate",
+    "explore": "cwnd._analysis.explore",
+    "gate": "cwnd._analysis.gate",
+    "kernel": "cwnd.kernel",
+    "models": "cwnd.models",
+    "presets": "cwnd._scenario.registry",
+    "reproduce": "cwnd._reproduce.reproduce",
+    "run": "cwnd._run.run",
+    "sweep": "cwnd._run.sweep",
+    "tune": "cwnd._analysis.tune",
+}
+
 
 def __getattr__(name: str) -> object:
-    # Not before they are used: models imports NumPy.
-    if name in {"aioquic", "models"}:
-        return _import_module(f"cwnd.{name}")
-    raise AttributeError(f"module 'cwnd' has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module 'cwnd' has no attribute {name!r}")
+    module = _import_module(_MODULES[name])
+    loaded = module if module.__name__ == f"cwnd.{name}" else getattr(module, name)
+    globals()[name] = loaded
+    return loaded
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "aioquic", "models"})
+    return sorted({*globals(), *_MODULES})
