@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from cwnd import __version__
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 
 _Path = tuple[str, ...]
 

@@ -20,7 +20,7 @@ from cwnd._advise.commands import commands
 from cwnd._advise.from_trace import Estimated, estimate_path
 from cwnd._advise.measure import Measured, Round
 from cwnd._advise.path import Factors, facts_of, near, path_of_file, path_of_flags, scaled
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 from cwnd._scenario.facts import bottleneck_link
 
 NOTHING = Machine((), None, None)

@@ -339,12 +339,6 @@ def test_other_threads_run_meanwhile() -> None:
     assert ticks > elapsed / 0.05
 
 
-def test_importing_cwnd_imports_no_heavy_library() -> None:
-    code = "import sys, cwnd._cli.main; print(*{'matplotlib', 'numpy', 'polars', 'rich'} & set(sys.modules))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == []
-
-
 def test_what_is_public_is_listed() -> None:
     public = {name for name in dir(cwnd) if not name.startswith("_")}
     assert set(cwnd.__all__) == public | {"__version__"}

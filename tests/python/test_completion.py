@@ -14,7 +14,7 @@ import pytest
 
 import cwnd
 from cwnd._cli import completion, main
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 
 #: zsh completes what is typed on a terminal. The second argument is what must then stand in the line.
 ZSH = r"""

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import cwnd
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 
 if sys.version_info >= (3, 11):
     import tomllib

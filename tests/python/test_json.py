@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import cwnd
 from conftest import FILE, SMALL, Command
 from cwnd import kernel
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 from cwnd._worlds import _machine
 from sweeping import SWEEP
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import cwnd
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "python" / "cwnd" / "_web" / "lab.html"

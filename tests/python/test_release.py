@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import cwnd
-from cwnd._cli.main import cli
+from cwnd._cli.commands import cli
 
 ROOT = Path(__file__).parents[2]
 

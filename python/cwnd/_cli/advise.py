@@ -9,7 +9,7 @@ from cwnd._cli.options import flag_errors, read_number
 from cwnd._cli.progress import progress_bar
 
 
-@click.command("advise", short_help="Which algorithm for a path, what it costs others, and the commands.")
+@click.command("advise")
 @click.argument("path", required=False, metavar="[FILE]")
 @click.option(
     "--from", "trace", metavar="DIR", help="Estimate the path from a 'cwnd kernel trace --out DIR'."

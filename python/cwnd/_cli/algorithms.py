@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@click.command("algorithms", short_help="List the algorithms, or show one in full.")
+@click.command("algorithms")
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def algorithms_command(name: str | None, as_json: bool) -> None:

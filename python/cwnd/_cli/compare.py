@@ -23,7 +23,7 @@ from cwnd._cli.tables import new_table, open_console
 from cwnd._common.errors import error, one_line
 
 
-@click.command("compare", short_help="Put results side by side: worlds, versions; exit 1 if they differ.")
+@click.command("compare")
 @click.argument("paths", nargs=-1, metavar="[DIR...|FILE...]")
 @scenario_flags
 @click.option("--on", "world", metavar="WORLD,WORLD", help="Run the scenario in these worlds, as 'cwnd run'.")

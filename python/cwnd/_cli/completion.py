@@ -10,11 +10,8 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class, shell_complete
 from click.types import StringParamType
 
-from cwnd import _worlds, algorithms, presets
 from cwnd._common.errors import error, one_line
 from cwnd._common.metrics import METRICS
-from cwnd._evaluate import suite
-from cwnd._reproduce.paper import papers
 
 #: Set by the scripts of the shells, which ask for completions with it.
 _VARIABLE = "_CWND_COMPLETE"
@@ -23,7 +20,7 @@ _SHELLS = ("bash", "zsh", "fish")
 _Words = Callable[[click.Context], Iterable["str | tuple[str, str]"]]
 
 
-@click.command("completion", short_help="Print the completion of a shell: bash, zsh or fish.")
+@click.command("completion")
 @click.argument("shell", metavar="SHELL")
 def completion_command(shell: str) -> None:
     """Print the script that completes words of this command in SHELL: bash, zsh or fish.
@@ -79,19 +76,36 @@ class _Text(StringParamType):
         ]
 
 
+# The functions import what they complete, so that a word does not wait for all of it.
+
+
 def _algorithms(_: click.Context) -> list[tuple[str, str]]:
+    from cwnd import algorithms, presets
+
     known = [(one["name"], one["title"]) for one in algorithms()]
     return known + [(one["name"], one["about"]) for one in presets()]
 
 
+def _worlds(_: click.Context) -> list[str]:
+    from cwnd._worlds import names
+
+    return names()
+
+
 def _papers(_: click.Context) -> list[tuple[str, str]]:
+    from cwnd._reproduce.paper import papers
+
     return [(paper.name, paper.about) for paper in papers()]
 
 
 def _items(context: click.Context) -> list[str]:
     """Figures and tables of the papers given, or criteria."""
     if context.info_name == "evaluate":
-        return [one.id for one in suite.criteria(quick=False)]
+        from cwnd._evaluate.suite import criteria
+
+        return [one.id for one in criteria(quick=False)]
+    from cwnd._reproduce.paper import papers
+
     chosen = context.params.get("names") or ()
     return [
         item
@@ -108,7 +122,7 @@ def _fixed(*words: str) -> _Words:
 #: What completes an option or argument, by its name.
 _WORDS: dict[str, _Words] = {
     **dict.fromkeys(("cca", "ccas", "name", "present", "baseline"), _algorithms),
-    "world": lambda _: _worlds.names(),
+    "world": _worlds,
     "names": _papers,
     "only": _items,
     "metrics": lambda _: METRICS,

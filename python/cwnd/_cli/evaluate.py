@@ -15,7 +15,7 @@ from cwnd._evaluate.report import summary, tally
 from cwnd._scenario.scenario import cca_name
 
 
-@click.command("evaluate", short_help="Judge an algorithm by the criteria of RFC 9743.")
+@click.command("evaluate")
 @click.argument("cca", metavar="CCA")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the algorithm.")
 @click.option("--baseline", metavar="CCA", default="cubic", help="Algorithm to compare with.  [cubic]")

@@ -14,7 +14,7 @@ from cwnd._common.files import write_file
 from cwnd._common.metrics import read_metric
 
 
-@click.command("gate", short_help="Check that a result is no worse than another; exit 1 if it is.")
+@click.command("gate")
 @click.argument("baseline", metavar="BASELINE")
 @click.argument("candidate", metavar="CANDIDATE")
 @click.option(

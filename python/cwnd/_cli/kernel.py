@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@click.group("kernel", short_help="In this machine's kernel: load, unload, status, doctor, trace.")
+@click.group("kernel")
 def _kernel() -> None:
     """Load algorithms into the running Linux kernel, unload them, and trace connections. Needs root."""
 

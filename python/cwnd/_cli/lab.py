@@ -10,7 +10,7 @@ import click
 from cwnd import Error
 
 
-@click.command("lab", short_help="Open the simulator as a web page.")
+@click.command("lab")
 def lab_command() -> None:
     """Open the lab: the simulator in a web page, with sliders, lessons and packets that move.
 

@@ -10,7 +10,7 @@ from cwnd._common.errors import one_line
 from cwnd._worlds import _machine
 
 
-@click.group("linux", short_help="The kernel of 'run --on linux': set it up.")
+@click.group("linux")
 def linux_command() -> None:
     """A real Linux kernel in virtual time, for 'cwnd run --on linux'. Needs no root."""
 

@@ -8,60 +8,7 @@ import sys
 import warnings
 from typing import Any, NoReturn
 
-import click
-
-from cwnd import Error, __version__
-from cwnd._cli.advise import advise_command
-from cwnd._cli.algorithms import algorithms_command
-from cwnd._cli.compare import compare_command
-from cwnd._cli.completion import complete_for_a_shell, complete_words, completion_command
-from cwnd._cli.evaluate import evaluate_command
-from cwnd._cli.failures import own_lines
-from cwnd._cli.gate import gate_command
-from cwnd._cli.kernel import kernel_command
-from cwnd._cli.lab import lab_command
-from cwnd._cli.linux import linux_command
-from cwnd._cli.model import model_command
-from cwnd._cli.papers import papers_command, reproduce_command
-from cwnd._cli.results import report_command, results_command
-from cwnd._cli.run import run_command
-from cwnd._cli.show import show_command
-from cwnd._cli.sweep import sweep_command
-from cwnd._cli.tune import tune_command
 from cwnd._common.errors import one_line, os_error
-
-
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="cwnd %(version)s")
-@click.pass_context
-def cli(context: click.Context) -> None:
-    """TCP congestion control: a fast packet simulator and every algorithm written once."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
-for _command in (
-    advise_command,
-    algorithms_command,
-    compare_command,
-    completion_command,
-    evaluate_command,
-    gate_command,
-    kernel_command,
-    lab_command,
-    linux_command,
-    model_command,
-    papers_command,
-    report_command,
-    reproduce_command,
-    results_command,
-    run_command,
-    show_command,
-    sweep_command,
-    tune_command,
-):
-    cli.add_command(_command)
-complete_words(cli)
 
 
 def main() -> NoReturn:
@@ -91,6 +38,21 @@ def _main(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str]) -> int:
     try:
+        return _call(arguments)
+    except KeyboardInterrupt:
+        print("cwnd: interrupted", file=sys.stderr)
+        return 130
+
+
+def _call(arguments: list[str]) -> int:
+    # Within the functions, so that an interrupt while they are imported is handled as any other.
+    import click
+
+    from cwnd import Error
+    from cwnd._cli.commands import cli
+    from cwnd._cli.completion import complete_for_a_shell
+
+    try:
         completed = complete_for_a_shell(cli)
         if completed is not None:
             return completed
@@ -103,10 +65,9 @@ def _invoke(arguments: list[str]) -> int:
         return _refuse(refused.format_message())
     except Error as refused:
         return _refuse(str(refused))
-    except KeyboardInterrupt:
-        print("cwnd: interrupted", file=sys.stderr)
-        return 130
     except Exception as failed:
+        from cwnd._cli.failures import own_lines
+
         shown = own_lines(failed)
         if shown is None:
             raise

@@ -15,7 +15,7 @@ from cwnd._common.errors import one_line
 from cwnd._common.text import digits, estimate, exponent, rate
 
 
-@click.command("model", short_help="Compare a model of the throughput with a simulation.")
+@click.command("model")
 @click.option(
     "--cca", required=True, metavar="NAME", help="Algorithm. An error lists the algorithms that have a model."
 )

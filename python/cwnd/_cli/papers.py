@@ -16,7 +16,7 @@ from cwnd._reproduce import verdicts
 from cwnd._reproduce.paper import papers
 
 
-@click.command("papers", short_help="List the papers that can be re-run.")
+@click.command("papers")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def papers_command(as_json: bool) -> None:
     """List the papers: topic, figures and tables."""
@@ -43,7 +43,7 @@ def papers_command(as_json: bool) -> None:
     open_console().print(table)
 
 
-@click.command("reproduce", short_help="Re-run papers and compare published numbers with ours.")
+@click.command("reproduce")
 @click.argument("names", nargs=-1, metavar="[PAPER]...")
 @click.option("--all", "all_of_them", is_flag=True, help="Every paper.")
 @click.option("--only", metavar="ITEMS", help="Only these figures and tables, such as fig10,table4.")

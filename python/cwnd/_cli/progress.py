@@ -6,13 +6,16 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from cwnd import Progress
 from cwnd._cli.options import flag_errors
 from cwnd._common.errors import one_line
 from cwnd._common.text import digits
+
+if TYPE_CHECKING:
+    from cwnd import Progress
 
 
 @contextlib.contextmanager
@@ -38,7 +41,7 @@ def progress_bar() -> Iterator[Callable[[float], None] | None]:
 @contextlib.contextmanager
 def show_progress(out: str, name: str | None = None) -> Iterator[Callable[[Progress], None]]:
     """Shows the progress of runs, of a paper or of a sweep; Ctrl-C prints how many are kept in `out`."""
-    last = Progress(0, 0, 0, 0)
+    last: Progress | None = None
 
     def seen(progress: Progress) -> None:
         nonlocal last
@@ -50,7 +53,7 @@ def show_progress(out: str, name: str | None = None) -> Iterator[Callable[[Progr
         with flag_errors(), sweep_bar(name or "sweeping") as show:
             yield seen
     except KeyboardInterrupt:
-        if not last.total:
+        if last is None or not last.total:
             raise
         of_paper = "" if name is None else f" of {name}"
         kept = f"{last.done - last.failed:,} of {last.total:,} runs{of_paper} are kept in {one_line(out)}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@click.command("results", short_help="Summarise a result, export its tables, redraw its figures.")
+@click.command("results")
 @click.argument("directory", metavar="DIR")
 @click.option("--csv", metavar="FILE|-", help="Write a table as CSV and nothing else.")
 @click.option(
@@ -53,7 +53,7 @@ def results_command(directory: str, csv: str | None, table: str, as_json: bool) 
         click.echo(f"Figures in {one_line(directory)}: {', '.join(kinds)} (PNG, SVG, PDF)")
 
 
-@click.command("report", short_help="Write a result as one HTML page.")
+@click.command("report")
 @click.argument("directory", metavar="DIR")
 @click.option("--out", metavar="FILE", help="The page.  [DIR/report.html]")
 @click.option("--json", "as_json", is_flag=True, help="Print the page's path as one JSON object.")

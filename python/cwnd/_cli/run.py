@@ -29,7 +29,7 @@ from cwnd._scenario.facts import shared_facts
 _FLOW_ROWS_MAX = 32
 
 
-@click.command("run", short_help="Simulate scenarios and compare their results.")
+@click.command("run")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option(

@@ -14,7 +14,7 @@ from cwnd._cli.tables import new_table, open_console
 from cwnd._common.text import digits, exponent, rate
 
 
-@click.command("show", short_help="Show what was read: RTT, BDP, buffers in BDPs.")
+@click.command("show")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")

@@ -14,7 +14,7 @@ from cwnd._common.errors import one_line
 from cwnd._run import sweep
 
 
-@click.command("sweep", short_help="Run a scenario's [sweep]; continue where it stopped.")
+@click.command("sweep")
 @click.argument("file", metavar="FILE")
 @click.option(
     "--out",

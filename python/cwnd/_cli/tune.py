@@ -15,7 +15,7 @@ from cwnd._common.errors import error, one_line
 from cwnd._common.text import digits, exponent
 
 
-@click.command("tune", short_help="Search an algorithm's best parameters; judge them on held-out seeds.")
+@click.command("tune")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--cca", required=True, metavar="NAME", help="Algorithm to tune.")
 @click.option(

@@ -12,11 +12,6 @@ from typing import Any
 from cwnd._common.errors import add_note, error, one_line
 from cwnd._scenario.custom import CongestionControl
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 def load_class(path: Path, name: str) -> type[CongestionControl]:
     """The class of that name in a file, which is run. Raises `Error` without a place."""
@@ -48,6 +43,11 @@ def named_classes(text: str, source: str, folder: Path) -> dict[str, type[Conges
 
     Their files are beside it.
     """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
