@@ -118,7 +118,8 @@ race-test:
 		--target-dir $(TARGET)/race -p cwnd-engine --test all threads::
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
-bench:
+# How long the command in .venv takes to start.
+bench: .venv/package
 ifdef BASE
 	rm -rf $(BASE_TREE) && mkdir -p $(BASE_TREE)
 	git archive --output $(BASE_TREE).tar $(BASE)
@@ -130,6 +131,7 @@ ifdef BASE
 endif
 	$(BENCH_BUILD)
 	$(TARGET)/release/cwnd-bench $(if $(BASE),--base $(BASE_TREE)-program)
+	$(PYTHON) bench/start.py $(BIN)
 
 # The engine of the wheel (this) beside that of a clone (base).
 bench-clone:

@@ -43,7 +43,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
         )
     ]
     try:
-        until(where.exists)
+        until(lambda: where.exists() and where.read_text())  # it is written after it is made
         address = json.loads(where.read_text())["address"]
         worker = (
             "dask_worker",
