@@ -241,11 +241,13 @@ def test_the_answer_names_the_choice_what_it_costs_and_the_commands(advice: cwnd
     assert all(note in text for note in content["notes"])
 
 
+@pytest.mark.slow
 def test_the_same_question_has_the_same_answer_on_any_number_of_threads(advice: cwnd.Advice) -> None:
     assert cwnd.advise(**FAST, loss="2%", jobs=1).to_json() == advice.to_json()
     assert cwnd.advise(**FAST, loss="2%", seed=2).to_json() != advice.to_json()
 
 
+@pytest.mark.slow
 def test_a_long_queue_is_named_with_what_another_queue_would_do() -> None:
     bloated = cwnd.advise(
         rate="20 Mbps", rtt="30 ms", buffer="500 ms", flows=1, goal="latency", ccas=["reno"]
@@ -390,6 +392,7 @@ def test_what_a_trace_cannot_show_is_said() -> None:
         estimate_path(cwnd.run(cwnd.dumbbell("reno", duration="1 s")))
 
 
+@pytest.mark.slow
 def test_the_path_of_a_trace_gets_the_same_advice_as_the_path_itself(
     tmp_path: Path, cwnd_command: Command
 ) -> None:

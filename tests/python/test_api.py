@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -350,6 +349,7 @@ def test_models_is_listed_before_it_is_imported() -> None:
     assert listed.stdout.split() == ["True", "False"]
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_the_functions_of_models(tmp_path: Path) -> None:
     user = tmp_path / "user.py"
     user.write_text("import cwnd\nreveal_type(cwnd.models.reno)\n")
@@ -363,6 +363,7 @@ def test_a_type_checker_knows_the_functions_of_models(tmp_path: Path) -> None:
     assert 'Revealed type is "def (beta' in check.stdout, check.stdout
 
 
+@pytest.mark.slow
 def test_the_stub_of_the_extension_module_is_true() -> None:
     check = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "cwnd._cwnd"], capture_output=True, text=True, check=False

@@ -16,6 +16,8 @@ import cwnd
 from conftest import SMALL, SMALL_FLAGS
 from cwnd._cli import main as cli
 
+pytestmark = pytest.mark.slow
+
 TABLES = ["flows.parquet", "links.parquet", "samples.parquet", "summary.parquet"]
 #: What reads a result.
 READERS = (["results"], ["results", "--json"], ["report"], ["gate"])

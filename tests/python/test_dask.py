@@ -63,6 +63,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
             process.wait()
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same_bytes_though_a_worker_is_killed(long_sweep: LongSweep, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with cluster(tmp_path) as (address, processes):
@@ -79,6 +80,7 @@ def test_dask_gives_the_same_bytes_though_a_worker_is_killed(long_sweep: LongSwe
     assert tables(out) == long_sweep[1]
 
 
+@pytest.mark.slow
 def test_results_that_are_lost_with_their_worker_are_computed_again(
     long_sweep: LongSweep, tmp_path: Path
 ) -> None:

@@ -200,6 +200,7 @@ def test_an_unknown_criterion_and_no_seeds_are_refused() -> None:
         cwnd.evaluate("reno", seeds=0)
 
 
+@pytest.mark.slow
 def test_killed_it_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     flags = ["cubic", "--quick", "--only", "high-loss", "--seeds", "20", "--jobs", "1"]
 

@@ -86,6 +86,7 @@ def settings(tree: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_an_unchanged_algorithm_passes(tree: Path) -> None:
     done = run_action(tree, **settings(tree))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -95,6 +96,7 @@ def test_an_unchanged_algorithm_passes(tree: Path) -> None:
     assert git(tree, "worktree", "list").count("\n") == 1 and not git(tree, "status", "--porcelain")
 
 
+@pytest.mark.slow
 def test_a_planted_regression_fails_with_a_summary_that_names_it(tree: Path) -> None:
     (tree / "mine.py").write_text(HEADER.replace("500 // 1000", "430 // 1000"))
     done = run_action(tree, **settings(tree))
@@ -109,6 +111,7 @@ def test_a_planted_regression_fails_with_a_summary_that_names_it(tree: Path) -> 
     assert [failure.get("type") for failure in failures] == ["worse"]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_in_one_line_and_nothing_passes(tree: Path) -> None:
     own = settings(tree)
     for change, line in (

@@ -17,6 +17,8 @@ from matplotlib.transforms import BboxBase
 import cwnd
 from cwnd._report import figures
 
+pytestmark = pytest.mark.slow
+
 NAMES = [one["name"] for one in cwnd.algorithms()]
 PATH: dict[str, Any] = {"rate": "20 Mbps", "delay": "10 ms", "duration": "500 ms"}
 #: A pixel is not exact.
@@ -158,7 +160,6 @@ def test_nothing_leaves_a_figure_and_its_legend_covers_nothing(
     check(draw(kind, of, count, request))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "of", "count"), MANY)
 def test_nothing_leaves_a_figure_of_any_number_of_algorithms(
     kind: str, of: str, count: int, request: pytest.FixtureRequest

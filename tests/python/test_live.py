@@ -77,6 +77,7 @@ def wait_until(holds: Callable[[], bool]) -> bool:
     return holds()
 
 
+@pytest.mark.slow
 @needs_root
 def test_nothing_is_left_behind_by_runs_that_end_and_runs_that_are_killed(file: Path) -> None:
     before = remains()

@@ -164,6 +164,7 @@ def test_a_result_whose_transfers_have_not_ended_is_saved_without_their_figure(t
     assert "fct-size" not in results.plots() and "fct-cdf" in results.plots()
 
 
+@pytest.mark.slow
 def test_what_commands_print_does_not_grow_with_the_flows(
     saved: Path, tmp_path: Path, cwnd_command: Command
 ) -> None:

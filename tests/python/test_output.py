@@ -22,6 +22,7 @@ RUN = ("run", "--cca", "reno", *SMALL_FLAGS)
 NAMES = ["[/b]", "[bold red]x[blink]", ":bug:", r"$\frac{", "$x_1$", "<b>&\"'", "_hidden", "a\\$b%{c}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

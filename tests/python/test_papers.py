@@ -285,6 +285,7 @@ def test_wrong_arguments_get_one_line(cwnd_command: Command, arguments: tuple[st
     assert answer.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_killed_reproduction_goes_on_and_ends_with_the_same_bytes(
     cwnd_command: Command, tmp_path: Path
 ) -> None:

@@ -117,7 +117,9 @@ def test_without_the_quic_worlds_one_line_says_how_to_get_them() -> None:
     words = ("run", "--cca", "reno", *PATH, "--on", "quinn")
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    line = "cwnd: error: --on: 'quinn' needs the QUIC worlds; pip install 'cwnd[quic]', or in a clone: make quic"
+    line = (
+        "cwnd: error: --on: 'quinn' needs the QUIC worlds; pip install 'cwnd[quic]', or in a clone: make quic"
+    )
     assert done.stderr.splitlines() == [line]
     assert done.stdout == ""
 
@@ -145,6 +147,7 @@ def test_an_exception_of_the_watch_ends_a_run() -> None:
         _cwnd_quic.World("quinn").run(scenario._inner.json(), 1, watch)
 
 
+@pytest.mark.slow
 def test_the_stub_of_the_extension_module_of_quic_is_true() -> None:
     check = subprocess.run(
         [sys.executable, "-m", "mypy.stubtest", "_cwnd_quic"], capture_output=True, text=True, check=False

@@ -69,6 +69,7 @@ def test_the_summarys_intervals_are_the_same_as_the_gates(repeat: int) -> None:
     assert reported["ci95_high"] - reported["ci95_low"] == pytest.approx(high - low, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_summarys_intervals_over_real_runs_cover_the_mean_of_all_runs() -> None:
     groups, seeds = 1000, 5
     results = cwnd.run(

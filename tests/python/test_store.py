@@ -180,6 +180,7 @@ def test_shards_that_are_removed_again_and_again_end_in_one_line(
         cwnd.sweep(small.file, out=tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_kill_while_tables_are_moved_loses_nothing(
     small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_the_number_of_threads_does_not_show(long_sweep: LongSweep, tmp_path: Pa
     assert tables(tmp_path / "one") == long_sweep[1]
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_it_goes_on_to_the_same_bytes(
     long_sweep: LongSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ start_jitter = "1 ms"
 """
 
 
+@pytest.mark.slow
 def test_a_planted_optimum_is_found() -> None:
     scenario = cwnd.Scenario.parse(CLASS.format("Peaked"), ccas=[Peaked])
     tuning = cwnd.tune(scenario, cca=Peaked, params={"knob": (1, 100)}, trials=40, repeat=1, held_out_seeds=6)
@@ -112,6 +113,7 @@ def test_a_planted_optimum_is_found() -> None:
     assert judged.verdict == "better" and judged.measures["jain_fairness"].difference == 0
 
 
+@pytest.mark.slow
 def test_the_best_beta_is_where_the_sawtooth_just_empties_the_buffer() -> None:
     """AIMD (lambda_max = 1) on a path of 86 segments and a buffer of 40, losses weighing much.
 
@@ -284,6 +286,7 @@ def test_held_out_scenarios_have_a_judgement_of_their_own(one: Path, two: Path, 
 FLAGS = ("--cca", "agile-sd", "--param", "lambda_max=1:20", "--repeat", "3", "--held-out-seeds", "4")
 
 
+@pytest.mark.slow
 def test_killed_and_interrupted_it_goes_on_to_the_same_bytes(
     cwnd_command: Command, one: Path, two: Path, tmp_path: Path
 ) -> None:

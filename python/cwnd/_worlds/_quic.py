@@ -9,7 +9,7 @@ _MAKE = "pip install 'cwnd[quic]', or in a clone: make quic"
 
 
 def place(world: str) -> _cwnd.World:
-    """The world of that name. Raises `Error` if the QUIC worlds are not installed, or are another version's."""
+    """The world of that name. Raises `Error` if the QUIC worlds are absent, or another version's."""
     try:
         import _cwnd_quic
     except ModuleNotFoundError:
