@@ -25,7 +25,7 @@ SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 # The first minutes: builds the command, re-runs a part of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
 	$(STEP) 10 "re-run a part of the Elastic-TCP paper" -- \
-		$(BIN)/cwnd reproduce elastic-tcp --quick --only fig7,fig10,table4 --seeds 2 --out demo
+		$(BIN)/cwnd reproduce elastic-tcp --quick --only fig7,fig10 --seeds 2 --out demo
 
 # What few users need, for the command of a clone: QUIC worlds; the objects and the guest of `cwnd kernel` and `--on linux`;
 # plots that can be zoomed, in the page of `cwnd report`.
@@ -251,10 +251,12 @@ $(MAN)/cwnd.1: .venv/package docs/man/generate.py $(wildcard python/cwnd/_cli/*.
 		$(BIN)/maturin develop --quiet --profile clone --manifest-path crates/quic/python/Cargo.toml
 	touch $@
 
-# build-package OBJECTS: the extension module with `all` objects for the kernel or `none`.
+# build-package OBJECTS: the extension module with `all` objects for the kernel or `none`, while pip gets what it needs.
 define build-package
-$(STEP) 60 "build the command (objects for the kernel: $(1))" -- \
-		env CWND_KERNEL_OBJECTS=$(1) $(BIN)/maturin develop --quiet --profile clone
+$(STEP) 90 "build the command (objects for the kernel: $(1))" -- env CWND_KERNEL_OBJECTS=$(1) PIP_QUIET=1 sh -c '\
+	sed -n "/^dependencies/,/^]/s/^ *\"\([^\"]*\)\".*/\1/p" pyproject.toml | $(PIP) install -r /dev/stdin & \
+	$(BIN)/maturin develop --quiet --profile clone --skip-install || exit; \
+	wait; $(BIN)/maturin develop --quiet --profile clone'
 endef
 
 # Exactly the versions of the lock, so that CI is the same every day.
