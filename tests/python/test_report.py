@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 import cwnd
+from conftest import SMALL
+from cwnd._cli import main
 from cwnd._report import figures, plots
 from cwnd._report import page as page_module
 
@@ -195,3 +197,14 @@ def test_the_plots_of_a_report_stay_small_whatever_the_samples(flows: int, plott
     data = plots._data(results, kinds, dict.fromkeys(kinds, ""))
     assert [len(one["series"]) for one in data["plots"]] == ([180, 60, 60, 1] if plotted else [])
     assert len(json.dumps(data)) < 2_000_000
+
+
+def test_without_uplot_a_line_says_that_figures_cannot_be_zoomed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cwnd.run(cwnd.dumbbell("reno", samples="off", **SMALL)).save(tmp_path / "result")
+    monkeypatch.setattr(plots, "_LIBRARY", ("absent.js",))
+    assert main._main(["report", str(tmp_path / "result")]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ("cwnd: its figures cannot be zoomed: uPlot is missing; in a clone: make uplot\n")
+    assert (tmp_path / "result" / "report.html").stat().st_size > 0

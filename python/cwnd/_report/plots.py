@@ -43,11 +43,16 @@ class _Line(NamedTuple):
     rows: pl.DataFrame
 
 
+def can_plot() -> bool:
+    """Whether this installation has uPlot: wheels do, a clone after `make uplot`."""
+    return all((files("cwnd") / "_web" / name).is_file() for name in _LIBRARY)
+
+
 def scripts(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> tuple[str, str]:
     """The scripts and the style that a page needs for plots of the `kinds` over time; empty without uPlot."""
-    web = files("cwnd") / "_web"
-    if not all((web / name).is_file() for name in _LIBRARY):
+    if not can_plot():
         return "", ""
+    web = files("cwnd") / "_web"
     library, style, licence = ((web / name).read_text("utf-8") for name in _LIBRARY)
     code = (files("cwnd._report") / "page.js").read_text("utf-8")
     data = json.dumps(_data(results, kinds, titles), separators=(",", ":"), allow_nan=False)
