@@ -7,12 +7,14 @@
 mod driver;
 mod ffi;
 mod names;
+mod tokens;
 
 pub use driver::{Driver, Lowering};
 pub use names::nearest;
+pub use tokens::c_tokens;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What an algorithm may change: `struct cc_window` of `cc.h`. Windows are in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -269,13 +271,21 @@ pub fn find(name: &str) -> Result<Algorithm, Error> {
 /// The headers and what they include, each with its path, in the order of `registry.h`.
 const TEXTS: &[&[(&str, &str)]] = &include!(concat!(env!("OUT_DIR"), "/texts.rs"));
 
-/// What every algorithm is compiled with and called through.
-const SHARED_TEXTS: [&str; 3] = [include_str!("../cc.h"), include_str!("table.c"), include_str!("ffi.rs")];
+/// The contract, which every header includes.
+const CONTRACT: &str = include_str!("../cc.h");
+
+/// By algorithm, once it was asked for.
+static CODE: [OnceLock<String>; TEXTS.len()] = [const { OnceLock::new() }; TEXTS.len()];
 
 impl Algorithm {
-    /// The source of all that it computes: its header and those it includes first, then what all share.
+    /// The source of all that it decides: its header, those that it includes, and the contract.
     pub fn texts(&self) -> impl Iterator<Item = &'static str> + use<> {
-        TEXTS[self.index].iter().map(|(_, text)| *text).chain(SHARED_TEXTS)
+        TEXTS[self.index].iter().map(|(_, text)| *text).chain([CONTRACT])
+    }
+
+    /// The tokens of its texts: another comment or other white space leaves them as they are.
+    pub fn code(&self) -> &'static str {
+        CODE[self.index].get_or_init(|| self.texts().map(c_tokens).collect::<Vec<_>>().join("\0"))
     }
 
     /// The header's account of the algorithm, then those of the variants in headers of their own and of slow start: the
