@@ -5,7 +5,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// The keys of one scenario's runs: their common part is hashed once. A key is 32 hex digits, a hash of the scenario
-/// without its name and seeds, the seed, the text of its algorithms and the engine.
+/// without its name and seeds, the seed, the code of its algorithms and the version of the engine's results. Comments and
+/// white space change none.
 #[derive(Clone)]
 pub struct JobKeys(Sha256);
 
@@ -15,10 +16,10 @@ impl JobKeys {
         let question = Scenario { name: String::new(), seed: 0, repeat: 1, ..scenario.clone() };
         let json = serde_json::to_vec(&question).expect("a scenario has no map with odd keys");
         let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.algorithm.as_str()).collect();
-        // The text of custom algorithms is in `extra`.
+        // The code of custom algorithms is in `extra`.
         let found = names.into_iter().filter_map(|name| cwnd_algorithms::find(name).ok());
-        let texts: Vec<&str> = found.flat_map(|algorithm| algorithm.texts()).collect();
-        JobKeys(common(cwnd_engine::FINGERPRINT, &json, &texts, extra))
+        let codes: Vec<&str> = found.map(|algorithm| algorithm.code()).collect();
+        JobKeys(common(cwnd_engine::RESULTS_VERSION, &json, &codes, extra))
     }
 
     pub fn key(&self, seed: u64) -> String {
@@ -28,10 +29,10 @@ impl JobKeys {
 }
 
 /// The hash of everything but the seed. Lengths keep neighbours apart.
-fn common(engine: &str, scenario: &[u8], texts: &[&str], extra: &[u8]) -> Sha256 {
-    let texts = texts.iter().map(|text| text.as_bytes());
-    let parts = [engine.as_bytes(), scenario, extra].into_iter().chain(texts);
-    let mut hash = Sha256::new();
+fn common(results_version: u32, scenario: &[u8], codes: &[&str], extra: &[u8]) -> Sha256 {
+    let codes = codes.iter().map(|code| code.as_bytes());
+    let parts = [scenario, extra].into_iter().chain(codes);
+    let mut hash = Sha256::new_with_prefix(results_version.to_le_bytes());
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
@@ -44,7 +45,9 @@ mod tests {
     use super::*;
 
     fn key(texts: &[&str]) -> String {
-        JobKeys(common("engine", b"{}", texts, b"")).key(1)
+        let codes: Vec<String> = texts.iter().map(|text| cwnd_algorithms::c_tokens(text)).collect();
+        let codes: Vec<&str> = codes.iter().map(String::as_str).collect();
+        JobKeys(common(1, b"{}", &codes, b"")).key(1)
     }
 
     #[test]
@@ -56,15 +59,28 @@ mod tests {
     }
 
     #[test]
+    fn a_changed_comment_of_a_header_leaves_its_keys_and_a_changed_constant_does_not() {
+        let reno = include_str!("../../../algorithms/reno.h");
+        let edit = |from: &str, to: &str| {
+            let edited = reno.replacen(from, to, 1);
+            assert_ne!(edited, reno, "{from}");
+            key(&[&edited])
+        };
+        assert_eq!(edit(" * Reno:", " * Reno (RFC 5681):"), key(&[reno]));
+        assert_eq!(edit("\n{\n", " {\n\t/* begins */\n"), key(&[reno]));
+        assert_ne!(edit("w->cwnd / 2", "w->cwnd / 3"), key(&[reno]));
+    }
+
+    #[test]
     fn every_part_counts_and_none_runs_into_the_next() {
         let keys = [
-            common("engine", b"{}", &[], b""),
-            common("engine2", b"{}", &[], b""),
-            common("engine", b"{ }", &[], b""),
-            common("engine", b"{}", &[], b"extra"),
-            common("engine", b"{}", &["extra"], b""),
-            common("engine", b"{}", &["ex", "tra"], b""),
-            common("engin", b"e{}", &[], b""),
+            common(1, b"{}", &[], b""),
+            common(2, b"{}", &[], b""),
+            common(1, b"{ }", &[], b""),
+            common(1, b"{}", &[], b"extra"),
+            common(1, b"{}", &["extra"], b""),
+            common(1, b"{}", &["ex", "tra"], b""),
+            common(1, b"", &[], b"{}"),
         ]
         .map(|common| JobKeys(common).key(1));
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());
