@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import math
 import os
@@ -28,6 +27,7 @@ from cwnd._results.metrics import Estimate
 from cwnd._results.results import Results
 from cwnd._results.tables import empty_table
 from cwnd._run import local
+from cwnd._run.class_code import class_code
 from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.run import Question
 from cwnd._run.store import Store
@@ -365,15 +365,8 @@ def _keys(point: SweepPoint, seeds: Sequence[int], plan: Plan) -> list[str]:
     used: list[str] = []
     if plan.classes:
         used = sorted({flow["cca"]["name"] for flow in point.description["flows"]} & plan.classes.keys())
-    sources = "\0".join(_source(plan.classes[name]) for name in used).encode()
-    return _cwnd.job_keys(point.scenario, list(seeds), sources + plan.essence)
-
-
-def _source(cca: type[CongestionControl]) -> str:
-    try:
-        return inspect.getsource(cca)
-    except (OSError, TypeError):
-        raise error(cca.__name__, "a class without a source file; define it in a module") from None
+    codes = "\0".join(class_code(plan.classes[name]) for name in used).encode()
+    return _cwnd.job_keys(point.scenario, list(seeds), codes + plan.essence)
 
 
 def _until(
