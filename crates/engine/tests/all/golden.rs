@@ -4,7 +4,7 @@
 //! show what differs. `CWND_GOLDEN=write` replaces it; where results are meant to move, RESULTS_VERSION is raised before.
 //! `CWND_GOLDEN=DIR` writes each scenario's results to a file in DIR; do that with two engines and compare the directories.
 
-#[path = "../../../tests/golden/rule.rs"]
+#[path = "../../../../tests/golden/rule.rs"]
 mod rule;
 
 use cwnd_engine::{Control, RESULTS_VERSION, run};

@@ -2,4 +2,5 @@
 
 mod beside_tcp;
 mod causes;
+mod golden;
 mod runs;
