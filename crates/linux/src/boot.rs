@@ -38,7 +38,7 @@ impl Drop for Emulator {
 /// No timer but the processor's own, which the kernel calibrates by the time stamp counter: so it is right whatever a
 /// second of that counter is said to be. Of what `max` has, without what costs the emulator much and the guest's result
 /// nothing: copies byte by byte, five levels of page tables, protection of the kernel from itself.
-const MACHINE: &str = "-M microvm,pit=off,pic=off,isa-serial=off,x-option-roms=off,auto-kernel-cmdline=off -nodefaults \
+pub const MACHINE: &str = "-M microvm,pit=off,pic=off,isa-serial=off,x-option-roms=off,auto-kernel-cmdline=off -nodefaults \
     -display none -no-reboot -cpu max,-rdrand,-rdseed,-erms,-la57,-smap,-smep -seed 7 -icount shift=0,sleep=off \
     -rtc base=2020-01-01,clock=vm -chardev file,id=report,path=/proc/self/fd/1 -device isa-debugcon,chardev=report \
     -device isa-debug-exit,iobase=0xf4,iosize=0x04 -initrd /proc/self/fd/0";
@@ -46,7 +46,7 @@ const MACHINE: &str = "-M microvm,pit=off,pic=off,isa-serial=off,x-option-roms=o
 /// The kernel's command line. A processor of `speed` instructions per nanosecond is one whose time stamp counter is
 /// said to count that many in a nanosecond: the guest's time is slower than the emulator's by that factor. TCP may use half
 /// of the memory, which is more than a kernel gives it by itself.
-fn command_line(speed: u32, memory_mib: u64, seed: u64) -> String {
+pub fn command_line(speed: u32, memory_mib: u64, seed: u64) -> String {
     let tcp_pages = memory_mib * 128;
     format!(
         "quiet panic=-1 nokaslr random.trust_cpu=off ipv6.disable=1 mitigations=off init_on_alloc=0 nohz=off \

@@ -20,17 +20,19 @@ pub use plan::Algorithms;
 
 use cwnd_scenario::Scenario;
 
-/// What a run depends on besides its scenario, for keys: the kernel, whose algorithms run, and what this crate does.
+/// The version of what this crate makes of a scenario, a part of the keys of runs.
+///
+/// It is raised with every change after which some run may have another result: of the plans that guests get, of the
+/// emulator's machine and the kernel's command line, of how a report is read, of the shim between the kernel and our
+/// algorithms (`crates/kernel/shim` and `ebpf`). The program inside guests needs none: it is in the keys as it is compiled,
+/// which no comment changes. Not every machine can run guests, so a test watches what they get instead.
+pub const RESULTS_VERSION: u32 = 1;
+
+/// The part of a key for everything that a run depends on besides its scenario: the kernel, whose algorithms run, this crate,
+/// and the program inside guests.
 pub fn essence(machine: &Machine, algorithms: Algorithms) -> Vec<u8> {
-    let sources = [
-        include_str!("plan.rs"),
-        include_str!("queue.rs"),
-        include_str!("resources.rs"),
-        include_str!("boot.rs"),
-        include_str!("answer.rs"),
-    ];
-    let head = format!("{} {algorithms:?}\n", machine.release);
-    [head.as_bytes(), INIT].into_iter().chain(sources.map(str::as_bytes)).flatten().copied().collect()
+    let head = format!("{} {algorithms:?} {RESULTS_VERSION}\n", machine.release);
+    [head.as_bytes(), INIT].concat()
 }
 
 /// The processors that this process may use: a guest each.
@@ -43,4 +45,89 @@ pub fn processors() -> Vec<usize> {
 /// Whether the scenario can run here; the line to refuse it with otherwise.
 pub fn check(scenario: &Scenario, algorithms: Algorithms) -> Result<(), String> {
     plan::write(scenario, scenario.seed, algorithms).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cwnd_algorithms::c_tokens;
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+    use std::fs;
+    use std::path::Path;
+
+    /// The hash of everything watched, under RESULTS_VERSION.
+    const SEEN: &str = "f77e7bb84048bf09";
+
+    const SCENARIOS: [&str; 8] = [
+        "[dumbbell]\nrate = '20 Mbps'\nrtt = '40 ms'\nbuffer = 40\n[[flows]]\ncca = 'cubic'",
+        "samples = '100 ms'\n[dumbbell]\nrate = '1 Gbps'\nrtt = '100 ms'\nbuffer = '1 BDP'\nper = 1e-5\n\
+         [[flows]]\ncca = 'elastic'\ncount = 2\nstart_jitter = '1 s'\n[[flows]]\ncca = 'hybla'",
+        "[dumbbell]\nrate = '50 Mbps'\ndelay = '10 ms'\nbuffer = 200\nqueue = { discipline = 'fq-codel', ecn = true }\n\
+         [[flows]]\ncca = 'dctcp'\nstack = { ecn = 'dctcp' }\n[[flows]]\ncca = 'bbr'\nstack = { pacing = 'fq' }",
+        "[dumbbell]\nrate = '50 Mbps'\ndelay = '10 ms'\nbuffer = 200\nqueue = { discipline = 'red', variant = 'linux' }\n[[flows]]\ncca = 'reno'",
+        "[dumbbell]\nrate = '50 Mbps'\ndelay = '10 ms'\nbuffer = 200\nqueue = { discipline = 'codel' }\n[[flows]]\ncca = 'reno'",
+        "[dumbbell]\nrate = '50 Mbps'\ndelay = '10 ms'\nbuffer = 200\nqueue = { discipline = 'pie' }\n[[flows]]\ncca = 'reno'",
+        "[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\nreverse = { rate = '1 Mbps', buffer = 50 }\n\
+         access = { rate = '100 Mbps', delay = '2 ms' }\n[[flows]]\ncca = 'vegas'\nstack = { timestamps = true }",
+        "[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = '60 KB'\n[[flows]]\ncca = 'westwood'\nsize = '1 MB'\n\
+         [[flows]]\ncca = 'cubic'\napp_rate = '2 Mbps'\nstack = { receive_window = 30, ack_every = 1 }",
+    ];
+
+    /// A report as a guest with this plan could make it.
+    fn report(plan: &plan::Plan) -> Vec<String> {
+        let mut lines = vec!["idle 0.5".to_owned(), "short-of-memory 0".to_owned()];
+        for flow in 0..plan.starts_ns.len() {
+            lines
+                .push(format!("flow {flow} 1000 10 1 990 1400000 5 2 33.5 20500 25000 300000000 2000000000"));
+            for (at, delivered) in [(100_000_000, 50), (200_000_000, 120)] {
+                lines.push(format!("flow-row {flow} {at} 30 20 40 2147483647 25 20500 {delivered} 3"));
+            }
+        }
+        for link in 0..plan.watched.len() + plan.wires.len() {
+            lines.push(format!("link {link} 990 1500000 10 5 12.5 40 38"));
+            lines.extend([100_000_000, 200_000_000].map(|at| format!("link-row {link} {at} 12 0 4 2")));
+        }
+        for probe in &plan.probes {
+            lines.push(format!("probe {} 41000000 6 3000000 39", probe.flow));
+        }
+        lines
+    }
+
+    /// A guest's input for a scenario, and the run that is read from a report of it.
+    fn seen_of(scenario: &Scenario, algorithms: Algorithms) -> String {
+        let plan = plan::write(scenario, 7, algorithms).unwrap();
+        let run = answer::read(scenario, 7, &plan, &report(&plan)).unwrap();
+        let (samples, links, transfers) = (&run.flow_samples, &run.link_samples, &run.transfers);
+        let mut seen = format!("{}{:?}{:?}", plan.text, plan.modules, plan.programs);
+        seen += &boot::command_line(plan.speed, plan.memory_mib, 7);
+        seen += &serde_json::to_string(&run).unwrap();
+        write!(seen, "{:?}{:?}", samples.time_s, samples.throughput_mbps).unwrap();
+        write!(seen, "{:?}{:?}", links.time_s, links.queue_ms).unwrap();
+        write!(seen, "{:?}{:?}{:?}", transfers.size_bytes, transfers.fct_ms, run.notes).unwrap();
+        seen
+    }
+
+    #[test]
+    fn guests_get_what_they_got_and_their_reports_are_read_as_they_were() {
+        let mut hash = Sha256::new_with_prefix(boot::MACHINE);
+        for text in SCENARIOS {
+            let scenario =
+                Scenario::from_toml(&format!("duration = '5 s'\n{text}"), "test.toml", &[]).unwrap();
+            for algorithms in [Algorithms::Kernel, Algorithms::Ours] {
+                hash.update(seen_of(&scenario, algorithms));
+            }
+        }
+        let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernel");
+        for file in ["shim/hooks.h", "shim/names.h", "shim/shim.h", "ebpf/program.h", "ebpf/ops.c"] {
+            hash.update(c_tokens(&fs::read_to_string(kernel.join(file)).unwrap()));
+        }
+        let seen =
+            hash.finalize()[..8].iter().fold(String::new(), |hash, byte| hash + &format!("{byte:02x}"));
+        assert!(
+            seen == SEEN,
+            "results of this world may have moved: raise RESULTS_VERSION in crates/linux/src/lib.rs, or, if they have not, \
+             leave it; then set SEEN there to \"{seen}\""
+        );
+    }
 }
