@@ -147,7 +147,7 @@ pub fn run_with(
 /// The version of what these worlds make of a scenario, a part of the keys of their runs.
 ///
 /// It is raised with every change of this crate, of `cwnd-quic` or of a dependency after which some run has another result.
-/// `tests/golden.csv` has the version of its rows, which move only together with it. A new version of a stack needs none:
+/// `tests/all/golden.csv` has the version of its rows, which move only together with it. A new version of a stack needs none:
 /// it is in the keys itself, and in the names of the rows.
 pub const RESULTS_VERSION: u32 = 1;
 
