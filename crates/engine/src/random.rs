@@ -18,10 +18,10 @@ pub fn random_stream(seed: u64, name: &str) -> ChaCha8Rng {
 
 /// A draw from 0 to below 1, in steps of 2⁻⁵³.
 pub fn uniform(rng: &mut ChaCha8Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (-53_f64).exp2()
+    (rng.next_u64() >> 11) as f64 * 2_f64.powi(-53)
 }
 
 /// A draw from the exponential distribution, in whole nanoseconds of at least 1.
 pub fn exponential_ns(rng: &mut ChaCha8Rng, mean_ns: f64) -> u64 {
-    ((-mean_ns * (-uniform(rng)).ln_1p()).round() as u64).max(1)
+    ((-mean_ns * libm::log1p(-uniform(rng))).round() as u64).max(1)
 }

@@ -131,13 +131,13 @@ impl Size {
                 from as f64 + (to - from) as f64 * ((q - before) / (until - before)).clamp(0.0, 1.0)
             }
             Size::Lognormal { mu, sigma } => {
-                (mu - sigma * std::f64::consts::SQRT_2 * erfc_inv(2.0 * q)).exp()
+                libm::exp(mu - sigma * std::f64::consts::SQRT_2 * erfc_inv(2.0 * q))
             }
             Size::Pareto { alpha, min_bytes, max_bytes } => {
                 let (min, ratio) = (*min_bytes as f64, *min_bytes as f64 / *max_bytes as f64);
-                min * (1.0 - q * (1.0 - ratio.powf(*alpha))).powf(-1.0 / alpha)
+                min * libm::pow(1.0 - q * (1.0 - libm::pow(ratio, *alpha)), -1.0 / alpha)
             }
-            Size::Exponential { mean_bytes } => -(*mean_bytes as f64) * (-q).ln_1p(),
+            Size::Exponential { mean_bytes } => -(*mean_bytes as f64) * libm::log1p(-q),
         }
     }
 
@@ -149,15 +149,15 @@ impl Size {
                 let before = std::iter::once(&(0, 0.0)).chain(points);
                 before.zip(points).map(|((from, p), (to, q))| (q - p) * (from + to) as f64 / 2.0).sum()
             }
-            Size::Lognormal { mu, sigma } => (mu + sigma * sigma / 2.0).exp(),
+            Size::Lognormal { mu, sigma } => libm::exp(mu + sigma * sigma / 2.0),
             Size::Pareto { alpha, min_bytes, max_bytes } => {
                 let (min, max) = (*min_bytes as f64, *max_bytes as f64);
-                let share = 1.0 - (min / max).powf(*alpha);
+                let share = 1.0 - libm::pow(min / max, *alpha);
                 // The integral of alpha min^alpha x^-alpha.
                 let integral = if (alpha - 1.0).abs() < 1e-9 {
-                    (max / min).ln()
+                    libm::log(max / min)
                 } else {
-                    (1.0 - (min / max).powf(alpha - 1.0)) / (alpha - 1.0)
+                    (1.0 - libm::pow(min / max, alpha - 1.0)) / (alpha - 1.0)
                 };
                 alpha * min * integral / share
             }

@@ -2,6 +2,8 @@
 //! packet lost and none. Packets neither vanish nor multiply, no link carries more than its rate, and every number is what
 //! its name says.
 
+#![allow(clippy::disallowed_methods, reason = "nothing here is compared to the last bit")]
+
 use crate::common::{answer, answer_scenario};
 use cwnd_algorithms::{Ack, CongestionControl, Window};
 use cwnd_engine::{Control, Unfinished, run};

@@ -69,7 +69,9 @@ fn text(run: &Run) -> String {
     let samples = &run.link_samples;
     let link_samples =
         LinkSamples { time_s: &samples.time_s, link: &samples.link, queue_pkts: &samples.queue_pkts };
-    format!("{tables}\n{flow_samples:?}\n{link_samples:?}\n")
+    let transfers =
+        if run.transfers.flow.is_empty() { String::new() } else { format!("{:?}\n", run.transfers) };
+    format!("{tables}\n{flow_samples:?}\n{link_samples:?}\n{transfers}")
 }
 
 /// The columns that are compared.
@@ -128,6 +130,8 @@ fn results_are_what_they_were() {
         }
         Err(_) => {}
     }
+    let equal = now.lines().filter(|row| before.lines().any(|before| before == *row)).count();
+    println!("golden results: {} of {} equal", equal - 2, answers.len());
     rule::compare(&before, &now, HOME).unwrap_or_else(|line| panic!("{line}"));
 }
 
@@ -180,7 +184,8 @@ fn results_are_the_same_on_any_number_of_threads() {
     let alone = answers(1);
     for threads in [2, 3, 7] {
         for ((name, alone), (_, together)) in alone.iter().zip(answers(threads)) {
-            assert!(*alone == together, "{name} on {threads} threads");
+            // As text: the time of a transfer that did not finish is not a number, which equals nothing.
+            assert!(format!("{alone:?}") == format!("{together:?}"), "{name} on {threads} threads");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What flows send and when, checked by hand, by queueing theory and by the distributions themselves.
 
+#![allow(clippy::disallowed_methods, reason = "nothing here is compared to the last bit")]
+
 use crate::common;
 use crate::common::{answer, answer_by_events, answer_scenario, read};
 use cwnd_engine::{Control, Simulation};

@@ -227,5 +227,5 @@ fn red(table: &Table) -> Result<Red, Error> {
 fn weight_of_burst(burst: f64, min_pkts: f64) -> Option<f64> {
     (1..32)
         .map(|bits| 0.5_f64.powi(bits))
-        .find(|weight| burst + 1.0 - min_pkts <= (1.0 - (1.0 - weight).powf(burst)) / weight)
+        .find(|weight| burst + 1.0 - min_pkts <= (1.0 - libm::pow(1.0 - weight, burst)) / weight)
 }

@@ -74,13 +74,13 @@ pub fn range<'a>(table: &Table<'a>) -> Result<Vec<Cell<'a>>, Error> {
             return Err(node.error("a factor is more than 1", AXIS_EXAMPLE));
         }
         positive(way)?;
-        let count = ((to / first).ln() / factor.ln() + 1e-9).floor() + 1.0;
-        (count, Box::new(move |i| first * factor.powf(i)))
+        let count = (libm::log(to / first) / libm::log(factor) + 1e-9).floor() + 1.0;
+        (count, Box::new(move |i| first * libm::pow(factor, i)))
     } else {
         let points = way.read(|value| units::whole(value, 2..=RANGE_MAX as u64))? as f64;
         if log {
             positive(way)?;
-            (points, Box::new(move |i| first * (to / first).powf(i / (points - 1.0))))
+            (points, Box::new(move |i| first * libm::pow(to / first, i / (points - 1.0))))
         } else {
             (points, Box::new(move |i| first + (to - first) * (i / (points - 1.0))))
         }

@@ -68,7 +68,7 @@ impl RedQueue {
         {
             // As if small packets had left meanwhile.
             let packets = (now_ns - since_ns) as f64 / self.packet_ns;
-            self.average *= (1.0 - self.red.weight).powf(packets);
+            self.average *= libm::pow(1.0 - self.red.weight, packets);
         }
         let queue = if self.red.in_bytes { self.packets.bytes() } else { self.packets.len() };
         self.average += self.red.weight * (queue as f64 - self.average);
