@@ -3,48 +3,75 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import os
+import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+if sys.platform == "win32":
+    import msvcrt
 
-@contextlib.contextmanager
-def lock(shards: Path, *, creating: bool = False) -> Iterator[None]:
-    """Makes the processes of one sweep take turns. Without shards/ no process finishes the sweep, and there
-    is no lock.
+    @contextlib.contextmanager
+    def lock(shards: Path, *, creating: bool = False) -> Iterator[None]:
+        """Makes the processes of one sweep take turns. With `creating`, shards/ is made.
 
-    With `creating`, shards/ is made.
-    """
-    try:
-        import fcntl
-    except ImportError:  # not a Unix
-        if creating:
-            shards.mkdir(exist_ok=True)
-        yield
-        return
-    path = shards / "lock"
-    while True:
-        if creating:
-            shards.mkdir(exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-        except FileNotFoundError:
+        The locked file is elsewhere, since Windows does not remove a file that is open.
+        """
+        name = hashlib.sha256(os.fsencode(shards.absolute())).hexdigest()[:32]
+        with (Path(tempfile.gettempdir()) / f"cwnd-{name}").open("a+b") as file:
+            _wait(file.fileno())
+            try:
+                if creating:
+                    shards.mkdir(exist_ok=True)
+                yield
+            finally:
+                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+    def _wait(descriptor: int) -> None:
+        while True:
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+                return
+            except OSError as failed:  # after ten seconds
+                if failed.errno != errno.EDEADLK:
+                    raise
+
+else:
+    import fcntl
+
+    @contextlib.contextmanager
+    def lock(shards: Path, *, creating: bool = False) -> Iterator[None]:
+        """Makes the processes of one sweep take turns. Without shards/ no process finishes the sweep, and
+        there is no lock.
+
+        With `creating`, shards/ is made.
+        """
+        path = shards / "lock"
+        while True:
             if creating:
-                continue
-            yield
-            return
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _is_open_at(descriptor, path):
+                shards.mkdir(exist_ok=True)
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            except FileNotFoundError:
+                if creating:
+                    continue
                 yield
                 return
-        finally:
-            os.close(descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if _is_open_at(descriptor, path):
+                    yield
+                    return
+            finally:
+                os.close(descriptor)
 
-
-def _is_open_at(descriptor: int, path: Path) -> bool:
-    """Whether `path` still leads to this open file: the process that held the lock may have removed it."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
+    def _is_open_at(descriptor: int, path: Path) -> bool:
+        """Whether `path` still leads to this open file: the process that held the lock may have removed
+        it."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), path.stat())
+        except FileNotFoundError:
+            return False
