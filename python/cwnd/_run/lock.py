@@ -35,9 +35,10 @@ if sys.platform == "win32":
             try:
                 msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
                 return
-            except OSError as failed:  # after ten seconds
-                if failed.errno != errno.EDEADLK:
+            except OSError as failed:
+                if failed.errno in (errno.EBADF, errno.EINVAL):
                     raise
+                # Another process has held it for ten seconds.
 
 else:
     import fcntl
