@@ -130,8 +130,8 @@ fn results_are_what_they_were() {
         }
         Err(_) => {}
     }
-    let equal = now.lines().filter(|row| before.lines().any(|before| before == *row)).count();
-    println!("golden results: {} of {} equal", equal - 2, answers.len());
+    let equal = now.lines().skip(2).filter(|row| before.lines().any(|before| before == *row)).count();
+    println!("golden results: {equal} of {} equal", answers.len());
     rule::compare(&before, &now, HOME).unwrap_or_else(|line| panic!("{line}"));
 }
 

@@ -94,6 +94,7 @@ fn westwood_at_one_percent_loss_has_on_quinn_what_it_has_in_a_simulator_that_pac
 
 /// RFC 9002, 7.3.2: QUIC's recovery lasts a round trip. TCP's lasts until the second of two losses is repaired, too.
 #[test]
+#[ignore = "slow"]
 fn elastic_at_one_percent_loss_has_more_because_recovery_is_over_before_all_losses_are_repaired() {
     let window = |per, settings| {
         let path = format!("{LOSSY}{per}");
@@ -120,6 +121,7 @@ fn bbr_has_a_smaller_window_on_noq_only_where_losses_are_many() {
 
 /// They measure RTTs, to which a packet that waits in the pacer for its turn adds the wait of the ACK for it.
 #[test]
+#[ignore = "slow"]
 fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_without_a_pacer() {
     for (stack, cca) in [(Stack::Quinn, "cubic"), (Stack::Noq, "cubic"), (Stack::Noq, "vegas")] {
         let simulated = simulate(GIGABIT, cca, "", 1);
@@ -134,6 +136,7 @@ fn cubic_and_vegas_at_a_gigabit_have_the_simulators_window_without_a_pacer() {
 
 /// A Diff of 1 is enough to end its growth; an ACK that waits makes it, and so does a pacer's burst.
 #[test]
+#[ignore = "slow"]
 fn newvegas_at_a_gigabit_has_the_simulators_window_with_an_ack_for_each_packet_and_on_quinn_without_its_pacer()
  {
     let of = |flow: FlowResult| (flow.goodput_mbps, flow.mean_cwnd_pkts);
@@ -154,6 +157,7 @@ fn newvegas_at_a_gigabit_has_the_simulators_window_with_an_ack_for_each_packet_a
 
 /// It is in one of two cycles, and little decides in which.
 #[test]
+#[ignore = "slow"]
 fn illinois_at_a_gigabit_has_the_window_of_a_simulator_that_paces_or_acknowledges_each_packet() {
     let path = GIGABIT.replace("3 s", "5 s");
     let simulated = cwnd(&simulate(&path, "illinois", "", 1).flows[0]);
@@ -172,6 +176,7 @@ fn illinois_at_a_gigabit_has_the_window_of_a_simulator_that_paces_or_acknowledge
 
 /// It, too, is in one of two cycles: after a recovery that cuts at once, as QUIC's does, in that of the larger window.
 #[test]
+#[ignore = "slow"]
 fn veno_at_a_gigabit_has_on_quinn_the_window_of_a_simulator_whose_recovery_cuts_at_once() {
     let path = GIGABIT.replace("3 s", "5 s");
     let simulated = |stack| cwnd(&simulate(&path, "veno", stack, 1).flows[0]);
