@@ -14,13 +14,16 @@ STEP := @$(PYTHON) tools/step.py $(TARGET)/steps.json
 WEB := python/cwnd/_web
 MAN := cwnd._cwnd.data/data/share/man/man1
 DIST := $(TARGET)/dist
+# What every wheel has, and what compiles it.
+WHEEL_PARTS = $(BIN)/python-zig $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
 BASE_TREE := $(TARGET)/bench/base
 BENCH_BUILD := cargo build --quiet --release -p cwnd-bench --features huge-pages
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
 .PHONY: demo quic kernel uplot figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab \
-	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers format clean
+	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers \
+	golden-arm golden-windows check-systems check-rust miri semver bench-instructions dist-musl dist-windows release-check format clean
 
 # The first minutes: builds the command, re-runs a part of the Elastic-TCP paper; verdicts and figures in demo/.
 demo: .venv/package
@@ -120,15 +123,7 @@ race-test:
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 # How long the command in .venv takes to start.
 bench: .venv/package
-ifdef BASE
-	rm -rf $(BASE_TREE) && mkdir -p $(BASE_TREE)
-	git archive --output $(BASE_TREE).tar $(BASE)
-	tar -xmf $(BASE_TREE).tar -C $(BASE_TREE)
-	rm -rf $(BASE_TREE)/bench $(BASE_TREE)/crates/heap && cp -r bench Cargo.lock $(BASE_TREE)
-	cp -r crates/heap $(BASE_TREE)/crates
-	cd $(BASE_TREE) && $(BENCH_BUILD) --target-dir $(abspath $(BASE_TREE))-target
-	cp $(BASE_TREE)-target/release/cwnd-bench $(BASE_TREE)-program
-endif
+	$(if $(BASE),bench/base.sh $(BASE) $(BASE_TREE))
 	$(BENCH_BUILD)
 	$(TARGET)/release/cwnd-bench $(if $(BASE),--base $(BASE_TREE)-program)
 	$(PYTHON) bench/start.py $(BIN)
@@ -172,22 +167,37 @@ docs: .venv/package
 man: $(MAN)/cwnd.1
 
 # The wheels, cwnd and cwnd-quic, for every Linux with glibc 2.17 and every Python from 3.10, and their source archives.
-# ARCH=aarch64 cross-compiles; LIBC=musl for every Linux with musl 1.2.
-dist: ARCH := $(shell uname -m)
-dist: LIBC := gnu
-dist: WHEEL = --quiet --release --zig --target $(ARCH)-unknown-linux-$(LIBC) --out $(DIST) \
-	--compatibility $(if $(filter musl,$(LIBC)),musllinux_1_2,manylinux2014)
+# ARCH=aarch64 cross-compiles.
+dist dist-musl: ARCH := $(shell uname -m)
 # Kernels for ARM may have pages of 64 KiB.
-dist: export AARCH64_UNKNOWN_LINUX_GNU_JEMALLOC_SYS_WITH_LG_PAGE = 16
-dist: export AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE = 16
-dist: export CWND_KERNEL_OBJECTS = all
-dist: export PATH := $(CURDIR)/$(BIN):$(PATH)
-dist: $(BIN)/python-zig $(MAN)/cwnd.1 $(WEB)/uPlot.iife.min.js $(WEB)/lab.html
+dist dist-musl: export AARCH64_UNKNOWN_LINUX_GNU_JEMALLOC_SYS_WITH_LG_PAGE = 16
+dist dist-musl: export AARCH64_UNKNOWN_LINUX_MUSL_JEMALLOC_SYS_WITH_LG_PAGE = 16
+dist dist-musl: export CWND_KERNEL_OBJECTS = all
+dist dist-musl: export PATH := $(CURDIR)/$(BIN):$(PATH)
+dist: WHEEL = --target $(ARCH)-unknown-linux-gnu --compatibility manylinux2014
+dist: $(WHEEL_PARTS)
 	maturin sdist --out $(DIST)
 	maturin sdist --out $(DIST) --manifest-path crates/quic/python/Cargo.toml
-	maturin build $(WHEEL) --features huge-pages
-	maturin build $(WHEEL) --manifest-path crates/quic/python/Cargo.toml
+	$(call build-wheels)
 	ls -l $(DIST)
+
+# The same wheels for every Linux with musl 1.2, such as Alpine.
+dist-musl: WHEEL = --target $(ARCH)-unknown-linux-musl --compatibility musllinux_1_2
+dist-musl: $(WHEEL_PARTS)
+	@! command -v rustup >/dev/null || rustup target add $(ARCH)-unknown-linux-musl 2>/dev/null
+	$(call build-wheels)
+
+define build-wheels
+maturin build --quiet --release --zig --out $(DIST) $(WHEEL) --features huge-pages
+	maturin build --quiet --release --zig --out $(DIST) $(WHEEL) --manifest-path crates/quic/python/Cargo.toml
+endef
+
+# The wheel for Windows on x86-64, without what needs Linux. Needs gcc-mingw-w64-x86-64 of Debian.
+dist-windows: $(WHEEL_PARTS)
+	@command -v x86_64-w64-mingw32-gcc >/dev/null || \
+		{ echo "make dist-windows needs x86_64-w64-mingw32-gcc: apt-get install gcc-mingw-w64-x86-64" >&2; exit 1; }
+	@! command -v rustup >/dev/null || rustup target add x86_64-pc-windows-gnu 2>/dev/null
+	$(BIN)/maturin build --quiet --release --target x86_64-pc-windows-gnu --out $(DIST)
 
 # The wheel in a Debian that has Python, and no compiler, Rust or node: used, and the tutorials followed. Needs root, debootstrap.
 dist-test:
@@ -272,3 +282,46 @@ endef
 
 .venv/dev: .venv/locked .venv/kernel .venv/quic-dev $(WEB)/uPlot.iife.min.js
 	touch $@
+
+# The golden results and the tests of the crates that make them on ARM, under qemu. Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross,
+# qemu-user of Debian.
+golden-arm:
+	tests/machines/golden.sh arm
+
+# The same on Windows, under Wine. Needs gcc-mingw-w64-x86-64, wine64 of Debian.
+golden-windows:
+	tests/machines/golden.sh windows
+
+# That the crates compile for macOS and Windows, and that no module of Python uses what these lack. Needs gcc-mingw-w64-x86-64 of Debian.
+check-systems: .venv/dev
+	tests/machines/compile.sh
+	for system in darwin win32; do $(BIN)/mypy --platform $$system || exit 1; done
+
+# The oldest Rust that Cargo.toml allows, and the docs of the crates without a warning. Needs rustup.
+check-rust: RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+check-rust:
+	@rustup toolchain list | grep -q '^$(RUST)[.0-9]*-' || \
+		{ echo "make check-rust needs Rust $(RUST): rustup toolchain install $(RUST) --profile minimal" >&2; exit 1; }
+	cargo +$(RUST) check --quiet --workspace --target-dir $(TARGET)/oldest
+	RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --workspace --no-deps
+
+# Undefined behaviour in the engine's memory, which has most of its unsafe code. Needs nightly Rust with miri and rust-src.
+miri:
+	@cargo +nightly miri --version >/dev/null 2>&1 || \
+		{ echo "make miri needs miri: rustup toolchain install nightly --component miri,rust-src" >&2; exit 1; }
+	cargo +nightly miri test --target-dir $(TARGET)/miri -p cwnd-engine --lib memory::
+
+# What the crates for others changed since the last release, by the rules of semantic versions. Needs cargo-semver-checks.
+semver:
+	tests/dist/semver.sh
+
+# Instructions per packet beside those of BASE=REVISION; fails if a scenario needs more than 2 % more. Needs valgrind.
+bench-instructions:
+	@[ -n "$(BASE)" ] || { echo "make bench-instructions needs BASE=REVISION" >&2; exit 1; }
+	bench/base.sh $(BASE) $(BASE_TREE)
+	$(BENCH_BUILD)
+	$(TARGET)/release/cwnd-bench --instructions $(BASE_TREE)-program
+
+# All that a release needs but the upload, a line for each step.
+release-check:
+	tests/dist/release.sh $(DIST)

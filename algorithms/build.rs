@@ -5,6 +5,10 @@ use std::{env, fs, path::Path};
 
 fn main() {
     println!("cargo::rerun-if-changed=.");
+    if env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "msvc") {
+        println!("cargo::error=the headers need GCC or clang; on Windows compile for x86_64-pc-windows-gnu");
+        return;
+    }
     let registry = fs::read_to_string("registry.h").expect("registry.h is part of this crate");
     let names: Vec<&str> =
         registry.lines().filter_map(|line| line.trim().strip_prefix("CC(")?.split(',').next()).collect();

@@ -4,6 +4,9 @@
 //! the reference, and what memory and a second run at the same time cost. PROGRAM is another build of this one, whose
 //! runs take turns with ours.
 //!
+//! `cwnd-bench --instructions PROGRAM` prints instructions per packet of this build and of PROGRAM for some of the
+//! scenarios, and exits with 1 if this build needs more than 1.02 times as many in one of them.
+//!
 //! `cwnd-bench --measure NAME [SECONDS [THREADS]]` runs the scenario on its standard input once, at most SECONDS simulated
 //! seconds, on one thread or THREADS, and prints a line of JSON. NAME is what errors call it.
 
@@ -57,6 +60,11 @@ const QUESTIONS: [Question; 12] = [
 /// Runs of which the best counts, since disturbances only make a run slower; fewer if they take long.
 const RUNS: usize = 5;
 const RUNS_S: f64 = 2.0;
+
+/// The scenarios whose instructions are compared with those of another build.
+const GUARDED: [&str; 6] = ["reference", "newreno", "flows-1000", "flows-10000", "short-flows", "hops-32"];
+const RATIO_MAX: f64 = 1.02;
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -64,6 +72,11 @@ fn main() -> ExitCode {
         ["--measure", name, seconds] => measure(name, Some(seconds), "1"),
         ["--measure", name, seconds, threads] => measure(name, Some(seconds), threads),
         ["--base", base, files @ ..] => bench(Some(Path::new(base)), files),
+        ["--instructions", base] => match compare_instructions(Path::new(base)) {
+            Ok(true) => Ok(()),
+            Ok(false) => return ExitCode::FAILURE,
+            Err(error) => Err(error),
+        },
         files => bench(None, files),
     };
     match done {
@@ -209,6 +222,27 @@ fn instructions_per_packet(program: &Path, question: Question) -> Result<Option<
     }
     let [(first, before), (last, after)] = counts;
     Ok((after > before).then(|| (last - first) as f64 / (after - before) as f64))
+}
+
+/// Prints a row for each guarded scenario; whether all are within `RATIO_MAX`.
+fn compare_instructions(base: &Path) -> Result<bool> {
+    let this = std::env::current_exe()?;
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return Err("valgrind counts instructions: apt-get install valgrind".into());
+    }
+    println!("{:<16} {:>12} {:>12} {:>9}", "instr/packet", "this", "base", "this/base");
+    let mut all = true;
+    for question in QUESTIONS.iter().filter(|question| GUARDED.contains(&question.name)) {
+        let count = |program| -> Result<f64> {
+            Ok(instructions_per_packet(program, *question)?.ok_or("no packets were sent")?)
+        };
+        let (this, base) = (count(&this)?, count(base)?);
+        let within = this / base <= RATIO_MAX;
+        let verdict = if within { "" } else { "  more than 1.02" };
+        println!("{:<16} {this:>12.1} {base:>12.1} {:>9.4}{verdict}", question.name, this / base);
+        all &= within;
+    }
+    Ok(all)
 }
 
 /// Bytes of a flow and of a packet in flight: by how much peaks differ when there are more of them.

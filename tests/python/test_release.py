@@ -30,7 +30,9 @@ def test_the_version_is_the_same_everywhere() -> None:
     ]
     assert found(r'cwnd-quic = { version = "(.*?)"', "docs/quic.md") == [written.rpartition(".")[0]]
     assert len(others) > 7 and set(others) == {written}
-    assert found(r"^## (.*)", "CHANGELOG.md")[:2] == ["Unreleased", written]
+    unreleased, *released = found(r"^## (.*)", "CHANGELOG.md")
+    assert unreleased == "Unreleased" and released[0].startswith(f"{written} - ")
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d{2}-\d{2}", heading) for heading in released)
 
 
 def test_every_action_is_pinned_by_its_commit() -> None:
