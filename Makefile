@@ -77,8 +77,8 @@ guest-test: $(BIN)/maturin
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --exclude cwnd-heap --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab notebooks
-	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab notebooks
+	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
+	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
 	$(BIN)/mypy
 
 # The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
@@ -209,8 +209,8 @@ site: .venv/dev $(WEB)/lab.html
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab notebooks
-	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab notebooks
+	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
+	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
 
 clean:
 	rm -rf target .venv demo cwnd._cwnd.data
