@@ -2,8 +2,8 @@
 
     python3 tools/step.py FILE SECONDS TEXT -- COMMAND...
 
-TEXT is printed first, with the time that the step took last time, which FILE (JSON) keeps. Without one, SECONDS is
-printed, the time on two cores. Exits as COMMAND does.
+TEXT is printed first, with the time that the step took last time, which FILE (JSON) keeps.
+Without one, SECONDS is printed, the time on two cores. Exits as COMMAND does.
 """
 
 from __future__ import annotations
