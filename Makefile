@@ -269,9 +269,10 @@ $(STEP) 90 "build the command (objects for the kernel: $(1))" -- env CWND_KERNEL
 	wait; $(BIN)/maturin develop --quiet --profile clone'
 endef
 
-# Exactly the versions of the lock, so that CI is the same every day.
+# Exactly the versions of the lock, so that CI is the same every day. uv takes a quarter of the time that pip takes.
 .venv/locked: requirements-dev.txt
-	$(STEP) 40 "get the Python packages of contributors" -- sh -c '$(PYTHON) -m venv .venv && $(PIP) install --require-hashes -r $<'
+	$(STEP) 30 "get the Python packages of contributors" -- sh -c '$(PYTHON) -m venv .venv && $(PIP) install "uv>=0.9,<1" && \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r $<'
 	touch $@
 
 # The QUIC worlds with the profile of the tests, which compile most of the same crates.
