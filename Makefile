@@ -275,13 +275,7 @@ endef
 		$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r $<'
 	touch $@
 
-# The QUIC worlds with the profile of the tests, which compile most of the same crates.
-.venv/quic-dev: .venv/locked $(SOURCES) crates/quic/python/pyproject.toml
-	$(STEP) 120 "build the QUIC worlds with checks" -- \
-		$(BIN)/maturin develop --quiet --profile dev --manifest-path crates/quic/python/Cargo.toml
-	touch $@
-
-.venv/dev: .venv/locked .venv/kernel .venv/quic-dev $(WEB)/uPlot.iife.min.js
+.venv/dev: .venv/locked .venv/kernel .venv/quic $(WEB)/uPlot.iife.min.js
 	touch $@
 
 # The golden results and the tests of the crates that make them on ARM, under qemu. Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross,
