@@ -129,7 +129,7 @@ def test_what_fails_on_every_worker_is_reported(
     )
     monkeypatch.setattr(_cwnd, "run_jobs", fragile)
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
+        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=":0"
     ) as here:
         outcome = sweeps.work(sweeps.read(sweep_file), tmp_path / "out", dask=here.scheduler_address)
     assert [failure.seed for failure in outcome.failures] == [2, 2, 2]

@@ -21,14 +21,17 @@ if sys.platform == "win32":
         The locked file is elsewhere, since Windows does not remove a file that is open.
         """
         name = hashlib.sha256(os.fsencode(shards.absolute())).hexdigest()[:32]
-        with (Path(tempfile.gettempdir()) / f"cwnd-{name}").open("a+b") as file:
-            _wait(file.fileno())
+        descriptor = os.open(Path(tempfile.gettempdir()) / f"cwnd-{name}", os.O_RDWR | os.O_CREAT)
+        try:
+            _wait(descriptor)
             try:
                 if creating:
                     shards.mkdir(exist_ok=True)
                 yield
             finally:
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+                msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+        finally:
+            os.close(descriptor)
 
     def _wait(descriptor: int) -> None:
         while True:
