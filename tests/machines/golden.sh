@@ -37,4 +37,4 @@ esac
 rustup target add "$target" 2>/dev/null || fail "needs Rust's target $target: rustup target add $target"
 
 cargo test --quiet --target "$target" -p cwnd-scenario -p cwnd-results -p cwnd-runner
-cargo test --quiet --target "$target" -p cwnd-engine --test golden -- --nocapture
+cargo test --quiet --target "$target" -p cwnd-engine --test all golden:: -- --nocapture
