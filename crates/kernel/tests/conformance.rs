@@ -98,10 +98,19 @@ fn in_kernel(host: &Host, algorithm: &Algorithm, params: &Params) -> InKernel {
     InKernel::new(host, algorithm, params).unwrap_or_else(|error| panic!("{error}\n{}", error.log))
 }
 
+/// In a thread for each algorithm: a program that is loaded or freed waits for the kernel most of the time.
+fn each_algorithm(job: impl Fn(Algorithm) + Sync) {
+    std::thread::scope(|scope| {
+        for algorithm in all() {
+            scope.spawn(|| job(algorithm));
+        }
+    });
+}
+
 #[test]
 fn the_kernel_decides_as_the_vectors_expect_and_as_the_host_does() {
     let Some(host) = host() else { return };
-    for algorithm in all() {
+    each_algorithm(|algorithm| {
         for case in cases::read(&algorithm) {
             let mut events = 0;
             let mut params = algorithm.defaults();
@@ -117,14 +126,14 @@ fn the_kernel_decides_as_the_vectors_expect_and_as_the_host_does() {
             });
             assert_eq!(outcome, Ok(()), "{}, \"{}\"", algorithm.name, case.name);
         }
-    }
+    });
 }
 
 #[test]
 fn the_kernel_decides_as_the_host_on_random_events() {
     let Some(host) = host() else { return };
     let wanted = std::env::var("CWND_EVENTS").map_or(EVENTS, |text| text.parse().expect("a number"));
-    for algorithm in all() {
+    each_algorithm(|algorithm| {
         let mut random = 0x9e37_79b9_7f4a_7c15;
         let mut events = 0;
         while events < wanted {
@@ -143,7 +152,7 @@ fn the_kernel_decides_as_the_host_on_random_events() {
             }
         }
         println!("{}: {events} events, no difference", algorithm.name);
-    }
+    });
 }
 
 fn any_stream(random: &mut u64) -> Stream {

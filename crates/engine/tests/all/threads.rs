@@ -20,6 +20,7 @@ fn thousands_of_flows(queue: &str, samples: &str) -> String {
 }
 
 #[test]
+#[ignore = "slow"]
 fn thousands_of_flows_have_the_same_results_on_any_number_of_threads() {
     for (queue, samples) in
         [("droptail", "'change'"), ("codel", "20\nsamples_by = 'group'"), ("fq-codel", "20")]
