@@ -129,14 +129,20 @@ def write_svg(figure: Figure, file: IO[bytes]) -> None:
 
 def _save(figure: Figure, to: IO[bytes], form: str) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    with style():
+    with style(), mpl.rc_context({"figure.constrained_layout.use": False}):
         _fix_places(figure)
-        figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
+        engine = figure.get_layout_engine()
+        figure.set_layout_engine(None)  # with any, matplotlib draws everything once for nothing
+        try:
+            figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
+        finally:
+            figure.set_layout_engine(engine)
 
 
 def _fix_places(figure: Figure) -> None:
-    """Rounds where axes are, whose last digits the solver of the layout leaves open."""
-    figure.draw_without_rendering()
+    """Lays the figure out, and rounds where axes are, whose last digits the solver of the layout leaves open."""
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
     figure.set_layout_engine("none")
     for axes in figure.axes:
         axes.set_position(Bbox.from_bounds(*(round(part, 6) for part in axes.get_position().bounds)))
