@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cwnd
+from cwnd._cli import main as cli
 from sweeping import LONG, SWEEP, tables
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -41,6 +45,8 @@ stagger = "100 ms"
 
 @pytest.fixture
 def cwnd_command() -> Command:
+    """The command as a process."""
+
     def call(*arguments: str | bytes, **options: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "cwnd", *arguments],
@@ -51,6 +57,33 @@ def cwnd_command() -> Command:
         )
 
     return call
+
+
+@pytest.fixture
+def cwnd_here() -> Command:
+    """The command in this process, for tests of what it does and says; a process takes half a second to begin."""
+
+    def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        words = ["cwnd", *arguments]
+        written = [io.BytesIO(), io.BytesIO()]
+        stdout, stderr = (io.TextIOWrapper(into, "utf-8", write_through=True) for into in written)
+        with pytest.MonkeyPatch.context() as patched, warnings.catch_warnings():
+            as_the_interpreter_does()
+            patched.setattr(sys, "argv", words)
+            if cwd is not None:
+                patched.chdir(cwd)
+            with redirect_stdout(stdout), redirect_stderr(stderr):
+                code = cli._main(words[1:])
+        return subprocess.CompletedProcess(words, code, *(into.getvalue().decode() for into in written))
+
+    return call
+
+
+def as_the_interpreter_does() -> None:
+    """The filters of warnings that a program has, for the command shows warnings as lines."""
+    warnings.simplefilter("default")
+    for kind in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", kind)
 
 
 @pytest.fixture

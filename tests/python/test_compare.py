@@ -43,14 +43,14 @@ def test_what_is_beyond_the_tolerance_is_within_the_intervals_if_they_overlap() 
             assert line.verdict == ("within the intervals" if overlap else "differs")
 
 
-def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_command: Command) -> None:
+def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_here: Command) -> None:
     for name, rate in (("before", "10Mbps"), ("after", "5Mbps")):
         flags = ["--cca", "cubic", *SMALL_FLAGS, "--rate", rate, "--out", str(tmp_path / name)]
-        assert cwnd_command("run", *flags).returncode == 0
+        assert cwnd_here("run", *flags).returncode == 0
     before, after = str(tmp_path / "before"), str(tmp_path / "after")
-    same = cwnd_command("compare", before, before, "--json")
+    same = cwnd_here("compare", before, before, "--json")
     assert same.returncode == 0 and json.loads(same.stdout)["ok"]
-    done = cwnd_command("compare", before, after, "--out", str(tmp_path / "compared"))
+    done = cwnd_here("compare", before, after, "--out", str(tmp_path / "compared"))
     assert done.returncode == 1 and "differs" in done.stdout
     written = {file.name for file in (tmp_path / "compared").iterdir()}
     assert written == {
@@ -73,9 +73,9 @@ def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_co
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_a_line(
-    arguments: tuple[str, ...], reason: str, cwnd_command: Command
+    arguments: tuple[str, ...], reason: str, cwnd_here: Command
 ) -> None:
-    done = cwnd_command("compare", *arguments)
+    done = cwnd_here("compare", *arguments)
     assert (done.returncode, done.stderr) == (2, f"cwnd: error: {reason}\n")
 
 

@@ -329,22 +329,23 @@ def test_the_summary_in_markdown_begins_with_what_failed() -> None:
     )
 
 
-@pytest.fixture
-def saved(baseline: cwnd.Results, tmp_path: Path) -> tuple[str, str]:
-    baseline.save(tmp_path / "before")
-    table(rate="9.9 Mbps").save(tmp_path / "after")
-    return str(tmp_path / "before"), str(tmp_path / "after")
+@pytest.fixture(scope="module")
+def saved(baseline: cwnd.Results, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    folder = tmp_path_factory.mktemp("saved")
+    baseline.save(folder / "before")
+    table(rate="9.9 Mbps").save(folder / "after")
+    return str(folder / "before"), str(folder / "after")
 
 
 def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
-    saved: tuple[str, str], tmp_path: Path, cwnd_command: Command
+    saved: tuple[str, str], tmp_path: Path, cwnd_here: Command
 ) -> None:
     file = tmp_path / "gate.toml"
     file.write_text('[margins]\nthroughput_mbps = "0.5%"\njain_fairness = 0.05\n')
-    strict = cwnd_command("gate", *saved, "--thresholds", str(file))
+    strict = cwnd_here("gate", *saved, "--thresholds", str(file))
     assert strict.returncode == 1 and strict.stdout.count("\n") == 8
     files = ["--junit", str(tmp_path / "gate.xml"), "--markdown", str(tmp_path / "gate.md")]
-    loose = cwnd_command(
+    loose = cwnd_here(
         "gate",
         *saved,
         "--thresholds",
@@ -364,12 +365,12 @@ def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
 
 
 def test_former_names_are_accepted_with_a_line_that_has_the_name_of_today(
-    baseline: cwnd.Results, saved: tuple[str, str], cwnd_command: Command
+    baseline: cwnd.Results, saved: tuple[str, str], cwnd_here: Command
 ) -> None:
     with pytest.warns(FutureWarning, match="'p95-rtt' is called 'p95_rtt_ms'; write that"):
         outcome = gate(baseline, baseline, {"p95-rtt": "5%"})
     assert {verdict.metric for verdict in outcome.verdicts} == {"p95_rtt_ms"}
-    done = cwnd_command("gate", *saved, "--metric", "rtt=90%")
+    done = cwnd_here("gate", *saved, "--metric", "rtt=90%")
     assert done.returncode == 0 and " mean_rtt_ms " in done.stdout
     assert done.stderr == "cwnd: warning: 'rtt' is called 'mean_rtt_ms'; write that\n"
 
@@ -399,13 +400,13 @@ def test_thresholds_that_cannot_be_read_are_refused_in_one_line(
     line: str,
     saved: tuple[str, str],
     tmp_path: Path,
-    cwnd_command: Command,
+    cwnd_here: Command,
 ) -> None:
     if text is not None:
         (tmp_path / "gate.toml").write_text(text)
         flags = ["--thresholds", "gate.toml"]
         line = f"--thresholds: gate.toml: {line}"
-    done = cwnd_command("gate", *saved, *flags, "--junit", "gate.xml", cwd=tmp_path)
+    done = cwnd_here("gate", *saved, *flags, "--junit", "gate.xml", cwd=tmp_path)
     assert done.returncode == 2 and done.stderr.startswith(f"cwnd: error: {line}"), done.stderr
     assert done.stderr.count("\n") == 1 and not (tmp_path / "gate.xml").exists()
 

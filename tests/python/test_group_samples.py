@@ -52,6 +52,13 @@ def by_group(tmp_path_factory: pytest.TempPathFactory) -> cwnd.Results:
     return cwnd.run(read(TOML, tmp_path_factory.mktemp("groups")), repeat=2)
 
 
+@pytest.fixture(scope="module")
+def saved(by_group: cwnd.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "out"
+    by_group.save(folder)
+    return folder
+
+
 def of_groups(results: cwnd.Results) -> pl.DataFrame:
     return results.samples.drop_nulls("group")
 
@@ -141,10 +148,9 @@ def test_rows_do_not_grow_with_the_flows() -> None:
 
 
 def test_a_result_by_group_is_saved_loaded_and_written_as_csv_as_it_was(
-    by_group: cwnd.Results, tmp_path: Path
+    by_group: cwnd.Results, saved: Path
 ) -> None:
-    by_group.save(tmp_path / "out")
-    loaded = cwnd.Results.load(tmp_path / "out")
+    loaded = cwnd.Results.load(saved)
     assert loaded.samples.equals(by_group.samples) and loaded.scenarios == by_group.scenarios
     text = by_group.samples.write_csv()
     assert pl.read_csv(io.StringIO(text), schema=by_group.samples.schema).equals(by_group.samples)
@@ -189,11 +195,10 @@ def test_figures_over_time_have_a_line_for_each_group(by_group: cwnd.Results, tm
 
 
 def test_a_report_has_a_plot_with_a_line_for_each_group(
-    by_group: cwnd.Results, tmp_path: Path, cwnd_command: Command
+    saved: Path, tmp_path: Path, cwnd_here: Command
 ) -> None:
-    by_group.save(tmp_path / "out")
-    assert cwnd_command("report", str(tmp_path / "out")).returncode == 0
-    page = (tmp_path / "out" / "report.html").read_text()
+    assert cwnd_here("report", str(saved), "--out", str(tmp_path / "report.html")).returncode == 0
+    page = (tmp_path / "report.html").read_text()
     data = json.loads(page.split('<script type="application/json" id="data">')[1].split("</script>")[0])
     windows = next(plot for plot in data["plots"] if plot["kind"] == "cwnd")
     lines = [line["name"] for line in windows["series"] if "name" in line]
@@ -209,13 +214,13 @@ def test_results_by_group_and_by_flow_compare(by_group: cwnd.Results, tmp_path: 
 
 
 def test_the_command_shows_and_runs_samples_by_group_and_refuses_others(
-    tmp_path: Path, cwnd_command: Command
+    tmp_path: Path, cwnd_here: Command
 ) -> None:
     read(TOML, tmp_path)
-    shown = cwnd_command("show", str(tmp_path / "groups.toml"))
+    shown = cwnd_here("show", str(tmp_path / "groups.toml"))
     assert "samples every 0.1 s by group" in shown.stdout
     flags = ("--cca", "cubic+reno", "--flows", "3", "--duration", "1s", "--samples-by")
-    done = cwnd_command("run", *flags, "group", "--out", str(tmp_path / "out"))
+    done = cwnd_here("run", *flags, "group", "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done
     assert (tmp_path / "out" / "cwnd.svg").is_file()
     assert of_groups(cwnd.Results.load(tmp_path / "out"))["flows"].unique().to_list() == [3]
@@ -226,11 +231,11 @@ def test_the_command_shows_and_runs_samples_by_group_and_refuses_others(
             "--samples-by: 'group' with samples by change; 'flow', or samples at intervals",
         ),
     ):
-        refused = cwnd_command(*arguments)
+        refused = cwnd_here(*arguments)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert refused.stderr == f"cwnd: error: {line}\n"
     (tmp_path / "bad.toml").write_text(TOML.replace('"group"', '"all"'))
-    refused = cwnd_command("run", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "none"))
+    refused = cwnd_here("run", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "none"))
     expected = (
         f"cwnd: error: {tmp_path / 'bad.toml'}:4: samples_by: 'all' is not a choice; 'flow' or 'group'\n"
     )

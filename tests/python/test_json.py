@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     (folder / "small.toml").write_text(FILE)
     (folder / "sweep.toml").write_text(SWEEP)
-    cwnd.run(cwnd.dumbbell("cubic", **SMALL)).save(folder / "result")
+    cwnd.run(cwnd.dumbbell("cubic", samples="off", **SMALL)).save(folder / "result")
     return folder
 
 
@@ -70,9 +70,9 @@ def test_every_command_that_prints_something_has_the_flag() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_command_prints_one_object_and_nothing_else(name: str, folder: Path, cwnd_command: Command) -> None:
+def test_a_command_prints_one_object_and_nothing_else(name: str, folder: Path, cwnd_here: Command) -> None:
     arguments, keys = CALLS[name]
-    done = cwnd_command(*name.split(), *shlex.split(arguments), "--json", cwd=folder)
+    done = cwnd_here(*name.split(), *shlex.split(arguments), "--json", cwd=folder)
     assert done.returncode in (0, 1), done.stderr
     assert keys <= json.loads(done.stdout).keys()
 

@@ -155,7 +155,7 @@ def test_every_flow_with_transfers_has_the_quantiles_of_all(results: cwnd.Result
 
 
 def test_a_result_whose_transfers_have_not_ended_is_saved_without_their_figure(tmp_path: Path) -> None:
-    path: dict[str, Any] = {"rate": "10 Mbps", "delay": "5 ms", "duration": "450 ms"}
+    path: dict[str, Any] = {"rate": "10 Mbps", "delay": "5 ms", "duration": "450 ms", "samples": "off"}
     flows = cwnd.dumbbell("reno", flows=9, size="100 KB", stagger="50 ms", **path)
     results = cwnd.run(flows)
     ended = results.transfers["fct_ms"].count()

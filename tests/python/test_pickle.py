@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,8 +88,8 @@ def test_results_are_the_same_after_a_journey(
     assert_equal(way(fresh), loaded)
 
 
-def test_pickled_results_need_no_directory(tmp_path: Path) -> None:
-    cwnd.run(cwnd.dumbbell(**SMALL)).save(tmp_path / "out")
+def test_pickled_results_need_no_directory(saved: tuple[cwnd.Results, Path], tmp_path: Path) -> None:
+    shutil.copytree(saved[1], tmp_path / "out")
     data = pickle.dumps(cwnd.Results.load(tmp_path / "out"))
     (tmp_path / "out").rename(tmp_path / "gone")
     assert_equal(pickle.loads(data), cwnd.Results.load(tmp_path / "gone"))

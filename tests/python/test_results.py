@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from pathlib import Path
 
@@ -41,13 +42,24 @@ def sweep() -> cwnd.Results:
     )
 
 
+@pytest.fixture(scope="module")
+def saved(results: cwnd.Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "out"
+    results.save(folder, command=["cwnd", "run", "x.toml"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def without_figures() -> cwnd.Results:
+    return cwnd.run(cwnd.dumbbell("cubic", samples="off", **SMALL))
+
+
 def names(folder: Path) -> list[str]:
     return sorted(item.name for item in folder.iterdir())
 
 
-def test_what_is_saved_is_loaded(results: cwnd.Results, tmp_path: Path) -> None:
-    results.save(tmp_path / "out")
-    loaded = cwnd.Results.load(tmp_path / "out")
+def test_what_is_saved_is_loaded(results: cwnd.Results, saved: Path) -> None:
+    loaded = cwnd.Results.load(saved)
     assert loaded.to_json() == results.to_json()
     for table in ("flows", "links", "samples", "summary"):
         assert getattr(loaded, table).equals(getattr(results, table)), table
@@ -62,9 +74,8 @@ def test_several_scenarios_are_saved_and_loaded(sweep: cwnd.Results, tmp_path: P
     assert names(tmp_path / "out") == sorted([*TABLES, *figures])
 
 
-def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_path: Path) -> None:
-    results.save(tmp_path / "out", command=["cwnd", "run", "x.toml"])
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, saved: Path) -> None:
+    manifest = json.loads((saved / "manifest.json").read_text())
     assert manifest["cwnd"] == cwnd.__version__
     assert manifest["command"] == ["cwnd", "run", "x.toml"]
     assert manifest["results"][0]["seeds"] == [1, 2]
@@ -72,32 +83,34 @@ def test_a_saved_result_tells_where_it_comes_from(results: cwnd.Results, tmp_pat
     assert manifest["python"] and manifest["platform"]
 
 
-def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, tmp_path: Path) -> None:
-    results.save(tmp_path / "out")
+def test_figures_are_saved_as_png_and_svg(results: cwnd.Results, saved: Path) -> None:
     figures = [f"{kind}.{ending}" for kind in results.plots() for ending in ("png", "svg")]
     assert results.plots() == [
         *("cwnd", "rtt", "throughput", "queue", "queue-delay"),
         *("throughput-delay", "rtt-cdf", "queue-delay-cdf"),
     ]
-    assert names(tmp_path / "out") == sorted([*TABLES, *figures])
-    for png in (tmp_path / "out").glob("*.png"):
+    assert names(saved) == sorted([*TABLES, *figures])
+    for png in saved.glob("*.png"):
         data = png.read_bytes()
         assert data.startswith(b"\x89PNG")
         width, height = struct.unpack(">II", data[16:24])
         assert width > 1000 and height > 500
 
 
-def test_saving_twice_gives_the_same_bytes(results: cwnd.Results, tmp_path: Path) -> None:
-    for out in ("one", "two"):
-        results.save(tmp_path / out)
-    for name in names(tmp_path / "one"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+def test_saving_twice_gives_the_same_bytes(results: cwnd.Results, saved: Path, tmp_path: Path) -> None:
+    results.save(tmp_path / "again", command=["cwnd", "run", "x.toml"])
+    assert names(tmp_path / "again") == names(saved)
+    for name in names(saved):
+        assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes(), name
 
 
-def test_an_earlier_result_is_replaced(results: cwnd.Results, sweep: cwnd.Results, tmp_path: Path) -> None:
-    results.save(tmp_path / "out")
-    sweep.save(tmp_path / "out")
-    assert cwnd.Results.load(tmp_path / "out").to_json() == sweep.to_json()
+def test_an_earlier_result_is_replaced(
+    saved: Path, without_figures: cwnd.Results, tmp_path: Path
+) -> None:
+    shutil.copytree(saved, tmp_path / "out")
+    without_figures.save(tmp_path / "out")
+    assert cwnd.Results.load(tmp_path / "out").to_json() == without_figures.to_json()
+    assert names(tmp_path / "out") == TABLES
     assert names(tmp_path) == ["out"]
 
 
@@ -109,9 +122,9 @@ def test_a_directory_with_something_else_is_refused_and_kept(results: cwnd.Resul
     assert names(tmp_path / "out") == ["thesis.tex"]
 
 
-def test_an_empty_directory_is_filled(results: cwnd.Results, tmp_path: Path) -> None:
+def test_an_empty_directory_is_filled(without_figures: cwnd.Results, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    results.save(tmp_path / "out")
+    without_figures.save(tmp_path / "out")
     assert "manifest.json" in names(tmp_path / "out")
 
 

@@ -176,13 +176,13 @@ def test_two_shards_in_two_processes_give_the_tables_of_one(long_sweep: LongSwee
     assert tables(out) == long_sweep[1]
 
 
-def test_a_shard_waits_for_the_others(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_a_shard_waits_for_the_others(sweep_file: Path, tmp_path: Path, cwnd_here: Command) -> None:
     out = str(tmp_path / "out")
-    first = cwnd_command("sweep", str(sweep_file), "--out", out, "--shard", "0/2")
+    first = cwnd_here("sweep", str(sweep_file), "--out", out, "--shard", "0/2")
     assert first.returncode == 0 and "waits for the other shards" in first.stdout
-    refused = cwnd_command("results", out)
+    refused = cwnd_here("results", out)
     assert refused.returncode == 2 and "an unfinished sweep" in refused.stderr
-    second = cwnd_command("sweep", str(sweep_file), "--out", out, "--shard", "1/2")
+    second = cwnd_here("sweep", str(sweep_file), "--out", out, "--shard", "1/2")
     assert second.returncode == 0 and "see 'cwnd results" in second.stdout
     assert cwnd.sweep(sweep_file).flows.equals(cwnd.Results.load(out).flows)
 
@@ -307,11 +307,11 @@ def test_a_damaged_shard_is_run_again(sweep_file: Path, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(
-    arguments: list[str], line: str, sweep_file: Path, tmp_path: Path, cwnd_command: Command
+    arguments: list[str], line: str, sweep_file: Path, tmp_path: Path, cwnd_here: Command
 ) -> None:
     if "--dask" in arguments:
         pytest.importorskip("distributed", reason="distributed is not installed; pip install 'cwnd[dask]'")
-    done = cwnd_command("sweep", str(sweep_file), "--out", str(tmp_path / "out"), *arguments)
+    done = cwnd_here("sweep", str(sweep_file), "--out", str(tmp_path / "out"), *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"cwnd: error: {line}") and done.stderr.count("\n") == 1
 
@@ -325,7 +325,7 @@ def test_a_directory_that_is_not_this_sweeps_is_refused(sweep_file: Path, tmp_pa
         cwnd.sweep(sweep_file, out=tmp_path / "plain" / "below")
     with pytest.raises(cwnd.Error, match=r"a file that is not part of a sweep \(.*\); choose another"):
         cwnd.sweep(sweep_file, out=tmp_path)
-    single = cwnd.Scenario.parse(SWEEP[: SWEEP.index("[sweep]")])
+    single = cwnd.Scenario.parse('samples = "off"\n' + SWEEP[: SWEEP.index("[sweep]")])
     cwnd.run(single).save(tmp_path / "run")
     with pytest.raises(cwnd.Error, match="a result that is not a sweep's"):
         cwnd.sweep(sweep_file, out=tmp_path / "run")
@@ -344,41 +344,41 @@ def test_a_directory_that_is_not_this_sweeps_is_refused(sweep_file: Path, tmp_pa
     assert tables(out) == before
 
 
-def test_results_summarise_export_and_redraw(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_results_summarise_export_and_redraw(sweep_file: Path, tmp_path: Path, cwnd_here: Command) -> None:
     out = tmp_path / "out"
     swept = cwnd.sweep(sweep_file, out=out)
-    done = cwnd_command("results", str(out))
+    done = cwnd_here("results", str(out))
     assert done.returncode == 0, done.stderr
     assert "flows.cca" in done.stdout and "Figures in" in done.stdout
     assert (out / "throughput-buffer.png").stat().st_size > 1000
-    exported = cwnd_command("results", str(out), "--csv", "-", "--table", "flows")
+    exported = cwnd_here("results", str(out), "--csv", "-", "--table", "flows")
     assert pl.read_csv(exported.stdout.encode()).height == swept.flows.height
-    assert cwnd_command("results", str(out), "--csv", str(tmp_path / "s.csv")).stdout == ""
+    assert cwnd_here("results", str(out), "--csv", str(tmp_path / "s.csv")).stdout == ""
     assert pl.read_csv(tmp_path / "s.csv").height == swept.summary.height
-    assert json.loads(cwnd_command("results", str(out), "--json").stdout) == json.loads(swept.to_json())
+    assert json.loads(cwnd_here("results", str(out), "--json").stdout) == json.loads(swept.to_json())
     # Figures do not make it another's directory.
-    assert cwnd_command("sweep", str(sweep_file), "--out", str(out)).returncode == 0
+    assert cwnd_here("sweep", str(sweep_file), "--out", str(out)).returncode == 0
 
 
-def test_a_report_is_one_page(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_a_report_is_one_page(sweep_file: Path, tmp_path: Path, cwnd_here: Command) -> None:
     pytest.importorskip("cwnd._report.page", reason="this build has no reports")
     cwnd.sweep(sweep_file, out=tmp_path / "out")
-    done = cwnd_command("report", str(tmp_path / "out"))
+    done = cwnd_here("report", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "<html" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_the_gate_says_whether_it_is_worse(sweep_file: Path, tmp_path: Path, cwnd_command: Command) -> None:
+def test_the_gate_says_whether_it_is_worse(sweep_file: Path, tmp_path: Path, cwnd_here: Command) -> None:
     one, two = str(tmp_path / "one"), str(tmp_path / "two")
     cwnd.sweep(sweep_file, out=one)
     cwnd.sweep(sweep_file, out=two)
-    same = cwnd_command("gate", one, two, "--metric", "throughput_mbps", "--margin", "2%")
+    same = cwnd_here("gate", one, two, "--metric", "throughput_mbps", "--margin", "2%")
     assert same.returncode == 0 and same.stdout.count("\n") == 6
     slow = SWEEP.replace('rate = "10 Mbps"', 'rate = "9 Mbps"')
     sweep_file.write_text(slow)
     cwnd.sweep(sweep_file, out=tmp_path / "slow")
-    assert cwnd_command("gate", one, str(tmp_path / "slow")).returncode == 1
-    refused = cwnd_command("gate", one, two, "--margin", "much")
+    assert cwnd_here("gate", one, str(tmp_path / "slow")).returncode == 1
+    refused = cwnd_here("gate", one, two, "--margin", "much")
     assert refused.returncode == 2 and refused.stderr.startswith("cwnd: error: --margin: ")
 
 
