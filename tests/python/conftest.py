@@ -16,11 +16,11 @@ import pytest
 
 import cwnd
 from cwnd._cli import main as cli
-from sweeping import LONG, SWEEP, tables
+from sweeping import BROAD, LONG, SWEEP, tables
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 #: A sweep's file, and the tables of its uninterrupted run.
-LongSweep = tuple[Path, dict[str, bytes]]
+Swept = tuple[Path, dict[str, bytes]]
 
 #: Keywords of `dumbbell` for a run of a few milliseconds.
 SMALL: dict[str, Any] = {"rate": "10 Mbps", "delay": "10 ms", "buffer": 50, "duration": "2 s"}
@@ -93,12 +93,21 @@ def sweep_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def long_sweep(tmp_path_factory: pytest.TempPathFactory) -> LongSweep:
+def broad_sweep(tmp_path_factory: pytest.TempPathFactory) -> Swept:
+    """The file of a sweep of many short runs, and the tables of an uninterrupted run."""
+    return undisturbed(tmp_path_factory.mktemp("broad"), BROAD)
+
+
+@pytest.fixture(scope="session")
+def long_sweep(tmp_path_factory: pytest.TempPathFactory) -> Swept:
     """A longer sweep's file and the tables of an uninterrupted run."""
-    folder = tmp_path_factory.mktemp("long")
-    (folder / "long.toml").write_text(LONG)
-    cwnd.sweep(folder / "long.toml", out=folder / "out")
-    return folder / "long.toml", tables(folder / "out")
+    return undisturbed(tmp_path_factory.mktemp("long"), LONG)
+
+
+def undisturbed(folder: Path, text: str) -> Swept:
+    (folder / "sweep.toml").write_text(text)
+    cwnd.sweep(folder / "sweep.toml", out=folder / "out")
+    return folder / "sweep.toml", tables(folder / "out")
 
 
 @pytest.fixture(scope="session")

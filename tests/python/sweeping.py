@@ -31,6 +31,9 @@ stagger = "100 ms"
 "dumbbell.buffer" = [20, 40, 80]
 """
 
+#: Of 600 runs.
+BROAD = SWEEP.replace("repeat = 3", "repeat = 100")
+
 #: Some seconds of work for one core.
 LONG = SWEEP.replace("2 s", "40 s").replace("repeat = 3", "repeat = 100")
 

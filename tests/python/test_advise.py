@@ -259,7 +259,7 @@ def test_a_long_queue_is_named_with_what_another_queue_would_do() -> None:
     assert cwnd.advise(**{**FAST, "ccas": ["reno"]}, queue="fq-codel").managed is None
 
 
-def test_the_command_prints_the_answer_or_json(cwnd_command: Command) -> None:
+def test_the_command_prints_the_answer_or_json(cwnd_here: Command) -> None:
     flags = [
         "advise",
         "--rate",
@@ -273,12 +273,12 @@ def test_the_command_prints_the_answer_or_json(cwnd_command: Command) -> None:
         "--cca",
         "reno",
     ]
-    done = cwnd_command(*flags)
+    done = cwnd_here(*flags)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(
         "5 Mbps, RTT 20 ms, no random loss, a buffer of 8 packets, droptail; 1 flow, 2 reno flows beside"
     )
-    content = json.loads(cwnd_command(*flags, "--json").stdout)
+    content = json.loads(cwnd_here(*flags, "--json").stdout)
     assert content["path"]["beside"] == {"cca": "reno", "flows": 2}
     assert {"recommendation", "candidates", "commands"} <= content.keys()
 
@@ -304,8 +304,8 @@ def test_the_command_prints_the_answer_or_json(cwnd_command: Command) -> None:
         (["--from", "none"], "none/manifest.json: no such file"),
     ],
 )
-def test_what_is_no_path_is_refused_in_one_line(flags: list[str], line: str, cwnd_command: Command) -> None:
-    done = cwnd_command("advise", *flags)
+def test_what_is_no_path_is_refused_in_one_line(flags: list[str], line: str, cwnd_here: Command) -> None:
+    done = cwnd_here("advise", *flags)
     assert done.returncode == 2 and done.stderr.startswith(f"cwnd: error: {line}"), done.stderr
     assert done.stderr.count("\n") == 1 and not done.stdout
 
@@ -394,12 +394,12 @@ def test_what_a_trace_cannot_show_is_said() -> None:
 
 @pytest.mark.slow
 def test_the_path_of_a_trace_gets_the_same_advice_as_the_path_itself(
-    tmp_path: Path, cwnd_command: Command
+    tmp_path: Path, cwnd_here: Command
 ) -> None:
     path = {"rate": "10 Mbps", "rtt": "40 ms"}
     run = cwnd.run(cwnd.dumbbell("cubic", duration="20 s", samples="20 ms", **path))
     as_trace(run).save(tmp_path / "traced")
-    done = cwnd_command(
+    done = cwnd_here(
         "advise", "--from", str(tmp_path / "traced"), "--cca", "reno", "--cca", "bbr", "--json"
     )
     assert done.returncode == 0, done.stderr

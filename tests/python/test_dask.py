@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import cwnd
-from conftest import LongSweep
+from conftest import Swept
 from cwnd import _cwnd
 from cwnd._run import sweep as sweeps
-from sweeping import count_shards, fragile, spawn, tables, until
+from sweeping import LONG, count_shards, fragile, spawn, tables, until
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
 
 
 @pytest.mark.slow
-def test_dask_gives_the_same_bytes_though_a_worker_is_killed(long_sweep: LongSweep, tmp_path: Path) -> None:
+def test_dask_gives_the_same_bytes_though_a_worker_is_killed(long_sweep: Swept, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with cluster(tmp_path) as (address, processes):
         worker = processes[1]
@@ -82,7 +82,7 @@ def test_dask_gives_the_same_bytes_though_a_worker_is_killed(long_sweep: LongSwe
 
 @pytest.mark.slow
 def test_results_that_are_lost_with_their_worker_are_computed_again(
-    long_sweep: LongSweep, tmp_path: Path
+    long_sweep: Swept, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     with cluster(tmp_path) as (address, processes):
@@ -104,12 +104,11 @@ def test_results_that_are_lost_with_their_worker_are_computed_again(
     assert tables(out) == long_sweep[1]
 
 
-def test_a_scheduler_that_is_gone_is_one_line_and_what_was_done_is_kept(
-    long_sweep: LongSweep, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
+def test_a_scheduler_that_is_gone_is_one_line_and_what_was_done_is_kept(tmp_path: Path) -> None:
+    file, out = tmp_path / "long.toml", tmp_path / "out"
+    file.write_text(LONG)
     with cluster(tmp_path) as (address, processes):
-        sweep = spawn(long_sweep[0], "--out", out, "--dask", address)
+        sweep = spawn(file, "--out", out, "--dask", address)
         until(lambda: count_shards(out) > 0)
         processes[0].kill()
         _, stderr = sweep.communicate(timeout=60)

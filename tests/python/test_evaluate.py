@@ -177,7 +177,7 @@ def test_a_run_that_fails_is_the_reason_why_a_criterion_is_not_run(tmp_path: Pat
     assert len(evaluation.failures) == 3
 
 
-def test_bad_input_is_one_line(cwnd_command: Command, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(cwnd_here: Command, tmp_path: Path) -> None:
     out = tmp_path / "out"
     for arguments, line in (
         (["nosuch"], "cwnd: error: CCA: unknown algorithm 'nosuch'"),
@@ -185,7 +185,7 @@ def test_bad_input_is_one_line(cwnd_command: Command, tmp_path: Path) -> None:
         (["reno", "--baseline", "nosuch"], "cwnd: error: --baseline: unknown algorithm 'nosuch'"),
         (["reno", "--param", "x=1"], "cwnd: error: --param x: unknown parameter"),
     ):
-        done = cwnd_command("evaluate", *arguments, "--out", str(out))
+        done = cwnd_here("evaluate", *arguments, "--out", str(out))
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(line) and done.stderr.count("\n") == 1
         assert not out.exists()

@@ -115,6 +115,7 @@ def test_the_row_of_a_group_is_the_sum_of_the_rows_of_its_flows(
     assert kept.equals(by_flow.samples.filter(pl.col("link").is_in(["bottleneck", "access-21", "exit-21"])))
 
 
+@pytest.mark.quic
 def test_a_stack_has_the_same_sums() -> None:
     path: dict[str, Any] = {"rate": "20 Mbps", "delay": "10 ms", "buffer": 60, "duration": "2 s"}
     flows = {"flows": [3, 2], "stagger": "70 ms", "samples": 10, **path}

@@ -282,9 +282,9 @@ def test_wrong_input_is_one_line(call: Callable[[], object], said: str) -> None:
 SMALL = ("model", "--cca", "agile-sd", "--rate", "10Mbps", "--rtt", "20ms", "--buffer", "8")
 
 
-def test_the_command_tells_model_and_simulation_and_draws_them(cwnd_command: Command, tmp_path: Path) -> None:
+def test_the_command_tells_model_and_simulation_and_draws_them(cwnd_here: Command, tmp_path: Path) -> None:
     picture = tmp_path / "model.png"
-    done = cwnd_command(*SMALL, "--per", "1e-3", "--repeat", "3", "--json", "--out", str(picture))
+    done = cwnd_here(*SMALL, "--per", "1e-3", "--repeat", "3", "--json", "--out", str(picture))
     assert (done.returncode, done.stderr) == (0, "")
     reported = json.loads(done.stdout)
     throughput = reported["simulation"]["throughput_mbps"]
@@ -293,7 +293,7 @@ def test_the_command_tells_model_and_simulation_and_draws_them(cwnd_command: Com
     assert reported["model"]["throughput_mbps"] == pytest.approx(throughput["mean"], rel=0.1)
     assert reported["path"]["per"] == 1e-3
     assert picture.stat().st_size > 10_000
-    table = cwnd_command(*SMALL)
+    table = cwnd_here(*SMALL)
     assert table.returncode == 0
     for words in ("model", "simulation", "throughput Mbit/s", "packets from loss to loss"):
         assert words in table.stdout
@@ -311,8 +311,8 @@ def test_the_command_tells_model_and_simulation_and_draws_them(cwnd_command: Com
         (("--rate", "100Tbps", "--rtt", "1s"), "window: 825627477"),
     ],
 )
-def test_wrong_flags_are_one_line(cwnd_command: Command, flags: tuple[str, ...], said: str) -> None:
-    done = cwnd_command(*SMALL, *flags)
+def test_wrong_flags_are_one_line(cwnd_here: Command, flags: tuple[str, ...], said: str) -> None:
+    done = cwnd_here(*SMALL, *flags)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"cwnd: error: {said}")
     assert done.stderr.count("\n") == 1

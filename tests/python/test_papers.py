@@ -205,14 +205,14 @@ def test_verdicts_follow_from_the_published_values(folder: Path) -> None:
 
 
 def test_a_value_within_the_runs_but_not_the_interval_is_explained_by_them(folder: Path) -> None:
-    first = cwnd.reproduce("small", seeds=8, out="out")
+    first = cwnd.reproduce("small", only=["fig2"], seeds=8, out="out")
     cubic = {x: first.measured("fig2", "cubic", "throughput").at(x).estimate for x in (20, 40)}
     outside = max(cubic.values(), key=lambda one: one.most - (one.high or 0))
     buffer = next(x for x, one in cubic.items() if one == outside)
     if outside.agrees(outside.most):
         pytest.skip("the extremes are within a tenth of the mean")
     publish(folder, f"Fig. 2,,2,0.01,{buffer},cubic,throughput,Mbps,{outside.most},")
-    (number,) = cwnd.reproduce("small", seeds=8, out="out").numbers
+    (number,) = cwnd.reproduce("small", only=["fig2"], seeds=8, out="out").numbers
     assert (number.verdict, number.cause) == ("differs", "one run of a wide distribution")
 
 
@@ -278,8 +278,8 @@ def test_a_wrong_paper_toml_gets_one_line(folder: Path) -> None:
         (("discrete-tcp", "--out", "/proc/nothing"), "/proc/nothing/discrete-tcp/runs: "),
     ],
 )
-def test_wrong_arguments_get_one_line(cwnd_command: Command, arguments: tuple[str, ...], line: str) -> None:
-    answer = cwnd_command("reproduce", *arguments)
+def test_wrong_arguments_get_one_line(cwnd_here: Command, arguments: tuple[str, ...], line: str) -> None:
+    answer = cwnd_here("reproduce", *arguments)
     assert answer.returncode == 2
     assert answer.stderr.startswith(f"cwnd: error: {line}") and answer.stderr.count("\n") == 1
     assert answer.stdout == ""
@@ -323,8 +323,8 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_json_has_the_promised_names(cwnd_command: Command, tmp_path: Path) -> None:
-    answer = cwnd_command("reproduce", "discrete-tcp", "--only", "table3", "--quick", "--json", cwd=tmp_path)
+def test_json_has_the_promised_names(cwnd_here: Command, tmp_path: Path) -> None:
+    answer = cwnd_here("reproduce", "discrete-tcp", "--only", "table3", "--quick", "--json", cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
     reported = json.loads(answer.stdout)
     assert list(reported) == ["summary", "papers"]
@@ -342,10 +342,10 @@ def test_json_has_the_promised_names(cwnd_command: Command, tmp_path: Path) -> N
 NAMES = [paper.name for paper in paper_reader.papers()]
 
 
-def test_the_papers_are_listed(cwnd_command: Command) -> None:
-    answer = cwnd_command("papers")
+def test_the_papers_are_listed(cwnd_here: Command) -> None:
+    answer = cwnd_here("papers")
     assert answer.returncode == 0 and all(name in answer.stdout for name in NAMES)
-    reported = json.loads(cwnd_command("papers", "--json").stdout)
+    reported = json.loads(cwnd_here("papers", "--json").stdout)
     assert [paper["name"] for paper in reported["papers"]] == NAMES
 
 

@@ -1,13 +1,13 @@
-"""The worlds `quinn`, `noq` and `s2n-quic`: QUIC stacks in virtual time."""
+"""The worlds `quinn`, `noq` and `s2n-quic`: QUIC stacks in virtual time. Tests marked `quic` need their module."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
-import _cwnd_quic
 import pytest
 
 import cwnd
@@ -15,8 +15,10 @@ from conftest import Command
 
 STACKS = ["quinn", "noq", "s2n-quic"]
 PATH = ("--rate", "20Mbps", "--delay", "10ms", "--buffer", "40", "--duration", "3s")
+on_a_stack = partial(pytest.param, marks=pytest.mark.quic)
 
 
+@pytest.mark.quic
 @pytest.mark.parametrize("stack", [*STACKS, "quinn-tls", "noq-tls"])
 def test_a_run_on_a_stack_has_the_schema_of_any_world(stack: str) -> None:
     scenario = cwnd.dumbbell("cubic", rate="20 Mbps", delay="10 ms", buffer=40, duration="3 s")
@@ -32,6 +34,7 @@ def test_a_run_on_a_stack_has_the_schema_of_any_world(stack: str) -> None:
     assert 0.95 < goodput < 1
 
 
+@pytest.mark.quic
 @pytest.mark.parametrize("stack", STACKS)
 def test_two_commands_print_the_same_bytes(stack: str, cwnd_command: Command) -> None:
     def run() -> dict[str, object]:
@@ -45,6 +48,7 @@ def test_two_commands_print_the_same_bytes(stack: str, cwnd_command: Command) ->
     assert run() == run()
 
 
+@pytest.mark.quic
 def test_compare_puts_a_stack_beside_the_simulator(cwnd_command: Command, tmp_path: Path) -> None:
     out = tmp_path / "compared"
     command = ("compare", "--cca", "reno", *PATH, "--on", "sim,quinn,noq,s2n-quic", "--out", str(out))
@@ -53,6 +57,7 @@ def test_compare_puts_a_stack_beside_the_simulator(cwnd_command: Command, tmp_pa
     assert "goodput" in done.stdout and "noq" in done.stdout and "s2n-quic" in done.stdout
 
 
+@pytest.mark.quic
 def test_a_sweep_on_a_stack_goes_on_where_it_stopped(tmp_path: Path) -> None:
     text = """
 duration = "1 s"
@@ -75,31 +80,40 @@ cca = "quinn:cubic"
 @pytest.mark.parametrize(
     ("flags", "line"),
     [
-        (("--cca", "bbr", "--on", "quinn"), "bbr: flows.cca: 'bbr' has to set the pacing rate"),
-        (
+        on_a_stack(("--cca", "bbr", "--on", "quinn"), "bbr: flows.cca: 'bbr' has to set the pacing rate"),
+        on_a_stack(
             ("--cca", "noq:cubic", "--on", "quinn"),
             "noq:cubic: flows.cca: 'noq:cubic' cannot be had --on quinn",
         ),
         (("--cca", "quinn:cubic"), "'quinn:cubic' is the stack's own and can be had --on quinn alone"),
-        (
+        on_a_stack(
             ("--cca", "tcp:cubic", "--size", "1MB", "--on", "quinn"),
             "tcp:cubic: flows.size: a transfer over TCP cannot be had --on quinn; accepted: bulk data",
         ),
         (("--cca", "s2n-quic:newreno", "--on", "s2n-quic"), "--cca: unknown algorithm 's2n-quic:newreno'"),
-        (("--cca", "ledbat", "--on", "s2n-quic"), "'ledbat' measures one-way delays, which QUIC does not"),
-        (("--cca", "prague", "--on", "s2n-quic"), "'prague' has to send ECT(1), which s2n-quic does not"),
-        (("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' cannot be had --on noq"),
-        (("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes cannot be had"),
+        on_a_stack(
+            ("--cca", "ledbat", "--on", "s2n-quic"), "'ledbat' measures one-way delays, which QUIC does not"
+        ),
+        on_a_stack(
+            ("--cca", "prague", "--on", "s2n-quic"), "'prague' has to send ECT(1), which s2n-quic does not"
+        ),
+        on_a_stack(
+            ("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' cannot be had --on noq"
+        ),
+        on_a_stack(
+            ("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes cannot be had"
+        ),
     ],
 )
 def test_what_a_stack_cannot_do_is_refused_in_a_line(
-    flags: tuple[str, ...], line: str, cwnd_command: Command
+    flags: tuple[str, ...], line: str, cwnd_here: Command
 ) -> None:
-    done = cwnd_command("run", *PATH, *flags)
+    done = cwnd_here("run", *PATH, *flags)
     assert done.returncode == 2
     assert line in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.quic
 def test_a_python_class_is_refused_on_a_stack() -> None:
     class Still(cwnd.CongestionControl):
         def cong_avoid(self, window: cwnd.Window, ack: cwnd.Ack) -> None:
@@ -124,20 +138,27 @@ def test_without_the_quic_worlds_one_line_says_how_to_get_them() -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.quic
 def test_the_quic_worlds_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cwnd_quic, "__version__", "0.0.1")
+    monkeypatch.setattr("_cwnd_quic.__version__", "0.0.1")
     with pytest.raises(cwnd.Error, match=r"both of one version, found cwnd .* and QUIC worlds 0\.0\.1"):
         cwnd.run(cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", duration="1 s"), world="noq")
 
 
+@pytest.mark.quic
 def test_the_extension_module_refuses_what_it_cannot_read() -> None:
+    import _cwnd_quic
+
     with pytest.raises(ValueError, match="'sim' is not a world of a QUIC stack"):
         _cwnd_quic.World("sim")
     with pytest.raises(ValueError, match="not the JSON of a scenario"):
         _cwnd_quic.World("noq").check("{}")
 
 
+@pytest.mark.quic
 def test_an_exception_of_the_watch_ends_a_run() -> None:
+    import _cwnd_quic
+
     scenario = cwnd.dumbbell("reno", rate="100 Mbps", delay="5 ms", duration="20 s")
 
     def watch(reached_ns: int) -> bool:
@@ -147,6 +168,7 @@ def test_an_exception_of_the_watch_ends_a_run() -> None:
         _cwnd_quic.World("quinn").run(scenario._inner.json(), 1, watch)
 
 
+@pytest.mark.quic
 @pytest.mark.slow
 def test_the_stub_of_the_extension_module_of_quic_is_true() -> None:
     check = subprocess.run(

@@ -6,6 +6,7 @@ A command that exits 0 leaves the bytes of a sweep that nothing disturbed.
 from __future__ import annotations
 
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -59,10 +60,18 @@ def flip_a_bit(file: Path, chance: random.Random) -> None:
     file.write_bytes(data)
 
 
-def half_done(small: Question, out: Path) -> list[Path]:
+@pytest.fixture(scope="module")
+def half(small: Question, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep of which every second run is done, in several shards."""
+    out = tmp_path_factory.mktemp("half") / "out"
     for shard in (0, 2, 4):
         cwnd.sweep(small.file, out=out, shard=(shard, 6))
+    return out
+
+
+def half_done(half: Path, out: Path) -> list[Path]:
+    """The shards of a copy of `half`."""
+    shutil.copytree(half, out)
     shards = sorted((out / "shards").glob("*.parquet"))
     assert len(shards) == 3
     return shards
@@ -80,12 +89,12 @@ def damage_reported(*names: str) -> Iterator[None]:
 
 
 def test_a_flipped_bit_in_a_shard_is_reported_and_its_runs_are_made_again(
-    small: Question, tmp_path: Path
+    small: Question, half: Path, tmp_path: Path
 ) -> None:
     chance = random.Random(1)
     for number in range(16):
         out = tmp_path / str(number)
-        shard = chance.choice(half_done(small, out))
+        shard = chance.choice(half_done(half, out))
         flip_a_bit(shard, chance)
         with damage_reported(f"shards/{shard.name}"):
             cwnd.sweep(small.file, out=out)
@@ -107,7 +116,7 @@ def test_a_flipped_bit_in_a_table_is_reported_and_mended(small: Question, tmp_pa
 
 
 def test_a_flipped_bit_in_the_manifest_is_refused_and_named(
-    small: Question, tmp_path: Path, cwnd_command: Command
+    small: Question, tmp_path: Path, cwnd_here: Command
 ) -> None:
     out = tmp_path / "out"
     cwnd.sweep(small.file, out=out)
@@ -120,7 +129,7 @@ def test_a_flipped_bit_in_the_manifest_is_refused_and_named(
             with pytest.raises(cwnd.Error, match=r"manifest\.json: damaged"):
                 attempt()
         if number == 0:
-            refused = cwnd_command("sweep", str(small.file), "--out", str(out))
+            refused = cwnd_here("sweep", str(small.file), "--out", str(out))
             assert refused.returncode == 2 and refused.stderr.count("\n") == 1
     (out / "manifest.json").unlink()
     cwnd.sweep(small.file, out=out)
@@ -137,8 +146,10 @@ def test_a_table_that_is_gone_is_made_again(small: Question, tmp_path: Path) -> 
         assert tables(out) == small.answers[3]
 
 
-def test_a_damaged_sweep_json_is_reported_and_does_no_harm(small: Question, tmp_path: Path) -> None:
-    half_done(small, tmp_path / "out")
+def test_a_damaged_sweep_json_is_reported_and_does_no_harm(
+    small: Question, half: Path, tmp_path: Path
+) -> None:
+    half_done(half, tmp_path / "out")
     flip_a_bit(tmp_path / "out" / "shards" / "sweep.json", random.Random(4))
     with damage_reported("shards/sweep.json"):
         cwnd.sweep(small.file, out=tmp_path / "out")
@@ -146,10 +157,10 @@ def test_a_damaged_sweep_json_is_reported_and_does_no_harm(small: Question, tmp_
 
 
 def test_a_shard_removed_while_the_sweep_goes_on_is_missed_and_made_again(
-    small: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Question, half: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    half_done(small, out)
+    half_done(half, out)
     finish = stores.Store.finish
     asked = []
 
@@ -227,6 +238,7 @@ def test_a_kill_while_tables_are_moved_loses_nothing(
         assert sorted(item.name for item in out.iterdir()) == sorted([*TABLES, "manifest.json"])
 
 
+@pytest.mark.slow
 def test_two_processes_that_ask_for_different_seeds_lose_no_run(long: Question, tmp_path: Path) -> None:
     out = tmp_path / "out"
     few = spawn(long.file, "--out", out, "--jobs", "1", "--repeat", "20")
@@ -318,13 +330,13 @@ def test_two_to_four_processes_at_once_lose_nothing(long: Question, tmp_path: Pa
 
 @pytest.mark.slow
 def test_64_flipped_bits_in_shards_and_64_in_tables_never_end_in_other_bytes(
-    small: Question, tmp_path: Path
+    small: Question, half: Path, tmp_path: Path
 ) -> None:
     chance = random.Random(12)
     refused = 0
     for number in range(64):
         out = tmp_path / f"shards-{number}"
-        half_done(small, out)
+        half_done(half, out)
         flip_a_bit(
             chance.choice([item for item in (out / "shards").iterdir() if item.name != "lock"]), chance
         )

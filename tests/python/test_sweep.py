@@ -16,11 +16,11 @@ import polars as pl
 import pytest
 
 import cwnd
-from conftest import Command, LongSweep
+from conftest import Command, Swept, undisturbed
 from cwnd import _cwnd
 from cwnd._run import sweep as sweeps
 from cwnd._run.store import Store
-from sweeping import SWEEP, TABLES, count_runs, count_shards, fragile, spawn, tables, until
+from sweeping import LONG, SWEEP, TABLES, count_runs, count_shards, fragile, spawn, tables, until
 
 
 def test_a_sweep_writes_what_results_load(sweep_file: Path, tmp_path: Path) -> None:
@@ -97,14 +97,14 @@ def test_seeds_are_paired_across_the_points() -> None:
     assert one.equals(two) and one["lost_pkts"].n_unique() > 2
 
 
-def test_the_number_of_threads_does_not_show(long_sweep: LongSweep, tmp_path: Path) -> None:
-    cwnd.sweep(long_sweep[0], out=tmp_path / "one", jobs=1)
-    assert tables(tmp_path / "one") == long_sweep[1]
+def test_the_number_of_threads_does_not_show(broad_sweep: Swept, tmp_path: Path) -> None:
+    cwnd.sweep(broad_sweep[0], out=tmp_path / "one", jobs=1)
+    assert tables(tmp_path / "one") == broad_sweep[1]
 
 
 @pytest.mark.slow
 def test_killed_again_and_again_it_goes_on_to_the_same_bytes(
-    long_sweep: LongSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    long_sweep: Swept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
     for _ in range(3):
@@ -166,14 +166,14 @@ def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
     assert same.to_list() == (before["cca"] == "cubic").to_list()
 
 
-def test_two_shards_in_two_processes_give_the_tables_of_one(long_sweep: LongSweep, tmp_path: Path) -> None:
+def test_two_shards_in_two_processes_give_the_tables_of_one(broad_sweep: Swept, tmp_path: Path) -> None:
     out = tmp_path / "out"
     running = [
-        spawn(long_sweep[0], "--out", out, "--shard", f"{index}/2", "--jobs", "1") for index in range(2)
+        spawn(broad_sweep[0], "--out", out, "--shard", f"{index}/2", "--jobs", "1") for index in range(2)
     ]
     reported = [process.communicate(timeout=60) for process in running]
     assert [process.returncode for process in running] == [0, 0], reported
-    assert tables(out) == long_sweep[1]
+    assert tables(out) == broad_sweep[1]
 
 
 def test_a_shard_waits_for_the_others(sweep_file: Path, tmp_path: Path, cwnd_here: Command) -> None:
@@ -202,17 +202,18 @@ def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:
     assert [few.flows.filter(scenario=one["name"])["seed"].n_unique() for one in few.scenarios] == [4, 6]
 
 
-def test_interrupted_it_says_how_to_continue(long_sweep: LongSweep, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    running = spawn(long_sweep[0], "--out", out, "--jobs", "1")
+def test_interrupted_it_says_how_to_continue(tmp_path: Path) -> None:
+    file, whole = undisturbed(tmp_path, LONG.replace("40 s", "15 s"))
+    out = tmp_path / "interrupted"
+    running = spawn(file, "--out", out, "--jobs", "1")
     until(lambda: count_shards(out) > 0)
     running.send_signal(signal.SIGINT)
     _, error = running.communicate(timeout=20)
     assert running.returncode == 130
     assert error.startswith("cwnd: interrupted; ") and error.count("\n") == 1
     assert "of 600 runs are kept in" in error and "repeat the command to continue" in error
-    cwnd.sweep(long_sweep[0], out=out)
-    assert tables(out) == long_sweep[1]
+    cwnd.sweep(file, out=out)
+    assert tables(out) == whole
 
 
 @contextmanager
@@ -227,17 +228,17 @@ def small_disk(folder: Path, size: str) -> Iterator[None]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_one_line_and_what_was_done_is_kept(long_sweep: LongSweep, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line_and_what_was_done_is_kept(broad_sweep: Swept, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     with small_disk(disk, "96k"):
-        running = spawn(long_sweep[0], "--out", disk / "out")
+        running = spawn(broad_sweep[0], "--out", disk / "out")
         _, error = running.communicate(timeout=60)
         assert running.returncode == 2
         assert error.startswith("cwnd: error: ") and error.count("\n") == 1
         assert "no space left on device" in error
         shutil.copytree(disk / "out", tmp_path / "out")
-    cwnd.sweep(long_sweep[0], out=tmp_path / "out")
-    assert tables(tmp_path / "out") == long_sweep[1]
+    cwnd.sweep(broad_sweep[0], out=tmp_path / "out")
+    assert tables(tmp_path / "out") == broad_sweep[1]
 
 
 def test_a_disk_that_fills_up_during_the_merge_loses_nothing(

@@ -21,8 +21,9 @@ for module in pkgutil.walk_packages(cwnd.__path__, "cwnd."):
     if module.name not in ("cwnd.__main__", "cwnd._aioquic"):
         importlib.import_module(module.name)
         print(module.name)
-results = cwnd.run(cwnd.dumbbell("reno", rate="10 Mbps", delay="10 ms", buffer=20, duration="2 s"))
-results.save("result")
+path = {"rate": "10 Mbps", "delay": "10 ms", "buffer": 20, "duration": "2 s"}
+cwnd.run(cwnd.dumbbell("reno", samples="off", **path)).save("result")
+results = cwnd.run(cwnd.dumbbell("reno", **path))
 results.plot("cwnd", "cwnd.svg")
 print(len(results.summary))
 """

@@ -376,10 +376,10 @@ def test_another_question_or_foreign_files_leave_the_directory_alone(one: Path, 
 
 
 def test_the_command_tells_the_verdict_and_gate_reads_what_it_kept(
-    cwnd_command: Command, one: Path, two: Path, tmp_path: Path
+    cwnd_here: Command, one: Path, two: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = cwnd_command("tune", str(one), *FLAGS, "--trials", "2", "--held-out", str(two), "--out", str(out))
+    done = cwnd_here("tune", str(one), *FLAGS, "--trials", "2", "--held-out", str(two), "--out", str(out))
     assert done.returncode == 0, done.stderr
     first, *_, last = done.stdout.splitlines()
     reported = json.loads((out / "tuning.json").read_text())
@@ -387,7 +387,7 @@ def test_the_command_tells_the_verdict_and_gate_reads_what_it_kept(
     assert first == f"agile-sd: lambda_max = {best:g} (default 3); 2 candidates, objective 1 throughput_ratio"
     assert last == f"on held-out scenarios: {reported['judgements'][1]['verdict']}"
     sides = [str(out / "held-out-seeds" / side) for side in ("default", "tuned")]
-    assert cwnd_command("gate", *sides, "--margin", "50%").stdout.startswith("ok ")
+    assert cwnd_here("gate", *sides, "--margin", "50%").stdout.startswith("ok ")
 
 
 @pytest.mark.parametrize(
@@ -466,7 +466,7 @@ def test_auto_at_the_authors_beta_is_their_3_to_the_byte(cca: str) -> None:
     assert answer(lambda_max="auto", beta=0.5) != answer(lambda_max=3, beta=0.5)
 
 
-def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_command: Command) -> None:
+def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_here: Command) -> None:
     scenario = cwnd.Scenario.parse(ONE.replace('"agile-sd"', '{ name = "agile-sd", lambda_max = "auto" }'))
     params = dict(scenario.to_dict()["flows"][0]["cca"]["params"])
     assert params["lambda_max"] == "auto" and params["lambda_min"] == "1"
@@ -476,7 +476,7 @@ def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_command: 
     assert (lambda_max["default"], lambda_max["numbers"]) == (3, [1, 1000, 0.001])
     assert next(param for param in reported if param["name"] == "build")["numbers"] is None
     for bad in ("0", "Auto", "1001", ""):
-        refused = cwnd_command("run", "--cca", "agile-sd", "--param", f"lambda_max={bad}")
+        refused = cwnd_here("run", "--cca", "agile-sd", "--param", f"lambda_max={bad}")
         wanted = f"cwnd: error: --param lambda_max: '{bad}' is not accepted; 1 to 1000, or auto\n"
         assert (refused.returncode, refused.stderr) == (2, wanted)
 

@@ -58,7 +58,7 @@ def follow(page: Path, folder: Path) -> Iterator[tuple[str, str, str]]:
     [
         pytest.param("researcher", marks=pytest.mark.slow),
         pytest.param("engineer", marks=pytest.mark.slow),
-        pytest.param("stack-developer", marks=pytest.mark.slow),
+        pytest.param("stack-developer", marks=[pytest.mark.slow, pytest.mark.quic]),
         "teacher",
     ],
 )
