@@ -104,6 +104,7 @@ def test_results_that_are_lost_with_their_worker_are_computed_again(
     assert tables(out) == long_sweep[1]
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_gone_is_one_line_and_what_was_done_is_kept(tmp_path: Path) -> None:
     file, out = tmp_path / "long.toml", tmp_path / "out"
     file.write_text(LONG)

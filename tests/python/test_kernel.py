@@ -514,9 +514,9 @@ def test_what_the_unit_is_exposed_to_is_rated_below_2() -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(
-    cwnd_command: Command, arguments: list[str], said: str
+    cwnd_here: Command, arguments: list[str], said: str
 ) -> None:
-    done = cwnd_command("kernel", *arguments)
+    done = cwnd_here("kernel", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr and done.stderr.count("\n") == 1
 

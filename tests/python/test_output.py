@@ -17,6 +17,7 @@ import cwnd
 from conftest import FILE, SMALL, SMALL_FLAGS, Command
 from cwnd._cli import main as cli
 from cwnd._report import points
+from test_trace import traced
 
 RUN = ("run", "--cca", "reno", *SMALL_FLAGS)
 NAMES = ["[/b]", "[bold red]x[blink]", ":bug:", r"$\frac{", "$x_1$", "<b>&\"'", "_hidden", "a\\$b%{c}"]
@@ -149,8 +150,9 @@ def test_a_full_file_system_leaves_nothing_half_written(size: str, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result of few figures."""
     folder = tmp_path_factory.mktemp("saved") / "result"
-    cwnd.run(cwnd.dumbbell("reno", samples=4, **SMALL)).save(folder)
+    traced().save(folder)
     return folder
 
 

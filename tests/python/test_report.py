@@ -171,6 +171,7 @@ def test_the_edges_of_a_band_are_the_least_and_the_greatest_of_a_step() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_report_of_many_points_stays_small(tmp_path: Path) -> None:
     results = cwnd.run(
         [

@@ -150,9 +150,12 @@ class Comparison:
         except OSError as failed:
             raise os_error(one_line(str(folder)), failed) from None
         if all(result.samples.height for result in self._results):
+            from cwnd._report import figures
+
             for kind in ("cwnd", "queue"):
+                figure = self.plot(kind)
                 for ending in ("png", "svg"):
-                    self.plot(kind, folder / f"{kind}.{ending}")
+                    figures.write_figure(figure, folder / f"{kind}.{ending}")
 
 
 def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison:
