@@ -61,7 +61,7 @@ def cwnd_command() -> Command:
 
 @pytest.fixture
 def cwnd_here() -> Command:
-    """The command in this process, for tests of what it does and says; a process takes half a second to begin."""
+    """The command in the process of the tests, for what it does and says: a process begins slowly."""
 
     def call(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         words = ["cwnd", *arguments]

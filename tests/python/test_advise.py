@@ -399,9 +399,7 @@ def test_the_path_of_a_trace_gets_the_same_advice_as_the_path_itself(
     path = {"rate": "10 Mbps", "rtt": "40 ms"}
     run = cwnd.run(cwnd.dumbbell("cubic", duration="20 s", samples="20 ms", **path))
     as_trace(run).save(tmp_path / "traced")
-    done = cwnd_here(
-        "advise", "--from", str(tmp_path / "traced"), "--cca", "reno", "--cca", "bbr", "--json"
-    )
+    done = cwnd_here("advise", "--from", str(tmp_path / "traced"), "--cca", "reno", "--cca", "bbr", "--json")
     assert done.returncode == 0, done.stderr
     content = json.loads(done.stdout)
     described = cwnd.advise(**path, flows=1, ccas=["reno", "bbr"])

@@ -107,7 +107,9 @@ def test_closed_streams_lose_no_result(tmp_path: Path) -> None:
         os.close(2)
 
     done = subprocess.run(
-        [sys.executable, "-m", "cwnd", *RUN, "--samples", "off", "--out", tmp_path / "out"], preexec_fn=close, timeout=60
+        [sys.executable, "-m", "cwnd", *RUN, "--samples", "off", "--out", tmp_path / "out"],
+        preexec_fn=close,
+        timeout=60,
     )
     assert done.returncode == 0
     assert cwnd.Results.load(tmp_path / "out").scenarios[0]["name"] == "reno"

@@ -1,4 +1,4 @@
-"""The worlds `quinn`, `noq` and `s2n-quic`: QUIC stacks in virtual time. Tests marked `quic` need their module."""
+"""The worlds `quinn`, `noq` and `s2n-quic`: QUIC stacks in virtual time."""
 
 from __future__ import annotations
 

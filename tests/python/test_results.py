@@ -104,9 +104,7 @@ def test_saving_twice_gives_the_same_bytes(results: cwnd.Results, saved: Path, t
         assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes(), name
 
 
-def test_an_earlier_result_is_replaced(
-    saved: Path, without_figures: cwnd.Results, tmp_path: Path
-) -> None:
+def test_an_earlier_result_is_replaced(saved: Path, without_figures: cwnd.Results, tmp_path: Path) -> None:
     shutil.copytree(saved, tmp_path / "out")
     without_figures.save(tmp_path / "out")
     assert cwnd.Results.load(tmp_path / "out").to_json() == without_figures.to_json()

@@ -140,7 +140,7 @@ def _save(figure: Figure, to: IO[bytes], form: str) -> None:
 
 
 def _fix_places(figure: Figure) -> None:
-    """Lays the figure out, and rounds where axes are, whose last digits the solver of the layout leaves open."""
+    """Lays the figure out, and rounds where axes are, whose last digits the solver leaves open."""
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
     figure.set_layout_engine("none")
