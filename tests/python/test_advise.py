@@ -259,7 +259,14 @@ def test_a_long_queue_is_named_with_what_another_queue_would_do() -> None:
     assert cwnd.advise(**{**FAST, "ccas": ["reno"]}, queue="fq-codel").managed is None
 
 
-def test_the_command_prints_the_answer_or_json(cwnd_here: Command) -> None:
+def test_the_command_prints_the_answer_or_json(cwnd_here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[cwnd.Advice] = []
+
+    def advise_once(*path: Any, **question: Any) -> cwnd.Advice:
+        answers.extend([] if answers else [cwnd.advise(*path, **question)])
+        return answers[0]
+
+    monkeypatch.setattr("cwnd._cli.advise.advise", advise_once)
     flags = [
         "advise",
         "--rate",

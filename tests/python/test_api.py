@@ -82,7 +82,7 @@ def test_no_more_threads_are_asked_for_than_memory_and_cores_allow() -> None:
         import resource
         from cwnd import _cwnd
         links = "[dumbbell]\\nrate = '1 Gbps'\\ndelay = '1 ms'\\nbuffer = 500\\n"
-        text = f"duration = '3 s'\\nrepeat = 300\\nsamples = 'off'\\n{links}[[flows]]\\ncca = 'reno'"
+        text = f"duration = '1 s'\\nrepeat = 300\\nsamples = 'off'\\n{links}[[flows]]\\ncca = 'reno'"
         scenario = _cwnd.Scenario(text, "a.toml", {})
         size = next(line for line in open("/proc/self/status") if line.startswith("VmSize"))
         bytes = int(size.split()[1]) * 1024 + 100_000_000

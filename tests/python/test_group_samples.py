@@ -266,4 +266,5 @@ def test_the_group_of_a_flow_with_arrivals_counts_open_transfers(tmp_path: Path)
     mean_mbps = rows["throughput_mbps"][1:].mean()
     assert mean_mbps == pytest.approx(results.flows.filter(flow=21)["throughput_mbps"].item())
     assert {"cwnd", "throughput"} <= set(results.plots())
-    results.save(tmp_path / "out")
+    for kind in results.plots():
+        results.plot(kind, tmp_path / f"{kind}.svg")
