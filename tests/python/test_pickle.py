@@ -72,7 +72,7 @@ def test_a_scenario_answers_alike_after_a_journey(way: Callable[[Any], Any], tmp
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[cwnd.Results, Path]:
     folder = tmp_path_factory.mktemp("saved")
-    fresh = cwnd.run(scenarios(folder))
+    fresh = cwnd.run(scenarios(folder)[1:])
     fresh.save(folder / "out")
     return fresh, folder / "out"
 
