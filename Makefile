@@ -218,9 +218,12 @@ format: .venv/dev
 clean:
 	rm -rf target .venv demo cwnd._cwnd.data
 
-$(BIN)/maturin:
+$(BIN)/uv:
 	$(STEP) 10 "make .venv" -- sh -c "$(PYTHON) -m venv .venv && \
-		$(BIN)/pip --quiet --disable-pip-version-check install 'uv>=0.9,<1' 'maturin>=1.9,<2'"
+		$(BIN)/pip --quiet --disable-pip-version-check install 'uv>=0.9,<1'"
+
+$(BIN)/maturin: | $(BIN)/uv
+	@$(PIP) 'maturin>=1.9,<2'
 
 # A clang that makes the objects for the kernel.
 $(BIN)/python-zig: | $(BIN)/maturin
@@ -273,7 +276,7 @@ $(STEP) 90 "build the command (objects for the kernel: $(1))" -- env CWND_KERNEL
 endef
 
 # Exactly the versions of the lock, so that CI is the same every day.
-.venv/locked: requirements-dev.txt | $(BIN)/maturin
+.venv/locked: requirements-dev.txt | $(BIN)/uv
 	$(STEP) 20 "get the Python packages of contributors" -- $(PIP) --require-hashes -r $<
 	touch $@
 
