@@ -47,9 +47,10 @@ test: .venv/dev
 	cargo test
 	$(PYTEST)
 
-# The tests of the QUIC worlds and of the crate for QUIC stacks; for a commit that touches crates/quic. CI runs them.
+# The tests of the QUIC worlds and of the crate for QUIC stacks, for a commit that touches crates/quic. CI runs them. The stacks are
+# built once, for these and for the command.
 test-quic: .venv/dev .venv/quic
-	cargo test -p cwnd-quic -p cwnd-quic-world -- --include-ignored
+	cargo test --profile clone -p cwnd-quic -p cwnd-quic-world -- --include-ignored
 	$(PYTEST) -m quic
 
 # The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after the others.
