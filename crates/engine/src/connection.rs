@@ -14,7 +14,7 @@ use crate::time::{NEVER, Tick};
 use crate::topology::{Route, Topology};
 use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::Flow;
+use cwnd_scenario::{Flow, Handshake};
 use std::mem::offset_of;
 
 #[repr(C, align(64))] // cache lines
@@ -313,12 +313,29 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
+    /// On the wire.
+    pub fn received_bytes(&self) -> u64 {
+        let Sender { flow, source, .. } = &self.sender;
+        let Some(source) = source else {
+            let syn_pkts = self.receiver.syn_pkts();
+            let full_pkts = self.receiver.arrived() - syn_pkts;
+            return full_pkts * u64::from(flow.packet_bytes()) + syn_pkts * u64::from(flow.stack.ack_bytes);
+        };
+        source.arrived_bytes
+    }
+
     fn received(&self) -> Received {
         let Sender { flow, source, .. } = &self.sender;
         let (pkts, in_order) = (self.receiver.arrived(), self.receiver.in_order());
         let (bytes, delivered_bytes) = match source {
-            Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
-            None => (pkts * u64::from(flow.packet_bytes()), in_order * u64::from(flow.payload_bytes)),
+            Some(source) => {
+                (source.arrived_bytes, source.arrived_payload_bytes(in_order, self.receiver.early()))
+            }
+            None => {
+                let is_syn = in_order > 0 && flow.stack.handshake != Handshake::Off;
+                let segments = in_order - u64::from(is_syn) + self.receiver.early_pkts();
+                (self.received_bytes(), segments * u64::from(flow.payload_bytes))
+            }
         };
         Received { pkts, marked_pkts: self.receiver.marked_pkts(), bytes, delivered_bytes }
     }

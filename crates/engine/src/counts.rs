@@ -18,7 +18,7 @@ pub struct Received {
     pub marked_pkts: u64,
     /// On the wire.
     pub bytes: u64,
-    /// Of payload in order.
+    /// Of payload, each counted once.
     pub delivered_bytes: u64,
 }
 
