@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::path::accounting::Totals;
 use crate::path::link::PathLink;
 use crate::path::timing::Timing;
+use crate::path::waits::PKTS_PER_LOOK;
 use crate::shard::{Numbering, Shard};
 use crate::tcp::sender::Sender;
 use crate::time::Tick;
@@ -35,6 +36,8 @@ pub struct LinkCounts {
     totals: Totals,
     delivered: u64,
     marked: u64,
+    /// Packets of a link that only delays whose waits were looked at.
+    looks: u64,
 }
 
 /// Of each link, at `end`; all that happens by then has happened.
@@ -43,7 +46,7 @@ pub fn link_counts<C: CongestionControl, T: Timing>(
     links: &mut Links<T>,
     end: u64,
 ) -> Vec<LinkCounts> {
-    let counts = |totals, marked| LinkCounts { totals, marked, delivered: 0 };
+    let counts = |totals, marked| LinkCounts { totals, marked, ..LinkCounts::default() };
     let mut of_links = links.look_at_each(
         shards,
         |link| counts(link.state.totals(end), link.marked_pkts(end)),
@@ -112,6 +115,7 @@ fn count_delivered<T: Timing>(network: &Network<T>, counts: &mut [LinkCounts], e
             ..Totals::default()
         };
         count.delivered = tally.left;
+        count.looks = tally.entered.div_ceil(PKTS_PER_LOOK.into());
     }
 }
 
@@ -131,6 +135,7 @@ pub fn link_results<C: CongestionControl, T: Timing>(
         let before = before.map_or(nothing, |before| before[id]);
         // A link that only delays has no memory of when its packets came.
         let was_idle = now.totals.held_ns <= before.totals.held_ns;
+        let unseen = now.looks > 0 && now.looks == before.looks;
         LinkResult {
             link: scenario_links[id].name.clone(),
             delivered_pkts: now.delivered - before.delivered,
@@ -140,7 +145,7 @@ pub fn link_results<C: CongestionControl, T: Timing>(
             max_queue_pkts: if was_idle { 0 } else { now.totals.max_queue },
             utilization: now.totals.utilization_since(&before.totals),
             marked_pkts: now.marked - before.marked,
-            p95_queue_ms: now.totals.p95_wait_ns.filter(|_| !was_idle).map(|ns| ns * 1e-6),
+            p95_queue_ms: now.totals.p95_wait_ns.filter(|_| !was_idle && !unseen).map(|ns| ns * 1e-6),
         }
     };
     counts.into_iter().enumerate().map(row).collect()

@@ -22,7 +22,7 @@ impl Totals {
     /// The share that the link has sent of what it could have sent since `before`.
     pub fn utilization_since(&self, before: &Totals) -> f64 {
         let offered = self.offered - before.offered;
-        // By ns-2's clock a packet may be rounded to take longer than from one departure to the next.
+        // Where links add up seconds, a packet may be rounded to take longer than from one departure to the next.
         let sent = self.sent.saturating_sub(before.sent).min(offered);
         if offered == 0 { 0.0 } else { sent as f64 / offered as f64 }
     }

@@ -244,10 +244,15 @@ impl<T: Tick> ManagedLink<T> {
         self.waiting_pkts as usize
     }
 
-    /// Packets held at `now_ns`, the one being sent included but for a trace, after the last arrival and departure of that instant.
+    /// Packets held at `now_ns`, after the last arrival and departure of that instant: the one being sent included, of a trace only
+    /// if no other waits.
     pub fn held_pkts(&self, now_ns: u64) -> u64 {
-        let is_sending = self.free_at > T::count(now_ns) && !self.rate.takes_opportunities();
-        self.waiting_pkts + u64::from(is_sending)
+        let sending = u64::from(self.free_at > T::count(now_ns));
+        if self.rate.takes_opportunities() {
+            self.waiting_pkts.max(sending)
+        } else {
+            self.waiting_pkts + sending
+        }
     }
 
     /// Totals up to `end_ns`, the time of the last arrival or later.

@@ -4,7 +4,7 @@ use crate::memory::distribution::Distribution;
 use crate::memory::ring::Ring;
 
 /// One packet of this many is looked at.
-const PKTS_PER_LOOK: u32 = 16;
+pub const PKTS_PER_LOOK: u32 = 16;
 /// Less is no wait.
 const LEAST_NS: u64 = 128;
 

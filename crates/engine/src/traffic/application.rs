@@ -71,7 +71,8 @@ impl Application {
     /// When a segment is written, at a rate.
     #[inline(never)]
     fn written_ns(&self, seq: u64) -> u64 {
-        let writing_ns = (seq + 1 - self.syn) as f64 * self.segment_ns;
+        // A SYN is sent with the first segment.
+        let writing_ns = (seq.saturating_sub(self.syn) + 1) as f64 * self.segment_ns;
         // Rounded up, without a call.
         let whole_ns = writing_ns as u64;
         let writing_ns = whole_ns.saturating_add(u64::from((whole_ns as f64) < writing_ns));

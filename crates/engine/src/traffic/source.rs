@@ -166,7 +166,8 @@ impl<'a> Source<'a> {
             None if !self.has_end() => {}
             _ => return NEVER,
         }
-        let Some(segment) = seq.checked_sub(self.syn) else { return ready_at.max(self.start_ns) };
+        // A SYN is sent with the first segment.
+        let segment = seq.saturating_sub(self.syn);
         if let Some(frames) = &self.frames {
             let frame = segment / frames.segments(self.flow);
             let written_ns = (frame as f64 * frames.interval_ns).round() as u64;
