@@ -127,7 +127,25 @@ fn with_link_behind(scenario: &Scenario, delay_ns: impl Fn(&Link) -> u64) -> Opt
     longer.check().ok().map(|()| longer)
 }
 
-/// Two packets never leave a link within a nanosecond.
+/// The same but for the last digits of numbers: the RTT without queues, by which requests are answered and SACKs wait, is a
+/// nanosecond shorter, since a sending time of less than half of one is none.
+fn near(one: &str, other: &str) -> Result<(), String> {
+    let number =
+        |line: &str| line.trim_end_matches(',').rsplit(' ').next().and_then(|word| word.parse::<f64>().ok());
+    let moved = |one: &str, other: &str| match (number(one), number(other)) {
+        (Some(one), Some(other)) => (one - other).abs() > 1e-6 * one.abs() + 1e-8,
+        _ => true,
+    };
+    let other_lines = other.lines().map(str::to_owned);
+    let lines = one.lines().zip(other_lines).map(|(one, other)| match one != other && moved(one, &other) {
+        true => (one, other),
+        false => (one, one.to_owned()),
+    });
+    let (one_lines, other_lines): (Vec<&str>, Vec<String>) = lines.unzip();
+    same(&one_lines.join("\n"), &other_lines.join("\n"))?;
+    if one.lines().count() == other.lines().count() { Ok(()) } else { Err("one is longer".to_owned()) }
+}
+
 fn same_behind(scenario: &Scenario, longer: Option<Scenario>) -> Result<(), String> {
     let Some(longer) = longer else { return Ok(()) };
     let without = |scenario: &Scenario| {
@@ -144,7 +162,7 @@ fn same_behind(scenario: &Scenario, longer: Option<Scenario>) -> Result<(), Stri
         // In closed form or as a delay, sums are added up in another order.
         rounded(run)
     };
-    same(&without(scenario), &without(&longer))
+    near(&without(scenario), &without(&longer))
 }
 
 fn a_fast_link_added_changes_nothing(_: &str, scenario: &Scenario) -> Result<(), String> {
