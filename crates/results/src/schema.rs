@@ -91,7 +91,7 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// Bytes on the wire that reached the receiver, headers included, over the flow's own time.
     pub throughput_mbps: f64,
-    /// Payload, once, over the flow's own time.
+    /// Payload, in order, once, over the flow's own time; with a warmup only what arrived after it.
     pub goodput_mbps: f64,
     /// Lost / sent. Where more packets arrived or were lost than were sent, since wires copied some or some were sent before the
     /// warmup, lost / those.

@@ -163,7 +163,7 @@ class Results:
         """One row per scenario, seed and flow.
 
         `flow, cca, start_s, stop_s, sent_pkts, retransmitted_pkts, delivered_pkts, lost_pkts, timeouts,
-        throughput_mbps` (on the wire), `goodput_mbps` (payload, once), `loss_ratio, mean_rtt_ms,
+        throughput_mbps` (on the wire), `goodput_mbps` (payload, in order, once), `loss_ratio, mean_rtt_ms,
         p95_rtt_ms` (null without a sample), `mean_cwnd_pkts, marked_pkts`, `fct_ms` (the mean over the flow's
         transfers), `fct_p50_ms, fct_p95_ms, fct_p99_ms, slowdown_p50, slowdown_p99` (over the transfers of
         all flows of the run, null for flows without).

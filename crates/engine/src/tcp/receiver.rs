@@ -146,11 +146,7 @@ impl Receiver {
 
     /// Nothing more arrives.
     pub fn forget(&mut self) {
-        self.paws = None;
-        // What arrived beyond a missing segment has been delivered.
-        if self.early_count == 0 {
-            self.early = None;
-        }
+        (self.early, self.paws) = (None, None);
     }
 
     /// Segments received in order.
@@ -172,11 +168,6 @@ impl Receiver {
         let early = self.early.as_ref().filter(|_| self.early_count > 0);
         let beyond = move |early| (self.next + 1..).filter(move |&seq| Early::contains(early, seq));
         early.into_iter().flat_map(move |early| beyond(early)).take(self.early_count as usize)
-    }
-
-    /// Their number.
-    pub fn early_pkts(&self) -> u64 {
-        self.early_count.into()
     }
 
     /// Packets that arrived with a mark.

@@ -25,7 +25,7 @@ pub struct Source<'a> {
     finished_bytes: u64,
     pub finished_ns: Option<u64>,
     pub rows: Vec<Row>,
-    /// On the wire, at the receiver, until the flow stopped.
+    /// On the wire, at the receiver, until the flow stopped or had finished.
     pub arrived_bytes: u64,
     /// Packets that the hops had lost before the connection began.
     pub lost_before: u64,
@@ -195,10 +195,10 @@ impl<'a> Source<'a> {
         (seq + 1 - self.syn).is_multiple_of(frames.segments(self.flow))
     }
 
-    /// Of the payload of the segments before `next`, all of which have arrived, and of those that arrived `early`.
-    pub fn arrived_payload_bytes(&self, next: u64, early: impl Iterator<Item = u64>) -> u64 {
+    /// Of the payload of the segments before `next`, all of which have arrived.
+    pub fn delivered_bytes(&self, next: u64) -> u64 {
         let full = u64::from(self.flow.payload_bytes);
-        let in_order = match (&self.transfer, &self.frames) {
+        match (&self.transfer, &self.frames) {
             (Some(transfer), _) => {
                 let pkts = next.saturating_sub(transfer.first);
                 self.finished_bytes + pkts.saturating_mul(full).min(transfer.bytes)
@@ -209,8 +209,7 @@ impl<'a> Source<'a> {
                 segments / per_frame * frames.bytes + segments % per_frame * full
             }
             (None, None) => next.saturating_sub(self.syn) * full,
-        };
-        in_order + early.map(|seq| u64::from(self.payload_bytes(seq))).sum::<u64>()
+        }
     }
 
     /// Whether all of the transfer is acknowledged when the segments before `next` are.
