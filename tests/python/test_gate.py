@@ -109,6 +109,29 @@ def test_of_loss_and_rtt_less_is_better(baseline: cwnd.Results) -> None:
     assert not any(verdict.ok for verdict in gate(reno, cubic, {"loss_ratio": "2%"}).verdicts)
 
 
+def test_datagrams_hide_no_rtt_that_grew() -> None:
+    def beside_datagrams(rate: str, buffer: int) -> cwnd.Results:
+        text = (
+            f"duration = '10 s'\nsamples = 'off'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = {buffer}\n"
+            f"[[flows]]\ncca = 'reno'\n[[flows]]\ncca = 'udp'\napp_rate = '{rate}'\n"
+        )
+        return cwnd.run(cwnd.Scenario.parse(text))
+
+    before, after = beside_datagrams("5 Mbps", 30), beside_datagrams("9 Mbps", 60)
+    [rtt_ms] = before.summary.filter(metric="mean_rtt_ms")["mean"]
+    # That of the flow of TCP, which is never below 40 ms.
+    assert rtt_ms == before.flows["mean_rtt_ms"][0] > 40
+    assert before.flows["mean_rtt_ms"][1] is None
+    for metric in ("mean_rtt_ms", "p95_rtt_ms"):
+        [verdict] = gate(before, after, {metric: "5%"}).verdicts
+        assert verdict.line.split()[0] == "worse"
+    text = "duration = '1 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 30\n"
+    datagrams = cwnd.run(cwnd.Scenario.parse(f"{text}[[flows]]\ncca = 'udp'\napp_rate = '5 Mbps'\n"))
+    assert "mean_rtt_ms" not in datagrams.summary["metric"]
+    with pytest.raises(cwnd.Error, match="mean_rtt_ms: .*: the run has no such value"):
+        gate(datagrams, datagrams, {"mean_rtt_ms": "5%"})
+
+
 @pytest.mark.parametrize("noise", [0.005, 0.02, 0.3])
 def test_of_1000_tables_of_equal_candidates_at_most_5_percent_have_a_point_called_worse(noise: float) -> None:
     draws = random.Random(1)

@@ -392,7 +392,6 @@ impl<'a> Observer<'a> {
             timeouts: u64::from(now.info.timeouts.saturating_sub(before.info.timeouts)),
             throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
             goodput_mbps: mbps(now.received_bytes - before.received_bytes, span_ns),
-            loss_ratio: if sent_pkts > 0 { lost_pkts as f64 / sent_pkts as f64 } else { 0.0 },
             mean_rtt_ms: (!rtts_ms.is_empty()).then(|| rtts_ms.iter().sum::<f64>() / rtts_ms.len() as f64),
             p95_rtt_ms: quantile(&rtts_ms, 0.95),
             mean_cwnd_pkts: cwnds as f64 / looks.max(1) as f64,
@@ -401,6 +400,7 @@ impl<'a> Observer<'a> {
                 .then(|| slow_start_end_ns.saturating_sub(described.start_ns) as f64 / 1e9),
             ..FlowResult::default()
         }
+        .with_loss_ratio()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::time::{NEVER, Tick};
 use crate::topology::{Route, Topology};
 use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::Flow;
+use cwnd_scenario::{Flow, Handshake};
 use std::mem::offset_of;
 
 #[repr(C, align(64))] // cache lines
@@ -290,8 +290,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[cold]
     fn note_received(&mut self, at: u64) {
         let received = self.received();
+        let payload_bytes = |seq| match &self.sender.source {
+            Some(source) => source.payload_bytes(seq),
+            None => self.sender.flow.payload_bytes,
+        };
+        let early = self.receiver.early().map(|seq| (seq, payload_bytes(seq)));
         let noted = self.noted.get_or_insert_with(|| Box::new(Noted::new(0, self.stop_ns)));
-        self.note_after_ns = noted.note(at, received);
+        self.note_after_ns = noted.note(at, received, early);
     }
 
     /// The warmup ends at `now`.
@@ -307,10 +312,21 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     pub fn note_bytes(&mut self, at: u64, segment: Segment) {
         if let Some(source) = &mut self.sender.source
-            && at <= self.stop_ns
+            && at <= self.stop_ns.min(source.finished_ns.unwrap_or(NEVER))
         {
             source.arrived_bytes += u64::from(segment.tag.bytes());
         }
+    }
+
+    /// On the wire.
+    pub fn received_bytes(&self) -> u64 {
+        let Sender { flow, source, .. } = &self.sender;
+        let Some(source) = source else {
+            let syn_pkts = self.receiver.syn_pkts();
+            let full_pkts = self.receiver.arrived() - syn_pkts;
+            return full_pkts * u64::from(flow.packet_bytes()) + syn_pkts * u64::from(flow.stack.ack_bytes);
+        };
+        source.arrived_bytes
     }
 
     fn received(&self) -> Received {
@@ -318,9 +334,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let (pkts, in_order) = (self.receiver.arrived(), self.receiver.in_order());
         let (bytes, delivered_bytes) = match source {
             Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
-            None => (pkts * u64::from(flow.packet_bytes()), in_order * u64::from(flow.payload_bytes)),
+            None => {
+                let is_syn = in_order > 0 && flow.stack.handshake != Handshake::Off;
+                let segments = in_order - u64::from(is_syn);
+                (self.received_bytes(), segments * u64::from(flow.payload_bytes))
+            }
         };
-        Received { pkts, marked_pkts: self.receiver.marked_pkts(), bytes, delivered_bytes }
+        Received { pkts, marked_pkts: self.receiver.marked_pkts(), bytes, in_order, delivered_bytes }
     }
 
     /// What the connection has sent and received.
@@ -336,7 +356,12 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         let Some(noted) = self.noted.as_ref().filter(|noted| noted.warmup_ns > 0) else { return counts };
         // What has arrived so far had arrived then, unless it is noted.
         let received = noted.at_warmup.unwrap_or_else(|| self.received());
-        counts.since(Counts { received, ..noted.sent_before })
+        let before = Counts { received, ..noted.sent_before };
+        let mut measured = counts.since(before);
+        // What arrived before the warmup ended, and was in order after it.
+        let early_bytes = noted.early_bytes_before(counts.received.in_order);
+        measured.received.delivered_bytes = measured.received.delivered_bytes.saturating_sub(early_bytes);
+        measured
     }
 
     /// From when on the flow is measured.

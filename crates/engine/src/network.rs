@@ -5,6 +5,7 @@ use crate::agenda::Agenda;
 use crate::arrivals::{Arrivals, Outcome, entry};
 use crate::control::Control;
 use crate::inbox::{InTransit, Inbox};
+use crate::late_losses::LateLosses;
 use crate::memory::ring::{Ring, prefetch, prefetch_all};
 use crate::onward::{Arrival, Crossed, Onward, cross_as_most};
 use crate::path::managed::Arriving;
@@ -47,6 +48,7 @@ pub struct Network<'a, T: Timing> {
     pub acks: Vec<Acks>,
     /// How many packets of another size than the hop's passed it, by hop and size.
     pub other_sizes: BTreeMap<(u32, u32), u64>,
+    pub late_losses: LateLosses,
     /// By connection: how often a wire delivered a packet once more, if it did.
     pub copies: BTreeMap<u32, u64>,
     pub timing: T,
@@ -84,6 +86,7 @@ impl<'a, T: Timing> Network<'a, T> {
             acks_cross_links,
             acks: std::iter::repeat_with(Acks::default).take(acks).collect(),
             other_sizes: BTreeMap::new(),
+            late_losses: LateLosses::default(),
             copies: BTreeMap::new(),
             timing: T::new(scenario, &topology),
             topology,
@@ -195,7 +198,7 @@ impl<'a, T: Timing> Network<'a, T> {
     /// The segments from `first` on, all of its size, enter as [`Network::sendings`] say; `hop` is the first of their flow.
     #[inline(never)]
     pub fn enter_train(&mut self, hop: u32, mut first: Tag) {
-        let Network { own_links, topology, inboxes, timing, sendings, .. } = self;
+        let Network { own_links, topology, inboxes, timing, sendings, late_losses, .. } = self;
         let to = &mut topology.hops[hop as usize];
         // The link must be the flow's own, with another behind it, and mark nothing.
         if to.through_inbox || !to.leads_to_link() || to.codepoint.is_ect() || first.bytes() != to.bytes {
@@ -207,9 +210,13 @@ impl<'a, T: Timing> Network<'a, T> {
         timing.cross_all(link, like, to.onward_ns, sendings, |sent_ns, crossed, busy_since| {
             let segment = Segment { tag: first, sent_ns };
             first = first.following();
-            let Some((at, exact)) = crossed else {
-                lost += 1;
-                return;
+            let (at, exact) = match crossed {
+                Ok(crossed) => crossed,
+                Err(lost_ns) => {
+                    lost += 1;
+                    late_losses.note(sent_ns, lost_ns, hop);
+                    return;
+                }
             };
             if passed == 0 {
                 inbox.announce(at);
@@ -248,7 +255,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let onward = Onward { inboxes, to_receiver, acks, agenda };
         match cross_as_most(link, hop, now, &segment, to, timing, onward) {
             Crossed::Passed => (),
-            Crossed::Lost => self.lose(hop, segment),
+            Crossed::Lost(lost_ns) => self.lose_later(hop, segment, now, lost_ns),
             Crossed::IsOther => {
                 let mut own_links = std::mem::take(&mut self.own_links);
                 self.cross_other(&mut own_links[place as usize], hop, now, segment);
@@ -267,7 +274,7 @@ impl<'a, T: Timing> Network<'a, T> {
         let onward = Onward { inboxes, to_receiver, acks, agenda };
         match cross_as_most(link, *hop, *at, segment, to, timing, onward) {
             Crossed::Passed => (),
-            Crossed::Lost => self.lose(*hop, *segment),
+            Crossed::Lost(lost_ns) => self.lose_later(*hop, *segment, *at, lost_ns),
             Crossed::IsOther => self.cross_other(link, *hop, *at, *segment),
         }
     }
@@ -281,12 +288,19 @@ impl<'a, T: Timing> Network<'a, T> {
         let codepoint = self.topology.hops[hop as usize].codepoint;
         let crossing = Crossing { now_ns: now, hop, bytes, tx_ticks };
         match link.pass(&mut self.timing, crossing, &segment, || (onward_ns, codepoint)) {
-            Some(packet) => {
+            Ok(packet) => {
                 self.go_on(hop, packet);
                 self.note_other_size(hop, segment);
             }
-            None => self.lose(hop, segment),
+            Err(lost_ns) => self.lose_later(hop, segment, now, lost_ns),
         }
+    }
+
+    /// `segment`, which has arrived at `hop` at `now`, is dropped or lost there, which counts from `lost_ns` on.
+    #[cold]
+    pub fn lose_later(&mut self, hop: u32, segment: Segment, now: u64, lost_ns: u64) {
+        self.late_losses.note(now, lost_ns, hop);
+        self.lose(hop, segment);
     }
 
     /// `segment` was dropped or lost at `hop`.

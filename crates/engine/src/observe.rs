@@ -183,8 +183,8 @@ fn look_at_links<C: CongestionControl, T: Timing>(
         |link| LinkLook {
             queue_pkts: link.state.held_pkts(now),
             wait_ns: link.state.wait_ns(now),
-            lost_pkts: link.state.lost_pkts(),
-            marked_pkts: link.marked_pkts,
+            lost_pkts: link.state.lost_pkts(now),
+            marked_pkts: link.marked_pkts(now),
         },
         |id, managed| {
             let link = &scenario_links[id as usize];

@@ -20,8 +20,8 @@ pub struct Arrival<E> {
 /// What has become of a segment at a link.
 pub enum Crossed {
     Passed,
-    /// Dropped or lost.
-    Lost,
+    /// Dropped or lost; when that counts.
+    Lost(u64),
     /// The segment has another size than most, and nothing was done.
     IsOther,
 }
@@ -43,11 +43,11 @@ pub fn cross_as_most<T: Timing>(
     }
     let crossing = Crossing { now_ns: now, hop, bytes, tx_ticks: to.tx_ticks };
     match link.pass(timing, crossing, segment, || (to.onward_ns, to.codepoint)) {
-        Some(packet) => {
+        Ok(packet) => {
             onward.take(to, packet);
             Crossed::Passed
         }
-        None => Crossed::Lost,
+        Err(lost_ns) => Crossed::Lost(lost_ns),
     }
 }
 

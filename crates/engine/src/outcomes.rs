@@ -54,7 +54,7 @@ impl<T: Timing> Network<'_, T> {
     /// The same for packets of one hop.
     #[inline(always)]
     fn let_stretch_pass(&mut self, stretch: &[InTransit<T::Exact>], fates: &[Fate], until: u64) {
-        let Network { topology, to_receiver, agenda, .. } = self;
+        let Network { topology, to_receiver, agenda, late_losses, .. } = self;
         let hop = &mut topology.hops[stretch[0].hop as usize];
         let decided = || stretch.iter().zip(fates);
         let mut taken = 0;
@@ -71,9 +71,13 @@ impl<T: Timing> Network<'_, T> {
                 if packet.at >= until {
                     continue;
                 }
-                let Some((departure_ns, marked)) = fate.departure() else {
-                    lost += 1;
-                    continue;
+                let (departure_ns, marked) = match fate.departure() {
+                    Ok(departure) => departure,
+                    Err(lost_ns) => {
+                        lost += 1;
+                        late_losses.note(packet.at, lost_ns, packet.hop);
+                        continue;
+                    }
                 };
                 let at = departure_ns + onward_ns;
                 let segment = packet.segment.marked_if(marked);
@@ -94,7 +98,10 @@ impl<T: Timing> Network<'_, T> {
     #[inline(always)]
     fn pass_on(&mut self, packet: &InTransit<T::Exact>, fate: Fate, busy_since: u64) {
         let &InTransit { hop, segment, .. } = packet;
-        let Some((departure_ns, marked)) = fate.departure() else { return self.lose(hop, segment) };
+        let (departure_ns, marked) = match fate.departure() {
+            Ok(departure) => departure,
+            Err(lost_ns) => return self.lose_later(hop, segment, packet.at, lost_ns),
+        };
         let segment = segment.marked_if(marked);
         let bytes = segment.tag.bytes();
         let at = departure_ns + self.topology.times(hop, bytes).1;

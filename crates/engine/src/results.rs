@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::path::accounting::Totals;
 use crate::path::link::PathLink;
 use crate::path::timing::Timing;
+use crate::path::waits::PKTS_PER_LOOK;
 use crate::shard::{Numbering, Shard};
 use crate::tcp::sender::Sender;
 use crate::time::Tick;
@@ -17,6 +18,7 @@ use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, LinkResult, Transfers, mbps};
 use cwnd_scenario::Scenario;
+use std::collections::BTreeMap;
 
 /// What has become of the packets of a delay-only link.
 #[derive(Clone)]
@@ -34,6 +36,8 @@ pub struct LinkCounts {
     totals: Totals,
     delivered: u64,
     marked: u64,
+    /// Packets of a link that only delays whose waits were looked at.
+    looks: u64,
 }
 
 /// Of each link, at `end`; all that happens by then has happened.
@@ -42,10 +46,10 @@ pub fn link_counts<C: CongestionControl, T: Timing>(
     links: &mut Links<T>,
     end: u64,
 ) -> Vec<LinkCounts> {
-    let counts = |totals, marked| LinkCounts { totals, marked, delivered: 0 };
+    let counts = |totals, marked| LinkCounts { totals, marked, ..LinkCounts::default() };
     let mut of_links = links.look_at_each(
         shards,
-        |link| counts(link.state.totals(end), link.marked_pkts),
+        |link| counts(link.state.totals(end), link.marked_pkts(end)),
         |_, link| counts(link.totals(end), link.marked_pkts),
     );
     for shard in shards {
@@ -99,16 +103,19 @@ fn count_delivered<T: Timing>(network: &Network<T>, counts: &mut [LinkCounts], e
     });
     for (link, tally) in topology.delay_only.iter().zip(&tallies) {
         let busy_ticks = tally.sent_ticks + u128::from(T::Tick::count(tally.under_way_ns));
-        let busy_ns = T::Tick::as_ns(busy_ticks.min(T::Tick::count(end).into()));
+        let offered = u128::from(T::Tick::count(end));
+        let sent = busy_ticks.min(offered);
         let count = &mut counts[link.link as usize];
         count.totals = Totals {
-            busy_ns,
-            held_ns: busy_ns,
+            sent,
+            offered,
+            held_ns: T::Tick::as_ns(sent),
             max_queue: tally.entered.min(1),
             p95_wait_ns: (tally.entered > 0).then_some(0.0),
             ..Totals::default()
         };
         count.delivered = tally.left;
+        count.looks = tally.entered.div_ceil(PKTS_PER_LOOK.into());
     }
 }
 
@@ -126,30 +133,65 @@ pub fn link_results<C: CongestionControl, T: Timing>(
     let nothing = LinkCounts::default();
     let row = |(id, now): (usize, LinkCounts)| {
         let before = before.map_or(nothing, |before| before[id]);
+        // A link that only delays has no memory of when its packets came.
+        let was_idle = now.totals.held_ns <= before.totals.held_ns;
+        let unseen = now.looks > 0 && now.looks == before.looks;
         LinkResult {
             link: scenario_links[id].name.clone(),
             delivered_pkts: now.delivered - before.delivered,
             dropped_pkts: now.totals.dropped - before.totals.dropped,
             error_pkts: now.totals.corrupted - before.totals.corrupted,
             mean_queue_pkts: (now.totals.held_ns - before.totals.held_ns) / span_ns,
-            max_queue_pkts: now.totals.max_queue,
-            utilization: (now.totals.busy_ns - before.totals.busy_ns) / span_ns,
+            max_queue_pkts: if was_idle { 0 } else { now.totals.max_queue },
+            utilization: now.totals.utilization_since(&before.totals),
             marked_pkts: now.marked - before.marked,
-            p95_queue_ms: now.totals.p95_wait_ns.map(|ns| ns * 1e-6),
+            p95_queue_ms: now.totals.p95_wait_ns.filter(|_| !was_idle && !unseen).map(|ns| ns * 1e-6),
         }
     };
     counts.into_iter().enumerate().map(row).collect()
 }
 
-/// Of the flow with number `id` in the scenario, at the `end` of the run. All that arrives by then has arrived.
+/// How many losses of each flow do not count yet at one time, the end of the warmup or of the run.
+pub type LateLossesByFlow = BTreeMap<u32, u64>;
+
+/// At `now`.
+pub fn late_losses<C, T: Timing>(shards: &[Shard<C, T>], now: u64) -> LateLossesByFlow {
+    let mut of_flows = LateLossesByFlow::new();
+    for Shard { network, .. } in shards {
+        let hops = network.late_losses.after(now).map(|hop| &network.topology.hops[hop as usize]);
+        for hop in hops.filter(|hop| !hop.back) {
+            *of_flows.entry(network.ranks[hop.flow as usize].0).or_default() += 1;
+        }
+    }
+    of_flows
+}
+
+/// The end of a run. All that arrives by then has arrived.
+pub struct End {
+    pub ns: u64,
+    pub late_before: LateLossesByFlow,
+    pub late: LateLossesByFlow,
+}
+
+impl End {
+    /// What the flow with number `id` in the scenario has lost since the warmup. `known`: the losses known since then.
+    fn lost(&self, id: u32, known: u64) -> u64 {
+        let late = |of_flows: &LateLossesByFlow| of_flows.get(&id).copied().unwrap_or(0);
+        known + late(&self.late_before) - late(&self.late)
+    }
+}
+
+/// Of the flow with number `id` in the scenario.
 pub fn flow_result<C: CongestionControl, T: Tick>(
     id: u32,
     connection: &Connection<C>,
     topology: &Topology<T>,
-    end: u64,
+    at: &End,
 ) -> FlowResult {
+    let end = at.ns;
     let Sender { flow, start_ns, retransmissions, rtts, source, started, .. } = &connection.sender;
     let counts = connection.measured(topology);
+    let counts = Counts { lost: at.lost(id, counts.lost), ..counts };
     let finished_ns = source.as_ref().and_then(|source| source.finished_ns);
     let stop_ns = finished_ns.unwrap_or(connection.stop_ns).min(end);
     let from_ns = connection.measured_from_ns().min(stop_ns);
@@ -179,15 +221,16 @@ fn counted(counts: Counts, span_ns: u64) -> FlowResult {
         timeouts,
         throughput_mbps: mbps(received.bytes * 8, span_ns),
         goodput_mbps: mbps(received.delivered_bytes * 8, span_ns),
-        loss_ratio: if sent > 0 { lost as f64 / sent as f64 } else { 0.0 },
         marked_pkts: received.marked_pkts,
         ..FlowResult::default()
     }
+    .with_loss_ratio()
 }
 
 /// Of a flow with arrivals: the sums over its transfers.
-pub fn group_result(group: &Group, warmup_ns: u64, end: u64) -> FlowResult {
-    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end));
+pub fn group_result(group: &Group, warmup_ns: u64, at: &End) -> FlowResult {
+    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(at.ns));
+    let counts = Counts { lost: at.lost(group.id, totals.measured.lost), ..totals.measured };
     let from_ns = group.start_ns.max(warmup_ns).min(stop_ns);
     let rows = totals.rows.iter().map(|(_, row)| *row);
     FlowResult {
@@ -199,20 +242,22 @@ pub fn group_result(group: &Group, warmup_ns: u64, end: u64) -> FlowResult {
         p95_rtt_ms: totals.rtts.quantile(0.95).map(|ns| ns * 1e-6),
         mean_cwnd_pkts: if totals.busy_ns > 0 { totals.cwnd_ns as f64 / totals.busy_ns as f64 } else { 0.0 },
         fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
-        ..counted(totals.measured, stop_ns - from_ns)
+        ..counted(counts, stop_ns - from_ns)
     }
 }
 
 /// Of a flow without congestion control, with number `id` in the scenario.
-pub fn udp_result<T: Tick>(id: u32, udp: &Udp, topology: &Topology<T>, end: u64) -> FlowResult {
-    let stop_ns = udp.flow.stop_ns.min(end);
+pub fn udp_result<T: Tick>(id: u32, udp: &Udp, topology: &Topology<T>, at: &End) -> FlowResult {
+    let stop_ns = udp.flow.stop_ns.min(at.ns);
+    let counts = udp.measured(topology);
+    let counts = Counts { lost: at.lost(id, counts.lost), ..counts };
     let from_ns = udp.measured_from_ns().min(stop_ns);
     FlowResult {
         flow: id,
         cca: udp.flow.cca.name.clone(),
         start_s: udp.start_ns as f64 / 1e9,
         stop_s: stop_ns as f64 / 1e9,
-        ..counted(udp.measured(topology), stop_ns - from_ns)
+        ..counted(counts, stop_ns - from_ns)
     }
 }
 

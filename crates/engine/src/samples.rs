@@ -7,7 +7,7 @@ use crate::tcp::packet::CONGESTION;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowRow, FlowSamples, GroupSamples, GroupSum};
-use cwnd_scenario::{Samples, Scenario};
+use cwnd_scenario::{Handshake, Samples, Scenario};
 
 /// Takes the time series of flows.
 pub struct FlowSampler {
@@ -137,11 +137,7 @@ impl FlowSampler {
             if !flow.sender.started || now > flow.stop_ns || is_of_many && self.sums.is_empty() {
                 continue;
             }
-            let bits = if is_of_many {
-                8 * transfer_bytes(flow, network, now)
-            } else {
-                8 * arrivals(flow, network, now) * u64::from(flow.sender.flow.packet_bytes())
-            };
+            let bits = 8 * arrived_bytes(flow, network, now);
             let marked = marked(flow, network, now);
             let row = FlowRow {
                 cwnd_range_pkts: flow.sender.take_cwnd_range(),
@@ -201,16 +197,18 @@ fn has_finished<C: CongestionControl>(flow: &Connection<C>) -> bool {
     flow.sender.source.as_ref().is_none_or(|source| source.finished_ns.is_some())
 }
 
-/// Bytes of packets of a transfer that have arrived in the same way while its flow lasts.
-fn transfer_bytes<C: CongestionControl, T: Timing>(
+/// Bytes of packets that have arrived in the same way while the flow lasts.
+fn arrived_bytes<C: CongestionControl, T: Timing>(
     flow: &Connection<C>,
     network: &Network<T>,
     now: u64,
 ) -> u64 {
+    let has_one_size = flow.sender.source.is_none() && flow.sender.flow.stack.handshake == Handshake::Off;
+    if has_one_size {
+        return arrivals(flow, network, now) * u64::from(flow.sender.flow.packet_bytes());
+    }
     let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= now);
-    let source = flow.sender.source.as_ref();
-    source.map_or(0, |source| source.arrived_bytes)
-        + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
+    flow.received_bytes() + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
 }
 
 /// Marked packets that have arrived at a flow's receiver by `now`.

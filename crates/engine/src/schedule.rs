@@ -18,7 +18,8 @@ use crate::path::queue::discipline::Disciplines;
 use crate::path::timing::Timing;
 use crate::random::random_stream;
 use crate::results::{
-    LinkCounts, flow_result, group_result, link_counts, link_results, transfers, udp_result,
+    End, LateLossesByFlow, LinkCounts, flow_result, group_result, late_losses, link_counts, link_results,
+    transfers, udp_result,
 };
 use crate::samples::FlowSampler;
 use crate::shard::{Numbering, Shard};
@@ -74,6 +75,7 @@ pub struct Schedule<'a, C, T: Timing> {
     warmup_end_ns: u64,
     /// What the links had done by then.
     links_before: Option<Vec<LinkCounts>>,
+    late_before: LateLossesByFlow,
     sampler: LinkSampler,
     group_samples: GroupSamples,
     longest_span_ns: u64,
@@ -106,9 +108,10 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         control: &'a Control,
         longest_span_ns: u64,
     ) -> Schedule<'a, C, T> {
-        let managed = (0..)
-            .zip(&scenario.links)
-            .filter_map(|(id, link)| Some((id, ManagedLink::new(disciplines(link, seed)?, link, seed))));
+        let managed = (0..).zip(&scenario.links).filter_map(|(id, link)| {
+            let discipline = disciplines(link, seed)?;
+            Some((id, ManagedLink::new(discipline, link, scenario.ethernet_bytes(id), seed)))
+        });
         let managed: BTreeMap<_, _> = managed.collect();
         let flows = scenario.flows.len() as u32;
         let shards = if T::TAKE_IN.is_some() { control.threads.clamp(1, THREADS_MAX) } else { 1 };
@@ -180,6 +183,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             make,
             warmup_end_ns: if scenario.warmup_ns > 0 { scenario.warmup_ns } else { NEVER },
             links_before: None,
+            late_before: LateLossesByFlow::new(),
             sampler: LinkSampler::new(scenario),
             group_samples: GroupSamples::default(),
             longest_span_ns: lookahead_ns.min(longest_span_ns).max(1),
@@ -262,6 +266,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let now = std::mem::replace(&mut self.warmup_end_ns, NEVER);
         self.groups.iter_mut().for_each(|group| group.totals.begin_measuring());
         self.links_before = Some(link_counts(&mut self.shards, &mut self.links, now));
+        self.late_before = late_losses(&self.shards, now);
         self.links.begin_measuring(now);
         for Shard { network, flows, udps, .. } in &mut self.shards {
             flows.iter_mut().for_each(|flow| flow.begin_measuring(now, &network.topology));
@@ -370,6 +375,8 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let warmup_ns = self.scenario.warmup_ns;
         let before = self.links_before.as_deref();
         let links = link_results(&mut self.shards, &mut self.links, before, warmup_ns, end);
+        let late_before = std::mem::take(&mut self.late_before);
+        let at = End { ns: end, late_before, late: late_losses(&self.shards, end) };
         self.threads.for_each(&mut self.shards, |shard| shard.take_last_arrivals(end));
         for group in &mut self.groups {
             for &slot in &group.slots {
@@ -385,13 +392,13 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let mut groups = self.groups.iter().peekable();
         let result = |id: u32| {
             if let Some(group) = groups.next_if(|group| group.id == id) {
-                return group_result(group, warmup_ns, end);
+                return group_result(group, warmup_ns, &at);
             }
             let Shard { network, flows, udps, .. } = &self.shards[self.numbering.shard(id)];
             let local = self.numbering.local(id);
             match udps.binary_search_by_key(&local, |udp| udp.id) {
-                Ok(place) => udp_result(id, &udps[place], &network.topology, end),
-                Err(_) => flow_result(id, &flows[local as usize], &network.topology, end),
+                Ok(place) => udp_result(id, &udps[place], &network.topology, &at),
+                Err(_) => flow_result(id, &flows[local as usize], &network.topology, &at),
             }
         };
         let mut flows: Vec<_> = (0..self.scenario.flows.len() as u32).map(result).collect();

@@ -110,8 +110,9 @@ impl Hop {
     }
 }
 
-/// A link that only one flow crosses, behind one that is no faster: packets come at least as far apart as it takes to
-/// send them, so none ever waits or is dropped, and the link is a fixed delay.
+/// A link that only one flow crosses, behind one that is so much slower that packets come at least as far apart as it takes to
+/// send them: none ever waits or is dropped, and the link is a fixed delay. For packets of one size that is a link that is no
+/// faster. A smaller one follows a full one sooner.
 pub struct DelayOnlyLink {
     pub link: u32,
     /// The hop that it follows.
@@ -213,23 +214,27 @@ impl<'a, T: Tick> Topology<'a, T> {
             "links are in the order of the routes"
         );
         let first_hop = self.hops.len();
-        // Between packets that the hop before sends.
-        let mut apart_ns = 0;
+        let smallest_bytes = flow.smallest_packet_bytes();
+        // From a packet that the hop before sends to the next, both full, or one of the smallest behind a full one.
+        let (mut apart_ns, mut smallest_apart_ns) = (0, 0);
         for &index in &flow.path {
             let link = &self.scenario.links[index as usize];
-            let ticks = [flow.packet_bytes(), flow.stack.ack_bytes].map(|bytes| self.tx_ticks(index, bytes));
-            let [tx_ns, syn_tx_ns] = ticks.map(T::ns_after);
+            let sizes = [flow.packet_bytes(), flow.stack.ack_bytes, smallest_bytes];
+            let ticks = sizes.map(|bytes| self.tx_ticks(index, bytes));
+            let [tx_ns, syn_tx_ns, smallest_tx_ns] = ticks.map(T::ns_after);
             // A packet may come as the one before it is leaving: then two are there.
             let holds_two = link.buffer_pkts.is_none_or(|pkts| pkts >= 2)
                 && link.ecn_threshold_pkts.is_none_or(|pkts| pkts >= 2);
             let alone = self.facts.users[index as usize] == 1;
-            // What follows a larger SYN may wait for it.
-            let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns;
+            // What follows a larger SYN may wait for it, and a smaller packet for the full one before it.
+            let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns && tx_ns <= smallest_apart_ns;
             let managed = self.facts.managed[index as usize];
             let only_delays = alone && link.per == 0.0 && no_slower && holds_two && !managed;
             let before = self.hops.len() as u32;
             if let Some(hop) = self.hops[first_hop..].last_mut() {
                 if only_delays {
+                    // A smaller packet comes nearer to the full one before it.
+                    smallest_apart_ns -= tx_ns - smallest_tx_ns;
                     hop.onward_ns += tx_ns + link.delay_ns;
                     self.delay_only.push(DelayOnlyLink { link: index, hop: before - 1 });
                     continue;
@@ -252,7 +257,8 @@ impl<'a, T: Tick> Topology<'a, T> {
                 passed: 0,
             });
             let steady = link.variation.is_none() && link.impairments.is_none();
-            apart_ns = if steady { ticks[0] / T::count(1) } else { 0 };
+            [apart_ns, _, smallest_apart_ns] =
+                if steady { ticks.map(|ticks| ticks / T::count(1)) } else { [0; 3] };
         }
         if let Some(last) = self.hops.last_mut() {
             last.after_ns = ReversePath::new(flow).least_ns();

@@ -173,7 +173,6 @@ fn flow(
         timeouts: timeouts as u64,
         throughput_mbps: per_s(delivered * f64::from(plan::packet_bytes(asked))),
         goodput_mbps: per_s(received_bytes),
-        loss_ratio: if sent > 0.0 { lost / sent } else { 0.0 },
         mean_rtt_ms: ms(srtt_us),
         p95_rtt_ms: ms(high_us),
         mean_cwnd_pkts: cwnd,
@@ -186,6 +185,7 @@ fn flow(
         }),
         ..FlowResult::default()
     }
+    .with_loss_ratio()
 }
 
 fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResult]) -> Vec<LinkResult> {

@@ -290,7 +290,8 @@ fn read_flows(columns: &Reader) -> PyResult<(Vec<u32>, Vec<FlowResult>)> {
     let flow = columns.column("flow", u32::from_le_bytes)?;
     let counts = |name| columns.column(name, u64::from_le_bytes);
     let doubles = |name| columns.column(name, f64::from_le_bytes);
-    let (sent, lost, timeouts) = (counts("sent_pkts")?, counts("lost_pkts")?, counts("timeouts")?);
+    let (sent, delivered) = (counts("sent_pkts")?, counts("delivered_pkts")?);
+    let (lost, timeouts) = (counts("lost_pkts")?, counts("timeouts")?);
     let (start, stop) = (doubles("start_s")?, doubles("stop_s")?);
     let (throughput, goodput) = (doubles("throughput_mbps")?, doubles("goodput_mbps")?);
     let optional = |name| -> PyResult<Vec<Option<f64>>> {
@@ -305,6 +306,7 @@ fn read_flows(columns: &Reader) -> PyResult<(Vec<u32>, Vec<FlowResult>)> {
         start_s: start[row],
         stop_s: stop[row],
         sent_pkts: sent[row],
+        delivered_pkts: delivered[row],
         lost_pkts: lost[row],
         timeouts: timeouts[row],
         throughput_mbps: throughput[row],

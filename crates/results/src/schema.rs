@@ -91,9 +91,10 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// Bytes on the wire that reached the receiver, headers included, over the flow's own time.
     pub throughput_mbps: f64,
-    /// Payload, in order, once, over the flow's own time.
+    /// Payload, in order, once, over the flow's own time; with a warmup only what arrived after it.
     pub goodput_mbps: f64,
-    /// Lost / sent.
+    /// Lost / sent. Where more packets arrived or were lost than were sent, since wires copied some or some were sent before the
+    /// warmup, lost / those.
     pub loss_ratio: f64,
     /// Over the RTT samples; null without one.
     pub mean_rtt_ms: Option<f64>,
@@ -144,6 +145,24 @@ pub struct LinkResult {
     /// Marked instead of dropped, and sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_pkts: u64,
+}
+
+impl FlowResult {
+    /// The same with the loss ratio that follows from its counts.
+    #[must_use]
+    pub fn with_loss_ratio(self) -> FlowResult {
+        FlowResult { loss_ratio: share_lost(self.lost_pkts, self.carried_pkts()), ..self }
+    }
+
+    /// What the share of lost packets is of.
+    pub(crate) fn carried_pkts(&self) -> u64 {
+        self.sent_pkts.max(self.delivered_pkts + self.lost_pkts)
+    }
+}
+
+/// 0 of none.
+pub(crate) fn share_lost(lost_pkts: u64, of_pkts: u64) -> f64 {
+    if of_pkts == 0 { 0.0 } else { lost_pkts as f64 / of_pkts as f64 }
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -30,13 +30,16 @@ pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
 pub use samples::Samples;
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
-pub use traffic::{Arrivals, Requests, Size, Traffic};
+pub use traffic::{Arrivals, Requests, Size, Traffic, frame_bytes};
 pub use units::time_of;
 pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
 use cwnd_algorithms::{Algorithm, Params, Renamed};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// The header of Ethernet, without what follows a packet.
+pub const ETHERNET_BYTES: u32 = 14;
 
 /// Everything a run depends on, but the seed of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -475,6 +478,14 @@ impl Scenario {
         Ok(())
     }
 
+    /// The part of each packet on `link` that is no part of its IP packet: a flow's headers of at least 54 bytes, those of
+    /// Ethernet, IP and TCP, begin with that of Ethernet.
+    pub fn ethernet_bytes(&self, link: u32) -> u32 {
+        let crosses = |flow: &&Flow| flow.path.contains(&link) || flow.reverse_path.contains(&link);
+        let framed = |flow: &Flow| flow.stack.header_bytes >= ETHERNET_BYTES + 20 + 20;
+        if self.flows.iter().filter(crosses).any(framed) { ETHERNET_BYTES } else { 0 }
+    }
+
     /// Whether all algorithms are this project's, as the simulator and kernels need; a line with the key otherwise.
     pub fn check_algorithms(&self) -> Result<(), String> {
         let of_stack =
@@ -506,5 +517,22 @@ impl Flow {
     /// On the wire.
     pub fn packet_bytes(&self) -> u32 {
         self.payload_bytes + self.stack.header_bytes
+    }
+
+    /// On the wire: the last segment of a transfer or of a frame may be smaller than the others. A SYN does not count, which
+    /// follows no other packet.
+    pub fn smallest_packet_bytes(&self) -> u32 {
+        let of = |bytes: u64| match bytes % u64::from(self.payload_bytes) {
+            0 => self.payload_bytes,
+            rest => rest as u32,
+        };
+        let frame = self.app_rate_bps.zip(self.traffic.as_ref().and_then(|traffic| traffic.frames_per_s));
+        let last = match (self.size(), frame) {
+            (Some(Size::Fixed { bytes }), _) => of(*bytes),
+            (Some(_), _) => 1,
+            (None, Some((rate_bps, per_s))) => of(frame_bytes(rate_bps, per_s)),
+            (None, None) => self.payload_bytes,
+        };
+        last + self.stack.header_bytes
     }
 }

@@ -62,6 +62,11 @@ pub enum Arrivals {
     Times { times_ns: Vec<u64> },
 }
 
+/// What an application writes at once that sends so many frames a second at a rate: at least a byte.
+pub fn frame_bytes(rate_bps: u64, frames_per_s: u32) -> u64 {
+    (rate_bps / 8 / u64::from(frames_per_s)).max(1)
+}
+
 /// Transfers one after the other on the same connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -84,12 +84,13 @@ impl Trace {
     /// The opportunities of a trace's `text`; an error gives the line, from 1, what was found, and what is accepted.
     pub fn opportunities(text: &str) -> Result<Vec<u32>, (usize, String, String)> {
         let mut opportunities: Vec<u32> = Vec::new();
-        for (place, line) in text.lines().enumerate() {
+        // As Mahimahi: blanks before and behind a number do not matter, nor do empty lines at the end.
+        for (place, line) in text.trim_end().lines().enumerate() {
             let refuse = |found: String| Err((place + 1, found, Trace::WANTED.to_owned()));
             if opportunities.len() == Trace::LINES_MAX {
                 return refuse(format!("more than {} lines", Trace::LINES_MAX));
             }
-            let digits = line.trim_end();
+            let digits = line.trim();
             let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
             let Some(at_ms) = digits.parse().ok().filter(|_| is_number) else {
                 return refuse(format!(

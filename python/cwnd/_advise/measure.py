@@ -151,7 +151,9 @@ def _rows(flows: pl.DataFrame, own: int) -> dict[tuple[str, bool], dict[str, flo
     import polars as pl
 
     weight = pl.col("goodput_mbps") + 1e-9  # A flow that gets nothing has RTTs, too.
-    counted = pl.col("lost_pkts").sum() / pl.max_horizontal(pl.col("sent_pkts").sum(), 1)
+    # As the results have it: some may have been sent before the warmup, or copied by a wire.
+    carried = pl.max_horizontal("sent_pkts", pl.col("delivered_pkts") + pl.col("lost_pkts"))
+    counted = pl.col("lost_pkts").sum() / pl.max_horizontal(carried.sum(), 1)
 
     def weighted(column: str) -> pl.Expr:
         known = pl.col(column).is_not_null()

@@ -39,6 +39,8 @@ pub struct Ns2Link {
     ecn_threshold: u64,
     wire: Option<Box<Wire>>,
     free_s: f64,
+    /// When the packet that was accepted last begins to be sent.
+    begins_ns: u64,
     /// Of the packets held.
     departures_s: Ring<f64>,
     /// Packets in the queue when the last one was accepted, that one included.
@@ -60,6 +62,7 @@ impl Ns2Link {
             ecn_threshold: link.ecn_threshold_pkts.map_or(u64::MAX, u64::from),
             wire: Wire::new(link, seed),
             free_s: 0.0,
+            begins_ns: 0,
             departures_s: Ring::new(),
             held: 0,
             free_at: 0,
@@ -72,9 +75,9 @@ impl Ns2Link {
         }
     }
 
-    /// Returns when the packet is at the far end; None: the queue is full, or the wire loses it.
+    /// Returns when the packet is at the far end; an error if the queue is full, or the wire loses it: when that counts.
     #[inline(always)]
-    pub fn accept(&mut self, arrival: ArrivingPacket) -> Option<f64> {
+    pub fn accept(&mut self, arrival: ArrivingPacket) -> Result<f64, u64> {
         let ArrivingPacket { now_s, now_ns, times, tx_ticks, departs_first } = arrival;
         let gone = |departure_s: f64| departure_s < now_s || departs_first && departure_s == now_s;
         while self.departures_s.front().is_some_and(|&departure_s| gone(departure_s)) {
@@ -84,11 +87,13 @@ impl Ns2Link {
         let leaves_now = self.departures_s.front().is_some_and(|&departure_s| departure_s == now_s);
         if before >= self.limit {
             self.dropped += 1;
-            return None;
+            return Err(now_ns);
         }
         let start_s = now_s.max(self.free_s);
         let (tx_s, tx_ticks) = if start_s < LONGEST_S { (times.tx_s, tx_ticks) } else { (0.0, 0) };
-        self.waits.note(|| nanoseconds(start_s - now_s));
+        let begins_ns = nanoseconds(start_s).max(now_ns);
+        self.begins_ns = begins_ns;
+        self.waits.note(now_ns, now_ns, || begins_ns);
         self.free_s = start_s + tx_s;
         self.departures_s.push_back(self.free_s);
 
@@ -101,8 +106,8 @@ impl Ns2Link {
         let now = Fraction::count(now_ns);
         self.free_at = Fraction::count(nanoseconds(self.free_s)).max(now);
         self.held_ticks += u128::from(self.free_at - now);
-        let lost = self.wire.as_mut().is_some_and(|wire| wire.loses());
-        (!lost).then_some(start_s + times.through_s)
+        let lost = self.wire.as_mut().is_some_and(|wire| wire.loses(now_ns, || begins_ns));
+        if lost { Err(begins_ns) } else { Ok(start_s + times.through_s) }
     }
 
     /// When the packets held at `now_ns` will have been sent.
@@ -130,13 +135,17 @@ impl PathLink for Ns2Link {
         nanoseconds(self.free_s).saturating_sub(now_ns)
     }
 
-    fn lost_pkts(&self) -> u64 {
-        self.dropped + self.wire.as_ref().map_or(0, |wire| wire.corrupted)
+    fn begins_ns(&self, _: u64) -> u64 {
+        self.begins_ns
+    }
+
+    fn lost_pkts(&mut self, now_ns: u64) -> u64 {
+        self.dropped + self.wire.as_mut().map_or(0, |wire| wire.lost_by(now_ns))
     }
 
     fn begin_measuring(&mut self, now_ns: u64) {
         self.max_queue = self.held_pkts(now_ns);
-        self.waits = Waits::new();
+        self.waits.begin_measuring(now_ns);
     }
 
     fn totals(&mut self, end_ns: u64) -> Totals {
@@ -146,10 +155,12 @@ impl PathLink for Ns2Link {
         // What the packets took, not what is between their departures, which are rounded.
         let unsent = self.free_at.saturating_sub(end);
         let busy = self.busy_ticks.saturating_sub(unsent).min(end);
+        self.waits.count_until(end_ns);
         Totals {
             dropped: self.dropped,
-            corrupted: self.wire.as_ref().map_or(0, |wire| wire.corrupted),
-            busy_ns: Fraction::as_ns(busy.into()),
+            corrupted: self.wire.as_mut().map_or(0, |wire| wire.lost_by(end_ns)),
+            sent: busy.into(),
+            offered: end.into(),
             // By this clock the last packets may arrive after the end.
             held_ns: Fraction::as_ns(self.held_ticks.saturating_sub(beyond)),
             max_queue: self.max_queue,

@@ -157,7 +157,7 @@ impl Timing for Ns2Timing {
         link: &mut Ns2Link,
         crossing: Crossing,
         _onward_ns: impl FnOnce() -> u64,
-    ) -> Option<(u64, f64)> {
+    ) -> Result<(u64, f64), u64> {
         let Crossing { now_ns, bytes, tx_ticks, .. } = crossing;
         let hop = &mut self.hops[crossing.hop as usize];
         let mut clock_s = link.accept(ArrivingPacket {
@@ -173,7 +173,7 @@ impl Timing for Ns2Timing {
             *free_s = start_s + tx_s;
             clock_s = start_s + through_s;
         }
-        Some((nanoseconds(clock_s), clock_s))
+        Ok((nanoseconds(clock_s), clock_s))
     }
 
     fn rank(exact_s: f64, busy_since_ns: u64) -> impl Ord {

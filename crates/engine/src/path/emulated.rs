@@ -7,7 +7,7 @@ use crate::path::queue::packet_by_packet;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::{Fraction, NEVER};
 use cwnd_results::LinkResult;
-use cwnd_scenario::Link;
+use cwnd_scenario::{ETHERNET_BYTES, Link};
 
 /// A packet's way over the link has come to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,17 +47,15 @@ pub struct EmulatedLink {
     link: ManagedLink<Fraction>,
     described: Link,
     delivered: u64,
-    marked: u64,
     before: (u64, Totals, u64, u64),
 }
 
 impl EmulatedLink {
     pub fn new(link: &Link, seed: u64) -> EmulatedLink {
         EmulatedLink {
-            link: ManagedLink::new(packet_by_packet(link, seed), link, seed),
+            link: ManagedLink::new(packet_by_packet(link, seed), link, ETHERNET_BYTES, seed),
             described: link.clone(),
             delivered: 0,
-            marked: 0,
             before: (0, Totals::default(), 0, 0),
         }
     }
@@ -79,7 +77,6 @@ impl EmulatedLink {
         let departure = self.link.depart(|bytes| Fraction::sending_ticks(described, bytes))?;
         let tag = departure.segment.tag;
         let marked = departure.marked || tag.has(CONGESTION);
-        self.marked += u64::from(marked);
         self.delivered += u64::from(departure.passage.copies);
         let (at_ns, copies) = (departure.passage.at_ns, departure.passage.copies);
         Some(Crossed { packet: tag.seq(), at_ns, copies, marked })
@@ -104,13 +101,13 @@ impl EmulatedLink {
 
     /// Packets that the queue dropped or the wire lost, and packets that were marked.
     pub fn lost_and_marked(&self) -> (u64, u64) {
-        (self.link.lost_pkts(), self.marked)
+        (self.link.lost_pkts(), self.link.marked_pkts)
     }
 
     /// What [`EmulatedLink::result`] counts begins at `now_ns`.
     pub fn begin_measuring(&mut self, now_ns: u64) {
         self.link.begin_measuring(now_ns);
-        self.before = (now_ns, self.link.totals(now_ns), self.delivered, self.marked);
+        self.before = (now_ns, self.link.totals(now_ns), self.delivered, self.link.marked_pkts);
     }
 
     /// The link's row at `end_ns`.
@@ -125,8 +122,8 @@ impl EmulatedLink {
             error_pkts: now.corrupted - before.corrupted,
             mean_queue_pkts: (now.held_ns - before.held_ns) / span_ns,
             max_queue_pkts: now.max_queue,
-            utilization: (now.busy_ns - before.busy_ns) / span_ns,
-            marked_pkts: self.marked - marked,
+            utilization: now.utilization_since(&before),
+            marked_pkts: self.link.marked_pkts - marked,
             p95_queue_ms: now.p95_wait_ns.map(|ns| ns * 1e-6),
         }
     }

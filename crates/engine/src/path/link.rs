@@ -1,7 +1,7 @@
 //! A link in one direction: a queue, then a wire.
 
 use crate::path::accounting::Totals;
-use crate::path::queue::droptail::DropTail;
+use crate::path::queue::droptail::{DropTail, begins_ns};
 use crate::path::waits::Waits;
 use crate::path::wire::Wire;
 use crate::time::Tick;
@@ -20,8 +20,11 @@ pub trait PathLink {
     /// How long a packet that arrives at `now_ns` would wait.
     fn wait_ns(&self, now_ns: u64) -> u64;
 
-    /// Packets that the queue refused or the wire lost.
-    fn lost_pkts(&self) -> u64;
+    /// When the packet that arrived last, which takes `tx_ticks` to send, begins to be sent.
+    fn begins_ns(&self, tx_ticks: u64) -> u64;
+
+    /// Packets that the queue refused or the wire lost by `now_ns`.
+    fn lost_pkts(&mut self, now_ns: u64) -> u64;
 
     /// The most packets held and the waits are those from `now_ns` on.
     fn begin_measuring(&mut self, now_ns: u64);
@@ -43,11 +46,13 @@ impl<T: Tick> FifoLink<T> {
     }
 
     /// A packet that takes `tx_ticks` to send arrives at `now_ns`; arrivals come in the order of time. Returns when it
-    /// leaves, in nanoseconds, or None if the queue is full or the wire loses it.
+    /// leaves, in nanoseconds; an error if the queue is full or the wire loses it: when that counts.
     #[inline(always)]
-    pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Option<u64> {
-        let departure_ns = self.queue.accept(now_ns, tx_ticks)?;
-        Self::leave(&mut self.wire, &mut self.waits, now_ns, departure_ns, tx_ticks)
+    pub fn accept(&mut self, now_ns: u64, tx_ticks: u64) -> Result<u64, u64> {
+        let FifoLink { queue, wire, waits } = self;
+        let departure_ns = queue.accept(now_ns, tx_ticks).ok_or(now_ns)?;
+        Self::leave(wire, waits, now_ns, || queue.begins_ns(tx_ticks))?;
+        Ok(departure_ns)
     }
 
     /// As [`DropTail::accept_all`]; the wire may lose packets, too.
@@ -56,28 +61,29 @@ impl<T: Tick> FifoLink<T> {
         &mut self,
         arrivals_ns: impl Iterator<Item = u64>,
         tx_ticks: u64,
-        mut each: impl FnMut(u64, Option<u64>, u64),
+        mut each: impl FnMut(u64, Result<u64, u64>, u64),
     ) {
         let FifoLink { queue, wire, waits } = self;
-        queue.accept_all(arrivals_ns, tx_ticks, |now_ns, departure_ns, busy_since_ns| {
-            let departure_ns =
-                departure_ns.and_then(|at_ns| Self::leave(wire, waits, now_ns, at_ns, tx_ticks));
+        queue.accept_all(arrivals_ns, tx_ticks, |now_ns, departure, busy_since_ns| {
+            let departure_ns = departure.ok_or(now_ns).and_then(|departure| {
+                Self::leave(wire, waits, now_ns, || begins_ns::<T>(departure, tx_ticks))?;
+                Ok(T::ns_after(departure))
+            });
             each(now_ns, departure_ns, busy_since_ns);
         });
     }
 
-    /// A packet that arrived at `now_ns` leaves the queue at `departure_ns`. Returns that, or None if the wire loses it.
+    /// A packet that arrived at `now_ns` begins to be sent at `begins_ns`; an error if the wire loses it: that time.
     #[inline(always)]
     fn leave(
         wire: &mut Option<Box<Wire>>,
         waits: &mut Waits,
         now_ns: u64,
-        departure_ns: u64,
-        tx_ticks: u64,
-    ) -> Option<u64> {
-        waits.note(|| (departure_ns - now_ns).saturating_sub(T::ns_after(tx_ticks)));
-        let lost = wire.as_mut().is_some_and(|wire| wire.loses());
-        (!lost).then_some(departure_ns)
+        begins_ns: impl Fn() -> u64,
+    ) -> Result<(), u64> {
+        waits.note(now_ns, now_ns, &begins_ns);
+        let lost = wire.as_mut().is_some_and(|wire| wire.loses(now_ns, &begins_ns));
+        if lost { Err(begins_ns()) } else { Ok(()) }
     }
 }
 
@@ -99,17 +105,23 @@ impl<T: Tick> PathLink for FifoLink<T> {
         self.queue.wait_ns(now_ns)
     }
 
-    fn lost_pkts(&self) -> u64 {
-        self.queue.dropped() + self.wire.as_ref().map_or(0, |wire| wire.corrupted)
+    #[inline(always)]
+    fn begins_ns(&self, tx_ticks: u64) -> u64 {
+        self.queue.begins_ns(tx_ticks)
+    }
+
+    fn lost_pkts(&mut self, now_ns: u64) -> u64 {
+        self.queue.dropped() + self.wire.as_mut().map_or(0, |wire| wire.lost_by(now_ns))
     }
 
     fn begin_measuring(&mut self, now_ns: u64) {
         self.queue.begin_measuring(now_ns);
-        self.waits = Waits::new();
+        self.waits.begin_measuring(now_ns);
     }
 
     fn totals(&mut self, end_ns: u64) -> Totals {
-        let corrupted = self.wire.as_ref().map_or(0, |wire| wire.corrupted);
+        let corrupted = self.wire.as_mut().map_or(0, |wire| wire.lost_by(end_ns));
+        self.waits.count_until(end_ns);
         Totals { corrupted, p95_wait_ns: self.waits.quantile_ns(0.95), ..self.queue.totals(end_ns) }
     }
 }

@@ -3,7 +3,7 @@
 use crate::path::accounting::Totals;
 use crate::path::policer::Policer;
 use crate::path::queue::discipline::{Codepoint, Discipline, Load, Next, Packet};
-use crate::path::rate::Rate;
+use crate::path::rate::{Begun, Rate};
 use crate::path::waits::Waits;
 use crate::path::wire::{Passage, VaryingWire};
 use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN, Segment};
@@ -25,10 +25,12 @@ pub struct ManagedLink<T> {
     ask_at: u64,
     busy_since_ns: u64,
     busy_ticks: u64,
-    /// Of packets that it has begun to send, and of the last of them.
-    begun_bits: u64,
-    last_bits: u64,
-    /// When packets were sent or dropped, added up, less when packets arrived: the time that they were held, if none waits.
+    /// Of packets that it has begun to send.
+    begun_bytes: u64,
+    /// The part of a packet that takes none of a trace's opportunities.
+    frame_bytes: u32,
+    /// When packets were sent or dropped, added up, less when packets arrived: the time that they were held, if none waits. With a
+    /// trace a packet is held until its first opportunity.
     held_ticks: i128,
     max_queue: u64,
     dropped: u64,
@@ -73,7 +75,13 @@ impl Departure {
 }
 
 impl<T: Tick> ManagedLink<T> {
-    pub fn new(discipline: Box<dyn Discipline>, link: &cwnd_scenario::Link, seed: u64) -> ManagedLink<T> {
+    /// `frame_bytes`: the part of each packet that takes none of a trace's opportunities.
+    pub fn new(
+        discipline: Box<dyn Discipline>,
+        link: &cwnd_scenario::Link,
+        frame_bytes: u32,
+        seed: u64,
+    ) -> ManagedLink<T> {
         ManagedLink {
             discipline,
             spares_retransmissions: link.queue.is_some(),
@@ -89,8 +97,8 @@ impl<T: Tick> ManagedLink<T> {
             ask_at: NEVER,
             busy_since_ns: 0,
             busy_ticks: 0,
-            begun_bits: 0,
-            last_bits: 0,
+            begun_bytes: 0,
+            frame_bytes,
             held_ticks: 0,
             max_queue: 0,
             dropped: 0,
@@ -153,7 +161,7 @@ impl<T: Tick> ManagedLink<T> {
         let seen = Packet { flow, bytes, codepoint, marked, arrived_ns: now_ns, load };
         self.held_ticks -= i128::from(now);
         let in_queue = !self.rate.takes_opportunities();
-        let sending = self.begun_bits > 0 && self.free_at >= now && in_queue;
+        let sending = self.begun_bytes > 0 && self.free_at >= now && in_queue;
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
         self.waiting_pkts += 1;
         self.waiting_bytes += u64::from(bytes);
@@ -185,19 +193,20 @@ impl<T: Tick> ManagedLink<T> {
         let Next::Send(seen) = next else { return None };
         self.waiting_pkts -= 1;
         self.waiting_bytes -= u64::from(seen.bytes);
-        self.waits.note(|| now_ns - seen.arrived_ns);
+        self.waits.note(now_ns, seen.arrived_ns, || now_ns);
         let Load { hop, segment } = seen.load;
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
-        self.free_at = self.rate.send::<T>(now, seen.bytes.into(), tx_ticks(seen.bytes));
+        let takes_opportunities = self.rate.takes_opportunities();
+        let bytes = seen.bytes - if takes_opportunities { self.frame_bytes.min(seen.bytes - 1) } else { 0 };
+        self.begun_bytes += u64::from(bytes);
+        self.free_at = self.rate.send::<T>(now, bytes.into(), tx_ticks(seen.bytes));
+        self.held_ticks += i128::from(if takes_opportunities { now } else { self.free_at });
         if self.free_at == NEVER {
             return None;
         }
         self.busy_ticks += self.free_at - now;
-        self.last_bits = 8 * u64::from(seen.bytes);
-        self.begun_bits += self.last_bits;
-        self.held_ticks += i128::from(self.free_at);
         if self.waiting_pkts > 0 {
             self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
         }
@@ -235,31 +244,30 @@ impl<T: Tick> ManagedLink<T> {
         self.waiting_pkts as usize
     }
 
-    /// Packets held at `now_ns`, the one being sent included, after the last arrival and departure of that instant.
+    /// Packets held at `now_ns`, after the last arrival and departure of that instant: the one being sent included, of a trace only
+    /// if no other waits.
     pub fn held_pkts(&self, now_ns: u64) -> u64 {
-        self.waiting_pkts + u64::from(self.free_at > T::count(now_ns))
+        let sending = u64::from(self.free_at > T::count(now_ns));
+        if self.rate.takes_opportunities() {
+            self.waiting_pkts.max(sending)
+        } else {
+            self.waiting_pkts + sending
+        }
     }
 
     /// Totals up to `end_ns`, the time of the last arrival or later.
     pub fn totals(&self, end_ns: u64) -> Totals {
         let end = T::count(end_ns);
-        // A packet that is never sent waits.
-        let unsent = if self.free_at == NEVER { 0 } else { self.free_at.saturating_sub(end) };
-        // Those that wait, and one that will never have been sent, are held to the end.
-        let waiting = self.waiting_pkts + u64::from(self.free_at == NEVER);
-        let held = self.held_ticks + i128::from(waiting) * i128::from(end) - i128::from(unsent);
-        let busy_ns = match self.rate.offered_bits(end_ns) {
-            None => T::as_ns((self.busy_ticks - unsent).into()),
-            Some(0.0) => 0.0,
-            Some(offered_bits) => {
-                let sent_bits = self.begun_bits - if unsent > 0 { self.last_bits } else { 0 };
-                end_ns as f64 * (sent_bits as f64 / offered_bits)
-            }
-        };
+        let unsent = if self.rate.takes_opportunities() { 0 } else { self.free_at.saturating_sub(end) };
+        // Those that wait are held to the end.
+        let held = self.held_ticks + i128::from(self.waiting_pkts) * i128::from(end) - i128::from(unsent);
+        let begun = Begun { ticks: self.busy_ticks, bytes: self.begun_bytes, free_at: self.free_at };
+        let (sent, offered) = self.rate.sent_and_offered::<T>(begun, end);
         Totals {
             dropped: self.dropped,
             corrupted: self.wire.counts.lost,
-            busy_ns,
+            sent,
+            offered,
             held_ns: T::as_ns(held.unsigned_abs()),
             max_queue: self.max_queue,
             p95_wait_ns: self.waits.quantile_ns(0.95),
@@ -273,7 +281,9 @@ impl<T: Tick> ManagedLink<T> {
         let mut free_at = self.free_at.max(now);
         if self.waiting_bytes > 0 && free_at < NEVER {
             let tx_ticks = tx_ticks(self.waiting_bytes);
-            free_at = self.rate.clone().send::<T>(free_at, self.waiting_bytes, tx_ticks);
+            let frame_bytes = if self.rate.takes_opportunities() { self.frame_bytes } else { 0 };
+            let bytes = self.waiting_bytes.saturating_sub(self.waiting_pkts * u64::from(frame_bytes)).max(1);
+            free_at = self.rate.clone().send::<T>(free_at, bytes, tx_ticks);
         }
         if free_at == NEVER { NEVER } else { T::ns_after(free_at - now) }
     }
@@ -286,6 +296,6 @@ impl<T: Tick> ManagedLink<T> {
     /// The most packets held and the waits are those from `now_ns` on.
     pub fn begin_measuring(&mut self, now_ns: u64) {
         self.max_queue = self.held_pkts(now_ns);
-        self.waits = Waits::new();
+        self.waits.begin_measuring(now_ns);
     }
 }

@@ -1,6 +1,7 @@
 //! What lies between the two ends.
 
 pub mod accounting;
+pub mod delayed;
 pub mod emulated;
 pub mod link;
 pub mod managed;

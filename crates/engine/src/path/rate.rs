@@ -69,14 +69,30 @@ impl Rate {
         }
     }
 
-    /// The bits that the link could have sent by `end_ns`; None: at its rate, all the time.
-    pub fn offered_bits(&self, end_ns: u64) -> Option<f64> {
+    /// What the link has sent by `end` of what it has `begun` to send, and all that it could have sent.
+    pub fn sent_and_offered<T: Tick>(&self, begun: Begun, end: u64) -> (u128, u128) {
         match self {
-            Rate::Fixed => None,
-            Rate::Steps(steps) => Some(steps.offered_bits(end_ns)),
-            Rate::Opportunities(opportunities) => Some(opportunities.offered_bits(end_ns)),
+            Rate::Fixed => {
+                (u128::from(begun.ticks) - u128::from(begun.free_at.saturating_sub(end)), end.into())
+            }
+            Rate::Steps(steps) => {
+                let all = u128::from(begun.bytes) * 8 * u128::from(T::count(1_000_000_000));
+                (all - steps.unsent::<T>(end), steps.offered::<T>(end))
+            }
+            Rate::Opportunities(opportunities) => {
+                let end_ns = T::ns_after(end);
+                (u128::from(begun.bytes) - opportunities.unsent(end_ns), opportunities.offered(end_ns))
+            }
         }
     }
+}
+
+/// All that a link has begun to send: at a fixed rate for how long, how many bytes, and when the last of it is sent.
+#[derive(Clone, Copy)]
+pub struct Begun {
+    pub ticks: u64,
+    pub bytes: u64,
+    pub free_at: u64,
 }
 
 /// Rates one after another. What is sent is the integral of the rate, whole packet by whole packet.
@@ -122,12 +138,21 @@ impl Steps {
         self.free_at
     }
 
-    fn offered_bits(&self, end_ns: u64) -> f64 {
-        let ends_ns = self.steps.iter().skip(1).map(|step| step.from_ns).chain([u64::MAX]);
-        let parts = self.steps.iter().zip(ends_ns).map(|(step, until_ns)| {
-            step.rate_bps as f64 * until_ns.min(end_ns).saturating_sub(step.from_ns) as f64
+    /// What the link could have sent by `end`, in bits times ticks per second.
+    fn offered<T: Tick>(&self, end: u64) -> u128 {
+        let ends = self.steps.iter().skip(1).map(|step| T::count(step.from_ns)).chain([u64::MAX]);
+        let parts = self.steps.iter().zip(ends).map(|(step, until)| {
+            u128::from(step.rate_bps) * u128::from(until.min(end).saturating_sub(T::count(step.from_ns)))
         });
-        parts.sum::<f64>() / 1e9
+        parts.sum()
+    }
+
+    /// What is not sent by `end` of the packet that is being sent then, in the same unit.
+    fn unsent<T: Tick>(&self, end: u64) -> u128 {
+        if self.free_at <= end {
+            return 0;
+        }
+        self.offered::<T>(self.free_at) - self.offered::<T>(end) - self.spare
     }
 }
 
@@ -144,6 +169,8 @@ pub struct Opportunities {
     /// What is left of the opportunity used last, and when that was.
     left_bytes: u32,
     used_at_ns: u64,
+    /// Of a packet that the trace does not finish.
+    lacking_bytes: u64,
 }
 
 impl Opportunities {
@@ -157,6 +184,7 @@ impl Opportunities {
             next: 0,
             left_bytes: 0,
             used_at_ns: 0,
+            lacking_bytes: 0,
         }
     }
 
@@ -199,20 +227,36 @@ impl Opportunities {
         let mut rest = bytes;
         while rest > u64::from(self.left_bytes) {
             rest -= u64::from(self.left_bytes);
-            self.used_at_ns = self.at_ns(self.next)?;
-            self.left_bytes = self.bytes;
+            self.left_bytes = 0;
+            let Some(at_ns) = self.at_ns(self.next) else {
+                self.lacking_bytes = rest;
+                return None;
+            };
+            (self.used_at_ns, self.left_bytes) = (at_ns, self.bytes);
             self.next += 1;
         }
         self.left_bytes -= rest as u32;
         Some(self.used_at_ns)
     }
 
-    fn offered_bits(&self, end_ns: u64) -> f64 {
+    /// What the link could have sent by `end_ns`, in bytes.
+    fn offered(&self, end_ns: u64) -> u128 {
         let mut count = self.first_after(Some(end_ns)) - self.first_after(None);
         if !self.repeat {
             count = count.min(self.at_ms.len() as u64 - self.first_after(None));
         }
-        count as f64 * f64::from(self.bytes) * 8.0
+        u128::from(count) * u128::from(self.bytes)
+    }
+
+    /// What is not sent by `end_ns` of the packet that was begun last.
+    fn unsent(&self, end_ns: u64) -> u128 {
+        let later = if self.used_at_ns > end_ns {
+            let opportunities = self.next - self.first_after(Some(end_ns));
+            u128::from(opportunities) * u128::from(self.bytes) - u128::from(self.left_bytes)
+        } else {
+            0
+        };
+        later + u128::from(self.lacking_bytes)
     }
 }
 

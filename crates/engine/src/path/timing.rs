@@ -47,17 +47,17 @@ pub trait Timing: Sized + Send {
     /// The present is that of a packet that arrives.
     fn set_now(&mut self, exact: Self::Exact);
 
-    /// A packet arrives at `link`, which is `onward_ns` from the next hop or the receiver. Returns when it arrives there; None:
-    /// dropped or lost.
+    /// A packet arrives at `link`, which is `onward_ns` from the next hop or the receiver. Returns when it arrives there; an error
+    /// if it is dropped or lost: when that counts.
     fn cross(
         &mut self,
         link: &mut Self::Link,
         crossing: Crossing,
         onward_ns: impl FnOnce() -> u64,
-    ) -> Option<(u64, Self::Exact)>;
+    ) -> Result<(u64, Self::Exact), u64>;
 
     /// The same for packets of one size that a flow sends: each crosses as `like` says, but at its own time. `each` is called with
-    /// when one is sent, when it arrives behind the link, or None if it was dropped or lost, and since when the link has been sending.
+    /// when one is sent, when it arrives behind the link, or an error if it is dropped or lost, and since when the link has been sending.
     #[inline(always)]
     fn cross_all(
         &mut self,
@@ -65,7 +65,7 @@ pub trait Timing: Sized + Send {
         like: Crossing,
         onward_ns: u64,
         sendings: &[Sending<Self::Exact>],
-        mut each: impl FnMut(u64, Option<(u64, Self::Exact)>, u64),
+        mut each: impl FnMut(u64, Result<(u64, Self::Exact), u64>, u64),
     ) {
         for &Sending { now, exact } in sendings {
             self.set_now(exact);
@@ -80,8 +80,8 @@ pub trait Timing: Sized + Send {
 }
 
 /// A packet that takes so many ticks to send, the second number, arrives at the link at the first, in nanoseconds. Returns when
-/// it leaves, in nanoseconds; None: dropped or lost.
-pub type TakeIn<L> = fn(&mut L, u64, u64) -> Option<u64>;
+/// it leaves, in nanoseconds; an error if it is dropped or lost: when that counts.
+pub type TakeIn<L> = fn(&mut L, u64, u64) -> Result<u64, u64>;
 
 /// When a flow sends a packet.
 #[derive(Clone, Copy)]
@@ -146,9 +146,9 @@ impl<T: Tick + Send> Timing for Nanoseconds<T> {
         link: &mut FifoLink<T>,
         crossing: Crossing,
         onward_ns: impl FnOnce() -> u64,
-    ) -> Option<(u64, ())> {
+    ) -> Result<(u64, ()), u64> {
         let departure_ns = link.accept(crossing.now_ns, crossing.tx_ticks)?;
-        Some((departure_ns + onward_ns(), ()))
+        Ok((departure_ns + onward_ns(), ()))
     }
 
     #[inline(always)]
@@ -158,7 +158,7 @@ impl<T: Tick + Send> Timing for Nanoseconds<T> {
         like: Crossing,
         onward_ns: u64,
         sendings: &[Sending<()>],
-        mut each: impl FnMut(u64, Option<(u64, ())>, u64),
+        mut each: impl FnMut(u64, Result<(u64, ()), u64>, u64),
     ) {
         let arrivals_ns = sendings.iter().map(|sending| sending.now);
         link.accept_all(arrivals_ns, like.tx_ticks, |now, departure_ns, busy_since_ns| {

@@ -1,14 +1,15 @@
 //! What happens to a packet between its departure and the far end of the link.
 
+use crate::path::delayed::Delayed;
 use crate::random::random_stream;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::Rng;
 use cwnd_scenario::{DelayStep, Jitter, JitterDistribution, Link};
 
-/// Loses each packet with the same probability, independently.
+/// Loses each packet with the same probability, independently. A loss counts when the packet begins to be sent.
 pub struct Wire {
     chance: Chance,
-    pub corrupted: u64,
+    lost: Delayed,
 }
 
 /// Something that happens to packets with a probability, independently.
@@ -36,16 +37,24 @@ fn threshold(probability: f64) -> u64 {
 impl Wire {
     /// None: a wire that loses nothing.
     pub fn new(link: &Link, seed: u64) -> Option<Box<Wire>> {
-        (link.per > 0.0)
-            .then(|| Box::new(Wire { chance: Chance::new(link.per, seed, &link.name), corrupted: 0 }))
+        (link.per > 0.0).then(|| {
+            Box::new(Wire { chance: Chance::new(link.per, seed, &link.name), lost: Delayed::default() })
+        })
     }
 
-    /// Whether the next packet is lost.
+    /// Whether the next packet is lost, which begins to be sent at `begins_ns`; it is `now_ns`.
     #[inline(always)]
-    pub fn loses(&mut self) -> bool {
+    pub fn loses(&mut self, now_ns: u64, begins_ns: impl FnOnce() -> u64) -> bool {
         let lost = self.chance.hits();
-        self.corrupted += u64::from(lost);
+        if lost {
+            self.lost.add(now_ns, begins_ns());
+        }
         lost
+    }
+
+    /// Packets that were lost by `now_ns`.
+    pub fn lost_by(&mut self, now_ns: u64) -> u64 {
+        self.lost.count_by(now_ns)
     }
 }
 
@@ -71,7 +80,7 @@ pub struct Passage {
 /// The wire of a managed link: bursts of losses, a delay that varies, packets that overtake and packets that arrive twice.
 /// Each draws from a stream of its own, once for each packet.
 pub struct VaryingWire {
-    independent: Option<Box<Wire>>,
+    independent: Option<Box<Chance>>,
     bursts: Option<GilbertElliott>,
     /// Before the first step.
     pub delay_ns: u64,
@@ -93,7 +102,7 @@ impl VaryingWire {
         let bursts = |chain| GilbertElliott::new(chain, random_stream(seed, &stream("bursts")));
         let jitter = |jitter| DrawnJitter::new(jitter, random_stream(seed, &stream("jitter")));
         VaryingWire {
-            independent: Wire::new(link, seed),
+            independent: (link.per > 0.0).then(|| Box::new(Chance::new(link.per, seed, &link.name))),
             bursts: impairments.gilbert_elliott.map(bursts),
             delay_ns: link.delay_ns,
             delay_steps: delay_steps.unwrap_or_default(),
@@ -116,7 +125,7 @@ impl VaryingWire {
     }
 
     fn draw_passage(&mut self, sent_ns: u64) -> Passage {
-        let lost = self.independent.as_mut().is_some_and(|wire| wire.loses());
+        let lost = self.independent.as_mut().is_some_and(|chance| chance.hits());
         let lost_in_burst = self.bursts.as_mut().is_some_and(GilbertElliott::loses);
         let hurries = self.hurry.as_mut().is_some_and(Chance::hits);
         let twice = self.duplication.as_mut().is_some_and(Chance::hits);

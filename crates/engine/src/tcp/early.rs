@@ -42,6 +42,10 @@ pub(super) struct Early {
 }
 
 impl Early {
+    pub(super) fn contains(&self, seq: u64) -> bool {
+        self.segments.contains(seq)
+    }
+
     /// Segment `seq` has arrived again: its block comes first (RFC 2018, 4).
     pub(super) fn lead(&mut self, seq: u64, next: u64) {
         match self.blocks.iter().position(|block| block.contains(&seq)) {

@@ -2,7 +2,7 @@
 
 use crate::memory::ring::prefetch_all;
 use crate::tcp::early::Early;
-use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, Segment, Tag};
+use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use cwnd_scenario::{Ecn, Handshake, Stack};
 use std::num::NonZeroU64;
 
@@ -28,6 +28,8 @@ pub struct Receiver {
     ecn: Ecn,
     /// Marked packets that have arrived.
     marked_pkts: u32,
+    /// SYNs that have arrived.
+    syn_pkts: u32,
     /// The packet that arrived last was marked.
     last_marked: bool,
     ack_delay_ns: u64,
@@ -127,6 +129,7 @@ impl Receiver {
             echo: false,
             ecn: stack.ecn,
             marked_pkts: 0,
+            syn_pkts: 0,
             last_marked: false,
             ack_delay_ns: stack.ack_delay_ns,
             sack_delay_ns: if uses_sack { stack.sack_delay_ns.min(rtt_ns / 20) } else { 0 },
@@ -153,6 +156,18 @@ impl Receiver {
 
     pub fn arrived(&self) -> u64 {
         self.arrived
+    }
+
+    /// SYNs that arrived.
+    pub fn syn_pkts(&self) -> u64 {
+        self.syn_pkts.into()
+    }
+
+    /// The segments that arrived beyond a missing one, as many as there are.
+    pub fn early(&self) -> impl Iterator<Item = u64> {
+        let early = self.early.as_ref().filter(|_| self.early_count > 0);
+        let beyond = move |early| (self.next + 1..).filter(move |&seq| Early::contains(early, seq));
+        early.into_iter().flat_map(move |early| beyond(early)).take(self.early_count as usize)
     }
 
     /// Packets that arrived with a mark.
@@ -241,6 +256,7 @@ impl Receiver {
             let sent_ns = paws.recent_ns;
             self.arrived += 1;
             self.marked_pkts += u32::from(segment.tag.has(CONGESTION));
+            self.syn_pkts += u32::from(segment.tag.has(SYN));
             return Some(self.ack(Segment { sent_ns, ..segment }, sent_ns, None));
         }
         let ack = self.accept(now, segment);
@@ -274,14 +290,18 @@ impl Receiver {
     #[inline(always)]
     fn accept(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
         self.arrived += 1;
-        if segment.tag.has(CONGESTION | CWR) || self.last_marked {
-            return self.accept_congested(now, segment);
+        if segment.tag.has(CONGESTION | CWR | SYN) || self.last_marked {
+            return self.accept_noting(now, segment);
         }
         self.acknowledge(now, segment, false)
     }
 
     #[cold]
-    fn accept_congested(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
+    fn accept_noting(&mut self, now: u64, segment: Segment) -> Option<AckPacket> {
+        self.syn_pkts += u32::from(segment.tag.has(SYN));
+        if !segment.tag.has(CONGESTION | CWR) && !self.last_marked {
+            return self.acknowledge(now, segment, false);
+        }
         let (changed, before) = self.note_congestion(segment.tag);
         self.acknowledge(now, segment, changed).or(before)
     }

@@ -1,11 +1,13 @@
 //! When the application has written the data that the sender may send.
 
 use crate::time::NEVER;
-use cwnd_scenario::Flow;
+use cwnd_scenario::{Flow, Handshake};
 
 /// An application that writes at a rate, or pauses, or both.
 pub struct Application {
     start_ns: u64,
+    /// Segments before the first that it writes: 1, a SYN, with a handshake.
+    syn: u64,
     /// How long the application writes at one segment; 0: it has all its data at once.
     segment_ns: f64,
     /// The application writes for the first time, pauses for the second, and so on.
@@ -28,6 +30,7 @@ impl Application {
         let bits = 8.0 * f64::from(flow.payload_bytes);
         Some(Application {
             start_ns,
+            syn: u64::from(flow.stack.handshake != Handshake::Off),
             segment_ns: flow.app_rate_bps.map_or(0.0, |rate| bits * 1e9 / rate as f64),
             on_off_ns: flow.on_off_ns,
             written: 0,
@@ -68,7 +71,8 @@ impl Application {
     /// When a segment is written, at a rate.
     #[inline(never)]
     fn written_ns(&self, seq: u64) -> u64 {
-        let writing_ns = (seq + 1) as f64 * self.segment_ns;
+        // A SYN is sent with the first segment.
+        let writing_ns = (seq.saturating_sub(self.syn) + 1) as f64 * self.segment_ns;
         // Rounded up, without a call.
         let whole_ns = writing_ns as u64;
         let writing_ns = whole_ns.saturating_add(u64::from((whole_ns as f64) < writing_ns));
@@ -94,7 +98,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn application(segment_ns: f64, on_off_ns: Option<(u64, u64)>) -> Application {
-        Application { start_ns: 1000, segment_ns, on_off_ns, written: 0, asked: (NEVER, NEVER) }
+        Application { start_ns: 1000, syn: 0, segment_ns, on_off_ns, written: 0, asked: (NEVER, NEVER) }
     }
 
     #[test]

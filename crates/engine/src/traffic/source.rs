@@ -9,6 +9,8 @@ use std::fmt::Display;
 
 pub struct Source<'a> {
     flow: &'a Flow,
+    /// Segments before the first with payload: 1 with a handshake.
+    syn: u64,
     start_ns: u64,
     /// What is being sent, if what is sent has an end.
     transfer: Option<Transfer>,
@@ -23,7 +25,7 @@ pub struct Source<'a> {
     finished_bytes: u64,
     pub finished_ns: Option<u64>,
     pub rows: Vec<Row>,
-    /// On the wire, at the receiver, until the flow stopped.
+    /// On the wire, at the receiver, until the flow stopped or had finished.
     pub arrived_bytes: u64,
     /// Packets that the hops had lost before the connection began.
     pub lost_before: u64,
@@ -105,11 +107,13 @@ impl<'a> Source<'a> {
             Box::new(Pauses::new(rng, (on as f64, off as f64), segment_ns, start_ns))
         });
         let frames = frames_per_s.zip(flow.app_rate_bps).map(|(per_s, rate_bps)| Frames {
-            bytes: (rate_bps / 8 / u64::from(per_s)).max(1),
+            bytes: cwnd_scenario::frame_bytes(rate_bps, per_s),
             interval_ns: 1e9 / f64::from(per_s),
         });
+        let syn = u64::from(flow.stack.handshake != Handshake::Off);
         let mut source = Source {
             flow,
+            syn,
             start_ns,
             transfer: None,
             sizes: sizes.map(Box::new),
@@ -126,7 +130,7 @@ impl<'a> Source<'a> {
         };
         if let Some(sizes) = &mut source.sizes {
             let bytes = sizes.draw();
-            source.begin(u64::from(flow.stack.handshake != Handshake::Off), bytes, start_ns, 0);
+            source.begin(syn, bytes, start_ns, 0);
         }
         Some(source)
     }
@@ -140,7 +144,7 @@ impl<'a> Source<'a> {
         seed: u64,
     ) -> Option<Source<'a>> {
         let mut source = Source::new(flow, name, None, start_ns, 0, seed)?;
-        source.begin(u64::from(flow.stack.handshake != Handshake::Off), bytes, start_ns, 0);
+        source.begin(source.syn, bytes, start_ns, 0);
         Some(source)
     }
 
@@ -162,12 +166,14 @@ impl<'a> Source<'a> {
             None if !self.has_end() => {}
             _ => return NEVER,
         }
+        // A SYN is sent with the first segment.
+        let segment = seq.saturating_sub(self.syn);
         if let Some(frames) = &self.frames {
-            let frame = seq / frames.segments(self.flow);
+            let frame = segment / frames.segments(self.flow);
             let written_ns = (frame as f64 * frames.interval_ns).round() as u64;
             ready_at.max(self.start_ns.saturating_add(written_ns))
         } else if let Some(pauses) = &mut self.pauses {
-            ready_at.max(pauses.ready_at(seq, now))
+            ready_at.max(pauses.ready_at(segment, now))
         } else {
             let application = self.application.as_mut();
             ready_at.max(application.map_or(now, |application| application.ready_at(seq, now)))
@@ -179,15 +185,17 @@ impl<'a> Source<'a> {
         let full = u64::from(self.flow.payload_bytes);
         let short = match (&self.transfer, &self.frames) {
             (Some(transfer), _) if seq + 1 == transfer.end => transfer.bytes % full,
-            (None, Some(frames)) if (seq + 1).is_multiple_of(frames.segments(self.flow)) => {
-                frames.bytes % full
-            }
+            (None, Some(frames)) if seq >= self.syn && self.ends_frame(frames, seq) => frames.bytes % full,
             _ => 0,
         };
         if short > 0 { short as u32 } else { full as u32 }
     }
 
-    /// Of the segments before `next`, all of which have arrived.
+    fn ends_frame(&self, frames: &Frames, seq: u64) -> bool {
+        (seq + 1 - self.syn).is_multiple_of(frames.segments(self.flow))
+    }
+
+    /// Of the payload of the segments before `next`, all of which have arrived.
     pub fn delivered_bytes(&self, next: u64) -> u64 {
         let full = u64::from(self.flow.payload_bytes);
         match (&self.transfer, &self.frames) {
@@ -197,10 +205,10 @@ impl<'a> Source<'a> {
             }
             (None, _) if self.finished_ns.is_some() => self.finished_bytes,
             (None, Some(frames)) => {
-                let per_frame = frames.segments(self.flow);
-                next / per_frame * frames.bytes + next % per_frame * full
+                let (per_frame, segments) = (frames.segments(self.flow), next.saturating_sub(self.syn));
+                segments / per_frame * frames.bytes + segments % per_frame * full
             }
-            (None, None) => next * full,
+            (None, None) => next.saturating_sub(self.syn) * full,
         }
     }
 

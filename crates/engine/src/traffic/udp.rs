@@ -45,6 +45,7 @@ impl<'a> Udp<'a> {
         Received {
             pkts: self.arrived,
             marked_pkts: 0,
+            in_order: self.arrived,
             bytes: self.arrived * u64::from(self.flow.packet_bytes()),
             delivered_bytes: self.arrived * u64::from(self.flow.payload_bytes),
         }
@@ -113,7 +114,7 @@ impl<'a> Udp<'a> {
 
     pub fn receive(&mut self, at: u64) {
         if at > self.note_after_ns {
-            self.note_after_ns = self.noted.note(at, self.received());
+            self.note_after_ns = self.noted.note(at, self.received(), std::iter::empty());
         }
         self.arrived += 1;
         self.last_arrival_ns = at;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
-struct AnyLink {
+pub struct AnyLink {
     kbps: u64,
     delay_us: u64,
     buffer: Option<u32>,
@@ -17,19 +17,19 @@ struct AnyLink {
 }
 
 impl AnyLink {
-    fn keys(&self) -> String {
+    pub fn keys(&self) -> String {
         let buffer = self.buffer.map_or("'unlimited'".to_owned(), |pkts| pkts.to_string());
         format!("rate = '{} kbps'\ndelay = '{} us'\nbuffer = {buffer}\n", self.kbps, self.delay_us)
     }
 
     /// What an access link has not.
-    fn more_keys(&self) -> String {
+    pub fn more_keys(&self) -> String {
         let threshold = self.ecn_threshold.map_or("'unlimited'".to_owned(), |pkts| pkts.to_string());
         format!("per = {}\necn_threshold = {threshold}\n", self.per)
     }
 }
 
-fn any_link() -> impl Strategy<Value = AnyLink> {
+pub fn any_link() -> impl Strategy<Value = AnyLink> {
     let buffer = prop_oneof![3 => (1..60_u32).prop_map(Some), 1 => Just(None)];
     let per = prop_oneof![2 => Just(0.0), 1 => 0.0..0.02, 1 => Just(0.3)];
     let ecn_threshold = prop_oneof![1 => Just(Some(1)), 2 => (1..30_u32).prop_map(Some), 1 => Just(None)];
@@ -55,7 +55,7 @@ fn any_links() -> impl Strategy<Value = String> {
 const DURATION_MS: u64 = 3000;
 
 /// Algorithms of the registry, presets, and two with `cong_control`.
-fn any_cca() -> impl Strategy<Value = String> {
+pub fn any_cca() -> impl Strategy<Value = String> {
     let registry = cwnd_algorithms::all().into_iter().map(|algorithm| algorithm.name);
     let presets = cwnd_scenario::PRESETS.iter().map(|preset| preset.name.to_owned());
     let names = registry.chain(presets).chain(["model".to_owned()]).map(|name| format!("'{name}'"));
@@ -68,7 +68,7 @@ fn any_cca() -> impl Strategy<Value = String> {
     ]
 }
 
-fn any_stack() -> impl Strategy<Value = String> {
+pub fn any_stack() -> impl Strategy<Value = String> {
     let recoveries = ["tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"];
     let ssthresh = prop_oneof![Just("'unlimited'".to_owned()), (2..60_u32).prop_map(|pkts| pkts.to_string())];
     let stack = (
@@ -93,7 +93,7 @@ fn any_stack() -> impl Strategy<Value = String> {
 }
 
 /// When the application has something to send.
-fn any_application() -> impl Strategy<Value = String> {
+pub fn any_application() -> impl Strategy<Value = String> {
     let rate = prop_oneof![
         2 => Just(String::new()),
         1 => (50..10_000_u64).prop_map(|kbps| format!("app_rate = '{kbps} kbps'\n")),

@@ -116,3 +116,26 @@ fn flows_cross_the_links_that_they_name() {
     let delivered = |name: &str| run.links.iter().find(|link| link.link == name).unwrap().delivered_pkts;
     assert!(delivered("home") > run.flows[2].delivered_pkts, "ACKs are packets there");
 }
+
+#[test]
+fn a_short_packet_does_not_overtake_a_full_one_on_the_exit() {
+    // 1,449 bytes of payload: 1514 and 67 bytes on the wire. Access and exit have 1 Mbps, the link between them 10.
+    let text = |exit: &str| {
+        format!(
+            "duration = '2 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '10 ms'\nbuffer = 100\naccess = {{ rate = '{exit}' }}\n\
+             [[flows]]\ncca = 'reno'\nsize = '1449 bytes'\n"
+        )
+    };
+    // The full packet arrives after 12.112 + 1.2112 + 10 + 12.112 ms, the short one 0.536 ms behind it, and the ACK takes
+    // 0.528 + 0.0528 + 10 + 0.528 ms.
+    let fct_ms = |exit| answer(&text(exit)).flows[0].fct_ms.unwrap();
+    assert!((fct_ms("1 Mbps") - 47.08).abs() < 1e-6, "{}", fct_ms("1 Mbps"));
+    // Behind the link of 10 Mbps the short packet is 0.0536 ms behind the full one, which takes 0.1514 ms at 80 Mbps.
+    let way_back_ms = 2.0 * 66.0 * 8.0 / 80e3 + 0.0528 + 10.0;
+    let expected_ms = 0.1514 + 1.2112 + 10.0 + 0.1514 + 0.0067 + way_back_ms;
+    assert!((fct_ms("80 Mbps") - expected_ms).abs() < 1e-6, "{} {expected_ms}", fct_ms("80 Mbps"));
+    // At 800 Mbps the full one is over when the short one comes.
+    let expected_ms = 0.01514 + 1.2112 + 10.0 + 0.0536 + 0.00067 + way_back_ms
+        - 2.0 * 66.0 * 8.0 * (1.0 / 80e3 - 1.0 / 800e3);
+    assert!((fct_ms("800 Mbps") - expected_ms).abs() < 1e-5, "{} {expected_ms}", fct_ms("800 Mbps"));
+}

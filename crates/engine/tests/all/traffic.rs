@@ -331,3 +331,35 @@ fn ten_thousand_short_transfers_reuse_a_few_connections() {
     let slow = run.transfers.fct_ms.iter().filter(|fct_ms| **fct_ms > 100.0).count();
     assert!(slow < 100, "{slow} of more than 100 ms");
 }
+
+#[test]
+fn a_syn_is_as_large_as_an_ack_and_carries_no_payload() {
+    let run = |keys: &str| {
+        let run = answer(&on_one_link(
+            "200 ms",
+            &format!("[[flows]]\ncca = 'reno'\npacket = '1434 bytes'\n{keys}\nstack.handshake = 'first'"),
+        ));
+        let bytes = |mbps: f64| (mbps * 1e6 * 0.2 / 8.0).round();
+        let flow = &run.flows[0];
+        (flow.delivered_pkts as f64, bytes(flow.throughput_mbps), bytes(flow.goodput_mbps))
+    };
+    let (pkts, wire, payload) = run("");
+    assert_eq!((wire, payload), (66.0 + (pkts - 1.0) * 1500.0, (pkts - 1.0) * 1434.0));
+    // Five frames of 3,000 bytes: two full packets and 132 bytes. The SYN takes the place of none of them.
+    let (pkts, wire, payload) = run("app_rate = '600 kbps'\nframe_rate = 25");
+    assert_eq!((pkts, wire, payload), (16.0, 66.0 + 5.0 * 3198.0, 15_000.0));
+}
+
+#[test]
+fn payload_that_arrived_before_the_warmup_does_not_count_after_it() {
+    // A segment is missing for a while: what arrives behind it is in order when the gap closes.
+    let text = "duration = '4 s'\nsamples = 'off'\n[[chain]]\nrate = '12 Mbps'\ndelay = '10 ms'\nbuffer = 20\n\
+                [[flows]]\ncca = 'reno'\npacket = '1434 bytes'\n";
+    for warmup_ms in (100..4000).step_by(37) {
+        let run = answer(&format!("warmup = '{warmup_ms} ms'\n{text}"));
+        let flow = &run.flows[0];
+        let share = flow.goodput_mbps / flow.throughput_mbps;
+        assert!(share <= 1434.0 / 1500.0 + 1e-12, "{warmup_ms} ms: {share}");
+        assert!(share > 0.7, "{warmup_ms} ms: {share}");
+    }
+}

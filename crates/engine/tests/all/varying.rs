@@ -44,18 +44,52 @@ fn a_trace_that_is_not_repeated_delivers_no_more_than_its_opportunities() {
 }
 
 #[test]
+fn a_full_packet_alone_takes_one_opportunity() {
+    // An opportunity in each 10 ms, and a datagram in each 100 ms that takes 1 ms to the link.
+    let on_trace = |bytes: &str| {
+        let text = format!(
+            "duration = '20 s'\nsamples = 'off'\n[dumbbell]\nrate = {{ trace = 'x'{bytes} }}\ndelay = '5 ms'\nbuffer = 'unlimited'\n\
+             access = {{ rate = '12112 kbps' }}\n[[flows]]\ncca = 'udp'\napp_rate = '115.84 kbps'\n"
+        );
+        let scenario = read_with_trace(&text, "10\n");
+        let run = answer_scenario(&scenario);
+        assert!(run == answer_by_events(&scenario));
+        let link = run.links.into_iter().find(|link| link.link == "bottleneck").unwrap();
+        (link.delivered_pkts, link.p95_queue_ms, link.mean_queue_pkts, link.utilization)
+    };
+    let (delivered, p95_queue_ms, mean_queue_pkts, utilization) = on_trace("");
+    assert_eq!((delivered, p95_queue_ms), (200, Some(9.0)));
+    assert!((mean_queue_pkts - 0.09).abs() < 1e-9 && (utilization - 0.1).abs() < 1e-9);
+    // Half of a packet: the second half goes with the next one, when the packet is no longer in the queue.
+    assert_eq!(on_trace(", bytes = 750"), (200, Some(9.0), mean_queue_pkts, 0.2));
+}
+
+#[test]
+fn the_queue_before_a_trace_never_holds_more_than_at_its_most() {
+    let text = one_link("rate = { trace = 'x' }\ndelay = '1 ms'", "'cubic'");
+    for bytes in [200, 1434, 1448, 3000] {
+        let text = text.replace("'unlimited'", "4").replace("1434", &bytes.to_string());
+        let run = answer_scenario(&read_with_trace(&text, "7\n"));
+        let link = &run.links[0];
+        assert_eq!(link.max_queue_pkts, 4, "{bytes}");
+        assert!(link.mean_queue_pkts > 1.0 && link.mean_queue_pkts <= 4.0, "{bytes}: {link:?}");
+    }
+}
+
+#[test]
 fn cubic_over_a_constant_trace_is_cubic_over_the_fixed_link() {
     let keys = |rate: &str| {
         one_link(&format!("rate = {rate}\ndelay = '20 ms'"), "'cubic'").replace("'unlimited'", "100")
     };
-    // One opportunity of 1500 bytes in each millisecond is 12 Mbps.
+    // A packet of 1514 bytes, of which Ethernet has 14, takes the one opportunity of each millisecond.
+    let keys = |rate: &str| keys(rate).replace("1434", "1448");
     let traced = read_with_trace(&keys("{ trace = 'x' }"), "1\n");
-    let fixed = read(&keys("'12 Mbps'"));
-    assert_eq!(traced.links[0].rate_bps, fixed.links[0].rate_bps);
+    let fixed = read(&keys("'12112 kbps'"));
+    assert_eq!(traced.links[0].rate_bps, 12_000_000);
     let [traced, fixed] = [traced, fixed].map(|scenario| answer_scenario(&scenario));
     let ratio = traced.flows[0].throughput_mbps / fixed.flows[0].throughput_mbps;
     assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
-    assert!(fixed.flows[0].throughput_mbps > 11.5);
+    assert!(fixed.flows[0].throughput_mbps > 11.6);
     assert!(traced.links[0].utilization > 0.95 && traced.links[0].utilization <= 1.0, "{traced:?}");
 }
 
@@ -119,7 +153,7 @@ const LAST_STOP_MS: u64 = 1500;
 /// If no link holds a packet from then on, none is on its way at the end: no packet is between two ends for longer.
 const QUIET_MS: u64 = 2400;
 
-fn any_rate() -> impl Strategy<Value = String> {
+pub fn any_rate() -> impl Strategy<Value = String> {
     let steps = prop::collection::vec((1..900_u64, prop_oneof![1 => Just(0), 4 => 100..20_000_u64]), 1..6);
     let steps = (steps, 200..20_000_u64).prop_map(|(steps, last_kbps)| {
         let mut from_ms = 0;
@@ -145,7 +179,7 @@ fn any_rate() -> impl Strategy<Value = String> {
 }
 
 /// A link that has some of what there is.
-fn any_link() -> impl Strategy<Value = String> {
+pub fn any_link() -> impl Strategy<Value = String> {
     let share = || prop_oneof![2 => Just(0.0), 1 => 0.0..0.05_f64];
     let loss = prop_oneof![
         3 => Just(String::new()),
@@ -304,6 +338,7 @@ proptest! {
             let inside = (came + duplicated(place)).checked_sub(gone);
             prop_assert!(inside.is_some_and(|inside| !quiet || inside == 0), "{came} came: {result:?}");
             prop_assert!((0.0..=1.0 + 1e-9).contains(&result.utilization), "{result:?}");
+            prop_assert!(result.mean_queue_pkts <= result.max_queue_pkts as f64 + 1e-9, "{result:?}");
             // A discipline does not count the packet that is being sent.
             let sending = u64::from(link.queue.is_some());
             prop_assert!(link.buffer_pkts.is_none_or(|pkts| result.max_queue_pkts <= u64::from(pkts) + sending));

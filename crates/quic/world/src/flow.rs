@@ -156,7 +156,6 @@ impl<'a> Running<'a> {
             timeouts: seen.persistent_congestions(),
             throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
             goodput_mbps: mbps(received_bytes - received_before, span_ns),
-            loss_ratio: if sent_pkts > 0 { lost_pkts as f64 / sent_pkts as f64 } else { 0.0 },
             mean_rtt_ms: seen.mean_rtt_ms(),
             p95_rtt_ms: seen.p95_rtt_ms(),
             mean_cwnd_pkts: seen.mean_cwnd_pkts(stop_ns),
@@ -166,5 +165,6 @@ impl<'a> Running<'a> {
             slow_start_s: seen.slow_start_end_ns(stop_ns).map(|ns| (ns - self.start_ns) as f64 / 1e9),
             ..FlowResult::default()
         }
+        .with_loss_ratio()
     }
 }

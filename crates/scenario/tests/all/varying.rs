@@ -195,6 +195,16 @@ fn a_damaged_scenario_is_refused_before_it_runs() {
     assert!(found.contains("not in order"), "{found}");
 }
 
+#[test]
+fn blanks_and_empty_last_lines_of_a_trace_do_not_matter() {
+    for text in ["1\n5\n", "1\n5", " 1\n\t5 \n", "1\r\n5\r\n", "1\n5\n\n", "1\n5\n \n\n"] {
+        assert_eq!(Trace::opportunities(text), Ok(vec![1, 5]), "{text:?}");
+    }
+    for text in ["\n1\n5\n", "1\n\n5\n", "1 5\n"] {
+        assert!(Trace::opportunities(text).is_err(), "{text:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_a_trace_or_refused_in_one_line(trace in prop_oneof![
@@ -212,7 +222,7 @@ proptest! {
             Err(error) => prop_assert_eq!(error.to_string().lines().count(), 1),
         }
         // What only has numbers in order, of which the last is more than 0, is one.
-        let numbers: Option<Vec<u32>> = trace.lines().map(|line| line.trim_end().parse().ok()).collect();
+        let numbers: Option<Vec<u32>> = trace.trim_end().lines().map(|line| line.trim().parse().ok()).collect();
         let plain = numbers.filter(|_| !trace.contains('+'));
         let good = plain.is_some_and(|at| at.is_sorted() && at.last().is_some_and(|last| *last > 0));
         prop_assert_eq!(Trace::opportunities(&trace).is_ok(), good);

@@ -7,8 +7,11 @@ use crate::time::{NEVER, Tick};
 use std::marker::PhantomData;
 
 /// A packet behind a backlog that takes this long to send is still in the queue when a run ends, and so is every packet
-/// behind it. When they would leave does not matter, so their sending counts as 0 and no sum of times exceeds 64 bits.
-const LONGEST_WAIT_TICKS: u64 = 1 << 62;
+/// behind it. When they would leave does not matter, so their sending counts as 0 and no sum of times exceeds 64 bits, or 62 in
+/// nanoseconds.
+const fn longest_wait_ticks<T: Tick>() -> u64 {
+    1 << if T::BITS == 0 { 61 } else { 62 }
+}
 
 /// Because the queue is FIFO, a packet's departure is known when it arrives. Packets that take equally long to send
 /// leave at equal distances: while all packets held are such, the queue's length follows from when the link will be free.
@@ -61,6 +64,12 @@ fn pkts(limit: u32) -> u64 {
     if limit == u32::MAX { u64::MAX } else { limit.into() }
 }
 
+/// When a packet that has been sent at `free_at` and takes `tx_ticks` begins to be sent, in nanoseconds.
+#[inline(always)]
+pub fn begins_ns<T: Tick>(free_at: u64, tx_ticks: u64) -> u64 {
+    T::ns_after(free_at.saturating_sub(tx_ticks))
+}
+
 impl<T: Tick> DropTail<T> {
     fn limit(&self) -> u64 {
         pkts(self.limit)
@@ -107,7 +116,7 @@ impl<T: Tick> DropTail<T> {
     }
 
     /// As [`DropTail::accept`], for packets that arrive one after another at `arrivals_ns` and take `tx_ticks` each. `each` is called with
-    /// when one arrives, when it leaves, or None if it was dropped, and since when the link has been sending.
+    /// when one arrives, when it leaves, in ticks, or None if it was dropped, and since when the link has been sending.
     #[inline(always)]
     pub fn accept_all(
         &mut self,
@@ -124,7 +133,7 @@ impl<T: Tick> DropTail<T> {
                 self.busy_ticks += free_at - T::count(busy_since_ns);
                 (free_at, busy_since_ns, run) = (now, now_ns, 0);
             }
-            let departure_ns = if tx_ticks == self.tx_ticks && free_at - now < self.full_ticks {
+            let departure = if tx_ticks == self.tx_ticks && free_at - now < self.full_ticks {
                 run += 1;
                 free_at += tx_ticks;
                 if free_at - now > self.most_ticks {
@@ -132,14 +141,14 @@ impl<T: Tick> DropTail<T> {
                     self.most_ticks += tx_ticks;
                 }
                 held_ticks += u128::from(free_at - now);
-                Some(T::ns_after(free_at))
+                Some(free_at)
             } else {
                 (self.free_at, self.busy_since_ns, self.run) = (free_at, busy_since_ns, run);
                 let departure_ns = self.accept_otherwise(now_ns, tx_ticks);
                 DropTail { free_at, busy_since_ns, run, .. } = *self;
-                departure_ns
+                departure_ns.map(|_| free_at)
             };
-            each(now_ns, departure_ns, busy_since_ns);
+            each(now_ns, departure, busy_since_ns);
         }
         (self.free_at, self.busy_since_ns, self.run) = (free_at, busy_since_ns, run);
         self.held_ticks.add(held_ticks);
@@ -160,7 +169,7 @@ impl<T: Tick> DropTail<T> {
                 self.dropped += 1;
                 return false;
             }
-            if self.free_at - now >= LONGEST_WAIT_TICKS {
+            if self.free_at - now >= longest_wait_ticks::<T>() {
                 return self.accept_other(now, 0);
             }
         }
@@ -179,7 +188,7 @@ impl<T: Tick> DropTail<T> {
     fn accept_with_room(&mut self, now: u64, tx_ticks: u64) -> bool {
         let most = self.limit().min(self.max_queue.into()).min(pkts(self.ecn_threshold));
         let Some(mixed) = &mut self.mixed else { return false };
-        let held = now < self.free_at && self.free_at - now < LONGEST_WAIT_TICKS;
+        let held = now < self.free_at && self.free_at - now < longest_wait_ticks::<T>();
         match mixed.runs.back_mut() {
             Some(run) if held && run.tx_ticks == tx_ticks && mixed.pkts < most => run.pkts += 1,
             _ => return false,
@@ -192,7 +201,7 @@ impl<T: Tick> DropTail<T> {
     /// A packet arrives that takes longer or shorter than another that is held.
     #[inline(never)]
     fn accept_other(&mut self, now: u64, tx_ticks: u64) -> bool {
-        let tx_ticks = if self.free_at - now >= LONGEST_WAIT_TICKS { 0 } else { tx_ticks };
+        let tx_ticks = if self.free_at - now >= longest_wait_ticks::<T>() { 0 } else { tx_ticks };
         if self.mixed_pkts() == 0 && self.run > 0 {
             let pkts = self.run.min((self.free_at - now) / self.tx_ticks + 1);
             self.list(pkts);
@@ -206,7 +215,7 @@ impl<T: Tick> DropTail<T> {
             self.run = runs.pop_front().map_or(0, |run| run.pkts);
             mixed.pkts = 0;
             self.tx_ticks = tx_ticks;
-            self.full_ticks = limit.saturating_sub(1).saturating_mul(tx_ticks).min(LONGEST_WAIT_TICKS);
+            self.full_ticks = limit.saturating_sub(1).saturating_mul(tx_ticks).min(longest_wait_ticks::<T>());
             self.most_ticks = u64::from(self.max_queue).saturating_mul(tx_ticks);
             return self.accept_alike(now);
         }
@@ -300,11 +309,18 @@ impl<T: Tick> DropTail<T> {
         Totals {
             dropped: self.dropped,
             corrupted: 0,
-            busy_ns: T::as_ns(busy.into()),
+            sent: busy.into(),
+            offered: end.into(),
             held_ns: T::as_ns(self.held_ticks.get() - beyond),
             max_queue: self.max_queue.into(),
             p95_wait_ns: None,
         }
+    }
+
+    /// When the packet that arrived last, which takes `tx_ticks` to send, begins to be sent, in nanoseconds.
+    #[inline(always)]
+    pub fn begins_ns(&self, tx_ticks: u64) -> u64 {
+        begins_ns::<T>(self.free_at, tx_ticks)
     }
 
     pub fn dropped(&self) -> u64 {
@@ -393,8 +409,8 @@ mod tests {
                 now_ns
             });
             let (mut fates, mut expected) = (Vec::new(), Vec::new());
-            together.accept_all(arrivals_ns, tx_ticks, |now_ns, departure_ns, busy_since_ns| {
-                fates.push((departure_ns, busy_since_ns));
+            together.accept_all(arrivals_ns, tx_ticks, |now_ns, departure, busy_since_ns| {
+                fates.push((departure.map(T::ns_after), busy_since_ns));
                 expected.push((singly.accept(now_ns, tx_ticks), singly.busy_since_ns()));
             });
             prop_assert_eq!(fates, expected);
@@ -438,7 +454,7 @@ mod tests {
         }
         assert_eq!(queue.held_pkts(end_ns), 49_999);
         let totals = queue.totals(end_ns);
-        assert_eq!((totals.max_queue, totals.busy_ns), (50_000, end_ns as f64));
+        assert_eq!((totals.max_queue, totals.sent, totals.offered), (50_000, end_ns.into(), end_ns.into()));
         let held_ns = 49_999.0 * end_ns as f64 + tx_ticks as f64;
         assert!((totals.held_ns / held_ns - 1.0).abs() < 1e-12);
     }

@@ -24,6 +24,12 @@ pub fn read_with_trace(toml: &str, trace: &str) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}\n{toml}"))
 }
 
+/// Reads a scenario, of which the name of each trace is its lines, with commas between them.
+pub fn read_with_files(toml: &str) -> Result<Scenario, String> {
+    let files = |name: &str| Ok(name.replace(',', "\n"));
+    Scenario::from_toml_with_files(toml, "test.toml", &CUSTOM, &files).map_err(|error| error.to_string())
+}
+
 pub fn answer(toml: &str) -> Run {
     answer_scenario(&read(toml))
 }
