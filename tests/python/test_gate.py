@@ -261,7 +261,11 @@ def test_holms_correction_covers_points_and_metrics() -> None:
     # p = 0.015: worse among one comparison, not among two.
     values = {"throughput_mbps": [96.0, 97.0, 93.0, 95.0], "goodput_mbps": [100.0] * 4}
 
-    class Runs:
+    class Runs(cwnd.Results):
+        metrics_by_scenario: Any = None
+        scenarios: Any = None
+        values: Any = None
+
         def __init__(self, of: dict[str, list[float]]) -> None:
             self.metrics_by_scenario = {"one": pl.DataFrame({"seed": [1, 2, 3, 4], **of})}
             self.scenarios, self.values = [{"name": "one"}], [{}]
