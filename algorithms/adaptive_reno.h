@@ -31,6 +31,7 @@
 
 #include "cc.h"
 #include "parts/bandwidth.h"
+#include "parts/fixed.h"
 #include "parts/growth.h"
 
 #define adaptive_reno_PARAMS(P)                                                            \
@@ -48,6 +49,7 @@ struct adaptive_reno {
 	u64 base;        /* Wbase, in 2^-30 segments */
 	u64 probe;       /* Wprobe, likewise */
 	u32 rtt_cong_us; /* RTTcong; 0: no loss yet */
+	u32 rest;        /* of Wbase's last division by cwnd */
 };
 
 CC_DECLARE_PARAMS(adaptive_reno);
@@ -87,7 +89,8 @@ static inline void adaptive_reno_grow(struct adaptive_reno *ca, const struct ada
 	u64 less = 2 * (inverse - ((inverse + one / 2) * last >> 24));   /* 1 - gamma, per Wmax */
 	u64 more = adaptive_reno_exp(p->alpha * level / 1000) + (beta * level >> 24);
 	u64 most = ca->rate.estimate * 1000000 / ((u64)p->m * cwnd) >> 8; /* Wmax / W */
-	u64 segment = 1 << 30, reno = segment / cwnd, steady = acked * segment / cwnd, grown;
+	u64 segment = 1 << 30, reno = segment / cwnd, grown;
+	u64 steady = cc_divide(acked * segment, cwnd, &ca->rest);
 
 	most = most < 64 * one ? most : 64 * one;
 	more = (most * more >> 18) + reno; /* 2^-30 */
@@ -144,7 +147,7 @@ static inline void adaptive_reno_cong_avoid(struct adaptive_reno *ca,
 		return;
 	adaptive_reno_grow(ca, p, adaptive_reno_level(ca, a), w->cwnd, acked);
 	window = (ca->base + ca->probe) >> 30;
-	w->cwnd = window < w->cwnd_clamp ? (u32)window : w->cwnd_clamp;
+	w->cwnd = cc_allowed(w, window);
 }
 
 static inline u32 adaptive_reno_ssthresh(struct adaptive_reno *ca,

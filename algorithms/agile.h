@@ -72,8 +72,12 @@ static inline u64 agile_growth(const struct agile *ca, const struct agile_params
 	u32 rtt_max = ca->elastic.rtt_max_us;
 	u64 one = 1ULL << 32;
 	u64 wwf = elastic_growth(cc_max(ca->elastic.rtt_us, 1), cc_max(rtt_max, 1), cwnd);
-	u64 lambda = ((u64)agile_sd_lambda(&ca->sd, &part, cwnd) << 32) / 1000 / cwnd;
+	u64 lambda = (u64)agile_sd_lambda(&ca->sd, &part, cwnd) << 32;
 	u64 growth;
+
+	/* Any agility grows any window. */
+	if (lambda)
+		lambda = lambda / 1000 < cwnd ? 1 : lambda / 1000 / cwnd;
 
 	if (p->combine == AGILE_MAX)
 		growth = wwf > lambda ? wwf : lambda;

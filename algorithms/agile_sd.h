@@ -63,6 +63,7 @@ struct agile_sd {
 	u32 loss_cwnd;     /* cwnd at the last loss; 0: none yet */
 	u32 degraded_cwnd; /* what the last loss left of it */
 	u32 fraction;      /* of a segment of cwnd, in 10^-6 (published) or 10^-4 (slow) */
+	u32 rest;          /* of the last division by cwnd (published) */
 	u32 lambda_max;    /* in thousandths, since the last loss; 0: none yet */
 	struct hystart hystart;
 };
@@ -106,8 +107,8 @@ static inline void agile_sd_init(struct agile_sd *ca, const struct agile_sd_para
 static inline void agile_sd_cong_avoid(struct agile_sd *ca, const struct agile_sd_params *p,
 				       struct cc_window *w, const struct cc_ack *a)
 {
-	u32 acked, lambda, one = 1000000, growth;
-	u64 grown;
+	u32 acked, one = 1000000;
+	u64 grown, lambda;
 
 	slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);
 	if (!cc_cwnd_limited(a))
@@ -116,12 +117,15 @@ static inline void agile_sd_cong_avoid(struct agile_sd *ca, const struct agile_s
 	if (cc_slow_start_took_all(w, &acked))
 		return;
 	lambda = agile_sd_lambda(ca, p, w->cwnd);
-	growth = lambda * 1000 / w->cwnd;
 	if (p->build == AGILE_SD_SLOW) {
 		one = 10000;
-		growth = lambda / w->cwnd;
+		grown = acked * (lambda / w->cwnd);
+	} else {
+		grown = cc_divide(acked * lambda * 1000, w->cwnd, &ca->rest);
 	}
-	grown = ca->fraction + (u64)acked * cc_min(growth, one);
+	/* No faster than slow start. */
+	grown = grown < (u64)acked * one ? grown : (u64)acked * one;
+	grown += ca->fraction;
 	ca->fraction = (u32)(grown % one);
 	cc_grow(w, grown / one);
 }

@@ -71,12 +71,12 @@
  * by payload without headers.
  *
  * Differences from Linux:
- *  - The first phase of PROBE_BW is any but 0.75. Linux draws it at random; here a hash of the
- *    time decides, so that a run can be repeated.
+ *  - The first phase of PROBE_BW is any but 0.75, drawn at random. The random number is the
+ *    caller's, so that a run can be repeated.
  *  - The room for bursts is three of them, rounded up to an even number of segments, and two
  *    more in the phase of 1.25. A burst is one segment here, as Linux has it below 1.2 Mbit/s;
- *    from there on Linux counts what leaves in 1 ms, 2 to 127 segments, even where none leave
- *    together. See burst.
+ *    from there on Linux counts what leaves in 1 ms, 2 segments to 64 KiB and 127 at most, even where
+ *    none leave together. See burst.
  *  - Linux has the stack mark what is sent in PROBE_RTT as limited by the application. The stack
  *    cannot be asked here, so samples count as such in PROBE_RTT and until the second round after.
  *  - Segments sent ahead of their time do not exist: what is in flight is in the network.
@@ -103,7 +103,7 @@
 	P(long_term, 1, 1, 0, 1, "off|on",                                                     \
 	  "hold to the rate of a policer; Linux 6.1")                                          \
 	P(burst, 0, 1, 0, 1, "segment|linux",                                                  \
-	  "what leaves at once: a segment, or as much as in 1 ms, 2 to 127; Linux 6.1")
+	  "what leaves at once: a segment, or as much as in 1 ms, 2 segments to 64 KiB; Linux 6.1")
 #define bbr_HOOKS(H, A)                                                                \
 	H(A, init) H(A, cong_control) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)  \
 	H(A, undo_cwnd)
@@ -125,6 +125,7 @@ enum bbr_mode { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_BW, BBR_PROBE_RTT };
 #define BBR_LT_LOST 50U          /* losses that make a policer, in 1/256 */
 #define BBR_SINGLE_BYTES_PER_S 150000U /* below this rate a burst is one segment */
 #define BBR_BURST_MAX 127U
+#define BBR_BURST_BYTES 65536U /* what a sender hands to its device at once, at most */
 #define BBR_LT_USED 48U          /* rounds for which its rate is believed */
 
 /* Rates are in 2^-24 segments per us. */
@@ -204,10 +205,11 @@ static inline u64 bbr_bdp(const struct bbr *ca, u32 rate, u32 gain)
 static inline u32 bbr_burst(const struct bbr_params *p, const struct cc_window *w,
 			    const struct cc_ack *a)
 {
-	u64 burst = (w->pacing_rate >> 10) / cc_max(a->mss, 1);
+	u64 burst = w->pacing_rate >> 10;
 
 	if (p->burst == BBR_BURST_SEGMENT || w->pacing_rate < BBR_SINGLE_BYTES_PER_S)
 		return 1;
+	burst = (burst < BBR_BURST_BYTES ? burst : BBR_BURST_BYTES) / cc_max(a->mss, 1);
 	if (burst < 2)
 		return 2;
 	return burst < BBR_BURST_MAX ? (u32)burst : BBR_BURST_MAX;
@@ -265,10 +267,10 @@ static inline void bbr_next_phase(struct bbr *ca, const struct cc_ack *a)
 /* Any phase but the second. */
 static inline void bbr_probe_bw(struct bbr *ca, const struct cc_ack *a)
 {
-	u64 hash = a->now_us * 0x9e3779b97f4a7c15ULL >> 32;
+	u64 random = cc_random(a);
 
 	ca->mode = BBR_PROBE_BW;
-	ca->phase = (BBR_PHASES - 1 - (u32)(hash * (BBR_PHASES - 1) >> 32)) & (BBR_PHASES - 1);
+	ca->phase = (BBR_PHASES - 1 - (u32)(random * (BBR_PHASES - 1) >> 32)) & (BBR_PHASES - 1);
 	bbr_next_phase(ca, a);
 }
 
@@ -453,7 +455,7 @@ static inline void bbr_leave_probe_rtt(struct bbr *ca, struct cc_window *w, cons
 	if (!ca->probe_rtt_timed || bbr_ms(a) - ca->probe_rtt_ms <= BBR_PROBE_RTT_MS)
 		return;
 	ca->min_rtt_ms = bbr_ms(a);
-	w->cwnd = cc_min(cc_max(w->cwnd, ca->prior_cwnd), w->cwnd_clamp);
+	w->cwnd = cc_allowed(w, cc_max(w->cwnd, ca->prior_cwnd));
 	ca->probe_rtt_left = 2;
 	if (ca->full)
 		bbr_probe_bw(ca, a);

@@ -77,10 +77,8 @@
  *  - The room for bursts is three segments, as segments leave one by one here, or what the draft
  *    counts: see burst.
  *  - The stack cannot be asked to mark what is sent in PROBE_RTT as limited by the application.
- *    Samples count as such in PROBE_RTT and until the second round after.
- *  - PROBE_RTT during STARTUP begins the three rounds without growth anew: both keep the rate that
- *    was reached in one place.
- *  - Random numbers are a hash of the time, so that a run can be repeated.
+ *    Samples count as such from the end of the first round in PROBE_RTT to that of the second after it.
+ *  - Random numbers are the caller's, so that a run can be repeated.
  *  - Six discontiguous losses in a round are six ACKs that show losses. A connection without SACK is
  *    treated as one with it.
  */
@@ -172,13 +170,14 @@ struct bbr3 {
 	u32 bw_latest;          /* largest sample of this round of losses */
 	u32 inflight_latest;    /* segments delivered in an RTT, likewise */
 	u32 bw[2];              /* largest samples of the cycles before and now */
-	u32 bw_short;           /* STARTUP, REFILL, UP have no such bound: there, max_bw when it last grew by 25 % */
-	u32 inflight_short;     /* there, segments acknowledged towards the next increase of inflight_long */
+	u32 bw_short;
+	u32 inflight_short;     /* STARTUP, REFILL, UP have no such bound: there, segments acknowledged towards the next increase of inflight_long */
 	u32 inflight_long;
-	u32 extra_acked[2];     /* largest extra_acked of these rounds and of those before */
 	u32 lost[2];            /* segments lost until the last round began, and the present one */
+	u32 full_bw;            /* the sample that last grew by 25 % */
 	u32 epoch_acked : 20;   /* acknowledged since epoch_us */
 	u32 wait_ms : 12;       /* from DOWN to the next REFILL */
+	u32 extra_acked : 20;   /* the largest of these rounds */
 	u32 mode : 3;           /* enum bbr3_mode */
 	u32 undo : 2;           /* enum bbr3_undo */
 	u32 full_rounds : 2;    /* rounds without a growth of 25 % */
@@ -187,6 +186,7 @@ struct bbr3 {
 	u32 probe_sample : 1;   /* losses are those of a probe */
 	u32 stopping : 1;       /* the round after a probe */
 	u32 too_high : 1;       /* the last probe lost too much */
+	u32 extra_before : 20;  /* extra_acked of the rounds before these */
 	u32 cautious : 1;       /* the last probe stopped at inflight_long, after one that lost too much */
 	u32 loss_in_round : 1;
 	u32 loss_round_start : 1; /* a round of losses is over with this ACK */
@@ -195,17 +195,17 @@ struct bbr3 {
 	u32 rtt_seen : 1;       /* the first pacing rate is from a sample */
 	u32 probe_rtt_timed : 1; /* phase_ms is set */
 	u32 probe_rtt_round : 1; /* a round has passed since */
-	u32 probe_rtt_left : 2; /* round ends till rate samples count again */
+	u32 probe_rtt_left : 2; /* round ends till rate samples count again, PROBE_RTT being one; 3: they still count */
+	u32 sampled : 1;        /* this ACK samples the rate */
+	u32 timed : 1;          /* and an RTT */
 	u32 state : 3;          /* the stack's at the last ACK */
 	u32 drain_rounds : 3;
-	u32 extra_rounds : 3;   /* rounds in extra_acked[0] */
+	u32 extra_rounds : 3;   /* rounds in extra_acked */
 	u32 loss_events : 4;    /* ACKs of this round that show losses */
 	u32 up_rounds : 5;      /* of this UP */
 	u32 rounds : 8;         /* since DOWN began */
 	/* Of this ACK; here, so that the BPF verifier forgets on which path each was found. */
-	u32 sampled : 1;        /* it samples the rate */
-	u32 timed : 1;          /* and an RTT */
-	u32 app_limited : 1;    /* which the application limited */
+	u32 app_limited : 1;    /* the application limited its sample */
 	u32 cwnd_limited : 1;
 	u32 loses : 1;          /* it shows losses */
 	u32 recovering : 1;     /* a repair goes on */
@@ -250,11 +250,6 @@ static inline u32 bbr3_in_probe_bw(const struct bbr3 *ca)
 	return ca->mode >= BBR3_DOWN && ca->mode <= BBR3_UP;
 }
 
-static inline u32 bbr3_bw_short(const struct bbr3 *ca)
-{
-	return bbr3_probes(ca->mode) ? BBR3_INFINITE : ca->bw_short;
-}
-
 static inline u32 bbr3_inflight_short(const struct bbr3 *ca)
 {
 	return bbr3_probes(ca->mode) ? BBR3_INFINITE : ca->inflight_short;
@@ -262,10 +257,11 @@ static inline u32 bbr3_inflight_short(const struct bbr3 *ca)
 
 static inline void bbr3_forget_short(struct bbr3 *ca)
 {
-	ca->bw_short = ca->inflight_short = bbr3_probes(ca->mode) ? 0 : BBR3_INFINITE;
+	ca->bw_short = BBR3_INFINITE;
+	ca->inflight_short = bbr3_probes(ca->mode) ? 0 : BBR3_INFINITE;
 }
 
-/* Two members mean something else while the flow probes. */
+/* inflight_short is no bound while the flow probes. */
 static inline void bbr3_enter(struct bbr3 *ca, u32 mode)
 {
 	u32 probed = bbr3_probes(ca->mode);
@@ -282,7 +278,7 @@ static inline u32 bbr3_max_bw(const struct bbr3 *ca)
 
 static inline u32 bbr3_bw(const struct bbr3 *ca)
 {
-	return cc_min(bbr3_max_bw(ca), bbr3_bw_short(ca));
+	return cc_min(bbr3_max_bw(ca), ca->bw_short);
 }
 
 /* gain * rate * min_rtt in segments, rounded up. */
@@ -397,20 +393,19 @@ static inline void bbr3_forget_full(struct bbr3 *ca, u32 rate)
 {
 	ca->full_now = 0;
 	ca->full_rounds = 0;
-	if (bbr3_probes(ca->mode))
-		ca->bw_short = rate;
+	ca->full_bw = rate;
 }
 
 static inline void bbr3_start_down(struct bbr3 *ca, const struct cc_ack *a)
 {
-	u32 hash = (u32)(a->now_us * 0x9e3779b97f4a7c15ULL >> 32);
+	u32 random = cc_random(a);
 
 	bbr3_enter(ca, BBR3_DOWN);
 	ca->loss_in_round = 0;
 	ca->bw_latest = 0;
 	ca->inflight_latest = 0;
-	ca->rounds = hash & 1;
-	ca->wait_ms = (BBR3_PROBE_MS + (u32)((u64)hash * 1000 >> 32)) & 0xfff;
+	ca->rounds = random & 1;
+	ca->wait_ms = (BBR3_PROBE_MS + (u32)((u64)random * 1000 >> 32)) & 0xfff;
 	ca->phase_ms = bbr3_ms(a);
 	ca->stopping = 1;
 	bbr3_start_round(ca, a);
@@ -470,10 +465,16 @@ static inline void bbr3_note_loss(struct bbr3 *ca, const struct cc_ack *a)
 		return;
 	ca->loss_in_round = 1;
 	ca->loss_round_end = (u32)a->delivered;
-	ca->undo_bw_short = bbr3_bw_short(ca);
+	ca->undo_bw_short = ca->bw_short;
 	ca->undo_inflight_short = bbr3_inflight_short(ca);
 	ca->undo_inflight_long = ca->inflight_long;
 	ca->undo = BBR3_UNDO_NONE;
+}
+
+/* Whether the application limited this ACK's sample, or PROBE_RTT, in which it was sent, did. */
+static inline u32 bbr3_is_limited(const struct bbr3 *ca, const struct cc_ack *a)
+{
+	return (a->flags & CC_RATE_APP_LIMITED) || (ca->probe_rtt_left && ca->probe_rtt_left < 3);
 }
 
 /* Rounds, max_bw, and the bounds of the short term. */
@@ -500,8 +501,9 @@ static inline void bbr3_update_rounds(struct bbr3 *ca, const struct bbr3_params 
 		ca->drain_rounds = cc_min(ca->drain_rounds + 1, 7) & 7;
 		ca->lost[0] = ca->lost[1];
 		ca->lost[1] = (u32)a->lost_total;
-		if (ca->mode != BBR3_PROBE_RTT && ca->probe_rtt_left)
+		if (ca->probe_rtt_left && (ca->mode != BBR3_PROBE_RTT || ca->probe_rtt_left == 3))
 			ca->probe_rtt_left = (ca->probe_rtt_left - 1) & 3;
+		ca->app_limited = bbr3_is_limited(ca, a) & 1;
 	}
 	if (!ca->app_limited || s->rate >= bbr3_max_bw(ca))
 		ca->bw[1] = cc_max(ca->bw[1], s->rate);
@@ -529,8 +531,8 @@ static inline void bbr3_update_extra_acked(struct bbr3 *ca, const struct bbr3_pa
 		ca->extra_rounds = (ca->extra_rounds + 1) & 7;
 		if (ca->extra_rounds >= rounds) {
 			ca->extra_rounds = 0;
-			ca->extra_acked[1] = ca->extra_acked[0];
-			ca->extra_acked[0] = 0;
+			ca->extra_before = ca->extra_acked;
+			ca->extra_acked = 0;
 		}
 	}
 	if (ca->epoch_acked <= expected || (u64)ca->epoch_acked + a->acked > BBR3_EPOCH_ACKED) {
@@ -542,18 +544,18 @@ static inline void bbr3_update_extra_acked(struct bbr3 *ca, const struct bbr3_pa
 	extra = ca->epoch_acked > expected ? ca->epoch_acked - expected : 0;
 	if (p->variant == BBR3_V3)
 		extra = bbr3_at_most(extra, (u32)((u64)bbr3_bw(ca) * BBR3_EXTRA_US >> 24));
-	ca->extra_acked[0] = cc_max(ca->extra_acked[0], bbr3_at_most(extra, w->cwnd));
+	ca->extra_acked = cc_max(ca->extra_acked, bbr3_at_most(extra, w->cwnd)) & BBR3_EPOCH_ACKED;
 }
 
 /* The pipe is full when max_bw grew by less than 25 % in three rounds. */
 static inline void bbr3_update_full(struct bbr3 *ca, const struct bbr3_params *p,
 				    const struct bbr3_sample *s)
 {
-	if (ca->full_now || ca->app_limited || !ca->sampled || !bbr3_probes(ca->mode))
+	if (ca->full_now || ca->app_limited || !ca->sampled || (ca->full && !bbr3_probes(ca->mode)))
 		return;
 	if (!ca->round_start && p->variant != BBR3_V3)
 		return;
-	if ((u64)s->rate * 4 >= (u64)ca->bw_short * 5) {
+	if ((u64)s->rate * 4 >= (u64)ca->full_bw * 5) {
 		bbr3_forget_full(ca, s->rate);
 		return;
 	}
@@ -708,7 +710,7 @@ static inline void bbr3_leave_probe_rtt(struct bbr3 *ca, struct cc_window *w, co
 	if (!ca->probe_rtt_timed || bbr3_ms(a) - ca->phase_ms <= BBR3_PROBE_RTT_MS)
 		return;
 	ca->probe_rtt_ms = bbr3_ms(a);
-	w->cwnd = cc_min(cc_max(w->cwnd, ca->prior_cwnd), w->cwnd_clamp);
+	w->cwnd = cc_allowed(w, cc_max(w->cwnd, ca->prior_cwnd));
 	ca->probe_rtt_left = 2;
 	if (ca->full) {
 		bbr3_start_down(ca, a);
@@ -774,7 +776,7 @@ static inline void bbr3_set_cwnd(struct bbr3 *ca, const struct bbr3_params *p, s
 {
 	u64 cwnd = w->cwnd, target = bbr3_bdp(ca, bbr3_bw(ca), bbr3_cwnd_gain(ca, p));
 
-	target = CC_FORGET_VALUE(target, ca->round_end) + cc_max(ca->extra_acked[0], ca->extra_acked[1]);
+	target = CC_FORGET_VALUE(target, ca->round_end) + cc_max(ca->extra_acked, ca->extra_before);
 	target = CC_FORGET_VALUE(bbr3_with_bursts(ca, p, w, a, target), ca->round_end);
 	CC_FORGET();
 	if (ca->repaired)
@@ -793,7 +795,7 @@ static inline void bbr3_set_cwnd(struct bbr3 *ca, const struct bbr3_params *p, s
 	CC_FORGET();
 	cwnd = bbr3_at_most(cwnd, bbr3_bound(ca, p));
 	cwnd = CC_FORGET_VALUE(cwnd, ca->round_end);
-	w->cwnd = cc_max(bbr3_at_most(cwnd, w->cwnd_clamp), 1);
+	w->cwnd = cc_allowed(w, cwnd);
 }
 
 static inline void bbr3_init(struct bbr3 *ca, const struct bbr3_params *p, struct cc_window *w,
@@ -807,6 +809,7 @@ static inline void bbr3_init(struct bbr3 *ca, const struct bbr3_params *p, struc
 	ca->min_rtt_ms = bbr3_ms(a);
 	ca->probe_rtt_ms = bbr3_ms(a);
 	ca->epoch_us = (u32)a->now_us;
+	ca->bw_short = BBR3_INFINITE;
 	ca->inflight_long = BBR3_INFINITE;
 	ca->lost[0] = ca->lost[1] = (u32)a->lost_total;
 	bbr3_first_pacing_rate(ca, p, w, a);
@@ -819,7 +822,7 @@ static inline void bbr3_cong_control(struct bbr3 *ca, const struct bbr3_params *
 
 	ca->sampled = a->rate_interval_us && a->acked;
 	ca->timed = a->rtt_us != 0;
-	ca->app_limited = (a->flags & CC_RATE_APP_LIMITED) || ca->probe_rtt_left;
+	ca->app_limited = bbr3_is_limited(ca, a) & 1;
 	ca->cwnd_limited = cc_cwnd_limited(a) && (u64)a->prior_in_flight + (w->cwnd >> 4) >= w->cwnd;
 	ca->loses = a->lost != 0;
 	ca->recovering = a->state == CC_RECOVERY;
@@ -895,9 +898,8 @@ static inline void bbr3_set_state(struct bbr3 *ca, const struct bbr3_params *p, 
 		bbr3_note_loss(ca, a);
 	if (p->variant == BBR3_SPEC)
 		return;
-	if (bbr3_probes(ca->mode))
-		bbr3_forget_full(ca, 0);
-	else if (ca->inflight_short == BBR3_INFINITE)
+	bbr3_forget_full(ca, 0);
+	if (!bbr3_probes(ca->mode) && ca->inflight_short == BBR3_INFINITE)
 		ca->inflight_short = ca->prior_cwnd;
 }
 

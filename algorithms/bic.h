@@ -77,7 +77,8 @@ struct bic_search {
 struct bic_paper {
 	struct bic_search search;
 	struct bic_search before; /* search as it was before the last loss */
-	u32 fraction;             /* of a segment of cwnd, in 2^-32 */
+	u32 fraction;             /* of a segment of cwnd, in 2^-16 */
+	u32 rest;                 /* of the last division by cwnd */
 };
 
 struct bic_kernel {
@@ -102,7 +103,7 @@ CC_CHECK_STATE(bic);
 /* The window, in 2^-16 segments. */
 static inline u64 bic_window(const struct bic_paper *ca, const struct cc_window *w)
 {
-	return (u64)w->cwnd << 16 | ca->fraction >> 16;
+	return (u64)w->cwnd << 16 | ca->fraction;
 }
 
 /* inc, in 2^-16 segments per RTT. */
@@ -154,9 +155,10 @@ static inline void bic_paper_cong_avoid(struct bic_paper *ca, const struct bic_p
 	}
 	most = (u64)w->cwnd << 16;
 	increment = bic_increment(&ca->search, p, bic_window(ca, w));
-	grown = ca->fraction + acked * (((increment < most ? increment : most) << 16) / w->cwnd);
-	ca->fraction = (u32)grown;
-	cc_grow(w, grown >> 32);
+	increment = increment < most ? increment : most;
+	grown = ca->fraction + cc_divide(acked * increment, w->cwnd, &ca->rest);
+	ca->fraction = grown & 0xffff;
+	cc_grow(w, grown >> 16);
 	bic_next_stage(&ca->search, p, bic_window(ca, w));
 }
 

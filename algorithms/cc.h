@@ -126,6 +126,11 @@ struct cc_ack {
 	u32 in_flight;       /* and after it */
 	u32 snd_wnd;         /* receive window */
 	u32 mss;             /* bytes of payload in a segment */
+	/*
+	 * For cc_random(), another number with each ACK: in the simulator from the seed, of a kernel and
+	 * of a QUIC stack from the clock. Only for algorithms with cong_control.
+	 */
+	u32 chance;
 	u8 state;            /* enum cc_state */
 	u8 flags;            /* CC_CWND_LIMITED ... */
 	u8 reserved[2];
@@ -188,6 +193,18 @@ static inline u32 cc_min(u32 a, u32 b)
 static inline u32 cc_max(u32 a, u32 b)
 {
 	return a > b ? a : b;
+}
+
+/* A random number, all 32 bits of it. */
+static inline u32 cc_random(const struct cc_ack *a)
+{
+	return (u32)(a->chance * 0x9e3779b97f4a7c15ULL >> 32);
+}
+
+/* A window as the stack allows it: at most cwnd_clamp, but at least one segment. */
+static inline u32 cc_allowed(const struct cc_window *w, u64 cwnd)
+{
+	return cwnd < w->cwnd_clamp ? cc_max((u32)cwnd, 1) : cc_max(w->cwnd_clamp, 1);
 }
 
 static inline u32 cc_cwnd_limited(const struct cc_ack *a)

@@ -156,7 +156,7 @@ static inline void copa_move(struct copa *ca, struct cc_window *w, const struct 
 	else
 		real -= step < real ? step : real;
 	real = real > least ? real : least;
-	w->cwnd = cc_min((u32)(real >> 32), w->cwnd_clamp);
+	w->cwnd = cc_allowed(w, real >> 32);
 	ca->fraction = (u32)real;
 }
 

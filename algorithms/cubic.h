@@ -66,6 +66,7 @@ struct cubic_epoch {
 	u32 wmax;       /* Wmax */
 	u32 k;          /* K, in 1/1024 s */
 	u32 cwnd_prior; /* cwnd at the last loss, or where slow start first ended */
+	u32 rest;       /* of West's last division by cwnd */
 };
 
 struct cubic_rfc {
@@ -169,10 +170,8 @@ static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic
 
 	/* No ACK covers more than a window. */
 	grown = cc_min(acked, w->cwnd);
-	if (epoch->west >> 32 >= epoch->cwnd_prior)
-		epoch->west += (grown << 32) / w->cwnd;
-	else
-		epoch->west += grown * cubic_alpha(p->beta) / w->cwnd;
+	grown *= epoch->west >> 32 >= epoch->cwnd_prior ? 1ULL << 32 : cubic_alpha(p->beta);
+	epoch->west += cc_divide(grown, w->cwnd, &epoch->rest);
 
 	if (p->reno_friendly && window < epoch->west >> 22) {
 		u32 west = cc_max((u32)(epoch->west >> 32), w->cwnd);

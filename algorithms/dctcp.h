@@ -111,7 +111,7 @@ static inline void dctcp_pkts_acked(struct dctcp *ca, const struct dctcp_params 
 		ca->earned += a->acked;
 		if (ca->earned >= w->cwnd) {
 			ca->earned -= w->cwnd;
-			w->ssthresh = cc_min(w->ssthresh + 1, w->cwnd_clamp);
+			w->ssthresh = cc_allowed(w, (u64)w->ssthresh + 1);
 		}
 	}
 	if (a->delivered + (p->variant == DCTCP_LINUX) <= ca->round_end)

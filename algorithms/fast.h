@@ -71,7 +71,10 @@ static inline void fast_update(struct fast *ca, const struct fast_params *p, str
 	if (next >= now) {
 		u64 most = (u64)w->cwnd << 16, more = next - now;
 
-		ca->growth = ((more < most ? more : most) << 16) / w->cwnd;
+		/* However little is asked for, any window grows. */
+		more += !more && asked > now;
+		more = (more < most ? more : most) << 16;
+		ca->growth = more && more < w->cwnd ? 1 : more / w->cwnd;
 	} else {
 		ca->growth = 0;
 		w->cwnd = cc_max((u32)(next >> 16), 1);

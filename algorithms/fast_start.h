@@ -117,7 +117,7 @@ static inline void fast_start_cwnd_event(struct fast_start *ca, const struct fas
 	} else if (event == CC_TX_START && ca->cwnd > 1) {
 		u32 cwnd = ca->cwnd < ca->ssthresh ? ca->cwnd / 2 : ca->cwnd - 1;
 
-		w->cwnd = cc_min(cwnd, w->cwnd_clamp);
+		w->cwnd = cc_allowed(w, cwnd);
 		w->ssthresh = ca->ssthresh;
 		w->pacing_rate = fast_start_rate(w, a);
 		ca->end = a->delivered + w->cwnd;

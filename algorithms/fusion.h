@@ -41,6 +41,7 @@ struct fusion {
 	struct bandwidth rate;
 	u64 reno;     /* Wreno, in 2^-30 segments */
 	u32 fraction; /* of a segment of cwnd, in 2^-30 */
+	u32 rest;     /* of Wreno's last division by cwnd */
 };
 
 CC_DECLARE_PARAMS(fusion);
@@ -89,7 +90,7 @@ static inline void fusion_cong_avoid(struct fusion *ca, const struct fusion_para
 	}
 	window = (u64)w->cwnd << 30 | ca->fraction;
 	ca->reno = ca->reno < window ? ca->reno : window;
-	ca->reno += ((u64)acked << 30) / w->cwnd;
+	ca->reno += cc_divide((u64)acked << 30, w->cwnd, &ca->rest);
 	if (queue < p->dmin_ms) {
 		window += acked * fusion_growth(ca, p, w->cwnd, a->mss);
 	} else if (queue > (u64)p->upper * p->dmin_ms) {
@@ -99,7 +100,7 @@ static inline void fusion_cong_avoid(struct fusion *ca, const struct fusion_para
 	window = window > ca->reno ? window : ca->reno;
 	ca->fraction = (u32)(window & (one - 1));
 	window >>= 30;
-	w->cwnd = window < w->cwnd_clamp ? (u32)window : w->cwnd_clamp;
+	w->cwnd = cc_allowed(w, window);
 }
 
 static inline u32 fusion_ssthresh(struct fusion *ca, const struct fusion_params *p,

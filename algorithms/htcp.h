@@ -144,7 +144,8 @@ static inline u64 htcp_growth(const struct htcp_paper *ca, const struct htcp_par
 		alpha = alpha > 1 << 20 ? alpha : 1 << 20;
 	}
 	alpha = 2 * alpha * (HTCP_SCALE - ca->beta) / HTCP_SCALE;
-	return ((alpha < most ? alpha : most) << 12) / cwnd;
+	alpha = ((alpha < most ? alpha : most) << 12) / cwnd;
+	return alpha ? alpha : 1; /* any window grows */
 }
 
 static inline void htcp_start_round(struct htcp_paper *ca, const struct cc_ack *a)

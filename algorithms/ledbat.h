@@ -74,7 +74,7 @@ static inline void ledbat_set(struct ledbat *ca, struct cc_window *w, u64 real)
 	u64 least = (u64)LEDBAT_LEAST << 32;
 
 	real = real > least ? real : least;
-	w->cwnd = cc_min((u32)(real >> 32), w->cwnd_clamp);
+	w->cwnd = cc_allowed(w, real >> 32);
 	ca->fraction = (u32)real;
 }
 

@@ -33,6 +33,7 @@
 
 #include "cc.h"
 #include "parts/delay_history.h"
+#include "parts/fixed.h"
 #include "parts/growth.h"
 
 #define ledbat_plus_PARAMS(P)                                                                  \
@@ -60,6 +61,7 @@ struct ledbat_plus {
 	u64 round_end;      /* an RTT is over when more than these segments are delivered */
 	u64 slowdown_us;    /* when this slowdown began, or the next may begin */
 	u32 fraction;       /* what W has beyond cwnd, in 2^-32 segments */
+	u32 rest;           /* of the last division by cwnd */
 	u32 queue_us;       /* q */
 	u8 phase;
 	u8 rounds;          /* RTTs of WAIT and HOLD that are over */
@@ -99,9 +101,9 @@ static inline void ledbat_plus_slow_start(struct ledbat_plus *ca, const struct l
 static inline void ledbat_plus_grow(struct ledbat_plus *ca, const struct ledbat_plus_params *p,
 				    struct cc_window *w, const struct cc_ack *a)
 {
-	u64 per = (u64)w->cwnd * ledbat_plus_per_gain(ca, p);
+	u64 gain = (1ULL << 32) / ledbat_plus_per_gain(ca, p);
 
-	cc_grow(w, ledbat_plus_add(ca, ((u64)a->acked << 32) / per));
+	cc_grow(w, ledbat_plus_add(ca, cc_divide(a->acked * gain, w->cwnd, &ca->rest)));
 }
 
 /* q > TARGET, at the end of an RTT */

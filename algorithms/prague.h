@@ -57,6 +57,7 @@ struct prague {
 	u32 updated_us;   /* when alpha was updated last */
 	u32 cut_us;       /* when a mark took of W last */
 	u32 rounds;       /* since slow start ended */
+	u32 fraction;     /* of W, in 2^-64 segments */
 	u8 marked;        /* there was a mark */
 	u8 cut;           /* one took of W less than a vrtt ago */
 };
@@ -113,29 +114,38 @@ static inline void prague_cut(struct prague *ca, struct cc_window *w, const stru
 	w->ssthresh = cc_max((u32)(ca->window >> 32), 2);
 }
 
-/* What a segment grows W by, in 2^-32: 1 / W, times (SRTT / vrtt)^2 once the rate is independent of the RTT. */
+/* What a segment grows W by, in 2^-64: 1 / W, times (SRTT / vrtt)^2 once the rate is independent of the RTT. */
 static inline u64 prague_growth(const struct prague *ca, const struct prague_params *p,
 				const struct cc_ack *a)
 {
-	u64 growth = ~0ULL / ca->window;
+	u64 growth = ~0ULL / (ca->window >> 16) << 16;
 	u64 vrtt = prague_vrtt_us(p, a), part;
 
 	if (ca->rounds < p->rtt_independent || a->srtt_us >= vrtt)
 		return growth;
 	part = ((u64)a->srtt_us << 16) / vrtt;
-	return (growth * part >> 16) * part >> 16;
+	part *= part;
+	return (growth >> 32) * part + ((growth & 0xffffffff) * part >> 32);
+}
+
+static inline void prague_add(struct prague *ca, u32 segments, u64 growth)
+{
+	u64 low = (growth & 0xffffffff) * segments + ca->fraction;
+
+	ca->fraction = (u32)low;
+	ca->window += (growth >> 32) * segments + (low >> 32);
 }
 
 static inline void prague_grow(struct prague *ca, const struct prague_params *p,
 			       const struct cc_window *w, const struct cc_ack *a)
 {
-	u64 most = (u64)w->cwnd_clamp << 32;
+	u64 most = (u64)cc_max(w->cwnd_clamp, 1) << 32;
 	u32 unmarked = a->acked - cc_min(a->ce, a->acked);
 
 	if (cc_in_slow_start(w))
 		ca->window += (u64)cc_min(unmarked, w->ssthresh - w->cwnd) << 32;
 	else if (a->state != CC_LOSS)
-		ca->window += unmarked * prague_growth(ca, p, a);
+		prague_add(ca, unmarked, prague_growth(ca, p, a));
 	ca->window = ca->window < most ? ca->window : most;
 }
 
@@ -184,7 +194,7 @@ static inline void prague_cong_control(struct prague *ca, const struct prague_pa
 		prague_cut(ca, w, a);
 	if (a->state != CC_RECOVERY && (cc_cwnd_limited(a) || !(a->flags & CC_APP_LIMITED)))
 		prague_grow(ca, p, w, a);
-	target = cc_min(cc_max((u32)((ca->window + 0xffffffff) >> 32), 2), w->cwnd_clamp);
+	target = cc_allowed(w, cc_max((u32)((ca->window + 0xffffffff) >> 32), 2));
 	if (w->cwnd > target)
 		w->cwnd--;
 	else if (cc_in_slow_start(w))

@@ -143,7 +143,7 @@ static inline void vegas_paper_cong_avoid(struct vegas *ca, const struct vegas_p
 /* At least 2, at most what the stack allows. */
 static inline void vegas_clamp(struct cc_window *w)
 {
-	w->cwnd = cc_min(cc_max(w->cwnd, 2), w->cwnd_clamp);
+	w->cwnd = cc_allowed(w, cc_max(w->cwnd, 2));
 }
 
 static inline u32 vegas_below(const struct cc_window *w)

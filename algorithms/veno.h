@@ -70,7 +70,7 @@ static inline void veno_spec_cong_avoid(struct veno *ca, const struct veno_param
 	}
 	if (!cc_cwnd_limited(a) || cc_slow_start_took_all(w, &acked))
 		return;
-	cc_additive_increase(w, ca->congested ? cc_min(w->cwnd, 1U << 30) * 2 : w->cwnd, acked);
+	cc_additive_increase(w, ca->congested ? cc_min(w->cwnd, 0x7fffffff) * 2 : w->cwnd, acked);
 }
 
 /* A window's worth of segments after another: the second of them grows cwnd, by the ACK after it. */

@@ -75,6 +75,21 @@ static inline u32 cc_icbrt(u64 n)
 	return (u32)root;
 }
 
+/*
+ * value / divisor, rounded down, and exact over many calls: the rest of each division goes into the
+ * next, unless that has a smaller divisor. So a growth that is less than a unit of fixed point per
+ * ACK adds up all the same.
+ */
+static inline u64 cc_divide(u64 value, u32 divisor, u32 *rest)
+{
+	u64 quotient;
+
+	value += *rest < divisor ? *rest : 0;
+	quotient = value / divisor;
+	*rest = (u32)(value - quotient * divisor);
+	return quotient;
+}
+
 /* value * part / one, rounded down, for part <= one. */
 static inline u32 cc_part(u32 value, u32 part, u32 one)
 {

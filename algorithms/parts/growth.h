@@ -18,9 +18,7 @@ static inline u32 cc_in_slow_start(const struct cc_window *w)
 /* Grows cwnd as far as the stack allows. */
 static inline void cc_grow(struct cc_window *w, u64 segments)
 {
-	u64 cwnd = w->cwnd + segments;
-
-	w->cwnd = cwnd < w->cwnd_clamp ? (u32)cwnd : w->cwnd_clamp;
+	w->cwnd = cc_allowed(w, w->cwnd + segments);
 }
 
 /*
@@ -45,22 +43,31 @@ static inline u32 cc_slow_start_took_all(struct cc_window *w, u32 *acked)
 	return !*acked;
 }
 
-/* Additive increase: one segment of cwnd for every per segments acknowledged. */
+/*
+ * Additive increase: one segment of cwnd for every per segments acknowledged. It never grows cwnd by
+ * more than slow start would.
+ */
 static inline void cc_additive_increase(struct cc_window *w, u32 per, u32 acked)
 {
+	u64 credit = w->cwnd_cnt;
+	u32 grow = 0;
+
 	per = cc_max(per, 1);
 	/* A credit gathered under a larger per counts as one segment at most. */
-	if (w->cwnd_cnt >= per) {
-		w->cwnd_cnt = 0;
-		cc_grow(w, 1);
+	if (credit >= per) {
+		credit = 0;
+		grow = per > 1;
 	}
-	w->cwnd_cnt += acked;
-	if (w->cwnd_cnt >= per) {
-		u32 grow = w->cwnd_cnt / per;
+	credit += acked;
+	if (credit >= per) {
+		u32 whole = (u32)(credit / per);
 
-		w->cwnd_cnt -= grow * per;
-		cc_grow(w, grow);
+		credit -= (u64)whole * per;
+		grow += whole;
 	}
+	w->cwnd_cnt = (u32)credit;
+	if (grow)
+		cc_grow(w, grow);
 }
 
 /* Reno's growth: slow start, then one segment per window acknowledged (RFC 5681, 3.1). */

@@ -82,6 +82,9 @@ pub struct Ack {
     pub snd_wnd: u32,
     /// Bytes of payload in a segment.
     pub mss: u32,
+    /// For random numbers, another one with each ACK; only for algorithms with `cong_control`. In the simulator it comes
+    /// from the seed.
+    pub chance: u32,
     /// A [`State`].
     pub state: u8,
     /// [`CWND_LIMITED`], [`APP_LIMITED`], [`ECE`], [`RATE_APP_LIMITED`].

@@ -65,11 +65,11 @@ static void event(const struct cc_algorithm *alg, void *ca, const u32 *p, struct
 static int stream(const struct cc_algorithm *alg, const u32 *p)
 {
 	u64 state[CC_STATE_BYTES / 8] = { 0 };
-	struct cc_window w = { .cwnd = PICK(1, 2, 10, 1U << 31), .cwnd_clamp = 1U << 31 };
-	struct cc_ack a = { .mss = PICK(1, 1448, 65535), .delivered = PICK(0, 1) * 1000000000000ULL, .now_us = PICK(0, 1) * (1ULL << 62) };
+	struct cc_window w = { .cwnd = PICK(1, 2, 10, 1U << 31), .cwnd_clamp = PICK(0, 1, 1U << 31, 1U << 31) };
+	struct cc_ack a = { .mss = PICK(0, 1, 1448, 65535), .delivered = PICK(0, 1) * 1000000000000ULL, .now_us = PICK(0, 1) * (1ULL << 62) };
 	u32 i;
 
-	w.ssthresh = PICK(2, 100, CC_SSTHRESH_INFINITE);
+	w.ssthresh = PICK(0, 2, 100, CC_SSTHRESH_INFINITE);
 	if (alg->init)
 		alg->init(state, p, &w, &a);
 	for (i = 0; i < 400; i++) {
@@ -79,7 +79,8 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 		a.delivered += a.acked;
 		a.prior_in_flight = w.cwnd;
 		a.in_flight = w.cwnd - a.acked;
-		a.snd_wnd = PICK(1, 50, 1U << 31);
+		a.chance = PICK(0, 1, 0xffffffff);
+		a.snd_wnd = PICK(0, 1, 50, 1U << 31);
 		a.lost = PICK(0, 0, 0, 1, 1U << 31);
 		a.rate_delivered = PICK(0, 1, 1000, 1U << 31);
 		a.rate_interval_us = PICK(0, 1, 100000, 600000000, 0xffffffff);
@@ -104,7 +105,7 @@ static int stream(const struct cc_algorithm *alg, const u32 *p)
 			alg->cong_control(state, p, &w, &a);
 		else if (a.state != CC_RECOVERY)
 			alg->cong_avoid(state, p, &w, &a);
-		if (!w.cwnd || w.cwnd > w.cwnd_clamp) {
+		if (!w.cwnd || (w.cwnd > 1U << 31)) {
 			printf("%s: cwnd %u\n", alg->name, w.cwnd);
 			return 1;
 		}

@@ -10,8 +10,6 @@ Examples:
 import typing as _typing
 from importlib import import_module as _import_module
 
-from cwnd._cwnd import Error, __version__
-
 if _typing.TYPE_CHECKING:
     from cwnd import aioquic, kernel, models
     from cwnd._advise.advise import advise
@@ -21,6 +19,7 @@ if _typing.TYPE_CHECKING:
     from cwnd._analysis.gate import gate
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
+    from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
@@ -66,6 +65,7 @@ _MODULES = {
     "Advice": "cwnd._advise.answer",
     "Comparison": "cwnd._analysis.compare",
     "CongestionControl": "cwnd._scenario.custom",
+    "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
@@ -73,6 +73,7 @@ _MODULES = {
     "Results": "cwnd._results.results",
     "Scenario": "cwnd._scenario.scenario",
     "Tuning": "cwnd._analysis.tune",
+    "__version__": "cwnd._cwnd",
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.registry",

@@ -255,6 +255,19 @@ def test_an_interrupt_is_a_keyboard_interrupt_to_python() -> None:
     assert stdout == b"stopped\n"
 
 
+def test_an_interrupted_command_does_not_wait_for_its_interpreter_to_be_taken_apart() -> None:
+    code = (
+        "import atexit, signal, sys, time\n"
+        "atexit.register(time.sleep, 20)\n"
+        "import cwnd._scenario.scenario\n"
+        "cwnd._scenario.scenario.dumbbell = lambda *_, **__: signal.raise_signal(signal.SIGINT)\n"
+        "from cwnd._cli.main import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *LONG], capture_output=True, timeout=15)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"cwnd: interrupted\n")
+
+
 def test_a_broken_pipe_is_silent() -> None:
     with spawn(
         "run", "--cca", "reno", "--flows", "300", *SMALL_FLAGS, "--json", stderr=subprocess.PIPE

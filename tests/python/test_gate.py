@@ -290,7 +290,11 @@ def test_holms_correction_covers_points_and_metrics() -> None:
     # p = 0.015: worse among one comparison, not among two.
     values = {"throughput_mbps": [96.0, 97.0, 93.0, 95.0], "goodput_mbps": [100.0] * 4}
 
-    class Runs:
+    class Runs(cwnd.Results):
+        metrics_by_scenario: Any = None
+        scenarios: Any = None
+        values: Any = None
+
         def __init__(self, of: dict[str, list[float]]) -> None:
             self.metrics_by_scenario = {"one": pl.DataFrame({"seed": [1, 2, 3, 4], **of})}
             self.scenarios, self.values = [{"name": "one"}], [{}]
@@ -356,6 +360,33 @@ def test_the_summary_in_markdown_begins_with_what_failed() -> None:
         "| **worse** | buffer 20, PER 0 | throughput_mbps | -5.0 % | [-5.0, -5.0] | 9.92 Mbit/s | 2 % |  |"
         in text
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a|b", r"a\|b"),
+        ("a\\|b", r"a\\\|b"),
+        ("<img src=x>", r"\<img src=x\>"),
+        ("[a](http://x)", r"\[a\](http://x)"),
+        ("*a* _b_ `c` ~~d~~ &amp;", r"\*a\* \_b\_ \`c\` \~\~d\~\~ \&amp;"),
+    ],
+)
+def test_a_name_is_no_markdown_in_the_summary(name: str, shown: str) -> None:
+    named = cwnd.run(cwnd.dumbbell("reno", name=name, buffer=20, **SMALL))
+    assert f"| ok | {shown} | throughput_mbps |" in gate(named, named).to_markdown()
+    assert f"| {shown} | throughput_mbps |" in cwnd.compare(named, named).to_markdown()
+
+
+def test_what_is_not_a_result_is_refused() -> None:
+    results = table(buffers=(20,), pers=(0.0,))
+    for given in ((results, "b"), ("a", results), ("a", "b")):
+        with pytest.raises(
+            cwnd.Error, match=r"^(baseline|candidate): '[ab]' is not a Results, which cwnd.run "
+        ):
+            cwnd.gate(*given)  # type: ignore[arg-type]
+    with pytest.raises(cwnd.Error, match=r"^result 2: 'b' is not a Results, which"):
+        cwnd.compare(results, "b")  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

@@ -112,3 +112,50 @@ def test_ctrl_c_is_heard_while_a_large_sweep_is_set_up(tmp_path: Path) -> None:
     _, reported = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT), reported
     assert time.monotonic() - begin < 5
+
+
+def with_little_memory(code: str, *arguments: str, mebibytes: int) -> subprocess.CompletedProcess[str]:
+    """Runs Python that has so much memory beyond what it begins with."""
+    limited = (
+        "import resource, sys\n"
+        "from cwnd._cli.main import main\n"
+        "import cwnd._cli.commands, cwnd._cli.run, cwnd._run.run, polars\n"
+        "size = next(line for line in open('/proc/self/status') if line.startswith('VmSize'))\n"
+        f"limit = int(size.split()[1]) * 1024 + ({mebibytes} << 20)\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", limited + code, *arguments],
+        env={**os.environ, "RUST_BACKTRACE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_flows_for_which_there_is_no_memory_are_refused_in_one_line() -> None:
+    flags = ("run", "--cca", "reno", "--flows", "1000000", "--duration", "1s", "--samples", "off")
+    done = with_little_memory("main()", *flags, mebibytes=600)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("cwnd: error: --flows: 1000000 flows, and there is not as much memory")
+    assert done.stderr.count("\n") == 1
+    code = (
+        "import cwnd\ntry: cwnd.dumbbell('reno', flows=1000000)\nexcept cwnd.Error as refused: print(refused)"
+    )
+    done = with_little_memory(code, mebibytes=600)
+    assert done.stdout.startswith("flows: 1000000 flows, and there is not as much memory as a run"), done
+
+
+@pytest.mark.parametrize("code", ["bytes(1 << 40)", "import cwnd; cwnd.dumbbell('reno', flows=24000)"])
+def test_a_process_without_memory_ends_with_one_line(code: str) -> None:
+    program = "\n".join(
+        [
+            "import click, cwnd, cwnd._cli.commands as commands",
+            f"commands.cli.invoke = lambda context: exec({code!r})",
+            "main()",
+        ]
+    )
+    done = with_little_memory(program, "run", mebibytes=2)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "cwnd: error: there is not as much memory as this takes\n"

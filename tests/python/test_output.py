@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -111,8 +112,22 @@ def test_closed_streams_lose_no_result(tmp_path: Path) -> None:
         preexec_fn=close,
         timeout=60,
     )
-    assert done.returncode == 0
+    assert done.returncode == 1  # the table is lost
     assert cwnd.Results.load(tmp_path / "out").scenarios[0]["name"] == "reno"
+
+
+@pytest.mark.parametrize(
+    "arguments", [(*RUN, "--json"), RUN, ("algorithms",), ("--version",), ("show", "--cca", "reno")]
+)
+def test_a_closed_standard_output_is_one_line(arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "cwnd", *arguments],
+        preexec_fn=lambda: os.close(1),
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == b"cwnd: error: standard output: bad file descriptor\n"
 
 
 def assert_nothing_half_written(done: subprocess.CompletedProcess[str], folder: Path) -> None:
@@ -156,6 +171,41 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("saved") / "result"
     traced().save(folder)
     return folder
+
+
+@pytest.mark.parametrize("size", [512, 6144])
+def test_a_comparison_that_cannot_be_written_leaves_nothing_and_no_less(
+    size: int, result: Path, tmp_path: Path, cwnd_command: Command
+) -> None:
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+    compared = ("compare", str(result), str(result), "--out")
+    made = cwnd_command(*compared, str(tmp_path / "new"), **limit)
+    assert (made.returncode, made.stderr) == (2, f"cwnd: error: --out: {tmp_path}/new: file too large\n")
+    assert cwnd_command(*compared, str(tmp_path / "old")).returncode == 0
+    (tmp_path / "old" / "notes.txt").write_text("kept")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()}
+    assert cwnd_command(*compared, str(tmp_path / "old"), **limit).returncode == 2
+    assert {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()} == before
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["old", "result"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_figures_are_drawn_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from matplotlib.figure import Figure\n"
+        f"Figure.savefig = lambda *_, **__: os.kill(os.getpid(), {int(number)})\n"
+        "from cwnd._cli.main import main\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *RUN, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b"")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture

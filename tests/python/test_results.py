@@ -241,3 +241,45 @@ def test_a_result_may_hold_every_kind_of_figure() -> None:
 def test_a_notebook_shows_results_and_figures(results: cwnd.Results) -> None:
     assert "<table" in results._repr_html_()
     assert results.plot("cwnd")._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+
+
+LONG_PATH = "samples = 'off'\n[dumbbell]\nrate = '1 Gbps'\nrtt = '70 ms'\nbuffer = '1 BDP'\n[[flows]]\n"
+LIMITED = {
+    "the receive window": (
+        f"duration = '20 s'\nwarmup = '5 s'\n{LONG_PATH}cca = 'cubic'\nstack = {{ receive_window = 200 }}",
+        ["flow 0 is limited by its receive window of 200 packets, so it stays in the first slow start"],
+    ),
+    "receive windows and an application": (
+        f"duration = '20 s'\n{LONG_PATH}cca = 'cubic'\ncount = 3\nstack = {{ receive_window = 20 }}\n"
+        "[[flows]]\ncca = 'reno'\napp_rate = '1 Mbps'",
+        [
+            "3 of 4 flows are limited by their receive windows, so they stay in the first slow start",
+            "flow 3 is limited by its application, so it stays in the first slow start",
+        ],
+    ),
+    "slow start": (
+        f"duration = '1 s'\n{LONG_PATH}cca = {{ name = 'reno', slow_start = 'standard' }}",
+        [
+            "flow 0 is in the first slow start for more than a tenth of the measured time, until 0.926 s; "
+            "'warmup' leaves out what comes before it"
+        ],
+    ),
+    "a window that is not reached": (
+        f"duration = '400 ms'\n{LONG_PATH}cca = 'cubic'\nstack = {{ receive_window = 100000 }}",
+        [
+            "flow 0 is in the first slow start for more than a tenth of the measured time, until 0.4 s; "
+            "'warmup' leaves out what comes before it"
+        ],
+    ),
+    "what is not known": (
+        f"duration = '20 s'\n{LONG_PATH}cca = 'cubic'\napp_rate = '2 Mbps'\non = {{ mean = '100 ms' }}\n"
+        "off = { mean = '1 s' }",
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITED)
+def test_a_note_names_what_keeps_a_flow_in_slow_start_or_says_nothing(limit: str) -> None:
+    text, notes = LIMITED[limit]
+    assert [note for _, note in cwnd.run(cwnd.Scenario.parse(text)).notes] == notes

@@ -76,10 +76,10 @@ def parts(modules: set[str]) -> set[str]:
     return {module.split(".")[1] for module in modules if module.startswith("cwnd.")}
 
 
-def test_importing_cwnd_imports_the_extension_and_nothing_else_of_it() -> None:
+def test_importing_cwnd_imports_nothing_else_of_it() -> None:
     done = python("import json, sys, cwnd; print(json.dumps(list(sys.modules)))")
     modules = set(json.loads(done.stdout))
-    assert {name for name in modules if name.startswith("cwnd")} == {"cwnd", "cwnd._cwnd"}
+    assert {name for name in modules if name.startswith("cwnd")} == {"cwnd"}
     assert not modules & {*HEAVY, "click"}
 
 
@@ -108,7 +108,18 @@ def test_completing_a_word_imports_no_heavy_library(line: str) -> None:
     assert not parts(modules) & {"_advise", "_evaluate", "_reproduce"}
 
 
-@pytest.mark.parametrize("module", ["click", "cwnd._cli.run", "cwnd._run.run", "polars", "rich.console"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "cwnd._cwnd",
+        "cwnd._common.errors",
+        "click",
+        "cwnd._cli.run",
+        "cwnd._run.run",
+        "polars",
+        "rich.console",
+    ],
+)
 def test_an_interrupt_during_an_import_is_one_line(module: str) -> None:
     done = python(INTERRUPTED, module, *RUN)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "cwnd: interrupted\n")

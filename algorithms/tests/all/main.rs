@@ -6,6 +6,7 @@ mod cases;
 mod compiler;
 mod driver;
 mod fixed;
+mod growth;
 mod properties;
 mod sanitized;
 mod sender;

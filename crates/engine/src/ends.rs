@@ -43,17 +43,20 @@ pub struct TcpEnds<'a> {
 }
 
 impl<'a> TcpEnds<'a> {
-    /// The ends of flow `index`, which begin at `start_ns`. An error for an algorithm that is not in the registry.
+    /// The ends of flow `index`, which begin at `start_ns`, with the random numbers of `seed`. An error for an algorithm that is not in the registry.
     pub fn new(
         scenario: &'a Scenario,
         index: usize,
         start_ns: u64,
+        seed: u64,
     ) -> Result<TcpEnds<'a>, cwnd_algorithms::Error> {
         let flow: &Flow = &scenario.flows[index];
         let (algorithm, params) = flow.cca.resolve()?;
         let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
+        let mut sender = Sender::new(algorithm.build(&params), flow, start_ns, reordered, None);
+        sender.draw_chance(seed, index);
         Ok(TcpEnds {
-            sender: Sender::new(algorithm.build(&params), flow, start_ns, reordered, None),
+            sender,
             receiver: Receiver::new(&flow.stack, reordered, scenario.rtt_ns(index)),
             acks: VecDeque::new(),
         })

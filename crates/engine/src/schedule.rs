@@ -158,7 +158,10 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             } else {
                 let sizes = Sizes::new(flow, id, seed);
                 let source = Source::new(flow, id, sizes, start_ns, route.rtt_ns, seed);
-                flows.push(Connection::new(local, flow, cc, start_ns, route, source, scenario.warmup_ns));
+                let mut connection =
+                    Connection::new(local, flow, cc, start_ns, route, source, scenario.warmup_ns);
+                connection.sender.draw_chance(seed, id);
+                flows.push(connection);
             }
         }
         for Shard { network, flows, udps, .. } in &mut shards {
@@ -241,7 +244,9 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                     source.lost_before = network.topology.lost_pkts(route.first_hop);
                 }
                 let warmup_ns = self.scenario.warmup_ns;
-                let connection = Connection::new(local, group.flow, cc, start_ns, route, source, warmup_ns);
+                let mut connection =
+                    Connection::new(local, group.flow, cc, start_ns, route, source, warmup_ns);
+                connection.sender.draw_chance(self.seed, name);
                 network.copies.remove(&local);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut flows[local as usize], connection);

@@ -82,6 +82,7 @@ static inline struct cc_ack ack(const struct sock *sk)
 		.prior_in_flight = in_flight(tp),
 		.snd_wnd = tp->snd_wnd / mss,
 		.mss = mss,
+		.chance = (u32)tp->tcp_mstamp,
 		.state = (u8)BITS(INET(sk), icsk_ca_state),
 		.flags = (u8)(cwnd_limited(tp) | (tp->app_limited ? CC_APP_LIMITED : 0)),
 	};

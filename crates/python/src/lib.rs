@@ -5,6 +5,7 @@ mod algorithms;
 mod custom;
 mod jobs;
 mod kernel;
+mod memory;
 mod quic;
 mod results;
 mod run;
@@ -12,8 +13,12 @@ mod scenario;
 mod world;
 
 #[cfg(feature = "huge-pages")]
+use cwnd_heap::Allocator;
+#[cfg(not(feature = "huge-pages"))]
+use std::alloc::System as Allocator;
+
 #[global_allocator]
-static ALLOCATOR: cwnd_heap::Allocator = cwnd_heap::Allocator;
+static ALLOCATOR: memory::OrEnd<Allocator> = memory::OrEnd(Allocator);
 
 pyo3::create_exception!(
     cwnd,

@@ -24,6 +24,12 @@ pub struct Sent {
     app_limited: bool,
 }
 
+/// The time of what happens next; random numbers come from it, too.
+fn set_time(ack: &mut Ack, now_ns: u64) {
+    ack.now_us = now_ns / 1000;
+    ack.chance = ack.now_us as u32;
+}
+
 /// Segments out of bytes, to the nearest: a packet counts that the rest of its datagram has made shorter.
 #[derive(Clone, Copy, Debug)]
 struct Remainder {
@@ -162,7 +168,7 @@ impl Bridge {
         if self.in_flight_bytes == 0 && bytes > 0 {
             (self.first_sent_ns, self.delivered_ns) = (now_ns, now_ns);
             if self.started {
-                self.driver.ack.now_us = now_ns / 1000;
+                set_time(&mut self.driver.ack, now_ns);
                 self.driver.on_first_send();
             }
         }
@@ -209,7 +215,7 @@ impl Bridge {
         let cwnd_limited = if self.driver.controls_window() { self.was_cwnd_limited } else { !app_limited };
         self.was_cwnd_limited = false;
         let ack = &mut self.driver.ack;
-        ack.now_us = now_ns / 1000;
+        set_time(ack, now_ns);
         ack.acked = saturate(acked);
         ack.delivered = ack.delivered.saturating_add(acked);
         (ack.prior_in_flight, ack.in_flight) = (in_flight.saturating_add(ack.acked), in_flight);
@@ -272,7 +278,7 @@ impl Bridge {
             return false;
         }
         self.start();
-        self.driver.ack.now_us = now_ns / 1000;
+        set_time(&mut self.driver.ack, now_ns);
         self.note_in_flight();
         if reduces {
             self.last_reduction = Some(Reduction {
@@ -295,7 +301,7 @@ impl Bridge {
         self.start();
         self.note_in_flight();
         let ack = &mut self.driver.ack;
-        ack.now_us = now_ns / 1000;
+        set_time(ack, now_ns);
         ack.flags |= ECE;
         ack.ce = ack.ce.saturating_add(saturate(marked_pkts));
         ack.delivered_ce = ack.delivered_ce.saturating_add(marked_pkts);

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cwnd._analysis.gate import interval
-from cwnd._common.errors import error, one_line, os_error
+from cwnd._analysis.gate import check_results, interval
+from cwnd._common.errors import error, one_line
 from cwnd._common.files import write_file
 from cwnd._common.metrics import METRICS
-from cwnd._common.text import digits
+from cwnd._common.text import digits, markdown
+from cwnd._results.directory import new_files
 from cwnd._results.tables import INVALID
 from cwnd._scenario.facts import bottleneck_link, is_trace
 
@@ -114,15 +115,21 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """One table."""
-        heads = ["scenario", "metric", *self.names, *(f"{name} / {self.names[0]}" for name in self.names[1:])]
+        names = [markdown(name) for name in self.names]
+        heads = ["scenario", "metric", *names, *(f"{name} / {names[0]}" for name in names[1:])]
         rows = [
-            [line.scenario, line.metric.name, *map(shown, line.sides), *map(_ratio, line.ratios[1:])]
+            [
+                markdown(line.scenario),
+                line.metric.name,
+                *map(shown, line.sides),
+                *map(_ratio, line.ratios[1:]),
+            ]
             for line in self.lines
         ]
         table = [[*heads, "verdict"], ["---"] * (len(heads) + 1)]
         table += [[*row, line.verdict] for row, line in zip(rows, self.lines, strict=True)]
-        texts = [" | ".join(cell.replace("|", r"\|") for cell in row) for row in table]
-        notes = [f"- {note}" for note in self.notes]
+        texts = [" | ".join(row) for row in table]
+        notes = [f"- {markdown(note)}" for note in self.notes]
         return "\n".join([*(f"| {text} |" for text in texts), *([""] if notes else []), *notes, ""])
 
     def plot(self, kind: str, path: str | os.PathLike[str] | None = None) -> matplotlib.figure.Figure:
@@ -143,19 +150,16 @@ class Comparison:
         """Writes comparison.json, comparison.md and, where the results have time series, cwnd and queue as
         PNG and SVG."""
         folder = Path(directory)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_file(folder / "comparison.json", self.to_json().encode())
-            write_file(folder / "comparison.md", self.to_markdown().encode())
-        except OSError as failed:
-            raise os_error(one_line(str(folder)), failed) from None
-        if all(result.samples.height for result in self._results):
-            from cwnd._report import figures
+        from cwnd._report import figures
 
-            for kind in ("cwnd", "queue"):
-                figure = self.plot(kind)
-                for ending in ("png", "svg"):
-                    figures.write_figure(figure, folder / f"{kind}.{ending}")
+        with new_files(folder) as building:
+            write_file(building / "comparison.json", self.to_json().encode())
+            write_file(building / "comparison.md", self.to_markdown().encode())
+            if all(result.samples.height for result in self._results):
+                for kind in ("cwnd", "queue"):
+                    figure = self.plot(kind)
+                    for ending in ("png", "svg"):
+                        figures.write_figure(figure, building / f"{kind}.{ending}")
 
 
 def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison:
@@ -171,6 +175,8 @@ def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison
         Error: fewer than two results; a scenario that another result lacks; one without runs or without a
             path.
     """
+    for number, result in enumerate(results, 1):
+        check_results(f"result {number}", result)
     if len(results) < 2:
         raise error("compare", f"{len(results)} result; two or more are compared")
     if names is None:

@@ -81,6 +81,8 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
         Error: the results do not hold the same points and seeds, a run lacks the metric, or an argument is
             out of range.
     """
+    check_results("baseline", baseline)
+    check_results("candidate", candidate)
     shares = read_margins({"throughput_mbps": 0.02} if margins is None else mapping("margins", margins))
     compared = [
         (metric, point, pair)
@@ -95,6 +97,15 @@ def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | st
             for (metric, point, _), judgement in zip(compared, judgements, strict=True)
         ]
     )
+
+
+def check_results(name: str, given: object) -> None:
+    """Raises an `Error` for an argument that is not a `Results`."""
+    from cwnd._results.results import Results
+
+    if not isinstance(given, Results):
+        shown = one_line(repr(given))
+        raise error(name, f"{shown} is not a Results, which cwnd.run returns and cwnd.Results.load reads")
 
 
 def read_margins(margins: Mapping[str, object]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from cwnd._common.errors import one_line
+from cwnd._common.text import markdown
 
 _WORDS = ("worse", "undecided", "ok")
 
@@ -172,7 +173,7 @@ def _table(verdicts: Sequence[Verdict]) -> str:
     rows += [
         [
             verdict.word if verdict.ok else f"**{verdict.word}**",
-            one_line(verdict.point),
+            markdown(verdict.point),
             verdict.metric,
             f"{verdict.percent(verdict.change)} %",
             verdict.interval,
@@ -182,7 +183,7 @@ def _table(verdicts: Sequence[Verdict]) -> str:
         ]
         for verdict in verdicts
     ]
-    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def _finite(value: float) -> float | None:

@@ -1,27 +1,51 @@
-"""The command `cwnd`: a caller of the public API."""
+"""The command `cwnd`: a caller of the public API.
+
+It imports nothing of the package before `_invoke`, which handles an interrupt wherever it comes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import warnings
 from typing import Any, NoReturn
 
-from cwnd._common.errors import one_line, os_error
+
+class _Ended(BaseException):
+    """A signal asks for the end of the process, whose exit code is given: what was begun is cleared away."""
 
 
 def main() -> NoReturn:
     """The console script. Bad input: one line, exit 2. A class that fails: its own lines, exit 1."""
-    sys.exit(_main(sys.argv[1:]))
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+    code = _main(sys.argv[1:])
+    if code > 128:
+        # Nothing is left to be done, and to take an interpreter apart that has drawn figures takes seconds.
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _end(number: int, _: object) -> NoReturn:
+    raise _Ended(128 + number)
 
 
 def _main(arguments: list[str]) -> int:
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115
+    # Closed by the caller. What is written to standard output then fails, as it does for other commands.
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: PTH123, SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _print_warning
     try:
         code = _invoke(arguments)
@@ -31,6 +55,8 @@ def _main(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(failed, BrokenPipeError):
             return 141
+        from cwnd._common.errors import os_error
+
         _refuse(str(os_error(failed.filename or "standard output", failed)))
         return 1
     return code
@@ -42,10 +68,12 @@ def _invoke(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("cwnd: interrupted", file=sys.stderr)
         return 130
+    except _Ended as ended:
+        code: int = ended.args[0]
+        return code
 
 
 def _call(arguments: list[str]) -> int:
-    # Within the functions, so that an interrupt while they are imported is handled as any other.
     import click
 
     from cwnd import Error
@@ -65,6 +93,8 @@ def _call(arguments: list[str]) -> int:
         return _refuse(refused.format_message())
     except Error as refused:
         return _refuse(str(refused))
+    except MemoryError:
+        return _refuse("there is not as much memory as this takes")
     except Exception as failed:
         from cwnd._cli.failures import own_lines
 
@@ -77,10 +107,14 @@ def _call(arguments: list[str]) -> int:
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    from cwnd._common.errors import one_line
+
     print(f"cwnd: warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _refuse(message: str) -> int:
+    from cwnd._common.errors import one_line
+
     with contextlib.suppress(OSError):  # standard error may be closed
         print(f"cwnd: error: {one_line(' '.join(message.split()))}", file=sys.stderr, flush=True)
     return 2

@@ -1,8 +1,11 @@
-"""Numbers as tables and figures show them."""
+"""Numbers and names as tables and figures show them."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+from cwnd._common.errors import one_line
 
 
 def rate(bps: float) -> str:
@@ -18,6 +21,11 @@ def exponent(number: float) -> str:
     text = f"{number:e}" if 0 < abs(number) < 1e-3 else f"{number:g}"
     mantissa, e, power = text.partition("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(power)}" if e else text
+
+
+def markdown(name: str) -> str:
+    """A name as Markdown, in a table, too: what has a meaning there is escaped."""
+    return re.sub(r"[\\`*_\[\]<>&|~]", r"\\\g<0>", one_line(name))
 
 
 def digits(number: float | None) -> str:

@@ -77,6 +77,30 @@ def new_directory(folder: Path) -> Iterator[Path]:
         shutil.rmtree(workshop, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def new_files(folder: Path) -> Iterator[Path]:
+    """A directory to build in, whose files become those of `folder` if nothing fails; others there stay."""
+    folder = folder.resolve()
+    if not folder.exists():
+        with new_directory(folder) as building:
+            yield building
+        return
+    if not folder.is_dir():
+        raise error(one_line(str(folder)), "not a directory")
+    try:
+        workshop = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as failed:
+        raise os_error(one_line(str(folder)), failed) from None
+    try:
+        yield workshop
+        for file in workshop.iterdir():
+            file.replace(folder / file.name)
+    except OSError as failed:
+        raise os_error(one_line(str(folder)), failed) from None
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+
+
 def provenance(command: Sequence[str] | None) -> dict[str, Any]:
     """The origin of a result."""
     if command is not None and not all(isinstance(part, str) for part in command):

@@ -308,14 +308,18 @@ def _transfers_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
 #: A first slow start that takes more of the measured time than this share is worth a note.
 _SLOW_START_SHARE = 0.1
 
+#: A limit is known to be one where this share of it was used, on the average.
+_LIMIT_SHARE = 0.9
+
 
 def _notes_of(scenario: dict[str, Any], runs: Runs) -> list[str]:
-    """The notes of the runs, each once, and one on slow start."""
+    """The notes of the runs, each once, and those on slow start."""
     of_runs = [note for notes in runs.notes for note in notes]
     return [*dict.fromkeys(of_runs), *_slow_start_notes(scenario, runs)]
 
 
 def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
+    """A first slow start that takes long, or what keeps flows in it for good, as far as it is known."""
     import polars as pl
 
     schema: dict[str, pl.DataType] = {"run": pl.UInt32(), "flow": pl.UInt32()}
@@ -324,24 +328,81 @@ def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
     warmup_s = scenario.get("warmup_ns", 0) / 1e9
     begin_s = pl.max_horizontal("start_s", pl.lit(warmup_s))
     measured_s = pl.col("stop_s") - begin_s
-    within_s = pl.col("start_s") + pl.col("slow_start_s").fill_nan(0.0) - begin_s
-    # A flow whose transfers end is not expected to leave slow start.
-    sized: list[int] = []
-    first = 0
-    for run in runs_of_rows(scenario["flows"]):
-        if (run.first.get("traffic") or {}).get("size"):
-            sized += range(first, first + run.length)
-        first += run.length
-    long = rows.filter(within_s > _SLOW_START_SHARE * measured_s, ~pl.col("flow").is_in(sized))
+    end_s = pl.col("start_s") + pl.col("slow_start_s").fill_nan(0.0)
+    long = rows.filter(end_s - begin_s > _SLOW_START_SHARE * measured_s)
     if not long.height:
         return []
-    flows = long["flow"].unique().sort()
-    end_s = float((long["start_s"] + long["slow_start_s"]).max())  # type: ignore[arg-type]
-    who = f"flow {flows[0]} is" if len(flows) == 1 else f"{len(flows)} of {len(scenario['flows'])} flows are"
-    return [
-        f"{who} in the first slow start for more than a tenth of the measured time, until {end_s:.3g} s; "
-        "'warmup' leaves out what comes before it"
-    ]
+    counts = _columns(runs.flows(), {**flow_schema(), "run": pl.UInt32()})
+    counts = counts.select("run", "flow", "throughput_mbps", "goodput_mbps", "mean_rtt_ms")
+    long = long.join(counts, on=["run", "flow"]).join(_limits(scenario, long["flow"].unique()), on="flow")
+    # By Little's law, as many packets as this are in flight on the average.
+    in_flight_pkts = pl.col("throughput_mbps") * pl.col("mean_rtt_ms") * 1e3 / 8 / pl.col("packet_bytes")
+    for_good = end_s >= pl.col("stop_s") - 1e-9
+    by_window = for_good & (in_flight_pkts >= _LIMIT_SHARE * pl.col("window_pkts")).fill_null(False)
+    writes_all = pl.col("goodput_mbps") >= _LIMIT_SHARE * pl.col("app_mbps")
+    by_application = for_good & ~by_window & writes_all.fill_null(False)
+    # A flow whose transfers end is not expected to leave slow start; an application may be the limit.
+    slow = ~(by_window | by_application | pl.col("ends") | (for_good & pl.col("may_be_limited")))
+    flows = len(scenario["flows"])
+    notes = []
+    if (limited := long.filter(by_window)).height:
+        one = f"its receive window of {limited['window_pkts'][0]} packets"
+        notes.append(_limit_note(limited["flow"], flows, one, "their receive windows"))
+    if (limited := long.filter(by_application)).height:
+        notes.append(_limit_note(limited["flow"], flows, "its application", "their applications"))
+    if (starting := long.filter(slow)).height:
+        last_s = float(starting.select(end_s.max()).item())
+        notes.append(
+            f"{_who(starting['flow'], flows)} in the first slow start for more than a tenth of the measured "
+            f"time, until {last_s:.3g} s; 'warmup' leaves out what comes before it"
+        )
+    return notes
+
+
+def _limits(scenario: dict[str, Any], flows: pl.Series) -> pl.DataFrame:
+    """What of these flows may limit them besides the path."""
+    import polars as pl
+
+    of_runs: dict[str, list[Any]] = {name: [] for name in _limit_schema()}
+    firsts, first = [], 0
+    for run in runs_of_rows(scenario["flows"]):
+        flow, traffic = run.first, run.first.get("traffic") or {}
+        stack = flow.get("stack") or {}
+        on, off = flow.get("on_off_ns") or (1, 0)
+        rate = flow.get("app_rate_bps")
+        firsts.append(first)
+        first += run.length
+        of_runs["window_pkts"].append(stack.get("receive_window_pkts"))
+        of_runs["packet_bytes"].append(flow["payload_bytes"] + stack.get("header_bytes", 0))
+        of_runs["app_mbps"].append(rate / 1e6 * on / (on + off) if rate and not traffic else None)
+        of_runs["ends"].append(bool(traffic.get("size")))
+        of_runs["may_be_limited"].append(bool(rate or traffic))
+    runs = pl.Series(firsts).search_sorted(flows, side="right") - 1
+    limits = pl.DataFrame(of_runs, schema=_limit_schema())
+    return limits[runs].with_columns(flows.alias("flow"))
+
+
+def _limit_schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {
+        "window_pkts": pl.Int64(),
+        "packet_bytes": pl.Int64(),
+        "app_mbps": pl.Float64(),
+        "ends": pl.Boolean(),
+        "may_be_limited": pl.Boolean(),
+    }
+
+
+def _who(flows: pl.Series, of: int) -> str:
+    flows = flows.unique().sort()
+    return f"flow {flows[0]} is" if len(flows) == 1 else f"{len(flows)} of {of} flows are"
+
+
+def _limit_note(flows: pl.Series, of: int, its: str, their: str) -> str:
+    is_one = flows.n_unique() == 1
+    stays = "it stays" if is_one else "they stay"
+    return f"{_who(flows, of)} limited by {its if is_one else their}, so {stays} in the first slow start"
 
 
 def _columns(columns: Mapping[str, bytes | str], schema: dict[str, pl.DataType]) -> pl.DataFrame:

@@ -190,8 +190,7 @@ static void learn(struct tcp_sock *tp, const struct event *e)
 	tp->min_rtt_us = a->min_rtt_us;
 	tp->app_limited = a->flags & CC_APP_LIMITED ? cc_max((u32)a->delivered + a->in_flight, 1) : 0;
 	tp->is_cwnd_limited = cc_cwnd_limited(a);
-	/* Where the kernel draws lots, bbr.h takes this hash. */
-	shim_random = (u32)(a->now_us * 0x9e3779b97f4a7c15ULL >> 32);
+	shim_random = cc_random(a);
 }
 
 static void start(struct tcp_congestion_ops *ops, const struct event *e)

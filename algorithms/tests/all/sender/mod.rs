@@ -45,6 +45,7 @@ impl<A: CongestionControl> Sender<A> {
         let cwnd = self.driver.window.cwnd;
         let a = &mut self.driver.ack;
         a.now_us += arrival.gap_us;
+        a.chance = a.now_us as u32;
         a.acked = arrival.acked;
         a.lost = arrival.lost;
         a.delivered += u64::from(arrival.acked);

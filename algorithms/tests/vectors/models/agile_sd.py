@@ -25,12 +25,13 @@ def largest_agility(params):
 def agile_sd_growth(top, bottom, lost, left, cwnd, slow):
     agility = top * max(lost - cwnd, 0) / max(lost - left, 1)
     agility = Fraction(math.floor(1000 * max(min(agility, top), bottom)), 1000)
-    places = 1000 if slow else 10**6
-    return min(Fraction(math.floor(places * agility / cwnd), 10_000 if slow else places), 1)
+    if slow:
+        return min(Fraction(math.floor(1000 * agility / cwnd), 10_000), 1)
+    return min(agility / cwnd, 1)
 
 
 class AgileSd(Model):
-    """The rule of the authors' module: lambda in thousandths, growth in millionths, rounded down."""
+    """The rule of the authors' module, with lambda in thousandths; of the slow build also growth, rounded down."""
 
     lost = left = 0
     carry = Fraction(0)

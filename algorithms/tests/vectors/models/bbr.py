@@ -72,11 +72,11 @@ class Bbr(Model):
         return 10 if self.rtprop is None else self.bandwidth() * self.rtprop * gain
 
     def room(self):
-        """Three bursts: segments, or what leaves in 1/1024 s."""
+        """Three bursts: segments, or what leaves in 1/1024 s, 64 KiB at most."""
         segments_per_s = self.bandwidth() * 1_000_000 * Fraction(99, 100)
         if self.p.get("burst") != "linux" or segments_per_s * MSS < 150_000:
             return 3
-        return 3 * min(max(math.floor(segments_per_s / 1024), 2), 127)
+        return 3 * min(max(math.floor(min(segments_per_s * MSS / 1024, 65536) / MSS), 2), 127)
 
     def aggregate(self, s, over):
         if over:
@@ -214,6 +214,17 @@ CASES = [
         rounds(5, 1000),
         {"cwnd": 900},
         rounds(4, 1000),
+        tolerance=20,
+        burst="linux",
+    ),
+    case(
+        "Linux's bursts: 64 KiB at most, 45 segments",
+        Bbr,
+        at(10),
+        *[rounds(1, 10 * 2**k, rtt_ms=1) for k in range(4)],
+        rounds(5, 100, rtt_ms=1),
+        {"cwnd": 90},
+        rounds(4, 100, rtt_ms=1),
         tolerance=20,
         burst="linux",
     ),

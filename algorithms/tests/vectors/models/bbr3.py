@@ -100,7 +100,6 @@ class Bbr3(Model):
             for k in range(s.lost):
                 self.note_loss(s)
                 self.judge_probe(s, rate_segments + s.lost, k + 1, not s.limited)
-        limited = not s.limited or self.state == "ProbeRTT" or self.ignored > 0
         rate = rate_segments / us if us else 0
         round_start = loss_round_start = False
         if us:
@@ -114,8 +113,11 @@ class Bbr3(Model):
                 self.rounds_since_probe += 1
                 self.drain_rounds = getattr(self, "drain_rounds", 0) + 1
                 self.round_losses = [self.round_losses[1], self.losses]
-                if self.state != "ProbeRTT":
+                if self.state != "ProbeRTT" or self.ignored == 3:
                     self.ignored = max(self.ignored - 1, 0)
+        # What is sent in PROBE_RTT is limited by the application.
+        limited = not s.limited or self.ignored in (1, 2)
+        if us:
             if rate >= self.max_bw or not limited:
                 self.cycles[1] = max(self.cycles[1], rate)
             if loss_round_start:
@@ -198,7 +200,8 @@ class Bbr3(Model):
         return max(self.extra.get(self.group[0] - k, 0) for k in (0, 1))
 
     def look_for_full_pipe(self, rate, limited, round_start):
-        if self.full_bw_now or limited or not rate or self.state not in PROBING:
+        counts = self.state in PROBING or not self.full_bw_reached
+        if self.full_bw_now or limited or not rate or not counts:
             return
         if rate >= 1.25 * self.full_bw and (round_start or self.google):
             self.reset_full_bw(rate)
@@ -309,7 +312,7 @@ class Bbr3(Model):
             self.save(s)
             if self.state in PROBING:
                 self.reset_lower_bounds()
-            self.state, self.done, self.stopping = "ProbeRTT", None, True
+            self.state, self.done, self.stopping, self.ignored = "ProbeRTT", None, True, 3
             self.next_round = s.delivered
         if self.state != "ProbeRTT":
             return
@@ -333,7 +336,6 @@ class Bbr3(Model):
             self.state = "Cruise"
         else:
             self.state = "Startup"
-            self.reset_full_bw(0)
 
     # What the model decides.
 
@@ -384,9 +386,9 @@ class Bbr3(Model):
             self.in_recovery = True
             if self.mainline:
                 self.note_loss(s)
-            if self.google and self.state in PROBING:
+            if self.google:
                 self.reset_full_bw(0)
-            elif self.google and self.inflight_short == INF:
+            if self.google and self.state not in PROBING and self.inflight_short == INF:
                 self.inflight_short = self.saved
         return s.ssthresh
 

@@ -130,6 +130,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     pub(super) fn control(&mut self, now: u64) {
         if let Some(rate) = &mut self.rate {
             let ack = &mut self.driver.ack;
+            ack.chance = ack.chance.wrapping_add(ack.acked);
             // Up to half a microsecond more than the RTT that was rounded.
             let min_rtt_ns = (u64::from(ack.min_rtt_us) * 1000).saturating_sub(500);
             let sample = rate.sample(now, ack.delivered, min_rtt_ns);

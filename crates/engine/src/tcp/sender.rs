@@ -5,6 +5,7 @@
 //! begins a connection.
 
 use crate::memory::distribution::Distribution;
+use crate::random::random_stream;
 use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
@@ -16,10 +17,12 @@ use crate::tcp::scoreboard::Scoreboard;
 use crate::time::NEVER;
 use crate::traffic::application::Application;
 use crate::traffic::source::Source;
+use chacha20::rand_core::Rng;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
+use std::fmt::Display;
 use std::mem::offset_of;
 
 /// Sequence numbers count segments, from 0. What the fast path needs comes first, close together.
@@ -182,6 +185,13 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || choices.detection == Detection::FineTimer;
         sender.note_extras(stack.handshake != Handshake::Off);
         sender
+    }
+
+    /// The random numbers of an algorithm with `cong_control` come from the seed; `name` is that of the connection.
+    pub fn draw_chance(&mut self, seed: u64, name: impl Display) {
+        if self.driver.controls_window() {
+            self.driver.ack.chance = random_stream(seed, &format!("algorithm-{name}")).next_u32();
+        }
     }
 
     /// The sender has its extras, with those of a handshake if it `begins` or of losses without SACK.

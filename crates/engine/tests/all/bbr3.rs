@@ -443,3 +443,24 @@ fn a_kernels_counters_bear_half_the_random_losses() {
     assert!(goodput("mainline", "0.002") > 0.9 * goodput("exact", "0.002"));
     assert!(goodput("mainline", "0.015") < goodput("exact", "0.015"));
 }
+
+/// A round of STARTUP takes the RTT with a full window's queue: over a second on geostationary paths and on slow links, so
+/// that PROBE_RTT, every 5 s, comes within the three flat rounds that end STARTUP (draft-ietf-ccwg-bbr, 5.3.1.2). Then the
+/// queue goes: the RTT is that of the path, and of the probes.
+#[test]
+fn startup_ends_although_probe_rtt_comes_within_its_rounds() {
+    for (link, least_ms, most_ms) in [
+        ("rate = '10 Mbps'\ndelay = '300 ms'\nbuffer = '4 BDP'", 600.0, 850.0),
+        ("rate = '10 Mbps'\ndelay = '225 ms'\nbuffer = '2 BDP'", 450.0, 650.0),
+        ("rate = '10 Mbps'\ndelay = '600 ms'\nbuffer = '4 BDP'", 1200.0, 1750.0),
+        ("rate = '100 kbps'\ndelay = '5 ms'\nbuffer = 50", 130.0, 1000.0),
+    ] {
+        for cca in ["'bbr3'", "{ name = 'bbr3', variant = 'v3' }"] {
+            let run = answer(&format!(
+                "duration = '300 s'\nwarmup = '60 s'\nsamples = 'off'\n[dumbbell]\n{link}\n[[flows]]\ncca = {cca}"
+            ));
+            let rtt_ms = run.flows[0].mean_rtt_ms.unwrap();
+            assert!((least_ms..most_ms).contains(&rtt_ms), "{cca}, {link}: {rtt_ms} ms");
+        }
+    }
+}

@@ -12,7 +12,7 @@ struct Outcome([u64; 4]);
 /// One flow over one link, event by event. Of events at one time those of the path come first.
 fn by_hand(scenario: &Scenario) -> Outcome {
     let flow = &scenario.flows[0];
-    let mut ends = TcpEnds::new(scenario, 0, 0).unwrap();
+    let mut ends = TcpEnds::new(scenario, 0, 0, 1).unwrap();
     let mut link = EmulatedLink::new(&scenario.links[0], 1);
     let mut crossing: HashMap<u64, TcpSegment> = HashMap::new();
     let (mut there, mut back) = (VecDeque::new(), VecDeque::<(u64, TcpAck)>::new());

@@ -4,6 +4,7 @@ mod advance;
 mod any_text;
 mod background;
 mod bbr3;
+mod chance;
 mod common;
 mod conservation;
 mod dctcp;

@@ -72,3 +72,14 @@ fn slow_start_is_paced_at_twice_the_window() {
     };
     assert!(most("fq") < most("own") / 4, "{} {}", most("fq"), most("own"));
 }
+
+/// Linux hands no more than 64 KiB to a device at once (GSO_LEGACY_MAX_SIZE): 45 segments. BBR leaves room for three such
+/// bursts above two BDP, 83 segments each.
+#[test]
+fn bbr_leaves_room_for_bursts_of_64_kib_at_most() {
+    let run = answer(
+        "duration = '1 s'\nwarmup = '200 ms'\nsamples = 'off'\n[dumbbell]\nrate = '10 Gbps'\nrtt = '100 us'\nbuffer = 2000\n[[flows]]\ncca = 'bbr'",
+    );
+    let cwnd_pkts = run.flows[0].mean_cwnd_pkts;
+    assert!((296.0..310.0).contains(&cwnd_pkts), "{cwnd_pkts}");
+}

@@ -166,7 +166,7 @@ impl<'a> Loop<'a> {
         let datagram_bytes = u16::try_from(datagram_bytes(flow)).expect("the size was checked");
         let seen: Shared = Arc::new(Mutex::new(Seen::new(datagram_bytes, now_ns)));
         let connection: Box<dyn Connection + 'a> = if flow.cca.is_over_tcp() {
-            Box::new(Tcp::new(self.scenario, index, now_ns, Arc::clone(&seen))?)
+            Box::new(Tcp::new(self.scenario, index, now_ns, self.seed, Arc::clone(&seen))?)
         } else {
             let (size_bytes, settings) = (size_bytes(flow), self.settings);
             let asked = Asked { cca: &flow.cca, datagram_bytes, size_bytes, seed, settings };

@@ -71,11 +71,17 @@ pub struct Tcp<'a> {
 }
 
 impl<'a> Tcp<'a> {
-    /// The ends of flow `index`, which begin at `start_ns`.
-    pub fn new(scenario: &'a Scenario, index: usize, start_ns: u64, seen: Shared) -> Result<Tcp<'a>, String> {
+    /// The ends of flow `index`, which begin at `start_ns`, in the run of `seed`.
+    pub fn new(
+        scenario: &'a Scenario,
+        index: usize,
+        start_ns: u64,
+        seed: u64,
+        seen: Shared,
+    ) -> Result<Tcp<'a>, String> {
         let flow = &scenario.flows[index];
         Ok(Tcp {
-            ends: TcpEnds::new(scenario, index, start_ns).map_err(|error| error.to_string())?,
+            ends: TcpEnds::new(scenario, index, start_ns, seed).map_err(|error| error.to_string())?,
             seen,
             segments: Packets::new(scenario, &flow.path),
             acks: Packets::new(scenario, &flow.reverse_path),

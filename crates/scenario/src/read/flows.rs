@@ -37,6 +37,9 @@ const FLOW_KEYS: [&str; 17 + traffic::KEYS.len()] = [
 
 /// A run takes some 3 kB for each.
 const FLOWS_MAX: u64 = 4_000_000;
+const BYTES_PER_FLOW: u64 = 3000;
+/// For fewer there is memory.
+const FLOWS_WITHOUT_ASKING: u64 = 25_000;
 const CCA_EXAMPLE: &str = "give it like cca = \"reno\"";
 
 /// The flows of one `[[flows]]`.
@@ -97,9 +100,27 @@ pub fn groups<'a>(
                 return Err(at.as_ref().unwrap_or(&node).error(found, accepted));
             }
         };
+        if !there_is_memory_for(FLOWS_MAX - room) {
+            let found =
+                format!("{} flows, and there is not as much memory as a run of them takes", FLOWS_MAX - room);
+            return Err(table
+                .get("count")
+                .as_ref()
+                .unwrap_or(&node)
+                .error(found, "fewer: it is some 3 kB for each"));
+        }
         groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom, warnings)?);
     }
     Ok(groups)
+}
+
+/// Whether the memory that a run of so many flows takes can be had now.
+fn there_is_memory_for(flows: u64) -> bool {
+    let bytes = usize::try_from(flows * BYTES_PER_FLOW).unwrap_or(usize::MAX);
+    let mut trial: Vec<u8> = Vec::new();
+    let has = flows < FLOWS_WITHOUT_ASKING || trial.try_reserve_exact(bytes).is_ok();
+    std::hint::black_box(&trial);
+    has
 }
 
 fn group<'a>(

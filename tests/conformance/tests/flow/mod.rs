@@ -267,6 +267,7 @@ impl Flow {
     fn acknowledge(&mut self, n: u32, prior_in_flight: u32) {
         let a = &mut self.a;
         a.now_us = self.now_us;
+        a.chance = self.now_us as u32;
         a.delivered += u64::from(n);
         a.acked = n;
         a.ce = if self.marks { marked(a.delivered, n) } else { 0 };

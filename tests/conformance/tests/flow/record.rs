@@ -86,6 +86,7 @@ impl Record {
             a.in_flight,
             a.snd_wnd,
             a.mss,
+            a.chance,
         ] {
             out.extend(word.to_ne_bytes());
         }
