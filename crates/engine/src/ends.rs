@@ -53,7 +53,7 @@ impl<'a> TcpEnds<'a> {
         let (algorithm, params) = flow.cca.resolve()?;
         let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
         Ok(TcpEnds {
-            sender: Sender::new(algorithm.build(&params), flow, start_ns, reordered, None),
+            sender: Sender::new(algorithm.build(&params), flow, start_ns, None),
             receiver: Receiver::new(&flow.stack, reordered, scenario.rtt_ns(index)),
             acks: VecDeque::new(),
         })
