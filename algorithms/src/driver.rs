@@ -13,7 +13,7 @@
 //! | a segment is marked lost | [`on_segment_lost`](Driver::on_segment_lost) | `segment_lost` |
 //! | the window of a loss or an echo is acknowledged | [`on_recovered`](Driver::on_recovered) | `cwnd_event(COMPLETE_CWR)`, `set_state(OPEN)` |
 //! | the retransmission timer; persistent congestion of QUIC | [`on_timeout`](Driver::on_timeout) | `ssthresh`, `cwnd_event(RTO)`, `cwnd = 1`, `set_state(LOSS)` |
-//! | the timeout was spurious | [`undo`](Driver::undo) | `undo_cwnd`, restore both windows, `set_state(OPEN)` |
+//! | the last reduction was needless | [`undo`](Driver::undo) | `undo_cwnd`, restore both windows, `set_state(OPEN)` |
 //! | segments are missing, none is known to be lost; or none is missing any more | [`on_disorder`](Driver::on_disorder) | `set_state(DISORDER)` or `set_state(OPEN)` |
 //! | an ACK off the fast path, for a stack that reports these | [`on_slow_ack`](Driver::on_slow_ack) | `cwnd_event(SLOW_ACK)` |
 //! | nothing was in flight for longer than the RTO | [`on_idle`](Driver::on_idle) | `cwnd_event(CWND_RESTART)`, lower `cwnd` |
@@ -230,7 +230,7 @@ impl<C: CongestionControl> Driver<C> {
         self.enter(State::Loss);
     }
 
-    /// The last timeout was spurious: the windows are those before it, `ssthresh` as given.
+    /// The last reduction was needless: the windows are those before it, `ssthresh` as given.
     pub fn undo(&mut self, ssthresh: u32) {
         self.window.cwnd = self.algorithm.undo_cwnd(&mut self.window, &self.ack);
         self.window.ssthresh = ssthresh;

@@ -55,7 +55,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             first_hop: route.first_hop,
             first_back_hop: route.first_back_hop,
             receiver: Receiver::new(&flow.stack, route.reordered, route.rtt_ns),
-            sender: Sender::new(cc, flow, start_ns, route.reordered, source),
+            sender: Sender::new(cc, flow, start_ns, source),
             noted: (warmup_ns > start_ns).then(|| Box::new(Noted::new(warmup_ns, flow.stop_ns))),
             note_after_ns: if warmup_ns > start_ns { warmup_ns.min(flow.stop_ns) } else { flow.stop_ns },
             last_arrival_ns: 0,
@@ -189,7 +189,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
                 if self.sender.is_on_fast_path() && next > self.sender.una() {
                     self.take_fast_path(now, next, sent_ns, sent_ns, network);
                 } else {
-                    let ack = AckPacket { next, sent_ns, echo_ns: sent_ns, ..AckPacket::default() };
+                    let ack = AckPacket {
+                        next,
+                        cause: next - 1,
+                        sent_ns,
+                        echo_ns: sent_ns,
+                        ..AckPacket::default()
+                    };
                     self.on_ack(now, &ack, Some(&Default::default()), network);
                 }
             }

@@ -53,7 +53,7 @@ impl<'a> TcpEnds<'a> {
         let flow: &Flow = &scenario.flows[index];
         let (algorithm, params) = flow.cca.resolve()?;
         let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
-        let mut sender = Sender::new(algorithm.build(&params), flow, start_ns, reordered, None);
+        let mut sender = Sender::new(algorithm.build(&params), flow, start_ns, None);
         sender.draw_chance(seed, index);
         Ok(TcpEnds {
             sender,

@@ -45,7 +45,7 @@ struct flow {
 	int from, to, listening, sender, receiver;
 	struct sockaddr_in address;
 	char cca[16];
-	uint64_t start_ns, stop_ns, size_bytes, left_bytes, rate_bps, handed_bytes;
+	uint64_t start_ns, stop_ns, size_bytes, left_bytes, rate_bps, handed_bytes, taken_bytes;
 	/* The largest window that the receiver offers; 0: what its memory allows. */
 	int window_bytes;
 	/* The receiver echoes the mark of each packet: the half of Linux's DCTCP that is the receiver's. */
@@ -230,23 +230,21 @@ static void write_to(struct flow *flow, uint64_t at_ns)
 		}
 		flow->handed_bytes += (uint64_t)written;
 		flow->left_bytes -= (uint64_t)written;
-		if (!flow->left_bytes)
-			shutdown(flow->sender, SHUT_WR);
 	}
 }
 
-/* Counts without copying. The receiver closes after the last byte, which the sender sees when it is acknowledged. */
+/* Counts without copying. The receiver closes after the last byte, which the sender sees when it is acknowledged; the sender
+ * closes then: a FIN behind the last byte could be lost in its place. */
 static void read_from(struct flow *flow)
 {
 	ssize_t got;
 
-	do
-		got = recv(flow->receiver, NULL, 1 << 24, MSG_TRUNC | MSG_DONTWAIT);
-	while (got > 0);
-	if (got == 0) {
+	while ((got = recv(flow->receiver, NULL, 1 << 24, MSG_TRUNC | MSG_DONTWAIT)) > 0)
+		flow->taken_bytes += (uint64_t)got;
+	if (got == 0)
 		epoll_ctl(events, EPOLL_CTL_DEL, flow->receiver, NULL);
+	else if (flow->taken_bytes == flow->size_bytes)
 		shutdown(flow->receiver, SHUT_WR);
-	}
 }
 
 /* -- looking -- */
@@ -415,8 +413,10 @@ static void handle(const struct epoll_event *event, uint64_t at_ns)
 	else if (index >= FLOWS_MAX)
 		read_from(&flows[index - FLOWS_MAX]);
 	else {
-		if (event->events & EPOLLRDHUP && !flows[index].done_ns)
+		if (event->events & EPOLLRDHUP && !flows[index].done_ns) {
 			flows[index].done_ns = at_ns;
+			shutdown(flows[index].sender, SHUT_WR);
+		}
 		write_to(&flows[index], at_ns);
 	}
 }

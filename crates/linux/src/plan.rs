@@ -11,6 +11,8 @@ use std::fmt::Write;
 /// The longest time between two looks at flows and links.
 const TICK_NS: u64 = 5_000_000;
 const TIMESTAMP_BYTES: u32 = 12;
+/// Of a wire whose jitter keeps the order: a packet takes 0.1 µs.
+const IN_ORDER_BPS: u64 = 100_000_000_000;
 /// The largest queue that is filled before a run to see when it drops.
 const PROBE_PKTS_MAX: u32 = 50_000;
 
@@ -66,6 +68,8 @@ pub struct Way {
     pub links: Vec<usize>,
     /// Of the access link, of all links, and of the links at the end where no packet waits.
     pub delay_ns: u64,
+    /// The part of it that wires with jitter and reordering have themselves.
+    wires_ns: u64,
 }
 
 /// `seed` is that of the run.
@@ -199,6 +203,12 @@ fn only_delays(scenario: &Scenario, index: u32) -> bool {
     !link.is_managed() && link.per == 0.0 && link.ecn_threshold_pkts.is_none() && users.count() == 1
 }
 
+/// The delay of a link where it is not the same for all packets, else 0.
+fn wire_delay_ns(link: &Link) -> u64 {
+    let varies = link.impairments.as_ref().is_some_and(|wire| wire.jitter.is_some() || wire.reorder > 0.0);
+    if varies { link.delay_ns } else { 0 }
+}
+
 fn way(scenario: &Scenario, flow: &Flow) -> Way {
     let link = |index: u32| &scenario.links[index as usize];
     let mut rest = &flow.path[..];
@@ -221,7 +231,8 @@ fn way(scenario: &Scenario, flow: &Flow) -> Way {
         rest = &rest[1..];
     }
     delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
-    Way { access, links: rest.iter().map(|&index| index as usize).collect(), delay_ns }
+    let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index))).sum();
+    Way { access, links: rest.iter().map(|&index| index as usize).collect(), delay_ns, wires_ns }
 }
 
 /// The bytes of a full packet as the scenario counts them.
@@ -352,11 +363,18 @@ impl Writer<'_> {
         self.line(format_args!("pair {from} l{index} {behind} m{index} {mtu}"));
         if let Some(wire) = wire {
             self.line(format_args!("pair {wire} w{index} {to} x{index} {mtu}"));
-            let bursts = link.impairments.as_ref().and_then(|impairments| impairments.gilbert_elliott);
+            let impairments = link.impairments.as_deref().cloned().unwrap_or_default();
+            let jitter_ns = impairments.jitter.map_or(0, |jitter| jitter.most_ns());
+            // A netem with a rate keeps the order.
+            let keeps_order = impairments.jitter.is_some_and(|jitter| !jitter.reorder);
             let netem = Netem {
+                rate_bps: if keeps_order { IN_ORDER_BPS } else { 0 },
+                delay_ns: wire_delay_ns(link),
+                jitter_ns,
+                reorder: impairments.reorder,
                 limit_pkts: queue::UNLIMITED_PKTS,
                 loss: link.per,
-                bursts,
+                bursts: impairments.gilbert_elliott,
                 seed: mix(self.seed ^ mix(index as u64 + 1)),
                 ..Netem::default()
             };
@@ -411,11 +429,12 @@ impl Writer<'_> {
             self.line(format_args!("route {pacer} {receiver} 0.0.0.0 a{index} 0 0 0"));
         }
         let rate_bps = way.access.map_or(0, |link| self.scenario.links[link].rate_bps);
-        if rate_bps > 0 || way.delay_ns > 0 {
+        let delay_ns = way.delay_ns - way.wires_ns;
+        if rate_bps > 0 || delay_ns > 0 {
             let netem = Netem {
                 rate_bps,
                 overhead_bytes: overhead_bytes(flow),
-                delay_ns: way.delay_ns,
+                delay_ns,
                 limit_pkts: queue::UNLIMITED_PKTS,
                 ..Netem::default()
             };
@@ -517,7 +536,8 @@ fn probes(scenario: &Scenario, ways: &[Way]) -> Vec<Probe> {
     for (index, (flow, way)) in scenario.flows.iter().zip(ways).enumerate() {
         let slowest =
             way.links.iter().min_by_key(|&&link| scenario.links[link].rate_bps).expect("a path has a link");
-        if probes.iter().any(|probe| probe.link == *slowest) || !flow.reverse_path.is_empty() {
+        let is_steady = way.wires_ns == 0 && flow.reverse_path.is_empty();
+        if probes.iter().any(|probe| probe.link == *slowest) || !is_steady {
             continue;
         }
         let link = &scenario.links[*slowest];

@@ -57,6 +57,10 @@ pub struct Netem {
     /// Added to each packet's bytes.
     pub overhead_bytes: i32,
     pub delay_ns: u64,
+    /// The delay is uniform up to this much less and more.
+    pub jitter_ns: u64,
+    /// Probability that a packet takes no delay.
+    pub reorder: f64,
     /// Packets that it holds, the one being sent included.
     pub limit_pkts: u32,
     pub loss: f64,
@@ -66,14 +70,24 @@ pub struct Netem {
 
 impl Netem {
     pub fn qdisc(&self) -> Qdisc {
+        const REORDER: u16 = 3;
         const LOSS: u16 = 5;
         const RATE: u16 = 6;
         const RATE64: u16 = 8;
         const LATENCY64: u16 = 10;
+        const JITTER64: u16 = 11;
         const SEED: u16 = 14;
         const GILBERT_ELLIOTT: u16 = 2;
-        let mut options = words(&[0, self.limit_pkts, probability(self.loss), 0, 0, 0]);
+        // Of every packet it is drawn whether it overtakes.
+        let gap = u32::from(self.reorder > 0.0);
+        let mut options = words(&[0, self.limit_pkts, probability(self.loss), gap, 0, 0]);
         options.extend(attribute(LATENCY64, &self.delay_ns.to_ne_bytes()));
+        if self.jitter_ns > 0 {
+            options.extend(attribute(JITTER64, &self.jitter_ns.to_ne_bytes()));
+        }
+        if self.reorder > 0.0 {
+            options.extend(attribute(REORDER, &words(&[probability(self.reorder), 0])));
+        }
         if self.rate_bps > 0 {
             let rate = self.rate_bps / 8;
             let in_u32 = u32::try_from(rate).unwrap_or(u32::MAX);
@@ -86,7 +100,7 @@ impl Netem {
             let states = [model.p, model.r, 1.0 - model.bad, model.good].map(probability);
             options.extend(attribute(LOSS, &attribute(GILBERT_ELLIOTT, &words(&states))));
         }
-        if self.loss > 0.0 || self.bursts.is_some() {
+        if self.loss > 0.0 || self.bursts.is_some() || self.jitter_ns > 0 || self.reorder > 0.0 {
             options.extend(attribute(SEED, &self.seed.to_ne_bytes()));
         }
         Qdisc { is_class: false, parent: ROOT, handle: FIRST, kind: "netem", options }

@@ -1,7 +1,7 @@
 //! What a scenario may ask and a kernel in virtual time cannot do.
 
 use crate::plan::overhead_bytes;
-use cwnd_scenario::{Clock, Ecn, End, Flow, Link, Queue, Samples, Scenario, Size};
+use cwnd_scenario::{Clock, Ecn, End, Flow, JitterDistribution, Link, Queue, Samples, Scenario, Size};
 use serde_json::Value;
 
 const FLOWS_MAX: usize = 250;
@@ -55,8 +55,12 @@ fn check_link(link: &Link) -> Result<(), String> {
         return refuse(key, "a rate and a delay that stay, and no policer");
     }
     if let Some(impairments) = &link.impairments {
-        if impairments.jitter.is_some() || impairments.reorder > 0.0 || impairments.duplicate > 0.0 {
-            return refuse("jitter, reorder or duplicate", "per, and loss with the model gilbert-elliott");
+        if impairments.duplicate > 0.0 {
+            return refuse("duplicate", "per, loss, reorder, and jitter with uniform");
+        }
+        let distribution = impairments.jitter.map(|jitter| jitter.distribution);
+        if matches!(distribution, Some(JitterDistribution::Normal { .. })) {
+            return refuse("jitter with std", "jitter = { uniform = … }");
         }
         if link.per > 0.0 && impairments.gilbert_elliott.is_some() {
             return refuse("per and loss at once", "one of them");
@@ -154,10 +158,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wire_that_reorders_can_be_had() {
+        for link in ["reorder = 0.1", "jitter = { uniform = \"1 ms\", reorder = true }"] {
+            assert_eq!(check(&read(link, "")), Ok(()));
+        }
+    }
+
+    #[test]
     fn what_the_world_lacks_is_refused_by_its_key() {
         let cases = [
             ("queue = \"dualpi2\"", "", "link 'bottleneck': queue: dualpi2"),
-            ("jitter = { std = \"1 ms\" }", "", "jitter, reorder or duplicate"),
+            ("jitter = { std = \"1 ms\" }", "", "jitter with std"),
+            ("duplicate = 0.01", "", "duplicate"),
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),

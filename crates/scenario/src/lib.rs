@@ -226,7 +226,8 @@ pub struct Stack {
     pub restart_at_half_ssthresh: bool,
     /// A retransmission counts as lost when something that was sent after it has arrived. On.
     pub detect_lost_retransmissions: bool,
-    /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522). On; off.
+    /// A timeout that an original segment's late ACK shows to be spurious is undone (RFC 3522); where losses are found by
+    /// time, a fast recovery, too, also when all that was sent again has arrived twice (RFC 3708). On; off.
     pub undo_spurious_rto: bool,
     /// Nothing in flight for longer than the RTO: the window is halved for every RTO (RFC 2861). On; off.
     pub idle_restart: bool,

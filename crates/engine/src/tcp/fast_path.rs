@@ -4,6 +4,7 @@ use crate::tcp::packet::AckPacket;
 use crate::tcp::sender::{Extras, Sender};
 use crate::time::NEVER;
 use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl, State};
+use cwnd_scenario::Detection;
 use std::ops::Range;
 
 impl<C: CongestionControl> Sender<'_, C> {
@@ -107,6 +108,9 @@ impl<C: CongestionControl> Sender<'_, C> {
                     return self.wait_for_application(now).then_some(first..first);
                 }
                 self.first_unsent = end;
+            }
+            if self.choices.detection == Detection::Rack {
+                self.sent_times.note(now, first..end, self.una);
             }
             self.nxt = end;
             self.sent += end - first;

@@ -94,6 +94,8 @@ pub struct AckPacket {
     pub next: u64,
     /// The segment beyond `next` that caused this ACK.
     pub sacked: Option<NonZeroU64>,
+    /// The segment that caused it; of several, the one that was sent last.
+    pub cause: u64,
     /// When the segment that caused it was sent.
     pub sent_ns: u64,
     /// When the first segment that waited for it was sent (RFC 7323, 4.3).

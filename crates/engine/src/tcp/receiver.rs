@@ -344,6 +344,7 @@ impl Receiver {
         self.waiting.count = 0;
         let Waiting { first_sent_ns, last_sent_ns, last_is_retransmission, .. } = self.waiting;
         Some(AckPacket {
+            cause: self.next - 1,
             sent_ns: last_sent_ns,
             retransmission: last_is_retransmission,
             ..self.ack(Segment::default(), first_sent_ns, None)
@@ -407,6 +408,7 @@ impl Receiver {
         AckPacket {
             next: self.next,
             sacked,
+            cause: cause.tag.seq(),
             sent_ns: cause.sent_ns,
             echo_ns,
             retransmission: cause.tag.has(RETRANSMISSION),

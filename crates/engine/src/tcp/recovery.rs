@@ -27,7 +27,8 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// Fast retransmit, on an ACK that delivered `delivered` segments.
     pub(super) fn begin_recovery(&mut self, delivered: u64) {
-        self.forbid_undo();
+        let may_undo = self.undoes_recoveries() && self.driver.state() != State::Cwr;
+        self.repairs().undo = may_undo.then(|| self.new_undo());
         self.probed = NEVER;
         self.recovery_end = self.nxt;
         if self.driver.state() == State::Cwr {
@@ -44,6 +45,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let lowering = self.lowering();
         let least = if marked { self.least_ssthresh_after_mark() } else { 0 };
         if self.driver.on_congestion(lowering, least) {
+            self.forbid_undo();
             self.recovery_end = self.nxt;
             self.begin_reduction(delivered);
         }
@@ -114,12 +116,15 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// The segments of the reduction, or of a timeout, are all acknowledged.
     pub(super) fn end_recovery(&mut self) {
-        self.forbid_undo();
+        // What was sent again may yet arrive twice.
+        if !self.undoes_recoveries() {
+            self.forbid_undo();
+        }
         let state = self.driver.state();
         if state == State::Recovery
-            && let Some(reordering) = &mut self.reordering
+            && let Some(rack) = &mut self.rack
         {
-            reordering.end_recovery();
+            rack.end_recovery(false);
         }
         let window = &mut self.driver.window;
         let regrown =
@@ -137,8 +142,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.driver.on_recovered(cwnd);
     }
 
-    /// The last timeout, if any, was not spurious, or is undone.
-    pub(super) fn forbid_undo(&mut self) {
+    /// The last reduction, if any, was needed, or is undone.
+    fn forbid_undo(&mut self) {
         if let Some(repairs) = &mut self.repairs {
             repairs.undo = None;
         }

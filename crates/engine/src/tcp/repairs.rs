@@ -7,9 +7,32 @@ use crate::tcp::reduction::rate_halving::RateHalving;
 #[derive(Default)]
 pub struct Repairs {
     pub reducing: Reducing,
-    /// A timeout that may prove spurious: when it fired, and the ssthresh before it.
-    pub undo: Option<(u64, u32)>,
+    /// The last reduction, if it may prove needless.
+    pub undo: Option<Undo>,
+    /// When an ACK showed last that a retransmission is needless which is under way: then nothing more is sent again.
+    pub held_back_ns: Option<u64>,
     pub non_sack: NonSack,
+}
+
+/// A reduction of the window that is undone if nothing was lost.
+pub struct Undo {
+    /// Before it.
+    pub ssthresh: u32,
+    /// The first unacknowledged segment then.
+    pub una: u64,
+    /// When it began or, in a fast recovery, the first segment was sent again, or NEVER.
+    pub sent_again_ns: u64,
+    /// Segments sent again for it.
+    pub sent_again: u64,
+    /// Of these.
+    pub arrived_twice: u64,
+}
+
+impl Undo {
+    /// All that was sent again has arrived twice (RFC 3708).
+    pub fn is_due(&self) -> bool {
+        self.sent_again > 0 && self.arrived_twice >= self.sent_again
+    }
 }
 
 /// A reduction of the window under way.

@@ -13,8 +13,12 @@ pub const DUP_THRESH: u64 = 3;
 struct Retransmission {
     seq: u64,
     sent_ns: u64,
-    /// Segments before it had been sent when this one was.
-    nxt: u64,
+}
+
+impl Retransmission {
+    fn sent(&self) -> (u64, u64) {
+        (self.sent_ns, self.seq)
+    }
 }
 
 /// Retransmissions in the order sent. Most often there is one: it needs no memory elsewhere.
@@ -34,9 +38,10 @@ impl Retransmissions {
         }
     }
 
-    /// Takes out the first if it was sent before `sent_ns`.
-    fn pop_older(&mut self, sent_ns: u64) -> Option<Retransmission> {
-        let older = self.first.take_if(|first| first.sent_ns < sent_ns)?;
+    /// Takes out the first if it was sent before `newest`, a time and a segment of that time, and before `before_ns`.
+    fn pop_older(&mut self, newest: (u64, u64), before_ns: u64) -> Option<Retransmission> {
+        let is_older = |first: &mut Retransmission| first.sent() < newest && first.sent_ns < before_ns;
+        let older = self.first.take_if(is_older)?;
         self.first = self.others.pop_front();
         Some(older)
     }
@@ -159,6 +164,27 @@ impl Scoreboard {
     /// The highest segment that was SACKed; 0: none.
     pub fn highest_sacked(&self) -> u64 {
         self.sacks.as_ref().map_or(0, |sacks| sacks.top_sacked[0])
+    }
+
+    /// Every segment before it that was not SACKed counts as lost.
+    pub fn lost_edge(&self) -> u64 {
+        self.sacks.as_ref().map_or(0, |sacks| sacks.lost_edge)
+    }
+
+    /// The last segment of `from..until` that was not SACKed.
+    pub fn last_missing(&self, from: u64, until: u64) -> Option<u64> {
+        let sacks = self.sacks.as_ref().filter(|_| from < until)?;
+        if !sacks.sacked.contains(until - 1) {
+            return Some(until - 1);
+        }
+        sacks.sacked.first_of_run(until - 1, from).checked_sub(1).filter(|&seq| seq >= from)
+    }
+
+    /// When the last retransmission in flight was sent of those that were sent before `newest`, a time and a segment of that time.
+    pub fn last_retransmission_ns(&self, newest: (u64, u64)) -> Option<u64> {
+        let sacks = self.sacks.as_ref().filter(|_| self.retrans_out > 0)?;
+        let older = sacks.retransmissions.iter().take_while(|sent| sent.sent() < newest);
+        older.filter(|sent| sacks.retransmitted.contains(sent.seq)).last().map(|sent| sent.sent_ns)
     }
 
     /// Three segments or more were SACKed above each segment below this one (RFC 6675, IsLost).
@@ -302,26 +328,25 @@ impl Scoreboard {
         (una..nxt).filter(in_flight).for_each(each);
     }
 
-    /// Marks the retransmissions as lost that an ACK shows to be so, if such are looked for; `sent_ns` is when the segment
-    /// was sent that caused the ACK. Calls `each` with them, and returns how many.
+    /// Marks the retransmissions as lost that an ACK shows to be so, if such are looked for: by time those sent before
+    /// `newest`, a time and a segment of that time, and before `before_ns`. Calls `each` with them, and returns how many.
     #[inline]
-    pub fn mark_lost_retransmissions(&mut self, una: u64, sent_ns: u64, each: impl FnMut(u64)) -> u64 {
+    pub fn mark_lost_retransmissions(
+        &mut self,
+        una: u64,
+        newest: (u64, u64),
+        before_ns: u64,
+        each: impl FnMut(u64),
+    ) -> u64 {
         let Some(sacks) = &mut self.sacks else { return 0 };
         let lost = match self.lost_retransmissions {
             LostRetransmissions::Ignored => 0,
             LostRetransmissions::ByTime if self.retrans_out == 0 => 0,
-            LostRetransmissions::ByTime => sacks.lose_older_retransmissions(una, sent_ns, each),
+            LostRetransmissions::ByTime => sacks.lose_older_retransmissions(una, newest, before_ns, each),
             LostRetransmissions::ByOrder => sacks.lose_overtaken_retransmissions(una, each),
         };
         self.retrans_out -= lost;
         lost
-    }
-
-    /// How far had been sent when the retransmission that was sent at `sent_ns` was; 0: unknown.
-    pub fn sent_before_retransmission(&self, sent_ns: u64) -> u64 {
-        let all = self.sacks.iter().flat_map(|sacks| sacks.retransmissions.iter());
-        let before = all.take_while(|sent| sent.sent_ns <= sent_ns);
-        before.filter(|sent| sent.sent_ns == sent_ns).last().map_or(0, |sent| sent.nxt)
     }
 
     /// All segments in flight count as lost, and none as retransmitted.
@@ -364,9 +389,7 @@ impl Scoreboard {
         self.retrans_out += 1;
         match self.lost_retransmissions {
             LostRetransmissions::Ignored => {}
-            LostRetransmissions::ByTime => {
-                sacks.retransmissions.push(Retransmission { seq, sent_ns: now, nxt })
-            }
+            LostRetransmissions::ByTime => sacks.retransmissions.push(Retransmission { seq, sent_ns: now }),
             LostRetransmissions::ByOrder => sacks.order.get_or_insert_default().note_sent(seq, nxt, una),
         }
         Some(seq)
@@ -374,11 +397,16 @@ impl Scoreboard {
 }
 
 impl SackState {
-    /// The path keeps the order: retransmissions are lost that were sent before `sent_ns`, when a segment was sent that has
-    /// arrived. Returns how many.
-    fn lose_older_retransmissions(&mut self, una: u64, sent_ns: u64, mut each: impl FnMut(u64)) -> u64 {
+    /// Returns how many.
+    fn lose_older_retransmissions(
+        &mut self,
+        una: u64,
+        newest: (u64, u64),
+        before_ns: u64,
+        mut each: impl FnMut(u64),
+    ) -> u64 {
         let mut lost = 0;
-        while let Some(Retransmission { seq, .. }) = self.retransmissions.pop_older(sent_ns) {
+        while let Some(Retransmission { seq, .. }) = self.retransmissions.pop_older(newest, before_ns) {
             if self.lose_retransmission(seq, una) {
                 each(seq);
                 lost += 1;
@@ -424,7 +452,7 @@ mod tests {
         let mut scoreboard = ten_retransmitted(recovery);
         scoreboard.sack(seq, 0, 21);
         [0; 2].map(|_| {
-            let lost = scoreboard.mark_lost_retransmissions(0, sent_ns, |_| {});
+            let lost = scoreboard.mark_lost_retransmissions(0, (sent_ns, 0), u64::MAX, |_| {});
             let again: Vec<_> = std::iter::from_fn(|| scoreboard.next_retransmission(99, 0, 21)).collect();
             assert_eq!(lost, again.len() as u64);
             again
@@ -448,9 +476,13 @@ mod tests {
     fn an_acknowledged_segment_hides_no_later_retransmission() {
         let mut scoreboard = ten_retransmitted("rate-halving");
         assert!(scoreboard.sack(9, 0, 20));
-        assert_eq!(scoreboard.mark_lost_retransmissions(0, 9, |_| {}), 0);
+        assert_eq!(scoreboard.mark_lost_retransmissions(0, (9, 0), u64::MAX, |_| {}), 0);
         scoreboard.acknowledge(0, 1);
-        assert_eq!(scoreboard.mark_lost_retransmissions(1, 9, |_| {}), 4, "1 to 4, by 9 and not by 0");
+        assert_eq!(
+            scoreboard.mark_lost_retransmissions(1, (9, 0), u64::MAX, |_| {}),
+            4,
+            "1 to 4, by 9 and not by 0"
+        );
     }
 
     #[test]

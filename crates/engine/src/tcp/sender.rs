@@ -9,11 +9,12 @@ use crate::random::random_stream;
 use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
+use crate::tcp::rack::Rack;
 use crate::tcp::receiver::SackBlocks;
-use crate::tcp::reordering::Reordering;
 use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::sent_times::SentTimes;
 use crate::time::NEVER;
 use crate::traffic::application::Application;
 use crate::traffic::source::Source;
@@ -76,6 +77,8 @@ pub struct Sender<'a, C> {
     pub rtts: Distribution,
     pub(super) cwnd_time: CwndTime,
     pub(super) driver: Driver<C>,
+    /// If losses are found by time.
+    pub(super) sent_times: SentTimes,
 
     /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. Without extras it
     /// lags behind.
@@ -87,8 +90,8 @@ pub struct Sender<'a, C> {
     pub(super) rate: Option<Box<RateSampler>>,
     /// Without a source: when the application writes, if not all at once.
     pub(super) application: Option<Box<Application>>,
-    /// If the path may deliver segments in another order.
-    pub(super) reordering: Option<Box<Reordering>>,
+    /// Once a segment was missing, if losses are found by time.
+    pub(super) rack: Option<Box<Rack>>,
     /// Once a segment was missing.
     pub(super) repairs: Option<Box<Repairs>>,
     pub(crate) flow: &'a Flow,
@@ -112,14 +115,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// What few packets need is from this byte on.
     pub const COLD_FROM: usize = offset_of!(Self, first_unsent);
 
-    /// `reordered`: whether the path may deliver segments in another order.
-    pub fn new(
-        cc: C,
-        flow: &'a Flow,
-        start_ns: u64,
-        reordered: bool,
-        source: Option<Source<'a>>,
-    ) -> Sender<'a, C> {
+    pub fn new(cc: C, flow: &'a Flow, start_ns: u64, source: Option<Source<'a>>) -> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
         let window = Window {
@@ -162,6 +158,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             marked_pkts: 0,
             rto: Rto::new(stack),
             driver,
+            sent_times: SentTimes::default(),
             send_window: u64::from(stack.initial_window_pkts),
             sent: 0,
             last_sent_ns: start_ns,
@@ -171,7 +168,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             recovery_end: 0,
             paced_until_ns: 0,
             rate,
-            reordering: (reordered && choices.detection == Detection::Rack).then(Box::default),
+            rack: None,
             repairs: None,
             flow,
             start_ns,
@@ -181,7 +178,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         sender.acks_are_extra = sender.driver.controls_window()
             || stack.ecn.is_on()
             || stack.one_way_delays
-            || sender.reordering.is_some()
             || choices.detection == Detection::FineTimer;
         sender.note_extras(stack.handshake != Handshake::Off);
         sender
@@ -288,7 +284,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// It is closed, and no packet or ACK of it is in the network.
     pub fn forget(&mut self) {
         self.scoreboard.forget_segments();
-        (self.rate, self.reordering, self.repairs) = (None, None, None);
+        self.sent_times.forget();
+        (self.rate, self.rack, self.repairs) = (None, None, None);
     }
 
     /// The RTTs and the mean of cwnd are those from `now` on.
@@ -342,6 +339,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             return None;
         }
         if self.scoreboard.lost_out > self.scoreboard.retrans_out
+            && !self.holds_back(now)
             && let Some(seq) = self.scoreboard.next_retransmission(now, self.una, self.nxt)
         {
             // As in Linux, the retransmission of the first segment restarts the timer.
@@ -378,6 +376,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         let mut flags = flags;
         if flags & RETRANSMISSION != 0 {
             self.retransmissions += 1;
+            self.note_sent_again(now);
+        } else if self.choices.detection == Detection::Rack {
+            self.sent_times.note(now, seq..seq + 1, self.una);
         }
         if EXTRAS {
             if flags & RETRANSMISSION == 0 {
@@ -386,11 +387,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                     self.report_reduction = false;
                     flags |= CWR;
                 }
-            }
-            if let Some(reordering) = &mut self.reordering
-                && flags & RETRANSMISSION == 0
-            {
-                reordering.note_sent(now);
             }
             let in_flight = if self.rate.is_some() { self.in_flight() } else { 0 };
             if let Some(rate) = &mut self.rate {

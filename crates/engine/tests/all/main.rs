@@ -36,6 +36,7 @@ mod structure;
 mod threads;
 mod topologies;
 mod traffic;
+mod undo;
 mod varying;
 mod warmup;
 mod way_back;

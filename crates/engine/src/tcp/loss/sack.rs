@@ -21,18 +21,17 @@ impl<C: CongestionControl> Sender<'_, C> {
             return;
         }
         let habits = &self.choices.habits;
+        let is_rack = self.choices.detection == Detection::Rack;
         let prior_in_flight = self.in_flight();
         let acked = ack.next - self.una;
         let mut delivered = acked;
-        let mut lost = 0;
+        let (mut lost, mut late) = (0, false);
+        let missed_nothing = self.scoreboard.is_clear();
+        let (highest, lost_edge) = (self.scoreboard.highest_sacked(), self.scoreboard.lost_edge());
         if EXTRAS && self.rate.is_some() {
             self.note_delivery_rate(ack);
         }
-        if EXTRAS && let Some(reordering) = &mut self.reordering {
-            reordering.note_arrival(now, ack, self.una, self.scoreboard.highest_sacked());
-            reordering.forget(ack.next);
-        }
-        if !self.scoreboard.is_clear() {
+        if !missed_nothing {
             delivered -= self.scoreboard.acknowledge(self.una, ack.next);
         }
         self.una = ack.next;
@@ -53,17 +52,34 @@ impl<C: CongestionControl> Sender<'_, C> {
             }
             self.driver.ack.delivered += self.scoreboard.sacked_out - sacked;
         } else if let SackBlocks::Carried(blocks) = blocks {
-            delivered += self.sack_carried(blocks);
+            let mut first = u64::MAX;
+            delivered += self.sack_carried(blocks, &mut first);
+            late = (lost_edge..highest).contains(&first);
         }
         if habits.duplicates_restart_timer && acked == 0 {
             self.time_duplicate(now);
         }
         let repairing = habits.processes_every_ack && !self.scoreboard.is_clear();
-        if delivered == 0 && !repairing && !(EXTRAS && ack.ece) {
+        let needless = is_rack && ack.duplicate && self.note_needless(ack);
+        if delivered == 0 && !repairing && !needless && !(EXTRAS && ack.ece) {
             return;
         }
-        if self.scoreboard.sacked_out | self.scoreboard.lost_out != 0 {
-            lost = self.detect_losses(now, ack);
+        let mut undoes = needless;
+        let missing = self.scoreboard.sacked_out | self.scoreboard.lost_out != 0;
+        if is_rack && (missing || !missed_nothing) {
+            if delivered > 0 {
+                // RFC 8985, 6.2, step 3: a segment that was sent once arrives behind a later one. The echo of an ACK that
+                // moves the left edge shows that it was the original.
+                let is_original = ack.cause >= lost_edge || acked > 0 && self.timestamps;
+                late |= ack.cause < highest && !ack.retransmission && is_original;
+                self.note_rack_arrival(now, ack, late);
+                undoes |= acked > 0 && self.shows_needless(now, ack);
+            }
+            if !self.holds_back(now) {
+                lost = self.detect_overdue(now);
+            }
+        } else if missing {
+            lost = self.detect_losses(ack);
         } else {
             self.reorder_at = NEVER;
         }
@@ -77,7 +93,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let timeless = EXTRAS && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
-        if !ack.retransmission || acked > 0 && self.timestamps {
+        if delivered > 0 && !ack.retransmission || acked > 0 && self.timestamps {
             if habits.times_causing_segment {
                 self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
@@ -112,26 +128,28 @@ impl<C: CongestionControl> Sender<'_, C> {
         let controls = EXTRAS && self.driver.controls_window();
         if self.driver.state() == State::Open
             && self.scoreboard.sacked_out | self.scoreboard.lost_out == 0
+            && !undoes
             && !(EXTRAS && (controls || ack.ece))
         {
             self.driver.grow();
             self.send_window = u64::from(self.cwnd());
         } else {
-            self.repair(ack, acked, delivered, controls);
+            self.repair(ack, acked, delivered, undoes);
             if controls {
                 self.control(now);
             }
         }
     }
 
-    /// An ACK carries `blocks`; returns how many of their segments it newly reports.
+    /// An ACK carries `blocks`; returns how many of their segments it newly reports, of which `first` becomes the first.
     #[inline(never)]
-    fn sack_carried(&mut self, blocks: &[Block; BLOCKS_MAX]) -> u64 {
+    fn sack_carried(&mut self, blocks: &[Block; BLOCKS_MAX], first: &mut u64) -> u64 {
         let (una, nxt, rate) = (self.una, self.nxt, &mut self.rate);
         let blocks = blocks.iter().filter(|block| block.end > una).cloned();
         let mut newly = 0;
         self.scoreboard.sack_all(blocks, una, nxt, |seq| {
             newly += 1;
+            *first = seq.min(*first);
             if let Some(rate) = rate {
                 rate.on_delivered(seq - una);
             }
@@ -151,7 +169,7 @@ impl<C: CongestionControl> Sender<'_, C> {
 
     /// Marks the segments as lost that the SACKs show to be so; returns how many.
     #[inline(never)]
-    fn detect_losses(&mut self, now: u64, ack: &AckPacket) -> u64 {
+    fn detect_losses(&mut self, ack: &AckPacket) -> u64 {
         let scoreboard = &self.scoreboard;
         let edge = match self.choices.detection {
             // RFC 6675, IsLost: three segments above it have arrived.
@@ -161,18 +179,21 @@ impl<C: CongestionControl> Sender<'_, C> {
                 lost_edge(scoreboard.highest_sacked(), self.una, in_recovery)
             }
             Detection::FackDistance => lost_edge_by_distance(scoreboard.highest_sacked()),
-            Detection::Rack => self.rack_edge(now, ack),
-            Detection::DupAcks | Detection::PartialAcks | Detection::FineTimer => 0,
+            _ => 0,
         };
-        let lost = self.mark_lost(edge);
-        let before_ns = self.lost_retransmissions_before_ns(now, ack.sent_ns);
+        // The path keeps the order: what was sent before the segment that has arrived is lost.
+        self.mark_lost(edge) + self.mark_lost_retransmissions((ack.sent_ns, 0), u64::MAX)
+    }
+
+    /// Marks the retransmissions as lost that were sent before `newest`, a time and a segment of that time, and before
+    /// `before_ns`; returns how many.
+    pub(super) fn mark_lost_retransmissions(&mut self, newest: (u64, u64), before_ns: u64) -> u64 {
         let (una, rate) = (self.una, &mut self.rate);
-        let again = self.scoreboard.mark_lost_retransmissions(una, before_ns, |seq| {
+        self.scoreboard.mark_lost_retransmissions(una, newest, before_ns, |seq| {
             if let Some(rate) = rate {
                 rate.on_lost(seq - una);
             }
-        });
-        lost + again
+        })
     }
 
     /// Marks the missing segments before `edge` as lost; returns how many were not lost before.
@@ -184,10 +205,15 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.scoreboard.mark_lost(self.una, edge)
     }
 
-    /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion.
+    /// An ACK while a segment is missing, or the first one after that, or one that echoes congestion. `undoes`: it shows that
+    /// the last reduction was needless.
     #[inline(never)]
-    fn repair(&mut self, ack: &AckPacket, acked: u64, delivered: u64, controls: bool) {
+    fn repair(&mut self, ack: &AckPacket, acked: u64, delivered: u64, undoes: bool) {
         let habits = &self.choices.habits;
+        let controls = self.driver.controls_window();
+        if undoes {
+            self.undo();
+        }
         let mut may_grow = acked > 0 && !controls;
         let state = self.driver.state();
         // The echo stops when the segment that reports the reduction has arrived, the first one from `recovery_end` on.
@@ -209,13 +235,9 @@ impl<C: CongestionControl> Sender<'_, C> {
             }
             self.end_recovery();
         }
-        if self.driver.state() == State::Loss
-            && let Some((fired, ssthresh)) = self.repairs().undo
-            && acked > 0
-            && !ack.retransmission
-            && ack.sent_ns < fired
-        {
-            self.undo_timeout(ssthresh);
+        if self.driver.state() == State::Loss && acked > 0 && self.was_spurious(ack) {
+            self.scoreboard.mark_none_lost(self.una, self.nxt);
+            self.undo();
         }
         let begins = match self.driver.state() {
             State::Recovery => false,

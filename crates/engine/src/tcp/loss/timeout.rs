@@ -1,5 +1,6 @@
 //! The retransmission timer (RFC 6298).
 
+use crate::tcp::repairs::Undo;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
@@ -22,8 +23,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         let reduces =
             !reduced || self.una >= self.recovery_end || self.choices.habits.reduces_at_each_timeout;
         if reduces {
-            let undo = self.flow.stack.undo_spurious_rto.then_some((now, self.ssthresh()));
-            self.repairs().undo = undo;
+            let may_undo = self.flow.stack.undo_spurious_rto;
+            self.repairs().undo = may_undo.then(|| Undo { sent_again_ns: now, ..self.new_undo() });
         }
         let lost = self.in_flight();
         if let Some(rate) = &mut self.rate {
@@ -49,12 +50,5 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.rto_at = now + self.rto.timeout_ns();
         self.probing = false;
         self.paced_until_ns = 0;
-    }
-
-    /// An ACK of an original segment arrives after the timeout: nothing was lost.
-    pub(super) fn undo_timeout(&mut self, ssthresh: u32) {
-        self.scoreboard.mark_none_lost(self.una, self.nxt);
-        self.forbid_undo();
-        self.driver.undo(ssthresh);
     }
 }
