@@ -312,7 +312,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     pub fn note_bytes(&mut self, at: u64, segment: Segment) {
         if let Some(source) = &mut self.sender.source
-            && at <= source.finished_ns.unwrap_or(self.stop_ns)
+            && at <= self.stop_ns.min(source.finished_ns.unwrap_or(NEVER))
         {
             source.arrived_bytes += u64::from(segment.tag.bytes());
         }
