@@ -207,7 +207,10 @@ fn arrived_bytes<C: CongestionControl, T: Timing>(
     if has_one_size {
         return arrivals(flow, network, now) * u64::from(flow.sender.flow.packet_bytes());
     }
-    let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= now);
+    // Nothing counts once a transfer has finished.
+    let finished_ns = flow.sender.source.as_ref().and_then(|source| source.finished_ns);
+    let until = finished_ns.map_or(now, |finished_ns| finished_ns.min(now));
+    let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= until);
     flow.received_bytes() + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
 }
 

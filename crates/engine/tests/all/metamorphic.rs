@@ -42,7 +42,8 @@ fn near(one: &str, other: &str) -> Result<(), String> {
     let pairs = one.lines().zip(other.lines());
     let alike = pairs.map(|(one, other)| if is_near(one, other) { one } else { other });
     let rest = other.lines().skip(one.lines().count());
-    same(one, &alike.chain(rest).map(|line| format!("{line}\n")).collect::<String>().trim_end().to_owned())
+    let other: String = alike.chain(rest).map(|line| format!("{line}\n")).collect();
+    same(one, other.trim_end())
 }
 
 fn other_units_change_nothing(toml: &str, scenario: &Scenario) -> Result<(), String> {
