@@ -1,8 +1,8 @@
 //! The sending end of a TCP connection: its state, and what it sends.
 //!
 //! The rest of it is in the files around: `fast_path.rs` is what most ACKs take, `acknowledgement.rs` is what the algorithm
-//! sees of an ACK, `loss/` finds losses, `recovery.rs` lowers the window for them with one of `reduction/`, `handshake.rs`
-//! begins a connection.
+//! sees of an ACK, `loss/` finds losses, `recovery.rs` lowers the window for them with one of `reduction/`, `undo.rs` takes
+//! that back, `handshake.rs` begins a connection.
 
 use crate::memory::distribution::Distribution;
 use crate::random::random_stream;

@@ -61,7 +61,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         let repairing = habits.processes_every_ack && !self.scoreboard.is_clear();
         let needless = is_rack && ack.duplicate && self.note_needless(ack);
-        if delivered == 0 && !repairing && !needless && !(EXTRAS && ack.ece) {
+        let has_news = delivered > 0 || repairing || needless || EXTRAS && ack.ece;
+        if !has_news {
             return;
         }
         let mut undoes = needless;
