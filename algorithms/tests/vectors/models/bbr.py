@@ -222,7 +222,7 @@ CASES = [
         Bbr,
         at(10),
         *[rounds(1, 10 * 2**k, rtt_ms=1) for k in range(4)],
-        rounds(5, 100, rtt_ms=1),
+        rounds(24, 100, rtt_ms=1),
         {"cwnd": 90},
         rounds(4, 100, rtt_ms=1),
         tolerance=20,

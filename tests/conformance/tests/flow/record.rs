@@ -56,7 +56,7 @@ pub struct Record {
     pub s: Stack,
 }
 
-pub const RECORD_BYTES: usize = 2 * 4 + 104 + 8 * 4 + 2 * 8;
+pub const RECORD_BYTES: usize = 2 * 4 + 112 + 8 * 4 + 2 * 8;
 pub const ANSWER_BYTES: usize = 4 * 4 + 8;
 
 impl Record {
@@ -91,6 +91,7 @@ impl Record {
             out.extend(word.to_ne_bytes());
         }
         out.extend([a.state, a.flags, 0, 0]);
+        out.extend([0; 4]); // the end of `struct cc_ack`, whose size is a multiple of eight
         for word in [s.una, s.nxt, s.sacked, s.lost, s.retransmitted, s.advance, s.lost_ever, 0] {
             out.extend(word.to_ne_bytes());
         }
