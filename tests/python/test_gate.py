@@ -112,7 +112,8 @@ def test_of_loss_and_rtt_less_is_better(baseline: cwnd.Results) -> None:
 def test_datagrams_hide_no_rtt_that_grew() -> None:
     def beside_datagrams(rate: str, buffer: int) -> cwnd.Results:
         text = (
-            f"duration = '10 s'\nsamples = 'off'\nrepeat = 5\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = {buffer}\n"
+            "duration = '10 s'\nsamples = 'off'\nrepeat = 5\n"
+            f"[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = {buffer}\n"
             f"[[flows]]\ncca = 'reno'\nstart_jitter = '50 ms'\n[[flows]]\ncca = 'udp'\napp_rate = '{rate}'\n"
         )
         return cwnd.run(cwnd.Scenario.parse(text))
@@ -130,7 +131,7 @@ def test_datagrams_hide_no_rtt_that_grew() -> None:
     text = "duration = '1 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 30\n"
     datagrams = cwnd.run(cwnd.Scenario.parse(f"{text}[[flows]]\ncca = 'udp'\napp_rate = '5 Mbps'\n"))
     assert "mean_rtt_ms" not in datagrams.summary["metric"]
-    with pytest.raises(cwnd.Error, match="mean_rtt_ms: .*: the run has no such value"):
+    with pytest.raises(cwnd.Error, match=r"mean_rtt_ms: .*: the run has no such value"):
         gate(datagrams, datagrams, {"mean_rtt_ms": "5%"})
 
 

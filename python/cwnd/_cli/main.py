@@ -6,6 +6,7 @@ It imports nothing of the package before `_invoke`, which handles an interrupt w
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -44,7 +45,7 @@ def _main(arguments: list[str]) -> int:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):
+        if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _print_warning
     try:
