@@ -396,7 +396,7 @@ def test_what_is_not_a_result_is_refused() -> None:
 def saved(baseline: cwnd.Results, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("saved")
     baseline.save(folder / "before")
-    table(rate="9.9 Mbps").save(folder / "after")
+    table(rate="9.93 Mbps").save(folder / "after")
     return str(folder / "before"), str(folder / "after")
 
 

@@ -175,8 +175,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("size", [512, 6144])
 def test_a_comparison_that_cannot_be_written_leaves_nothing_and_no_less(
-    size: int, result: Path, tmp_path: Path, cwnd_command: Command
+    size: int, tmp_path: Path, cwnd_command: Command
 ) -> None:
+    result = tmp_path / "result"
+    cwnd.run(cwnd.dumbbell("reno", samples=4, **SMALL)).save(result)
     limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
     compared = ("compare", str(result), str(result), "--out")
     made = cwnd_command(*compared, str(tmp_path / "new"), **limit)

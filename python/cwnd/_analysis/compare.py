@@ -159,7 +159,7 @@ class Comparison:
                 for kind in ("cwnd", "queue"):
                     figure = self.plot(kind)
                     for ending in ("png", "svg"):
-                        figures.write_figure(figure, building / f"{kind}.{ending}")
+                        figures.write(figure, building / f"{kind}.{ending}")
 
 
 def compare(*results: Results, names: Sequence[str] | None = None) -> Comparison:
