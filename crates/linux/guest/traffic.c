@@ -188,14 +188,21 @@ static void start(struct flow *flow)
 	watch(flow->sender, (int)(flow - flows), EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
+/* The receiver is woken for many bytes at once, or for the last of the flow. */
+static void await_bytes(const struct flow *flow)
+{
+	uint64_t left = flow->size_bytes - flow->taken_bytes;
+	int enough = flow->size_bytes && left < READ_BYTES ? (int)left : READ_BYTES;
+
+	setsockopt(flow->receiver, SOL_SOCKET, SO_RCVLOWAT, &enough, sizeof enough);
+}
+
 static void accept_from(struct flow *flow)
 {
-	int enough = READ_BYTES;
-
 	flow->receiver = accept4(flow->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (flow->receiver < 0)
 		return;
-	setsockopt(flow->receiver, SOL_SOCKET, SO_RCVLOWAT, &enough, sizeof enough);
+	await_bytes(flow);
 	watch(flow->receiver, (int)(flow - flows) + FLOWS_MAX, EPOLLIN);
 	close(flow->listening);
 	flow->listening = -1;
@@ -245,6 +252,8 @@ static void read_from(struct flow *flow)
 		epoll_ctl(events, EPOLL_CTL_DEL, flow->receiver, NULL);
 	else if (flow->taken_bytes == flow->size_bytes)
 		shutdown(flow->receiver, SHUT_WR);
+	else if (flow->size_bytes)
+		await_bytes(flow);
 }
 
 /* -- looking -- */
