@@ -218,14 +218,14 @@ CASES = [
         burst="linux",
     ),
     case(
-        "Linux's bursts: 64 KiB at most, 45 segments",
+        "Linux's bursts: 64 KiB at most, 45 segments, fewer in DRAIN",
         Bbr,
         at(10),
         *[rounds(1, 10 * 2**k, rtt_ms=1) for k in range(4)],
         rounds(5, 100, rtt_ms=1),
         {"cwnd": 90},
         rounds(4, 100, rtt_ms=1),
-        tolerance=40,  # ACKs that come together are counted in whole microseconds, here ten between two
+        tolerance=40,
         burst="linux",
     ),
     case("delayed ACKs", Bbr, at(10), *FULL, *DRAINED, rounds(4, 100, acked=2), tolerance=3),
