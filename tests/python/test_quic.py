@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,11 @@ def test_the_quic_worlds_of_another_version_are_refused(monkeypatch: pytest.Monk
     monkeypatch.setattr("_cwnd_quic.__version__", "0.0.1")
     with pytest.raises(cwnd.Error, match=r"both of one version, found cwnd .* and QUIC worlds 0\.0\.1"):
         cwnd.run(cwnd.dumbbell("reno", rate="10 Mbps", delay="5 ms", duration="1 s"), world="noq")
+
+
+@pytest.mark.quic
+def test_the_package_of_the_quic_worlds_has_the_same_version() -> None:
+    assert version("cwnd-quic") == cwnd.__version__
 
 
 @pytest.mark.quic
