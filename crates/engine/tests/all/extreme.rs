@@ -143,8 +143,12 @@ fn check(scenario: &Scenario, run: &Run) -> Result<(), TestCaseError> {
     let shares = [metrics.loss_ratio, metrics.jain_fairness, metrics.rtt_fairness, metrics.utilization];
     prop_assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{metrics:?}");
     prop_assert!(metrics.jain_fairness > 0.0 && metrics.rtt_fairness > 0.0, "{metrics:?}");
-    let rates = [metrics.throughput_mbps, metrics.goodput_mbps, metrics.mean_rtt_ms];
+    let rates = [metrics.throughput_mbps, metrics.goodput_mbps];
     prop_assert!(rates.iter().all(|rate| rate.is_finite() && *rate >= 0.0), "{metrics:?}");
+    // Where no flow has a round trip, there is no mean of them.
+    let any_rtt = run.flows.iter().any(|flow| flow.mean_rtt_ms.is_some() && flow.throughput_mbps > 0.0);
+    prop_assert_eq!(any_rtt, metrics.mean_rtt_ms.is_finite(), "{:?}", metrics);
+    prop_assert!(!any_rtt || metrics.mean_rtt_ms >= 0.0, "{metrics:?}");
     Ok(())
 }
 
