@@ -110,7 +110,10 @@ impl<C: CongestionControl> Sender<'_, C> {
                 self.first_unsent = end;
             }
             if self.choices.detection == Detection::Rack {
-                self.sent_times.note(now, first..end, self.una);
+                self.sent_times.note(now, first, self.una);
+                if first == self.una + 1 {
+                    self.hasten_probe(now);
+                }
             }
             self.nxt = end;
             self.sent += end - first;

@@ -57,7 +57,7 @@ impl Rack {
         self.newest = (sent_ns, seq);
         self.sent_before = if retransmission {
             let from = self.sent_before.max(in_flight.start);
-            times.first_not(from..in_flight.end, |other_ns, other| (other_ns, other) < (sent_ns, seq))
+            times.first_since((sent_ns, seq)).unwrap_or(in_flight.end).max(from)
         } else {
             seq
         };
@@ -104,7 +104,7 @@ impl Rack {
         let edge = if sent_before_ns > self.newest.0 {
             until
         } else {
-            times.first_not(from..until, |sent_ns, _| sent_ns < sent_before_ns)
+            times.first_since((sent_before_ns, 0)).map_or(until, |first| first.clamp(from, until))
         };
         Overdue { edge, waiting_until: until, newest: self.newest, sent_before_ns, patience_ns }
     }
@@ -117,7 +117,7 @@ mod tests {
     /// Segments 0 to 4 leave 10 ns apart, and segments 5 to 7 with the last of them.
     fn sent() -> SentTimes {
         let mut times = SentTimes::default();
-        (0..8).for_each(|seq| times.note(10 * seq.min(4), seq..seq + 1, 0));
+        (0..8).for_each(|seq| times.note(10 * seq.min(4), seq, 0));
         times
     }
 

@@ -378,7 +378,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.retransmissions += 1;
             self.note_sent_again(now);
         } else if self.choices.detection == Detection::Rack {
-            self.sent_times.note(now, seq..seq + 1, self.una);
+            self.sent_times.note(now, seq, self.una);
         }
         if EXTRAS {
             if flags & RETRANSMISSION == 0 {
@@ -410,6 +410,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         self.last_sent_ns = now;
         if self.rto_at == NEVER || restart {
             self.set_timer(now);
+        } else if seq == self.una + 1 {
+            self.hasten_probe(now);
         }
         Tag::new(seq, flags)
     }

@@ -1,76 +1,78 @@
 //! When each segment was sent for the first time.
 
-use std::ops::Range;
-
-/// The times of the segments from the first unacknowledged one on, by sequence number; asking beyond them gives another
-/// segment's time.
-#[derive(Default)]
-pub struct SentTimes {
-    /// A power of two of them, once a segment was sent.
-    slots_ns: Box<[u64]>,
+/// Segments that were sent at one time, up to the next run's first.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    first: u64,
+    sent_ns: u64,
 }
 
+/// The times of the segments that are not acknowledged.
+#[derive(Default)]
+pub struct SentTimes {
+    /// In order; those from `len` on are vacant.
+    runs: Box<[Run]>,
+    len: usize,
+}
+
+/// The least that has room.
+const LEAST_RUNS: usize = 8;
+
 impl SentTimes {
-    /// `segments` are sent at `now`; those before `una` are acknowledged.
+    /// Segments from `first` on are sent at `now`; those before `una` are acknowledged.
     #[inline(always)]
-    pub fn note(&mut self, now: u64, segments: Range<u64>, una: u64) {
-        if segments.end - una > self.slots_ns.len() as u64 {
-            self.grow(una..segments.end);
-        }
-        for seq in segments {
-            *self.slot(seq) = now;
+    pub fn note(&mut self, now: u64, first: u64, una: u64) {
+        let run = Run { first, sent_ns: now };
+        match self.runs.get_mut(self.len) {
+            Some(vacant) => {
+                *vacant = run;
+                self.len += 1;
+            }
+            None => self.note_in_more_room(run, una),
         }
     }
 
-    #[inline(always)]
-    fn slot(&mut self, seq: u64) -> &mut u64 {
-        let slots = self.slots_ns.len();
-        &mut self.slots_ns[seq as usize & (slots - 1)]
-    }
-
+    /// Forgets what is acknowledged; at least half is vacant then.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, segments: Range<u64>) {
-        let needed = ((segments.end - segments.start) as usize).max(4).next_power_of_two();
-        let mut old = std::mem::replace(&mut self.slots_ns, vec![0; needed].into_boxed_slice());
-        let (slots, new) = (old.len(), needed);
-        for seq in segments.start..segments.start + slots as u64 {
-            self.slots_ns[seq as usize & (new - 1)] = std::mem::take(&mut old[seq as usize & (slots - 1)]);
+    fn note_in_more_room(&mut self, run: Run, una: u64) {
+        let known = self.runs[..self.len].partition_point(|run| run.first <= una).saturating_sub(1);
+        self.runs.copy_within(known..self.len, 0);
+        self.len -= known;
+        if self.len * 2 > self.runs.len() || self.runs.is_empty() {
+            let mut runs = std::mem::take(&mut self.runs).into_vec();
+            runs.resize((2 * runs.len()).max(LEAST_RUNS), Run::default());
+            self.runs = runs.into_boxed_slice();
         }
+        self.runs[self.len] = run;
+        self.len += 1;
     }
 
-    /// When segment `seq` was sent, if one was sent at all.
+    /// When segment `seq` was sent.
     pub fn of(&self, seq: u64) -> u64 {
-        match self.slots_ns.len() {
-            0 => 0,
-            slots => self.slots_ns[seq as usize & (slots - 1)],
-        }
+        let runs = &self.runs[..self.len];
+        let place = runs.partition_point(|run| run.first <= seq);
+        place.checked_sub(1).map_or(0, |place| runs[place].sent_ns)
     }
 
-    /// The first of `segments` from which on `is_before` does not hold, which holds up to somewhere. It is near the first of
-    /// them as a rule.
-    pub fn first_not(&self, segments: Range<u64>, is_before: impl Fn(u64, u64) -> bool) -> u64 {
-        let Range { start: mut from, end } = segments;
-        let mut step = 1;
-        while from + step <= end && is_before(self.of(from + step - 1), from + step - 1) {
-            from += step;
-            step *= 2;
+    /// The first segment that was sent no earlier than `seq`, had that been sent at `sent_ns`: of one time, numbers decide.
+    /// None: all were sent earlier.
+    pub fn first_since(&self, (sent_ns, seq): (u64, u64)) -> Option<u64> {
+        let runs = &self.runs[..self.len];
+        let from = runs.partition_point(|run| run.sent_ns < sent_ns);
+        let then = runs[from..].iter().take_while(|run| run.sent_ns == sent_ns).count();
+        let [first, later] = [from, from + then].map(|place| runs.get(place).map(|run| run.first));
+        if then == 0 {
+            return first;
         }
-        let mut to = (from + step - 1).min(end);
-        while from < to {
-            let middle = from + (to - from) / 2;
-            if is_before(self.of(middle), middle) {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        from
+        // `seq` was sent then, or others of that time before it were.
+        let among = first.map_or(seq, |first| first.max(seq));
+        Some(later.map_or(among, |later| later.min(among)))
     }
 
     /// No segment is in flight, and none will be.
     pub fn forget(&mut self) {
-        self.slots_ns = Box::default();
+        *self = SentTimes::default();
     }
 }
 
@@ -81,26 +83,27 @@ mod tests {
     #[test]
     fn the_times_of_all_in_flight_are_known_however_many_they_are() {
         let mut times = SentTimes::default();
-        let (mut una, mut nxt) = (0, 0);
-        for round in 0..200 {
-            times.note(round, nxt..nxt + round % 7, una);
-            nxt += round % 7;
-            una = (una + round % 5).min(nxt);
-            let mut before = (0..=round).flat_map(|round| (0..round % 7).map(move |_| round));
-            let all: Vec<u64> = before.by_ref().collect();
-            assert!((una..nxt).all(|seq| times.of(seq) == all[seq as usize]), "round {round}");
+        let (mut una, mut all) = (0, Vec::new());
+        for round in 1..500 {
+            let count = round % 7 + 1;
+            times.note(round, all.len() as u64, una);
+            all.extend((0..count).map(|_| round));
+            una = (una + round % 9).min(all.len() as u64 - 1);
+            let in_flight = una as usize..all.len();
+            assert!(in_flight.clone().all(|seq| times.of(seq as u64) == all[seq]), "round {round}");
         }
+        assert!(times.runs.len() < 500, "what is acknowledged is forgotten");
     }
 
     #[test]
-    fn the_first_segment_that_is_not_before_a_time_is_found() {
+    fn the_first_segment_that_is_not_before_a_time_and_a_number_is_found() {
         let mut times = SentTimes::default();
-        (0..1000).for_each(|seq| times.note(seq / 3, seq..seq + 1, 0));
-        for (start, end) in [(0, 1000), (7, 500), (999, 1000), (1000, 1000)] {
-            for limit in [0, 1, 5, 100, 166, 167, 333, 334] {
-                let first = times.first_not(start..end, |sent_ns, _| sent_ns < limit);
-                assert_eq!(first, (limit * 3).clamp(start, end), "{start}..{end}, {limit}");
-            }
+        // Two runs have one time: segments 4 to 9 were sent at 30.
+        for (first, sent_ns) in [(0, 10), (2, 20), (4, 30), (7, 30), (10, 40)] {
+            times.note(sent_ns, first, 0);
         }
+        let found = [(10, 0), (11, 0), (30, 0), (30, 6), (30, 9), (30, 20), (31, 0), (41, 0)];
+        let expected = [Some(0), Some(2), Some(4), Some(6), Some(9), Some(10), Some(10), None];
+        assert_eq!(found.map(|sent| times.first_since(sent)), expected);
     }
 }

@@ -276,6 +276,23 @@ fn the_loss_of_the_last_segment_is_found_by_a_probe() {
     }
 }
 
+/// RFC 8985, 7.2: the probe is scheduled anew when a segment is sent, and only a segment alone waits for a delayed ACK. After
+/// 21 ms nothing leaves the link. ACKs at 21.066 and 22.066 ms find one segment in flight, and let another out: SRTT is 21.191.
+#[test]
+fn the_probe_does_not_wait_for_a_delayed_ack_once_a_second_segment_is_in_flight() {
+    let sent = |at_us: u64| {
+        let run = answer(&format!(
+            "duration = '{} us'\n[[chain]]\nrate = {{ steps = [['0 s', '8 Mbps'], ['21 ms', '0 bps'], ['1 s', '8 Mbps']] }}\n\
+             delay = '10 ms'\nbuffer = 20\n[[flows]]\npacket = 934\ncca = {{ name = 'fixed', window = 2 }}\n\
+             stack = {{ ack_every = 1 }}\n",
+            at_us + 1
+        ));
+        run.flows[0].sent_pkts
+    };
+    let probed_us = 22_066 + 42_382 + 2_000;
+    assert_eq!([probed_us - 1, probed_us].map(sent), [4, 5]);
+}
+
 #[test]
 fn a_probe_of_a_longer_tail_begins_a_recovery_instead_of_a_timeout() {
     // 2 SRTT and 2 ms, the least that Linux waits. The SACK of the last segment shows the others to be lost:

@@ -24,6 +24,16 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
+    /// A second segment is in flight, at once or later: the receiver does not delay its ACK (RFC 8985, 7.2).
+    #[cold]
+    pub(in crate::tcp) fn hasten_probe(&mut self, now: u64) {
+        if self.probing
+            && let Some(probe_ns) = self.rto.probe_ns(false)
+        {
+            self.rto_at = self.rto_at.min(now + probe_ns);
+        }
+    }
+
     /// No ACK came for two RTTs.
     pub(in crate::tcp) fn send_probe(&mut self, now: u64) -> Tag {
         let new =
