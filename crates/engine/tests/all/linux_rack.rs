@@ -1,0 +1,67 @@
+//! RACK against Linux's: bulk flows and transfers over small buffers, with random losses. `tests/linux/rack.py` makes the table.
+
+use crate::common::answer_scenario;
+use cwnd_results::Run;
+use cwnd_scenario::Scenario;
+use rayon::prelude::*;
+
+const SCENARIOS: [(&str, &str); 3] = [
+    ("3KB", include_str!("../linux/rack-3KB.toml")),
+    ("20KB", include_str!("../linux/rack-20KB.toml")),
+    ("bulk", include_str!("../linux/rack-bulk.toml")),
+];
+const LINKS: usize = 12;
+const SEEDS: u64 = 40;
+
+/// Linux's values over a link of each buffer and loss, one for each seed.
+struct Link {
+    name: String,
+    values: Vec<f64>,
+}
+
+fn linux(size: &str) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for line in include_str!("linux-rack.csv").lines().skip(1) {
+        let [of, buffer, loss, _, value] = line.split(',').collect::<Vec<_>>().try_into().unwrap();
+        if of != size {
+            continue;
+        }
+        let (name, value) = (format!("{size}, buffer {buffer}, loss {loss} %"), value.parse().unwrap());
+        match links.iter_mut().find(|link| link.name == name) {
+            Some(link) => link.values.push(value),
+            None => links.push(Link { name, values: vec![value] }),
+        }
+    }
+    assert_eq!(links.len(), LINKS);
+    links
+}
+
+/// The goodput of the bulk flow of each link, or the geometric mean of its transfers' completion times.
+fn of_links(run: &Run) -> Vec<f64> {
+    let value = |flow: &cwnd_results::FlowResult| flow.fct_ms.unwrap_or(flow.goodput_mbps);
+    let groups = run.flows.chunks(run.flows.len() / LINKS);
+    groups.map(|flows| (flows.iter().map(|flow| value(flow).ln()).sum::<f64>() / flows.len() as f64).exp()).collect()
+}
+
+#[test]
+fn losses_in_short_and_long_transfers_cost_what_they_cost_in_linux() {
+    let mut wrong = Vec::new();
+    for (size, text) in SCENARIOS {
+        let scenario = Scenario::from_toml(text, "rack.toml", &[]).unwrap();
+        let runs: Vec<_> = (1..=SEEDS)
+            .into_par_iter()
+            .map(|seed| of_links(&answer_scenario(&Scenario { seed, ..scenario.clone() })))
+            .collect();
+        for (place, link) in linux(size).iter().enumerate() {
+            let ours = runs.iter().map(|run| run[place]).sum::<f64>() / SEEDS as f64;
+            let theirs = link.values.iter().sum::<f64>() / link.values.len() as f64;
+            let [least, most] =
+                [f64::min, f64::max].map(|of| link.values.iter().copied().reduce(of).unwrap());
+            println!("{}: {ours:.4}, Linux {least} to {most}, mean {theirs:.4}", link.name);
+            if (ours / theirs - 1.0).abs() > 0.1 && !(least..=most).contains(&ours) {
+                wrong.push(link.name.clone());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
