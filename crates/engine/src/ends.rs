@@ -4,6 +4,7 @@ use crate::acks::SelectiveAck;
 use crate::tcp::packet::{AckPacket, CONGESTION, RETRANSMISSION, SYN, Segment};
 use crate::tcp::receiver::{Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
+use crate::tcp::ticks::Ticks;
 use crate::time::NEVER;
 use cwnd_algorithms::{Instance, SSTHRESH_INFINITE};
 use cwnd_scenario::{Flow, Scenario};
@@ -54,7 +55,7 @@ impl<'a> TcpEnds<'a> {
         let (algorithm, params) = flow.cca.resolve()?;
         let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
         let mut sender = Sender::new(algorithm.build(&params), flow, start_ns, None);
-        sender.draw_chance(seed, index);
+        sender.draw_chance(seed, Ticks::new(scenario, seed), index);
         Ok(TcpEnds {
             sender,
             receiver: Receiver::new(&flow.stack, reordered, scenario.rtt_ns(index)),

@@ -23,6 +23,7 @@ use crate::results::{
 };
 use crate::samples::FlowSampler;
 use crate::shard::{Numbering, Shard};
+use crate::tcp::ticks::Ticks;
 use crate::threads::{THREADS_MAX, Threads};
 use crate::time::{NEVER, Span};
 use crate::topology::{LinkFacts, Topology};
@@ -56,6 +57,7 @@ const TRANSFERS_MAX: usize = 1_000_000;
 pub struct Schedule<'a, C, T: Timing> {
     scenario: &'a Scenario,
     seed: u64,
+    ticks: Ticks,
     control: &'a Control,
     threads: Threads,
     numbering: Numbering,
@@ -108,6 +110,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         control: &'a Control,
         longest_span_ns: u64,
     ) -> Schedule<'a, C, T> {
+        let ticks = Ticks::new(scenario, seed);
         let managed = (0..).zip(&scenario.links).filter_map(|(id, link)| {
             let discipline = disciplines(link, seed)?;
             Some((id, ManagedLink::new(discipline, link, scenario.ethernet_bytes(id), seed)))
@@ -160,7 +163,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 let source = Source::new(flow, id, sizes, start_ns, route.rtt_ns, seed);
                 let mut connection =
                     Connection::new(local, flow, cc, start_ns, route, source, scenario.warmup_ns);
-                connection.sender.draw_chance(seed, id);
+                connection.sender.draw_chance(seed, ticks, id);
                 flows.push(connection);
             }
         }
@@ -174,6 +177,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         Schedule {
             scenario,
             seed,
+            ticks,
             control,
             threads: Threads::new(shards.len()),
             numbering,
@@ -246,7 +250,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 let warmup_ns = self.scenario.warmup_ns;
                 let mut connection =
                     Connection::new(local, group.flow, cc, start_ns, route, source, warmup_ns);
-                connection.sender.draw_chance(self.seed, name);
+                connection.sender.draw_chance(self.seed, self.ticks, name);
                 network.copies.remove(&local);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut flows[local as usize], connection);

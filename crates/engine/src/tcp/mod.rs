@@ -18,5 +18,6 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 mod sent_times;
+pub mod ticks;
 mod undo;
 mod writing;

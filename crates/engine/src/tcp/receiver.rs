@@ -132,7 +132,12 @@ impl Receiver {
             syn_pkts: 0,
             last_marked: false,
             ack_delay_ns: stack.ack_delay_ns,
-            sack_delay_ns: if uses_sack { stack.sack_delay_ns.min(rtt_ns / 20) } else { 0 },
+            // A receiver in Linux's quick mode, as it acknowledges each segment, compresses no SACKs either.
+            sack_delay_ns: if uses_sack && stack.ack_every_pkts > 1 {
+                stack.sack_delay_ns.min(rtt_ns / 20)
+            } else {
+                0
+            },
             early: None,
             paws,
         }
@@ -273,8 +278,13 @@ impl Receiver {
         let marked = tag.has(CONGESTION);
         self.marked_pkts += u32::from(marked);
         if self.ecn == Ecn::Classic {
+            // As Linux: the sender's window may be as small as a segment. The next segment is acknowledged at once, too.
+            let reduced = tag.has(CWR);
+            if marked && (reduced || !self.echo) {
+                self.quick_until = self.quick_until.max((self.next + 2) as u32);
+            }
             self.echo = marked;
-            return (false, None);
+            return (reduced, None);
         }
         let changed = std::mem::replace(&mut self.last_marked, marked) != marked;
         if self.ecn.is_accurate() {

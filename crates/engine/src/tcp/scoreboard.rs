@@ -187,6 +187,13 @@ impl Scoreboard {
         older.filter(|sent| sacks.retransmitted.contains(sent.seq)).last().map(|sent| sent.sent_ns)
     }
 
+    /// When the retransmission of `seq` that is in flight was sent.
+    pub fn sent_again_ns(&self, seq: u64) -> Option<u64> {
+        let sacks =
+            self.sacks.as_ref().filter(|sacks| self.retrans_out > 0 && sacks.retransmitted.contains(seq))?;
+        sacks.retransmissions.iter().find(|sent| sent.seq == seq).map(|sent| sent.sent_ns)
+    }
+
     /// Three segments or more were SACKed above each segment below this one (RFC 6675, IsLost).
     pub fn third_highest_sacked(&self) -> u64 {
         self.sacks.as_ref().map_or(0, |sacks| sacks.top_sacked[DUP_THRESH as usize - 1])

@@ -15,6 +15,7 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_times::SentTimes;
+use crate::tcp::ticks::Ticks;
 use crate::time::NEVER;
 use crate::traffic::application::Application;
 use crate::traffic::source::Source;
@@ -96,6 +97,7 @@ pub struct Sender<'a, C> {
     pub(super) repairs: Option<Box<Repairs>>,
     pub(crate) flow: &'a Flow,
     pub start_ns: u64,
+    pub(super) ticks: Ticks,
     pub retransmissions: u64,
     pub timeouts: u64,
 }
@@ -172,6 +174,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             repairs: None,
             flow,
             start_ns,
+            ticks: Ticks::default(),
             retransmissions: 0,
             timeouts: 0,
         };
@@ -184,7 +187,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     }
 
     /// The random numbers of an algorithm with `cong_control` come from the seed; `name` is that of the connection.
-    pub fn draw_chance(&mut self, seed: u64, name: impl Display) {
+    pub fn draw_chance(&mut self, seed: u64, ticks: Ticks, name: impl Display) {
+        self.ticks = ticks.of_connection(self.start_ns);
         if self.driver.controls_window() {
             self.driver.ack.chance = random_stream(seed, &format!("algorithm-{name}")).next_u32();
         }
@@ -510,10 +514,14 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.on_reorder_timer(now);
         }
         if self.rto_at <= now {
-            if self.probing {
-                return Some(self.send_probe(now));
+            if !self.probing {
+                self.on_timeout(now);
+            } else {
+                self.rto_at = self.probes_at();
+                if self.rto_at <= now {
+                    return Some(self.send_probe(now));
+                }
             }
-            self.on_timeout(now);
         }
         self.cwnd_may_have_changed(now);
         None

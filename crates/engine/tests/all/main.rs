@@ -20,6 +20,7 @@ mod laws;
 mod linux;
 mod linux_aqm;
 mod linux_impairments;
+mod linux_rack;
 mod loss_samples;
 mod metamorphic;
 mod ns2;

@@ -180,8 +180,16 @@ fn holes(window: u64, recovery: &str) -> String {
     )
 }
 
+/// In whole microseconds, when a timer fires that is set at `now_us` for `wait_us`: Linux counts ticks of 4 ms, rounds up to whole
+/// ones, and begins with the next. With seed 1 they are this much after 0, 4, 8 ms.
+fn fires_us(now_us: u64, wait_us: u64) -> u64 {
+    const PHASE_NS: u64 = 1_264_141;
+    let next = (now_us * 1000 + 4_000_000 - PHASE_NS) / 4_000_000;
+    ((next + wait_us.div_ceil(4000)) * 4_000_000 + PHASE_NS) / 1000
+}
+
 /// RFC 8985, 6.2, step 5: a segment sent at the same time as one that has arrived is lost a reordering window
-/// later, a quarter of the smallest RTT. Linux's timer fires 6 ms after that.
+/// later, a quarter of the smallest RTT, to which Linux adds 2 ms.
 #[test]
 fn one_or_two_sacked_segments_and_no_more_are_enough_for_a_retransmission() {
     // Segment 0's RTT: 1 + 5 + 2 + 5 ms, and 10 ms, 66 and 132 us back. Later ones leave 2 ms apart: 0, 1, 3, 5.
@@ -192,7 +200,7 @@ fn one_or_two_sacked_segments_and_no_more_are_enough_for_a_retransmission() {
         assert_eq!((flow.lost_pkts, flow.retransmitted_pkts, flow.timeouts), (sacked, sacked, 0), "{window}");
         let last_us = least_us + 2000 * (1 + sacked);
         let began = times_us(&seen, Hook::State(State::Recovery));
-        assert_eq!(began, [last_us + least_us / 4 + 6000], "{window}");
+        assert_eq!(began, [fires_us(last_us, least_us / 4 + 2000)], "{window}");
         assert_eq!(losses(&seen), 1, "{window}");
         // Without a timer for it, the timeout.
         assert_eq!(answer(&holes(window, "sack")).flows[0].timeouts, 1, "{window}");
@@ -265,7 +273,7 @@ fn the_loss_of_the_last_segment_is_found_by_a_probe() {
         ("", 221_191),
     ] {
         let setup = tail(3, stack);
-        let probed_us = 22_066 + wait_us;
+        let probed_us = fires_us(22_066, wait_us);
         let sent = [probed_us - 1, probed_us, 1_000_000].map(|at_us| setup.sent(at_us));
         assert_eq!(sent, [(3, 0), (4, 1), (4, 1)], "{stack}");
         let (run, seen) = watch(&setup.toml(1_000_000));
@@ -289,7 +297,7 @@ fn the_probe_does_not_wait_for_a_delayed_ack_once_a_second_segment_is_in_flight(
         ));
         run.flows[0].sent_pkts
     };
-    let probed_us = 22_066 + 42_382 + 2_000;
+    let probed_us = fires_us(22_066, 42_382 + 2_000);
     assert_eq!([probed_us - 1, probed_us].map(sent), [4, 5]);
 }
 
@@ -299,7 +307,7 @@ fn a_probe_of_a_longer_tail_begins_a_recovery_instead_of_a_timeout() {
     // they were sent more than an RTT before the probe.
     for lost in [2, 3, 5] {
         let setup = tail(2 + lost, "");
-        let probed_us = 22_066 + 42_382 + 2_000;
+        let probed_us = fires_us(22_066, 42_382 + 2_000);
         assert_eq!([probed_us - 1, probed_us].map(|at_us| setup.sent(at_us).1), [0, 1], "{lost}");
         let (run, seen) = watch(&setup.toml(1_000_000));
         let flow = &run.flows[0];

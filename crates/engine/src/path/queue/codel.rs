@@ -169,12 +169,12 @@ impl Control {
         self.drop_next = self.after(now);
     }
 
-    /// One step of Newton's towards 1 / √count.
+    /// One step of Newton's towards 1 / √count, in the kernel's 64 bits: far from there, as after an overflow, it wraps.
     fn step_root(&mut self) {
-        let root = u128::from(self.root << 16);
+        let root = self.root << 16;
         let square = (root * root) >> 32;
-        let rest = (3_u128 << 32).saturating_sub(u128::from(self.count) * square);
-        self.root = ((((rest >> 2) * root) >> 31) >> 16) as u64;
+        let rest = (3_u64 << 32).wrapping_sub(self.count.wrapping_mul(square));
+        self.root = u64::from((((rest >> 2).wrapping_mul(root) >> 31) >> 16) as u16);
     }
 
     /// The control law: the time of the drop after the one at `time`.
@@ -218,5 +218,34 @@ impl Discipline for CodelQueue {
 
     fn tells_flows_apart(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel's formula with integers modulo 2⁶⁴, calculated apart.
+    #[test]
+    fn the_root_after_an_overflow_is_the_kernels() {
+        let codel = Codel {
+            variant: QueueVariant::Linux,
+            target_ns: 5_000_000,
+            interval_ns: 100_000_000,
+            ecn: false,
+            ce_threshold_ns: None,
+        };
+        let roots = |drops: u64| {
+            let mut control = Control { count: 1, ..Control::new(&codel) };
+            control.add_drops(drops);
+            let step = |_| {
+                control.count += 1;
+                control.step_root();
+                control.root
+            };
+            [(); 8].map(step)
+        };
+        assert_eq!(roots(0), [32769, 36864, 31968, 28935, 26481, 24588, 23037, 21746]);
+        assert_eq!(roots(64), [32865, 34565, 52617, 22898, 2046, 2998, 4271, 5744]);
     }
 }

@@ -6,9 +6,8 @@ use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
 
-/// The reordering timer fires this much later than RACK asks for. Linux adds 2 ms, and rounds up to ticks of 4 ms (250 Hz)
-/// twice: on average 2 ms each.
-const TIMER_LATE_NS: u64 = 6_000_000;
+/// What Linux adds to the reordering timer.
+const TIMER_LATE_NS: u64 = 2_000_000;
 
 impl<C: CongestionControl> Sender<'_, C> {
     /// An ACK reports arrivals while something is missing; `late`: one of them behind a segment that was sent later.
@@ -40,7 +39,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         let missing = self.scoreboard.last_missing(overdue.edge, overdue.waiting_until);
         let missing_ns = missing.map(|seq| self.sent_times.of(seq));
         let last_ns = missing_ns.max(self.scoreboard.last_retransmission_ns(overdue.newest));
-        self.reorder_at = last_ns.map_or(NEVER, |sent_ns| sent_ns + overdue.patience_ns + TIMER_LATE_NS);
+        self.reorder_at = last_ns.map_or(NEVER, |sent_ns| {
+            let wait_ns = (sent_ns + overdue.patience_ns).saturating_sub(now) + TIMER_LATE_NS;
+            self.ticks.after(now, wait_ns)
+        });
         lost
     }
 

@@ -34,6 +34,18 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
+    /// When the probe is sent whose timer fires: at a tick.
+    #[cold]
+    pub(in crate::tcp) fn probes_at(&self) -> u64 {
+        let probe_ns = self.rto.probe_ns(self.nxt - self.una <= 1).unwrap_or(0);
+        let wait_ns = probe_ns.min(self.rto.timeout_ns());
+        if self.ticks.is_one(self.rto_at) {
+            self.rto_at
+        } else {
+            self.ticks.after(self.rto_at.saturating_sub(wait_ns), wait_ns)
+        }
+    }
+
     /// No ACK came for two RTTs.
     pub(in crate::tcp) fn send_probe(&mut self, now: u64) -> Tag {
         let new =
