@@ -232,7 +232,7 @@ def test_killed_it_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     ("cca", "failed", "passed"),
     [
         ("reno", {"range"}, {"harm", "high-loss"}),
-        ("scalable", {"convergence"}, set()),
+        ("scalable", {"harm", "starvation"}, set()),
     ],
 )
 def test_known_verdicts_come_out(cca: str, failed: set[str], passed: set[str]) -> None:
