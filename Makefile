@@ -53,7 +53,7 @@ test-quic: .venv/dev .venv/quic
 	cargo test --profile clone -p cwnd-quic -p cwnd-quic-world -- --include-ignored
 	$(PYTEST) -m quic
 
-# The tests that take longer: random kills, damaged files, extreme scenarios. CI runs them after the others.
+# The tests that take longer: random kills, damaged files, extreme scenarios, layouts. A job of their own in CI.
 test-slow: .venv/dev
 	cargo test --tests -- --ignored
 	$(PYTEST) -m 'slow and not quic'

@@ -36,6 +36,7 @@ is_accepted_by_pypi() {
 rm -rf "$dist"
 step "nothing is left to commit" has_no_changes
 step "one version everywhere, the changelog dated, actions pinned, manual pages" is_consistent
+step "slow tests" make test-slow
 step "wheels for Linux with glibc, source archives" make dist
 step "wheels for Linux with musl" make dist-musl
 step "wheels for Windows" make dist-windows
