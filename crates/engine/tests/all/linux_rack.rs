@@ -1,5 +1,7 @@
 //! RACK against Linux's: bulk flows and transfers over small buffers, with random losses. `tests/linux/rack.py` makes the table.
 
+#![allow(clippy::disallowed_methods, reason = "nothing here is compared to the last bit")]
+
 use crate::common::answer_scenario;
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
