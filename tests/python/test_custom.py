@@ -354,6 +354,7 @@ def test_a_sweep_lists_where_a_class_failed(cwnd_command: Command, tmp_path: Pat
     assert failed.endswith(f"{tmp_path / 'mine.py'}:9)")
 
 
+@pytest.mark.slow
 def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:
     class Flood(Reno):
         def init(self, window: Any, ack: Any) -> None:

@@ -173,6 +173,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [512, 6144])
 def test_a_comparison_that_cannot_be_written_leaves_nothing_and_no_less(
     size: int, tmp_path: Path, cwnd_command: Command
