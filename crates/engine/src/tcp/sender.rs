@@ -186,7 +186,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         sender
     }
 
-    /// The random numbers of an algorithm with `cong_control` come from the seed; `name` is that of the connection.
+    /// What comes from the seed: the phase of the host's ticks, and the random numbers of an algorithm with `cong_control`, for the
+    /// connection called `name`.
     pub fn draw_chance(&mut self, seed: u64, ticks: Ticks, name: impl Display) {
         self.ticks = ticks.of_connection(self.start_ns);
         if self.driver.controls_window() {

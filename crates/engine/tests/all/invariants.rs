@@ -200,7 +200,7 @@ fn check(scenario: &Scenario) -> Result<(), String> {
 
 #[test]
 fn the_table_of_invariants_holds() {
-    each(Kind::Any, 200, |_, scenario| check(scenario));
+    each(Kind::Any, 300, |_, scenario| check(scenario));
 }
 
 #[test]

@@ -292,7 +292,7 @@ fn check_table(count: u64) {
 
 #[test]
 fn the_table_of_relations_between_runs_holds() {
-    check_table(25);
+    check_table(40);
 }
 
 #[test]
