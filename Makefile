@@ -19,7 +19,7 @@ BENCH_BUILD := cargo build --quiet --release -p cwnd-bench --features huge-pages
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo quic kernel uplot figures evaluations papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
+.PHONY: demo quic kernel uplot figures evaluations differential papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
 	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers \
 	golden-arm golden-windows check-systems check-rust miri semver bench-instructions dist-musl dist-windows release-check format clean
 
@@ -41,6 +41,14 @@ figures: .venv/package
 # Every algorithm by the criteria of RFC 9743, with the table and the reports of the docs; some minutes.
 evaluations: .venv/package
 	$(BIN)/python docs/evaluations/generate.py
+
+# N scenarios drawn by SEED, in the simulator and on Linux in virtual time, scored in docs/validation/random-paths.md. Needs
+# `cwnd linux setup`. OUT keeps the runs.
+differential: N := 76
+differential: SEED := 1
+differential: OUT = $(TARGET)/differential/$(N)-$(SEED)
+differential: .venv/kernel
+	PYTHONPATH=tests $(BIN)/python -m differential --count $(N) --seed $(SEED) --out $(OUT)
 
 # What a contributor runs before a commit. The QUIC stacks take as long to build as all else: test-quic has their tests.
 test: .venv/dev
@@ -81,8 +89,8 @@ guest-test: $(BIN)/maturin
 lint: .venv/dev
 	cargo fmt --check
 	cargo clippy --workspace --exclude cwnd-heap --all-targets -- -D warnings
-	$(BIN)/ruff check python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
-	$(BIN)/ruff format --check python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
+	$(BIN)/ruff check python tests/python tests/differential tests/kernel papers docs bench lab notebooks tools tests/dist
+	$(BIN)/ruff format --check python tests/python tests/differential tests/kernel papers docs bench lab notebooks tools tests/dist
 	$(BIN)/mypy
 
 # The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
@@ -213,8 +221,8 @@ site: .venv/dev $(WEB)/lab.html
 
 format: .venv/dev
 	cargo fmt
-	$(BIN)/ruff check --fix python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
-	$(BIN)/ruff format python tests/python tests/kernel papers docs bench lab notebooks tools tests/dist
+	$(BIN)/ruff check --fix python tests/python tests/differential tests/kernel papers docs bench lab notebooks tools tests/dist
+	$(BIN)/ruff format python tests/python tests/differential tests/kernel papers docs bench lab notebooks tools tests/dist
 
 clean:
 	rm -rf target .venv demo cwnd._cwnd.data

@@ -1,0 +1,1 @@
+"""Random scenarios, in the simulator and on Linux in virtual time: `make differential`."""

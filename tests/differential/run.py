@@ -1,0 +1,117 @@
+"""Runs drawn scenarios in a world, as a sweep that goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import cwnd
+from cwnd import _cwnd, _worlds
+from cwnd._cli.progress import show_progress
+from cwnd._results.tables import runs_of
+from cwnd._run import sweep
+from cwnd._run.jobs import SweepPoint
+
+from .draw import Drawn
+
+#: Seeds of a scenario in each world. They move the starts, so that two guests show Linux's own spread.
+SEEDS = {"sim": 20, "linux": 2}
+
+
+class Values(NamedTuple):
+    """The values of the runs of a scenario in a world."""
+
+    #: By metric a series for each flow, or one, with the value of each run that has one.
+    series: dict[str, list[list[float]]]
+    #: Packets that each flow delivered, a list for each run.
+    delivered_pkts: list[list[int]]
+
+
+class Answers(NamedTuple):
+    """What a world answered, by the scenario's name."""
+
+    values: dict[str, Values]
+    #: Why runs are missing.
+    failures: dict[str, list[str]]
+
+
+def run(drawn: Sequence[Drawn], world: str, folder: Path) -> Answers:
+    """Raises `cwnd.Error` if the world refuses a scenario."""
+    seeds = range(1, 1 + SEEDS[world])
+    points = [
+        SweepPoint({"name": one.name}, _cwnd.Scenario(one.text, one.name, {}).replace(repeat=len(seeds)))
+        for one in drawn
+    ]
+    plan = sweep.Plan(points, [seeds] * len(points), {})
+    with show_progress(str(folder), f"the world '{world}'") as seen:
+        outcome = sweep.work(plan, folder, world=world, progress=seen)
+    failures: dict[str, list[str]] = {}
+    for failure in outcome.failures:
+        where = f"seed {failure.seed}: "
+        # A reason may begin with the run, too.
+        reason = failure.reason.removeprefix(f"Error: {failure.scenario}, {where}")
+        failures.setdefault(failure.scenario, []).append(where + reason)
+    if outcome.runs == len(outcome.failures):
+        return Answers({}, failures)
+    if not outcome.finished:
+        raise _cwnd.Error("the runs are not complete; repeat the command to continue")
+    return Answers(values_of(cwnd.Results.load(folder)), failures)
+
+
+def refusals(drawn: Sequence[Drawn]) -> list[str]:
+    """What Linux in virtual time cannot do of the scenarios, without a boot."""
+    place = _worlds.find("linux").place()
+    assert place is not None
+    lines = []
+    for one in drawn:
+        try:
+            place.check(_cwnd.Scenario(one.text, one.name, {}))
+        except _cwnd.Error as refused:
+            lines.append(str(refused))
+    return lines
+
+
+def values_of(results: cwnd.Results) -> dict[str, Values]:
+    """The values that are scored, from the tables of a world."""
+    metrics = {
+        name: {row["seed"]: row for row in table.iter_rows(named=True)}
+        for name, table in results.metrics_by_scenario.items()
+    }
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for (name, seed), run in runs_of({"flows": results.flows, "links": results.links}).items():
+        runs.setdefault(name, []).append({**run, "metrics": metrics[name][seed]})
+    return {name: _values(of_scenario) for name, of_scenario in runs.items()}
+
+
+def _values(runs: Sequence[dict[str, Any]]) -> Values:
+    def of_flows(column: str) -> list[list[float]]:
+        return [[run["flows"][flow][column] for run in runs] for flow in range(len(runs[0]["flows"]))]
+
+    def total(table: str, column: str) -> list[list[float]]:
+        return [[sum(row[column] for row in run[table]) for run in runs]]
+
+    def of_run(metric: str) -> list[list[float]]:
+        return [[run["metrics"][metric] for run in runs]]
+
+    queues = [[row for row in run["links"] if row["link"] == "bottleneck"] for run in runs]
+    series: dict[str, list[list[float]]] = {
+        "goodput": of_run("goodput_mbps"),
+        "goodput per flow": of_flows("goodput_mbps"),
+        "mean RTT": of_run("mean_rtt_ms"),
+        "p95 RTT": of_run("p95_rtt_ms"),
+        "retransmitted": total("flows", "retransmitted_pkts"),
+        "lost": total("flows", "lost_pkts"),
+        "mean queue": [[row["mean_queue_pkts"] for rows in queues for row in rows]],
+        "timeouts": total("flows", "timeouts"),
+        "marks": total("links", "marked_pkts"),
+        "completion time": of_flows("fct_ms"),
+    }
+    # Values that a run does not have are null in tables of rows, and not a number in metrics.
+    return Values(
+        {
+            metric: [[value for value in one if value is not None and value == value] for one in all_series]
+            for metric, all_series in series.items()
+        },
+        [[flow["delivered_pkts"] for flow in run["flows"]] for run in runs],
+    )
