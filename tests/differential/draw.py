@@ -16,9 +16,9 @@ ALGORITHMS = (
     *("westwood", "yeah"),
     *("elastic", "agile-sd", "agile", "discrete", "compound", "copa", "bbr3", "ledbat-plus", "veno", "fast"),
 )
-#: The share of the scenarios that have each. One that another needs is before it.
+#: The share of the scenarios that have each. A feature comes after those that it needs.
 FEATURES = {
-    "ecn": 0.16,  # some discipline that marks
+    "ecn": 0.16,
     "random loss": 0.2,
     "bursts of loss": 0.09,
     "access links": 0.25,
@@ -81,7 +81,7 @@ def _dealt(chance: random.Random, cards: Sequence[Any], count: int) -> list[Any]
 
 
 def _hands(chance: random.Random, numbers: Sequence[int]) -> list[tuple[str, ...]]:
-    """So many algorithms for each scenario, all different; a deck is used up before the next."""
+    """Different algorithms for each scenario, as many as its number; a deck is used up before the next."""
     deck: list[str] = []
     hands = []
     for number in numbers:

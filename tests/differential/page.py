@@ -43,7 +43,7 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
             '- A scenario has one of five queue disciplines, `variant = "linux"` where there is one, 1 to 6 '
             "flows with one to three algorithms, 5 to 100 Mbps, an RTT of 10 to 200 ms without access links, "
             "a buffer of 0.2 to 3 BDP (20 packets at least, 40 under a discipline other than droptail), and "
-            "15 to 25 s with a warmup of 3 to 5 s. Features are drawn beside.",
+            "15 to 25 s with a warmup of 3 to 5 s. Features are added at random.",
             "- Seeds move the start of each flow by up to 5 ms in both worlds, and draw the losses on wires. "
             f"So Linux's {SEEDS['linux']} runs show its own spread.",
             "- A metric is *within* if the range of Linux's runs and the range of the simulator's overlap, "
