@@ -136,6 +136,73 @@ def test_a_receive_window_limits_a_guest_as_it_limits_the_simulator(file: Path) 
     assert theirs["throughput_mbps"][0] == pytest.approx(ours["throughput_mbps"][0], rel=0.05)
 
 
+@needs_machine
+@pytest.mark.slow
+def test_a_guest_has_the_delay_and_the_losses_of_the_way_back_and_flows_upwards(tmp_path: Path) -> None:
+    both_ways = tmp_path / "both-ways.toml"
+    both_ways.write_text(
+        """\
+        duration = "3 s"
+        [dumbbell]
+        rate = "20 Mbps"
+        delay = "10 ms"
+        buffer = 40
+        reverse = { rate = "5 Mbps", delay = "30 ms", buffer = 50, per = 0.01 }
+        [[flows]]
+        cca = "elastic"
+        [[flows]]
+        cca = "agile-sd"
+        [[flows]]
+        cca = "reno"
+        direction = "up"
+        """
+    )
+    guest = cwnd.run(both_ways, world="linux")
+    assert [note for _, note in guest.notes] == ["not measured before the run: rate and queue of reverse"]
+    # 10 ms there, 30 ms back, and up to 24 ms in the queue there.
+    assert all(40 < rtt_ms < 200 for rtt_ms in guest.flows["mean_rtt_ms"])
+    assert all(pkts > 100 for pkts in guest.flows["delivered_pkts"])
+    assert guest.links.filter(link="reverse")["error_pkts"][0] > 0
+
+
+@needs_machine
+@pytest.mark.slow
+def test_equal_transfers_take_equal_time_in_a_guest_the_first_too(tmp_path: Path) -> None:
+    three = tmp_path / "three.toml"
+    flow = '[[flows]]\ncca = "cubic"\nsize = "20 KB"\n'
+    three.write_text(
+        'duration = "3 s"\n[dumbbell]\nrate = "20 Mbps"\nrtt = "10 ms"\nbuffer = 40\n'
+        + flow
+        + "".join(f'{flow}start = "{start_s} s"\n' for start_s in (1, 2))
+    )
+    times_ms = cwnd.run(three, world="linux").flows["fct_ms"]
+    # A handshake, a round of 10 segments and one of the rest.
+    assert all(ms == pytest.approx(times_ms[1], rel=0.02) and 30 < ms < 40 for ms in times_ms)
+
+
+@needs_machine
+@pytest.mark.slow
+def test_an_application_in_a_guest_writes_whole_segments_at_its_rate(tmp_path: Path) -> None:
+    limited = tmp_path / "limited.toml"
+    limited.write_text(SCENARIO.replace('"1 s"', '"3 s"') + 'app_rate = "5 Mbps"\n')
+    ours, theirs = (cwnd.run(limited, world=world).flows for world in ("sim", "linux"))
+    assert theirs["sent_pkts"][0] == pytest.approx(ours["sent_pkts"][0], rel=0.01)
+
+
+@needs_machine
+@pytest.mark.slow
+def test_a_guest_counts_the_marked_packets_of_each_flow(tmp_path: Path) -> None:
+    marked = tmp_path / "marked.toml"
+    flow = '[[flows]]\ncca = "cubic"\nstack = { ecn = true }\n'
+    marked.write_text(
+        'duration = "3 s"\n[dumbbell]\nrate = "20 Mbps"\ndelay = "20 ms"\nbuffer = 200\n'
+        f'queue = {{ discipline = "codel", ecn = true }}\n{flow}{flow}'
+    )
+    guest = cwnd.run(marked, world="linux")
+    sums = guest.flows["marked_pkts"].sum(), guest.links.filter(link="bottleneck")["marked_pkts"][0]
+    assert 0 < sums[0] <= sums[1] <= sums[0] + 2  # what is on its way at the end
+
+
 TESTBED = """\
 title = "A small testbed"
 citation = "Nobody, 2026"

@@ -129,21 +129,33 @@ fn in_kernel(algorithm: &Algorithm, params: &Params) -> Result<Params, Error> {
     Ok(params)
 }
 
-/// The calls that register `algorithm` as `name` in a kernel whose types `btf` describes, for as long as the process that
-/// makes them lives. The kernel must have links: Linux 6.4.
-pub fn script(algorithm: &Algorithm, params: &Params, name: &str, btf: &[u8]) -> Result<Vec<Call>, Error> {
+/// An algorithm that a kernel is to have under `name`.
+pub struct Registration<'a> {
+    pub algorithm: &'a Algorithm,
+    pub params: &'a Params,
+    pub name: &'a str,
+}
+
+/// The calls that register algorithms in a kernel whose types `btf` describes, for as long as the process that makes them
+/// lives. Each descriptor that must stay open has a number of its own. The kernel must have links: Linux 6.4.
+pub fn script(registrations: &[Registration], btf: &[u8]) -> Result<Vec<Call>, Error> {
+    let types = Btf::parse(btf).ok_or_else(|| refuse("not BTF that can be read"))?;
+    let ops = Ops::find(&types).ok_or_else(|| refuse("this kernel's TCP takes no algorithms as eBPF"))?;
+    let (links, calls) = sys::record(|| {
+        registrations.iter().map(|each| register(each, &types, &ops)).collect::<Result<Vec<_>, Error>>()
+    });
+    links.map(|_| calls)
+}
+
+fn register(registration: &Registration, types: &Btf, ops: &Ops) -> Result<OwnedFd, Error> {
+    let Registration { algorithm, params, name } = *registration;
     check_name(name)?;
     let object = OBJECTS.iter().find(|(known, _)| *known == algorithm.name);
     let (_, elf) = object.ok_or_else(|| refuse("this build has no eBPF objects; in a clone: make kernel"))?;
-    let types = Btf::parse(btf).ok_or_else(|| refuse("not BTF that can be read"))?;
-    let ops = Ops::find(&types).ok_or_else(|| refuse("this kernel's TCP takes no algorithms as eBPF"))?;
     let params = in_kernel(algorithm, params)?;
-    let (outcome, calls) = sys::record(|| {
-        let mut programs = loader::programs(elf, &algorithm.name, params.stored(), &types, &ops)?;
-        programs.needs_ecn = needs_ecn(algorithm);
-        loader::link(&programs, name, &ops).map_err(|error| refuse(error.to_string()))
-    });
-    outcome.map(|_| calls)
+    let mut programs = loader::programs(elf, &algorithm.name, params.stored(), types, ops)?;
+    programs.needs_ecn = needs_ecn(algorithm);
+    loader::link(&programs, name, ops).map_err(|error| refuse(error.to_string()))
 }
 
 fn load_object(

@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{Ordering, compiler_fence, fence};
+use std::sync::{Mutex, PoisonError};
 
 const MAP_CREATE: i32 = 0;
 const MAP_LOOKUP_ELEM: i32 = 1;
@@ -58,8 +59,12 @@ thread_local! {
 /// The first number of descriptors in calls that are written down.
 const RECORDED_FD_MIN: i32 = 600;
 
+/// One thread at a time writes down calls, so that the numbers of descriptors do not depend on the others.
+static RECORDING: Mutex<()> = Mutex::new(());
+
 /// The calls that `make` would make: they are written down instead.
 pub fn record<T>(make: impl FnOnce() -> T) -> (T, Vec<Call>) {
+    let _alone = RECORDING.lock().unwrap_or_else(PoisonError::into_inner);
     CALLS.set(Some(Vec::new()));
     let made = make();
     (made, CALLS.take().expect("only this function takes them"))

@@ -57,15 +57,18 @@ void queue_read(int node, const char *device, uint32_t handle, struct queue_stat
 /* programs.c */
 void program_call(char *words);
 
-/* mean.c: the mean over time of something that is looked at now and then, and how often it had which value. */
+/* mean.c: the mean of something that is looked at now and then, with a weight: the time, or the number of events, since the
+ * look before. */
 struct mean {
 	double sum;
-	uint64_t count, most;
-	uint32_t *values;
+	uint64_t weight, count, most;
+	struct look {
+		uint32_t value, weight;
+	} *looks;
 };
-void mean_add(struct mean *mean, uint64_t value);
+void mean_add(struct mean *mean, uint64_t value, uint64_t weight);
 double mean_get(const struct mean *mean);
-/* The value that 95 % do not exceed; sorts the values. */
+/* The value that 95 % of the weight do not exceed; sorts the looks. */
 uint32_t mean_high(struct mean *mean);
 
 /* traffic.c */
@@ -74,10 +77,11 @@ void link_add(char *words);
 void traffic_run(char *words);
 struct sockaddr_in;
 void flow_ends(int flow, int *from, int *to, struct sockaddr_in *address);
-uint32_t link_held_pkts(int link);
+void link_read(int link, struct queue_state *state);
 
 /* probe.c */
-void probe(char *words);
+void probe_trip(char *words);
+void probe_burst(char *words);
 
 uint64_t now_ns(void);
 /* The next word of a plan's line, which ends a string there; fails if there is none. */

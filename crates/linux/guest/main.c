@@ -173,8 +173,10 @@ static void follow(char *line)
 		link_add(line);
 	else if (!strcmp(command, "flow"))
 		flow_add(line);
-	else if (!strcmp(command, "probe"))
-		probe(line);
+	else if (!strcmp(command, "trip"))
+		probe_trip(line);
+	else if (!strcmp(command, "burst"))
+		probe_burst(line);
 	else if (!strcmp(command, "run"))
 		traffic_run(line);
 	else

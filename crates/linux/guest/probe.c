@@ -14,22 +14,29 @@
 
 #define PORT 4000
 #define TRIPS 3
+/* Of these so many arrive, on a path that loses packets. */
+#define TRIES 20
 #define TRIP_LIMIT_MS 20000
 #define ROOM_BYTES (256 << 20)
 /* The queue is looked at after so many packets of a burst, and then every so often. */
 #define SENT_PER_LOOK 4
 #define LOOK_NS 100000
+/* So many packets are sent after one is dropped: a queue that is looked at now and then is full at one of these looks. */
+#define SENT_AFTER_DROP 64
 
 static char datagram[65536];
 
 struct ends {
 	int sender, receiver;
-	struct sockaddr_in to;
+	/* Where the receiver is, and the sender as the receiver sees it. */
+	struct sockaddr_in to, back;
 };
 
 struct burst {
 	uint64_t arrived, first_ns, last_ns;
 	uint32_t most_held;
+	/* Whether the link has dropped a packet. */
+	int dropped;
 };
 
 static int open_udp(int node)
@@ -51,21 +58,58 @@ static int wait_for(int fd)
 	return poll(&ready, 1, TRIP_LIMIT_MS) == 1;
 }
 
-/* From the sender to the receiver and back, 0 if it got lost. */
-static uint64_t trip_ns(const struct ends *ends)
+static void open_ends(int flow, struct ends *ends)
 {
-	struct sockaddr_in from;
-	socklen_t bytes = sizeof from;
+	int from, to;
+
+	flow_ends(flow, &from, &to, &ends->to);
+	ends->to.sin_port = htons((uint16_t)(PORT + flow));
+	ends->sender = open_udp(from);
+	ends->receiver = open_udp(to);
+	if (bind(ends->receiver, (struct sockaddr *)&ends->to, sizeof ends->to))
+		fail("a probe");
+}
+
+static void close_ends(const struct ends *ends)
+{
+	close(ends->sender);
+	close(ends->receiver);
+}
+
+/* From the sender to the receiver and back, 0 if it got lost. */
+static uint64_t trip_ns(struct ends *ends)
+{
+	socklen_t bytes = sizeof ends->back;
 	uint64_t begin_ns = now_ns();
 
 	if (sendto(ends->sender, datagram, 1, 0, (const void *)&ends->to, sizeof ends->to) < 0)
 		fail("a probe");
-	if (!wait_for(ends->receiver) || recvfrom(ends->receiver, datagram, sizeof datagram, 0, (void *)&from, &bytes) < 0)
+	if (!wait_for(ends->receiver) ||
+	    recvfrom(ends->receiver, datagram, sizeof datagram, 0, (void *)&ends->back, &bytes) < 0)
 		return 0;
-	if (sendto(ends->receiver, datagram, 1, 0, (const void *)&from, bytes) < 0 || !wait_for(ends->sender) ||
+	if (sendto(ends->receiver, datagram, 1, 0, (const void *)&ends->back, bytes) < 0 || !wait_for(ends->sender) ||
 	    recv(ends->sender, datagram, sizeof datagram, 0) < 0)
 		return 0;
 	return now_ns() - begin_ns;
+}
+
+/* trip FLOW: reports the shortest of the first trips that arrive. */
+void probe_trip(char *line)
+{
+	int flow = (int)number(&line), arrived = 0, tries;
+	uint64_t best_ns = 0;
+	struct ends ends;
+
+	open_ends(flow, &ends);
+	for (tries = 0; tries < TRIES && arrived < TRIPS; tries++) {
+		uint64_t took_ns = trip_ns(&ends);
+
+		arrived += took_ns > 0;
+		if (took_ns && (!best_ns || took_ns < best_ns))
+			best_ns = took_ns;
+	}
+	report("trip %d %llu", flow, (unsigned long long)best_ns);
+	close_ends(&ends);
 }
 
 /* Takes the next datagram: 1 and when it came, by the kernel's clock; 0 if there is none. */
@@ -89,54 +133,58 @@ static int arrival_ns(int fd, uint64_t *at_ns)
 	return 1;
 }
 
-static void look(const struct ends *ends, int link, struct burst *burst)
+static void look(int receiver, int link, uint64_t dropped_before, struct burst *burst)
 {
-	uint32_t held = link_held_pkts(link);
+	struct queue_state state;
 
-	if (held > burst->most_held)
-		burst->most_held = held;
-	while (arrival_ns(ends->receiver, &burst->last_ns))
+	link_read(link, &state);
+	burst->dropped |= state.dropped_pkts > dropped_before;
+	if (state.held_pkts > burst->most_held)
+		burst->most_held = state.held_pkts;
+	while (arrival_ns(receiver, &burst->last_ns))
 		if (!burst->arrived++)
 			burst->first_ns = burst->last_ns;
 }
 
-/* probe FLOW LINK PACKETS BYTES WAIT_NS: BYTES are those of a datagram, PACKETS are sent at once. */
-void probe(char *line)
+/*
+ * burst FLOW LINK IS_BACK PACKETS BYTES WAIT_NS: datagrams of BYTES at once, over the link there or, if IS_BACK, from the flow's
+ * receiver to its sender, until it drops some, at most PACKETS.
+ */
+void probe_burst(char *line)
 {
-	int flow = (int)number(&line), link = (int)number(&line), from, to;
-	uint64_t count = number(&line), size = number(&line), wait_ns = number(&line), best_ns = 0, until_ns, i;
+	int flow = (int)number(&line), link = (int)number(&line), is_back = (int)number(&line), from, to;
+	uint64_t count = number(&line), size = number(&line), wait_ns = number(&line), until_ns, i;
 	struct burst burst = { 0 };
+	struct queue_state before;
+	const struct sockaddr_in *address;
 	struct ends ends;
 	const int on = 1;
 
-	flow_ends(flow, &from, &to, &ends.to);
-	ends.to.sin_port = htons((uint16_t)(PORT + flow));
-	ends.sender = open_udp(from);
-	ends.receiver = open_udp(to);
-	if (setsockopt(ends.receiver, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
-	    bind(ends.receiver, (struct sockaddr *)&ends.to, sizeof ends.to))
+	open_ends(flow, &ends);
+	for (i = 0; is_back && i < TRIES && !trip_ns(&ends); i++)
+		;
+	from = is_back ? ends.receiver : ends.sender;
+	to = is_back ? ends.sender : ends.receiver;
+	address = is_back ? &ends.back : &ends.to;
+	if (setsockopt(to, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on))
 		fail("a probe");
-	for (i = 0; i < TRIPS; i++) {
-		uint64_t took_ns = trip_ns(&ends);
-
-		if (took_ns && (!best_ns || took_ns < best_ns))
-			best_ns = took_ns;
-	}
+	link_read(link, &before);
 	for (i = 0; i < count; i++) {
-		if (sendto(ends.sender, datagram, size, 0, (void *)&ends.to, sizeof ends.to) < 0)
+		if (sendto(from, datagram, size, 0, (const void *)address, sizeof *address) < 0)
 			fail("a probe");
 		if (i % SENT_PER_LOOK == 0)
-			look(&ends, link, &burst);
+			look(to, link, before.dropped_pkts, &burst);
+		if (burst.dropped && count > i + SENT_AFTER_DROP)
+			count = i + SENT_AFTER_DROP;
 	}
 	until_ns = now_ns() + wait_ns;
 	while (now_ns() < until_ns) {
 		const struct timespec pause = { 0, LOOK_NS };
 
-		look(&ends, link, &burst);
+		look(to, link, before.dropped_pkts, &burst);
 		nanosleep(&pause, NULL);
 	}
-	report("probe %d %llu %llu %llu %u", flow, (unsigned long long)best_ns, (unsigned long long)burst.arrived,
-	       (unsigned long long)(burst.last_ns - burst.first_ns), burst.most_held);
-	close(ends.sender);
-	close(ends.receiver);
+	report("burst %d %llu %llu %u %d", flow, (unsigned long long)burst.arrived,
+	       (unsigned long long)(burst.last_ns - burst.first_ns), burst.most_held, burst.dropped);
+	close_ends(&ends);
 }

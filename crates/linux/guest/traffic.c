@@ -10,6 +10,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -45,12 +48,17 @@ struct flow {
 	int from, to, listening, sender, receiver;
 	struct sockaddr_in address;
 	char cca[16];
-	uint64_t start_ns, stop_ns, size_bytes, left_bytes, rate_bps, handed_bytes, taken_bytes;
+	/* At a rate, an application writes so many bytes at once: a segment. */
+	uint64_t start_ns, stop_ns, size_bytes, left_bytes, rate_bps, at_once_bytes, handed_bytes, taken_bytes;
 	/* The largest window that the receiver offers; 0: what its memory allows. */
 	int window_bytes;
-	/* The receiver echoes the mark of each packet: the half of Linux's DCTCP that is the receiver's. */
-	int echoes_each;
+	/* Whether packets may be marked, and whether the receiver echoes the mark of each: the half of Linux's DCTCP that is its. */
+	int has_ecn, echoes_each;
+	/* Counts the marked packets that come to the receiver. */
+	int marks;
+	uint64_t marked_pkts;
 	struct mean cwnd_pkts, srtt_us;
+	uint64_t looked_ns, acks;
 	struct totals before, now;
 	/* The least and the greatest window that was looked at since the last row; 0: none was. */
 	uint32_t min_cwnd_pkts, max_cwnd_pkts;
@@ -101,10 +109,12 @@ void flow_add(char *line)
 	flow->stop_ns = number(&line);
 	flow->size_bytes = number(&line);
 	flow->rate_bps = number(&line);
+	flow->at_once_bytes = number(&line);
 	flow->window_bytes = (int)number(&line);
+	flow->has_ecn = (int)number(&line);
 	flow->echoes_each = (int)number(&line);
 	flow->left_bytes = flow->size_bytes ? flow->size_bytes : UINT64_MAX;
-	flow->sender = flow->receiver = flow->listening = -1;
+	flow->sender = flow->receiver = flow->listening = flow->marks = -1;
 }
 
 void link_add(char *line)
@@ -126,12 +136,9 @@ void flow_ends(int flow, int *from, int *to, struct sockaddr_in *address)
 	*address = flows[flow].address;
 }
 
-uint32_t link_held_pkts(int link)
+void link_read(int link, struct queue_state *state)
 {
-	struct watched_link *watched = &links[link];
-
-	queue_read(watched->node, watched->device, watched->handle, &watched->now);
-	return watched->now.held_pkts;
+	queue_read(links[link].node, links[link].device, links[link].handle, state);
 }
 
 /* -- sockets -- */
@@ -163,10 +170,50 @@ static void limit_window(const struct flow *flow, int fd)
 		fail("a receive window");
 }
 
+/* A socket that gets the marked packets for the receiver, of which the kernel counts even those for which it has no room. */
+static void watch_marks(struct flow *flow)
+{
+	enum { DSCP_AND_ECN_AT = 1, TO_AT = 16, CE = 3 };
+	struct sock_filter is_marked[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DSCP_AND_ECN_AT),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, CE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CE, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, TO_AT),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(flow->address.sin_addr.s_addr), 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog program = { sizeof is_marked / sizeof *is_marked, is_marked };
+	const struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
+	int least = 0;
+
+	node_enter(flow->to);
+	/* Without a protocol it gets nothing until the filter is there. */
+	flow->marks = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (flow->marks < 0 || setsockopt(flow->marks, SOL_SOCKET, SO_RCVBUF, &least, sizeof least) ||
+	    setsockopt(flow->marks, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) ||
+	    bind(flow->marks, (const struct sockaddr *)&all, sizeof all))
+		fail("counting marks");
+}
+
+static void count_marks(struct flow *flow)
+{
+	struct tpacket_stats since_last;
+	socklen_t bytes = sizeof since_last;
+
+	if (flow->marks < 0)
+		return;
+	if (getsockopt(flow->marks, SOL_PACKET, PACKET_STATISTICS, &since_last, &bytes))
+		fail("counting marks");
+	flow->marked_pkts += since_last.tp_packets;
+}
+
 static void listen_for(struct flow *flow)
 {
 	flow->listening = open_socket(flow->to);
 	limit_window(flow, flow->listening);
+	if (flow->has_ecn)
+		watch_marks(flow);
 	if (flow->echoes_each && setsockopt(flow->listening, IPPROTO_TCP, TCP_CONGESTION, "dctcp", 5))
 		fail("dctcp");
 	if (bind(flow->listening, (struct sockaddr *)&flow->address, sizeof flow->address) ||
@@ -208,27 +255,28 @@ static void accept_from(struct flow *flow)
 	flow->listening = -1;
 }
 
-/* What the application may have handed over by now. */
-static uint64_t allowed_bytes(const struct flow *flow, uint64_t at_ns)
+/* What the application hands over next, at a rate. */
+static uint64_t piece_bytes(const struct flow *flow)
 {
-	if (!flow->rate_bps || flow->sender < 0)
-		return UINT64_MAX;
-	return (uint64_t)((double)(at_ns - flow->start_ns) * (double)flow->rate_bps / 8e9) - flow->handed_bytes;
+	return flow->left_bytes < flow->at_once_bytes ? flow->left_bytes : flow->at_once_bytes;
+}
+
+/* When the application has written the next piece. */
+static uint64_t piece_ns(const struct flow *flow)
+{
+	unsigned __int128 bits = (unsigned __int128)(flow->handed_bytes + piece_bytes(flow)) * 8;
+
+	return flow->start_ns + (uint64_t)((bits * 1000000000 + flow->rate_bps - 1) / flow->rate_bps);
 }
 
 static void write_to(struct flow *flow, uint64_t at_ns)
 {
-	while (flow->left_bytes) {
-		uint64_t now = allowed_bytes(flow, at_ns);
-		size_t bytes = sizeof payload;
+	while (flow->left_bytes && !(flow->rate_bps && at_ns < piece_ns(flow))) {
+		size_t bytes = flow->rate_bps ? piece_bytes(flow) : sizeof payload;
 		ssize_t written;
 
 		if (flow->left_bytes < bytes)
 			bytes = flow->left_bytes;
-		if (now < bytes)
-			bytes = now;
-		if (!bytes)
-			return;
 		written = send(flow->sender, payload, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (written < 0) {
 			if (errno == EAGAIN)
@@ -287,13 +335,14 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 		return;
 	limit_window(flow, flow->receiver);
 	read_information(flow->receiver, &receiver);
+	count_marks(flow);
 	flow->now = (struct totals){
 		.sent_pkts = sent->tcpi_data_segs_out,
 		.retransmitted_pkts = sent->tcpi_total_retrans,
 		.timeouts = sender.later.total_rto,
 		.delivered_pkts = got->tcpi_data_segs_in,
 		.received_bytes = got->tcpi_bytes_received,
-		.marked_pkts = sent->tcpi_delivered_ce,
+		.marked_pkts = flow->marked_pkts,
 		.spurious_pkts = sent->tcpi_dsack_dups,
 	};
 	if (!flow->slow_start_ns && sent->tcpi_snd_ssthresh < SSTHRESH_INFINITE)
@@ -301,10 +350,14 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 	if (at_ns <= from_ns)
 		flow->before = flow->now;
 	else {
-		mean_add(&flow->cwnd_pkts, sent->tcpi_snd_cwnd);
+		mean_add(&flow->cwnd_pkts, sent->tcpi_snd_cwnd,
+			 at_ns - (flow->looked_ns > from_ns ? flow->looked_ns : from_ns));
+		/* About as many samples as ACKs, which are the segments that a sender gets. */
 		if (sent->tcpi_rtt)
-			mean_add(&flow->srtt_us, sent->tcpi_rtt);
+			mean_add(&flow->srtt_us, sent->tcpi_rtt, sent->tcpi_segs_in - flow->acks);
 	}
+	flow->looked_ns = at_ns;
+	flow->acks = sent->tcpi_segs_in;
 	if (!flow->min_cwnd_pkts || sent->tcpi_snd_cwnd < flow->min_cwnd_pkts)
 		flow->min_cwnd_pkts = sent->tcpi_snd_cwnd;
 	if (sent->tcpi_snd_cwnd > flow->max_cwnd_pkts)
@@ -333,7 +386,7 @@ static void look_at_link(struct watched_link *link, uint64_t at_ns, int is_sampl
 	if (at_ns <= warmup_ns)
 		link->before = link->now;
 	if (at_ns >= warmup_ns)
-		mean_add(&link->held_pkts, link->now.held_pkts);
+		mean_add(&link->held_pkts, link->now.held_pkts, 1);
 	if (is_sample) {
 		link->rows[link->row_count].at_ns = at_ns;
 		link->rows[link->row_count].held_pkts = link->now.held_pkts;
@@ -401,6 +454,8 @@ static uint64_t next_ns(uint64_t at_ns)
 			next = flows[i].start_ns;
 		if (flows[i].stop_ns > at_ns && flows[i].stop_ns < next)
 			next = flows[i].stop_ns;
+		if (flows[i].rate_bps && flows[i].left_bytes && piece_ns(&flows[i]) > at_ns && piece_ns(&flows[i]) < next)
+			next = piece_ns(&flows[i]);
 	}
 	return next < duration_ns ? next : duration_ns;
 }
@@ -423,7 +478,9 @@ static void handle(const struct epoll_event *event, uint64_t at_ns)
 		read_from(&flows[index - FLOWS_MAX]);
 	else {
 		if (event->events & EPOLLRDHUP && !flows[index].done_ns) {
+			look_at_flow(&flows[index], at_ns, 0);
 			flows[index].done_ns = at_ns;
+			flows[index].is_done = 1;
 			shutdown(flows[index].sender, SHUT_WR);
 		}
 		write_to(&flows[index], at_ns);
@@ -465,13 +522,13 @@ static void make_room(void)
 	int i;
 
 	for (i = 0; i < flow_count; i++) {
-		flows[i].cwnd_pkts.values = rows_for(sizeof(uint32_t), tick_ns);
-		flows[i].srtt_us.values = rows_for(sizeof(uint32_t), tick_ns);
+		flows[i].cwnd_pkts.looks = rows_for(sizeof *flows[i].cwnd_pkts.looks, tick_ns);
+		flows[i].srtt_us.looks = rows_for(sizeof *flows[i].srtt_us.looks, tick_ns);
 		if (sample_ns)
 			flows[i].rows = rows_for(sizeof *flows[i].rows, sample_ns);
 	}
 	for (i = 0; i < link_count; i++) {
-		links[i].held_pkts.values = rows_for(sizeof(uint32_t), tick_ns);
+		links[i].held_pkts.looks = rows_for(sizeof *links[i].held_pkts.looks, tick_ns);
 		if (sample_ns)
 			links[i].rows = rows_for(sizeof *links[i].rows, sample_ns);
 	}
@@ -487,6 +544,34 @@ static double idle_s(void)
 		fail("/proc/uptime");
 	fclose(file);
 	return idle;
+}
+
+/* The kernel readies some of its parts when a first connection carries data, which would make that connection's data late by
+ * a round trip: a connection within a node comes before all others. */
+static void warm_up(int node)
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(PORT) };
+	int listening, sender, receiver;
+	ssize_t sent, got = 0;
+
+	node_enter(node);
+	listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	sender = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listening < 0 || sender < 0 || bind(listening, (struct sockaddr *)&here, sizeof here) ||
+	    listen(listening, 1) || connect(sender, (struct sockaddr *)&here, sizeof here))
+		fail("warming up");
+	receiver = accept(listening, NULL, NULL);
+	sent = send(sender, payload, sizeof payload / 4, MSG_NOSIGNAL);
+	while (got < sent) {
+		ssize_t more = recv(receiver, payload, sizeof payload, 0);
+
+		if (more <= 0)
+			fail("warming up");
+		got += more;
+	}
+	close(sender);
+	close(receiver);
+	close(listening);
 }
 
 static void report_run(double idle)
@@ -557,6 +642,7 @@ void traffic_run(char *line)
 		listen_for(&flows[i]);
 		watch(flows[i].listening, 2 * FLOWS_MAX + i, EPOLLIN);
 	}
+	warm_up(flows[0].from);
 	idle_before = idle_s();
 	begin_ns = now_ns();
 	for (;;) {

@@ -1,6 +1,7 @@
 //! What a guest reports, as the rows of a run.
 
-use crate::plan::{self, Plan, Probe};
+use crate::plan::{self, Plan};
+use crate::probes::{Burst, Trip};
 use cwnd_results::{
     FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
 };
@@ -11,6 +12,8 @@ const IDLE_MIN: f64 = 0.05;
 
 /// How far the path may be from what the scenario asks.
 const RATE_TOLERANCE: f64 = 0.01;
+/// Of a few packets, some of which a shaper may let through early.
+const RATE_TOLERANCE_OF_FEW: f64 = 0.03;
 const RTT_TOLERANCE: f64 = 0.01;
 /// The work of the kernel and of the wires for two short packets.
 const RTT_TOLERANCE_MS: f64 = 0.5;
@@ -34,12 +37,11 @@ pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Re
     }
     // By queues, and by wires.
     let dropped: f64 = link_rows.iter().map(|row| row[3]).sum();
-    let marked: f64 = link_rows.iter().map(|row| row[4]).sum();
     let mut transfers = Transfers::default();
     let mut flows: Vec<FlowResult> = flow_rows
         .iter()
         .enumerate()
-        .map(|(i, row)| flow(scenario, plan, i, row, dropped, marked, &mut transfers))
+        .map(|(i, row)| flow(scenario, plan, i, row, dropped, &mut transfers))
         .collect();
     transfers.set_quantiles(&mut flows, scenario.warmup_ns);
     let links = links(scenario, plan, &link_rows, &flows);
@@ -55,12 +57,12 @@ pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Re
         transfers,
         packets,
         last_arrival_ns: scenario.duration_ns,
-        notes: notes(plan, lines),
+        notes: notes(scenario, plan, lines),
         flows,
     })
 }
 
-fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
+fn notes(scenario: &Scenario, plan: &Plan, lines: &[String]) -> Vec<String> {
     let mut notes = Vec::new();
     let idle = rows(lines, "idle").next().map_or(1.0, |row| row[0]);
     if idle < IDLE_MIN {
@@ -73,7 +75,24 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
     if short_of_memory > 0.0 {
         notes.push(format!("not valid: the guest was short of memory for TCP {short_of_memory} times"));
     }
-    notes.extend(plan.probes.iter().zip(rows(lines, "probe")).filter_map(|(probe, row)| judge(probe, &row)));
+    let wrong = |flow: usize, found: String| format!("not valid: the path of flow {flow} {found}");
+    let mut trips = rows(lines, "trip");
+    notes.extend(plan.trips.iter().filter_map(|trip| {
+        let found = judge_trip(trip, &trips.next().unwrap_or_default())?;
+        Some(wrong(trip.flow, found))
+    }));
+    let mut unmeasured = plan.unmeasured.clone();
+    let mut bursts = rows(lines, "burst");
+    for burst in &plan.bursts {
+        let row = bursts.next().unwrap_or_default();
+        notes.extend(judge_burst(burst, &row).map(|found| wrong(burst.flow, found)));
+        if burst.limit_pkts.is_some() && row.last() == Some(&0.0) {
+            unmeasured.push(format!("queue of {}", scenario.links[burst.link].name));
+        }
+    }
+    if !unmeasured.is_empty() {
+        notes.push(format!("not measured before the run: {}", unmeasured.join(", ")));
+    }
     notes.extend(plan.quick_acks_pkts.iter().enumerate().filter_map(|(flow, pkts)| {
         let pkts = pkts.as_ref()?;
         Some(format!(
@@ -90,28 +109,33 @@ fn notes(plan: &Plan, lines: &[String]) -> Vec<String> {
     notes
 }
 
-/// What is wrong with a path, in a sentence.
-fn judge(probe: &Probe, row: &[f64]) -> Option<String> {
-    let [_, rtt_ns, arrived, took_ns, held] = row[..] else {
-        return Some("not valid: a path was not measured".to_owned());
-    };
-    let wrong = |found: String| Some(format!("not valid: the path of flow {} {found}", probe.flow));
-    let asked_ms = probe.rtt_ns as f64 / 1e6;
-    let rtt_ms = rtt_ns / 1e6;
-    if (rtt_ms - asked_ms).abs() > RTT_TOLERANCE * asked_ms + RTT_TOLERANCE_MS {
-        return wrong(format!("has an RTT of {rtt_ms:.2} ms instead of {asked_ms:.2} ms"));
+const UNMEASURED: &str = "was not measured";
+
+/// What is wrong with a path's RTT.
+fn judge_trip(trip: &Trip, row: &[f64]) -> Option<String> {
+    let [_, rtt_ns] = *row else { return Some(UNMEASURED.to_owned()) };
+    let (rtt_ms, asked_ms, slack_ms) = (rtt_ns / 1e6, trip.rtt_ns as f64 / 1e6, trip.slack_ns as f64 / 1e6);
+    if rtt_ms == 0.0 {
+        return Some("let no packet through and back".to_owned());
     }
-    let mbps = (arrived - 1.0) * f64::from(probe.packet_bytes) * 8e3 / took_ns.max(1.0);
-    let asked_mbps = probe.rate_bps as f64 / 1e6;
-    if (mbps / asked_mbps - 1.0).abs() > RATE_TOLERANCE && probe.limit_pkts.is_some() {
-        return wrong(format!("carries {mbps:.2} Mbit/s instead of {asked_mbps:.2}"));
+    let is_wrong = (rtt_ms - asked_ms).abs() > RTT_TOLERANCE * asked_ms + RTT_TOLERANCE_MS + slack_ms;
+    is_wrong.then(|| format!("has an RTT of {rtt_ms:.2} ms instead of {asked_ms:.2} ms"))
+}
+
+/// What is wrong with a path's rate, or its queue.
+fn judge_burst(burst: &Burst, row: &[f64]) -> Option<String> {
+    let [_, arrived, took_ns, held, dropped] = *row else { return Some(UNMEASURED.to_owned()) };
+    let way = if burst.is_back { " back" } else { "" };
+    let mbps = (arrived - 1.0) * f64::from(burst.packet_bytes) * 8e3 / took_ns.max(1.0);
+    let asked_mbps = burst.rate_bps as f64 / 1e6;
+    let tolerance = if burst.limit_pkts.is_some() { RATE_TOLERANCE } else { RATE_TOLERANCE_OF_FEW };
+    if (mbps / asked_mbps - 1.0).abs() > tolerance {
+        return Some(format!("carries {mbps:.2} Mbit/s{way} instead of {asked_mbps:.2}"));
     }
-    match probe.limit_pkts {
-        Some(limit) if held != f64::from(limit) => {
-            wrong(format!("drops when its queue holds {held} packets instead of {limit}"))
-        }
-        _ => None,
-    }
+    let limit = burst
+        .limit_pkts
+        .filter(|&limit| held > f64::from(limit) || dropped > 0.0 && held < f64::from(limit))?;
+    Some(format!("drops{way} when its queue holds {held} packets instead of {limit}"))
 }
 
 fn flow(
@@ -120,7 +144,6 @@ fn flow(
     index: usize,
     row: &[f64],
     dropped: f64,
-    marked: f64,
     transfers: &mut Transfers,
 ) -> FlowResult {
     let asked = &scenario.flows[index];
@@ -132,7 +155,7 @@ fn flow(
         timeouts,
         delivered,
         received_bytes,
-        delivered_ce,
+        marked,
         spurious,
         cwnd,
         srtt_us,
@@ -176,7 +199,7 @@ fn flow(
         mean_rtt_ms: ms(srtt_us),
         p95_rtt_ms: ms(high_us),
         mean_cwnd_pkts: cwnd,
-        marked_pkts: if alone { marked } else { delivered_ce } as u64,
+        marked_pkts: marked as u64,
         fct_ms,
         slow_start_s: (!asked.cca.controls_window()).then_some(if slow_ns > 0.0 {
             slow_ns / 1e9

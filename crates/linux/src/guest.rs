@@ -5,6 +5,7 @@ use crate::boot::{Guest, Watch};
 use crate::image::Image;
 use crate::machine::Machine;
 use crate::plan::{self, Algorithms, Plan};
+use cwnd_kernel::Registration;
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use std::fs;
@@ -46,13 +47,13 @@ fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec
     }
     if !plan.programs.is_empty() {
         let btf = read_file(&machine.btf)?;
-        for (name, flow) in &plan.programs {
-            let flow = &scenario.flows[*flow];
-            let (algorithm, params) = flow.cca.resolve().map_err(|error| error.to_string())?;
-            let calls =
-                cwnd_kernel::script(&algorithm, &params, name, &btf).map_err(|error| error.to_string())?;
-            calls.iter().for_each(|call| text += &program_line(call));
-        }
+        let resolve = |flow: usize| scenario.flows[flow].cca.resolve().map_err(|error| error.to_string());
+        let chosen = plan.programs.iter().map(|(_, flow)| resolve(*flow)).collect::<Result<Vec<_>, _>>()?;
+        let registrations: Vec<_> = (plan.programs.iter().zip(&chosen))
+            .map(|((name, _), (algorithm, params))| Registration { algorithm, params, name })
+            .collect();
+        let calls = cwnd_kernel::script(&registrations, &btf).map_err(|error| error.to_string())?;
+        calls.iter().for_each(|call| text += &program_line(call));
     }
     Ok(finish_image(image, &(text + &plan.text)))
 }

@@ -1,5 +1,6 @@
 //! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
 
+use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, HEADER_BYTES, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
@@ -13,8 +14,6 @@ const TICK_NS: u64 = 5_000_000;
 const TIMESTAMP_BYTES: u32 = 12;
 /// Of a wire whose jitter keeps the order: a packet takes 0.1 µs.
 const IN_ORDER_BPS: u64 = 100_000_000_000;
-/// The largest queue that is filled before a run to see when it drops.
-const PROBE_PKTS_MAX: u32 = 50_000;
 
 /// Whose algorithms run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,25 +38,15 @@ pub struct Plan {
     /// The links whose queues the guest watches, by their index in the scenario; after them, those whose wires it watches.
     pub watched: Vec<usize>,
     pub wires: Vec<usize>,
-    /// The paths that are measured before the run.
-    pub probes: Vec<Probe>,
+    /// What is measured of the paths before the run, and what is not, in words.
+    pub trips: Vec<Trip>,
+    pub bursts: Vec<Burst>,
+    pub unmeasured: Vec<String>,
     /// Where a flow starts, with its jitter.
     pub starts_ns: Vec<u64>,
     /// Of each flow: about how many segments its receiver acknowledges one by one, where its memory for the path makes them
     /// more than the scenario has.
     pub quick_acks_pkts: Vec<Option<u64>>,
-}
-
-/// What a measurement of a path should give.
-pub struct Probe {
-    pub flow: usize,
-    pub link: usize,
-    pub rtt_ns: u64,
-    pub rate_bps: u64,
-    /// On the wire, of each packet of the burst.
-    pub packet_bytes: u32,
-    /// Packets that the queue holds when it drops one, if it is droptail.
-    pub limit_pkts: Option<u32>,
 }
 
 /// What a flow's path is made of.
@@ -69,7 +58,16 @@ pub struct Way {
     /// Of the access link, of all links, and of the links at the end where no packet waits.
     pub delay_ns: u64,
     /// The part of it that wires with jitter and reordering have themselves.
-    wires_ns: u64,
+    pub wires_ns: u64,
+    /// From the receiver back to the sender, and its part that such wires have.
+    pub back_delay_ns: u64,
+    pub back_wires_ns: u64,
+}
+
+impl Way {
+    pub fn rtt_ns(&self) -> u64 {
+        self.delay_ns + self.back_delay_ns
+    }
 }
 
 /// `seed` is that of the run.
@@ -122,6 +120,7 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
         }
         modules.extend(link.queue.as_ref().map(|queue| format!("sch_{}", module_of(queue))));
     }
+    let bursts = probes::bursts(scenario, &ways);
     let mut plan = Plan {
         world: if algorithms == Algorithms::Ours { World::LinuxEbpf } else { World::Linux },
         text: String::new(),
@@ -131,7 +130,9 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
             + ways.iter().enumerate().map(|(i, way)| memory_bytes(scenario, i, way)).sum::<u64>() / 500_000,
         programs,
         wires: writer.nodes.wires.keys().copied().collect(),
-        probes: probes(scenario, &ways),
+        trips: probes::trips(scenario, &ways),
+        unmeasured: probes::unmeasured(scenario, &watched, &bursts),
+        bursts,
         watched,
         starts_ns,
         quick_acks_pkts: ways
@@ -232,7 +233,15 @@ fn way(scenario: &Scenario, flow: &Flow) -> Way {
     }
     delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
     let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index))).sum();
-    Way { access, links: rest.iter().map(|&index| index as usize).collect(), delay_ns, wires_ns }
+    let back = || flow.reverse_path.iter().map(|&index| link(index));
+    Way {
+        access,
+        links: rest.iter().map(|&index| index as usize).collect(),
+        delay_ns,
+        wires_ns,
+        back_delay_ns: flow.return_delay_ns + back().map(|link| link.delay_ns).sum::<u64>(),
+        back_wires_ns: back().map(wire_delay_ns).sum(),
+    }
 }
 
 /// The bytes of a full packet as the scenario counts them.
@@ -395,9 +404,13 @@ impl Writer<'_> {
         for link in links {
             let (from, _) = self.nodes.ends[link];
             self.line(format_args!("route {from} {to} 0.0.0.0 l{link} 0 0 0"));
-            if let Some(wire) = self.nodes.wires.get(link).copied() {
-                self.line(format_args!("route {wire} {to} 0.0.0.0 w{link} 0 0 0"));
-            }
+            self.add_wire_route(*link, to);
+        }
+    }
+
+    fn add_wire_route(&mut self, link: usize, to: &str) {
+        if let Some(wire) = self.nodes.wires.get(&link).copied() {
+            self.line(format_args!("route {wire} {to} 0.0.0.0 w{link} 0 0 0"));
         }
     }
 
@@ -447,14 +460,15 @@ impl Writer<'_> {
         self.add_routes(&way.links, &receiver);
         // The way back: links if it has any, then a constant delay.
         self.line(format_args!("pair {last_back} r{index} {host} s{index} {mtu}"));
-        if flow.return_delay_ns > 0 {
-            let delay_ns = flow.return_delay_ns;
+        let delay_ns = way.back_delay_ns - way.back_wires_ns;
+        if delay_ns > 0 {
             let netem = Netem { delay_ns, limit_pkts: queue::UNLIMITED_PKTS, ..Netem::default() };
             self.add_qdisc(last_back, &format!("r{index}"), &netem.qdisc());
         }
         let quick = u32::from(flow.stack.ack_every_pkts == 1);
         if let [first_back, ..] = back[..] {
             self.line(format_args!("route {sink} {sender} {receiver} l{first_back} 0 {quick} 0"));
+            self.add_wire_route(first_back, &sender);
             self.add_routes(&back[1..], &sender);
             self.line(format_args!("route {last_back} {sender} 0.0.0.0 r{index} 0 0 0"));
         } else {
@@ -498,22 +512,23 @@ impl Writer<'_> {
                 .receive_window_pkts
                 .map_or(0, |pkts| u64::from(pkts) * u64::from(flow.payload_bytes));
             let (_, receiver) = addresses(i);
+            let has_ecn = u32::from(flow.stack.ecn != Ecn::Off);
             let echoes_each = u32::from(flow.stack.ecn == Ecn::Dctcp);
             self.line(format_args!(
-                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {window} {echoes_each}",
-                names[i]
+                "flow {host} {sink} {receiver} {} {start} {stop} {size} {rate} {} {window} {has_ecn} {echoes_each}",
+                names[i], flow.payload_bytes
             ));
         }
-        for probe in &plan.probes {
-            let flow = &scenario.flows[probe.flow];
+        for trip in &plan.trips {
+            self.line(format_args!("trip {}", trip.flow));
+        }
+        for burst in &plan.bursts {
             let link =
-                plan.watched.iter().position(|&link| link == probe.link).expect("a path's links are watched");
-            let packets = burst_pkts(probe);
-            // All of it at the rate, and twice the way.
-            let wait_ns = scenario.links[probe.link].sending_ns(packets * u64::from(probe.packet_bytes))
-                + 2 * probe.rtt_ns;
-            let size = mtu(flow) - 28;
-            self.line(format_args!("probe {} {link} {packets} {size} {wait_ns}", probe.flow));
+                plan.watched.iter().position(|&link| link == burst.link).expect("a path's links are watched");
+            let wait_ns = burst.wait_ns(&plan.trips);
+            let size = mtu(&scenario.flows[burst.flow]) - 28;
+            let (flow, is_back, pkts) = (burst.flow, u32::from(burst.is_back), burst.pkts);
+            self.line(format_args!("burst {flow} {link} {is_back} {pkts} {size} {wait_ns}"));
         }
         let sample_ns = match scenario.samples {
             Samples::Interval { interval_ns } => interval_ns,
@@ -524,37 +539,6 @@ impl Writer<'_> {
     }
 }
 
-/// Packets of a measurement: enough to fill a droptail queue, and few where a discipline would remember them.
-fn burst_pkts(probe: &Probe) -> u64 {
-    const FEW: u64 = 6;
-    probe.limit_pkts.map_or(FEW, |limit| u64::from(limit) * 3 / 2 + 200)
-}
-
-/// One for each link that is the slowest of a path.
-fn probes(scenario: &Scenario, ways: &[Way]) -> Vec<Probe> {
-    let mut probes: Vec<Probe> = Vec::new();
-    for (index, (flow, way)) in scenario.flows.iter().zip(ways).enumerate() {
-        let slowest =
-            way.links.iter().min_by_key(|&&link| scenario.links[link].rate_bps).expect("a path has a link");
-        let is_steady = way.wires_ns == 0 && flow.reverse_path.is_empty();
-        if probes.iter().any(|probe| probe.link == *slowest) || !is_steady {
-            continue;
-        }
-        let link = &scenario.links[*slowest];
-        // The burst must come to that queue, and fit into memory.
-        let is_plain = !link.is_managed() && way.links.len() == 1 && link.per == 0.0;
-        probes.push(Probe {
-            flow: index,
-            link: *slowest,
-            rtt_ns: way.delay_ns + flow.return_delay_ns,
-            rate_bps: link.rate_bps,
-            packet_bytes: packet_bytes(flow),
-            limit_pkts: link.buffer_pkts.filter(|&limit| is_plain && limit <= PROBE_PKTS_MAX),
-        });
-    }
-    probes
-}
-
 fn plan_last(scenario: &Scenario, flow: &Flow) -> usize {
     *way(scenario, flow).links.last().expect("a path has a link")
 }
@@ -563,4 +547,30 @@ fn plan_last(scenario: &Scenario, flow: &Flow) -> usize {
 fn tick_ns(sample_ns: u64, flows: usize) -> u64 {
     let wanted = TICK_NS * (flows as u64).div_ceil(8);
     if sample_ns == 0 { wanted } else { sample_ns / sample_ns.div_ceil(wanted) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_back_has_its_delay_and_a_route_behind_each_of_its_wires() {
+        let text = "duration = '5 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n\
+                    reverse = { rate = '1 Mbps', delay = '35 ms', buffer = 50, per = 0.01 }\n[[flows]]\ncca = 'reno'";
+        let scenario = Scenario::from_toml(text, "test.toml", &[]).unwrap();
+        let plan = write(&scenario, 1, Algorithms::Kernel).unwrap();
+        let lines = |begin: &str, with: &str| {
+            plan.text.lines().filter(|line| line.starts_with(begin) && line.contains(with)).count()
+        };
+        let reverse = scenario.flows[0].reverse_path[0];
+        let (sender, _) = addresses(0);
+        assert_eq!(lines("route", &format!("{sender} 0.0.0.0 w{reverse}")), 1, "{}", plan.text);
+        let way = way(&scenario, &scenario.flows[0]);
+        assert!(way.back_delay_ns >= 35_000_000, "{}", way.back_delay_ns);
+        let (delay_ns, limit_pkts) = (way.back_delay_ns, queue::UNLIMITED_PKTS);
+        let netem = Netem { delay_ns, limit_pkts, ..Netem::default() };
+        let hex: String = netem.qdisc().options.iter().map(|byte| format!("{byte:02x}")).collect();
+        let back = plan.text.lines().find(|line| line.starts_with("qdisc") && line.contains(" r0 "));
+        assert!(back.is_some_and(|line| line.ends_with(&hex)), "{}", plan.text);
+    }
 }

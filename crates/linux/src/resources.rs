@@ -21,7 +21,7 @@ const HYBLA_RTT_NS: u64 = 25_000_000;
 /// What the window of a flow may come to, with room.
 fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
     let flow = &scenario.flows[index];
-    let rtt_ns = way.delay_ns + flow.return_delay_ns;
+    let rtt_ns = way.rtt_ns();
     let links = way.links.iter().map(|&link| &scenario.links[link]);
     let rate_bps = links.clone().map(|link| link.rate_bps).min().unwrap_or(0);
     let packet = u64::from(packet_bytes(flow));
@@ -90,7 +90,7 @@ fn sent_per_ack(flow: &Flow, way: &Way) -> f64 {
     if flow.cca.algorithm != "hybla" {
         return 1.0;
     }
-    let rtt_ns = way.delay_ns + flow.return_delay_ns;
+    let rtt_ns = way.rtt_ns();
     (rtt_ns as f64 / HYBLA_RTT_NS as f64).exp2().clamp(1.0, MOST)
 }
 
