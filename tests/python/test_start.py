@@ -92,9 +92,20 @@ def test_version_help_and_completion_import_no_other_command(arguments: tuple[st
     assert not modules & HEAVY
 
 
-def test_a_run_without_out_imports_neither_figures_nor_numpy_nor_what_other_commands_need() -> None:
-    modules = imported(*RUN)
-    assert modules & HEAVY == {"polars", "rich"}
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        ("--flows", "3", "--repeat", "2", "--size", "50KB"),
+        ("--flows", "5000", "--duration", "10ms", "--samples", "off"),
+    ],
+    ids=["one flow", "a table of flows and transfers", "thousands of flows and a note on slow start"],
+)
+def test_a_run_without_out_imports_no_tables_no_figures_and_nothing_of_other_commands(
+    more: tuple[str, ...],
+) -> None:
+    modules = imported(*RUN, *more)
+    assert modules & HEAVY == {"rich"}
     assert parts(modules) == {"_cli", "_common", "_cwnd", "_results", "_run", "_scenario", "_worlds"}
     assert not modules & {"cwnd._run.sweep", "cwnd._run.store"}
 
@@ -116,7 +127,7 @@ def test_completing_a_word_imports_no_heavy_library(line: str) -> None:
         "click",
         "cwnd._cli.run",
         "cwnd._run.run",
-        "polars",
+        "cwnd._results.results",
         "rich.console",
     ],
 )

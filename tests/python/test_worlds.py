@@ -13,7 +13,9 @@ from cwnd import _worlds
 #: A world without packets: flows share their first link's rate equally.
 FLUID = """
 import json
+import math
 import polars as pl
+from cwnd._results.columns import bytes_of
 from cwnd._results.tables import Answer, empty_table, schema_of
 
 
@@ -25,7 +27,6 @@ def answer(scenario):
     share = min(link["rate_bps"] for link in scenario["links"]) / 1e6 / len(scenario["flows"])
     rows = [
         {
-            "seed": scenario["seed"],
             "flow": place,
             "cca": flow["cca"]["name"],
             "start_s": 0.0,
@@ -44,7 +45,6 @@ def answer(scenario):
     ]
     links = [
         {
-            "seed": scenario["seed"],
             "link": link["name"],
             "delivered_pkts": 1,
             "dropped_pkts": 0,
@@ -55,15 +55,29 @@ def answer(scenario):
         }
         for link in scenario["links"]
     ]
-    tables = {}
-    for name, table in (("flows", rows), ("links", links)):
-        schema = {key: kind for key, kind in schema_of(name).items() if key != "scenario"}
-        table = [{"mean_rtt_ms": None, "p95_rtt_ms": None, **row} for row in table]
-        tables[name] = pl.DataFrame(
-            [{key: row.get(key) for key in schema} for row in table], schema=schema
-        ).with_columns(pl.lit(0, pl.UInt32).alias("run"))
     engine = {"version": "1", "wall_s": 1.0, "packets": 1, "packets_per_s": 1.0}
-    return Answer("fluid", [scenario["seed"]], tables, lambda described: empty_table("samples"), engine)
+    return Answer(
+        "fluid",
+        [scenario["seed"]],
+        lambda: columns("flows", rows),
+        lambda: columns("links", links),
+        lambda described: empty_table("samples"),
+        engine,
+    )
+
+
+def columns(table, rows):
+    schema = {key: kind for key, kind in schema_of(table).items() if key not in ("scenario", "seed")}
+    columns = {"run": [0 for _ in rows]}
+    for key, kind in schema.items():
+        nothing = math.nan if kind.is_float() else 0
+        columns[key] = [row.get(key, nothing) for row in rows]
+    return {
+        key: "".join(f"{text}\\0" for text in values)
+        if schema.get(key) == pl.String()
+        else bytes_of(pl.Series(values, dtype=schema.get(key, pl.UInt32())))
+        for key, values in columns.items()
+    }
 """
 
 

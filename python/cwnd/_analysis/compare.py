@@ -15,7 +15,7 @@ from cwnd._common.files import write_file
 from cwnd._common.metrics import METRICS
 from cwnd._common.text import digits, markdown
 from cwnd._results.directory import new_files
-from cwnd._results.tables import INVALID
+from cwnd._results.notes import INVALID
 from cwnd._scenario.facts import bottleneck_link, is_trace
 
 if TYPE_CHECKING:

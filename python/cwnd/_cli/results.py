@@ -89,7 +89,7 @@ def _print_swept(results: Results) -> None:
     """A row per point: the swept values, or the name, and the summary."""
     columns = {metric: shown for metric, shown in TABLE_COLUMNS.items() if metric != "p95_rtt_ms"}
     if len(results.scenarios) == 1 and is_trace(results.scenarios[0]):
-        open_console().print(flow_table(results.flows))
+        open_console().print(flow_table(results, results.scenarios[0]["name"]))
         return
     keys = list(dict.fromkeys(key for values in results.values for key in values))
     table = new_table(

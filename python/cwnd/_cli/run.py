@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from cwnd._cli.options import (
     scenario_flags,
 )
 from cwnd._cli.progress import progress_bar
-from cwnd._cli.tables import flow_table, new_table, open_console, print_json
+from cwnd._cli.tables import flow_table, mean_digits, new_table, open_console, print_json
 from cwnd._common.errors import one_line
 from cwnd._common.metrics import TABLE_COLUMNS
-from cwnd._common.text import digits, estimate
+from cwnd._common.text import estimate
 from cwnd._results.directory import check_target
-from cwnd._results.tables import INVALID
+from cwnd._results.notes import INVALID
 from cwnd._scenario.facts import shared_facts
 
 _FLOW_ROWS_MAX = 32
@@ -87,18 +88,13 @@ def run_command(
 
 
 def _print_results(results: Results) -> None:
-    import polars as pl
-
     scenarios = results.scenarios
     console = open_console()
-    flows = results.flows
     if len(scenarios) == 1 and 1 < len(scenarios[0]["flows"]) <= _FLOW_ROWS_MAX:
-        console.print(flow_table(flows))
+        console.print(flow_table(results, scenarios[0]["name"]))
     columns = dict(TABLE_COLUMNS)
-    if "fct_p50_ms" in results.summary["metric"]:
+    if any("fct_p50_ms" in entry["summary"] for entry in results.entries):
         columns |= {"fct_p50_ms": ("median FCT ms", 1), "fct_p99_ms": ("p99 FCT ms", 1)}
-    links = results.links.group_by("scenario", "seed").agg(pl.col("p95_queue_ms").max())
-    waits_ms = dict(links.group_by("scenario").agg(pl.col("p95_queue_ms").mean()).iter_rows())
     packets, wall_s = (sum(one["engine"][key] for one in results.entries) for key in ("packets", "wall_s"))
     table = new_table(
         "scenario",
@@ -107,15 +103,24 @@ def _print_results(results: Results) -> None:
         title=", ".join(shared_facts(scenarios)),
         caption=f"{packets:,} packets in {wall_s:.2g} s, {_speed(packets / wall_s)} a second",
     )
-    for scenario in scenarios:
-        name = scenario["name"]
-        rows = {row["metric"]: row for row in results.summary.filter(scenario=name).iter_rows(named=True)}
+    for entry in results.entries:
+        name, summary = entry["scenario"]["name"], entry["summary"]
         cells = [
-            estimate(rows[metric], scale) if metric in rows else "" for metric, (_, scale) in columns.items()
+            estimate(summary[metric], scale) if metric in summary else ""
+            for metric, (_, scale) in columns.items()
         ]
-        table.add_row(name, *cells, digits(waits_ms[name]))
+        table.add_row(name, *cells, mean_digits(_queue_waits_ms(results, name)))
     console.print(table)
     _print_notes(results, console)
+
+
+def _queue_waits_ms(results: Results, scenario: str) -> Iterable[float]:
+    """The wait of each run at the link where it is longest."""
+    waits_ms: dict[int, list[float]] = {}
+    for seed, wait_ms in zip(*results._values("links", scenario, ["seed", "p95_queue_ms"]), strict=True):
+        if wait_ms is not None:
+            waits_ms.setdefault(seed, []).append(wait_ms)
+    return map(max, waits_ms.values())
 
 
 def _speed(packets_per_s: float) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
 
 from cwnd._common.text import digits
+from cwnd._results.metrics import estimate
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import Console
     from rich.table import Table
 
@@ -52,37 +53,37 @@ def new_table(*headings: str, title: str | None = None, caption: str | None = No
     return table
 
 
-def flow_table(flows: pl.DataFrame) -> Table:
-    """The flows of one scenario, means over its runs."""
-    import polars as pl
+#: The columns of a table of flows: headings, and what their values are multiplied by.
+_FLOW_COLUMNS = {
+    "start_s": ("from s", 1),
+    "stop_s": ("to s", 1),
+    "throughput_mbps": ("throughput Mbit/s", 1),
+    "goodput_mbps": ("goodput Mbit/s", 1),
+    "loss_ratio": ("loss %", 100),
+    "mean_rtt_ms": ("mean RTT ms", 1),
+    "p95_rtt_ms": ("p95 RTT ms", 1),
+    "mean_cwnd_pkts": ("mean cwnd packets", 1),
+    "timeouts": ("timeouts", 1),
+}
 
-    means = flows.group_by("flow", "cca", maintain_order=True).agg(
-        pl.selectors.numeric().exclude("seed").mean()
-    )
-    table = new_table(
-        ">flow",
-        "cca",
-        ">from s",
-        ">to s",
-        ">throughput Mbit/s",
-        ">goodput Mbit/s",
-        ">loss %",
-        ">mean RTT ms",
-        ">p95 RTT ms",
-        ">mean cwnd packets",
-        ">timeouts",
-    )
-    for row in means.iter_rows(named=True):
+
+def flow_table(results: Results, scenario: str) -> Table:
+    """The flows of one scenario, means over its runs."""
+    flows, ccas, *columns = results._values("flows", scenario, ["flow", "cca", *_FLOW_COLUMNS])
+    places: dict[tuple[int, str], list[int]] = {}
+    for place, key in enumerate(zip(flows, ccas, strict=True)):
+        places.setdefault(key, []).append(place)
+    table = new_table(">flow", "cca", *(f">{heading}" for heading, _ in _FLOW_COLUMNS.values()))
+    for (flow, cca), own in places.items():
         cells = [
-            row["start_s"],
-            row["stop_s"],
-            row["throughput_mbps"],
-            row["goodput_mbps"],
-            100 * row["loss_ratio"],
-            row["mean_rtt_ms"],
-            row["p95_rtt_ms"],
-            row["mean_cwnd_pkts"],
-            row["timeouts"],
+            mean_digits((values[place] for place in own), scale)
+            for values, (_, scale) in zip(columns, _FLOW_COLUMNS.values(), strict=True)
         ]
-        table.add_row(str(row["flow"]), row["cca"], *map(digits, cells))
+        table.add_row(str(flow), cca, *cells)
     return table
+
+
+def mean_digits(values: Iterable[float | None], scale: float = 1) -> str:
+    """The mean of the values that there are, one per run."""
+    known = [value for value in values if value is not None]
+    return digits(scale * estimate(known)["mean"] if known else None)

@@ -1,44 +1,62 @@
-"""Columns of numbers as bytes, little-endian, as the extension module takes and gives them."""
+"""Columns as the extension module takes and gives them: numbers as bytes, little-endian, and texts."""
 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import polars as pl
+
+#: The columns of some rows by name. A NUL follows each text.
+Columns: TypeAlias = "Mapping[str, bytes | str]"
+
+#: Kinds of columns; of numbers, as `struct` names them.
+DOUBLE, WORD, COUNT, TEXT = "d", "I", "Q", "text"
 
 #: So many numbers of a column, and fewer, are converted one by one. More are converted by NumPy, which takes
 #: longer to import than all else of a small run but polars.
 _FEW = 4096
 
+_NUMPY = {DOUBLE: "f8", WORD: "u4", COUNT: "u8"}
 
-def column_of(name: str, data: bytes, kind: pl.DataType) -> pl.Series:
-    """The numbers in `data` as a column."""
+
+def type_of(kind: str) -> pl.DataType:
+    """The kind as polars has it."""
     import polars as pl
 
-    code = _code(kind)
-    count = len(data) // struct.calcsize(f"<{code}")
-    if count <= _FEW:
-        return pl.Series(name, struct.unpack(f"<{count}{code}", data), kind)
+    types = {DOUBLE: pl.Float64(), WORD: pl.UInt32(), COUNT: pl.UInt64(), TEXT: pl.String()}
+    return types[kind]
+
+
+def values_of(data: bytes | str, kind: str) -> Sequence[Any]:
+    """The numbers or the texts in `data`."""
+    if isinstance(data, str):
+        return data.split("\0")[:-1]
+    return struct.unpack(f"<{_count(data, kind)}{kind}", data)
+
+
+def column_of(name: str, data: bytes | str, kind: str) -> pl.Series:
+    """The numbers or the texts in `data` as a column."""
+    import polars as pl
+
+    if isinstance(data, str):
+        return pl.Series(name, [data]).str.split("\0").explode()[:-1]
+    if _count(data, kind) <= _FEW:
+        return pl.Series(name, values_of(data, kind), type_of(kind))
     import numpy as np
 
-    return pl.Series(name, np.frombuffer(data, f"<{_NUMPY[code]}"))
+    return pl.Series(name, np.frombuffer(data, f"<{_NUMPY[kind]}"))
 
 
 def bytes_of(column: pl.Series) -> bytes:
     """The numbers of a column without gaps."""
     if len(column) <= _FEW:
-        return struct.pack(f"<{len(column)}{_code(column.dtype)}", *column)
+        (kind,) = (kind for kind in _NUMPY if type_of(kind) == column.dtype)
+        return struct.pack(f"<{len(column)}{kind}", *column)
     return column.to_numpy().tobytes()
 
 
-_NUMPY = {"d": "f8", "I": "u4", "Q": "u8"}
-
-
-def _code(kind: pl.DataType) -> str:
-    """The type as `struct` names it."""
-    import polars as pl
-
-    codes: dict[pl.DataType, str] = {pl.Float64(): "d", pl.UInt32(): "I", pl.UInt64(): "Q"}
-    return codes[kind]
+def _count(data: bytes, kind: str) -> int:
+    return len(data) // struct.calcsize(f"<{kind}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from cwnd import _cwnd
-from cwnd._results.columns import bytes_of, column_of
+from cwnd._results.columns import DOUBLE, Columns, bytes_of, values_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,14 +30,23 @@ def estimate(values: Iterable[float]) -> Estimate:
     return {"mean": mean, "ci95_low": low, "ci95_high": high, "n": n}
 
 
+def metrics_by_run(scenario: str, flows: Columns, links: Columns) -> dict[str, Sequence[float]]:
+    """The metrics of each run of `scenario` (JSON), from the rows of its runs; NaN: it has none."""
+    numbers = (
+        {name: data for name, data in rows.items() if isinstance(data, bytes)} for rows in (flows, links)
+    )
+    columns = _cwnd.metrics(scenario, *numbers)
+    return {name: values_of(data, DOUBLE) for name, data in columns.items()}
+
+
 def metrics_of(scenario: str, flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """`seed` and the metrics of each run of `scenario` (JSON), from the rows of its runs."""
+    """`seed` and the metrics of each run of `scenario` (JSON), from tables of its runs."""
     import polars as pl
 
     seeds = flows["seed"].unique(maintain_order=True)
     places = pl.DataFrame({"seed": seeds}).with_row_index("run")
-    columns = _cwnd.metrics(scenario, _bytes_of(flows, places), _bytes_of(links, places))
-    return pl.DataFrame([seeds, *(column_of(name, data, pl.Float64()) for name, data in columns.items())])
+    metrics = metrics_by_run(scenario, _bytes_of(flows, places), _bytes_of(links, places))
+    return pl.DataFrame([seeds, *(pl.Series(name, values, pl.Float64) for name, values in metrics.items())])
 
 
 def _bytes_of(rows: pl.DataFrame, places: pl.DataFrame) -> dict[str, bytes]:
@@ -51,9 +61,7 @@ def _bytes_of(rows: pl.DataFrame, places: pl.DataFrame) -> dict[str, bytes]:
     return {column.name: bytes_of(column) for column in no_gaps}
 
 
-def summarize(runs: pl.DataFrame) -> dict[str, Estimate]:
-    """The statistics of each metric over the runs that have it, from `metrics_of`; nothing without runs."""
-    if not runs.height:
-        return {}
-    values = {column.name: column.drop_nans() for column in runs.drop("seed")}
-    return {name: estimate(numbers) for name, numbers in values.items() if len(numbers)}
+def summarize(metrics: Mapping[str, Iterable[float]]) -> dict[str, Estimate]:
+    """The statistics of each metric over the runs that have it, from `metrics_by_run`."""
+    known = {name: [one for one in values if not math.isnan(one)] for name, values in metrics.items()}
+    return {name: estimate(values) for name, values in known.items() if values}

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,15 +20,16 @@ from cwnd._common.text import estimate
 from cwnd._cwnd import Scenario, __version__
 from cwnd._results.directory import TABLES, check_target, new_directory, provenance
 from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
-from cwnd._results.metrics import metrics_of, summarize
+from cwnd._results.metrics import metrics_by_run, metrics_of, summarize
 from cwnd._results.tables import (
     Answer,
     complete,
     empty_table,
     row_texts,
     schema_of,
-    summary_schema,
+    table_of,
     traced_flows,
+    values_in,
 )
 
 if TYPE_CHECKING:
@@ -50,20 +51,16 @@ class Results:
     entries: list[dict[str, Any]]
     #: Reads or makes the table of that name.
     _read: Callable[[str], pl.DataFrame]
+    #: By scenario, if the runs were made here.
+    _answers: Mapping[str, Answer]
 
     @classmethod
     def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Answer]) -> Results:
         """The runs of each scenario."""
-        import polars as pl
-
         entries: list[dict[str, Any]] = []
-        tables: dict[str, list[pl.DataFrame]] = {"flows": [], "links": []}
         for scenario, answer in zip(scenarios, answers, strict=True):
-            for name, table in answer.rows.items():
-                named = table.with_columns(pl.lit(scenario.name).alias("scenario"))
-                tables[name].append(named.select(schema_of(name).keys()))
             described = scenario.json()
-            metrics = metrics_of(described, answer.rows["flows"], answer.rows["links"])
+            metrics = metrics_by_run(described, answer.flows(), answer.links())
             entries.append(
                 {
                     "world": answer.world,
@@ -78,21 +75,32 @@ class Results:
             entries[-1] |= {"notes": notes} if notes else {}
 
         def read(table: str) -> pl.DataFrame:
-            parts = [empty_table(table), *tables.get(table, [])]
-            if table in ("samples", "transfers"):
-                parts += [
-                    getattr(answer, table)(entry["scenario"])
-                    for entry, answer in zip(entries, answers, strict=True)
-                ]
+            import polars as pl
+
+            parts = [empty_table(table)]
+            for entry, answer in zip(entries, answers, strict=True):
+                if table in ("samples", "transfers"):
+                    parts.append(getattr(answer, table)(entry["scenario"]))
+                else:
+                    named = pl.lit(entry["scenario"]["name"]).alias("scenario")
+                    rows = table_of(answer, table).with_columns(named)
+                    parts.append(rows.select(schema_of(table).keys()))
             return pl.concat(parts, how="diagonal")
 
-        return cls._made(entries, read)
+        names = (scenario.name for scenario in scenarios)
+        return cls._made(entries, read, dict(zip(names, answers, strict=True)))
 
     @classmethod
-    def _made(cls, entries: list[dict[str, Any]], read: Callable[[str], pl.DataFrame]) -> Results:
+    def _made(
+        cls,
+        entries: list[dict[str, Any]],
+        read: Callable[[str], pl.DataFrame],
+        answers: Mapping[str, Answer] | None = None,
+    ) -> Results:
         results = object.__new__(cls)
         results.entries = entries
         results._read = read
+        results._answers = answers or {}
         return results
 
     @classmethod
@@ -217,7 +225,17 @@ class Results:
             for entry in self.entries
             for metric, estimate in entry["summary"].items()
         ]
-        return pl.DataFrame(rows, schema=summary_schema())
+        return pl.DataFrame(rows, schema=schema_of("summary"))
+
+    def _values(self, table: str, scenario: str, names: Sequence[str]) -> list[list[Any]]:
+        """These columns of the scenario's "flows" or "links", without a table if the runs were made here.
+
+        Polars, which tables take, is longer to import than all else of a small run lasts.
+        """
+        if scenario in self._answers:
+            return values_in(self._answers[scenario], table, names)
+        rows = getattr(self, table).filter(scenario=scenario)
+        return [rows[name].to_list() for name in names]
 
     @cached_property
     def metrics_by_scenario(self) -> dict[str, pl.DataFrame]:

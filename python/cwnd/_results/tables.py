@@ -4,129 +4,118 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cwnd._common.rows import flow_algorithms, runs_of_rows, series_algorithms
+from cwnd._common.rows import flow_algorithms, series_algorithms
 from cwnd._cwnd import Runs, __version__
-from cwnd._results.columns import column_of
+from cwnd._results.columns import (
+    COUNT,
+    DOUBLE,
+    TEXT,
+    WORD,
+    Columns,
+    column_of,
+    type_of,
+    values_of,
+)
+from cwnd._results.notes import notes_of
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-#: Notes on runs whose path was not what the scenario asks for begin so.
-INVALID = "not valid: "
-
 #: `ssthresh` before the first loss.
 _SSTHRESH_INFINITE = 0x7FFFFFFF
 
 
+#: The columns of each table, and their kinds as `columns.py` has them.
+_KINDS = {
+    "flows": {
+        "scenario": TEXT,
+        "seed": COUNT,
+        "flow": WORD,
+        "cca": TEXT,
+        "start_s": DOUBLE,
+        "stop_s": DOUBLE,
+        "sent_pkts": COUNT,
+        "retransmitted_pkts": COUNT,
+        "delivered_pkts": COUNT,
+        "lost_pkts": COUNT,
+        "timeouts": COUNT,
+        "throughput_mbps": DOUBLE,
+        "goodput_mbps": DOUBLE,
+        "loss_ratio": DOUBLE,
+        "mean_rtt_ms": DOUBLE,
+        "p95_rtt_ms": DOUBLE,
+        "mean_cwnd_pkts": DOUBLE,
+        "marked_pkts": COUNT,
+        "fct_ms": DOUBLE,
+        "fct_p50_ms": DOUBLE,
+        "fct_p95_ms": DOUBLE,
+        "fct_p99_ms": DOUBLE,
+        "slowdown_p50": DOUBLE,
+        "slowdown_p99": DOUBLE,
+    },
+    "links": {
+        "scenario": TEXT,
+        "seed": COUNT,
+        "link": TEXT,
+        "delivered_pkts": COUNT,
+        "dropped_pkts": COUNT,
+        "error_pkts": COUNT,
+        "mean_queue_pkts": DOUBLE,
+        "max_queue_pkts": COUNT,
+        "utilization": DOUBLE,
+        "marked_pkts": COUNT,
+        "p95_queue_ms": DOUBLE,
+    },
+    "samples": {
+        "scenario": TEXT,
+        "seed": COUNT,
+        "time_s": DOUBLE,
+        "flow": WORD,
+        "cca": TEXT,
+        "cwnd_pkts": WORD,
+        "min_cwnd_pkts": WORD,
+        "max_cwnd_pkts": WORD,
+        "ssthresh_pkts": WORD,
+        "in_flight_pkts": WORD,
+        "rtt_ms": DOUBLE,
+        "throughput_mbps": DOUBLE,
+        "link": TEXT,
+        "queue_pkts": WORD,
+        "queue_ms": DOUBLE,
+        "dropped_pkts": COUNT,
+        "marked_pkts": COUNT,
+    },
+    "transfers": {
+        "scenario": TEXT,
+        "seed": COUNT,
+        "flow": WORD,
+        "cca": TEXT,
+        "start_s": DOUBLE,
+        "size_bytes": COUNT,
+        "fct_ms": DOUBLE,
+        "slowdown": DOUBLE,
+        "retransmitted_pkts": COUNT,
+    },
+    "summary": {
+        "scenario": TEXT,
+        "metric": TEXT,
+        "mean": DOUBLE,
+        "ci95_low": DOUBLE,
+        "ci95_high": DOUBLE,
+        "n": WORD,
+    },
+}
+
+#: The columns that samples by group have besides those of all samples.
+_GROUP_KINDS = {"group": WORD, "flows": WORD, "mean_cwnd_pkts": DOUBLE}
+
+
 def schema_of(table: str) -> dict[str, pl.DataType]:
-    schemas = {
-        "flows": flow_schema,
-        "links": link_schema,
-        "samples": _sample_schema,
-        "transfers": _transfer_schema,
-    }
-    return schemas[table]()
-
-
-def flow_schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    counts = ("sent_pkts", "retransmitted_pkts", "delivered_pkts", "lost_pkts", "timeouts")
-    numbers = (
-        "throughput_mbps",
-        "goodput_mbps",
-        "loss_ratio",
-        "mean_rtt_ms",
-        "p95_rtt_ms",
-        "mean_cwnd_pkts",
-    )
-    of_transfers = ("fct_ms", "fct_p50_ms", "fct_p95_ms", "fct_p99_ms", "slowdown_p50", "slowdown_p99")
-    return {
-        "scenario": pl.String(),
-        "seed": pl.UInt64(),
-        "flow": pl.UInt32(),
-        "cca": pl.String(),
-        "start_s": pl.Float64(),
-        "stop_s": pl.Float64(),
-        **dict.fromkeys(counts, pl.UInt64()),
-        **dict.fromkeys(numbers, pl.Float64()),
-        "marked_pkts": pl.UInt64(),
-        **dict.fromkeys(of_transfers, pl.Float64()),
-    }
-
-
-def link_schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    return {
-        "scenario": pl.String(),
-        "seed": pl.UInt64(),
-        "link": pl.String(),
-        **dict.fromkeys(("delivered_pkts", "dropped_pkts", "error_pkts"), pl.UInt64()),
-        "mean_queue_pkts": pl.Float64(),
-        "max_queue_pkts": pl.UInt64(),
-        "utilization": pl.Float64(),
-        "marked_pkts": pl.UInt64(),
-        "p95_queue_ms": pl.Float64(),
-    }
-
-
-def summary_schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    number = dict.fromkeys(("mean", "ci95_low", "ci95_high"), pl.Float64())
-    return {"scenario": pl.String(), "metric": pl.String(), **number, "n": pl.UInt32()}
-
-
-def _sample_schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    return {
-        "scenario": pl.String(),
-        "seed": pl.UInt64(),
-        "time_s": pl.Float64(),
-        "flow": pl.UInt32(),
-        "cca": pl.String(),
-        "cwnd_pkts": pl.UInt32(),
-        "min_cwnd_pkts": pl.UInt32(),
-        "max_cwnd_pkts": pl.UInt32(),
-        "ssthresh_pkts": pl.UInt32(),
-        "in_flight_pkts": pl.UInt32(),
-        "rtt_ms": pl.Float64(),
-        "throughput_mbps": pl.Float64(),
-        "link": pl.String(),
-        "queue_pkts": pl.UInt32(),
-        "queue_ms": pl.Float64(),
-        "dropped_pkts": pl.UInt64(),
-        "marked_pkts": pl.UInt64(),
-    }
-
-
-def _group_schema() -> dict[str, pl.DataType]:
-    """The columns that samples by group have besides those of all samples."""
-    import polars as pl
-
-    return {"group": pl.UInt32(), "flows": pl.UInt32(), "mean_cwnd_pkts": pl.Float64()}
-
-
-def _transfer_schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    return {
-        "scenario": pl.String(),
-        "seed": pl.UInt64(),
-        "flow": pl.UInt32(),
-        "cca": pl.String(),
-        "start_s": pl.Float64(),
-        "size_bytes": pl.UInt64(),
-        "fct_ms": pl.Float64(),
-        "slowdown": pl.Float64(),
-        "retransmitted_pkts": pl.UInt64(),
-    }
+    return {name: type_of(kind) for name, kind in _KINDS[table].items()}
 
 
 #: Values of the kernel's enum tcp_ca_state.
@@ -137,9 +126,7 @@ def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) ->
     """Samples of live connections, in the form of `Results.samples`; `ccas` is indexed by flow."""
     import polars as pl
 
-    schema = _sample_schema()
-    own = {"pacing_mbps": pl.Float64(), "state": pl.UInt32()}
-    read = _columns(columns, {**schema, **own})
+    read = _columns(columns, {**_KINDS["samples"], "pacing_mbps": DOUBLE, "state": WORD})
     names, states = (pl.Series(texts, dtype=pl.String) for texts in (ccas, _STATES))
     rows = read.with_columns(
         pl.lit(name).alias("scenario"),
@@ -150,7 +137,8 @@ def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) ->
         pl.col("rtt_ms", "pacing_mbps").replace(0.0, None),
         pl.col("throughput_mbps").fill_nan(None),
     )
-    empty = pl.DataFrame(schema={**schema, "state": pl.String(), "pacing_mbps": pl.Float64()})
+    own = {"state": pl.String(), "pacing_mbps": pl.Float64()}
+    empty = pl.DataFrame(schema={**schema_of("samples"), **own})
     return pl.concat([empty, rows], how="diagonal")
 
 
@@ -174,7 +162,7 @@ def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataF
         loss_ratio = one["lost_pkts"] / max(one["sent_pkts"], 1)
         row = {"scenario": name, "seed": 0, "timeouts": None, "loss_ratio": loss_ratio}
         rows.append({**one, **row, **rate, **of_flow.get(one["flow"], {})})
-    schema = flow_schema()
+    schema = schema_of("flows")
     return pl.DataFrame([{key: row.get(key) for key in schema} for row in rows], schema=schema)
 
 
@@ -184,8 +172,10 @@ class Answer(NamedTuple):
     #: The name of the world, as results have it.
     world: str
     seeds: list[int]
-    #: The tables "flows" and "links", without the scenario's name.
-    rows: dict[str, pl.DataFrame]
+    #: The rows of flows and of links: the columns of the tables but for scenario and seed, and `run`, the
+    #: index of the seed. The rows of a run are neighbours, and the runs are in order. NaN: null.
+    flows: Callable[[], Columns]
+    links: Callable[[], Columns]
     #: Makes the time series of the scenario, which is given in the form of the results.
     samples: Callable[[dict[str, Any]], pl.DataFrame]
     #: What made the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
@@ -207,27 +197,41 @@ def answer_of(runs: Runs) -> Answer:
     return Answer(
         runs.world,
         runs.seeds,
-        rows_of(runs),
+        runs.flows,
+        runs.links,
         lambda scenario: _samples_of(scenario, runs),
         engine,
         lambda scenario: _transfers_of(scenario, runs),
-        lambda scenario: _notes_of(scenario, runs),
+        lambda scenario: notes_of(scenario, runs),
     )
 
 
-def rows_of(runs: Runs) -> dict[str, pl.DataFrame]:
+def rows_of(runs: Runs | Answer) -> dict[str, pl.DataFrame]:
     """The tables "flows" and "links" of runs, without the scenario's name: `run` is the run's index."""
+    return {name: table_of(runs, name) for name in ("flows", "links")}
+
+
+def table_of(runs: Runs | Answer, table: str) -> pl.DataFrame:
+    """One of the tables of `rows_of`."""
     import polars as pl
 
-    schema = {**flow_schema(), **link_schema(), "run": pl.UInt32()}
-    seeds = pl.Series("seed", runs.seeds, pl.UInt64)
-    tables = {}
-    for name, columns in (("flows", runs.flows()), ("links", runs.links())):
-        rows = _columns(columns, schema)
-        # A flow without an RTT sample has none, and so on.
-        rows = rows.with_columns(pl.selectors.float().fill_nan(None))
-        tables[name] = rows.with_columns(seeds.gather(rows["run"]))
-    return tables
+    rows = _columns(getattr(runs, table)(), {**_KINDS[table], "run": WORD})
+    # A flow without an RTT sample has none, and so on.
+    rows = rows.with_columns(pl.selectors.float().fill_nan(None))
+    return rows.with_columns(pl.Series("seed", runs.seeds, pl.UInt64).gather(rows["run"]))
+
+
+def values_in(runs: Runs | Answer, table: str, names: Iterable[str]) -> list[list[Any]]:
+    """These columns of one of the tables of `rows_of`, without polars."""
+    columns, kinds = getattr(runs, table)(), _KINDS[table]
+    seeds = runs.seeds
+    values = []
+    for name in names:
+        if name == "seed":
+            values.append([seeds[run] for run in values_of(columns["run"], WORD)])
+        else:
+            values.append([None if one != one else one for one in values_of(columns[name], kinds[name])])
+    return values
 
 
 def complete(table: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -248,19 +252,17 @@ def empty_table(table: str) -> pl.DataFrame:
 def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     import polars as pl
 
-    schema = _sample_schema()
-    parts = [pl.DataFrame(schema=schema)]
+    parts = [empty_table("samples")]
     if scenario["samples"] == "off":
         return parts[0]
     by_group = "sample_groups" in scenario
-    if by_group:
-        schema |= _group_schema()
+    kinds = {**_KINDS["samples"], **(_GROUP_KINDS if by_group else {})}
     ccas = pl.Series(series_algorithms(scenario), dtype=pl.String)
     names = pl.Series([link["name"] for link in scenario["links"]], dtype=pl.String)
     for index, seed in enumerate(runs.seeds):
         here = [pl.lit(scenario["name"]).alias("scenario"), pl.lit(seed, pl.UInt64).alias("seed")]
-        flows = _columns(runs.group_samples(index) if by_group else runs.flow_samples(index), schema)
-        links = _columns(runs.link_samples(index), {**schema, "link": pl.UInt32()})
+        flows = _columns(runs.group_samples(index) if by_group else runs.flow_samples(index), kinds)
+        links = _columns(runs.link_samples(index), {**kinds, "link": WORD})
         since_last_row = [pl.col("throughput_mbps"), pl.col("marked_pkts")]
         if scenario["samples"] == "change":
             since_last_row = [
@@ -290,132 +292,26 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
 def _transfers_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     import polars as pl
 
-    schema = _transfer_schema()
-    parts = [pl.DataFrame(schema=schema)]
+    kinds = _KINDS["transfers"]
+    parts = [empty_table("transfers")]
     ccas = pl.Series(flow_algorithms(scenario), dtype=pl.String)
     for index, seed in enumerate(runs.seeds):
-        rows = _columns(runs.transfers(index), schema)
+        rows = _columns(runs.transfers(index), kinds)
         rows = rows.with_columns(
             pl.lit(scenario["name"]).alias("scenario"),
             pl.lit(seed, pl.UInt64).alias("seed"),
             pl.lit(ccas.gather(rows["flow"])).alias("cca"),
             pl.selectors.float().fill_nan(None),
         )
-        parts.append(rows.select(schema.keys()))
+        parts.append(rows.select(kinds.keys()))
     return pl.concat(parts)
 
 
-#: A first slow start that takes more of the measured time than this share is worth a note.
-_SLOW_START_SHARE = 0.1
-
-#: A limit is known to be one where this share of it was used, on the average.
-_LIMIT_SHARE = 0.9
-
-
-def _notes_of(scenario: dict[str, Any], runs: Runs) -> list[str]:
-    """The notes of the runs, each once, and those on slow start."""
-    of_runs = [note for notes in runs.notes for note in notes]
-    return [*dict.fromkeys(of_runs), *_slow_start_notes(scenario, runs)]
-
-
-def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
-    """A first slow start that takes long, or what keeps flows in it for good, as far as it is known."""
+def _columns(columns: Columns, kinds: dict[str, str]) -> pl.DataFrame:
+    """A table of columns of these kinds."""
     import polars as pl
 
-    schema: dict[str, pl.DataType] = {"run": pl.UInt32(), "flow": pl.UInt32()}
-    numbers = dict.fromkeys(("start_s", "stop_s", "slow_start_s"), pl.Float64())
-    rows = _columns(runs.slow_starts(), {**schema, **numbers})
-    warmup_s = scenario.get("warmup_ns", 0) / 1e9
-    begin_s = pl.max_horizontal("start_s", pl.lit(warmup_s))
-    measured_s = pl.col("stop_s") - begin_s
-    end_s = pl.col("start_s") + pl.col("slow_start_s").fill_nan(0.0)
-    long = rows.filter(end_s - begin_s > _SLOW_START_SHARE * measured_s)
-    if not long.height:
-        return []
-    counts = _columns(runs.flows(), {**flow_schema(), "run": pl.UInt32()})
-    counts = counts.select("run", "flow", "throughput_mbps", "goodput_mbps", "mean_rtt_ms")
-    long = long.join(counts, on=["run", "flow"]).join(_limits(scenario, long["flow"].unique()), on="flow")
-    # By Little's law, as many packets as this are in flight on the average.
-    in_flight_pkts = pl.col("throughput_mbps") * pl.col("mean_rtt_ms") * 1e3 / 8 / pl.col("packet_bytes")
-    for_good = end_s >= pl.col("stop_s") - 1e-9
-    by_window = for_good & (in_flight_pkts >= _LIMIT_SHARE * pl.col("window_pkts")).fill_null(False)
-    writes_all = pl.col("goodput_mbps") >= _LIMIT_SHARE * pl.col("app_mbps")
-    by_application = for_good & ~by_window & writes_all.fill_null(False)
-    # A flow whose transfers end is not expected to leave slow start; an application may be the limit.
-    slow = ~(by_window | by_application | pl.col("ends") | (for_good & pl.col("may_be_limited")))
-    flows = len(scenario["flows"])
-    notes = []
-    if (limited := long.filter(by_window)).height:
-        one = f"its receive window of {limited['window_pkts'][0]} packets"
-        notes.append(_limit_note(limited["flow"], flows, one, "their receive windows"))
-    if (limited := long.filter(by_application)).height:
-        notes.append(_limit_note(limited["flow"], flows, "its application", "their applications"))
-    if (starting := long.filter(slow)).height:
-        last_s = float(starting.select(end_s.max()).item())
-        notes.append(
-            f"{_who(starting['flow'], flows)} in the first slow start for more than a tenth of the measured "
-            f"time, until {last_s:.3g} s; 'warmup' leaves out what comes before it"
-        )
-    return notes
-
-
-def _limits(scenario: dict[str, Any], flows: pl.Series) -> pl.DataFrame:
-    """What of these flows may limit them besides the path."""
-    import polars as pl
-
-    of_runs: dict[str, list[Any]] = {name: [] for name in _limit_schema()}
-    firsts, first = [], 0
-    for run in runs_of_rows(scenario["flows"]):
-        flow, traffic = run.first, run.first.get("traffic") or {}
-        stack = flow.get("stack") or {}
-        on, off = flow.get("on_off_ns") or (1, 0)
-        rate = flow.get("app_rate_bps")
-        firsts.append(first)
-        first += run.length
-        of_runs["window_pkts"].append(stack.get("receive_window_pkts"))
-        of_runs["packet_bytes"].append(flow["payload_bytes"] + stack.get("header_bytes", 0))
-        of_runs["app_mbps"].append(rate / 1e6 * on / (on + off) if rate and not traffic else None)
-        of_runs["ends"].append(bool(traffic.get("size")))
-        of_runs["may_be_limited"].append(bool(rate or traffic))
-    runs = pl.Series(firsts).search_sorted(flows, side="right") - 1
-    limits = pl.DataFrame(of_runs, schema=_limit_schema())
-    return limits[runs].with_columns(flows.alias("flow"))
-
-
-def _limit_schema() -> dict[str, pl.DataType]:
-    import polars as pl
-
-    return {
-        "window_pkts": pl.Int64(),
-        "packet_bytes": pl.Int64(),
-        "app_mbps": pl.Float64(),
-        "ends": pl.Boolean(),
-        "may_be_limited": pl.Boolean(),
-    }
-
-
-def _who(flows: pl.Series, of: int) -> str:
-    flows = flows.unique().sort()
-    return f"flow {flows[0]} is" if len(flows) == 1 else f"{len(flows)} of {of} flows are"
-
-
-def _limit_note(flows: pl.Series, of: int, its: str, their: str) -> str:
-    is_one = flows.n_unique() == 1
-    stays = "it stays" if is_one else "they stay"
-    return f"{_who(flows, of)} limited by {its if is_one else their}, so {stays} in the first slow start"
-
-
-def _columns(columns: Mapping[str, bytes | str], schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    """A table of little-endian numbers, and of texts with a NUL after each."""
-    import polars as pl
-
-    series = (
-        column_of(name, data, schema[name])
-        if isinstance(data, bytes)
-        else pl.Series(name, [data]).str.split("\0").explode()[:-1]
-        for name, data in columns.items()
-    )
-    return pl.DataFrame([one.cast(schema[one.name]) for one in series])
+    return pl.DataFrame([column_of(name, data, kinds[name]) for name, data in columns.items()])
 
 
 #: Rows that are objects of Python at one time.

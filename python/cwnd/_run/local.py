@@ -6,7 +6,8 @@ from collections.abc import Container, Sequence
 
 from cwnd import _cwnd
 from cwnd._cwnd import Runs
-from cwnd._results.tables import INVALID, rows_of
+from cwnd._results.notes import INVALID
+from cwnd._results.tables import rows_of
 from cwnd._run.jobs import Failed, Job, Rows, Runner, SweepPoint, Take
 
 

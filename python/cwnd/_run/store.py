@@ -32,7 +32,7 @@ from cwnd._common.files import can_exist, read_sealed, write_file, write_sealed
 from cwnd._common.rows import fold
 from cwnd._results.manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
 from cwnd._results.metrics import Estimate, metrics_of, summarize
-from cwnd._results.tables import flow_schema, link_schema, summary_schema
+from cwnd._results.tables import schema_of
 from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.lock import lock
 
@@ -131,7 +131,7 @@ class Store:
         self._flushed = time.monotonic()
         if not self._pending:
             return
-        columns = {"job": None, **flow_schema(), **link_schema()}.keys() - {"scenario", "seed"}
+        columns = {"job": None, **schema_of("flows"), **schema_of("links")}.keys() - {"scenario", "seed"}
         rows = pl.concat(self._pending).select(sorted(columns))
         data = _parquet(rows, compression_level=1)
         with self._one_line():
@@ -404,8 +404,8 @@ class Store:
 
         wanted = {job.key for job in jobs}
         schemas: dict[str, dict[str, Any]] = {}
-        for table, schema in (("flows", flow_schema()), ("links", link_schema())):
-            rest = {name: kind for name, kind in schema.items() if name not in ("scenario", "seed")}
+        for table in ("flows", "links"):
+            rest = {name: kind for name, kind in schema_of(table).items() if name not in ("scenario", "seed")}
             schemas[table] = {"job": pl.String(), **rest}
         parts = {table: [pl.DataFrame(schema=schema)] for table, schema in schemas.items()}
         taken = wanted & _in_tables(kept)
@@ -464,7 +464,9 @@ class Store:
                 runs = metrics_of(self._points[point].scenario.json(), flows, links.get((scenario,), none))
                 begun.setdefault(point, []).append(runs)
             ended = [point for point in begun if not following or point != following[0].point]
-            yield group, tables, {point: summarize(pl.concat(begun.pop(point))) for point in ended}
+            metrics = {point: pl.concat(begun.pop(point)).drop("seed") for point in ended}
+            summaries = {point: summarize(each.to_dict(as_series=False)) for point, each in metrics.items()}
+            yield group, tables, summaries
             group = following
 
     def _groups(self, jobs: Sequence[Job]) -> Iterator[list[Job]]:
@@ -488,7 +490,7 @@ class Store:
             for index, point in enumerate(self._points)
             for metric, estimate in summaries.get(index, {}).items()
         ]
-        return pl.DataFrame(rows, schema=summary_schema())
+        return pl.DataFrame(rows, schema=schema_of("summary"))
 
     def _write_shard(self, name: str, data: bytes) -> None:
         """Writes a file into shards/, which another process may be removing because it is empty."""
