@@ -7,10 +7,11 @@ Examples:
     >>> results.plot("cwnd", "cwnd.png")
 """
 
-import typing as _typing
 from importlib import import_module as _import_module
 
-if _typing.TYPE_CHECKING:
+# Type checkers take it for true. To import typing takes longer than all of this file.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
     from cwnd import aioquic, kernel, models
     from cwnd._advise.advise import advise
     from cwnd._advise.answer import Advice
@@ -29,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from cwnd._scenario.custom import CongestionControl
     from cwnd._scenario.registry import algorithms, presets
     from cwnd._scenario.scenario import Scenario, dumbbell
+del TYPE_CHECKING
 
 __all__ = [
     "Advice",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import cwnd
 from cwnd._cli import commands
@@ -80,11 +81,26 @@ def test_importing_cwnd_imports_nothing_else_of_it() -> None:
     done = python("import json, sys, cwnd; print(json.dumps(list(sys.modules)))")
     modules = set(json.loads(done.stdout))
     assert {name for name in modules if name.startswith("cwnd")} == {"cwnd"}
-    assert not modules & {*HEAVY, "click"}
+    assert not modules & {*HEAVY, "click", "typing"}
 
 
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), (), ("completion", "bash")])
-def test_version_help_and_completion_import_no_other_command(arguments: tuple[str, ...]) -> None:
+def test_the_version_is_printed_without_click() -> None:
+    modules = imported("--version")
+    assert {name for name in modules if name.startswith("cwnd.")} == {
+        "cwnd._cli",
+        "cwnd._cli.main",
+        "cwnd._cwnd",
+    }
+    assert not modules & {*HEAVY, "click", "typing"}
+
+
+def test_click_prints_the_same_version() -> None:
+    printed = CliRunner().invoke(commands.cli, ["--version"]).output
+    assert printed == f"cwnd {cwnd.__version__}\n" == python(COMMAND, "--version").stdout
+
+
+@pytest.mark.parametrize("arguments", [("--help",), (), ("completion", "bash")])
+def test_help_and_completion_import_no_other_command(arguments: tuple[str, ...]) -> None:
     modules = imported(*arguments)
     assert parts(modules) == {"_cli", "_common", "_cwnd"}
     own = {name.removeprefix("cwnd._cli.") for name in modules if name.startswith("cwnd._cli.")}
@@ -140,7 +156,7 @@ def test_a_type_checker_and_the_interpreter_find_the_public_names_in_the_same_mo
     (checked,) = (
         node
         for node in ast.parse(Path(cwnd.__file__).read_text()).body
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "_typing.TYPE_CHECKING"
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
     found = {}
     for node in checked.body:

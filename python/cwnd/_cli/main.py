@@ -11,7 +11,11 @@ import os
 import signal
 import sys
 import warnings
-from typing import Any, NoReturn
+
+# As in cwnd/__init__.py.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 
 class _Ended(BaseException):
@@ -75,9 +79,13 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _call(arguments: list[str]) -> int:
+    from cwnd import Error, __version__
+
+    if arguments == ["--version"]:  # does not wait for click, which has this flag for the other calls
+        print(f"cwnd {__version__}")
+        return 0
     import click
 
-    from cwnd import Error
     from cwnd._cli.commands import cli
     from cwnd._cli.completion import complete_for_a_shell
 
