@@ -23,7 +23,6 @@ from cwnd._cli.tables import flow_table, mean_digits, new_table, open_console, p
 from cwnd._common.errors import one_line
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
-from cwnd._results.directory import check_target
 from cwnd._results.notes import INVALID
 from cwnd._scenario.facts import shared_facts
 
@@ -68,6 +67,8 @@ def run_command(
     """
     scenarios = read_scenarios(files, flags)
     if out is not None:
+        from cwnd._results.directory import check_target
+
         with errors_about("--out"):
             check_target(Path(out))
     changes = read_changes(files, flags)

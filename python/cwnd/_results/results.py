@@ -1,4 +1,7 @@
-"""The results of runs, as tables, JSON, files and figures."""
+"""The results of runs, as tables, JSON, files and figures.
+
+Functions import what tables, files and figures take: a run that is printed needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from cwnd._common import html
 from cwnd._common.errors import error, one_line
-from cwnd._common.files import write_file
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.rows import fold, unfold
 from cwnd._common.text import estimate
 from cwnd._cwnd import Scenario, __version__
-from cwnd._results.directory import TABLES, check_target, new_directory, provenance
-from cwnd._results.manifest import check_files, describe_tables, read_manifest, read_table, write_manifest
 from cwnd._results.metrics import metrics_by_run, metrics_of, summarize
 from cwnd._results.tables import (
     Answer,
@@ -149,6 +149,8 @@ class Results:
         Raises `Error` when the directory does not hold a result, or one of another version's format, or when
         a file is missing or damaged.
         """
+        from cwnd._results.manifest import check_files, read_manifest, read_table
+
         folder = Path(directory)
         manifest = read_manifest(folder)
         check_files(folder, manifest)
@@ -334,7 +336,10 @@ class Results:
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
         holds anything else is refused with an `Error`. `command` is the command line for the manifest.
         """
+        from cwnd._common.files import write_file
         from cwnd._report import figures
+        from cwnd._results.directory import TABLES, check_target, new_directory, provenance
+        from cwnd._results.manifest import describe_tables, write_manifest
 
         folder = Path(directory)
         check_target(folder)

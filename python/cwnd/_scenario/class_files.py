@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,8 @@ def load_class(path: Path, name: str) -> type[CongestionControl]:
     """The class of that name in a file, which is run. Raises `Error` without a place."""
     if not path.is_file():
         raise error("", f"{one_line(str(path))}: no such file; write NAME or FILE.py:CLASS")
+    import hashlib
+
     # Under a name of its own, so that the source of its classes can be found.
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     module_name = f"cwnd_file_{digest}"
