@@ -13,8 +13,11 @@ from .score import FLOORS, Score, Series, Total, by_metric, total
 
 #: Metrics whose errors the tables of groups show.
 _SHOWN = ("goodput", "goodput per flow", "mean RTT", "mean queue", "retransmitted")
-_UNITS = {"goodput": "Mbit/s", "goodput per flow": "Mbit/s", "mean RTT": "ms", "p95 RTT": "ms"} | {
-    "completion time": "ms"
+_UNITS = {
+    "goodput": "Mbit/s",
+    "goodput per flow": "Mbit/s",
+    "mean RTT": "ms",
+    "completion time": "ms",
 }
 
 
@@ -49,6 +52,8 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
             "- A metric is *within* if the range of Linux's runs and the range of the simulator's overlap, "
             "once the latter is wider at either end by the floor in the first table. A metric of flows is "
             "within if it is so for each flow.",
+            "- Quantiles of RTTs are not compared: kernels show the smoothed RTT, the simulator has every "
+            "sample.",
             "- An error is that of the mean, as a share of Linux's mean, or of the floor's number if that is "
             "more. Tables have medians over the scenarios, or over all their flows.",
             "- A scenario has several features and algorithms: each of them counts it as out, whichever is "

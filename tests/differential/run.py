@@ -99,7 +99,6 @@ def _values(runs: Sequence[dict[str, Any]]) -> Values:
         "goodput": of_run("goodput_mbps"),
         "goodput per flow": of_flows("goodput_mbps"),
         "mean RTT": of_run("mean_rtt_ms"),
-        "p95 RTT": of_run("p95_rtt_ms"),
         "retransmitted": total("flows", "retransmitted_pkts"),
         "lost": total("flows", "lost_pkts"),
         "mean queue": [[row["mean_queue_pkts"] for rows in queues for row in rows]],

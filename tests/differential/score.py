@@ -30,7 +30,6 @@ FLOORS = {
     "goodput": Floor(0.02),
     "goodput per flow": Floor(0.02),
     "mean RTT": Floor(0.02),
-    "p95 RTT": Floor(0.02),
     "retransmitted": Floor(0.05, 5, "packets"),
     "lost": Floor(0.05, 5, "packets"),
     "mean queue": Floor(0.05, 1, "packet"),

@@ -196,9 +196,10 @@ def test_a_guest_counts_the_marked_packets_of_each_flow(tmp_path: Path) -> None:
     flow = '[[flows]]\ncca = "cubic"\nstack = { ecn = true }\n'
     marked.write_text(
         'duration = "3 s"\n[dumbbell]\nrate = "20 Mbps"\ndelay = "20 ms"\nbuffer = 200\n'
-        f'queue = {{ discipline = "codel", ecn = true }}\n{flow}{flow}'
+        f'queue = {{ discipline = "codel", ecn = true }}\n{flow}{flow}[[flows]]\ncca = "cubic"\n'
     )
     guest = cwnd.run(marked, world="linux")
+    assert all(pkts > 0 for pkts in guest.flows["marked_pkts"][:2]) and guest.flows["marked_pkts"][2] == 0
     sums = guest.flows["marked_pkts"].sum(), guest.links.filter(link="bottleneck")["marked_pkts"][0]
     assert 0 < sums[0] <= sums[1] <= sums[0] + 2  # what is on its way at the end
 

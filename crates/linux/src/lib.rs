@@ -58,9 +58,9 @@ mod tests {
     use std::path::Path;
 
     /// The hash of everything watched, under RESULTS_VERSION.
-    const SEEN: &str = "cbb32bd8b1f277d7";
+    const SEEN: &str = "b0ce702bab88abdb";
 
-    const SCENARIOS: [&str; 8] = [
+    const SCENARIOS: [&str; 9] = [
         "[dumbbell]\nrate = '20 Mbps'\nrtt = '40 ms'\nbuffer = 40\n[[flows]]\ncca = 'cubic'",
         "samples = '100 ms'\n[dumbbell]\nrate = '1 Gbps'\nrtt = '100 ms'\nbuffer = '1 BDP'\nper = 1e-5\n\
          [[flows]]\ncca = 'elastic'\ncount = 2\nstart_jitter = '1 s'\n[[flows]]\ncca = 'hybla'",
@@ -71,6 +71,8 @@ mod tests {
         "[dumbbell]\nrate = '50 Mbps'\ndelay = '10 ms'\nbuffer = 200\nqueue = { discipline = 'pie' }\n[[flows]]\ncca = 'reno'",
         "[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\nreverse = { rate = '1 Mbps', buffer = 50 }\n\
          access = { rate = '100 Mbps', delay = '2 ms' }\n[[flows]]\ncca = 'vegas'\nstack = { timestamps = true }",
+        "[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\nreverse = { rate = '9 Mbps', delay = '15 ms', per = 1e-3 }\n\
+         [[flows]]\ncca = 'reno'\n[[flows]]\ncca = 'hybla'\ndirection = 'up'",
         "[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = '60 KB'\n[[flows]]\ncca = 'westwood'\nsize = '1 MB'\n\
          [[flows]]\ncca = 'cubic'\napp_rate = '2 Mbps'\nstack = { receive_window = 30, ack_every = 1 }",
     ];

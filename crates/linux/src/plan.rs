@@ -46,7 +46,7 @@ pub struct Plan {
     pub starts_ns: Vec<u64>,
     /// Of each flow: about how many segments its receiver acknowledges one by one, where its memory for the path makes them
     /// more than the scenario has.
-    pub quick_acks_pkts: Vec<Option<u64>>,
+    pub quick_acks_pkts: Vec<Option<u32>>,
 }
 
 /// What a flow's path is made of.
@@ -57,9 +57,9 @@ pub struct Way {
     pub links: Vec<usize>,
     /// Of the access link, of all links, and of the links at the end where no packet waits.
     pub delay_ns: u64,
-    /// The part of it that wires with jitter and reordering have themselves.
+    /// The part of it that wires have themselves.
     pub wires_ns: u64,
-    /// From the receiver back to the sender, and its part that such wires have.
+    /// From the receiver back to the sender, and its part that wires have.
     pub back_delay_ns: u64,
     pub back_wires_ns: u64,
 }
@@ -78,7 +78,9 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
     let reverse = scenario.flows.iter().flat_map(|flow| &flow.reverse_path).map(|&link| link as usize);
     let watched: Vec<usize> =
         queued.into_iter().chain(reverse).collect::<BTreeSet<_>>().into_iter().collect();
-    let mut writer = Writer { scenario, seed, text: String::new(), nodes: Nodes::of(scenario, &ways) };
+    let nodes = Nodes::of(scenario, &ways);
+    let rooms_bytes = rooms_bytes(scenario, &ways, &nodes);
+    let mut writer = Writer { scenario, seed, text: String::new(), nodes, rooms_bytes };
     let starts_ns = scenario.flows.iter().enumerate().map(|(i, flow)| start_ns(flow, i, seed)).collect();
     writer.add_nodes();
     for &link in &watched {
@@ -126,8 +128,7 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
         text: String::new(),
         modules: modules.into_iter().collect(),
         speed: speed(scenario, &ways)?,
-        memory_mib: 512
-            + ways.iter().enumerate().map(|(i, way)| memory_bytes(scenario, i, way)).sum::<u64>() / 500_000,
+        memory_mib: 512 + writer.rooms_bytes.iter().sum::<u64>() / 500_000,
         programs,
         wires: writer.nodes.wires.keys().copied().collect(),
         trips: probes::trips(scenario, &ways),
@@ -135,10 +136,8 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
         bursts,
         watched,
         starts_ns,
-        quick_acks_pkts: ways
-            .iter()
-            .enumerate()
-            .map(|(i, way)| quick_acks_beyond(scenario, i, way))
+        quick_acks_pkts: (scenario.flows.iter().zip(&writer.rooms_bytes))
+            .map(|(flow, &room_bytes)| quick_acks_beyond(flow, room_bytes))
             .collect(),
     };
     writer.add_traffic(&plan, &names);
@@ -204,10 +203,19 @@ fn only_delays(scenario: &Scenario, index: u32) -> bool {
     !link.is_managed() && link.per == 0.0 && link.ecn_threshold_pkts.is_none() && users.count() == 1
 }
 
-/// The delay of a link where it is not the same for all packets, else 0.
-fn wire_delay_ns(link: &Link) -> u64 {
+/// Whether data of some flow goes where ACKs of another do.
+fn has_data_both_ways(scenario: &Scenario) -> bool {
+    let back: BTreeSet<u32> =
+        scenario.flows.iter().flat_map(|flow| flow.reverse_path.iter().copied()).collect();
+    scenario.flows.iter().flat_map(|flow| &flow.path).any(|link| back.contains(link))
+}
+
+/// The delay of a link where it has its place behind the link's queue, else 0: where it is not the same for all packets, and
+/// where flows go both ways, so that the time between the queues of two links counts. Elsewhere all that counts is its part
+/// of the RTT.
+fn wire_delay_ns(scenario: &Scenario, link: &Link) -> u64 {
     let varies = link.impairments.as_ref().is_some_and(|wire| wire.jitter.is_some() || wire.reorder > 0.0);
-    if varies { link.delay_ns } else { 0 }
+    if varies || has_data_both_ways(scenario) { link.delay_ns } else { 0 }
 }
 
 fn way(scenario: &Scenario, flow: &Flow) -> Way {
@@ -232,7 +240,7 @@ fn way(scenario: &Scenario, flow: &Flow) -> Way {
         rest = &rest[1..];
     }
     delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
-    let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index))).sum();
+    let wires_ns = rest.iter().map(|&index| wire_delay_ns(scenario, link(index))).sum();
     let back = || flow.reverse_path.iter().map(|&index| link(index));
     Way {
         access,
@@ -240,7 +248,7 @@ fn way(scenario: &Scenario, flow: &Flow) -> Way {
         delay_ns,
         wires_ns,
         back_delay_ns: flow.return_delay_ns + back().map(|link| link.delay_ns).sum::<u64>(),
-        back_wires_ns: back().map(wire_delay_ns).sum(),
+        back_wires_ns: back().map(|link| wire_delay_ns(scenario, link)).sum(),
     }
 }
 
@@ -263,7 +271,7 @@ fn mtu(flow: &Flow) -> u32 {
 struct Nodes {
     /// The node where a link begins and the one where it ends.
     ends: BTreeMap<usize, (usize, usize)>,
-    /// A node for packets that a link's wire loses.
+    /// A node for a link's wire, where it loses or delays packets.
     wires: BTreeMap<usize, usize>,
     /// The sender's host, and a node between it and its access link if packets are paced there.
     hosts: Vec<(usize, Option<usize>)>,
@@ -309,9 +317,13 @@ impl Nodes {
             count += 1;
             count - 1
         };
-        let loses = |link: &Link| link.per > 0.0 || link.impairments.is_some();
-        let wires =
-            ends.keys().filter(|&&link| loses(&scenario.links[link])).map(|&link| (link, next())).collect();
+        let has_wire =
+            |link: &Link| link.per > 0.0 || link.impairments.is_some() || wire_delay_ns(scenario, link) > 0;
+        let wires = ends
+            .keys()
+            .filter(|&&link| has_wire(&scenario.links[link]))
+            .map(|&link| (link, next()))
+            .collect();
         let hosts = scenario
             .flows
             .iter()
@@ -326,6 +338,17 @@ struct Writer<'a> {
     seed: u64,
     text: String,
     nodes: Nodes,
+    /// Of each flow.
+    rooms_bytes: Vec<u64>,
+}
+
+/// The memory of each flow's receiver: receivers that share a node have that of the one that needs most.
+fn rooms_bytes(scenario: &Scenario, ways: &[Way], nodes: &Nodes) -> Vec<u64> {
+    let sink = |way: &Way| nodes.ends[way.links.last().expect("a path has a link")].1;
+    let own: Vec<u64> = ways.iter().enumerate().map(|(i, way)| memory_bytes(scenario, i, way)).collect();
+    let most =
+        |node| (ways.iter().zip(&own)).filter(|(way, _)| sink(way) == node).map(|(_, &room)| room).max();
+    ways.iter().map(|way| most(sink(way)).expect("its own")).collect()
 }
 
 /// The addresses of a flow's sender and receiver.
@@ -378,7 +401,7 @@ impl Writer<'_> {
             let keeps_order = impairments.jitter.is_some_and(|jitter| !jitter.reorder);
             let netem = Netem {
                 rate_bps: if keeps_order { IN_ORDER_BPS } else { 0 },
-                delay_ns: wire_delay_ns(link),
+                delay_ns: wire_delay_ns(self.scenario, link),
                 jitter_ns,
                 reorder: impairments.reorder,
                 limit_pkts: queue::UNLIMITED_PKTS,
@@ -474,21 +497,34 @@ impl Writer<'_> {
         } else {
             self.line(format_args!("route {sink} {sender} {receiver} r{index} 0 {quick} 0"));
         }
-        let room = memory_bytes(self.scenario, index, way);
-        let ecn = u32::from(flow.stack.ecn != Ecn::Off);
-        for node in [host, sink] {
-            for (key, value) in [
+        let room = self.rooms_bytes[index];
+        self.add_settings(
+            host,
+            &[
                 ("tcp_no_metrics_save", "1".to_owned()),
                 ("tcp_timestamps", u32::from(flow.stack.timestamps).to_string()),
                 ("tcp_slow_start_after_idle", u32::from(flow.stack.idle_restart).to_string()),
-                ("tcp_ecn", ecn.to_string()),
-                // From the first segment on: a window that opens step by step is another limit than the scenario has.
-                ("tcp_rmem", format!("4096 {room} {room}")),
+                ("tcp_ecn", u32::from(flow.stack.ecn != Ecn::Off).to_string()),
                 // All that the receiver's window admits, in segments as they are in memory.
                 ("tcp_wmem", format!("4096 16384 {}", room * 3 / 2)),
-            ] {
-                self.line(format_args!("sysctl {node} net/ipv4/{key} {value}"));
-            }
+            ],
+        );
+        // Receivers may share a node, and do what their senders ask for.
+        const ECN_IF_ASKED: u32 = 2;
+        self.add_settings(
+            sink,
+            &[
+                ("tcp_no_metrics_save", "1".to_owned()),
+                ("tcp_ecn", ECN_IF_ASKED.to_string()),
+                // From the first segment on: a window that opens step by step is another limit than the scenario has.
+                ("tcp_rmem", format!("4096 {room} {room}")),
+            ],
+        );
+    }
+
+    fn add_settings(&mut self, node: usize, settings: &[(&str, String)]) {
+        for (key, value) in settings {
+            self.line(format_args!("sysctl {node} net/ipv4/{key} {value}"));
         }
     }
 
@@ -572,5 +608,41 @@ mod tests {
         let hex: String = netem.qdisc().options.iter().map(|byte| format!("{byte:02x}")).collect();
         let back = plan.text.lines().find(|line| line.starts_with("qdisc") && line.contains(" r0 "));
         assert!(back.is_some_and(|line| line.ends_with(&hex)), "{}", plan.text);
+    }
+
+    #[test]
+    fn receivers_that_share_a_node_do_what_each_sender_asks_for() {
+        let text = "duration = '5 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n\
+                    [[flows]]\ncca = 'reno'\nstack = { ecn = true }\n[[flows]]\ncca = 'reno'\naccess_delay = '80 ms'";
+        let scenario = Scenario::from_toml(text, "test.toml", &[]).unwrap();
+        let plan = write(&scenario, 1, Algorithms::Kernel).unwrap();
+        let of = |key: &str| -> Vec<&str> {
+            plan.text.lines().filter_map(|line| line.split_once(key)).map(|(_, value)| value.trim()).collect()
+        };
+        assert_eq!(of("net/ipv4/tcp_ecn"), ["1", "2", "0", "2"]);
+        let rooms = of("net/ipv4/tcp_rmem");
+        assert_eq!((rooms.len(), rooms[0]), (2, rooms[1]));
+    }
+
+    #[test]
+    fn where_flows_go_both_ways_each_link_has_its_delay_behind_its_queue() {
+        let plan_of = |direction: &str| {
+            let text = format!(
+                "duration = '5 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n\
+                 reverse = {{ rate = '9 Mbps', delay = '15 ms', buffer = 40 }}\n[[flows]]\ncca = 'reno'\n\
+                 [[flows]]\ncca = 'reno'\ndirection = '{direction}'"
+            );
+            let scenario = Scenario::from_toml(&text, "test.toml", &[]).unwrap();
+            write(&scenario, 1, Algorithms::Kernel).unwrap()
+        };
+        let wires = |plan: &Plan| {
+            let netem = |delay_ns| Netem { delay_ns, limit_pkts: queue::UNLIMITED_PKTS, ..Netem::default() };
+            let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            let delays = [10_000_000, 15_000_000].map(|delay_ns| hex(&netem(delay_ns).qdisc().options));
+            let of_wire = |line: &&str| line.starts_with("qdisc") && line.contains(" w");
+            delays
+                .map(|delay| plan.text.lines().filter(of_wire).filter(|line| line.ends_with(&delay)).count())
+        };
+        assert_eq!((wires(&plan_of("up")), wires(&plan_of("down"))), ([1, 1], [0, 0]));
     }
 }

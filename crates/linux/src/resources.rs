@@ -1,7 +1,7 @@
 //! What a guest needs for a scenario: memory for windows, and a processor that keeps up.
 
 use crate::plan::{Way, packet_bytes};
-use cwnd_scenario::{Flow, Scenario};
+use cwnd_scenario::{Flow, Scenario, receive_memory};
 use std::collections::BTreeMap;
 
 /// The kernel's work for a packet that crosses two links and is acknowledged, in instructions: an average.
@@ -12,9 +12,6 @@ const INSTRUCTIONS_PER_LINK: f64 = 6_000.0;
 const BUSY_MAX: f64 = 0.6;
 /// A segment in the kernel's memory, with what describes it.
 const SEGMENT_BYTES: u64 = 3_000;
-/// A receiver acknowledges every segment while its window opens, from half of its memory to 0.62 of it. Measured: 352 full
-/// segments with 8 MiB, 427 with 10.2 MB.
-const MEMORY_PER_QUICK_ACK_BYTES: u64 = 23_830;
 /// Hybla's growth in slow start is for an RTT of this length Reno's (its reference RTT).
 const HYBLA_RTT_NS: u64 = 25_000_000;
 
@@ -38,7 +35,7 @@ fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
 }
 
 fn memory_for_quick_acks_bytes(flow: &Flow) -> u64 {
-    u64::from(flow.stack.quick_acks_pkts) * MEMORY_PER_QUICK_ACK_BYTES
+    receive_memory::for_quick_acks_bytes(flow.stack.quick_acks_pkts, flow.payload_bytes)
 }
 
 /// What a receiver may use.
@@ -48,13 +45,12 @@ pub fn memory_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
 
 /// About how many segments the receiver acknowledges one by one, where its memory for the path makes them more than the
 /// scenario has.
-pub fn quick_acks_beyond(scenario: &Scenario, index: usize, way: &Way) -> Option<u64> {
-    let flow = &scenario.flows[index];
-    let room = window_bytes(scenario, index, way);
-    let is_beyond = room > memory_for_quick_acks_bytes(flow)
+pub fn quick_acks_beyond(flow: &Flow, room_bytes: u64) -> Option<u32> {
+    let pkts = receive_memory::quick_acks_pkts(room_bytes, flow.payload_bytes);
+    let is_beyond = pkts > flow.stack.quick_acks_pkts
         && flow.stack.receive_window_pkts.is_none()
         && flow.stack.ack_every_pkts > 1;
-    is_beyond.then_some(room / MEMORY_PER_QUICK_ACK_BYTES)
+    is_beyond.then_some(pkts)
 }
 
 /// The power of two of instructions per nanosecond that leaves the processor time to spare.
@@ -114,7 +110,7 @@ mod tests {
             let flow = format!("cca = \"cubic\"\nstack = {{ quick_acks = {pkts} }}");
             let plan = plan_of("20 Mbps", "20 ms", 30, &flow);
             let line = format!("net/ipv4/tcp_rmem 4096 {bytes} {bytes}\n");
-            assert_eq!((plan.text.matches(&line).count(), &plan.quick_acks_pkts[..]), (2, &[None][..]));
+            assert_eq!((plan.text.matches(&line).count(), &plan.quick_acks_pkts[..]), (1, &[None][..]));
         }
     }
 

@@ -11,6 +11,7 @@ mod link;
 mod node;
 mod queue;
 mod read;
+pub mod receive_memory;
 mod recovery;
 mod runs;
 mod samples;
@@ -204,8 +205,8 @@ pub struct Stack {
     pub receive_window_pkts: Option<u32>,
     /// Segments per ACK while they arrive in order; 1: every one. 2; 1.
     pub ack_every_pkts: u32,
-    /// This many segments at the start are acknowledged one by one. 600, about what it takes on the path of
-    /// `tests/all/linux.rs` until Linux's receive window has opened; 0.
+    /// This many segments at the start are acknowledged one by one. 600 of 1448 bytes, and of others as many as it takes until
+    /// the window of a Linux receiver with the same memory has opened ([`receive_memory`]); 0.
     pub quick_acks_pkts: u32,
     /// An ACK is delayed no longer than this. 40 ms; 100 ms.
     pub ack_delay_ns: u64,

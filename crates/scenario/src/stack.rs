@@ -3,7 +3,7 @@
 use crate::error::{Error, Refusal, quote, suggest, suggest_algorithm};
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
-use crate::{Ecn, Handshake, Pacing, Recovery, Stack};
+use crate::{Ecn, Handshake, Pacing, Recovery, Stack, receive_memory};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
@@ -132,8 +132,8 @@ pub fn settings(name: &str) -> Vec<Setting> {
         .map(|profile| Setting {
             profile: profile.name(),
             params: profile.params(name).collect(),
-            stack: profile.stack(true, name),
-            base: profile.stack(true, ""),
+            stack: profile.stack(true, name, profile.payload_bytes()),
+            base: profile.stack(true, "", profile.payload_bytes()),
         })
         .collect()
 }
@@ -239,7 +239,7 @@ impl Profile {
             .map(|&(_, _, param, value)| (param, value))
     }
 
-    fn stack(self, timestamps: bool, algorithm: &str) -> Stack {
+    fn stack(self, timestamps: bool, algorithm: &str, payload_bytes: u32) -> Stack {
         let preset = preset(algorithm).and_then(|preset| preset.recovery);
         match self {
             Profile::Linux => {
@@ -253,8 +253,12 @@ impl Profile {
                     initial_window_pkts: 10, // RFC 6928
                     initial_ssthresh_pkts: None,
                     receive_window_pkts: None,
-                    ack_every_pkts: 2,              // RFC 5681
-                    quick_acks_pkts: 600,           // while its window opens
+                    ack_every_pkts: 2, // RFC 5681
+                    // While its window opens.
+                    quick_acks_pkts: receive_memory::quick_acks_pkts(
+                        receive_memory::DEFAULT_BYTES,
+                        payload_bytes,
+                    ),
                     ack_delay_ns: 40 * MILLISECOND, // TCP_DELACK_MIN
                     sack_delay_ns: MILLISECOND,     // tcp_comp_sack_delay_ns, since 4.18
                     timestamps,
@@ -329,8 +333,13 @@ fn ecn_of(algorithm: &str) -> Ecn {
     }
 }
 
-/// The stack of a flow: the profile that the last of `layers` names, then what each of them sets.
-pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Error> {
+/// The stack of a flow and the payload of its packets: of the profile that the last of `layers` names, then what each of them
+/// and `packet_bytes` set.
+pub fn resolve(
+    layers: &[Node],
+    algorithm: &str,
+    packet_bytes: Option<u32>,
+) -> Result<(Profile, u32, Stack), Error> {
     let accepted = "write a profile like 'ns2', or key = value pairs";
     let mut profile = Profile::Linux;
     let mut timestamps = true;
@@ -346,7 +355,8 @@ pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Err
         timestamps = table.read("timestamps", units::flag)?.unwrap_or(timestamps);
         tables.push(table);
     }
-    let mut stack = profile.stack(timestamps, algorithm);
+    let payload_bytes = packet_bytes.unwrap_or(profile.payload_bytes());
+    let mut stack = profile.stack(timestamps, algorithm, payload_bytes);
     for table in &tables {
         apply(table, &mut stack)?;
     }
@@ -355,7 +365,7 @@ pub fn resolve(layers: &[Node], algorithm: &str) -> Result<(Profile, Stack), Err
         // ssthresh_ begins at window_.
         stack.initial_ssthresh_pkts = stack.receive_window_pkts;
     }
-    Ok((profile, stack))
+    Ok((profile, payload_bytes, stack))
 }
 
 fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
@@ -485,8 +495,8 @@ mod tests {
     #[test]
     fn the_ns2_profile_halves_the_restart_window_of_the_modules_that_did() {
         for (name, restarts) in [("reno", true), ("compound", true), ("cubic", false), ("elastic", false)] {
-            assert_eq!(Profile::Ns2.stack(true, name).restart_at_half_ssthresh, restarts, "{name}");
-            assert!(!Profile::Linux.stack(true, name).restart_at_half_ssthresh, "{name}");
+            assert_eq!(Profile::Ns2.stack(true, name, 1000).restart_at_half_ssthresh, restarts, "{name}");
+            assert!(!Profile::Linux.stack(true, name, 1448).restart_at_half_ssthresh, "{name}");
         }
     }
 }

@@ -90,8 +90,8 @@ def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
 
 
 def _reaches(used: float, limit: float) -> bool:
-    """Whether so much of a limit was used; taken for granted if it is not known."""
-    return math.isnan(used) or used >= _LIMIT_SHARE * limit
+    """Whether so much of a limit was used; not if it is not known (NaN)."""
+    return used >= _LIMIT_SHARE * limit
 
 
 def _limits(scenario: dict[str, Any]) -> tuple[list[int], list[_Limit]]:

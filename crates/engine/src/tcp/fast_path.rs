@@ -3,7 +3,7 @@
 use crate::tcp::packet::AckPacket;
 use crate::tcp::sender::{Extras, Sender};
 use crate::time::NEVER;
-use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl, State};
+use cwnd_algorithms::{CongestionControl, State};
 use cwnd_scenario::Detection;
 use std::ops::Range;
 
@@ -119,11 +119,10 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.sent += end - first;
             self.last_sent_ns = now;
         }
-        let flags = &mut self.driver.ack.flags;
         if self.nxt - self.una < self.send_window {
-            *flags &= !CWND_LIMITED;
-        } else if *flags & (APP_LIMITED | CWND_LIMITED) != CWND_LIMITED {
-            *flags = *flags & !APP_LIMITED | CWND_LIMITED;
+            self.note_unused_window();
+        } else {
+            self.note_full_window();
         }
         Some(first..self.nxt)
     }

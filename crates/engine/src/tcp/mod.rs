@@ -20,4 +20,5 @@ pub mod sender;
 mod sent_times;
 pub mod ticks;
 mod undo;
+mod window_use;
 mod writing;

@@ -16,13 +16,12 @@ use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_times::SentTimes;
 use crate::tcp::ticks::Ticks;
+use crate::tcp::window_use::WindowUse;
 use crate::time::NEVER;
 use crate::traffic::application::Application;
 use crate::traffic::source::Source;
 use chacha20::rand_core::Rng;
-use cwnd_algorithms::{
-    APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
-};
+use cwnd_algorithms::{CongestionControl, Driver, SSTHRESH_INFINITE, State, Window};
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
 use std::fmt::Display;
 use std::mem::offset_of;
@@ -56,6 +55,7 @@ pub struct Sender<'a, C> {
     /// No segment from here on is new: the application has closed.
     pub closed: bool,
     pub started: bool,
+    pub(super) window_use: WindowUse,
     /// The retransmission timer fires early, for a probe of the tail (RFC 8985, 7).
     pub(super) probing: bool,
     /// The SYN has yet to be acknowledged.
@@ -149,6 +149,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
+            window_use: WindowUse::default(),
             probing: false,
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
@@ -334,7 +335,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     fn next<const EXTRAS: bool>(&mut self, now: u64) -> Option<Tag> {
         if self.closed || self.in_flight() >= self.send_window && !(EXTRAS && self.must_retransmit()) {
             if self.in_flight() >= u64::from(self.cwnd()) {
-                self.driver.ack.flags = self.driver.ack.flags & !APP_LIMITED | CWND_LIMITED;
+                self.note_full_window();
             }
             return None;
         }
@@ -355,7 +356,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             return Some(self.send::<EXTRAS>(now, self.una, RETRANSMISSION, true));
         }
         if self.nxt - self.una >= self.receive_window() {
-            self.driver.ack.flags &= !CWND_LIMITED;
+            self.note_unused_window();
             return None;
         }
         if EXTRAS && self.nxt == self.first_unsent && self.wait_for_application(now) {

@@ -1,7 +1,7 @@
 //! What the application has written for the sender, and when it has no more.
 
 use crate::tcp::sender::Sender;
-use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl};
+use cwnd_algorithms::{APP_LIMITED, CongestionControl};
 
 impl<C: CongestionControl> Sender<'_, C> {
     /// Whether the application, which has no source, has written all segments before `end`.
@@ -21,7 +21,8 @@ impl<C: CongestionControl> Sender<'_, C> {
             return false;
         }
         self.wake_at = ready_at;
-        self.driver.ack.flags = self.driver.ack.flags & !CWND_LIMITED | APP_LIMITED;
+        self.driver.ack.flags |= APP_LIMITED;
+        self.note_unused_window();
         let in_flight = self.in_flight();
         if let Some(rate) = &mut self.rate {
             rate.on_app_limited(self.driver.ack.delivered, in_flight);

@@ -136,7 +136,8 @@ fn group<'a>(
     let (name, params) = cca_draft(&cca_node, custom)?;
     let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
     let bare_name = name.strip_prefix(Cca::OVER_TCP).unwrap_or(&name);
-    let (profile, stack) = stack::resolve(&layers, bare_name)?;
+    let packet_bytes = table.read("packet", |v| units::bytes(v, 1..=65_000))?;
+    let (profile, payload_bytes, stack) = stack::resolve(&layers, bare_name, packet_bytes)?;
     let access_delay_ns = table.read("access_delay", links::delay)?;
     if let Some(node) = table.get("access_delay") {
         let without = match topology {
@@ -157,9 +158,7 @@ fn group<'a>(
         start_jitter_ns,
         start_stop_ns,
         access_delay_ns,
-        payload_bytes: table
-            .read("packet", |v| units::bytes(v, 1..=65_000))?
-            .unwrap_or(profile.payload_bytes()),
+        payload_bytes,
         app_rate_bps: table.read("app_rate", units::rate)?,
         on_off_ns: traffic::on_off(table)?,
         traffic: traffic::traffic(table, count, stop_ns.saturating_sub(first_ns))?,
