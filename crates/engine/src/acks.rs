@@ -10,6 +10,18 @@ pub struct SelectiveAck {
     pub blocks: [Block; BLOCKS_MAX],
 }
 
+impl SelectiveAck {
+    /// Of the option with the blocks (RFC 2018, 3), aligned to words, and the first of them, of a segment that had arrived
+    /// before (RFC 2883).
+    pub fn sack_bytes(&self) -> u32 {
+        const HEAD_BYTES: u32 = 4;
+        const BLOCK_BYTES: u32 = 8;
+        let blocks = self.blocks.iter().filter(|block| !block.is_empty()).count();
+        let count = (blocks + usize::from(self.ack.duplicate)).min(BLOCKS_MAX) as u32;
+        if count > 0 { HEAD_BYTES + BLOCK_BYTES * count } else { 0 }
+    }
+}
+
 /// An ACK as it arrives at the sender.
 pub enum ArrivingAck {
     /// It acknowledges all before `next`, at once, for a segment that was sent at `sent_ns` for the first time.

@@ -211,7 +211,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.note_bytes(now, segment);
         if self.receiver.habit() == Habit::AcknowledgesEach && self.receiver.expects(segment) {
             let next = self.receiver.receive_next();
-            return network.enter_ack(back, now, self.id, |acks| acks.cumulative(next, segment.sent_ns));
+            return network.enter_ack(back, now, self.id, 0, |acks| acks.cumulative(next, segment.sent_ns));
         }
         if let Some(ack) = self.receiver.receive(now, segment) {
             self.send_ack(now, ack, back, network);
@@ -224,7 +224,12 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     /// The receiver sends `ack` at `now`; `back` is the first hop of its way.
     fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
         let (ack, blocks) = (AckPacket { returned_ns: now, ..ack }, self.receiver.first_blocks());
-        network.enter_ack(back, now, self.id, |acks| acks.selective(SelectiveAck { ack, blocks }));
+        let ack = SelectiveAck { ack, blocks };
+        let options_bytes = match ack.sack_bytes() {
+            bytes if bytes > 0 && self.sender.uses_sack() => bytes,
+            _ => 0,
+        };
+        network.enter_ack(back, now, self.id, options_bytes, |acks| acks.selective(ack));
     }
 
     /// Start, stop, retransmission timeout, delayed ACK.

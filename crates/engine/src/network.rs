@@ -239,11 +239,19 @@ impl<'a, T: Timing> Network<'a, T> {
         self.sendings = sendings;
     }
 
-    /// The receiver of `flow` sends an ACK at `now`, which `make` gives; `hop` is the first on its way back.
+    /// The receiver of `flow` sends an ACK at `now`, which `make` gives, with options of so many bytes besides those that all
+    /// have; `hop` is the first on its way back.
     #[inline(always)]
-    pub fn enter_ack(&mut self, hop: u32, now: u64, flow: u32, make: impl FnOnce(&mut Acks) -> Segment) {
+    pub fn enter_ack(
+        &mut self,
+        hop: u32,
+        now: u64,
+        flow: u32,
+        options_bytes: u32,
+        make: impl FnOnce(&mut Acks) -> Segment,
+    ) {
         let ack = make(&mut self.acks[flow as usize]);
-        let tag = ack.tag.sized(self.topology.hops[hop as usize].bytes);
+        let tag = ack.tag.sized(self.topology.hops[hop as usize].bytes + options_bytes);
         self.enter(hop, now, Segment { tag, ..ack });
     }
 

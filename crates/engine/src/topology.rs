@@ -352,9 +352,10 @@ impl<'a, T: Tick> Topology<'a, T> {
 
     #[cold]
     fn other_times(&self, hop: u32, bytes: u32) -> (u64, u64) {
-        let link = self.hops[hop as usize].link;
-        let onward_ns = self.link(link).delay_ns + self.through_ns(hop, bytes, |_| true);
-        (self.tx_ticks(link, bytes), onward_ns)
+        let known = &self.hops[hop as usize];
+        let through_ns = |bytes| self.through_ns(hop, bytes, |_| true);
+        let onward_ns = known.onward_ns - through_ns(known.bytes) + through_ns(bytes);
+        (self.tx_ticks(known.link, bytes), onward_ns)
     }
 
     /// How long those delay-only links behind `hop` take for which `wanted` holds.

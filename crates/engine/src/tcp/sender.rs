@@ -21,7 +21,9 @@ use crate::time::NEVER;
 use crate::traffic::application::Application;
 use crate::traffic::source::Source;
 use chacha20::rand_core::Rng;
-use cwnd_algorithms::{CongestionControl, Driver, SSTHRESH_INFINITE, State, Window};
+use cwnd_algorithms::{
+    APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
+};
 use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
 use std::fmt::Display;
 use std::mem::offset_of;
@@ -216,6 +218,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
     }
 
+    pub fn uses_sack(&self) -> bool {
+        self.choices.detection.uses_sack()
+    }
+
     /// The first segment that is not acknowledged.
     #[inline(always)]
     pub fn una(&self) -> u64 {
@@ -323,6 +329,24 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Mean cwnd from `from` until `now`.
     pub fn mean_cwnd(&self, from: u64, now: u64) -> f64 {
         self.cwnd_ns(now) as f64 / now.saturating_sub(from).max(1) as f64
+    }
+
+    /// The window is full.
+    #[inline(always)]
+    pub(super) fn note_full_window(&mut self) {
+        self.window_use.is_full = true;
+        let flags = &mut self.driver.ack.flags;
+        if *flags & (APP_LIMITED | CWND_LIMITED) != CWND_LIMITED {
+            *flags = *flags & !APP_LIMITED | CWND_LIMITED;
+        }
+    }
+
+    /// Something else than the window keeps the sender from sending more.
+    pub(super) fn note_unused_window(&mut self) {
+        let may_grow = self.choices.detection == Detection::Rack
+            && self.window_use.is_limit(self.una, self.nxt, &self.driver.window);
+        let flags = &mut self.driver.ack.flags;
+        *flags = *flags & !CWND_LIMITED | if may_grow { CWND_LIMITED } else { 0 };
     }
 
     /// The next segment that may be sent at `now`, if any.

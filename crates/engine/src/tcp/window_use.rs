@@ -1,8 +1,6 @@
-//! Whether the window is what limits a sender, so that it may grow.
+//! How much of its window a sender has used, so that it may grow.
 
-use crate::tcp::sender::Sender;
-use cwnd_algorithms::{APP_LIMITED, CWND_LIMITED, CongestionControl};
-use cwnd_scenario::Detection;
+use cwnd_algorithms::Window;
 
 /// How much of its window a sender of Linux has used of late.
 #[derive(Clone, Copy, Default)]
@@ -16,34 +14,41 @@ pub struct WindowUse {
     until: u64,
 }
 
-impl<C: CongestionControl> Sender<'_, C> {
-    /// The window is full.
-    #[inline(always)]
-    pub(super) fn note_full_window(&mut self) {
-        self.window_use.is_full = true;
-        let flags = &mut self.driver.ack.flags;
-        if *flags & (APP_LIMITED | CWND_LIMITED) != CWND_LIMITED {
-            *flags = *flags & !APP_LIMITED | CWND_LIMITED;
+impl WindowUse {
+    /// Something else than the window keeps the sender from sending more than all before `nxt`: whether the window counts as what
+    /// limits it nevertheless. It does for a round trip after it was full; in slow start, as long as it is less than twice what
+    /// is under way at most.
+    pub fn is_limit(&mut self, una: u64, nxt: u64, window: &Window) -> bool {
+        let under_way = nxt - una;
+        if self.is_full {
+            *self = WindowUse { is_full: false, was_full: true, most: under_way, until: nxt };
+        } else if una >= self.until || !self.was_full && under_way > self.most {
+            *self = WindowUse { is_full: false, was_full: false, most: under_way, until: nxt };
         }
+        let starts = window.cwnd < window.ssthresh && u64::from(window.cwnd) < 2 * self.most;
+        self.was_full || starts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_was_full_is_the_limit_for_a_round_trip() {
+        let window = Window { cwnd: 40, ssthresh: 20, ..Window::new(10) };
+        let mut used = WindowUse { is_full: true, ..WindowUse::default() };
+        // 60 were sent when something else first kept the sender back; 30 are under way then.
+        let is_limit = [30, 45, 59, 60, 61].map(|una| used.is_limit(una, una + 30, &window));
+        assert_eq!(is_limit, [true, true, true, false, false]);
     }
 
-    /// Something else than the window keeps the sender from sending more. For a round trip after the window was full, a sender
-    /// of Linux counts as limited by it; in slow start, as long as the window is less than twice what is under way at most
-    /// (RFC 7661 has the reason).
-    pub(super) fn note_unused_window(&mut self) {
-        let flags = &mut self.driver.ack.flags;
-        if self.choices.detection != Detection::Rack {
-            *flags &= !CWND_LIMITED;
-            return;
-        }
-        let (used, under_way) = (&mut self.window_use, self.nxt - self.una);
-        if used.is_full {
-            *used = WindowUse { is_full: false, was_full: true, most: under_way, until: self.nxt };
-        } else if self.una >= used.until || !used.was_full && under_way > used.most {
-            *used = WindowUse { is_full: false, was_full: false, most: under_way, until: self.nxt };
-        }
-        let window = &self.driver.window;
-        let starts = window.cwnd < window.ssthresh && u64::from(window.cwnd) < 2 * used.most;
-        *flags = *flags & !CWND_LIMITED | if used.was_full || starts { CWND_LIMITED } else { 0 };
+    #[test]
+    fn in_slow_start_a_window_grows_to_twice_what_is_under_way() {
+        let mut used = WindowUse::default();
+        let is_limit = |cwnd, used: &mut WindowUse| {
+            used.is_limit(100, 124, &Window { cwnd, ssthresh: 1000, ..Window::new(10) })
+        };
+        assert!(is_limit(24, &mut used) && is_limit(47, &mut used) && !is_limit(48, &mut used));
     }
 }

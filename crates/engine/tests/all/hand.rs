@@ -204,9 +204,9 @@ fn the_receive_window_bounds_the_flight_and_the_growth() {
         let samples = &run.flow_samples;
         let context = format!("window {window}, {ack_every} per ACK");
         assert_eq!(samples.in_flight_pkts.iter().max(), Some(&window), "{context}");
-        // A sender that its peer limits has no use for a larger window.
+        // A sender that its peer limits has no use for a larger window; in slow start Linux's grows to twice the flight.
         let cwnd = *samples.cwnd_pkts.iter().max().unwrap();
-        assert!((window..=window + ack_every).contains(&cwnd), "{context}: cwnd {cwnd}");
+        assert!((2 * window..=2 * window + ack_every).contains(&cwnd), "{context}: cwnd {cwnd}");
         if ack_every == 1 {
             // A window in each RTT of 21.066 ms, and nothing waits.
             assert_eq!(*rtts_us(&seen).last().unwrap(), 21_066, "{context}");
