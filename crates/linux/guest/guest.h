@@ -3,7 +3,8 @@
  * The only process of a guest: makes the network of a plan, sends what the plan asks, and reports.
  *
  * main.c reads the plan and calls the others; network.c makes namespaces, devices, routes and queues;
- * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; mean.c has means;
+ * programs.c loads algorithms as eBPF; probe.c measures paths; traffic.c sends, receives and samples; marks.c counts marks;
+ * mean.c has means;
  * report.c writes to the host.
  */
 #ifndef GUEST_H
@@ -82,6 +83,11 @@ void link_read(int link, struct queue_state *state);
 /* probe.c */
 void probe_trip(char *words);
 void probe_burst(char *words);
+void probe_warm_up(int node);
+
+/* marks.c: a socket that counts the marked packets for an address, and how many came since it was asked last. */
+int marks_watch(int node, const struct sockaddr_in *to);
+uint64_t marks_count(int fd);
 
 uint64_t now_ns(void);
 /* The next word of a plan's line, which ends a string there; fails if there is none. */

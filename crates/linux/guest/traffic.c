@@ -10,9 +10,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -54,7 +51,7 @@ struct flow {
 	int window_bytes;
 	/* Whether packets may be marked, and whether the receiver echoes the mark of each: the half of Linux's DCTCP that is its. */
 	int has_ecn, echoes_each;
-	/* Counts the marked packets that come to the receiver. */
+	/* Of marks.c. */
 	int marks;
 	uint64_t marked_pkts;
 	struct mean cwnd_pkts, srtt_us;
@@ -170,50 +167,12 @@ static void limit_window(const struct flow *flow, int fd)
 		fail("a receive window");
 }
 
-/* A socket that gets the marked packets for the receiver, of which the kernel counts even those for which it has no room. */
-static void watch_marks(struct flow *flow)
-{
-	enum { DSCP_AND_ECN_AT = 1, TO_AT = 16, CE = 3 };
-	struct sock_filter is_marked[] = {
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DSCP_AND_ECN_AT),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, CE),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CE, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, TO_AT),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(flow->address.sin_addr.s_addr), 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, 1),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-	};
-	const struct sock_fprog program = { sizeof is_marked / sizeof *is_marked, is_marked };
-	const struct sockaddr_ll all = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP) };
-	int least = 0;
-
-	node_enter(flow->to);
-	/* Without a protocol it gets nothing until the filter is there. */
-	flow->marks = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (flow->marks < 0 || setsockopt(flow->marks, SOL_SOCKET, SO_RCVBUF, &least, sizeof least) ||
-	    setsockopt(flow->marks, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) ||
-	    bind(flow->marks, (const struct sockaddr *)&all, sizeof all))
-		fail("counting marks");
-}
-
-static void count_marks(struct flow *flow)
-{
-	struct tpacket_stats since_last;
-	socklen_t bytes = sizeof since_last;
-
-	if (flow->marks < 0)
-		return;
-	if (getsockopt(flow->marks, SOL_PACKET, PACKET_STATISTICS, &since_last, &bytes))
-		fail("counting marks");
-	flow->marked_pkts += since_last.tp_packets;
-}
-
 static void listen_for(struct flow *flow)
 {
 	flow->listening = open_socket(flow->to);
 	limit_window(flow, flow->listening);
 	if (flow->has_ecn)
-		watch_marks(flow);
+		flow->marks = marks_watch(flow->to, &flow->address);
 	if (flow->echoes_each && setsockopt(flow->listening, IPPROTO_TCP, TCP_CONGESTION, "dctcp", 5))
 		fail("dctcp");
 	if (bind(flow->listening, (struct sockaddr *)&flow->address, sizeof flow->address) ||
@@ -335,7 +294,8 @@ static void look_at_flow(struct flow *flow, uint64_t at_ns, int is_sample)
 		return;
 	limit_window(flow, flow->receiver);
 	read_information(flow->receiver, &receiver);
-	count_marks(flow);
+	if (flow->marks >= 0)
+		flow->marked_pkts += marks_count(flow->marks);
 	flow->now = (struct totals){
 		.sent_pkts = sent->tcpi_data_segs_out,
 		.retransmitted_pkts = sent->tcpi_total_retrans,
@@ -546,34 +506,6 @@ static double idle_s(void)
 	return idle;
 }
 
-/* The kernel readies some of its parts when a first connection carries data, which would make that connection's data late by
- * a round trip: a connection within a node comes before all others. */
-static void warm_up(int node)
-{
-	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(PORT) };
-	int listening, sender, receiver;
-	ssize_t sent, got = 0;
-
-	node_enter(node);
-	listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	sender = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (listening < 0 || sender < 0 || bind(listening, (struct sockaddr *)&here, sizeof here) ||
-	    listen(listening, 1) || connect(sender, (struct sockaddr *)&here, sizeof here))
-		fail("warming up");
-	receiver = accept(listening, NULL, NULL);
-	sent = send(sender, payload, sizeof payload / 4, MSG_NOSIGNAL);
-	while (got < sent) {
-		ssize_t more = recv(receiver, payload, sizeof payload, 0);
-
-		if (more <= 0)
-			fail("warming up");
-		got += more;
-	}
-	close(sender);
-	close(receiver);
-	close(listening);
-}
-
 static void report_run(double idle)
 {
 	uint64_t short_of_memory = 0;
@@ -642,7 +574,7 @@ void traffic_run(char *line)
 		listen_for(&flows[i]);
 		watch(flows[i].listening, 2 * FLOWS_MAX + i, EPOLLIN);
 	}
-	warm_up(flows[0].from);
+	probe_warm_up(flows[0].from);
 	idle_before = idle_s();
 	begin_ns = now_ns();
 	for (;;) {

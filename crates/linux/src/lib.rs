@@ -8,6 +8,7 @@ mod boot;
 mod guest;
 mod image;
 mod machine;
+mod nodes;
 mod plan;
 mod probes;
 mod queue;

@@ -1,12 +1,13 @@
 //! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
 
+use crate::nodes::Nodes;
 use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, HEADER_BYTES, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use cwnd_results::World;
 use cwnd_scenario::{Ecn, Flow, Link, Pacing, Samples, Scenario, Size};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// The longest time between two looks at flows and links.
@@ -213,7 +214,7 @@ fn has_data_both_ways(scenario: &Scenario) -> bool {
 /// The delay of a link where it has its place behind the link's queue, else 0: where it is not the same for all packets, and
 /// where flows go both ways, so that the time between the queues of two links counts. Elsewhere all that counts is its part
 /// of the RTT.
-fn wire_delay_ns(scenario: &Scenario, link: &Link) -> u64 {
+pub fn wire_delay_ns(scenario: &Scenario, link: &Link) -> u64 {
     let varies = link.impairments.as_ref().is_some_and(|wire| wire.jitter.is_some() || wire.reorder > 0.0);
     if varies || has_data_both_ways(scenario) { link.delay_ns } else { 0 }
 }
@@ -265,72 +266,6 @@ pub fn overhead_bytes(flow: &Flow) -> i32 {
 
 fn mtu(flow: &Flow) -> u32 {
     flow.payload_bytes + 40 + if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 }
-}
-
-/// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends.
-struct Nodes {
-    /// The node where a link begins and the one where it ends.
-    ends: BTreeMap<usize, (usize, usize)>,
-    /// A node for a link's wire, where it loses or delays packets.
-    wires: BTreeMap<usize, usize>,
-    /// The sender's host, and a node between it and its access link if packets are paced there.
-    hosts: Vec<(usize, Option<usize>)>,
-    count: usize,
-}
-
-impl Nodes {
-    fn of(scenario: &Scenario, ways: &[Way]) -> Nodes {
-        // Two ends of every link; those that a path joins are one node.
-        let mut of: Vec<usize> = (0..2 * scenario.links.len()).collect();
-        fn find(of: &[usize], mut end: usize) -> usize {
-            while of[end] != end {
-                end = of[end];
-            }
-            end
-        }
-        let join = |of: &mut Vec<usize>, one: usize, other: usize| {
-            let (one, other) = (find(of, one), find(of, other));
-            of[other.max(one)] = one.min(other);
-        };
-        for (flow, way) in scenario.flows.iter().zip(ways) {
-            let back: Vec<usize> = flow.reverse_path.iter().map(|&link| link as usize).collect();
-            for pair in way.links.windows(2).chain(back.windows(2)) {
-                join(&mut of, 2 * pair[0] + 1, 2 * pair[1]);
-            }
-            if let (Some(last), Some(first)) = (way.links.last(), back.first()) {
-                join(&mut of, 2 * last + 1, 2 * first);
-            }
-        }
-        let mut numbers = BTreeMap::new();
-        let mut number = |end: usize| {
-            let next = numbers.len();
-            *numbers.entry(find(&of, end)).or_insert(next)
-        };
-        let mut ends = BTreeMap::new();
-        for (flow, way) in scenario.flows.iter().zip(ways) {
-            for link in way.links.iter().copied().chain(flow.reverse_path.iter().map(|&link| link as usize)) {
-                ends.entry(link).or_insert_with(|| (number(2 * link), number(2 * link + 1)));
-            }
-        }
-        let mut count = numbers.len();
-        let mut next = || {
-            count += 1;
-            count - 1
-        };
-        let has_wire =
-            |link: &Link| link.per > 0.0 || link.impairments.is_some() || wire_delay_ns(scenario, link) > 0;
-        let wires = ends
-            .keys()
-            .filter(|&&link| has_wire(&scenario.links[link]))
-            .map(|&link| (link, next()))
-            .collect();
-        let hosts = scenario
-            .flows
-            .iter()
-            .map(|flow| (next(), (flow.stack.pacing == Pacing::Fq).then(&mut next)))
-            .collect();
-        Nodes { ends, wires, hosts, count }
-    }
 }
 
 struct Writer<'a> {

@@ -1,0 +1,71 @@
+//! The network namespaces of a plan.
+
+use crate::plan::{Way, wire_delay_ns};
+use cwnd_scenario::{Link, Pacing, Scenario};
+use std::collections::BTreeMap;
+
+/// Namespaces: a host for each sender, and one wherever links meet. Receivers are where their last link ends.
+pub struct Nodes {
+    /// The node where a link begins and the one where it ends.
+    pub ends: BTreeMap<usize, (usize, usize)>,
+    /// A node for a link's wire, where it loses or delays packets.
+    pub wires: BTreeMap<usize, usize>,
+    /// The sender's host, and a node between it and its access link if packets are paced there.
+    pub hosts: Vec<(usize, Option<usize>)>,
+    pub count: usize,
+}
+
+impl Nodes {
+    pub fn of(scenario: &Scenario, ways: &[Way]) -> Nodes {
+        // Two ends of every link; those that a path joins are one node.
+        let mut of: Vec<usize> = (0..2 * scenario.links.len()).collect();
+        fn find(of: &[usize], mut end: usize) -> usize {
+            while of[end] != end {
+                end = of[end];
+            }
+            end
+        }
+        let join = |of: &mut Vec<usize>, one: usize, other: usize| {
+            let (one, other) = (find(of, one), find(of, other));
+            of[other.max(one)] = one.min(other);
+        };
+        for (flow, way) in scenario.flows.iter().zip(ways) {
+            let back: Vec<usize> = flow.reverse_path.iter().map(|&link| link as usize).collect();
+            for pair in way.links.windows(2).chain(back.windows(2)) {
+                join(&mut of, 2 * pair[0] + 1, 2 * pair[1]);
+            }
+            if let (Some(last), Some(first)) = (way.links.last(), back.first()) {
+                join(&mut of, 2 * last + 1, 2 * first);
+            }
+        }
+        let mut numbers = BTreeMap::new();
+        let mut number = |end: usize| {
+            let next = numbers.len();
+            *numbers.entry(find(&of, end)).or_insert(next)
+        };
+        let mut ends = BTreeMap::new();
+        for (flow, way) in scenario.flows.iter().zip(ways) {
+            for link in way.links.iter().copied().chain(flow.reverse_path.iter().map(|&link| link as usize)) {
+                ends.entry(link).or_insert_with(|| (number(2 * link), number(2 * link + 1)));
+            }
+        }
+        let mut count = numbers.len();
+        let mut next = || {
+            count += 1;
+            count - 1
+        };
+        let has_wire =
+            |link: &Link| link.per > 0.0 || link.impairments.is_some() || wire_delay_ns(scenario, link) > 0;
+        let wires = ends
+            .keys()
+            .filter(|&&link| has_wire(&scenario.links[link]))
+            .map(|&link| (link, next()))
+            .collect();
+        let hosts = scenario
+            .flows
+            .iter()
+            .map(|flow| (next(), (flow.stack.pacing == Pacing::Fq).then(&mut next)))
+            .collect();
+        Nodes { ends, wires, hosts, count }
+    }
+}
