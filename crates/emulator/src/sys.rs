@@ -183,6 +183,8 @@ pub struct TcpInfo {
     pub retransmitted: u32,
     pub sent: u32,
     pub acked_bytes: u64,
+    /// Segments that have come, which are ACKs.
+    pub acks: u32,
     pub timeouts: u16,
 }
 
@@ -209,6 +211,7 @@ pub fn tcp_info(stream: &TcpStream) -> io::Result<TcpInfo> {
         cwnd: word(80),
         retransmitted: word(100),
         acked_bytes: long(120),
+        acks: word(140),
         sent: word(156),
         timeouts: word(240) as u16,
     })

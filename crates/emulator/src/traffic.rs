@@ -256,7 +256,9 @@ struct Observer<'a> {
     /// The least and the greatest window that was looked at since the last row.
     ranges: Vec<(u32, u32)>,
     cwnds: Vec<(u64, u64)>,
-    rtts_us: Vec<Vec<u32>>,
+    /// RTTs as they were looked at, and the ACKs since the look before, which gave about as many samples.
+    rtts_us: Vec<Vec<(u32, u32)>>,
+    acks: Vec<u32>,
     slow_start_ns: Vec<Option<u64>>,
 }
 
@@ -281,6 +283,7 @@ impl<'a> Observer<'a> {
             ranges: vec![(u32::MAX, 0); flows],
             cwnds: vec![(0, 0); flows],
             rtts_us: vec![Vec::new(); flows],
+            acks: vec![0; flows],
             slow_start_ns: vec![None; flows],
         }
     }
@@ -304,9 +307,11 @@ impl<'a> Observer<'a> {
                 self.cwnds[flow].0 += u64::from(counts.info.cwnd);
                 self.cwnds[flow].1 += 1;
                 if counts.info.rtt_us > 0 {
-                    self.rtts_us[flow].push(counts.info.rtt_us);
+                    self.rtts_us[flow]
+                        .push((counts.info.rtt_us, counts.info.acks.saturating_sub(self.acks[flow])));
                 }
             }
+            self.acks[flow] = counts.info.acks;
             let cwnd = counts.info.cwnd;
             let (min, max) = self.ranges[flow];
             let (min, max) = (min.min(cwnd), max.max(cwnd));
@@ -375,7 +380,6 @@ impl<'a> Observer<'a> {
         let span_ns = (stop_ns - from_ns).max(1);
         let rtts = &mut self.rtts_us[flow];
         rtts.sort_unstable();
-        let rtts_ms: Vec<f64> = rtts.iter().map(|&us| f64::from(us) * 1e-3).collect();
         let sent_pkts = u64::from(now.info.sent - before.info.sent);
         let lost_pkts = now.lost_pkts - before.lost_pkts;
         let (cwnds, looks) = self.cwnds[flow];
@@ -392,8 +396,8 @@ impl<'a> Observer<'a> {
             timeouts: u64::from(now.info.timeouts.saturating_sub(before.info.timeouts)),
             throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
             goodput_mbps: mbps(now.received_bytes - before.received_bytes, span_ns),
-            mean_rtt_ms: (!rtts_ms.is_empty()).then(|| rtts_ms.iter().sum::<f64>() / rtts_ms.len() as f64),
-            p95_rtt_ms: quantile(&rtts_ms, 0.95),
+            mean_rtt_ms: mean(rtts).map(|us| us * 1e-3),
+            p95_rtt_ms: quantile(rtts, 0.95).map(|us| us * 1e-3),
             mean_cwnd_pkts: cwnds as f64 / looks.max(1) as f64,
             marked_pkts: now.marked_pkts - before.marked_pkts,
             slow_start_s: (looks > 0 && !described.cca.controls_window())
@@ -408,8 +412,34 @@ fn mbps(bytes: u64, span_ns: u64) -> f64 {
     bytes as f64 * 8e3 / span_ns as f64
 }
 
-/// Of sorted values.
-fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
-    let place = (q * sorted.len() as f64).ceil() as usize;
-    sorted.get(place.saturating_sub(1)).copied()
+/// Of values with weights; `None` if they weigh nothing.
+fn mean(weighted: &[(u32, u32)]) -> Option<f64> {
+    let weight: u64 = weighted.iter().map(|&(_, weight)| u64::from(weight)).sum();
+    let sum: f64 = weighted.iter().map(|&(value, weight)| f64::from(value) * f64::from(weight)).sum();
+    (weight > 0).then(|| sum / weight as f64)
+}
+
+/// The value that a share `q` of the weight does not exceed, of sorted values.
+fn quantile(sorted: &[(u32, u32)], q: f64) -> Option<f64> {
+    let weight: u64 = sorted.iter().map(|&(_, weight)| u64::from(weight)).sum();
+    let wanted = (q * weight as f64).ceil() as u64;
+    let mut below = 0;
+    let reaches = |&&(_, weight): &&(u32, u32)| {
+        below += u64::from(weight);
+        below >= wanted && below > 0
+    };
+    sorted.iter().find(reaches).map(|&(value, _)| f64::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_and_a_quantile_weigh_a_look_by_its_acks() {
+        let looks = [(10, 90), (20, 0), (30, 6), (40, 4)];
+        assert_eq!(mean(&looks), Some((900.0 + 180.0 + 160.0) / 100.0));
+        assert_eq!([0.5, 0.9, 0.95, 0.97].map(|q| quantile(&looks, q)), [10.0, 10.0, 30.0, 40.0].map(Some));
+        assert_eq!((mean(&[(5, 0)]), quantile(&[(5, 0)], 0.95), mean(&[])), (None, None, None));
+    }
 }
