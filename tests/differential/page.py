@@ -100,8 +100,7 @@ def page(scores: Sequence[Score], count: int, seed: int, release: str) -> str:
 def _unscored_note(missing: int, of: int) -> list[str]:
     if not missing:
         return []
-    reason = "a guest failed, or its path was not what the scenario asks for ([below](#not-scored))"
-    return ["", f"{missing} of {of} paths are not scored: {reason}."]
+    return ["", f"{missing} of {of} paths are not scored ([why](#not-scored))."]
 
 
 def lines(scores: Sequence[Score]) -> Iterable[str]:
