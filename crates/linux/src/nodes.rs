@@ -16,8 +16,8 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    pub fn of(scenario: &Scenario, ways: &[Way]) -> Nodes {
-        // Two ends of every link; those that a path joins are one node.
+    pub fn of(scenario: &Scenario, ways: &[Way], both_ways: bool) -> Nodes {
+        // Each link has two ends. Where a path goes from one link to the next, the ends that meet are one node.
         let mut of: Vec<usize> = (0..2 * scenario.links.len()).collect();
         fn find(of: &[usize], mut end: usize) -> usize {
             while of[end] != end {
@@ -55,7 +55,7 @@ impl Nodes {
             count - 1
         };
         let has_wire =
-            |link: &Link| link.per > 0.0 || link.impairments.is_some() || wire_delay_ns(scenario, link) > 0;
+            |link: &Link| link.per > 0.0 || link.impairments.is_some() || wire_delay_ns(link, both_ways) > 0;
         let wires = ends
             .keys()
             .filter(|&&link| has_wire(&scenario.links[link]))
@@ -67,5 +67,10 @@ impl Nodes {
             .map(|flow| (next(), (flow.stack.pacing == Pacing::Fq).then(&mut next)))
             .collect();
         Nodes { ends, wires, hosts, count }
+    }
+
+    /// Where the receiver of a flow with this path is.
+    pub fn sink(&self, way: &Way) -> usize {
+        self.ends[way.links.last().expect("a path has a link")].1
     }
 }

@@ -74,14 +74,15 @@ impl Way {
 /// `seed` is that of the run.
 pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<Plan, String> {
     refusal::check(scenario)?;
-    let ways: Vec<Way> = scenario.flows.iter().map(|flow| way(scenario, flow)).collect();
+    let both_ways = has_data_both_ways(scenario);
+    let ways: Vec<Way> = scenario.flows.iter().map(|flow| way(scenario, flow, both_ways)).collect();
     let queued: BTreeSet<usize> = ways.iter().flat_map(|way| way.links.iter().copied()).collect();
     let reverse = scenario.flows.iter().flat_map(|flow| &flow.reverse_path).map(|&link| link as usize);
     let watched: Vec<usize> =
         queued.into_iter().chain(reverse).collect::<BTreeSet<_>>().into_iter().collect();
-    let nodes = Nodes::of(scenario, &ways);
+    let nodes = Nodes::of(scenario, &ways, both_ways);
     let rooms_bytes = rooms_bytes(scenario, &ways, &nodes);
-    let mut writer = Writer { scenario, seed, text: String::new(), nodes, rooms_bytes };
+    let mut writer = Writer { scenario, seed, both_ways, text: String::new(), nodes, rooms_bytes };
     let starts_ns = scenario.flows.iter().enumerate().map(|(i, flow)| start_ns(flow, i, seed)).collect();
     writer.add_nodes();
     for &link in &watched {
@@ -141,7 +142,7 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
             .map(|(flow, &room_bytes)| quick_acks_beyond(flow, room_bytes))
             .collect(),
     };
-    writer.add_traffic(&plan, &names);
+    writer.add_traffic(&plan, &ways, &names);
     plan.text = writer.text;
     Ok(plan)
 }
@@ -214,12 +215,12 @@ fn has_data_both_ways(scenario: &Scenario) -> bool {
 /// The delay of a link where it has its place behind the link's queue, else 0: where it is not the same for all packets, and
 /// where flows go both ways, so that the time between the queues of two links counts. Elsewhere all that counts is its part
 /// of the RTT.
-pub fn wire_delay_ns(scenario: &Scenario, link: &Link) -> u64 {
+pub fn wire_delay_ns(link: &Link, both_ways: bool) -> u64 {
     let varies = link.impairments.as_ref().is_some_and(|wire| wire.jitter.is_some() || wire.reorder > 0.0);
-    if varies || has_data_both_ways(scenario) { link.delay_ns } else { 0 }
+    if varies || both_ways { link.delay_ns } else { 0 }
 }
 
-fn way(scenario: &Scenario, flow: &Flow) -> Way {
+fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
     let link = |index: u32| &scenario.links[index as usize];
     let mut rest = &flow.path[..];
     let mut delay_ns = 0;
@@ -241,7 +242,7 @@ fn way(scenario: &Scenario, flow: &Flow) -> Way {
         rest = &rest[1..];
     }
     delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
-    let wires_ns = rest.iter().map(|&index| wire_delay_ns(scenario, link(index))).sum();
+    let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index), both_ways)).sum();
     let back = || flow.reverse_path.iter().map(|&index| link(index));
     Way {
         access,
@@ -249,7 +250,7 @@ fn way(scenario: &Scenario, flow: &Flow) -> Way {
         delay_ns,
         wires_ns,
         back_delay_ns: flow.return_delay_ns + back().map(|link| link.delay_ns).sum::<u64>(),
-        back_wires_ns: back().map(|link| wire_delay_ns(scenario, link)).sum(),
+        back_wires_ns: back().map(|link| wire_delay_ns(link, both_ways)).sum(),
     }
 }
 
@@ -271,6 +272,7 @@ fn mtu(flow: &Flow) -> u32 {
 struct Writer<'a> {
     scenario: &'a Scenario,
     seed: u64,
+    both_ways: bool,
     text: String,
     nodes: Nodes,
     /// Of each flow.
@@ -279,11 +281,11 @@ struct Writer<'a> {
 
 /// The memory of each flow's receiver: receivers that share a node have that of the one that needs most.
 fn rooms_bytes(scenario: &Scenario, ways: &[Way], nodes: &Nodes) -> Vec<u64> {
-    let sink = |way: &Way| nodes.ends[way.links.last().expect("a path has a link")].1;
     let own: Vec<u64> = ways.iter().enumerate().map(|(i, way)| memory_bytes(scenario, i, way)).collect();
-    let most =
-        |node| (ways.iter().zip(&own)).filter(|(way, _)| sink(way) == node).map(|(_, &room)| room).max();
-    ways.iter().map(|way| most(sink(way)).expect("its own")).collect()
+    let most = |node| {
+        (ways.iter().zip(&own)).filter(|(way, _)| nodes.sink(way) == node).map(|(_, &room)| room).max()
+    };
+    ways.iter().map(|way| most(nodes.sink(way)).expect("its own")).collect()
 }
 
 /// The addresses of a flow's sender and receiver.
@@ -336,7 +338,7 @@ impl Writer<'_> {
             let keeps_order = impairments.jitter.is_some_and(|jitter| !jitter.reorder);
             let netem = Netem {
                 rate_bps: if keeps_order { IN_ORDER_BPS } else { 0 },
-                delay_ns: wire_delay_ns(self.scenario, link),
+                delay_ns: wire_delay_ns(link, self.both_ways),
                 jitter_ns,
                 reorder: impairments.reorder,
                 limit_pkts: queue::UNLIMITED_PKTS,
@@ -378,7 +380,7 @@ impl Writer<'_> {
         let (host, pacer) = self.nodes.hosts[index];
         let (mtu, mss_mtu) = (self.largest_mtu(), mtu(flow));
         let first = self.nodes.ends[way.links.first().expect("a path has a link")].0;
-        let sink = self.nodes.ends[way.links.last().expect("a path has a link")].1;
+        let sink = self.nodes.sink(way);
         let back: Vec<usize> = flow.reverse_path.iter().map(|&link| link as usize).collect();
         let last_back = back.last().map_or(sink, |link| self.nodes.ends[link].1);
 
@@ -463,14 +465,14 @@ impl Writer<'_> {
         }
     }
 
-    fn add_traffic(&mut self, plan: &Plan, names: &[String]) {
+    fn add_traffic(&mut self, plan: &Plan, ways: &[Way], names: &[String]) {
         let scenario = self.scenario;
         for wire in &plan.wires {
             let node = self.nodes.wires[wire];
             self.line(format_args!("link {node} w{wire} {:#x} 0", queue::FIRST));
         }
         for (i, flow) in scenario.flows.iter().enumerate() {
-            let sink = self.nodes.ends[&plan_last(scenario, flow)].1;
+            let sink = self.nodes.sink(&ways[i]);
             let size = match flow.size() {
                 Some(Size::Fixed { bytes }) => *bytes,
                 _ => 0,
@@ -510,10 +512,6 @@ impl Writer<'_> {
     }
 }
 
-fn plan_last(scenario: &Scenario, flow: &Flow) -> usize {
-    *way(scenario, flow).links.last().expect("a path has a link")
-}
-
 /// A part of the interval of samples that is no longer than [`TICK_NS`], or longer with many flows: to look takes time.
 fn tick_ns(sample_ns: u64, flows: usize) -> u64 {
     let wanted = TICK_NS * (flows as u64).div_ceil(8);
@@ -536,7 +534,7 @@ mod tests {
         let reverse = scenario.flows[0].reverse_path[0];
         let (sender, _) = addresses(0);
         assert_eq!(lines("route", &format!("{sender} 0.0.0.0 w{reverse}")), 1, "{}", plan.text);
-        let way = way(&scenario, &scenario.flows[0]);
+        let way = way(&scenario, &scenario.flows[0], false);
         assert!(way.back_delay_ns >= 35_000_000, "{}", way.back_delay_ns);
         let (delay_ns, limit_pkts) = (way.back_delay_ns, queue::UNLIMITED_PKTS);
         let netem = Netem { delay_ns, limit_pkts, ..Netem::default() };

@@ -151,7 +151,7 @@ mod tests {
              reverse = { rate = '1 Mbps', delay = '30 ms', buffer = 50 }\naccess = { rate = '100 Mbps' }\n\
              [[flows]]\ncca = 'reno'\ncount = 2\n[[flows]]\ncca = 'reno'\naccess_delay = '3 ms'",
         );
-        // 43 bytes and those that the scenario's headers have more, at 100, 20 and 1 Mbit/s: less than half a millisecond.
+        // A datagram of 43 bytes crosses links of 100, 20 and 1 Mbit/s in less than half a millisecond.
         let rtts_ms: Vec<f64> = plan.trips.iter().map(|trip| trip.rtt_ns as f64 / 1e6).collect();
         assert_eq!(rtts_ms.len(), 2, "{rtts_ms:?}");
         assert!((40.0..40.5).contains(&rtts_ms[0]), "{rtts_ms:?}");
