@@ -11,8 +11,8 @@ pub struct SelectiveAck {
 }
 
 impl SelectiveAck {
-    /// Of the option with the blocks (RFC 2018, 3), aligned to words, and the first of them, of a segment that had arrived
-    /// before (RFC 2883).
+    /// The size of the SACK option (RFC 2018, 3), aligned to words. A segment that had arrived before has a block of its own
+    /// (RFC 2883).
     pub fn sack_bytes(&self) -> u32 {
         const HEAD_BYTES: u32 = 4;
         const BLOCK_BYTES: u32 = 8;

@@ -225,10 +225,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     fn send_ack<T: Timing>(&mut self, now: u64, ack: AckPacket, back: u32, network: &mut Network<T>) {
         let (ack, blocks) = (AckPacket { returned_ns: now, ..ack }, self.receiver.first_blocks());
         let ack = SelectiveAck { ack, blocks };
-        let options_bytes = match ack.sack_bytes() {
-            bytes if bytes > 0 && self.sender.uses_sack() => bytes,
-            _ => 0,
-        };
+        let options_bytes = if self.sender.uses_sack() { ack.sack_bytes() } else { 0 };
         network.enter_ack(back, now, self.id, options_bytes, |acks| acks.selective(ack));
     }
 

@@ -239,8 +239,8 @@ impl<'a, T: Timing> Network<'a, T> {
         self.sendings = sendings;
     }
 
-    /// The receiver of `flow` sends an ACK at `now`, which `make` gives, with options of so many bytes besides those that all
-    /// have; `hop` is the first on its way back.
+    /// The receiver of `flow` sends the ACK that `make` returns at `now`. `options_bytes` are its SACK option; `hop` is the first
+    /// on its way back.
     #[inline(always)]
     pub fn enter_ack(
         &mut self,

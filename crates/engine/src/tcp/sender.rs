@@ -57,7 +57,6 @@ pub struct Sender<'a, C> {
     /// No segment from here on is new: the application has closed.
     pub closed: bool,
     pub started: bool,
-    pub(super) window_use: WindowUse,
     /// The retransmission timer fires early, for a probe of the tail (RFC 8985, 7).
     pub(super) probing: bool,
     /// The SYN has yet to be acknowledged.
@@ -75,6 +74,7 @@ pub struct Sender<'a, C> {
     pub(super) rto: Rto,
     /// How much may be in flight now: cwnd, except during a reduction.
     pub(super) send_window: u64,
+    pub(super) window_use: WindowUse,
     pub sent: u64,
     pub(super) last_sent_ns: u64,
     pub rtts: Distribution,
@@ -151,7 +151,6 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
             started: false,
-            window_use: WindowUse::default(),
             probing: false,
             handshake: stack.handshake == Handshake::First,
             overlapped: stack.handshake == Handshake::Overlapped,
@@ -165,6 +164,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             driver,
             sent_times: SentTimes::default(),
             send_window: u64::from(stack.initial_window_pkts),
+            window_use: WindowUse::default(),
             sent: 0,
             last_sent_ns: start_ns,
             rtts: Distribution::new(),
