@@ -16,7 +16,7 @@ ALGORITHMS = (
     *("westwood", "yeah"),
     *("elastic", "agile-sd", "agile", "discrete", "compound", "copa", "bbr3", "ledbat-plus", "veno", "fast"),
 )
-#: The share of the scenarios that have each. A feature comes after those that it needs.
+#: The share of scenarios that have each feature. A feature that needs another is listed after it.
 FEATURES = {
     "ecn": 0.16,
     "random loss": 0.2,

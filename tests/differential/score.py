@@ -75,7 +75,7 @@ class Total(NamedTuple):
     name: str
     within: int
     scored: int
-    #: The median over the scenarios, or over their flows, by metric; those that none has are absent.
+    #: By metric, the median error over the scenarios or their flows. A metric without a value is absent.
     errors: dict[str, float]
 
 

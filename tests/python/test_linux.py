@@ -138,9 +138,8 @@ def test_a_receive_window_limits_a_guest_as_it_limits_the_simulator(file: Path) 
 
 @needs_machine
 @pytest.mark.slow
-def test_a_guest_has_the_delay_and_the_losses_of_the_way_back_and_flows_upwards(tmp_path: Path) -> None:
-    both_ways = tmp_path / "both-ways.toml"
-    both_ways.write_text(
+def test_a_guest_has_the_delay_and_the_losses_of_the_way_back_and_flows_upwards(file: Path) -> None:
+    file.write_text(
         """\
         duration = "3 s"
         [dumbbell]
@@ -157,7 +156,7 @@ def test_a_guest_has_the_delay_and_the_losses_of_the_way_back_and_flows_upwards(
         direction = "up"
         """
     )
-    guest = cwnd.run(both_ways, world="linux")
+    guest = cwnd.run(file, world="linux")
     assert [note for _, note in guest.notes] == ["not measured before the run: rate and queue of reverse"]
     # 10 ms there, 30 ms back, and up to 24 ms in the queue there.
     assert all(40 < rtt_ms < 200 for rtt_ms in guest.flows["mean_rtt_ms"])
@@ -167,38 +166,35 @@ def test_a_guest_has_the_delay_and_the_losses_of_the_way_back_and_flows_upwards(
 
 @needs_machine
 @pytest.mark.slow
-def test_equal_transfers_take_equal_time_in_a_guest_the_first_too(tmp_path: Path) -> None:
-    three = tmp_path / "three.toml"
+def test_equal_transfers_take_equal_time_in_a_guest_the_first_too(file: Path) -> None:
     flow = '[[flows]]\ncca = "cubic"\nsize = "20 KB"\n'
-    three.write_text(
+    file.write_text(
         'duration = "3 s"\n[dumbbell]\nrate = "20 Mbps"\nrtt = "10 ms"\nbuffer = 40\n'
         + flow
         + "".join(f'{flow}start = "{start_s} s"\n' for start_s in (1, 2))
     )
-    times_ms = cwnd.run(three, world="linux").flows["fct_ms"]
+    times_ms = cwnd.run(file, world="linux").flows["fct_ms"]
     # A handshake, a round of 10 segments and one of the rest.
     assert all(ms == pytest.approx(times_ms[1], rel=0.02) and 30 < ms < 40 for ms in times_ms)
 
 
 @needs_machine
 @pytest.mark.slow
-def test_an_application_in_a_guest_writes_whole_segments_at_its_rate(tmp_path: Path) -> None:
-    limited = tmp_path / "limited.toml"
-    limited.write_text(SCENARIO.replace('"1 s"', '"3 s"') + 'app_rate = "5 Mbps"\n')
-    ours, theirs = (cwnd.run(limited, world=world).flows for world in ("sim", "linux"))
+def test_an_application_in_a_guest_writes_whole_segments_at_its_rate(file: Path) -> None:
+    file.write_text(SCENARIO.replace('"1 s"', '"3 s"') + 'app_rate = "5 Mbps"\n')
+    ours, theirs = (cwnd.run(file, world=world).flows for world in ("sim", "linux"))
     assert theirs["sent_pkts"][0] == pytest.approx(ours["sent_pkts"][0], rel=0.01)
 
 
 @needs_machine
 @pytest.mark.slow
-def test_a_guest_counts_the_marked_packets_of_each_flow(tmp_path: Path) -> None:
-    marked = tmp_path / "marked.toml"
+def test_a_guest_counts_the_marked_packets_of_each_flow(file: Path) -> None:
     flow = '[[flows]]\ncca = "cubic"\nstack = { ecn = true }\n'
-    marked.write_text(
+    file.write_text(
         'duration = "3 s"\n[dumbbell]\nrate = "20 Mbps"\ndelay = "20 ms"\nbuffer = 200\n'
         f'queue = {{ discipline = "codel", ecn = true }}\n{flow}{flow}[[flows]]\ncca = "cubic"\n'
     )
-    guest = cwnd.run(marked, world="linux")
+    guest = cwnd.run(file, world="linux")
     assert all(pkts > 0 for pkts in guest.flows["marked_pkts"][:2]) and guest.flows["marked_pkts"][2] == 0
     sums = guest.flows["marked_pkts"].sum(), guest.links.filter(link="bottleneck")["marked_pkts"][0]
     assert 0 < sums[0] <= sums[1] <= sums[0] + 2  # what is on its way at the end

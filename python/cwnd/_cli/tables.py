@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import digits
 from cwnd._results.metrics import estimate
 
@@ -57,13 +58,12 @@ def new_table(*headings: str, title: str | None = None, caption: str | None = No
 _FLOW_COLUMNS = {
     "start_s": ("from s", 1),
     "stop_s": ("to s", 1),
-    "throughput_mbps": ("throughput Mbit/s", 1),
-    "goodput_mbps": ("goodput Mbit/s", 1),
-    "loss_ratio": ("loss %", 100),
-    "mean_rtt_ms": ("mean RTT ms", 1),
-    "p95_rtt_ms": ("p95 RTT ms", 1),
+    **{
+        metric: TABLE_COLUMNS[metric]
+        for metric in ("throughput_mbps", "goodput_mbps", "loss_ratio", "mean_rtt_ms", "p95_rtt_ms")
+    },
     "mean_cwnd_pkts": ("mean cwnd packets", 1),
-    "timeouts": ("timeouts", 1),
+    "timeouts": TABLE_COLUMNS["timeouts"],
 }
 
 
