@@ -336,9 +336,9 @@ fn serve_managed<T: Tick>(
     while events % PACKETS_PER_LOOK != 0 || !control.stop.load(Relaxed) {
         events += 1;
         if let Some(next) = sides.next_if(|now_ns| managed.precedes_departure(now_ns)) {
-            managed.accept(next);
+            managed.accept(next, tx_ticks(next.segment.tag.bytes()));
         } else if managed.next_departure_ns() < until {
-            if let Some(departure) = managed.depart(&mut tx_ticks) {
+            if let Some(departure) = managed.depart() {
                 sides.leave(departure);
             }
         } else {

@@ -10,7 +10,7 @@ use crate::path::wire::WireCounts;
 use crate::samples::arrivals;
 use crate::shard::{Numbering, Shard};
 use crate::tcp::packet::Segment;
-use crate::time::{NEVER, Tick};
+use crate::time::NEVER;
 use crate::topology::DelayOnlyLink;
 use crate::traffic::group::Group;
 use cwnd_algorithms::CongestionControl;
@@ -84,12 +84,17 @@ impl LinkSampler {
         shards: &mut [Shard<C, T>],
         links: &mut Links<T>,
     ) {
+        let looks = look_at_links(shards, links, self.due_ns);
+        self.push(|link| looks[link as usize]);
+    }
+
+    /// The rows of what is due now; `look` at a link.
+    pub fn push(&mut self, look: impl Fn(u32) -> LinkLook) {
         let (now, Some(interval_ns)) = (self.due_ns, self.interval_ns) else { return };
         self.due_ns = now + interval_ns;
         let samples = &mut self.samples;
-        let looks = look_at_links(shards, links, now);
         for (id, before) in &mut self.before {
-            let LinkLook { queue_pkts, wait_ns, lost_pkts, marked_pkts } = looks[*id as usize];
+            let LinkLook { queue_pkts, wait_ns, lost_pkts, marked_pkts } = look(*id);
             let (lost_before, marked_before) = std::mem::replace(before, (lost_pkts, marked_pkts));
             samples.time_s.push(now as f64 / 1e9);
             samples.link.push(*id);
@@ -160,15 +165,15 @@ pub fn observe<C: CongestionControl, T: Timing>(
 
 /// A link at one moment.
 #[derive(Clone, Copy, Default)]
-struct LinkLook {
+pub struct LinkLook {
     /// The packet being sent included.
-    queue_pkts: u64,
+    pub queue_pkts: u64,
     /// How long a packet that arrives now would wait, or NEVER.
-    wait_ns: u64,
+    pub wait_ns: u64,
     /// Dropped or lost so far.
-    lost_pkts: u64,
+    pub lost_pkts: u64,
     /// Marked and sent so far.
-    marked_pkts: u64,
+    pub marked_pkts: u64,
 }
 
 /// Each link at `now`.
@@ -177,7 +182,6 @@ fn look_at_links<C: CongestionControl, T: Timing>(
     links: &mut Links<T>,
     now: u64,
 ) -> Vec<LinkLook> {
-    let scenario_links = shards[0].network.topology.links();
     let mut looks = links.look_at_each(
         shards,
         |link| LinkLook {
@@ -186,14 +190,11 @@ fn look_at_links<C: CongestionControl, T: Timing>(
             lost_pkts: link.state.lost_pkts(now),
             marked_pkts: link.marked_pkts(now),
         },
-        |id, managed| {
-            let link = &scenario_links[id as usize];
-            LinkLook {
-                queue_pkts: managed.held_pkts(now),
-                wait_ns: managed.wait_ns(now, |bytes| T::Tick::count(link.sending_ns(bytes))),
-                lost_pkts: managed.lost_pkts(),
-                marked_pkts: managed.marked_pkts,
-            }
+        |_, managed| LinkLook {
+            queue_pkts: managed.held_pkts(now),
+            wait_ns: managed.wait_ns(now),
+            lost_pkts: managed.lost_pkts(),
+            marked_pkts: managed.marked_pkts,
         },
     );
     for Shard { network, .. } in shards {

@@ -17,7 +17,7 @@ use crate::traffic::source::Row;
 use crate::traffic::udp::Udp;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, LinkResult, Transfers, mbps};
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Flow, Scenario};
 use std::collections::BTreeMap;
 
 /// What has become of the packets of a delay-only link.
@@ -33,11 +33,32 @@ struct Tally {
 /// What a link has done.
 #[derive(Clone, Copy, Default)]
 pub struct LinkCounts {
-    totals: Totals,
-    delivered: u64,
-    marked: u64,
+    pub totals: Totals,
+    pub delivered: u64,
+    pub marked: u64,
     /// Packets of a link that only delays whose waits were looked at.
-    looks: u64,
+    pub looks: u64,
+}
+
+impl LinkCounts {
+    /// The row of the link `name`, `span_ns` after it had counted `before`.
+    pub fn row_since(&self, before: &LinkCounts, name: &str, span_ns: u64) -> LinkResult {
+        let span_ns = span_ns as f64;
+        // A link that only delays has no memory of when its packets came.
+        let was_idle = self.totals.held_ns <= before.totals.held_ns;
+        let unseen = self.looks > 0 && self.looks == before.looks;
+        LinkResult {
+            link: name.to_owned(),
+            delivered_pkts: self.delivered - before.delivered,
+            dropped_pkts: self.totals.dropped - before.totals.dropped,
+            error_pkts: self.totals.corrupted - before.totals.corrupted,
+            mean_queue_pkts: (self.totals.held_ns - before.totals.held_ns) / span_ns,
+            max_queue_pkts: if was_idle { 0 } else { self.totals.max_queue },
+            utilization: self.totals.utilization_since(&before.totals),
+            marked_pkts: self.marked - before.marked,
+            p95_queue_ms: self.totals.p95_wait_ns.filter(|_| !was_idle && !unseen).map(|ns| ns * 1e-6),
+        }
+    }
 }
 
 /// Of each link, at `end`; all that happens by then has happened.
@@ -129,24 +150,10 @@ pub fn link_results<C: CongestionControl, T: Timing>(
 ) -> Vec<LinkResult> {
     let counts = link_counts(shards, links, end);
     let scenario_links = shards[0].network.topology.links();
-    let span_ns = (end - from) as f64;
     let nothing = LinkCounts::default();
     let row = |(id, now): (usize, LinkCounts)| {
         let before = before.map_or(nothing, |before| before[id]);
-        // A link that only delays has no memory of when its packets came.
-        let was_idle = now.totals.held_ns <= before.totals.held_ns;
-        let unseen = now.looks > 0 && now.looks == before.looks;
-        LinkResult {
-            link: scenario_links[id].name.clone(),
-            delivered_pkts: now.delivered - before.delivered,
-            dropped_pkts: now.totals.dropped - before.totals.dropped,
-            error_pkts: now.totals.corrupted - before.totals.corrupted,
-            mean_queue_pkts: (now.totals.held_ns - before.totals.held_ns) / span_ns,
-            max_queue_pkts: if was_idle { 0 } else { now.totals.max_queue },
-            utilization: now.totals.utilization_since(&before.totals),
-            marked_pkts: now.marked - before.marked,
-            p95_queue_ms: now.totals.p95_wait_ns.filter(|_| !was_idle && !unseen).map(|ns| ns * 1e-6),
-        }
+        now.row_since(&before, &scenario_links[id].name, end - from)
     };
     counts.into_iter().enumerate().map(row).collect()
 }
@@ -188,14 +195,26 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
     topology: &Topology<T>,
     at: &End,
 ) -> FlowResult {
-    let end = at.ns;
-    let Sender { flow, start_ns, retransmissions, rtts, source, started, .. } = &connection.sender;
     let counts = connection.measured(topology);
     let counts = Counts { lost: at.lost(id, counts.lost), ..counts };
+    let measured = (connection.measured_from_ns(), connection.stop_ns);
+    sender_row(id, &connection.sender, counts, measured, at.ns)
+}
+
+/// Of the flow with number `id` in the scenario, whose sender has `counts` at `end_ns`. `measured`: from when on, and when the
+/// flow stops.
+pub fn sender_row<C: CongestionControl>(
+    id: u32,
+    sender: &Sender<C>,
+    counts: Counts,
+    measured: (u64, u64),
+    end_ns: u64,
+) -> FlowResult {
+    let Sender { flow, start_ns, retransmissions, rtts, source, started, .. } = sender;
     let finished_ns = source.as_ref().and_then(|source| source.finished_ns);
-    let stop_ns = finished_ns.unwrap_or(connection.stop_ns).min(end);
-    let from_ns = connection.measured_from_ns().min(stop_ns);
-    let rows = source.iter().flat_map(|source| source.all_rows(end, *retransmissions));
+    let stop_ns = finished_ns.unwrap_or(measured.1).min(end_ns);
+    let from_ns = measured.0.min(stop_ns);
+    let rows = source.iter().flat_map(|source| source.all_rows(end_ns, *retransmissions));
     FlowResult {
         flow: id,
         cca: flow.cca.name.clone(),
@@ -203,9 +222,9 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
         stop_s: stop_ns as f64 / 1e9,
         mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
         p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
-        mean_cwnd_pkts: if *started { connection.sender.mean_cwnd(from_ns, stop_ns) } else { 0.0 },
+        mean_cwnd_pkts: if *started { sender.mean_cwnd(from_ns, stop_ns) } else { 0.0 },
         fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
-        slow_start_s: started.then(|| connection.sender.slow_start_s(stop_ns)).flatten(),
+        slow_start_s: started.then(|| sender.slow_start_s(stop_ns)).flatten(),
         ..counted(counts, stop_ns - from_ns)
     }
 }
@@ -229,8 +248,13 @@ fn counted(counts: Counts, span_ns: u64) -> FlowResult {
 
 /// Of a flow with arrivals: the sums over its transfers.
 pub fn group_result(group: &Group, warmup_ns: u64, at: &End) -> FlowResult {
-    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(at.ns));
-    let counts = Counts { lost: at.lost(group.id, totals.measured.lost), ..totals.measured };
+    let measured = group.totals.measured;
+    group_row(group, Counts { lost: at.lost(group.id, measured.lost), ..measured }, warmup_ns, at.ns)
+}
+
+/// The same, which has `counts` at `end_ns`.
+pub fn group_row(group: &Group, counts: Counts, warmup_ns: u64, end_ns: u64) -> FlowResult {
+    let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end_ns));
     let from_ns = group.start_ns.max(warmup_ns).min(stop_ns);
     let rows = totals.rows.iter().map(|(_, row)| *row);
     FlowResult {
@@ -248,16 +272,20 @@ pub fn group_result(group: &Group, warmup_ns: u64, at: &End) -> FlowResult {
 
 /// Of a flow without congestion control, with number `id` in the scenario.
 pub fn udp_result<T: Tick>(id: u32, udp: &Udp, topology: &Topology<T>, at: &End) -> FlowResult {
-    let stop_ns = udp.flow.stop_ns.min(at.ns);
     let counts = udp.measured(topology);
     let counts = Counts { lost: at.lost(id, counts.lost), ..counts };
-    let from_ns = udp.measured_from_ns().min(stop_ns);
+    datagrams_row(id, udp.flow, counts, (udp.start_ns, udp.measured_from_ns()), at.ns)
+}
+
+/// The same, which has `counts` at `end_ns`. `began`: when the flow started, and from when on it is measured.
+pub fn datagrams_row(id: u32, flow: &Flow, counts: Counts, began: (u64, u64), end_ns: u64) -> FlowResult {
+    let stop_ns = flow.stop_ns.min(end_ns);
     FlowResult {
         flow: id,
-        cca: udp.flow.cca.name.clone(),
-        start_s: udp.start_ns as f64 / 1e9,
+        cca: flow.cca.name.clone(),
+        start_s: began.0 as f64 / 1e9,
         stop_s: stop_ns as f64 / 1e9,
-        ..counted(counts, stop_ns - from_ns)
+        ..counted(counts, stop_ns - began.1.min(stop_ns))
     }
 }
 
@@ -292,6 +320,11 @@ pub fn transfers<C: CongestionControl, T: Timing>(
     for group in groups {
         rows.extend(group.totals.rows.iter().map(|&(number, row)| (row.start_ns, group.id, number, row)));
     }
+    transfer_rows(scenario, rows)
+}
+
+/// `rows`: of each transfer when it began, its flow, its number there and what became of it.
+pub fn transfer_rows(scenario: &Scenario, mut rows: Vec<(u64, u32, u64, Row)>) -> Transfers {
     rows.sort_by_key(|&(start_ns, flow, number, _)| (start_ns, flow, number));
     let mut transfers = Transfers::default();
     for (start_ns, flow, _, row) in rows {

@@ -74,15 +74,14 @@ impl FlowSampler {
         }
     }
 
-    /// The connection `ended`, of a flow with arrivals, has given its place to the next.
-    pub fn end_connection<C: CongestionControl>(&mut self, ended: &Connection<C>) {
+    /// A connection of a flow with arrivals has ended, with number `id`, and gives its place to the next. In all so many bytes and
+    /// marked packets have arrived.
+    pub fn end_connection(&mut self, id: u32, arrived_bytes: u64, marked_pkts: u64) {
         if self.sums.is_empty() {
             return;
         }
-        let sampled = &mut self.sampled[ended.id as usize];
-        let arrived_bytes = ended.sender.source.as_ref().map_or(0, |source| source.arrived_bytes);
-        let (bits, marked) =
-            (8 * arrived_bytes - sampled.bits, ended.receiver.marked_pkts() - sampled.marked);
+        let sampled = &mut self.sampled[id as usize];
+        let (bits, marked) = (8 * arrived_bytes - sampled.bits, marked_pkts - sampled.marked);
         self.sums[sampled.series as usize].add_arrivals(bits, marked);
         *sampled = Sampled { series: sampled.series, ..Sampled::default() };
     }
@@ -131,41 +130,58 @@ impl FlowSampler {
         flows: &mut [Connection<C>],
         network: &Network<T>,
     ) {
-        for (flow, sampled) in flows.iter_mut().zip(&mut self.sampled) {
-            let is_of_many = flow.sender.flow.arrivals().is_some();
-            // A flow of many connections has no time series but that of its group.
-            if !flow.sender.started || now > flow.stop_ns || is_of_many && self.sums.is_empty() {
-                continue;
+        for (id, flow) in flows.iter_mut().enumerate().take(self.sampled.len()) {
+            if self.has_row(now, &flow.sender) {
+                let (bytes, marked) = (arrived_bytes(flow, network, now), marked(flow, network, now));
+                self.sample_flow(now, id, &mut flow.sender, bytes, marked);
             }
-            let bits = 8 * arrived_bytes(flow, network, now);
-            let marked = marked(flow, network, now);
-            let row = FlowRow {
-                cwnd_range_pkts: flow.sender.take_cwnd_range(),
-                bits: bits - sampled.bits,
-                span_ns: now - sampled.at_ns.max(flow.sender.start_ns),
-                marked_pkts: marked - sampled.marked,
-                ..state(&flow.sender)
-            };
-            match self.sums.get_mut(sampled.series as usize) {
-                Some(sum) if is_of_many && has_finished(flow) => sum.add_arrivals(row.bits, row.marked_pkts),
-                Some(sum) => *sum += row.into(),
-                None => self.samples.push(now, sampled.series, &row),
-            }
-            (sampled.bits, sampled.marked, sampled.at_ns) = (bits, marked, now);
         }
     }
 
-    /// Records a flow at `now`, if its window changed.
+    /// Whether a sample at `now` has a row of a connection. A flow of many connections has no time series but that of its group.
+    pub fn has_row<C: CongestionControl>(&self, now: u64, sender: &Sender<C>) -> bool {
+        let is_of_many = sender.flow.arrivals().is_some();
+        sender.started && now <= sender.flow.stop_ns && !(is_of_many && self.sums.is_empty())
+    }
+
+    /// The row at `now` of a connection, at whose receiver so many bytes and marked packets have arrived so far.
+    pub fn sample_flow<C: CongestionControl>(
+        &mut self,
+        now: u64,
+        id: usize,
+        sender: &mut Sender<C>,
+        arrived_bytes: u64,
+        marked: u64,
+    ) {
+        let sampled = &mut self.sampled[id];
+        let bits = 8 * arrived_bytes;
+        let row = FlowRow {
+            cwnd_range_pkts: sender.take_cwnd_range(),
+            bits: bits - sampled.bits,
+            span_ns: now - sampled.at_ns.max(sender.start_ns),
+            marked_pkts: marked - sampled.marked,
+            ..state(sender)
+        };
+        let is_over = sender.flow.arrivals().is_some() && has_finished(sender);
+        match self.sums.get_mut(sampled.series as usize) {
+            Some(sum) if is_over => sum.add_arrivals(row.bits, row.marked_pkts),
+            Some(sum) => *sum += row.into(),
+            None => self.samples.push(now, sampled.series, &row),
+        }
+        (sampled.bits, sampled.marked, sampled.at_ns) = (bits, marked, now);
+    }
+
+    /// Records the connection `id` at `now`, if its window changed.
     #[inline(never)]
-    pub fn sample_change<C: CongestionControl>(&mut self, now: u64, flow: &Connection<C>) {
-        if flow.sender.flow.arrivals().is_some() {
+    pub fn sample_change<C: CongestionControl>(&mut self, now: u64, id: u32, sender: &Sender<C>) {
+        if sender.flow.arrivals().is_some() {
             return;
         }
-        let sampled = &mut self.sampled[flow.id as usize];
-        let window = (flow.sender.cwnd(), flow.sender.ssthresh());
-        if window != sampled.window || flow.sender.closed && !sampled.stopped {
-            (sampled.window, sampled.stopped) = (window, flow.sender.closed);
-            self.samples.push(now, sampled.series, &state(&flow.sender));
+        let sampled = &mut self.sampled[id as usize];
+        let window = (sender.cwnd(), sender.ssthresh());
+        if window != sampled.window || sender.closed && !sampled.stopped {
+            (sampled.window, sampled.stopped) = (window, sender.closed);
+            self.samples.push(now, sampled.series, &state(sender));
         }
     }
 }
@@ -193,8 +209,8 @@ pub fn arrivals<C: CongestionControl, T: Timing>(
 }
 
 /// All of a transfer is acknowledged.
-fn has_finished<C: CongestionControl>(flow: &Connection<C>) -> bool {
-    flow.sender.source.as_ref().is_none_or(|source| source.finished_ns.is_some())
+fn has_finished<C: CongestionControl>(sender: &Sender<C>) -> bool {
+    sender.source.as_ref().is_none_or(|source| source.finished_ns.is_some())
 }
 
 /// Bytes of packets that have arrived in the same way while the flow lasts.

@@ -108,7 +108,9 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
                 .get(PACKETS_PER_LOOK)
                 .map_or(until, |packet| flow.way_back.ack_arrival_ns(packet.at).max(due + 1).min(until));
             let sampler = &mut self.sampler;
-            let after_each = sampler.by_change.then_some(|now, flow: &_| sampler.sample_change(now, flow));
+            let after_each = sampler
+                .by_change
+                .then_some(|now, flow: &Connection<_>| sampler.sample_change(now, flow.id, &flow.sender));
             due = flow.advance(part, &mut self.network, after_each);
             if part == until || self.network.must_end() {
                 return due;

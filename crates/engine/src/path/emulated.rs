@@ -68,13 +68,13 @@ impl EmulatedLink {
     /// `packet` of `flow` arrives, with `bytes` on the wire.
     pub fn accept(&mut self, now_ns: u64, packet: u64, bytes: u32, flow: u32, codepoint: Codepoint) {
         let segment = Segment { tag: Tag::new(packet, 0).sized(bytes), sent_ns: now_ns };
-        self.link.accept(Arriving { now_ns, segment, label: 0, flow, codepoint });
+        let tx_ticks = Fraction::sending_ticks(&self.described, bytes);
+        self.link.accept(Arriving { now_ns, segment, label: 0, flow, codepoint }, tx_ticks);
     }
 
     /// A packet begins to be sent, at [`EmulatedLink::next_departure_ns`]; None: the discipline sends none then.
     pub fn depart(&mut self) -> Option<Crossed> {
-        let described = &self.described;
-        let departure = self.link.depart(|bytes| Fraction::sending_ticks(described, bytes))?;
+        let departure = self.link.depart()?;
         let tag = departure.segment.tag;
         let marked = departure.marked || tag.has(CONGESTION);
         self.delivered += u64::from(departure.passage.copies);
@@ -94,9 +94,7 @@ impl EmulatedLink {
 
     /// How long a packet that arrives now would wait; None: it would never be sent.
     pub fn wait_ns(&self, now_ns: u64) -> Option<u64> {
-        let sending =
-            |bytes| Fraction::sending_ticks(&self.described, u32::try_from(bytes).unwrap_or(u32::MAX));
-        Some(self.link.wait_ns(now_ns, sending)).filter(|&wait_ns| wait_ns != NEVER)
+        Some(self.link.wait_ns(now_ns)).filter(|&wait_ns| wait_ns != NEVER)
     }
 
     /// Packets that the queue dropped or the wire lost, and packets that were marked.

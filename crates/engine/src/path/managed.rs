@@ -36,6 +36,8 @@ pub struct ManagedLink<T> {
     dropped: u64,
     waiting_pkts: u64,
     waiting_bytes: u64,
+    /// How long the link takes for all that wait, at its fixed rate.
+    waiting_ticks: u64,
     waits: Waits,
     /// What the discipline drops, until it is counted.
     newly_dropped: Vec<Packet>,
@@ -104,6 +106,7 @@ impl<T: Tick> ManagedLink<T> {
             dropped: 0,
             waiting_pkts: 0,
             waiting_bytes: 0,
+            waiting_ticks: 0,
             waits: Waits::new(),
             newly_dropped: Vec::new(),
             lost: Vec::new(),
@@ -114,6 +117,16 @@ impl<T: Tick> ManagedLink<T> {
     /// When the link asks for its next packet, in nanoseconds, or NEVER.
     pub fn next_departure_ns(&self) -> u64 {
         if self.ask_at == NEVER { NEVER } else { T::ns_after(self.ask_at) }
+    }
+
+    /// The same in ticks.
+    pub fn next_departure_ticks(&self) -> u64 {
+        self.ask_at
+    }
+
+    /// Whether packets leave by the opportunities of a trace: one at the instant of an arrival comes before it.
+    pub fn takes_opportunities(&self) -> bool {
+        self.rate.takes_opportunities()
     }
 
     /// Whether an arrival at `now_ns` comes before the next departure.
@@ -137,9 +150,9 @@ impl<T: Tick> ManagedLink<T> {
         self.lost.drain(..)
     }
 
-    /// A packet arrives.
+    /// A packet arrives, which takes `tx_ticks` to send at the link's fixed rate.
     #[inline(always)]
-    pub fn accept(&mut self, arriving: Arriving) {
+    pub fn accept(&mut self, arriving: Arriving, tx_ticks: u64) {
         let Arriving { now_ns, mut segment, label: hop, flow, codepoint } = arriving;
         let now = T::count(now_ns);
         let bytes = segment.tag.bytes();
@@ -157,7 +170,7 @@ impl<T: Tick> ManagedLink<T> {
             segment.tag = segment.tag.with(CONGESTION);
             marked = true;
         }
-        let load = Load { hop, segment };
+        let load = Load { hop, segment, tx_ticks };
         let seen = Packet { flow, bytes, codepoint, marked, arrived_ns: now_ns, load };
         self.held_ticks -= i128::from(now);
         let in_queue = !self.rate.takes_opportunities();
@@ -165,6 +178,7 @@ impl<T: Tick> ManagedLink<T> {
         self.discipline.enqueue(now_ns, seen, sending, &mut self.newly_dropped);
         self.waiting_pkts += 1;
         self.waiting_bytes += u64::from(bytes);
+        self.waiting_ticks = self.waiting_ticks.saturating_add(tx_ticks);
         self.count_dropped(now);
         self.max_queue = self.max_queue.max(self.waiting_pkts + u64::from(self.free_at > now && in_queue));
         // An arrival may go at once although others wait for their time.
@@ -178,9 +192,9 @@ impl<T: Tick> ManagedLink<T> {
         }
     }
 
-    /// The link asks for its next packet. `tx_ticks` gives how long it is busy with one of a size at its fixed rate.
+    /// The link asks for its next packet.
     #[inline(always)]
-    pub fn depart(&mut self, mut tx_ticks: impl FnMut(u32) -> u64) -> Option<Departure> {
+    pub fn depart(&mut self) -> Option<Departure> {
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -194,14 +208,15 @@ impl<T: Tick> ManagedLink<T> {
         self.waiting_pkts -= 1;
         self.waiting_bytes -= u64::from(seen.bytes);
         self.waits.note(now_ns, seen.arrived_ns, || now_ns);
-        let Load { hop, segment } = seen.load;
+        let Load { hop, segment, tx_ticks } = seen.load;
+        self.waiting_ticks = self.waiting_ticks.saturating_sub(tx_ticks);
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
         let takes_opportunities = self.rate.takes_opportunities();
         let bytes = seen.bytes - if takes_opportunities { self.frame_bytes.min(seen.bytes - 1) } else { 0 };
         self.begun_bytes += u64::from(bytes);
-        self.free_at = self.rate.send::<T>(now, bytes.into(), tx_ticks(seen.bytes));
+        self.free_at = self.rate.send::<T>(now, bytes.into(), tx_ticks);
         self.held_ticks += i128::from(if takes_opportunities { now } else { self.free_at });
         if self.free_at == NEVER {
             return None;
@@ -230,6 +245,7 @@ impl<T: Tick> ManagedLink<T> {
             self.dropped += 1;
             self.waiting_pkts -= 1;
             self.waiting_bytes -= u64::from(packet.bytes);
+            self.waiting_ticks = self.waiting_ticks.saturating_sub(packet.load.tx_ticks);
             self.held_ticks += i128::from(now);
             self.lost.push((packet.load.hop, packet.load.segment));
         }
@@ -274,16 +290,14 @@ impl<T: Tick> ManagedLink<T> {
         }
     }
 
-    /// How long a packet that arrives at `now_ns` would wait, if all that wait are sent before it, or NEVER. `tx_ticks` gives
-    /// how long the link takes for some bytes at a fixed rate.
-    pub fn wait_ns(&self, now_ns: u64, tx_ticks: impl Fn(u64) -> u64) -> u64 {
+    /// How long a packet that arrives at `now_ns` would wait, if all that wait are sent before it, or NEVER.
+    pub fn wait_ns(&self, now_ns: u64) -> u64 {
         let now = T::count(now_ns);
         let mut free_at = self.free_at.max(now);
         if self.waiting_bytes > 0 && free_at < NEVER {
-            let tx_ticks = tx_ticks(self.waiting_bytes);
             let frame_bytes = if self.rate.takes_opportunities() { self.frame_bytes } else { 0 };
             let bytes = self.waiting_bytes.saturating_sub(self.waiting_pkts * u64::from(frame_bytes)).max(1);
-            free_at = self.rate.clone().send::<T>(free_at, bytes, tx_ticks);
+            free_at = self.rate.clone().send::<T>(free_at, bytes, self.waiting_ticks);
         }
         if free_at == NEVER { NEVER } else { T::ns_after(free_at - now) }
     }

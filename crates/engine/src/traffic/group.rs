@@ -6,6 +6,7 @@ use crate::memory::distribution::Distribution;
 use crate::path::timing::Timing;
 use crate::random::{exponential_ns, random_stream};
 use crate::shard::{Numbering, Shard};
+use crate::tcp::sender::Sender;
 use crate::time::{NEVER, Tick};
 use crate::topology::Topology;
 use crate::traffic::source::{Row, Sizes};
@@ -131,17 +132,32 @@ impl Totals {
         number: u64,
         end_ns: u64,
     ) {
-        let sender = &connection.sender;
+        let counts = [connection.counts(topology), connection.measured(topology)];
+        let measured = (connection.measured_from_ns(), connection.stop_ns);
+        self.add_sender(&connection.sender, counts, measured, connection.last_arrival_ns, number, end_ns);
+    }
+
+    /// The same of a sender, with the counts of the whole run and those since the warmup. `measured`: from when on, and when the flow
+    /// stops.
+    pub fn add_sender<C: CongestionControl>(
+        &mut self,
+        sender: &Sender<C>,
+        [all, since_warmup]: [Counts; 2],
+        measured: (u64, u64),
+        last_arrival_ns: u64,
+        number: u64,
+        end_ns: u64,
+    ) {
         if !sender.started {
             return;
         }
-        self.all += connection.counts(topology);
-        self.measured += connection.measured(topology);
+        self.all += all;
+        self.measured += since_warmup;
         self.rtts.add_all(&sender.rtts);
-        self.last_arrival_ns = self.last_arrival_ns.max(connection.last_arrival_ns);
+        self.last_arrival_ns = self.last_arrival_ns.max(last_arrival_ns);
         let Some(source) = &sender.source else { return };
-        let from_ns = connection.measured_from_ns();
-        let until_ns = source.finished_ns.unwrap_or(connection.stop_ns.min(end_ns)).max(from_ns);
+        let (from_ns, stop_ns) = measured;
+        let until_ns = source.finished_ns.unwrap_or(stop_ns.min(end_ns)).max(from_ns);
         self.busy_ns += until_ns - from_ns;
         self.cwnd_ns += sender.cwnd_ns(until_ns);
         self.rows.extend(source.all_rows(end_ns, sender.retransmissions).map(|row| (number, row)));

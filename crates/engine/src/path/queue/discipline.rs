@@ -37,6 +37,8 @@ pub struct Packet {
 pub(in crate::path) struct Load {
     pub hop: u32,
     pub segment: Segment,
+    /// How long the link takes to send it, at its fixed rate.
+    pub tx_ticks: u64,
 }
 
 impl Packet {
