@@ -160,25 +160,14 @@ pub struct Tied {
     pub index: usize,
 }
 
-/// Packets that arrive at the same instant: the one of the least rank first, but those of a hop stay in their order. A link
-/// with jitter may deliver several at once.
+/// Packets that arrive at the same instant, as they were sent: the one of the least rank first. Those of a hop stay in their order
+/// and have the rank of their first, as a link with jitter may deliver several at once.
 #[cold]
 pub fn sort_tied<R: Ord, H: Ord>(tied: &mut [Tied], rank: impl Fn(Tied) -> R, hop: impl Fn(Tied) -> H) {
-    if let &mut [first, second] = tied {
-        if hop(first) != hop(second) && rank(second) < rank(first) {
-            tied.swap(0, 1);
-        }
-        return;
-    }
-    let mut by_hop = tied.to_vec();
-    by_hop.sort_by_key(|&tied| hop(tied));
-    tied.sort_by_key(|&tied| rank(tied));
-    let mut taken = vec![0; by_hop.len()];
-    for tied in tied {
-        let first = by_hop.partition_point(|&other| hop(other) < hop(*tied));
-        *tied = by_hop[first + taken[first]];
-        taken[first] += 1;
-    }
+    let as_sent = tied.to_vec();
+    let first_of_hop =
+        |one: Tied| as_sent.iter().copied().find(|&other| hop(other) == hop(one)).unwrap_or(one);
+    tied.sort_by_key(|&tied| rank(first_of_hop(tied)));
 }
 
 #[cfg(test)]
@@ -208,10 +197,14 @@ mod tests {
             }
             let order: Vec<usize> = arrivals.order.iter().map(|&order| entry(order).1).collect();
             let at_and_hop = |&place: &usize| (arrivals.packets[place].at, arrivals.packets[place].hop);
-            // Hops stand as a sort of all packets by time and rank has them.
+            // A sort of all packets by time and by the rank of the first of their hop and instant.
+            let mut firsts = std::collections::BTreeMap::new();
+            for packet in &arrivals.packets {
+                firsts.entry((packet.at, packet.hop)).or_insert(rank(packet));
+            }
             let mut sorted: Vec<&InTransit<()>> =
                 arrivals.packets.iter().filter(|packet| packet.at < span.until).collect();
-            sorted.sort_by_key(|packet| (packet.at, rank(packet)));
+            sorted.sort_by_key(|packet| (packet.at, firsts[&(packet.at, packet.hop)]));
             let expected: Vec<_> = sorted.iter().map(|packet| (packet.at, packet.hop)).collect();
             prop_assert_eq!(order.iter().map(at_and_hop).collect::<Vec<_>>(), expected);
             for hop in 0..9 {

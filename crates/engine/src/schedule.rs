@@ -254,7 +254,8 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
                 network.copies.remove(&local);
                 if free.is_some() {
                     let ended = std::mem::replace(&mut flows[local as usize], connection);
-                    sampler.end_connection(&ended);
+                    let arrived_bytes = ended.sender.source.as_ref().map_or(0, |source| source.arrived_bytes);
+                    sampler.end_connection(local, arrived_bytes, ended.receiver.marked_pkts());
                     group.totals.add(&ended, &network.topology, network.ranks[local as usize].1, start_ns);
                     group.resting.remove(&slot);
                 } else {
@@ -324,6 +325,12 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         self.sampler.sample(&mut self.shards, &mut self.links);
     }
 
+    /// When the next thing happens at an end or at a link, or NEVER.
+    fn next_event_ns(&self) -> u64 {
+        let at_shards = self.shards.iter().map(|shard| shard.network.next_event_ns()).min();
+        at_shards.unwrap_or(NEVER).min(self.links.next_departure_ns())
+    }
+
     fn report(&mut self, now: u64) {
         self.control.simulated_ns.fetch_add(now - self.reported_ns, Relaxed);
         self.reported_ns = now;
@@ -335,10 +342,7 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         let end = until_ns.min(self.scenario.duration_ns);
         loop {
             let wanted = self.packets_per_span();
-            let at_shards = self.shards.iter().map(|shard| shard.network.next_event_ns()).min();
-            let now = at_shards
-                .unwrap_or(NEVER)
-                .min(self.links.next_departure_ns())
+            let now = (self.next_event_ns())
                 .min(self.sampler.due_ns)
                 .min(self.next_transfer_ns)
                 .min(self.warmup_end_ns);
@@ -360,10 +364,11 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
             let packets = self.run_span(Span { from: now, until, usual_ns: self.span_ns });
             self.threads.set_together(packets >= PACKETS_PER_SPAN_OF_THREADS);
             self.uncounted_pkts += packets.max(wanted / 4);
-            if until > self.warmup_end_ns {
+            // A packet that no wire delays may be at its end at the instant at which a link sends it.
+            if until > self.warmup_end_ns && self.next_event_ns() > self.warmup_end_ns {
                 self.begin_measuring();
             }
-            if until > self.sampler.due_ns {
+            if until > self.sampler.due_ns && self.next_event_ns() > self.sampler.due_ns {
                 self.sample();
             }
             if packets < wanted {

@@ -214,7 +214,10 @@ impl<'a, T: Tick> Topology<'a, T> {
             "links are in the order of the routes"
         );
         let first_hop = self.hops.len();
-        let smallest_bytes = flow.smallest_packet_bytes();
+        // A SYN is the first, unless others overtake it.
+        let reorders = flow.path.iter().any(|&link| self.scenario.links[link as usize].may_reorder());
+        let syn_bytes = if reorders { flow.stack.ack_bytes } else { u32::MAX };
+        let smallest_bytes = flow.smallest_packet_bytes().min(syn_bytes);
         // From a packet that the hop before sends to the next, both full, or one of the smallest behind a full one.
         let (mut apart_ns, mut smallest_apart_ns) = (0, 0);
         for &index in &flow.path {

@@ -32,10 +32,11 @@ impl<C: CongestionControl> Sender<'_, C> {
         !self.extras.acks && self.misses_nothing()
     }
 
-    /// [`Sender::takes_fast_acks`], and `ack` moves the left edge.
+    /// [`Sender::takes_fast_acks`], and `ack` moves the left edge and reports nothing else.
     #[inline]
     pub fn takes_fast_path(&self, ack: &AckPacket) -> bool {
-        self.takes_fast_acks() && ack.sacked.is_none() && !ack.retransmission && ack.next > self.una
+        let reports_no_more = ack.sacked.is_none() && !ack.retransmission && !ack.duplicate;
+        self.takes_fast_acks() && reports_no_more && ack.next > self.una
     }
 
     /// An ACK arrives at `now` that takes the fast path, and moves the left edge to `next`; the segment that caused it was

@@ -259,10 +259,11 @@ impl Receiver {
             && !paws.accepts(segment)
         {
             let sent_ns = paws.recent_ns;
+            let gathered = self.reports_held();
             self.arrived += 1;
             self.marked_pkts += u32::from(segment.tag.has(CONGESTION));
             self.syn_pkts += u32::from(segment.tag.has(SYN));
-            return Some(self.ack(Segment { sent_ns, ..segment }, sent_ns, None));
+            return Some(AckPacket { gathered, ..self.ack(Segment { sent_ns, ..segment }, sent_ns, None) });
         }
         let ack = self.accept(now, segment);
         if let (Some(paws), Some(ack)) = (&mut self.paws, &ack) {
@@ -375,7 +376,7 @@ impl Receiver {
         self.waiting.count = 0;
         let (next, seq) = (self.next, segment.tag.seq());
         let mut sacked = None;
-        let mut gathered = false;
+        let mut gathered = seq < next && self.reports_held();
         if seq > next {
             let early = self.early.get_or_insert_default();
             early.segments.reserve(next, seq + 1);
@@ -401,6 +402,11 @@ impl Receiver {
         }
         let duplicate = sacked.is_none();
         Some(AckPacket { duplicate, gathered, ..self.ack(segment, echo_ns, sacked) })
+    }
+
+    /// An ACK is sent at once, with the blocks of the SACKs that wait; whether some do.
+    fn reports_held(&mut self) -> bool {
+        self.early.as_mut().is_some_and(|early| early.held.end())
     }
 
     /// Moves past the segments that had arrived early; whether SACKs waited.
@@ -570,6 +576,18 @@ mod tests {
         let ack = receiver.receive(91, segment(0)).unwrap();
         assert!(ack.gathered && ack.next == 50, "a segment in order brings those that wait along");
         assert!(receiver.receive(92, segment(202)).is_some(), "the left edge has moved");
+    }
+
+    #[test]
+    fn the_ack_of_a_segment_that_arrives_again_brings_sacks_that_wait_along() {
+        let mut receiver = receiver(1, 0, "off");
+        receiver.sack_delay_ns = 1000;
+        (0..2).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));
+        (3..=5).for_each(|seq| assert!(receiver.receive(0, segment(seq)).is_some()));
+        assert!(receiver.receive(10, segment(6)).is_none());
+        let ack = receiver.receive(20, segment(1)).unwrap();
+        assert!(ack.duplicate && ack.gathered && ack.next == 2);
+        assert_eq!((receiver.first_blocks()[0].clone(), receiver.ack_due_ns()), (3..7, None));
     }
 
     #[test]

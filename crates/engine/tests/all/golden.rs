@@ -49,50 +49,9 @@ fn answers(threads: usize) -> Vec<(String, Run)> {
 
 /// Everything that a run answers.
 fn text(run: &Run) -> String {
-    // Without what came later.
-    let mut rows = run.clone();
-    rows.flows.iter_mut().for_each(|flow| flow.marked_pkts = 0);
-    for link in &mut rows.links {
-        (link.marked_pkts, link.p95_queue_ms) = (0, None);
-    }
-    let tables = serde_json::to_string_pretty(&rows).unwrap();
-    let samples = &run.flow_samples;
-    let flow_samples = FlowSamples {
-        time_s: &samples.time_s,
-        flow: &samples.flow,
-        cwnd_pkts: &samples.cwnd_pkts,
-        ssthresh_pkts: &samples.ssthresh_pkts,
-        in_flight_pkts: &samples.in_flight_pkts,
-        rtt_ms: &samples.rtt_ms,
-        throughput_mbps: &samples.throughput_mbps,
-    };
-    let samples = &run.link_samples;
-    let link_samples =
-        LinkSamples { time_s: &samples.time_s, link: &samples.link, queue_pkts: &samples.queue_pkts };
-    let transfers =
-        if run.transfers.flow.is_empty() { String::new() } else { format!("{:?}\n", run.transfers) };
-    format!("{tables}\n{flow_samples:?}\n{link_samples:?}\n{transfers}")
-}
-
-/// The columns that are compared.
-#[derive(Debug)]
-#[allow(dead_code, reason = "they are printed")]
-struct FlowSamples<'a> {
-    time_s: &'a [f64],
-    flow: &'a [u32],
-    cwnd_pkts: &'a [u32],
-    ssthresh_pkts: &'a [u32],
-    in_flight_pkts: &'a [u32],
-    rtt_ms: &'a [f64],
-    throughput_mbps: &'a [f64],
-}
-
-#[derive(Debug)]
-#[allow(dead_code, reason = "they are printed")]
-struct LinkSamples<'a> {
-    time_s: &'a [f64],
-    link: &'a [u32],
-    queue_pkts: &'a [u32],
+    let tables = serde_json::to_string_pretty(run).unwrap();
+    let Run { flow_samples, group_samples, link_samples, transfers, .. } = run;
+    format!("{tables}\n{flow_samples:?}\n{group_samples:?}\n{link_samples:?}\n{transfers:?}\n")
 }
 
 fn row(name: &str, run: &Run) -> String {
