@@ -25,6 +25,7 @@ mod loss_samples;
 mod metamorphic;
 mod ns2;
 mod pacing;
+mod plain;
 mod queues;
 mod recoveries;
 mod samples;

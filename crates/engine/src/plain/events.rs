@@ -1,0 +1,170 @@
+//! What happens when, and the one rule for ties.
+
+use crate::time::NEVER;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// The order of events at one instant: the first comes first. Events of equal order come as they were scheduled, but for packets
+/// that arrive at one link, which [`sort_tied`] sorts.
+///
+/// Both ends of all connections precede all links. So a packet that an end sends at an instant is at its first link at that
+/// instant, and an arrival finds a packet that is leaving still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A transfer of a flow with arrivals begins; by flow.
+    Transfer(u32),
+    /// A timer runs out at an end of a connection.
+    Timer,
+    /// An ACK is at its sender.
+    Ack,
+    /// Data is at its receiver.
+    Data,
+    /// Something happens at a link: links come in the order of the routes.
+    Link(u32, AtLink),
+    /// The warmup ends.
+    Warmup,
+    /// A sample is due.
+    Sample,
+}
+
+/// The order of events at one link at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtLink {
+    /// A packet may leave by the opportunity of a trace, which one that arrives at this instant has missed.
+    Opportunity,
+    /// A packet arrives.
+    Arrival,
+    /// A packet may leave.
+    Departure,
+}
+
+impl Order {
+    /// Compares as the order does.
+    fn key(self) -> u64 {
+        let (class, index, part) = match self {
+            Order::Transfer(flow) => (0, flow, 0),
+            Order::Timer => (1, 0, 0),
+            Order::Ack => (2, 0, 0),
+            Order::Data => (3, 0, 0),
+            Order::Link(link, part) => (4, link, part as u64),
+            Order::Warmup => (5, 0, 0),
+            Order::Sample => (6, 0, 0),
+        };
+        class << 40 | u64::from(index) << 8 | part
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When it happens, in the ticks of links.
+    pub at_ticks: u64,
+    /// Of [`Order::key`].
+    key: u64,
+    /// Events are numbered as they are scheduled.
+    number: u64,
+    pub order: Order,
+    /// The index of what it happens to: a group, a connection, a packet.
+    pub subject: u32,
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Event) -> Ordering {
+        let key = |event: &Event| (event.at_ticks, event.key, event.number);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[derive(Default)]
+pub struct Events {
+    heap: BinaryHeap<Reverse<Event>>,
+    scheduled: u64,
+}
+
+impl Events {
+    /// An event at [`NEVER`] is none.
+    pub fn schedule(&mut self, at_ticks: u64, order: Order, subject: u32) {
+        if at_ticks != NEVER {
+            let (key, number) = (order.key(), self.scheduled);
+            self.heap.push(Reverse(Event { at_ticks, key, number, order, subject }));
+            self.scheduled += 1;
+        }
+    }
+
+    /// The next event, if it is `wanted`.
+    pub fn next_if(&mut self, wanted: impl FnOnce(&Event) -> bool) -> Option<Event> {
+        self.heap.peek().filter(|Reverse(event)| wanted(event))?;
+        self.heap.pop().map(|Reverse(event)| event)
+    }
+}
+
+/// The order in which packets arrive at a link at one instant: those that ends have just sent, by flow and transfer, and then
+/// those from other links. Of these the first is the one whose link began latest to send without a pause, so that no flow wins
+/// every time; then the one of the lower flow, then of the earlier transfer.
+pub type Rank = (Option<Reverse<u64>>, u32, u64);
+
+/// Sorts such packets, which are in the order in which they were sent. `origin`: the connection, and the link before. Packets of
+/// one origin stay in their order, as if they all had been the first of them: a wire with jitter may deliver several at once.
+pub fn sort_tied<O: PartialEq>(tied: &mut [u32], rank: impl Fn(u32) -> Rank, origin: impl Fn(u32) -> O) {
+    let first = |one: u32| tied.iter().copied().find(|&other| origin(other) == origin(one)).unwrap_or(one);
+    let mut ranked: Vec<(Rank, u32)> = tied.iter().map(|&one| (rank(first(one)), one)).collect();
+    ranked.sort_by_key(|&(rank, _)| rank);
+    tied.iter_mut().zip(ranked).for_each(|(place, (_, one))| *place = one);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(events: &mut Events) -> impl Iterator<Item = Event> {
+        std::iter::from_fn(|| events.next_if(|_| true))
+    }
+
+    #[test]
+    fn an_arrival_precedes_a_departure_of_its_instant_and_follows_an_opportunity() {
+        let mut events = Events::default();
+        let in_order = [
+            Order::Transfer(2),
+            Order::Timer,
+            Order::Ack,
+            Order::Data,
+            Order::Link(0, AtLink::Departure),
+            Order::Link(1, AtLink::Opportunity),
+            Order::Link(1, AtLink::Arrival),
+            Order::Link(1, AtLink::Departure),
+            Order::Warmup,
+            Order::Sample,
+        ];
+        in_order.iter().rev().for_each(|&order| events.schedule(5, order, 0));
+        events.schedule(4, Order::Sample, 1);
+        assert_eq!(events.next_if(|_| true).map(|event| event.subject), Some(1));
+        assert!(all(&mut events).map(|event| event.order).eq(in_order));
+    }
+
+    #[test]
+    fn equal_events_come_as_they_were_scheduled_and_only_those_that_are_wanted() {
+        let mut events = Events::default();
+        (0..3).for_each(|subject| events.schedule(9, Order::Ack, subject));
+        events.schedule(NEVER, Order::Ack, 3);
+        assert_eq!(events.next_if(|event| event.at_ticks < 9), None);
+        assert!(all(&mut events).map(|event| event.subject).eq(0..3));
+    }
+
+    #[test]
+    fn what_ends_send_is_first_then_the_link_that_began_latest_and_packets_of_one_link_stay_in_order() {
+        // By packet: since when its link has been sending, if it comes from one, and its flow.
+        let packets = [(Some(100), 3), (Some(900), 4), (Some(100), 2), (Some(950), 3), (None, 5)];
+        let mut tied = [0, 1, 2, 3, 4];
+        let rank = |packet: u32| {
+            let (busy_since_ns, flow) = packets[packet as usize];
+            (busy_since_ns.map(Reverse), flow, 0)
+        };
+        sort_tied(&mut tied, rank, |packet| packets[packet as usize].1);
+        assert_eq!(tied, [4, 1, 2, 0, 3]);
+    }
+}

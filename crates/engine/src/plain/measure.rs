@@ -1,0 +1,117 @@
+//! What is counted, sampled and answered of a run.
+
+use crate::observe::LinkLook;
+use crate::plain::connection::{Connection, Ends};
+use crate::plain::network::Network;
+use crate::results::{LinkCounts, datagrams_row, group_row, sender_row, transfer_rows};
+use crate::samples::FlowSampler;
+use crate::time::Tick;
+use crate::traffic::source::Row;
+use cwnd_results::{Run, World};
+use cwnd_scenario::Scenario;
+
+impl<T: Tick> Network<'_, T> {
+    /// The warmup ends: all of its instant has happened.
+    pub fn begin_measuring(&mut self, now_ns: u64) {
+        self.groups.iter_mut().for_each(|group| group.totals.begin_measuring());
+        self.connections.iter_mut().for_each(|connection| connection.begin_measuring(now_ns));
+        self.links_before = Some(self.links.iter().map(|link| link.counts(now_ns)).collect());
+        self.links.iter_mut().for_each(|link| link.link.begin_measuring(now_ns));
+    }
+
+    /// A row of each flow or group, and of each link.
+    pub fn sample(&mut self, now_ns: u64) {
+        for (id, connection) in self.connections.iter_mut().enumerate() {
+            let Ends::Tcp(tcp) = &mut connection.ends else { continue };
+            if self.flow_sampler.has_row(now_ns, &tcp.sender) {
+                let (bytes, marked) = (tcp.arrived_bytes(), tcp.receiver.marked_pkts());
+                self.flow_sampler.sample_flow(now_ns, id, &mut tcp.sender, bytes, marked);
+            }
+        }
+        let before_ns = now_ns.saturating_sub(self.link_sampler.interval_ns.unwrap_or(0));
+        let lasting =
+            self.groups.iter().filter(|group| (group.start_ns..=group.flow.stop_ns).contains(&now_ns));
+        let lasting = lasting.map(|group| (group.id, now_ns - before_ns.max(group.start_ns)));
+        let samplers = std::iter::once(&mut self.flow_sampler);
+        FlowSampler::join_groups(now_ns, samplers, lasting, &mut self.group_samples);
+        let links = &self.links;
+        self.link_sampler.push(|id| {
+            let link = &links[id as usize].link;
+            LinkLook {
+                queue_pkts: link.held_pkts(now_ns),
+                wait_ns: link.wait_ns(now_ns),
+                lost_pkts: link.lost_pkts(),
+                marked_pkts: link.marked_pkts,
+            }
+        });
+    }
+
+    /// The answer, at the end of the duration.
+    pub fn finish(mut self) -> Run {
+        let Scenario { duration_ns: end_ns, warmup_ns, .. } = *self.scenario;
+        for group in &mut self.groups {
+            for slot in group.slots.clone() {
+                self.connections[slot as usize].add_to(group, end_ns);
+            }
+        }
+        let arrivals = self.connections.iter().map(Connection::last_arrival_ns);
+        let last_arrival_ns =
+            arrivals.chain(self.groups.iter().map(|group| group.totals.last_arrival_ns)).max().unwrap_or(0);
+        let transfers = transfer_rows(self.scenario, self.transfers(end_ns));
+        let row = |(id, connection): (u32, &Connection)| {
+            if let Some(group) = self.groups.iter().find(|group| group.id == id) {
+                return group_row(group, group.totals.measured, warmup_ns, end_ns);
+            }
+            let counts = connection.measured();
+            match &connection.ends {
+                Ends::Tcp(tcp) => {
+                    let measured = (connection.measured_from_ns, tcp.sender.flow.stop_ns);
+                    sender_row(id, &tcp.sender, counts, measured, end_ns)
+                }
+                Ends::Datagrams(datagrams) => {
+                    let began = (datagrams.start_ns, connection.measured_from_ns);
+                    datagrams_row(id, datagrams.flow, counts, began, end_ns)
+                }
+            }
+        };
+        let mut flows: Vec<_> =
+            (0..).zip(&self.connections).take(self.scenario.flows.len()).map(row).collect();
+        transfers.set_quantiles(&mut flows, warmup_ns);
+        let before = self.links_before.take().unwrap_or(vec![LinkCounts::default(); self.links.len()]);
+        let links = self.links.iter().zip(&self.scenario.links).zip(&before);
+        let links = links.map(|((link, described), before)| {
+            link.counts(end_ns).row_since(before, &described.name, end_ns - warmup_ns)
+        });
+        Run {
+            world: World::Sim,
+            seed: self.seed,
+            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
+            last_arrival_ns,
+            notes: Vec::new(),
+            links: links.collect(),
+            flows,
+            flow_samples: FlowSampler::join(std::iter::once(self.flow_sampler)),
+            group_samples: self.group_samples,
+            link_samples: self.link_sampler.samples,
+            transfers,
+        }
+    }
+
+    /// Of each transfer when it began, its flow, its number there and what became of it by `end_ns`.
+    fn transfers(&self, end_ns: u64) -> Vec<(u64, u32, u64, Row)> {
+        let mut rows = Vec::new();
+        for connection in self.connections.iter().take(self.scenario.flows.len()) {
+            let Some(tcp) = connection.tcp().filter(|tcp| tcp.sender.flow.arrivals().is_none()) else {
+                continue;
+            };
+            for source in tcp.sender.source.iter().filter(|_| tcp.sender.started) {
+                let own = source.all_rows(end_ns, tcp.sender.retransmissions).zip(0..);
+                rows.extend(own.map(|(row, number)| (row.start_ns, connection.flow, number, row)));
+            }
+        }
+        for group in &self.groups {
+            rows.extend(group.totals.rows.iter().map(|&(number, row)| (row.start_ns, group.id, number, row)));
+        }
+        rows
+    }
+}

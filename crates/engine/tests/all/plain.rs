@@ -1,0 +1,77 @@
+//! The fast engine gives what the plain network gives, in all columns.
+
+use crate::common::{answer_scenario, custom, read};
+use crate::scenarios::{Kind, each};
+use cwnd_engine::{Control, plain};
+use cwnd_results::Run;
+use cwnd_scenario::{Clock, Scenario, Sweep};
+use std::path::Path;
+
+fn answer_plainly(scenario: &Scenario) -> Run {
+    plain::run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
+}
+
+/// The lines in which two runs differ.
+fn difference(plain: &Run, fast: &Run) -> Option<String> {
+    let [plain, fast] = [plain, fast].map(|run| format!("{run:#?}"));
+    if plain == fast {
+        return None;
+    }
+    let lines = plain.lines().zip(fast.lines()).enumerate().filter(|(_, (plain, fast))| plain != fast);
+    let shown =
+        lines.take(12).map(|(number, (plain, fast))| format!("{number}: plain {plain}   fast {fast}\n"));
+    Some(
+        format!("{} and {} lines\n", plain.lines().count(), fast.lines().count())
+            + &shown.collect::<String>(),
+    )
+}
+
+fn check(scenario: &Scenario) -> Result<(), String> {
+    if scenario.clock == Clock::Ns2 {
+        return Ok(());
+    }
+    difference(&answer_plainly(scenario), &answer_scenario(scenario)).map_or(Ok(()), Err)
+}
+
+#[test]
+fn the_fast_engine_equals_the_plain_network_in_all_columns() {
+    each(Kind::Any, 500, |_, scenario| check(scenario));
+}
+
+#[test]
+#[ignore = "slow"]
+fn the_fast_engine_equals_the_plain_network_in_20000_scenarios() {
+    each(Kind::Any, 20_000, |_, scenario| check(scenario));
+}
+
+/// Two packets leave at once: that which came sooner first. A third that arrives as the first leaves finds it still there.
+#[test]
+fn an_arrival_finds_a_packet_that_is_leaving_still_there() {
+    // 1000 bytes take a millisecond. The buffer holds two packets, and the third is sent as the first leaves.
+    let scenario = read(
+        "duration = '1 s'\n[[links]]\nname = 'a'\nrate = '8 Mbps'\ndelay = '10 ms'\nbuffer = 2\n\
+         [[flows]]\ncca = 'udp'\napp_rate = '7680 kbps'\npacket = 960\ncount = 3\nstagger = '0 s'\nstop = '1500 us'\npath = ['a']",
+    );
+    let run = answer_plainly(&scenario);
+    let lost: Vec<u64> = run.flows.iter().map(|flow| flow.lost_pkts).collect();
+    // At 0 the third of three is one too many; at 1 ms one leaves and one waits, so that only a dropped one is gone by then.
+    assert_eq!(run.flows.iter().map(|flow| flow.sent_pkts).collect::<Vec<_>>(), [2, 2, 2]);
+    assert_eq!(lost, [1, 1, 2], "{run:?}");
+}
+
+#[test]
+fn golden_scenarios_are_equal_too() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut compared = 0;
+    for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "toml")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for point in
+            Sweep::from_toml(&text, file.to_str().unwrap(), &[]).unwrap().points.into_iter().step_by(4)
+        {
+            check(&point.scenario).unwrap_or_else(|failed| panic!("{}: {failed}", file.display()));
+            compared += u32::from(point.scenario.clock != Clock::Ns2);
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
