@@ -9,6 +9,7 @@ pub mod handshake;
 pub mod loss;
 mod pacing;
 pub mod packet;
+mod paws;
 pub mod rack;
 pub mod receiver;
 pub mod recovery;

@@ -3,6 +3,7 @@
 use crate::memory::ring::prefetch_all;
 use crate::tcp::early::Early;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, SYN, Segment, Tag};
+use crate::tcp::paws::Paws;
 use cwnd_scenario::{Ecn, Handshake, Stack};
 use std::num::NonZeroU64;
 
@@ -39,29 +40,6 @@ pub struct Receiver {
     early: Option<Box<Early>>,
     /// If the path may deliver packets in another order.
     paws: Option<Box<Paws>>,
-}
-
-/// Protection against wrapped sequence numbers (RFC 7323, 5): a segment with an older timestamp than one that arrived in
-/// order is discarded.
-#[derive(Clone, Default)]
-struct Paws {
-    /// TS.Recent, which counts milliseconds, to the nanosecond.
-    recent_ns: u64,
-    /// Last.ACK.sent.
-    acknowledged: u64,
-}
-
-impl Paws {
-    /// Whether a segment is accepted.
-    fn accepts(&mut self, segment: Segment) -> bool {
-        if segment.sent_ns / 1_000_000 < self.recent_ns / 1_000_000 {
-            return false;
-        }
-        if segment.tag.seq() <= self.acknowledged {
-            self.recent_ns = segment.sent_ns;
-        }
-        true
-    }
 }
 
 /// What is done with every segment in order.
