@@ -1,6 +1,6 @@
 //! The fast engine gives what the plain network gives, in all columns.
 
-use crate::common::{answer_scenario, custom, read};
+use crate::common::{answer_on_threads, custom, read};
 use crate::scenarios::{Kind, each};
 use cwnd_engine::{Control, plain};
 use cwnd_results::Run;
@@ -30,7 +30,9 @@ fn check(scenario: &Scenario) -> Result<(), String> {
     if scenario.clock == Clock::Ns2 {
         return Ok(());
     }
-    difference(&answer_plainly(scenario), &answer_scenario(scenario)).map_or(Ok(()), Err)
+    // Several threads take other roads than one.
+    let threads = 1 + scenario.seed as usize % 3;
+    difference(&answer_plainly(scenario), &answer_on_threads(scenario, threads)).map_or(Ok(()), Err)
 }
 
 #[test]
