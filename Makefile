@@ -92,6 +92,7 @@ lint: .venv/dev
 	$(BIN)/ruff check python tests/python tests/differential tests/kernel papers docs bench lab notebooks tools tests/dist
 	$(BIN)/ruff format --check python tests/python tests/differential tests/kernel papers docs bench lab notebooks tools tests/dist
 	$(BIN)/mypy
+	$(BIN)/typos
 
 # The newest versions that pyproject.toml allows, for CI and `make .venv/dev`.
 lock:
