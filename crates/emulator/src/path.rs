@@ -164,14 +164,14 @@ impl<'a> Emulator<'a> {
         [departures, wires].into_iter().flatten().min().unwrap_or(u64::MAX)
     }
 
-    /// Does in order what was to be done until `now_ns`.
+    /// Does in order what was to be done until `now_ns`. An arrival precedes a departure of its instant, as in the simulator.
     fn advance(&mut self, now_ns: u64, near: &mut File, far: &mut File) {
         loop {
             let departures = self.links.iter().enumerate();
             let departure = departures.filter_map(|(i, link)| Some((link.next_departure_ns()?, i))).min();
             let wire = self.wires.peek().map_or(u64::MAX, |Reverse((at_ns, ..))| *at_ns);
             match departure {
-                Some((at_ns, link)) if at_ns < now_ns && at_ns <= wire => self.depart(link),
+                Some((at_ns, link)) if at_ns < now_ns && at_ns < wire => self.depart(link),
                 _ if wire <= now_ns => {
                     let Some(Reverse((at_ns, _, packet, crossed))) = self.wires.pop() else { return };
                     self.arrive(at_ns, packet, crossed, near, far);

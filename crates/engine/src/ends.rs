@@ -149,6 +149,11 @@ impl<'a> TcpEnds<'a> {
         self.receiver.in_order() * u64::from(self.sender.flow.payload_bytes)
     }
 
+    /// Bytes of payload that the receiver has beyond a missing segment.
+    pub fn early_bytes(&self) -> u64 {
+        self.receiver.early().count() as u64 * u64::from(self.sender.flow.payload_bytes)
+    }
+
     pub fn retransmissions(&self) -> u64 {
         self.sender.retransmissions
     }

@@ -22,8 +22,8 @@ pub struct Crossed {
     pub marked: bool,
 }
 
-/// A link of a scenario with its queue, discipline and wire. It is called in the order of time: departures up to an arrival,
-/// then the arrival.
+/// A link of a scenario with its queue, discipline and wire. It is called in the order of time; of an arrival and a departure in
+/// one nanosecond [`EmulatedLink::precedes_departure`] says which comes first.
 ///
 /// ```
 /// use cwnd_engine::{Codepoint, EmulatedLink};
@@ -63,6 +63,12 @@ impl EmulatedLink {
     /// When [`EmulatedLink::depart`] is to be called next; None: not before the next arrival.
     pub fn next_departure_ns(&self) -> Option<u64> {
         Some(self.link.next_departure_ns()).filter(|&at_ns| at_ns != NEVER)
+    }
+
+    /// Whether a packet that arrives at `now_ns` comes before the next departure: it does at the same instant, when it finds the packet
+    /// that leaves still there, unless that leaves by the opportunity of a trace.
+    pub fn precedes_departure(&self, now_ns: u64) -> bool {
+        self.link.precedes_departure(now_ns)
     }
 
     /// `packet` of `flow` arrives, with `bytes` on the wire.

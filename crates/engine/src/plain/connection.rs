@@ -22,7 +22,7 @@ pub struct Connection<'a> {
     pub lost_pkts: u64,
     /// Data packets and ACKs between the ends.
     pub under_way_pkts: u64,
-    /// When the first of the events for its timers comes, or NEVER.
+    /// When the event comes that was scheduled last for its timers, or NEVER.
     pub timer_at_ns: u64,
     /// When it began, and when the warmup ended if that is later.
     pub measured_from_ns: u64,

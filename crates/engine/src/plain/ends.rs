@@ -34,7 +34,7 @@ pub trait Endpoints {
     /// An ACK is at the sender.
     fn on_ack(&mut self, now_ns: u64, ack: &SelectiveAck, out: &mut Vec<Load>);
 
-    /// What was sent and has arrived so far, without what was lost on the way.
+    /// What was sent and has arrived so far; `lost` is left at 0.
     fn counts(&self) -> Counts;
 
     /// When the last packet was at the receiver; 0: none was.
@@ -45,7 +45,7 @@ pub struct Tcp<'a> {
     pub sender: Sender<'a, Box<dyn CongestionControl>>,
     pub receiver: Receiver,
     last_arrival_ns: u64,
-    /// What the receiver had when the flow stopped, once more has arrived.
+    /// What the receiver had when the flow stopped; set by the first arrival after that.
     at_stop: Option<Received>,
 }
 
@@ -175,7 +175,7 @@ impl Endpoints for Tcp<'_> {
     }
 }
 
-/// Datagrams at a constant distance: no ACKs, no retransmissions, no marks.
+/// Datagrams at a constant rate: no ACKs, no retransmissions, no marks.
 pub struct Datagrams<'a> {
     pub flow: &'a Flow,
     pub start_ns: u64,
@@ -202,10 +202,11 @@ impl<'a> Datagrams<'a> {
 }
 
 impl Endpoints for Datagrams<'_> {
-    /// Fractions of a nanosecond add up.
+    /// Counted from the start, so that rounding does not add up.
     fn next_due_ns(&self) -> u64 {
         let bits = u128::from(self.sent_pkts) * 8 * u128::from(self.flow.payload_bytes);
-        let since_ns = bits * 1_000_000_000 / u128::from(self.flow.app_rate_bps.unwrap_or(1));
+        let since_ns =
+            bits * 1_000_000_000 / u128::from(self.flow.app_rate_bps.expect("datagrams have a rate"));
         let next_ns =
             u64::try_from(since_ns).map_or(NEVER, |since_ns| self.start_ns.saturating_add(since_ns));
         if next_ns < self.flow.stop_ns { next_ns } else { NEVER }

@@ -7,19 +7,18 @@ use std::collections::BinaryHeap;
 /// The order of events at one instant: the first comes first. Events of equal order come as they were scheduled, but for packets
 /// that arrive at one link, which [`sort_tied`] sorts.
 ///
-/// Both ends of all connections precede all links. So a packet that an end sends at an instant is at its first link at that
-/// instant, and an arrival finds a packet that is leaving still there.
+/// Both ends of all connections precede all links: a packet that an end sends at an instant is at its first link at that instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// A transfer of a flow with arrivals begins; by flow.
     Transfer(u32),
     /// A timer runs out at an end of a connection.
     Timer,
-    /// An ACK is at its sender.
+    /// An ACK is at its sender, or behind the last link of its way, where its constant delay begins.
     Ack,
     /// Data is at its receiver.
     Data,
-    /// Something happens at a link: links come in the order of the routes.
+    /// Something happens at a link: the links come by their numbers.
     Link(u32, AtLink),
     /// The warmup ends.
     Warmup,
@@ -32,7 +31,7 @@ pub enum Order {
 pub enum AtLink {
     /// A packet may leave by the opportunity of a trace, which one that arrives at this instant has missed.
     Opportunity,
-    /// A packet arrives.
+    /// A packet arrives. It finds one that leaves at this instant still there.
     Arrival,
     /// A packet may leave.
     Departure,
@@ -87,7 +86,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// An event at [`NEVER`] is none.
+    /// Nothing is scheduled at [`NEVER`].
     pub fn schedule(&mut self, at_ticks: u64, order: Order, subject: u32) {
         if at_ticks != NEVER {
             let (key, number) = (order.key(), self.scheduled);
@@ -104,8 +103,8 @@ impl Events {
 }
 
 /// The order in which packets arrive at a link at one instant: those that ends have just sent, by flow and transfer, and then
-/// those from other links. Of these the first is the one whose link began latest to send without a pause, so that no flow wins
-/// every time; then the one of the lower flow, then of the earlier transfer.
+/// those from other links. Of these the first is the one whose link has been sending without a pause for the shortest time, so
+/// that no flow wins every time; then the one of the lower flow, then of the earlier transfer.
 pub type Rank = (Option<Reverse<u64>>, u32, u64);
 
 /// Sorts such packets, which are in the order in which they were sent. `origin`: the connection, and the link before. Packets of

@@ -44,8 +44,9 @@ impl<'a, T: Tick> Link<'a, T> {
         self.link.depart()
     }
 
+    /// What the link has done by `now_ns`.
     pub fn counts(&self, now_ns: u64) -> LinkCounts {
         let (totals, marked) = (self.link.totals(now_ns), self.link.marked_pkts);
-        LinkCounts { totals, delivered: self.delivered_pkts, marked, looks: 0 }
+        LinkCounts { totals, delivered: self.delivered_pkts, marked, ..LinkCounts::default() }
     }
 }

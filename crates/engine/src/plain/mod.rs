@@ -1,34 +1,39 @@
 //! The plain network: the model of this project, event by event. The rest of the crate gives the same results sooner.
 //!
-//! **Time** is whole nanoseconds from the beginning of the run. Where a link is so fast that they are too coarse, links count in
-//! ticks, 4096 to a nanosecond, so that the times to send packets add up; what leaves between two nanoseconds has left at the
-//! second.
+//! **Time** is whole nanoseconds from the beginning of the run. Where a link is so fast that these are too coarse, links count in
+//! ticks, 4096 to a nanosecond, so that the times to send packets add up. A packet that leaves between two nanoseconds has left at
+//! the later one.
 //!
 //! **A connection** has two ends (`ends.rs`): a TCP sender and its receiver, or a source of datagrams and their sink. An end acts
 //! when a packet reaches it or one of its timers runs out, at once and in no time, and what it then sends is at its first link.
 //!
-//! **A route** is a row of links. Data crosses those of the flow's path, one after the other, and is at the receiver. An ACK is a
-//! packet, too. It crosses the links of the way back, if the flow has any, and then takes a constant delay to the sender.
+//! **A route** is a row of links, whose numbers rise. Data crosses those of the flow's path, one after the other, and is at the
+//! receiver. An ACK is a packet, too. It crosses the links of the way back, if the flow has any, and then takes a constant delay
+//! to the sender.
 //!
-//! **A link** (`link.rs`) is a queue, a sender of bits and a wire. A packet that arrives goes to the queue's discipline, which
-//! holds or drops it. When the link is free it asks the discipline for the next packet and is busy for the packet's bits at its
-//! rate. Then the packet is on the wire, which delays it, and may lose it, deliver it twice or before another. A policer stands
-//! before the queue. Sizes are those on the wire: a SYN, an ACK and a short last segment are packets of their size.
+//! **A link** (`link.rs`) is a policer, a queue, a sender of bits and a wire, of which only the queue and the sender need be there.
+//! A packet that arrives and passes the policer goes to the queue's discipline, which holds or drops it. When the link is free it
+//! asks the discipline for the next packet and is busy for the packet's bits at its rate. Then the packet is on the wire, which
+//! delays it, and may lose it, deliver it twice or before another. Sizes are those on the wire: a SYN, an ACK and a short last
+//! segment are packets of their size.
 //!
-//! **Ties** have one rule (`events.rs`): at an instant the ends come first, a timer before an arrival, and then the links in
-//! the order of the routes. At a link arrivals come before departures: who arrives as a packet leaves finds it still there.
+//! **One instant** has an order (`events.rs`): transfers begin, timers run out, ACKs are at senders, data is at receivers; then the
+//! links by their numbers; then the warmup ends, and samples are taken. At a link arrivals come before departures: a packet that
+//! arrives just as another leaves finds it still there. Only the opportunity of a trace comes before an arrival of its instant.
 //!
-//! **What counts when**: a packet is held from its arrival until its last bit is sent, or until the first of the opportunities
-//! of a trace that it takes. A mark, a loss on the wire and a wait
-//! count when the packet begins to be sent; a drop when the discipline drops the packet; a delivery at the far end of the wire.
-//! A packet that waits when the run ends has none of these yet.
+//! **What counts when**: a packet is held from its arrival until its last bit is sent or it is dropped, or on a link with a trace
+//! until the first opportunity that it takes. A loss on the wire and a wait count when the packet begins to be sent, and so does
+//! a mark, unless the wire then loses the packet. A drop counts when the policer or the discipline drops the packet, a delivery at
+//! the far end of the wire. A packet that waits when the run ends has none of these yet.
 //!
-//! **Measuring** begins with the warmup's end, when all of that instant has happened: a run's counts are those at its end less
-//! those at that time. A sample shows its instant after everything else that happens in it.
+//! **Measuring** begins when the warmup ends: counts are those at the end of the run less those at that time. Without a warmup
+//! everything counts.
 //!
-//! **Chance** comes from the seed, a stream of numbers for each use (`random.rs`), so that equal questions have equal answers.
+//! **Chance** comes from the seed, a stream of numbers for each use (`random.rs`): the same scenario and seed always give the same
+//! results.
 //!
-//! A clock that adds up seconds is not part of the model: scenarios with one are refused.
+//! A clock that adds up seconds, in which times are rounded as another simulator rounds them, is not part of the model: [`run`]
+//! panics on a scenario with one.
 
 mod connection;
 mod ends;

@@ -44,6 +44,7 @@ struct Packet {
 pub struct Network<'a, T> {
     pub(super) scenario: &'a Scenario,
     pub(super) seed: u64,
+    /// Those of the senders' host, in which RACK's timers count.
     ticks: Ticks,
     make: &'a dyn Fn(usize) -> Box<dyn CongestionControl>,
     pub(super) events: Events,
@@ -51,7 +52,8 @@ pub struct Network<'a, T> {
     /// By number; those of `vacant` are not under way.
     packets: Vec<Option<Packet>>,
     vacant: Vec<u32>,
-    /// Those of the scenario's flows, then further ones of flows with arrivals. Transfers of a flow take turns.
+    /// Those of the scenario's flows, then further ones of flows with arrivals. One that is over is used again for a later transfer
+    /// of its flow.
     pub(super) connections: Vec<Connection<'a>>,
     pub(super) groups: Vec<Group<'a>>,
     /// What an end sends, until it is on its way.
@@ -96,7 +98,7 @@ impl<'a, T: Tick> Network<'a, T> {
                 Ends::Datagrams(Datagrams::new(flow, start_ns))
             } else if let Some(group) = Group::new(id, flow, start_ns, seed) {
                 network.groups.push(group);
-                network.idle(id)
+                network.unused(id)
             } else {
                 let sizes = Sizes::new(flow, id, seed);
                 let source = Source::new(flow, id, sizes, start_ns, scenario.rtt_ns(id as usize), seed);
@@ -126,7 +128,7 @@ impl<'a, T: Tick> Network<'a, T> {
     }
 
     /// The ends of a connection of `flow`, of which no transfer has begun.
-    fn idle(&self, flow: u32) -> Ends<'a> {
+    fn unused(&self, flow: u32) -> Ends<'a> {
         let Ends::Tcp(mut tcp) = self.tcp(flow, NEVER, None, flow) else { unreachable!("it is TCP") };
         tcp.sender.close();
         Ends::Tcp(tcp)
@@ -278,6 +280,7 @@ impl<'a, T: Tick> Network<'a, T> {
         self.note_delivery(number);
         if let Some(packet @ Packet { delay_ns: 1.., .. }) = &mut self.packets[number as usize] {
             let at_ticks = T::count(now_ns + packet.delay_ns);
+            // With 0 links crossed it is not counted again.
             (packet.crossed, packet.delay_ns) = (0, 0);
             return self.events.schedule(at_ticks, Order::Ack, number);
         }
@@ -331,7 +334,7 @@ impl<'a, T: Tick> Network<'a, T> {
         Arriving { now_ns, segment, label: number, flow: *connection, codepoint }
     }
 
-    /// A packet may leave `link`, unless the link has been asked since.
+    /// A packet may leave `link`, unless its next departure has moved.
     fn depart(&mut self, link: u32, at_ticks: u64) {
         let at = &mut self.links[link as usize];
         if at.link.next_departure_ticks() != at_ticks {

@@ -82,6 +82,11 @@ pub trait Connection {
     fn finished_ns(&self) -> Option<u64>;
     /// Payload that the receiver's application has read.
     fn received(&self) -> &Received;
+
+    /// Bytes of payload at the receiver that the application gets only when others have arrived.
+    fn early_bytes(&self) -> u64 {
+        0
+    }
     /// Packets that the sender takes for lost; of a TCP flow its retransmissions.
     fn held_lost_pkts(&mut self) -> u64;
     /// Why the stack has given up the connection.

@@ -83,7 +83,9 @@ impl<'a> Running<'a> {
     }
 
     pub fn begin_measuring(&mut self, now_ns: u64, counts: Counts) {
-        self.before = (counts, self.connection.received().bytes(), self.connection.held_lost_pkts());
+        // What has arrived by now does not count, even if it is in order only later.
+        let received_bytes = self.connection.received().bytes() + self.connection.early_bytes();
+        self.before = (counts, received_bytes, self.connection.held_lost_pkts());
         self.from_ns = now_ns;
         self.seen().begin_measuring(now_ns);
     }
@@ -155,7 +157,7 @@ impl<'a> Running<'a> {
             lost_pkts,
             timeouts: seen.persistent_congestions(),
             throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
-            goodput_mbps: mbps(received_bytes - received_before, span_ns),
+            goodput_mbps: mbps(received_bytes.saturating_sub(received_before), span_ns),
             mean_rtt_ms: seen.mean_rtt_ms(),
             p95_rtt_ms: seen.p95_rtt_ms(),
             mean_cwnd_pkts: seen.mean_cwnd_pkts(stop_ns),

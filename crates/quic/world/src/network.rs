@@ -106,13 +106,13 @@ impl<'a> Network<'a> {
             .unwrap_or(NEVER)
     }
 
-    /// Does the first of what happens by `now_ns`, and returns what has arrived at an end. Of events at one time departures
-    /// come first: the place of a packet that has been sent is free for one that arrives then.
+    /// Does the first of what happens by `now_ns`, and returns what has arrived at an end. Of events at one time arrivals come
+    /// first: one that comes as a packet leaves finds it still there.
     pub fn advance(&mut self, now_ns: u64) -> Option<Arrival> {
         let departure = (0..).zip(&self.departures_ns).min_by_key(|(_, at_ns)| **at_ns);
         let (link, departs_ns) = departure.map_or((0, NEVER), |(link, at_ns)| (link, *at_ns));
         let arrives_ns = self.wires.peek().map_or(NEVER, |Reverse((at_ns, ..))| *at_ns);
-        if departs_ns <= arrives_ns && departs_ns <= now_ns {
+        if departs_ns < arrives_ns && departs_ns <= now_ns {
             self.depart(link);
             return None;
         }
@@ -157,6 +157,11 @@ impl<'a> Network<'a> {
     }
 
     fn enter(&mut self, now_ns: u64, id: u32, link: u32) {
+        while self.departures_ns[link as usize] <= now_ns
+            && !self.links[link as usize].precedes_departure(now_ns)
+        {
+            self.depart(link);
+        }
         let packet = self.packets[id as usize].as_ref().expect("a packet under way");
         let bytes = packet.datagram.data.len() as u32 + HEADER_BYTES;
         let codepoint = if packet.datagram.is_ect { Codepoint::Ect0 } else { Codepoint::NotEct };
@@ -270,15 +275,17 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_arrives_when_another_has_been_sent_finds_its_place_free() {
+    fn a_packet_that_arrives_as_another_leaves_finds_it_still_there() {
         let scenario = scenario("");
-        let mut network = Network::new(&scenario, 1);
-        (0..4).for_each(|_| network.send(0, 0, Side::Receiver, datagram()));
-        while network.next_ns() <= 1_000_000 {
-            network.advance(1_000_000);
+        for (at_ns, lost_pkts) in [(1_000_000, 1), (1_000_001, 0)] {
+            let mut network = Network::new(&scenario, 1);
+            (0..4).for_each(|_| network.send(0, 0, Side::Receiver, datagram()));
+            while network.next_ns() < at_ns {
+                network.advance(at_ns - 1);
+            }
+            network.send(at_ns, 0, Side::Receiver, datagram());
+            assert_eq!(network.counts[0].lost_pkts, lost_pkts);
         }
-        network.send(1_000_000, 0, Side::Receiver, datagram());
-        assert_eq!(network.counts[0].lost_pkts, 0);
     }
 
     #[test]

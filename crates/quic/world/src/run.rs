@@ -42,9 +42,9 @@ struct Loop<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Start(usize),
-    /// On a link.
-    Network,
     Timer(usize, Side),
+    /// A datagram is at an end, or something happens at a link.
+    Network,
     Stop(usize),
     Warmup,
     Sample,

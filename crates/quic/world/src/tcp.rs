@@ -178,6 +178,10 @@ impl Connection for Tcp<'_> {
         &self.received
     }
 
+    fn early_bytes(&self) -> u64 {
+        self.ends.early_bytes()
+    }
+
     fn held_lost_pkts(&mut self) -> u64 {
         self.ends.retransmissions()
     }

@@ -71,6 +71,8 @@ fn a_tcp_flow_gets_each_copy_that_a_wire_makes() {
     let scenario = scenario("buffer = 40\nduplicate = 0.01", "[[flows]]\ncca = 'tcp:reno'");
     let (here, simulated) = (answer(Stack::Noq, &scenario), simulate(&scenario));
     assert_close(here.flows[0].goodput_mbps, simulated.flows[0].goodput_mbps, "goodput");
+    assert_eq!(counts(&here.flows[0]), counts(&simulated.flows[0]));
+    assert_eq!(here.links, simulated.links);
     // Some 130 copies, less what is in flight at the end.
     let flow = &here.flows[0];
     assert!(flow.delivered_pkts + flow.lost_pkts > flow.sent_pkts + 50, "{flow:?}");
