@@ -235,7 +235,8 @@ impl<'a> Emulator<'a> {
         let flow = &self.scenario.flows[packet.flow];
         if let Some(&link) = route(self.scenario, packet).get(crossed) {
             let link = link as usize;
-            let held_pkts = self.links[link].held_pkts(at_ns);
+            // One that leaves at this instant is still there.
+            let held_pkts = self.links[link].held_pkts(at_ns.saturating_sub(1));
             let bytes = packet.wire_bytes.unwrap_or(flow.stack.ack_bytes);
             self.links[link].accept(at_ns, index as u64, bytes, packet.flow as u32, packet.codepoint);
             self.note_drops(link, Some(held_pkts));
