@@ -2,18 +2,13 @@
 
 use crate::counts::Counts;
 use crate::path::queue::discipline::Codepoint;
-use crate::plain::ends::{Datagrams, Endpoints, Tcp};
+use crate::plain::ends::Endpoints;
 use crate::time::NEVER;
 use crate::traffic::group::Group;
 use cwnd_scenario::{Ecn, Flow};
 
-pub enum Ends<'a> {
-    Tcp(Box<Tcp<'a>>),
-    Datagrams(Datagrams<'a>),
-}
-
 pub struct Connection<'a> {
-    pub ends: Ends<'a>,
+    pub ends: Box<dyn Endpoints<'a> + 'a>,
     /// In the scenario.
     pub flow: u32,
     /// Its number among the transfers of a flow with arrivals.
@@ -31,11 +26,8 @@ pub struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    pub fn new(ends: Ends<'a>, flow: u32, transfer: u64) -> Connection<'a> {
-        let measured_from_ns = match &ends {
-            Ends::Tcp(tcp) => tcp.sender.start_ns,
-            Ends::Datagrams(datagrams) => datagrams.start_ns,
-        };
+    pub fn new(ends: Box<dyn Endpoints<'a> + 'a>, flow: u32, transfer: u64) -> Connection<'a> {
+        let measured_from_ns = ends.start_ns();
         Connection {
             ends,
             flow,
@@ -48,31 +40,9 @@ impl<'a> Connection<'a> {
         }
     }
 
-    pub fn endpoints(&mut self) -> &mut dyn Endpoints {
-        match &mut self.ends {
-            Ends::Tcp(tcp) => &mut **tcp,
-            Ends::Datagrams(datagrams) => datagrams,
-        }
-    }
-
-    pub fn last_arrival_ns(&self) -> u64 {
-        match &self.ends {
-            Ends::Tcp(tcp) => tcp.last_arrival_ns(),
-            Ends::Datagrams(datagrams) => datagrams.last_arrival_ns(),
-        }
-    }
-
-    pub fn tcp(&self) -> Option<&Tcp<'a>> {
-        match &self.ends {
-            Ends::Tcp(tcp) => Some(tcp),
-            Ends::Datagrams(_) => None,
-        }
-    }
-
     /// Nothing is to be sent, and neither a packet nor an ACK is between the ends.
-    pub fn is_over(&mut self) -> bool {
-        let is_closed = self.tcp().is_some_and(|tcp| tcp.sender.closed);
-        is_closed && self.under_way_pkts == 0 && self.endpoints().next_due_ns() == NEVER
+    pub fn is_over(&self) -> bool {
+        self.ends.is_closed() && self.under_way_pkts == 0 && self.ends.next_due_ns() == NEVER
     }
 
     /// The warmup ends at `now_ns`.
@@ -80,23 +50,14 @@ impl<'a> Connection<'a> {
         if self.measured_from_ns >= now_ns {
             return;
         }
-        let counts = self.counts();
-        let mut early = Vec::new();
-        if let Ends::Tcp(tcp) = &mut self.ends {
-            early = tcp.early();
-            tcp.sender.begin_measuring(now_ns);
-        }
+        self.before = Some((self.counts(), self.ends.early()));
+        self.ends.begin_measuring(now_ns);
         self.measured_from_ns = now_ns;
-        self.before = Some((counts, early));
     }
 
     /// Of the whole run.
     pub fn counts(&self) -> Counts {
-        let counts = match &self.ends {
-            Ends::Tcp(tcp) => tcp.counts(),
-            Ends::Datagrams(datagrams) => datagrams.counts(),
-        };
-        Counts { lost: self.lost_pkts, ..counts }
+        Counts { lost: self.lost_pkts, ..self.ends.counts() }
     }
 
     /// Since the warmup. Payload that had arrived before its end, and was in order after it, does not count.
@@ -112,10 +73,10 @@ impl<'a> Connection<'a> {
 
     /// Adds a connection that is over, or at the end of the run, to the sums of its flow.
     pub fn add_to(&self, group: &mut Group, end_ns: u64) {
-        let Some(tcp) = self.tcp() else { return };
+        let Some(sender) = self.ends.sender() else { return };
         let counts = [self.counts(), self.measured()];
-        let measured = (self.measured_from_ns, tcp.sender.flow.stop_ns);
-        group.totals.add_sender(&tcp.sender, counts, measured, self.last_arrival_ns(), self.transfer, end_ns);
+        let measured = (self.measured_from_ns, sender.flow.stop_ns);
+        group.totals.add_sender(sender, counts, measured, self.ends.last_arrival_ns(), self.transfer, end_ns);
     }
 }
 

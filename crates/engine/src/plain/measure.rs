@@ -1,9 +1,9 @@
 //! What is counted, sampled and answered of a run.
 
 use crate::observe::LinkLook;
-use crate::plain::connection::{Connection, Ends};
+use crate::plain::connection::Connection;
 use crate::plain::network::Network;
-use crate::results::{LinkCounts, datagrams_row, group_row, sender_row, transfer_rows};
+use crate::results::{LinkCounts, group_row, transfer_rows};
 use crate::samples::FlowSampler;
 use crate::time::Tick;
 use crate::traffic::source::Row;
@@ -22,10 +22,10 @@ impl<T: Tick> Network<'_, T> {
     /// A row of each flow or group, and of each link.
     pub fn sample(&mut self, now_ns: u64) {
         for (id, connection) in self.connections.iter_mut().enumerate() {
-            let Ends::Tcp(tcp) = &mut connection.ends else { continue };
-            if self.flow_sampler.has_row(now_ns, &tcp.sender) {
-                let (bytes, marked) = (tcp.arrived_bytes(), tcp.receiver.marked_pkts());
-                self.flow_sampler.sample_flow(now_ns, id, &mut tcp.sender, bytes, marked);
+            let received = connection.ends.counts().received;
+            let Some(sender) = connection.ends.sender_mut() else { continue };
+            if self.flow_sampler.has_row(now_ns, sender) {
+                self.flow_sampler.sample_flow(now_ns, id, sender, received.bytes, received.marked_pkts);
             }
         }
         let before_ns = now_ns.saturating_sub(self.link_sampler.interval_ns.unwrap_or(0));
@@ -54,7 +54,7 @@ impl<T: Tick> Network<'_, T> {
                 self.connections[slot as usize].add_to(group, end_ns);
             }
         }
-        let arrivals = self.connections.iter().map(Connection::last_arrival_ns);
+        let arrivals = self.connections.iter().map(|connection| connection.ends.last_arrival_ns());
         let last_arrival_ns =
             arrivals.chain(self.groups.iter().map(|group| group.totals.last_arrival_ns)).max().unwrap_or(0);
         let transfers = transfer_rows(self.scenario, self.transfers(end_ns));
@@ -62,17 +62,7 @@ impl<T: Tick> Network<'_, T> {
             if let Some(group) = self.groups.iter().find(|group| group.id == id) {
                 return group_row(group, group.totals.measured, warmup_ns, end_ns);
             }
-            let counts = connection.measured();
-            match &connection.ends {
-                Ends::Tcp(tcp) => {
-                    let measured = (connection.measured_from_ns, tcp.sender.flow.stop_ns);
-                    sender_row(id, &tcp.sender, counts, measured, end_ns)
-                }
-                Ends::Datagrams(datagrams) => {
-                    let began = (datagrams.start_ns, connection.measured_from_ns);
-                    datagrams_row(id, datagrams.flow, counts, began, end_ns)
-                }
-            }
+            connection.ends.row(id, connection.measured(), connection.measured_from_ns, end_ns)
         };
         let mut flows: Vec<_> =
             (0..).zip(&self.connections).take(self.scenario.flows.len()).map(row).collect();
@@ -101,11 +91,12 @@ impl<T: Tick> Network<'_, T> {
     fn transfers(&self, end_ns: u64) -> Vec<(u64, u32, u64, Row)> {
         let mut rows = Vec::new();
         for connection in self.connections.iter().take(self.scenario.flows.len()) {
-            let Some(tcp) = connection.tcp().filter(|tcp| tcp.sender.flow.arrivals().is_none()) else {
+            let Some(sender) = connection.ends.sender().filter(|sender| sender.flow.arrivals().is_none())
+            else {
                 continue;
             };
-            for source in tcp.sender.source.iter().filter(|_| tcp.sender.started) {
-                let own = source.all_rows(end_ns, tcp.sender.retransmissions).zip(0..);
+            for source in sender.source.iter().filter(|_| sender.started) {
+                let own = source.all_rows(end_ns, sender.retransmissions).zip(0..);
                 rows.extend(own.map(|(row, number)| (row.start_ns, connection.flow, number, row)));
             }
         }

@@ -4,8 +4,9 @@
 //! ticks, 4096 to a nanosecond, so that the times to send packets add up. A packet that leaves between two nanoseconds has left at
 //! the later one.
 //!
-//! **A connection** has two ends (`ends.rs`): a TCP sender and its receiver, or a source of datagrams and their sink. An end acts
-//! when a packet reaches it or one of its timers runs out, at once and in no time, and what it then sends is at its first link.
+//! **A connection** has two ends (`ends.rs`): a TCP sender and its receiver (`tcp.rs`), or a source of datagrams and their sink
+//! (`datagrams.rs`). An end acts when a packet reaches it or one of its timers runs out, at once and in no time, and what it then
+//! sends is at its first link.
 //!
 //! **A route** is a row of links, whose numbers rise. Data crosses those of the flow's path, one after the other, and is at the
 //! receiver. An ACK is a packet, too. It crosses the links of the way back, if the flow has any, and then takes a constant delay
@@ -36,11 +37,13 @@
 //! panics on a scenario with one.
 
 mod connection;
+mod datagrams;
 mod ends;
 mod events;
 mod link;
 mod measure;
 mod network;
+mod tcp;
 
 use crate::control::{Control, Unfinished};
 use crate::plain::network::Network;

@@ -4,10 +4,12 @@ use crate::control::{Control, Unfinished};
 use crate::observe::LinkSampler;
 use crate::path::managed::{Arriving, Departure};
 use crate::path::queue::discipline::Codepoint;
-use crate::plain::connection::{Connection, Ends, codepoint};
-use crate::plain::ends::{Datagrams, Load, Tcp};
+use crate::plain::connection::{Connection, codepoint};
+use crate::plain::datagrams::Datagrams;
+use crate::plain::ends::{Endpoints, Load};
 use crate::plain::events::{AtLink, Event, Events, Order, sort_tied};
 use crate::plain::link::Link;
+use crate::plain::tcp::Tcp;
 use crate::results::LinkCounts;
 use crate::samples::FlowSampler;
 use crate::start_jitter_ns;
@@ -94,15 +96,15 @@ impl<'a, T: Tick> Network<'a, T> {
         };
         for (id, flow) in (0..).zip(&scenario.flows) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let ends = if flow.cca.is_udp() {
-                Ends::Datagrams(Datagrams::new(flow, start_ns))
+            let ends: Box<dyn Endpoints> = if flow.cca.is_udp() {
+                Box::new(Datagrams::new(flow, start_ns))
             } else if let Some(group) = Group::new(id, flow, start_ns, seed) {
                 network.groups.push(group);
-                network.unused(id)
+                Box::new(network.unused(id))
             } else {
                 let sizes = Sizes::new(flow, id, seed);
                 let source = Source::new(flow, id, sizes, start_ns, scenario.rtt_ns(id as usize), seed);
-                network.tcp(id, start_ns, source, id)
+                Box::new(network.tcp(id, start_ns, source, id))
             };
             network.connections.push(Connection::new(ends, id, 0));
             network.schedule_timer(id);
@@ -117,21 +119,21 @@ impl<'a, T: Tick> Network<'a, T> {
         network
     }
 
-    /// The ends of a connection of `flow`, called `name` in the names of its random streams.
-    fn tcp(&self, flow: u32, start_ns: u64, source: Option<Source<'a>>, name: impl Display) -> Ends<'a> {
+    /// A connection of `flow`, called `name` in the names of its random streams.
+    fn tcp(&self, flow: u32, start_ns: u64, source: Option<Source<'a>>, name: impl Display) -> Tcp<'a> {
         let (described, id) = (&self.scenario.flows[flow as usize], flow as usize);
         let mut route = described.path.iter();
         let reordered = route.any(|&link| self.scenario.links[link as usize].may_reorder());
         let path = (reordered, self.scenario.rtt_ns(id));
         let chance = (self.seed, self.ticks, name);
-        Ends::Tcp(Box::new(Tcp::new(described, (self.make)(id), start_ns, source, path, chance)))
+        Tcp::new(described, (self.make)(id), start_ns, source, path, chance)
     }
 
-    /// The ends of a connection of `flow`, of which no transfer has begun.
-    fn unused(&self, flow: u32) -> Ends<'a> {
-        let Ends::Tcp(mut tcp) = self.tcp(flow, NEVER, None, flow) else { unreachable!("it is TCP") };
-        tcp.sender.close();
-        Ends::Tcp(tcp)
+    /// A connection of `flow`, of which no transfer has begun.
+    fn unused(&self, flow: u32) -> Tcp<'a> {
+        let mut tcp = self.tcp(flow, NEVER, None, flow);
+        tcp.close();
+        tcp
     }
 
     pub fn answer(mut self, control: &Control) -> Result<Run, Unfinished> {
@@ -185,7 +187,7 @@ impl<'a, T: Tick> Network<'a, T> {
 
     fn schedule_timer(&mut self, connection: u32) {
         let owner = &mut self.connections[connection as usize];
-        let due_ns = owner.endpoints().next_due_ns();
+        let due_ns = owner.ends.next_due_ns();
         if due_ns < owner.timer_at_ns {
             owner.timer_at_ns = due_ns;
             self.events.schedule(T::count(due_ns), Order::Timer, connection);
@@ -198,8 +200,8 @@ impl<'a, T: Tick> Network<'a, T> {
             owner.timer_at_ns = NEVER;
         }
         // Timers move: that of an event may run out later, or not at all.
-        if owner.endpoints().next_due_ns() <= now_ns {
-            owner.endpoints().on_timer(now_ns, &mut self.out);
+        if owner.ends.next_due_ns() <= now_ns {
+            owner.ends.on_timer(now_ns, &mut self.out);
             self.after_event_of(connection, now_ns);
         } else {
             self.schedule_timer(connection);
@@ -218,9 +220,9 @@ impl<'a, T: Tick> Network<'a, T> {
         self.out = out;
         self.schedule_timer(connection);
         if self.flow_sampler.by_change
-            && let Ends::Tcp(tcp) = &self.connections[connection as usize].ends
+            && let Some(sender) = self.connections[connection as usize].ends.sender()
         {
-            self.flow_sampler.sample_change(now_ns, connection, &tcp.sender);
+            self.flow_sampler.sample_change(now_ns, connection, sender);
         }
     }
 
@@ -285,10 +287,10 @@ impl<'a, T: Tick> Network<'a, T> {
             return self.events.schedule(at_ticks, Order::Ack, number);
         }
         let Packet { connection, load, .. } = self.take(number);
-        let endpoints = self.connections[connection as usize].endpoints();
+        let ends = &mut self.connections[connection as usize].ends;
         match &load {
-            Load::Data(segment) => endpoints.on_data(now_ns, *segment, &mut self.out),
-            Load::Ack(ack) => endpoints.on_ack(now_ns, ack, &mut self.out),
+            Load::Data(segment) => ends.on_data(now_ns, *segment, &mut self.out),
+            Load::Ack(ack) => ends.on_ack(now_ns, ack, &mut self.out),
         }
         self.after_event_of(connection, now_ns);
     }
@@ -326,9 +328,8 @@ impl<'a, T: Tick> Network<'a, T> {
         let (segment, codepoint) = match load {
             Load::Data(segment) => (*segment, codepoint(flow)),
             Load::Ack(ack) => {
-                let uses_sack = owner.tcp().is_some_and(|tcp| tcp.sender.uses_sack());
-                let bytes = flow.stack.ack_bytes + if uses_sack { ack.sack_bytes() } else { 0 };
-                (Segment { tag: Tag::new(0, 0).sized(bytes), sent_ns: now_ns }, Codepoint::NotEct)
+                let tag = Tag::new(0, 0).sized(owner.ends.ack_bytes(ack));
+                (Segment { tag, sent_ns: now_ns }, Codepoint::NotEct)
             }
         };
         Arriving { now_ns, segment, label: number, flow: *connection, codepoint }
@@ -398,13 +399,14 @@ impl<'a, T: Tick> Network<'a, T> {
         let number = group.begin();
         let name = format!("{flow}-{number}");
         let source = Source::of_one(group.flow, &name, group.sizes.draw(), now_ns, self.seed);
-        let connection = Connection::new(self.tcp(flow, now_ns, source, name), flow, number);
+        let connection = Connection::new(Box::new(self.tcp(flow, now_ns, source, name)), flow, number);
         let slot = match free {
             Some(slot) => {
                 let ended = std::mem::replace(&mut self.connections[slot as usize], connection);
-                let tcp = ended.tcp().expect("datagrams do not arrive in transfers");
-                let arrived_bytes = tcp.sender.source.as_ref().map_or(0, |source| source.arrived_bytes);
-                self.flow_sampler.end_connection(slot, arrived_bytes, tcp.receiver.marked_pkts());
+                let source = ended.ends.sender().and_then(|sender| sender.source.as_ref());
+                let arrived_bytes = source.map_or(0, |source| source.arrived_bytes);
+                let marked_pkts = ended.ends.counts().received.marked_pkts;
+                self.flow_sampler.end_connection(slot, arrived_bytes, marked_pkts);
                 ended.add_to(&mut self.groups[place], now_ns);
                 slot
             }
