@@ -220,7 +220,7 @@ impl<'a, T: Tick> Topology<'a, T> {
         let smallest_bytes = flow.smallest_packet_bytes().min(syn_bytes);
         // From a packet that the hop before sends to the next, both full, or one of the smallest behind a full one.
         let (mut apart_ns, mut smallest_apart_ns) = (0, 0);
-        for &index in &flow.path {
+        for (place, &index) in flow.path.iter().enumerate() {
             let link = &self.scenario.links[index as usize];
             let sizes = [flow.packet_bytes(), flow.stack.ack_bytes, smallest_bytes];
             let ticks = sizes.map(|bytes| self.tx_ticks(index, bytes));
@@ -232,7 +232,11 @@ impl<'a, T: Tick> Topology<'a, T> {
             // What follows a larger SYN may wait for it, and a smaller packet for the full one before it.
             let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns && tx_ns <= smallest_apart_ns;
             let managed = self.facts.managed[index as usize];
-            let only_delays = alone && link.per == 0.0 && no_slower && holds_two && !managed;
+            // Where packets of others arrive at one instant with these, the link before counts as it is.
+            let leads_to_others =
+                flow.path[place + 1..].iter().any(|&link| self.facts.users[link as usize] != 1);
+            let only_delays =
+                alone && link.per == 0.0 && no_slower && holds_two && !managed && !leads_to_others;
             let before = self.hops.len() as u32;
             if let Some(hop) = self.hops[first_hop..].last_mut() {
                 if only_delays {
