@@ -4,6 +4,7 @@ use crate::inbox::InTransit;
 use crate::memory::radix::Radix;
 use crate::path::managed::{Arriving, Departure};
 use crate::path::passing::{Facts, Fate};
+use crate::plain::events::sort_tied;
 use crate::time::{NEVER, Span};
 
 /// If more packets than these do not arrive later than the one before, all are sorted by digits, else by merging.
@@ -158,16 +159,6 @@ impl<E: Copy> Arrivals<E> {
 pub struct Tied {
     pub shard: usize,
     pub index: usize,
-}
-
-/// Packets that arrive at the same instant, as they were sent: the one of the least rank first. Those of a hop stay in their order
-/// and have the rank of their first, as a link with jitter may deliver several at once.
-#[cold]
-pub fn sort_tied<R: Ord, H: Ord>(tied: &mut [Tied], rank: impl Fn(Tied) -> R, hop: impl Fn(Tied) -> H) {
-    let as_sent = tied.to_vec();
-    let first_of_hop =
-        |one: Tied| as_sent.iter().copied().find(|&other| hop(other) == hop(one)).unwrap_or(one);
-    tied.sort_by_key(|&tied| rank(first_of_hop(tied)));
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::time::{NEVER, Tick};
 use crate::topology::{Route, Topology};
 use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
-use cwnd_scenario::{Flow, Handshake};
+use cwnd_scenario::Flow;
 use std::mem::offset_of;
 
 #[repr(C, align(64))] // cache lines
@@ -298,11 +298,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[cold]
     fn note_received(&mut self, at: u64) {
         let received = self.received();
-        let payload_bytes = |seq| match &self.sender.source {
-            Some(source) => source.payload_bytes(seq),
-            None => self.sender.flow.payload_bytes,
-        };
-        let early = self.receiver.early().map(|seq| (seq, payload_bytes(seq)));
+        let early = self.sender.with_payload_bytes(self.receiver.early());
         let noted = self.noted.get_or_insert_with(|| Box::new(Noted::new(0, self.stop_ns)));
         self.note_after_ns = noted.note(at, received, early);
     }
@@ -319,36 +315,13 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     /// Counts the bytes of a packet of a source that arrives.
     #[inline(always)]
     pub fn note_bytes(&mut self, at: u64, segment: Segment) {
-        if let Some(source) = &mut self.sender.source
-            && at <= self.stop_ns.min(source.finished_ns.unwrap_or(NEVER))
-        {
-            source.arrived_bytes += u64::from(segment.tag.bytes());
+        if let Some(source) = &mut self.sender.source {
+            source.note_arrival(at, self.stop_ns, segment.tag.bytes());
         }
     }
 
-    /// On the wire.
-    pub fn received_bytes(&self) -> u64 {
-        let Sender { flow, source, .. } = &self.sender;
-        let Some(source) = source else {
-            let syn_pkts = self.receiver.syn_pkts();
-            let full_pkts = self.receiver.arrived() - syn_pkts;
-            return full_pkts * u64::from(flow.packet_bytes()) + syn_pkts * u64::from(flow.stack.ack_bytes);
-        };
-        source.arrived_bytes
-    }
-
-    fn received(&self) -> Received {
-        let Sender { flow, source, .. } = &self.sender;
-        let (pkts, in_order) = (self.receiver.arrived(), self.receiver.in_order());
-        let (bytes, delivered_bytes) = match source {
-            Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
-            None => {
-                let is_syn = in_order > 0 && flow.stack.handshake != Handshake::Off;
-                let segments = in_order - u64::from(is_syn);
-                (self.received_bytes(), segments * u64::from(flow.payload_bytes))
-            }
-        };
-        Received { pkts, marked_pkts: self.receiver.marked_pkts(), bytes, in_order, delivered_bytes }
+    pub fn received(&self) -> Received {
+        Received::of(&self.sender, &self.receiver)
     }
 
     /// What the connection has sent and received.

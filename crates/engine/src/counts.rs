@@ -1,5 +1,9 @@
 //! What is counted of a connection, and the part of it that a warmup leaves out.
 
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use cwnd_algorithms::CongestionControl;
+use cwnd_scenario::{Flow, Handshake};
 use std::ops::Range;
 
 /// What a connection, or several, sent, lost and received.
@@ -53,6 +57,35 @@ impl std::ops::AddAssign for Counts {
 }
 
 impl Received {
+    /// Of a TCP connection, so far.
+    pub fn of<C: CongestionControl>(sender: &Sender<C>, receiver: &Receiver) -> Received {
+        let Sender { flow, source, .. } = sender;
+        let (pkts, in_order, syn_pkts) = (receiver.arrived(), receiver.in_order(), receiver.syn_pkts());
+        let (bytes, delivered_bytes) = match source {
+            Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
+            None => {
+                let is_syn = in_order > 0 && flow.stack.handshake != Handshake::Off;
+                let full_bytes = (pkts - syn_pkts) * u64::from(flow.packet_bytes());
+                (
+                    full_bytes + syn_pkts * u64::from(flow.stack.ack_bytes),
+                    (in_order - u64::from(is_syn)) * u64::from(flow.payload_bytes),
+                )
+            }
+        };
+        Received { pkts, marked_pkts: receiver.marked_pkts(), bytes, in_order, delivered_bytes }
+    }
+
+    /// Of a flow of datagrams, of which `pkts` have arrived.
+    pub fn of_datagrams(flow: &Flow, pkts: u64) -> Received {
+        Received {
+            pkts,
+            marked_pkts: 0,
+            in_order: pkts,
+            bytes: pkts * u64::from(flow.packet_bytes()),
+            delivered_bytes: pkts * u64::from(flow.payload_bytes),
+        }
+    }
+
     /// Bytes count until the flow stopped; packets that were under way then count, too.
     #[must_use]
     pub fn until(self, at_stop: Option<Received>) -> Received {

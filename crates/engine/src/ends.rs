@@ -53,12 +53,11 @@ impl<'a> TcpEnds<'a> {
     ) -> Result<TcpEnds<'a>, cwnd_algorithms::Error> {
         let flow: &Flow = &scenario.flows[index];
         let (algorithm, params) = flow.cca.resolve()?;
-        let reordered = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
         let mut sender = Sender::new(algorithm.build(&params), flow, start_ns, None);
         sender.draw_chance(seed, Ticks::new(scenario, seed), index);
         Ok(TcpEnds {
             sender,
-            receiver: Receiver::new(&flow.stack, reordered, scenario.rtt_ns(index)),
+            receiver: Receiver::new(&flow.stack, scenario.may_reorder(index), scenario.rtt_ns(index)),
             acks: VecDeque::new(),
         })
     }

@@ -1,7 +1,8 @@
 //! What arrives at a link in a span from several shards, in the order of time.
 
-use crate::arrivals::{Arrivals, Tied, sort_tied};
+use crate::arrivals::{Arrivals, Tied};
 use crate::path::timing::Timing;
+use crate::plain::events::sort_tied;
 use crate::shard::Shard;
 use crate::time::NEVER;
 

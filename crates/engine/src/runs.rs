@@ -1,7 +1,8 @@
 //! Packets that stand in a few runs, each in the order of time, as those of a few flows do: merged while they are gone through.
 
-use crate::arrivals::{Tied, sort_tied};
+use crate::arrivals::Tied;
 use crate::inbox::InTransit;
+use crate::plain::events::sort_tied;
 use crate::time::NEVER;
 
 /// What arrives before a time, in order, from `N` runs at most, of which there are no more than eight.

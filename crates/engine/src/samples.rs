@@ -227,7 +227,7 @@ fn arrived_bytes<C: CongestionControl, T: Timing>(
     let finished_ns = flow.sender.source.as_ref().and_then(|source| source.finished_ns);
     let until = finished_ns.map_or(now, |finished_ns| finished_ns.min(now));
     let packets = network.to_receiver[flow.id as usize].iter().take_while(|packet| packet.at <= until);
-    flow.received_bytes() + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
+    flow.received().bytes + packets.map(|packet| u64::from(packet.segment.tag.bytes())).sum::<u64>()
 }
 
 /// Marked packets that have arrived at a flow's receiver by `now`.

@@ -319,8 +319,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         let samplers = self.shards.iter_mut().map(|shard| &mut shard.sampler);
         let before = now.saturating_sub(self.sampler.interval_ns.unwrap_or(0));
         let groups = self.groups.iter();
-        let lasting = groups.filter(|group| (group.start_ns..=group.flow.stop_ns).contains(&now));
-        let lasting = lasting.map(|group| (group.id, now - before.max(group.start_ns)));
+        let lasting = groups.filter_map(|group| Some((group.id, group.lasting_ns(before, now)?)));
         FlowSampler::join_groups(now, samplers, lasting, &mut self.group_samples);
         self.sampler.sample(&mut self.shards, &mut self.links);
     }

@@ -208,6 +208,7 @@ impl<'a, T: Tick> Topology<'a, T> {
 
     /// The links of a flow's route where its packets may wait become hops, of connection `id`. They have no places yet.
     fn add_hops(&mut self, id: u32, flow: u32) {
+        let reorders = self.scenario.may_reorder(flow as usize);
         let flow = &self.scenario.flows[flow as usize];
         assert!(
             flow.path.is_sorted_by(|before, after| before < after),
@@ -215,7 +216,6 @@ impl<'a, T: Tick> Topology<'a, T> {
         );
         let first_hop = self.hops.len();
         // A SYN is the first, unless others overtake it.
-        let reorders = flow.path.iter().any(|&link| self.scenario.links[link as usize].may_reorder());
         let syn_bytes = if reorders { flow.stack.ack_bytes } else { u32::MAX };
         let smallest_bytes = flow.smallest_packet_bytes().min(syn_bytes);
         // From a packet that the hop before sends to the next, both full, or one of the smallest behind a full one.
@@ -232,11 +232,11 @@ impl<'a, T: Tick> Topology<'a, T> {
             // What follows a larger SYN may wait for it, and a smaller packet for the full one before it.
             let no_slower = tx_ns <= apart_ns && syn_tx_ns <= tx_ns && tx_ns <= smallest_apart_ns;
             let managed = self.facts.managed[index as usize];
-            // Where packets of others arrive at one instant with these, the link before counts as it is.
+            // Where packets of others may arrive at the same instant, their order depends on the link before.
             let leads_to_others =
-                flow.path[place + 1..].iter().any(|&link| self.facts.users[link as usize] != 1);
+                || flow.path[place + 1..].iter().any(|&link| self.facts.users[link as usize] != 1);
             let only_delays =
-                alone && link.per == 0.0 && no_slower && holds_two && !managed && !leads_to_others;
+                alone && link.per == 0.0 && no_slower && holds_two && !managed && !leads_to_others();
             let before = self.hops.len() as u32;
             if let Some(hop) = self.hops[first_hop..].last_mut() {
                 if only_delays {
@@ -418,7 +418,7 @@ impl<'a, T: Tick> Topology<'a, T> {
 }
 
 /// What a flow's packets say (RFC 3168, RFC 9331).
-fn codepoint(flow: &Flow) -> Codepoint {
+pub fn codepoint(flow: &Flow) -> Codepoint {
     match flow.stack.ecn {
         _ if flow.cca.is_udp() => Codepoint::NotEct,
         Ecn::Off => Codepoint::NotEct,

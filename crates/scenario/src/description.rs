@@ -95,6 +95,11 @@ pub struct FlowGroup {
 }
 
 impl Scenario {
+    /// Whether packets of the flow may arrive in another order than they were sent in.
+    pub fn may_reorder(&self, flow: usize) -> bool {
+        self.flows[flow].path.iter().any(|&link| self.links[link as usize].may_reorder())
+    }
+
     /// Both ways without queueing: delays, and the sending of one data packet and of one ACK on each link.
     ///
     /// # Panics

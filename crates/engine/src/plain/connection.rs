@@ -1,11 +1,9 @@
 //! A connection, and what is counted of it.
 
 use crate::counts::Counts;
-use crate::path::queue::discipline::Codepoint;
 use crate::plain::ends::Endpoints;
 use crate::time::NEVER;
 use crate::traffic::group::Group;
-use cwnd_scenario::{Ecn, Flow};
 
 pub struct Connection<'a> {
     pub ends: Box<dyn Endpoints<'a> + 'a>,
@@ -77,15 +75,5 @@ impl<'a> Connection<'a> {
         let counts = [self.counts(), self.measured()];
         let measured = (self.measured_from_ns, sender.flow.stop_ns);
         group.totals.add_sender(sender, counts, measured, self.ends.last_arrival_ns(), self.transfer, end_ns);
-    }
-}
-
-/// What the data packets of a flow say of ECN (RFC 3168, RFC 9331).
-pub fn codepoint(flow: &Flow) -> Codepoint {
-    match flow.stack.ecn {
-        _ if flow.cca.is_udp() => Codepoint::NotEct,
-        Ecn::Off => Codepoint::NotEct,
-        Ecn::Classic | Ecn::Dctcp | Ecn::Accurate => Codepoint::Ect0,
-        Ecn::L4s => Codepoint::Ect1,
     }
 }

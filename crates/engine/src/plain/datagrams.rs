@@ -5,6 +5,7 @@ use crate::plain::ends::{Endpoints, Load};
 use crate::results::datagrams_row;
 use crate::tcp::packet::{Segment, Tag};
 use crate::time::NEVER;
+use crate::traffic::udp::sending_ns;
 use cwnd_results::FlowResult;
 use cwnd_scenario::Flow;
 
@@ -24,13 +25,7 @@ impl<'a> Datagrams<'a> {
     }
 
     fn received(&self) -> Received {
-        Received {
-            pkts: self.arrived_pkts,
-            marked_pkts: 0,
-            in_order: self.arrived_pkts,
-            bytes: self.arrived_pkts * u64::from(self.flow.packet_bytes()),
-            delivered_bytes: self.arrived_pkts * u64::from(self.flow.payload_bytes),
-        }
+        Received::of_datagrams(self.flow, self.arrived_pkts)
     }
 }
 
@@ -39,14 +34,8 @@ impl<'a> Endpoints<'a> for Datagrams<'a> {
         self.start_ns
     }
 
-    /// Counted from the start, so that rounding does not add up.
     fn next_due_ns(&self) -> u64 {
-        let bits = u128::from(self.sent_pkts) * 8 * u128::from(self.flow.payload_bytes);
-        let since_ns =
-            bits * 1_000_000_000 / u128::from(self.flow.app_rate_bps.expect("datagrams have a rate"));
-        let next_ns =
-            u64::try_from(since_ns).map_or(NEVER, |since_ns| self.start_ns.saturating_add(since_ns));
-        if next_ns < self.flow.stop_ns { next_ns } else { NEVER }
+        sending_ns(self.flow, self.start_ns, self.sent_pkts)
     }
 
     fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {

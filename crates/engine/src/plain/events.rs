@@ -38,7 +38,7 @@ pub enum AtLink {
 }
 
 impl Order {
-    /// Compares as the order does.
+    /// A number that compares as the order does, and sooner than an enum.
     fn key(self) -> u64 {
         let (class, index, part) = match self {
             Order::Transfer(flow) => (0, flow, 0),
@@ -102,18 +102,22 @@ impl Events {
     }
 }
 
-/// The order in which packets arrive at a link at one instant: those that ends have just sent, by flow and transfer, and then
-/// those from other links. Of these the first is the one whose link has been sending without a pause for the shortest time, so
-/// that no flow wins every time; then the one of the lower flow, then of the earlier transfer.
+/// The rank of a packet among those that arrive at a link at one instant; the least is first. Packets that ends have just sent come
+/// before those from other links. Of the latter the first is the one whose link has been sending without a pause for the shortest
+/// time: no flow is always first. Equal ones rank by their flow, then by their transfer.
 pub type Rank = (Option<Reverse<u64>>, u32, u64);
 
-/// Sorts such packets, which are in the order in which they were sent. `origin`: the connection, and the link before. Packets of
-/// one origin stay in their order, as if they all had been the first of them: a wire with jitter may deliver several at once.
-pub fn sort_tied<O: PartialEq>(tied: &mut [u32], rank: impl Fn(u32) -> Rank, origin: impl Fn(u32) -> O) {
-    let first = |one: u32| tied.iter().copied().find(|&other| origin(other) == origin(one)).unwrap_or(one);
-    let mut ranked: Vec<(Rank, u32)> = tied.iter().map(|&one| (rank(first(one)), one)).collect();
-    ranked.sort_by_key(|&(rank, _)| rank);
-    tied.iter_mut().zip(ranked).for_each(|(place, (_, one))| *place = one);
+/// Sorts packets that arrive at one instant, and stand as they were sent, by their `rank`. Packets of one `origin`, a connection and
+/// the link before, keep their order and have the rank of their first: a wire with jitter may deliver several at once.
+#[cold]
+pub fn sort_tied<P: Copy, R: Ord, O: Ord>(tied: &mut [P], rank: impl Fn(P) -> R, origin: impl Fn(P) -> O) {
+    let mut by_origin: Vec<(O, P)> = tied.iter().map(|&one| (origin(one), one)).collect();
+    by_origin.sort_by(|(one, _), (other, _)| one.cmp(other));
+    tied.sort_by_cached_key(|&one| {
+        let own = origin(one);
+        let first = by_origin.partition_point(|(other, _)| *other < own);
+        rank(by_origin[first].1)
+    });
 }
 
 #[cfg(test)]
@@ -159,7 +163,7 @@ mod tests {
         // By packet: since when its link has been sending, if it comes from one, and its flow.
         let packets = [(Some(100), 3), (Some(900), 4), (Some(100), 2), (Some(950), 3), (None, 5)];
         let mut tied = [0, 1, 2, 3, 4];
-        let rank = |packet: u32| {
+        let rank = |packet: u32| -> Rank {
             let (busy_since_ns, flow) = packets[packet as usize];
             (busy_since_ns.map(Reverse), flow, 0)
         };

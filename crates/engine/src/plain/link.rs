@@ -1,6 +1,6 @@
 //! A link in one direction: a queue that a discipline manages, a sender of bits, and a wire.
 
-use crate::path::managed::{Arriving, Departure, ManagedLink};
+use crate::path::managed::{Arriving, ManagedLink};
 use crate::path::queue::packet_by_packet;
 use crate::results::LinkCounts;
 use crate::time::{Fraction, NEVER, Tick};
@@ -38,10 +38,6 @@ impl<'a, T: Tick> Link<'a, T> {
     pub fn accept(&mut self, arriving: Arriving) {
         let tx_ticks = self.sending_ticks(arriving.segment.tag.bytes());
         self.link.accept(arriving, tx_ticks);
-    }
-
-    pub fn depart(&mut self) -> Option<Departure> {
-        self.link.depart()
     }
 
     /// What the link has done by `now_ns`.

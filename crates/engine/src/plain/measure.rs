@@ -29,9 +29,8 @@ impl<T: Tick> Network<'_, T> {
             }
         }
         let before_ns = now_ns.saturating_sub(self.link_sampler.interval_ns.unwrap_or(0));
-        let lasting =
-            self.groups.iter().filter(|group| (group.start_ns..=group.flow.stop_ns).contains(&now_ns));
-        let lasting = lasting.map(|group| (group.id, now_ns - before_ns.max(group.start_ns)));
+        let groups = self.groups.iter();
+        let lasting = groups.filter_map(|group| Some((group.id, group.lasting_ns(before_ns, now_ns)?)));
         let samplers = std::iter::once(&mut self.flow_sampler);
         FlowSampler::join_groups(now_ns, samplers, lasting, &mut self.group_samples);
         let links = &self.links;

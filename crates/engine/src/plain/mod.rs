@@ -39,7 +39,7 @@
 mod connection;
 mod datagrams;
 mod ends;
-mod events;
+pub(crate) mod events;
 mod link;
 mod measure;
 mod network;

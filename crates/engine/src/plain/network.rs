@@ -4,10 +4,10 @@ use crate::control::{Control, Unfinished};
 use crate::observe::LinkSampler;
 use crate::path::managed::{Arriving, Departure};
 use crate::path::queue::discipline::Codepoint;
-use crate::plain::connection::{Connection, codepoint};
+use crate::plain::connection::Connection;
 use crate::plain::datagrams::Datagrams;
 use crate::plain::ends::{Endpoints, Load};
-use crate::plain::events::{AtLink, Event, Events, Order, sort_tied};
+use crate::plain::events::{AtLink, Event, Events, Order, Rank, sort_tied};
 use crate::plain::link::Link;
 use crate::plain::tcp::Tcp;
 use crate::results::LinkCounts;
@@ -16,6 +16,7 @@ use crate::start_jitter_ns;
 use crate::tcp::packet::{Segment, Tag};
 use crate::tcp::ticks::Ticks;
 use crate::time::{NEVER, Tick};
+use crate::topology::codepoint;
 use crate::traffic::group::Group;
 use crate::traffic::source::{Sizes, Source};
 use cwnd_algorithms::CongestionControl;
@@ -49,7 +50,7 @@ pub struct Network<'a, T> {
     /// Those of the senders' host, in which RACK's timers count.
     ticks: Ticks,
     make: &'a dyn Fn(usize) -> Box<dyn CongestionControl>,
-    pub(super) events: Events,
+    events: Events,
     pub(super) links: Vec<Link<'a, T>>,
     /// By number; those of `vacant` are not under way.
     packets: Vec<Option<Packet>>,
@@ -122,9 +123,7 @@ impl<'a, T: Tick> Network<'a, T> {
     /// A connection of `flow`, called `name` in the names of its random streams.
     fn tcp(&self, flow: u32, start_ns: u64, source: Option<Source<'a>>, name: impl Display) -> Tcp<'a> {
         let (described, id) = (&self.scenario.flows[flow as usize], flow as usize);
-        let mut route = described.path.iter();
-        let reordered = route.any(|&link| self.scenario.links[link as usize].may_reorder());
-        let path = (reordered, self.scenario.rtt_ns(id));
+        let path = (self.scenario.may_reorder(id), self.scenario.rtt_ns(id));
         let chance = (self.seed, self.ticks, name);
         Tcp::new(described, (self.make)(id), start_ns, source, path, chance)
     }
@@ -299,7 +298,7 @@ impl<'a, T: Tick> Network<'a, T> {
     fn reach_link(&mut self, link: u32, now_ns: u64) {
         let mut tied = std::mem::take(&mut self.tied);
         if tied.len() > 1 {
-            let rank = |number: u32| {
+            let rank = |number: u32| -> Rank {
                 let &Packet { connection, crossed, busy_since_ns, .. } = self.packet(number);
                 let Connection { flow, transfer, .. } = self.connections[connection as usize];
                 ((crossed > 0).then_some(Reverse(busy_since_ns)), flow, transfer)
@@ -342,7 +341,7 @@ impl<'a, T: Tick> Network<'a, T> {
             return;
         }
         at.scheduled_ticks = NEVER;
-        if let Some(Departure { hop: number, segment, marked, busy_since_ns, passage }) = at.depart() {
+        if let Some(Departure { hop: number, segment, marked, busy_since_ns, passage }) = at.link.depart() {
             if let Some(packet) = &mut self.packets[number as usize] {
                 packet.crossed += 1;
                 packet.busy_since_ns = busy_since_ns;

@@ -12,7 +12,7 @@ use crate::time::NEVER;
 use crate::traffic::source::Source;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::FlowResult;
-use cwnd_scenario::{Flow, Handshake};
+use cwnd_scenario::Flow;
 use std::fmt::Display;
 
 pub struct Tcp<'a> {
@@ -59,21 +59,7 @@ impl<'a> Tcp<'a> {
     }
 
     fn received(&self) -> Received {
-        let Sender { flow, source, .. } = &self.sender;
-        let (pkts, in_order) = (self.receiver.arrived(), self.receiver.in_order());
-        let (bytes, delivered_bytes) = match source {
-            Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
-            None => {
-                let syn_pkts = self.receiver.syn_pkts();
-                let is_syn = in_order > 0 && flow.stack.handshake != Handshake::Off;
-                (
-                    (pkts - syn_pkts) * u64::from(flow.packet_bytes())
-                        + syn_pkts * u64::from(flow.stack.ack_bytes),
-                    (in_order - u64::from(is_syn)) * u64::from(flow.payload_bytes),
-                )
-            }
-        };
-        Received { pkts, marked_pkts: self.receiver.marked_pkts(), bytes, in_order, delivered_bytes }
+        Received::of(&self.sender, &self.receiver)
     }
 
     /// No transfer begins.
@@ -118,10 +104,8 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
         if now_ns > stop_ns && self.at_stop.is_none() {
             self.at_stop = Some(self.received());
         }
-        if let Some(source) = &mut self.sender.source
-            && now_ns <= stop_ns.min(source.finished_ns.unwrap_or(NEVER))
-        {
-            source.arrived_bytes += u64::from(segment.tag.bytes());
+        if let Some(source) = &mut self.sender.source {
+            source.note_arrival(now_ns, stop_ns, segment.tag.bytes());
         }
         self.last_arrival_ns = now_ns;
         let ack = self.receiver.receive(now_ns, segment);
@@ -156,13 +140,8 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
         self.sender.begin_measuring(now_ns);
     }
 
-    /// The segments beyond a missing one, each with its payload.
     fn early(&self) -> Vec<(u64, u32)> {
-        let payload_bytes = |seq| match &self.sender.source {
-            Some(source) => source.payload_bytes(seq),
-            None => self.sender.flow.payload_bytes,
-        };
-        self.receiver.early().map(|seq| (seq, payload_bytes(seq))).collect()
+        self.sender.with_payload_bytes(self.receiver.early()).collect()
     }
 
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {

@@ -526,6 +526,17 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
     }
 
+    /// Each of the segments, which have been sent, with its payload.
+    pub fn with_payload_bytes(
+        &self,
+        segments: impl Iterator<Item = u64>,
+    ) -> impl Iterator<Item = (u64, u32)> {
+        segments.map(|seq| match &self.source {
+            Some(source) => (seq, source.payload_bytes(seq)),
+            None => (seq, self.flow.payload_bytes),
+        })
+    }
+
     #[inline]
     pub(super) fn cwnd_may_have_changed(&mut self, now: u64) {
         if self.cwnd() != self.cwnd_time.cwnd && !self.closed {

@@ -77,6 +77,11 @@ impl<'a> Group<'a> {
         number
     }
 
+    /// For how long of the time from `before_ns` until `now_ns` the flow has lasted; None: it does not last now.
+    pub fn lasting_ns(&self, before_ns: u64, now_ns: u64) -> Option<u64> {
+        (self.start_ns..=self.flow.stop_ns).contains(&now_ns).then(|| now_ns - before_ns.max(self.start_ns))
+    }
+
     fn draw_next(&mut self) -> u64 {
         let next_ns = match self.arrivals {
             Arrivals::Poisson { per_s } => {

@@ -212,6 +212,14 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// A packet of `bytes` is at the receiver, whose flow stops at `stop_ns`.
+    #[inline(always)]
+    pub fn note_arrival(&mut self, at_ns: u64, stop_ns: u64, bytes: u32) {
+        if at_ns <= stop_ns.min(self.finished_ns.unwrap_or(NEVER)) {
+            self.arrived_bytes += u64::from(bytes);
+        }
+    }
+
     /// Whether all of the transfer is acknowledged when the segments before `next` are.
     pub fn is_complete(&self, next: u64) -> bool {
         self.transfer.as_ref().is_some_and(|transfer| next >= transfer.end)

@@ -23,6 +23,15 @@ pub struct Udp<'a> {
     pub last_arrival_ns: u64,
 }
 
+/// When packet `number` of a flow that began at `start_ns` is sent, or NEVER. It is counted from the start, so that rounding does
+/// not add up.
+pub fn sending_ns(flow: &Flow, start_ns: u64, number: u64) -> u64 {
+    let bits = u128::from(number) * 8 * u128::from(flow.payload_bytes);
+    let since_ns = bits * 1_000_000_000 / u128::from(flow.app_rate_bps.expect("datagrams have a rate"));
+    let at_ns = u64::try_from(since_ns).map_or(NEVER, |since_ns| start_ns.saturating_add(since_ns));
+    if at_ns < flow.stop_ns { at_ns } else { NEVER }
+}
+
 impl<'a> Udp<'a> {
     pub fn new(id: u32, flow: &'a Flow, start_ns: u64, first_hop: u32, warmup_ns: u64) -> Udp<'a> {
         let warmup_ns = if warmup_ns > start_ns { warmup_ns } else { 0 };
@@ -42,13 +51,7 @@ impl<'a> Udp<'a> {
     }
 
     fn received(&self) -> Received {
-        Received {
-            pkts: self.arrived,
-            marked_pkts: 0,
-            in_order: self.arrived,
-            bytes: self.arrived * u64::from(self.flow.packet_bytes()),
-            delivered_bytes: self.arrived * u64::from(self.flow.payload_bytes),
-        }
+        Received::of_datagrams(self.flow, self.arrived)
     }
 
     /// What the flow has sent and received.
@@ -79,14 +82,9 @@ impl<'a> Udp<'a> {
         self.start_ns.max(self.noted.warmup_ns)
     }
 
-    /// When the next packet is sent, or NEVER. Fractions of a nanosecond add up.
+    /// When the next packet is sent, or NEVER.
     pub fn next_ns(&self) -> u64 {
-        let bits = u128::from(self.sent) * 8 * u128::from(self.flow.payload_bytes);
-        let rate_bps = u128::from(self.flow.app_rate_bps.unwrap_or(1));
-        let since_ns = bits * 1_000_000_000 / rate_bps;
-        let next_ns =
-            u64::try_from(since_ns).map_or(NEVER, |since_ns| self.start_ns.saturating_add(since_ns));
-        if next_ns < self.flow.stop_ns { next_ns } else { NEVER }
+        sending_ns(self.flow, self.start_ns, self.sent)
     }
 
     /// Does what the two ends do before `until`; returns when they have something to do then.

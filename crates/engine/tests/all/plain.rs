@@ -1,7 +1,7 @@
 //! The fast engine gives what the plain network gives, in all columns.
 
-use crate::common::{answer_on_threads, custom, read, read_with_files};
-use crate::scenarios::{Kind, each};
+use crate::common::{answer_on_threads, custom, read};
+use crate::scenarios::{Kind, any_tied_text, each, each_of, same};
 use cwnd_engine::{Control, plain};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, Scenario, Sweep};
@@ -11,28 +11,14 @@ fn answer_plainly(scenario: &Scenario) -> Run {
     plain::run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
 }
 
-/// The lines in which two runs differ.
-fn difference(plain: &Run, fast: &Run) -> Option<String> {
-    let [plain, fast] = [plain, fast].map(|run| format!("{run:#?}"));
-    if plain == fast {
-        return None;
-    }
-    let lines = plain.lines().zip(fast.lines()).enumerate().filter(|(_, (plain, fast))| plain != fast);
-    let shown =
-        lines.take(12).map(|(number, (plain, fast))| format!("{number}: plain {plain}   fast {fast}\n"));
-    Some(
-        format!("{} and {} lines\n", plain.lines().count(), fast.lines().count())
-            + &shown.collect::<String>(),
-    )
-}
-
 fn check(scenario: &Scenario) -> Result<(), String> {
     if scenario.clock == Clock::Ns2 {
         return Ok(());
     }
     // Several threads take other roads than one.
     let threads = 1 + scenario.seed as usize % 3;
-    difference(&answer_plainly(scenario), &answer_on_threads(scenario, threads)).map_or(Ok(()), Err)
+    let [plain, fast] = [answer_plainly(scenario), answer_on_threads(scenario, threads)];
+    same(&format!("{plain:#?}"), &format!("{fast:#?}"))
 }
 
 #[test]
@@ -46,77 +32,15 @@ fn the_fast_engine_equals_the_plain_network_in_20000_scenarios() {
     each(Kind::Any, 20_000, |_, scenario| check(scenario));
 }
 
-/// The text of a scenario in which much happens at one instant: rates are multiples of each other, and times whole milliseconds.
-fn tied(number: u64) -> String {
-    // SplitMix64.
-    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut pick = |words: &[&str]| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        words[((bits ^ bits >> 31) % words.len() as u64) as usize].to_owned()
-    };
-    let mut text = format!(
-        "duration = '400 ms'\nwarmup = '{} ms'\nsamples = '{} ms'\nseed = {number}\n",
-        pick(&["0", "100", "101"]),
-        pick(&["1", "7", "10"])
-    );
-    for name in ["a", "b", "c", "d", "back"] {
-        text += &format!(
-            "[[links]]\nname = '{name}'\nrate = '{} Mbps'\ndelay = '{} ms'\nbuffer = {}\n{}",
-            pick(&["4", "8", "8", "16"]),
-            pick(&["0", "1", "2", "5"]),
-            pick(&["1", "2", "3", "5", "'unlimited'"]),
-            pick(&["", "", "", "per = 0.05\n", "ecn_threshold = 2\n", "queue = 'fq-codel'\n"]),
-        );
-    }
-    for _ in 0..3 {
-        // 1000 bytes on the wire: 1 ms at 8 Mbps.
-        text += &format!(
-            "[[flows]]\npacket = 1000\nstart = '{} ms'\npath = {}\n{}{}\n",
-            pick(&["0", "0", "1", "4"]),
-            pick(&[
-                "['a']",
-                "['a', 'b']",
-                "['b', 'c']",
-                "['c', 'd']",
-                "['a', 'c', 'd']",
-                "['a', 'b', 'c', 'd']"
-            ]),
-            pick(&["", "", "reverse_path = ['back']\n", "reverse_path = ['d', 'back']\n"]),
-            pick(&[
-                "cca = 'udp'\napp_rate = '7680 kbps'",
-                "cca = 'udp'\napp_rate = '3840 kbps'",
-                "cca = 'reno'\nstack = { header = 40, ack = 40, ack_every = 1 }",
-                "cca = 'cubic'\nsize = '9800 bytes'\nrequests = { count = 50, think = '3 ms' }",
-                "cca = 'reno'\nstack = { ecn = true, ack = 500 }",
-            ]),
-        );
-    }
-    text
-}
-
-fn check_tied(numbers: std::ops::Range<u64>) {
-    let mut compared = 0;
-    for number in numbers {
-        let text = tied(number);
-        // Some ways back share a link with their way there, or datagrams have one.
-        let Ok(scenario) = read_with_files(&text) else { continue };
-        check(&scenario).unwrap_or_else(|failed| panic!("{number}: {failed}\n{text}"));
-        compared += 1;
-    }
-    assert!(compared > 50, "{compared}");
-}
-
 #[test]
 fn they_are_equal_where_much_happens_at_one_instant() {
-    check_tied(0..300);
+    each_of(any_tied_text, 300, |_, scenario| check(scenario));
 }
 
 #[test]
 #[ignore = "slow"]
 fn they_are_equal_where_much_happens_at_one_instant_in_10000_scenarios() {
-    check_tied(0..10_000);
+    each_of(any_tied_text, 10_000, |_, scenario| check(scenario));
 }
 
 /// Two packets leave at once: that which came sooner first. A third that arrives as the first leaves finds it still there.

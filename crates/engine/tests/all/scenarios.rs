@@ -127,6 +127,49 @@ fn any_flow(kind: Kind) -> impl Strategy<Value = String> {
     )
 }
 
+/// Five links, and three flows over some of them. Rates are multiples of each other, and times whole milliseconds, so that much
+/// happens at one instant.
+pub fn any_tied_text() -> impl Strategy<Value = String> {
+    let one_of = |words: &'static [&str]| prop::sample::select(words);
+    let link = (
+        one_of(&["4", "8", "8", "16"]),
+        one_of(&["0", "1", "2", "5"]),
+        one_of(&["1", "2", "3", "5", "'unlimited'"]),
+        one_of(&["", "", "", "per = 0.05\n", "ecn_threshold = 2\n", "queue = 'fq-codel'\n"]),
+    );
+    let link = link.prop_map(|(mbps, ms, pkts, more)| {
+        format!("rate = '{mbps} Mbps'\ndelay = '{ms} ms'\nbuffer = {pkts}\n{more}")
+    });
+    // 1000 bytes on the wire take a millisecond at 8 Mbps.
+    let flow = (
+        one_of(&["0", "0", "1", "4"]),
+        one_of(&["'a'", "'a', 'b'", "'b', 'c'", "'c', 'd'", "'a', 'c', 'd'", "'a', 'b', 'c', 'd'"]),
+        one_of(&["", "", "reverse_path = ['back']\n", "reverse_path = ['d', 'back']\n"]),
+        one_of(&[
+            "cca = 'udp'\napp_rate = '7680 kbps'\n",
+            "cca = 'udp'\napp_rate = '3840 kbps'\n",
+            "cca = 'reno'\nstack = { header = 40, ack = 40, ack_every = 1 }\n",
+            "cca = 'cubic'\nsize = '9800 bytes'\nrequests = { count = 50, think = '3 ms' }\n",
+            "cca = 'reno'\nstack = { ecn = true, ack = 500 }\n",
+        ]),
+    );
+    let flow = flow.prop_map(|(ms, path, back, sender)| {
+        format!("[[flows]]\npacket = 1000\nstart = '{ms} ms'\npath = [{path}]\n{back}{sender}")
+    });
+    let links = prop::collection::vec(link, 5);
+    let flows = prop::collection::vec(flow, 3);
+    (links, flows, one_of(&["0", "100", "101"]), one_of(&["1", "7", "10"]), 0..1000_u64).prop_map(
+        |(links, flows, warmup_ms, sample_ms, seed)| {
+            let link = |(name, keys): (&str, &String)| format!("[[links]]\nname = '{name}'\n{keys}");
+            let links: String = ["a", "b", "c", "d", "back"].into_iter().zip(&links).map(link).collect();
+            let flows = flows.concat();
+            format!(
+                "duration = '400 ms'\nwarmup = '{warmup_ms} ms'\nsamples = '{sample_ms} ms'\nseed = {seed}\n{links}{flows}"
+            )
+        },
+    )
+}
+
 /// A text that may be refused: not all keys go together.
 fn any_text(kind: Kind) -> impl Strategy<Value = String> {
     let samples = prop::sample::select(vec!["'off'", "'change'", "50", "50\nsamples_by = 'group'"]);
@@ -153,25 +196,33 @@ fn any_text(kind: Kind) -> impl Strategy<Value = String> {
 }
 
 /// The scenario with this number, and its text.
-fn numbered(kind: Kind, number: u64) -> (String, Scenario) {
+fn numbered(texts: impl Strategy<Value = String>, number: u64) -> (String, Scenario) {
     let mut seed = [0; 32];
     seed[..8].copy_from_slice(&number.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    let strategy = any_text(kind);
     let mut found = None;
     while found.is_none() {
-        let text = strategy.new_tree(&mut runner).expect("nothing is refused here").current();
+        let text = texts.new_tree(&mut runner).expect("nothing is refused here").current();
         found = read_with_files(&text).ok().map(|scenario| (text, scenario));
     }
     found.expect("there is one")
 }
 
-/// `check` holds for scenarios with `count` numbers, from CWND_SEED on, or 1.
+/// As [`each_of`], of any scenarios.
 pub fn each(kind: Kind, count: u64, check: impl Fn(&str, &Scenario) -> Result<(), String> + Sync) {
+    each_of(|| any_text(kind), count, check);
+}
+
+/// `check` holds for scenarios with `count` numbers, from CWND_SEED on, or 1, with texts from the strategy that `texts` makes.
+pub fn each_of<S: Strategy<Value = String>>(
+    texts: impl Fn() -> S + Sync,
+    count: u64,
+    check: impl Fn(&str, &Scenario) -> Result<(), String> + Sync,
+) {
     let first = std::env::var("CWND_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let failed = (first..first + count).into_par_iter().find_map_first(|number| {
-        let (text, scenario) = numbered(kind, number);
+        let (text, scenario) = numbered(texts(), number);
         let failed = check(&text, &scenario).err()?;
         Some(format!("CWND_SEED={number}: {failed}\n{text}"))
     });
@@ -191,7 +242,7 @@ pub fn same(one: &str, other: &str) -> Result<(), String> {
 
 #[test]
 fn random_scenarios_mix_every_key() {
-    let all: String = (1..400).map(|number| numbered(Kind::Any, number).0).collect();
+    let all: String = (1..400).map(|number| numbered(any_text(Kind::Any), number).0).collect();
     for key in [
         "[dumbbell]",
         "[[chain]]",
