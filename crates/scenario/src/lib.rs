@@ -27,7 +27,7 @@ pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution};
 pub use link::Link;
 pub use node::Files;
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
-pub use recovery::{Detection, Habits, Recovery, RecoveryChoices, Reduction};
+pub use recovery::{Detection, Ns2Quirks, Recovery, RecoveryChoices, Reduction};
 pub use samples::Samples;
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
@@ -470,6 +470,9 @@ impl Scenario {
             }
             if flow.arrivals().is_some() && (flow.size().is_none() || self.clock.adds_up_seconds()) {
                 return Err(format!("flow {i} has arrivals without a size, or with another clock"));
+            }
+            if flow.barrier().is_some() && self.clock.adds_up_seconds() {
+                return Err(format!("flow {i} has a barrier and another clock"));
             }
             if flow.start_ns.saturating_add(flow.start_jitter_ns) >= flow.stop_ns
                 || flow.stop_ns > self.duration_ns

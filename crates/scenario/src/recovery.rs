@@ -32,7 +32,10 @@ pub struct RecoveryChoices {
     pub reduction: Reduction,
     /// A segment is sent when the ACKs of the last ones are late (RFC 8985, 7).
     pub tail_probe: bool,
-    pub habits: Habits,
+    /// The algorithm gets the RTT of the segment that caused an ACK, SACKed or not; without this, that of the first
+    /// segment that waited for the ACK, if the ACK moves the left edge.
+    pub times_causing_segment: bool,
+    pub quirks: Ns2Quirks,
 }
 
 /// How a loss is found, besides a timeout.
@@ -67,12 +70,9 @@ pub enum Reduction {
     RateHalving,
 }
 
-/// What some stacks do and no RFC asks for.
+/// Behaviour of ns-2.35's senders that no RFC asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Habits {
-    /// The algorithm gets the RTT of the segment that caused an ACK, SACKed or not; without this, that of the first
-    /// segment that waited for the ACK, if the ACK moves the left edge.
-    pub times_causing_segment: bool,
+pub struct Ns2Quirks {
     /// A window that restarted at one and grew during the recovery stays as it is when the recovery ends.
     pub keeps_regrown_window: bool,
     /// Timeouts are calculated in whole milliseconds.
@@ -107,9 +107,8 @@ impl Detection {
     }
 }
 
-impl Habits {
-    pub const NONE: Habits = Habits {
-        times_causing_segment: false,
+impl Ns2Quirks {
+    pub const NONE: Ns2Quirks = Ns2Quirks {
         keeps_regrown_window: false,
         times_in_milliseconds: false,
         rounds_rtt_down: false,
@@ -125,26 +124,32 @@ impl Habits {
     };
 }
 
-const fn without_habits(detection: Detection, reduction: Reduction) -> RecoveryChoices {
-    RecoveryChoices { detection, reduction, tail_probe: false, habits: Habits::NONE }
+const fn without_quirks(detection: Detection, reduction: Reduction) -> RecoveryChoices {
+    RecoveryChoices {
+        detection,
+        reduction,
+        tail_probe: false,
+        times_causing_segment: false,
+        quirks: Ns2Quirks::NONE,
+    }
 }
 
-static TAHOE: RecoveryChoices = without_habits(Detection::DupAcks, Reduction::SlowStart);
-static RENO: RecoveryChoices = without_habits(Detection::DupAcks, Reduction::Cut);
-static NEW_RENO: RecoveryChoices = without_habits(Detection::PartialAcks, Reduction::Cut);
-static VEGAS: RecoveryChoices = without_habits(Detection::FineTimer, Reduction::Cut);
-static SACK: RecoveryChoices = without_habits(Detection::Sack, Reduction::Cut);
+static TAHOE: RecoveryChoices = without_quirks(Detection::DupAcks, Reduction::SlowStart);
+static RENO: RecoveryChoices = without_quirks(Detection::DupAcks, Reduction::Cut);
+static NEW_RENO: RecoveryChoices = without_quirks(Detection::PartialAcks, Reduction::Cut);
+static VEGAS: RecoveryChoices = without_quirks(Detection::FineTimer, Reduction::Cut);
+static SACK: RecoveryChoices = without_quirks(Detection::Sack, Reduction::Cut);
 static FACK: RecoveryChoices = RecoveryChoices {
-    habits: Habits { keeps_regrown_window: true, ..Habits::NONE },
-    ..without_habits(Detection::Fack, Reduction::Cut)
+    quirks: Ns2Quirks { keeps_regrown_window: true, ..Ns2Quirks::NONE },
+    ..without_quirks(Detection::Fack, Reduction::Cut)
 };
 static PRR: RecoveryChoices = RecoveryChoices {
     tail_probe: true,
-    habits: Habits { times_causing_segment: true, ..Habits::NONE },
-    ..without_habits(Detection::Rack, Reduction::Prr)
+    times_causing_segment: true,
+    ..without_quirks(Detection::Rack, Reduction::Prr)
 };
 static RATE_HALVING: RecoveryChoices = RecoveryChoices {
-    habits: Habits {
+    quirks: Ns2Quirks {
         times_in_milliseconds: true,
         rounds_rtt_down: true,
         hides_rtt_in_recovery: true,
@@ -156,9 +161,9 @@ static RATE_HALVING: RecoveryChoices = RecoveryChoices {
         forgets_sacks_after_recovery: true,
         reduces_at_each_timeout: true,
         waits_for_fifth_retransmission: true,
-        ..Habits::NONE
+        ..Ns2Quirks::NONE
     },
-    ..without_habits(Detection::FackDistance, Reduction::RateHalving)
+    ..without_quirks(Detection::FackDistance, Reduction::RateHalving)
 };
 
 impl Recovery {

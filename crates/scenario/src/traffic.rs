@@ -74,6 +74,9 @@ pub struct Requests {
     pub count: u64,
     /// From the end of a response to the next request, which takes one RTT to be answered.
     pub think_ns: u64,
+    /// Flows with the same number wait for each other: a request is sent `think_ns` after the last of their responses has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier: Option<u32>,
 }
 
 /// Web search (DCTCP), as traffic generators have it.
@@ -191,5 +194,10 @@ impl Flow {
 
     pub fn arrivals(&self) -> Option<&Arrivals> {
         self.traffic.as_ref()?.arrivals.as_ref()
+    }
+
+    /// The number that it shares with the flows whose responses its next request waits for.
+    pub fn barrier(&self) -> Option<u32> {
+        self.traffic.as_ref()?.requests?.barrier
     }
 }

@@ -136,7 +136,9 @@ def _traffic(traffic: dict[str, Any]) -> list[str]:
             phrases.append(f"{len(arrivals['times_ns'])} arrivals")
     if "requests" in traffic:
         requests = traffic["requests"]
-        phrases.append(f"{requests['count']} requests, {digits(requests['think_ns'] / 1e9)} s between")
+        between = f"{digits(requests['think_ns'] / 1e9)} s between"
+        together = ", each when all flows have their responses" * ("barrier" in requests)
+        phrases.append(f"{requests['count']} requests, {between}{together}")
     if "mean_on_off_ns" in traffic:
         on, off = (digits(ns / 1e9) for ns in traffic["mean_on_off_ns"])
         phrases.append(f"{on} s on, {off} s off on average")

@@ -69,7 +69,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         self.count_rtt(rtt_ns);
         self.see_rtt(rtt_ns);
-        if self.choices.habits.times_causing_segment {
+        if self.choices.times_causing_segment {
             self.note_segment_rtt(now - sent_ns);
         }
         self.driver.on_rtt_sample();

@@ -1,12 +1,15 @@
 //! The two ends of a connection, and what travels between them.
 
 pub mod acknowledgement;
+pub mod application;
 mod cwnd_time;
 pub mod delivery_rate;
 mod early;
+pub mod ends;
 mod fast_path;
 pub mod handshake;
 pub mod loss;
+mod ns2;
 mod pacing;
 pub mod packet;
 mod paws;
@@ -19,6 +22,7 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 mod sent_times;
+pub mod source;
 pub mod ticks;
 mod undo;
 mod window_use;

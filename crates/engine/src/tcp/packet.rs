@@ -120,6 +120,25 @@ pub type Block = Range<u64>;
 /// SACK blocks in an ACK; a receiver like TCPSink/Sack1 remembers no more of them.
 pub const BLOCKS_MAX: usize = 3;
 
+/// An ACK with the SACK blocks that it carries, the one that grew last first; the rest are empty (RFC 2018).
+#[derive(Clone, Debug, Default)]
+pub struct SelectiveAck {
+    pub ack: AckPacket,
+    pub blocks: [Block; BLOCKS_MAX],
+}
+
+impl SelectiveAck {
+    /// The size of the SACK option (RFC 2018, 3), aligned to words. A segment that had arrived before has a block of its own
+    /// (RFC 2883).
+    pub fn sack_bytes(&self) -> u32 {
+        const HEAD_BYTES: u32 = 4;
+        const BLOCK_BYTES: u32 = 8;
+        let blocks = self.blocks.iter().filter(|block| !block.is_empty()).count();
+        let count = (blocks + usize::from(self.ack.duplicate)).min(BLOCKS_MAX) as u32;
+        if count > 0 { HEAD_BYTES + BLOCK_BYTES * count } else { 0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -128,7 +128,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         let window = &mut self.driver.window;
         let regrown =
-            self.choices.habits.keeps_regrown_window && self.restart_at_one && state == State::Recovery;
+            self.choices.quirks.keeps_regrown_window && self.restart_at_one && state == State::Recovery;
         let cwnd = match self.choices.reduction {
             Reduction::RateHalving => {
                 final_cwnd(window.cwnd, window.ssthresh, self.nxt - self.una, DUP_THRESH)

@@ -1,6 +1,6 @@
 //! Round-trip times: the retransmission timeout.
 
-use crate::variants::{MillisecondTimer, fine_timeout_ns};
+use crate::tcp::ns2::timer::{MillisecondTimer, fine_timeout_ns};
 use cwnd_scenario::Stack;
 
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
@@ -23,7 +23,7 @@ enum Estimator {
 impl Rto {
     pub fn new(stack: &Stack) -> Rto {
         Rto {
-            estimator: if stack.recovery.choices().habits.times_in_milliseconds {
+            estimator: if stack.recovery.choices().quirks.times_in_milliseconds {
                 Estimator::Milliseconds(MillisecondTimer::default())
             } else {
                 Estimator::Nanoseconds { rttvar_ns: 0 }

@@ -2,8 +2,8 @@
 
 use crate::memory::bits::BitRing;
 use crate::memory::ring::{prefetch, prefetch_all};
+use crate::tcp::ns2::retransmissions::RetransmissionOrder;
 use crate::tcp::packet::{BLOCKS_MAX, Block};
-use crate::variants::RetransmissionOrder;
 use cwnd_scenario::Stack;
 use std::collections::VecDeque;
 
@@ -118,7 +118,7 @@ impl SackState {
 
 impl Scoreboard {
     pub fn new(stack: &Stack) -> Scoreboard {
-        let by_order = stack.recovery.choices().habits.waits_for_fifth_retransmission;
+        let by_order = stack.recovery.choices().quirks.waits_for_fifth_retransmission;
         Scoreboard {
             sacked_out: 0,
             lost_out: 0,

@@ -6,6 +6,7 @@
 
 use crate::memory::distribution::Distribution;
 use crate::random::random_stream;
+use crate::tcp::application::Application;
 use crate::tcp::cwnd_time::CwndTime;
 use crate::tcp::delivery_rate::RateSampler;
 use crate::tcp::packet::{AckPacket, CWR, RETRANSMISSION, SYN, Segment, Tag};
@@ -15,11 +16,10 @@ use crate::tcp::repairs::{NonSack, Repairs};
 use crate::tcp::rtt::Rto;
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::sent_times::SentTimes;
+use crate::tcp::source::Source;
 use crate::tcp::ticks::Ticks;
 use crate::tcp::window_use::WindowUse;
 use crate::time::NEVER;
-use crate::traffic::application::Application;
-use crate::traffic::source::Source;
 use chacha20::rand_core::Rng;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
@@ -158,7 +158,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             timestamps: stack.timestamps,
             restart_at_one: stack.restart_at_one,
             restart_at_half_ssthresh: stack.restart_at_half_ssthresh,
-            rounds_rtt_down: choices.habits.rounds_rtt_down && !stack.round_rtt,
+            rounds_rtt_down: choices.quirks.rounds_rtt_down && !stack.round_rtt,
             marked_pkts: 0,
             rto: Rto::new(stack),
             driver,

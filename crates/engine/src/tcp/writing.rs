@@ -39,4 +39,16 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.close();
         }
     }
+
+    /// Whether the next request waits for the responses to other flows.
+    pub fn waits_for_others(&self) -> bool {
+        !self.closed && self.source.as_ref().is_some_and(|source| source.waits_for_others())
+    }
+
+    /// The responses to all of them have ended at `now`.
+    pub fn pass_barrier(&mut self, now: u64) {
+        if let Some(source) = &mut self.source {
+            self.wake_at = source.pass_barrier(now);
+        }
+    }
 }

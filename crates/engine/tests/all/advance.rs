@@ -46,7 +46,7 @@ proptest! {
 fn golden_scenarios_come_out_the_same_in_steps() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let mut compared = 0;
-    for file in ["chains", "habits", "ns2", "random"] {
+    for file in ["chains", "stacks", "ns2", "random"] {
         let text = std::fs::read_to_string(folder.join(file).with_extension("toml")).unwrap();
         for point in Sweep::from_toml(&text, file, &[]).unwrap().points.into_iter().step_by(3) {
             let scenario = point.scenario;

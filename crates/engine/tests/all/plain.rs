@@ -2,13 +2,13 @@
 
 use crate::common::{answer_on_threads, custom, read};
 use crate::scenarios::{Kind, any_tied_text, each, each_of, same};
-use cwnd_engine::{Control, plain};
+use cwnd_engine::{Control, LinkObservation, Observation, Simulation, net};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, Scenario, Sweep};
 use std::path::Path;
 
 fn answer_plainly(scenario: &Scenario) -> Run {
-    plain::run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
+    net::run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
 }
 
 fn check(scenario: &Scenario) -> Result<(), String> {
@@ -56,6 +56,33 @@ fn an_arrival_finds_a_packet_that_is_leaving_still_there() {
     // At 0 the third of three is one too many; at 1 ms one leaves and one waits, so that only a dropped one is gone by then.
     assert_eq!(run.flows.iter().map(|flow| flow.sent_pkts).collect::<Vec<_>>(), [2, 2, 2]);
     assert_eq!(lost, [1, 1, 2], "{run:?}");
+}
+
+#[test]
+fn they_show_the_same_on_the_way() {
+    // Counts of wires are kept by managed links alone in the fast engine.
+    let without_wires = |observation: Observation| {
+        let links = observation.links.into_iter().map(|link| LinkObservation { wire: None, ..link });
+        Observation { links: links.collect(), ..observation }
+    };
+    each(Kind::Any, 100, |_, scenario| {
+        if scenario.clock == Clock::Ns2 {
+            return Ok(());
+        }
+        let (plainly, fast) = (Control::default(), Control::default());
+        let mut runs = [
+            Simulation::plain(scenario, scenario.seed, &custom, &plainly),
+            Simulation::new(scenario, scenario.seed, &custom, &fast),
+        ];
+        for step in 1..6 {
+            let [plain, fast] = runs.each_mut().map(|run| {
+                run.advance(step * scenario.duration_ns / 5).expect("nobody stops it");
+                format!("{:#?}", without_wires(run.observe()))
+            });
+            same(&plain, &fast)?;
+        }
+        Ok(())
+    });
 }
 
 #[test]

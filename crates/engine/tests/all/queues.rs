@@ -130,7 +130,7 @@ fn text(mut run: Run) -> String {
 fn droptail_packet_by_packet_is_droptail_in_closed_form() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let mut compared = 0;
-    for file in ["algorithms", "applications", "chains", "habits", "many", "random", "recoveries"] {
+    for file in ["algorithms", "applications", "chains", "stacks", "many", "random", "recoveries"] {
         let path = folder.join(file).with_extension("toml");
         let sweep = Sweep::from_toml(&std::fs::read_to_string(&path).unwrap(), file, &[]).unwrap();
         for point in sweep.points.into_iter().step_by(3) {

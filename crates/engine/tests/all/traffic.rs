@@ -85,6 +85,33 @@ fn responses_follow_one_another_after_a_round_trip_and_a_pause() {
     assert!(fct_ms.iter().all(|fct_ms| (fct_ms - 21.044).abs() < 1e-9), "{fct_ms:?}");
 }
 
+/// When transfers of one packet each begin, in ms and with their flow: of two flows, the second of which stops at `stop_ms`.
+fn starts_of_two_ms(barrier: &str, stop_ms: u32) -> Vec<(u32, f64)> {
+    let stagger_ms = 900 - stop_ms;
+    let flows = format!(
+        "[[flows]]\ncca = 'reno'\npacket = '1434 bytes'\nsize = '1434 bytes'\ncount = 2\nstop = '900 ms'\n\
+         stop_stagger = '{stagger_ms} ms'\nrequests = {{ count = 3, think = '100 ms'{barrier} }}"
+    );
+    let Transfers { flow, start_s, .. } = answer(&on_one_link("1 s", &flows)).transfers;
+    flow.into_iter().zip(start_s.into_iter().map(|s| (s * 1e9).round() / 1e6)).collect()
+}
+
+#[test]
+fn at_a_barrier_each_request_waits_for_the_last_response() {
+    // Two packets arrive at once: one is acknowledged after 21.044 ms, the other a millisecond later. An RTT is 21.044 ms.
+    let alone = [(0, 0.0), (1, 0.0), (0, 142.088), (1, 143.088), (0, 284.176), (1, 285.176)];
+    assert_eq!(starts_of_two_ms("", 900), alone);
+    let together = [(0, 0.0), (1, 0.0), (0, 143.088), (1, 143.088), (0, 286.176), (1, 286.176)];
+    assert_eq!(starts_of_two_ms(", barrier = true", 900), together);
+}
+
+#[test]
+fn a_flow_that_has_stopped_holds_nobody_at_a_barrier() {
+    // The second stops in its second transfer.
+    let starts = starts_of_two_ms(", barrier = true", 160);
+    assert_eq!(starts, [(0, 0.0), (1, 0.0), (0, 143.088), (1, 143.088), (0, 285.176)]);
+}
+
 #[test]
 fn frames_are_written_whole_and_end_with_a_short_packet() {
     // 10 frames a second of 3,000 bytes: two full packets and 132 bytes.

@@ -71,7 +71,7 @@ fn check(scenario: &Scenario, warmup_ns: u64, what: &str) {
 fn what_came_before_the_warmup_does_not_count() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let mut checked = 0;
-    for file in ["algorithms", "applications", "chains", "habits", "ns2", "random"] {
+    for file in ["algorithms", "applications", "chains", "stacks", "ns2", "random"] {
         let text = std::fs::read_to_string(folder.join(file).with_extension("toml")).unwrap();
         for point in Sweep::from_toml(&text, file, &[]).unwrap().points.into_iter().step_by(5) {
             let mut scenario = point.scenario;

@@ -86,7 +86,7 @@ fn waited(run: &Run) -> bool {
 fn so_it_does_for_golden_scenarios_unless_acks_wait_for_one_another() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let mut compared = 0;
-    for file in ["algorithms", "applications", "chains", "habits", "random", "recoveries"] {
+    for file in ["algorithms", "applications", "chains", "stacks", "random", "recoveries"] {
         let text = std::fs::read_to_string(folder.join(file).with_extension("toml")).unwrap();
         for point in Sweep::from_toml(&text, file, &[]).unwrap().points {
             let scenario = point.scenario;

@@ -109,7 +109,8 @@ pub fn groups<'a>(
                 .unwrap_or(&node)
                 .error(found, "fewer: it is some 3 kB for each"));
         }
-        groups.push(group(&table, root.get("stack"), topology, count, duration_ns, custom, warnings)?);
+        let size = (groups.len() as u32, count);
+        groups.push(group(&table, root.get("stack"), topology, size, duration_ns, custom, warnings)?);
     }
     Ok(groups)
 }
@@ -127,7 +128,7 @@ fn group<'a>(
     table: &Table<'a>,
     shared_stack: Option<Node>,
     topology: &Topology,
-    count: u64,
+    (number, count): (u32, u64),
     duration_ns: u64,
     custom: &[&str],
     warnings: &mut Vec<String>,
@@ -161,7 +162,7 @@ fn group<'a>(
         payload_bytes,
         app_rate_bps: table.read("app_rate", units::rate)?,
         on_off_ns: traffic::on_off(table)?,
-        traffic: traffic::traffic(table, count, stop_ns.saturating_sub(first_ns))?,
+        traffic: traffic::traffic(table, (number, count), stop_ns.saturating_sub(first_ns))?,
         is_custom,
         cca: Arc::new(if is_custom {
             custom_cca(name, params)?

@@ -28,8 +28,12 @@ pub struct Draft<'a> {
     load: Option<(Node<'a>, f64)>,
 }
 
-/// What the flows of a group send in `span_ns`; None: as much as they can.
-pub fn traffic<'a>(table: &Table<'a>, count: u64, span_ns: u64) -> Result<Option<Draft<'a>>, Error> {
+/// What the `count` flows of the [[flows]] with this number send in `span_ns`; None: as much as they can.
+pub fn traffic<'a>(
+    table: &Table<'a>,
+    (group, count): (u32, u64),
+    span_ns: u64,
+) -> Result<Option<Draft<'a>>, Error> {
     let mut traffic = Traffic {
         size: table.get("size").map(|node| size(&node)).transpose()?,
         mean_on_off_ns: mean_on_off(table)?,
@@ -55,7 +59,7 @@ pub fn traffic<'a>(table: &Table<'a>, count: u64, span_ns: u64) -> Result<Option
         {
             return Err(node.error(format!("both 'requests' and '{key}'"), "give one of them"));
         }
-        traffic.requests = Some(requests(&node)?);
+        traffic.requests = Some(requests(&node, group)?);
     }
     if let Some(node) = table.get("frame_rate") {
         if table.get("app_rate").is_none() {
@@ -237,13 +241,15 @@ fn times_ns(node: &Node, span_ns: u64) -> Result<Vec<u64>, Error> {
     Ok(times)
 }
 
-fn requests(node: &Node) -> Result<Requests, Error> {
-    let table = node.table(&["count", "think"])?;
+/// `group`: the number of the [[flows]], which is that of its barrier.
+fn requests(node: &Node, group: u32) -> Result<Requests, Error> {
+    let table = node.table(&["count", "think", "barrier"])?;
     Ok(Requests {
         count: table
             .need("count", "give it like { count = 10, think = \"1 s\" }")?
             .read(|v| units::whole(v, 1..=REQUESTS_MAX))?,
         think_ns: table.read("think", |v| units::time(v, 0..=DAY, "'0 s' to '1440 min'"))?.unwrap_or(0),
+        barrier: table.read("barrier", units::flag)?.unwrap_or(false).then_some(group),
     })
 }
 

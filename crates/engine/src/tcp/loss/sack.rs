@@ -20,7 +20,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if ack.next < self.una {
             return;
         }
-        let habits = &self.choices.habits;
+        let quirks = &self.choices.quirks;
         let is_rack = self.choices.detection == Detection::Rack;
         let prior_in_flight = self.in_flight();
         let acked = ack.next - self.una;
@@ -56,10 +56,10 @@ impl<C: CongestionControl> Sender<'_, C> {
             delivered += self.sack_carried(blocks, &mut first);
             late = (lost_edge..highest).contains(&first);
         }
-        if habits.duplicates_restart_timer && acked == 0 {
+        if quirks.duplicates_restart_timer && acked == 0 {
             self.time_duplicate(now);
         }
-        let repairing = habits.processes_every_ack && !self.scoreboard.is_clear();
+        let repairing = quirks.processes_every_ack && !self.scoreboard.is_clear();
         let needless = is_rack && ack.duplicate && self.note_needless(ack);
         let has_news = delivered > 0 || repairing || needless || EXTRAS && ack.ece;
         if !has_news {
@@ -95,13 +95,13 @@ impl<C: CongestionControl> Sender<'_, C> {
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
         if delivered > 0 && !ack.retransmission || acked > 0 && self.timestamps {
-            if habits.times_causing_segment {
+            if self.choices.times_causing_segment {
                 self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.driver.on_rtt_sample();
             } else if EXTRAS && self.overlapped || acked > 0 && timeless {
                 self.time_rtt(now, now - ack.echo_ns); // that of a SYN: not for the algorithm
-            } else if acked > 0 && habits.hides_rtt_in_recovery && self.driver.state() == State::Recovery {
+            } else if acked > 0 && quirks.hides_rtt_in_recovery && self.driver.state() == State::Recovery {
                 self.note_rtt(now, now - ack.echo_ns);
             } else if acked > 0 {
                 self.sample_rtt(now, now - ack.echo_ns);
@@ -110,7 +110,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if EXTRAS && lost > 0 {
             self.report_losses();
         }
-        if habits.reports_slow_acks
+        if quirks.reports_slow_acks
             && (acked == 0 || timeless && !(EXTRAS && self.overlapped) || self.driver.state() != State::Open)
         {
             self.driver.on_slow_ack(acked as u32);
@@ -216,7 +216,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// the last reduction was needless.
     #[inline(never)]
     fn repair(&mut self, ack: &AckPacket, acked: u64, delivered: u64, undoes: bool) {
-        let habits = &self.choices.habits;
+        let quirks = &self.choices.quirks;
         let controls = self.driver.controls_window();
         if undoes {
             self.undo();
@@ -229,13 +229,13 @@ impl<C: CongestionControl> Sender<'_, C> {
             && self.una >= self.recovery_end
             && !echo
         {
-            if habits.grows_before_state_changes {
+            if quirks.grows_before_state_changes {
                 if state == State::Loss && may_grow {
                     self.driver.grow();
                 }
                 may_grow = false;
             }
-            if habits.forgets_sacks_after_recovery && state == State::Recovery {
+            if quirks.forgets_sacks_after_recovery && state == State::Recovery {
                 self.driver.ack.delivered -= self.scoreboard.sacked_out;
                 self.driver.ack.in_flight += self.scoreboard.sacked_out as u32;
                 self.scoreboard.forget_sacks(self.una, self.nxt);
@@ -248,11 +248,11 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         let begins = match self.driver.state() {
             State::Recovery => false,
-            State::Loss => habits.recovers_after_timeout && self.driver.ack.lost > 0,
+            State::Loss => quirks.recovers_after_timeout && self.driver.ack.lost > 0,
             State::Open | State::Disorder | State::Cwr => true,
         };
         if self.scoreboard.lost_out > 0 && begins {
-            may_grow &= habits.grows_before_state_changes && self.driver.state() != State::Cwr;
+            may_grow &= quirks.grows_before_state_changes && self.driver.state() != State::Cwr;
             if may_grow {
                 self.driver.grow();
             }

@@ -21,7 +21,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         let reduced = matches!(self.driver.state(), State::Recovery | State::Loss);
         let reduces =
-            !reduced || self.una >= self.recovery_end || self.choices.habits.reduces_at_each_timeout;
+            !reduced || self.una >= self.recovery_end || self.choices.quirks.reduces_at_each_timeout;
         if reduces {
             let may_undo = self.flow.stack.undo_spurious_rto;
             self.repairs().undo = may_undo.then(|| Undo { sent_again_ns: now, ..self.new_undo() });

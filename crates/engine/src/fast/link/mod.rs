@@ -1,0 +1,8 @@
+//! A link in closed form: when a packet leaves, and what becomes of it, is known when it arrives.
+
+mod droptail;
+pub mod fifo;
+pub mod late_losses;
+pub mod passing;
+pub mod reverse;
+pub mod timing;

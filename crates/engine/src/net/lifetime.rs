@@ -1,0 +1,27 @@
+//! When flows start, and when a run ends.
+
+use crate::random::random_stream;
+use crate::time::NEVER;
+use chacha20::rand_core::Rng;
+use cwnd_results::Run;
+use cwnd_scenario::{End, Flow, Scenario};
+
+/// How much later than its start the flow starts.
+pub fn start_jitter_ns(flow: &Flow, id: u32, seed: u64) -> u64 {
+    if flow.start_jitter_ns == 0 {
+        return 0;
+    }
+    let draw = random_stream(seed, &format!("start-{id}")).next_u64();
+    ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
+}
+
+/// With [`End::LastArrival`], the scenario up to the last arrival of its `run` over the whole duration.
+pub fn until_last_arrival(scenario: &Scenario, run: &Run) -> Option<Scenario> {
+    if scenario.end == End::Duration {
+        return None;
+    }
+    let started_ns = scenario.flows.iter().map(|flow| flow.start_ns + flow.start_jitter_ns + 1).max();
+    let stopped_ns = scenario.flows.iter().map(|flow| flow.stop_ns).max();
+    let end_ns = run.last_arrival_ns.min(stopped_ns.unwrap_or(NEVER)).max(started_ns.unwrap_or(1));
+    Some(Scenario { duration_ns: end_ns, ..scenario.clone() })
+}

@@ -1,0 +1,134 @@
+//! A link that real packets cross: the caller keeps the clock and the packets.
+
+use crate::net::link::accounting::Totals;
+use crate::net::link::managed::{Arriving, ManagedLink};
+use crate::net::link::queue::discipline::Codepoint;
+use crate::net::link::queue::packet_by_packet;
+use crate::tcp::packet::{CONGESTION, Segment, Tag};
+use crate::time::{Fraction, NEVER};
+use cwnd_results::LinkResult;
+use cwnd_scenario::{ETHERNET_BYTES, Link};
+
+/// A packet's way over the link has come to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossed {
+    /// The number that it was given.
+    pub packet: u64,
+    /// When it is at the far end, and how often.
+    pub at_ns: u64,
+    /// 0: lost on the wire.
+    pub copies: u32,
+    /// With a mark of congestion.
+    pub marked: bool,
+}
+
+/// A link of a scenario with its queue, discipline and wire. It is called in the order of time; of an arrival and a departure in
+/// one nanosecond [`EmulatedLink::precedes_departure`] says which comes first.
+///
+/// ```
+/// use cwnd_engine::{Codepoint, EmulatedLink};
+///
+/// let link = cwnd_scenario::Link {
+///     name: "bottleneck".to_owned(),
+///     rate_bps: 8_000_000,
+///     delay_ns: 5_000_000,
+///     buffer_pkts: Some(2),
+///     ..Default::default()
+/// };
+/// let mut link = EmulatedLink::new(&link, 1);
+/// // Three packets at once: one is being sent, one waits, one is dropped.
+/// (0..3).for_each(|packet| link.accept(0, packet, 1000, 0, Codepoint::NotEct));
+/// assert_eq!(link.take_dropped().collect::<Vec<_>>(), [2]);
+/// assert_eq!(link.depart().unwrap().at_ns, 6_000_000);
+/// assert_eq!(link.next_departure_ns(), Some(1_000_000));
+/// assert_eq!(link.depart().unwrap().at_ns, 7_000_000);
+/// ```
+pub struct EmulatedLink {
+    link: ManagedLink<Fraction>,
+    described: Link,
+    delivered: u64,
+    before: (u64, Totals, u64, u64),
+}
+
+impl EmulatedLink {
+    pub fn new(link: &Link, seed: u64) -> EmulatedLink {
+        EmulatedLink {
+            link: ManagedLink::new(packet_by_packet(link, seed), link, ETHERNET_BYTES, seed),
+            described: link.clone(),
+            delivered: 0,
+            before: (0, Totals::default(), 0, 0),
+        }
+    }
+
+    /// When [`EmulatedLink::depart`] is to be called next; None: not before the next arrival.
+    pub fn next_departure_ns(&self) -> Option<u64> {
+        Some(self.link.next_departure_ns()).filter(|&at_ns| at_ns != NEVER)
+    }
+
+    /// Whether a packet that arrives at `now_ns` comes before the next departure: it does at the same instant, when it finds the packet
+    /// that leaves still there, unless that leaves by the opportunity of a trace.
+    pub fn precedes_departure(&self, now_ns: u64) -> bool {
+        self.link.precedes_departure(now_ns)
+    }
+
+    /// `packet` of `flow` arrives, with `bytes` on the wire.
+    pub fn accept(&mut self, now_ns: u64, packet: u64, bytes: u32, flow: u32, codepoint: Codepoint) {
+        let segment = Segment { tag: Tag::new(packet, 0).sized(bytes), sent_ns: now_ns };
+        let tx_ticks = Fraction::sending_ticks(&self.described, bytes);
+        self.link.accept(Arriving { now_ns, segment, label: 0, flow, codepoint }, tx_ticks);
+    }
+
+    /// A packet begins to be sent, at [`EmulatedLink::next_departure_ns`]; None: the discipline sends none then.
+    pub fn depart(&mut self) -> Option<Crossed> {
+        let departure = self.link.depart()?;
+        let tag = departure.segment.tag;
+        let marked = departure.marked || tag.has(CONGESTION);
+        self.delivered += u64::from(departure.passage.copies);
+        let (at_ns, copies) = (departure.passage.at_ns, departure.passage.copies);
+        Some(Crossed { packet: tag.seq(), at_ns, copies, marked })
+    }
+
+    /// The packets that were dropped since they were taken last.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = u64> {
+        self.link.take_dropped().map(|(_, segment)| segment.tag.seq())
+    }
+
+    /// Packets held, the one being sent included.
+    pub fn held_pkts(&self, now_ns: u64) -> u64 {
+        self.link.held_pkts(now_ns)
+    }
+
+    /// How long a packet that arrives now would wait; None: it would never be sent.
+    pub fn wait_ns(&self, now_ns: u64) -> Option<u64> {
+        Some(self.link.wait_ns(now_ns)).filter(|&wait_ns| wait_ns != NEVER)
+    }
+
+    /// Packets that the queue dropped or the wire lost, and packets that were marked.
+    pub fn lost_and_marked(&self) -> (u64, u64) {
+        (self.link.lost_pkts(), self.link.marked_pkts)
+    }
+
+    /// What [`EmulatedLink::result`] counts begins at `now_ns`.
+    pub fn begin_measuring(&mut self, now_ns: u64) {
+        self.link.begin_measuring(now_ns);
+        self.before = (now_ns, self.link.totals(now_ns), self.delivered, self.link.marked_pkts);
+    }
+
+    /// The link's row at `end_ns`.
+    pub fn result(&self, end_ns: u64) -> LinkResult {
+        let (from_ns, before, delivered, marked) = self.before;
+        let now = self.link.totals(end_ns);
+        let span_ns = end_ns.saturating_sub(from_ns).max(1) as f64;
+        LinkResult {
+            link: self.described.name.clone(),
+            delivered_pkts: self.delivered - delivered,
+            dropped_pkts: now.dropped - before.dropped,
+            error_pkts: now.corrupted - before.corrupted,
+            mean_queue_pkts: (now.held_ns - before.held_ns) / span_ns,
+            max_queue_pkts: now.max_queue,
+            utilization: now.utilization_since(&before),
+            marked_pkts: self.link.marked_pkts - marked,
+            p95_queue_ms: now.p95_wait_ns.map(|ns| ns * 1e-6),
+        }
+    }
+}

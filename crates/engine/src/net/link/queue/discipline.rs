@@ -1,0 +1,93 @@
+//! The seam for queue disciplines. A droptail FIFO queue needs none: see `droptail.rs`.
+
+use crate::tcp::packet::Segment;
+use cwnd_scenario::{Ecn, Flow};
+
+/// What a packet says of explicit congestion notification (RFC 3168, RFC 9331).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codepoint {
+    /// It may not be marked.
+    #[default]
+    NotEct,
+    Ect0,
+    /// Of a scalable sender.
+    Ect1,
+}
+
+impl Codepoint {
+    pub fn is_ect(self) -> bool {
+        self != Codepoint::NotEct
+    }
+}
+
+/// What a flow's packets say (RFC 3168, RFC 9331).
+pub fn codepoint(flow: &Flow) -> Codepoint {
+    match flow.stack.ecn {
+        _ if flow.cca.is_udp() => Codepoint::NotEct,
+        Ecn::Off => Codepoint::NotEct,
+        Ecn::Classic | Ecn::Dctcp | Ecn::Accurate => Codepoint::Ect0,
+        Ecn::L4s => Codepoint::Ect1,
+    }
+}
+
+/// A packet as a discipline sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    pub flow: u32,
+    /// On the wire.
+    pub bytes: u32,
+    pub codepoint: Codepoint,
+    /// Congestion experienced (RFC 3168, CE).
+    pub marked: bool,
+    pub arrived_ns: u64,
+    pub(in crate::net::link) load: Load,
+}
+
+/// What only the link knows of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::net::link) struct Load {
+    pub hop: u32,
+    pub segment: Segment,
+    /// How long the link takes to send it, at its fixed rate.
+    pub tx_ticks: u64,
+}
+
+impl Packet {
+    /// A packet that is not marked.
+    pub fn new(flow: u32, bytes: u32, codepoint: Codepoint, arrived_ns: u64) -> Packet {
+        Packet { flow, bytes, codepoint, marked: false, arrived_ns, load: Load::default() }
+    }
+}
+
+/// What a discipline answers when the link is free.
+#[derive(Clone, Copy, Debug)]
+pub enum Next {
+    /// This packet is sent now.
+    Send(Packet),
+    /// No packet waits.
+    Empty,
+    /// Packets wait, but none may leave before this time, which is later than the present.
+    Wait(u64),
+}
+
+/// Decides which packets a link holds, marks, drops and sends. It is asked in the order of time: an arrival before a
+/// departure at the same instant. Packets that it sends or drops are as they arrived, but for `marked`. It answers
+/// [`Next::Empty`] only if no packet waits.
+pub trait Discipline: Send {
+    /// `packet` arrives at `now_ns`. `sending`: whether the link is sending another one, or has just sent it. What the
+    /// discipline drops, this packet or another, goes to `dropped`.
+    fn enqueue(&mut self, now_ns: u64, packet: Packet, sending: bool, dropped: &mut Vec<Packet>);
+
+    /// The link is free at `now_ns`. What the discipline drops goes to `dropped`.
+    fn dequeue(&mut self, now_ns: u64, dropped: &mut Vec<Packet>) -> Next;
+
+    /// Packets that wait.
+    fn waiting_pkts(&self) -> u64;
+
+    /// Whether it matters to which flow a packet belongs.
+    fn tells_flows_apart(&self) -> bool;
+}
+
+/// The discipline of a link in a run with this seed; None: droptail in closed form. What is random draws from
+/// [`random_stream`](crate::random::random_stream) of `queue-` and the link's name.
+pub type Disciplines<'a> = &'a (dyn Fn(&cwnd_scenario::Link, u64) -> Option<Box<dyn Discipline>> + Sync);

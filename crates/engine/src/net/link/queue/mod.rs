@@ -1,0 +1,40 @@
+//! What waits at a link, and which packet leaves next: one file for each queue discipline.
+
+mod backlog;
+mod byte_limit;
+mod codel;
+pub mod discipline;
+mod dualpi2;
+mod fifo;
+mod fq_codel;
+mod pie;
+mod red;
+
+use crate::random::random_stream;
+use chacha20::rand_core::Rng;
+use cwnd_scenario::{Link, Queue};
+use discipline::Discipline;
+
+/// The discipline of a managed link in a run with this seed; None: droptail in closed form. What is random draws from the
+/// stream `queue-` and the link's name.
+pub fn named(link: &Link, seed: u64) -> Option<Box<dyn Discipline>> {
+    link.is_managed().then(|| packet_by_packet(link, seed))
+}
+
+/// The discipline of a link that goes through arrivals and departures one by one.
+pub fn packet_by_packet(link: &Link, seed: u64) -> Box<dyn Discipline> {
+    let limit = link.buffer_pkts.map_or(u64::MAX, u64::from);
+    let mut rng = random_stream(seed, &format!("queue-{}", link.name));
+    let queue: Box<dyn Discipline> = match &link.queue {
+        None => Box::new(fifo::Fifo::new(link, rng)),
+        Some(Queue::Red(red)) => Box::new(red::RedQueue::new(red, limit, link.rate_bps, rng)),
+        Some(Queue::Codel(codel)) => Box::new(codel::CodelQueue::new(codel, limit)),
+        Some(Queue::FqCodel(fq)) => Box::new(fq_codel::FqCodelQueue::new(fq, limit, rng.next_u64())),
+        Some(Queue::Pie(pie)) => Box::new(pie::PieQueue::new(pie, limit, link.rate_bps, rng)),
+        Some(Queue::DualPi2(dualpi2)) => Box::new(dualpi2::DualPi2Queue::new(dualpi2, limit, rng)),
+    };
+    match link.buffer_bytes {
+        Some(bytes) => Box::new(byte_limit::ByteLimit::new(queue, bytes, link.queue.is_none())),
+        None => queue,
+    }
+}

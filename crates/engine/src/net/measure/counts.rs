@@ -1,0 +1,105 @@
+//! What is counted of a connection, and the part of it that a warmup leaves out.
+
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use cwnd_algorithms::CongestionControl;
+use cwnd_scenario::{Flow, Handshake};
+
+/// What a connection, or several, sent, lost and received.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub lost: u64,
+    pub received: Received,
+}
+
+/// What the receiver has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Received {
+    /// Duplicates included.
+    pub pkts: u64,
+    pub marked_pkts: u64,
+    /// On the wire.
+    pub bytes: u64,
+    /// The segments before this one.
+    pub in_order: u64,
+    /// Of payload in order.
+    pub delivered_bytes: u64,
+}
+
+impl Counts {
+    #[must_use]
+    pub fn since(self, before: Counts) -> Counts {
+        Counts {
+            sent: self.sent - before.sent,
+            retransmissions: self.retransmissions - before.retransmissions,
+            timeouts: self.timeouts - before.timeouts,
+            lost: self.lost - before.lost,
+            received: self.received.since(before.received),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.sent += other.sent;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.lost += other.lost;
+        self.received.pkts += other.received.pkts;
+        self.received.marked_pkts += other.received.marked_pkts;
+        self.received.bytes += other.received.bytes;
+        self.received.delivered_bytes += other.received.delivered_bytes;
+    }
+}
+
+impl Received {
+    /// Of a TCP connection, so far.
+    pub fn of<C: CongestionControl>(sender: &Sender<C>, receiver: &Receiver) -> Received {
+        let Sender { flow, source, .. } = sender;
+        let (pkts, in_order, syn_pkts) = (receiver.arrived(), receiver.in_order(), receiver.syn_pkts());
+        let (bytes, delivered_bytes) = match source {
+            Some(source) => (source.arrived_bytes, source.delivered_bytes(in_order)),
+            None => {
+                let is_syn = in_order > 0 && flow.stack.handshake != Handshake::Off;
+                let full_bytes = (pkts - syn_pkts) * u64::from(flow.packet_bytes());
+                (
+                    full_bytes + syn_pkts * u64::from(flow.stack.ack_bytes),
+                    (in_order - u64::from(is_syn)) * u64::from(flow.payload_bytes),
+                )
+            }
+        };
+        Received { pkts, marked_pkts: receiver.marked_pkts(), bytes, in_order, delivered_bytes }
+    }
+
+    /// Of a flow of datagrams, of which `pkts` have arrived.
+    pub fn of_datagrams(flow: &Flow, pkts: u64) -> Received {
+        Received {
+            pkts,
+            marked_pkts: 0,
+            in_order: pkts,
+            bytes: pkts * u64::from(flow.packet_bytes()),
+            delivered_bytes: pkts * u64::from(flow.payload_bytes),
+        }
+    }
+
+    /// Bytes count until the flow stopped; packets that were under way then count, too.
+    #[must_use]
+    pub fn until(self, at_stop: Option<Received>) -> Received {
+        Received { pkts: self.pkts, marked_pkts: self.marked_pkts, ..at_stop.unwrap_or(self) }
+    }
+
+    /// Of a flow that stopped before the warmup ended, nothing.
+    #[must_use]
+    pub fn since(self, before: Received) -> Received {
+        Received {
+            pkts: self.pkts.saturating_sub(before.pkts),
+            marked_pkts: self.marked_pkts.saturating_sub(before.marked_pkts),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            in_order: self.in_order,
+            delivered_bytes: self.delivered_bytes.saturating_sub(before.delivered_bytes),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What is counted, sampled and answered of a run.
+
+use crate::control::Unfinished;
+use crate::net::Advance;
+use crate::net::connection::Connection;
+use crate::net::link::Link;
+use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, Observation};
+use crate::net::measure::rows::{LinkCounts, group_row, transfer_rows};
+use crate::net::measure::samples::FlowSampler;
+use crate::net::network::Network;
+use crate::tcp::source::Row;
+use crate::time::Tick;
+use cwnd_results::{Run, World};
+use cwnd_scenario::Scenario;
+
+impl<T: Tick> Network<'_, T> {
+    /// The warmup ends: all of its instant has happened.
+    pub fn begin_measuring(&mut self, now_ns: u64) {
+        self.groups.iter_mut().for_each(|group| group.totals.begin_measuring());
+        self.connections.iter_mut().for_each(|connection| connection.begin_measuring(now_ns));
+        self.links_before = Some(self.links.iter().map(|link| link.counts(now_ns)).collect());
+        self.links.iter_mut().for_each(|link| link.link.begin_measuring(now_ns));
+    }
+
+    /// A row of each flow or group, and of each link.
+    pub fn sample(&mut self, now_ns: u64) {
+        for (id, connection) in self.connections.iter_mut().enumerate() {
+            let received = connection.ends.counts().received;
+            let Some(sender) = connection.ends.sender_mut() else { continue };
+            if self.flow_sampler.has_row(now_ns, sender) {
+                self.flow_sampler.sample_flow(now_ns, id, sender, received.bytes, received.marked_pkts);
+            }
+        }
+        let before_ns = now_ns.saturating_sub(self.link_sampler.interval_ns.unwrap_or(0));
+        let groups = self.groups.iter();
+        let lasting = groups.filter_map(|group| Some((group.id, group.lasting_ns(before_ns, now_ns)?)));
+        let samplers = std::iter::once(&mut self.flow_sampler);
+        FlowSampler::join_groups(now_ns, samplers, lasting, &mut self.group_samples);
+        let links = &self.links;
+        self.link_sampler.push(|id| {
+            let link = &links[id as usize].link;
+            LinkLook {
+                queue_pkts: link.held_pkts(now_ns),
+                wait_ns: link.wait_ns(now_ns),
+                lost_pkts: link.lost_pkts(),
+                marked_pkts: link.marked_pkts,
+            }
+        });
+    }
+
+    /// Of each transfer when it began, its flow, its number there and what became of it by `end_ns`.
+    fn transfers(&self, end_ns: u64) -> Vec<(u64, u32, u64, Row)> {
+        let mut rows = Vec::new();
+        for connection in self.connections.iter().take(self.scenario.flows.len()) {
+            let Some(sender) = connection.ends.sender().filter(|sender| sender.flow.arrivals().is_none())
+            else {
+                continue;
+            };
+            for source in sender.source.iter().filter(|_| sender.started) {
+                let own = source.all_rows(end_ns, sender.retransmissions).zip(0..);
+                rows.extend(own.map(|(row, number)| (row.start_ns, connection.flow, number, row)));
+            }
+        }
+        for group in &self.groups {
+            rows.extend(group.totals.rows.iter().map(|&(number, row)| (row.start_ns, group.id, number, row)));
+        }
+        rows
+    }
+
+    /// The connection with number `id`, and whether it is open.
+    fn look_at(&self, id: u32) -> (FlowObservation, bool) {
+        let Connection { ends, acks, flow, .. } = &self.connections[id as usize];
+        let counts = ends.counts();
+        let has_way_back = !self.scenario.flows[*flow as usize].reverse_path.is_empty();
+        let seen = FlowObservation {
+            sent_pkts: counts.sent,
+            delivered_pkts: counts.received.pkts,
+            acks: has_way_back.then_some(*acks),
+            ..FlowObservation::default()
+        };
+        match ends.sender() {
+            None => (FlowObservation { acks: None, ..seen }, true),
+            Some(sender) => {
+                let seen = FlowObservation {
+                    cwnd_pkts: sender.cwnd(),
+                    ssthresh_pkts: sender.ssthresh(),
+                    in_flight_pkts: sender.in_flight(),
+                    srtt_ns: sender.srtt_ns(),
+                    ..seen
+                };
+                (seen, !sender.closed)
+            }
+        }
+    }
+}
+
+impl<T: Tick> Advance for Network<'_, T> {
+    fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished> {
+        self.run_events(until_ns)
+    }
+
+    fn observe(&mut self, now_ns: u64) -> Observation {
+        let flow = |id: u32| match self.groups.iter().find(|group| group.id == id) {
+            None => self.look_at(id).0,
+            Some(group) => {
+                let connections = group.slots.iter().map(|slot| self.look_at(*slot));
+                FlowObservation::of_many(group.totals.all, connections)
+            }
+        };
+        let links = self.links.iter().map(|Link { link, .. }| LinkObservation {
+            queue_pkts: link.held_pkts(now_ns),
+            wire: Some(link.wire.counts),
+        });
+        let (flows, links) = ((0..self.scenario.flows.len() as u32).map(flow).collect(), links.collect());
+        Observation { now_ns, flows, links }
+    }
+
+    fn finish(mut self: Box<Self>) -> Run {
+        let Scenario { duration_ns: end_ns, warmup_ns, .. } = *self.scenario;
+        for group in &mut self.groups {
+            for slot in group.slots.clone() {
+                self.connections[slot as usize].add_to(group, end_ns);
+            }
+        }
+        let arrivals = self.connections.iter().map(|connection| connection.ends.last_arrival_ns());
+        let last_arrival_ns =
+            arrivals.chain(self.groups.iter().map(|group| group.totals.last_arrival_ns)).max().unwrap_or(0);
+        let transfers = transfer_rows(self.scenario, self.transfers(end_ns));
+        let row = |(id, connection): (u32, &Connection)| {
+            if let Some(group) = self.groups.iter().find(|group| group.id == id) {
+                return group_row(group, group.totals.measured, warmup_ns, end_ns);
+            }
+            connection.ends.row(id, connection.measured(), connection.measured_from_ns, end_ns)
+        };
+        let mut flows: Vec<_> =
+            (0..).zip(&self.connections).take(self.scenario.flows.len()).map(row).collect();
+        transfers.set_quantiles(&mut flows, warmup_ns);
+        let before = self.links_before.take().unwrap_or(vec![LinkCounts::default(); self.links.len()]);
+        let links = self.links.iter().zip(&self.scenario.links).zip(&before);
+        let links = links.map(|((link, described), before)| {
+            link.counts(end_ns).row_since(before, &described.name, end_ns - warmup_ns)
+        });
+        Run {
+            world: World::Sim,
+            seed: self.seed,
+            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
+            last_arrival_ns,
+            notes: Vec::new(),
+            links: links.collect(),
+            flows,
+            flow_samples: FlowSampler::join(std::iter::once(self.flow_sampler)),
+            group_samples: self.group_samples,
+            link_samples: self.link_sampler.samples,
+            transfers,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The plain network: the model of this project, event by event. The rest of the crate gives the same results sooner.
+//!
+//! **Time** is whole nanoseconds from the beginning of the run. Where a link is so fast that these are too coarse, links count in
+//! ticks, 4096 to a nanosecond, so that the times to send packets add up. A packet that leaves between two nanoseconds has left at
+//! the later one.
+//!
+//! **A connection** has two ends (`ends.rs`): a TCP sender and its receiver (`tcp.rs`), or a source of datagrams and their sink
+//! (`datagrams.rs`). An end acts when a packet reaches it or one of its timers runs out, at once and in no time, and what it then
+//! sends is at its first link.
+//!
+//! **A route** is a row of links, whose numbers rise. Data crosses those of the flow's path, one after the other, and is at the
+//! receiver. An ACK is a packet, too. It crosses the links of the way back, if the flow has any, and then takes a constant delay
+//! to the sender.
+//!
+//! **A link** (`link.rs`) is a policer, a queue, a sender of bits and a wire, of which only the queue and the sender need be there.
+//! A packet that arrives and passes the policer goes to the queue's discipline, which holds or drops it. When the link is free it
+//! asks the discipline for the next packet and is busy for the packet's bits at its rate. Then the packet is on the wire, which
+//! delays it, and may lose it, deliver it twice or before another. Sizes are those on the wire: a SYN, an ACK and a short last
+//! segment are packets of their size.
+//!
+//! **One instant** has an order (`events.rs`): transfers begin, timers run out, ACKs are at senders, data is at receivers; then the
+//! links by their numbers; then the warmup ends, and samples are taken. At a link arrivals come before departures: a packet that
+//! arrives just as another leaves finds it still there. Only the opportunity of a trace comes before an arrival of its instant.
+//!
+//! **What counts when**: a packet is held from its arrival until its last bit is sent or it is dropped, or on a link with a trace
+//! until the first opportunity that it takes. A loss on the wire and a wait count when the packet begins to be sent, and so does
+//! a mark, unless the wire then loses the packet. A drop counts when the policer or the discipline drops the packet, a delivery at
+//! the far end of the wire. A packet that waits when the run ends has none of these yet.
+//!
+//! **Measuring** begins when the warmup ends: counts are those at the end of the run less those at that time. Without a warmup
+//! everything counts.
+//!
+//! **Chance** comes from the seed, a stream of numbers for each use (`random.rs`): the same scenario and seed always give the same
+//! results.
+//!
+//! A clock that adds up seconds, in which times are rounded as another simulator rounds them, is not part of the model: [`run`]
+//! panics on a scenario with one.
+
+mod connection;
+pub(crate) mod datagrams;
+mod endpoints;
+pub(crate) mod events;
+pub(crate) mod group;
+pub(crate) mod lifetime;
+pub(crate) mod link;
+pub(crate) mod measure;
+mod network;
+mod tcp;
+
+use crate::control::{Control, Unfinished};
+use crate::instances::{Custom, registered};
+use crate::net::lifetime::until_last_arrival;
+use crate::net::link::fineness::finer_links;
+use crate::net::measure::observe::Observation;
+use crate::net::network::Network;
+use crate::time::{Fraction, Nanosecond};
+use cwnd_algorithms::CongestionControl;
+use cwnd_results::Run;
+use cwnd_scenario::Scenario;
+
+/// A run under way, whatever its algorithms and timing.
+pub trait Advance {
+    /// Simulates all that happens up to `until_ns`, included.
+    fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished>;
+
+    /// The run at `now_ns`, which it has been advanced to.
+    fn observe(&mut self, now_ns: u64) -> Observation;
+
+    /// The results at the end of the duration, which the run has been advanced to.
+    fn finish(self: Box<Self>) -> Run;
+}
+
+/// Answers `scenario` with `seed`, as [`run`](crate::run) does.
+///
+/// # Errors
+///
+/// If the run cannot go on to its end.
+///
+/// # Panics
+///
+/// If the scenario has a clock that adds up seconds, or [`Scenario::check`] would refuse it.
+pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Unfinished> {
+    let run_for_duration = |scenario: &Scenario| {
+        let mut simulation = begin(scenario, seed, custom, control);
+        simulation.advance(scenario.duration_ns)?;
+        Ok(simulation.finish())
+    };
+    let run = run_for_duration(scenario)?;
+    match until_last_arrival(scenario, &run) {
+        None => Ok(run),
+        Some(shorter) => run_for_duration(&shorter),
+    }
+}
+
+/// A run under way. Chooses how its links count time.
+pub(crate) fn begin<'a>(
+    scenario: &'a Scenario,
+    seed: u64,
+    custom: Custom<'a>,
+    control: &'a Control,
+) -> Box<dyn Advance + 'a> {
+    assert!(!scenario.clock.adds_up_seconds(), "seconds are not added up here");
+    let make = move |flow: usize| -> Box<dyn CongestionControl> {
+        let cca = &scenario.flows[flow].cca;
+        custom(cca).unwrap_or_else(|| Box::new(registered()(cca)))
+    };
+    let finer = finer_links(scenario);
+    if finer.contains(&true) {
+        Box::new(Network::<Fraction>::new(scenario, &finer, seed, Box::new(make), control))
+    } else {
+        Box::new(Network::<Nanosecond>::new(scenario, &finer, seed, Box::new(make), control))
+    }
+}
