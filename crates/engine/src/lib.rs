@@ -44,7 +44,6 @@ pub use net::link::emulated::{Crossed, EmulatedLink};
 pub use net::link::queue::discipline::Codepoint;
 pub use net::link::wire::WireCounts;
 pub use net::measure::observe::{AckCounts, FlowObservation, LinkObservation, Observation};
-pub use tcp::ends::{TcpAck, TcpEnds, TcpSegment};
 
 /// Fewer flows are simulated as fast by one thread.
 const FLOWS_FOR_THREADS: usize = 4000;
@@ -96,11 +95,12 @@ impl<'a> Simulation<'a> {
         if fast::supports(scenario) {
             Simulation::of(scenario, fast::begin(scenario, seed, custom, control, parts))
         } else {
-            Simulation::plain(scenario, seed, custom, control)
+            let parts = net::Parts { algorithms: custom, ..net::Parts::default() };
+            Simulation::plain(scenario, seed, parts, control)
         }
     }
 
-    /// The same over the plain network, whether the fast engine supports the scenario or not.
+    /// A run over the plain network, whether the fast engine supports the scenario or not, with the caller's own `parts`.
     ///
     /// # Panics
     ///
@@ -108,10 +108,10 @@ impl<'a> Simulation<'a> {
     pub fn plain(
         scenario: &'a Scenario,
         seed: u64,
-        custom: Custom<'a>,
+        parts: net::Parts<'a>,
         control: &'a Control,
     ) -> Simulation<'a> {
-        Simulation::of(scenario, net::begin(scenario, seed, custom, control))
+        Simulation::of(scenario, net::begin(scenario, seed, parts, control))
     }
 
     fn of(scenario: &Scenario, run: Box<dyn Advance + 'a>) -> Simulation<'a> {

@@ -1,10 +1,14 @@
 //! What the network asks of the two ends of a connection: a transport is a file that answers.
 
+use crate::net::link::queue::discipline::Codepoint;
 use crate::net::measure::counts::Counts;
+use crate::net::measure::samples::FlowLook;
 use crate::tcp::packet::{Segment, SelectiveAck};
 use crate::tcp::sender::Sender;
+use crate::tcp::source::TransferRow;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::FlowResult;
+use std::any::Any;
 
 pub type TcpSender<'a> = Sender<'a, Box<dyn CongestionControl>>;
 
@@ -15,6 +19,65 @@ pub enum Load {
     Data(Segment),
     /// To the sender.
     Ack(Box<SelectiveAck>),
+    /// Either way, of a transport that has packets of its own.
+    Datagram(Box<Datagram>),
+}
+
+/// Which end of a connection: data goes from the sender to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    Sender,
+    Receiver,
+}
+
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::Sender => Side::Receiver,
+            Side::Receiver => Side::Sender,
+        }
+    }
+}
+
+/// A packet of which the network knows its size alone.
+pub struct Datagram {
+    /// The end that it goes to.
+    pub to: Side,
+    /// On the wire.
+    pub bytes: u32,
+    pub codepoint: Codepoint,
+    /// A queue has marked it.
+    pub marked: bool,
+    /// What the transport wants to know of it when it arrives.
+    pub content: Box<dyn Content>,
+}
+
+/// The content of a datagram, of which a wire may make a copy.
+pub trait Content: Any {
+    fn copy(&self) -> Box<dyn Content>;
+}
+
+impl<T: Any + Clone> Content for T {
+    fn copy(&self) -> Box<dyn Content> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Datagram {
+    fn clone(&self) -> Datagram {
+        Datagram { content: (*self.content).copy(), ..*self }
+    }
+}
+
+impl Load {
+    /// The end that it goes to.
+    pub fn to(&self) -> Side {
+        match self {
+            Load::Data(_) => Side::Receiver,
+            Load::Ack(_) => Side::Sender,
+            Load::Datagram(datagram) => datagram.to,
+        }
+    }
 }
 
 /// Both ends of a connection: what they do when a packet arrives or a timer runs out. What they send goes to `out`.
@@ -27,10 +90,13 @@ pub trait Endpoints<'a> {
     fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>);
 
     /// Data is at the receiver.
-    fn on_data(&mut self, now_ns: u64, segment: Segment, out: &mut Vec<Load>);
+    fn on_data(&mut self, _now_ns: u64, _segment: Segment, _out: &mut Vec<Load>) {}
 
     /// An ACK is at the sender.
     fn on_ack(&mut self, _now_ns: u64, _ack: &SelectiveAck, _out: &mut Vec<Load>) {}
+
+    /// A datagram is at one end.
+    fn on_datagram(&mut self, _now_ns: u64, _datagram: Datagram, _out: &mut Vec<Load>) {}
 
     /// The size of an ACK on the wire.
     fn ack_bytes(&self, _ack: &SelectiveAck) -> u32 {
@@ -57,7 +123,22 @@ pub trait Endpoints<'a> {
     /// The row of the flow `id` at `end_ns`, of which these `counts` are since `measured_from_ns`.
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult;
 
-    /// Of a transport that has a window to sample, and transfers.
+    /// Of a transport that has a window to sample, at `now_ns`; None: the flow does not last then.
+    fn look(&mut self, _now_ns: u64) -> Option<FlowLook> {
+        None
+    }
+
+    /// The transfers that have begun by `end_ns`, if what is sent has an end.
+    fn transfers(&self, _end_ns: u64) -> Vec<TransferRow> {
+        Vec::new()
+    }
+
+    /// What a reader of the results should know of the connection, at the end of the run.
+    fn note(&self, _end_ns: u64) -> Option<String> {
+        None
+    }
+
+    /// Of TCP.
     fn sender(&self) -> Option<&TcpSender<'a>> {
         None
     }

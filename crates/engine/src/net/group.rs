@@ -4,7 +4,7 @@ use crate::memory::distribution::Distribution;
 use crate::net::measure::counts::Counts;
 use crate::random::{exponential_ns, random_stream};
 use crate::tcp::sender::Sender;
-use crate::tcp::source::{Row, Sizes};
+use crate::tcp::source::{Sizes, TransferRow};
 use crate::time::NEVER;
 use chacha20::ChaCha8Rng;
 use cwnd_algorithms::CongestionControl;
@@ -39,7 +39,7 @@ pub struct Totals {
     pub busy_ns: u64,
     pub last_arrival_ns: u64,
     /// Of the whole run, with the number of the transfer.
-    pub rows: Vec<(u64, Row)>,
+    pub rows: Vec<(u64, TransferRow)>,
 }
 
 impl<'a> Group<'a> {

@@ -38,23 +38,31 @@
 
 mod connection;
 pub(crate) mod datagrams;
-mod endpoints;
+pub(crate) mod endpoints;
 pub(crate) mod events;
 pub(crate) mod group;
 pub(crate) mod lifetime;
 pub(crate) mod link;
 pub(crate) mod measure;
 mod network;
+mod parts;
 mod tcp;
 
 use crate::control::{Control, Unfinished};
-use crate::instances::{Custom, registered};
+use crate::instances::Custom;
+pub use crate::net::endpoints::{Content, Datagram, Endpoints, Load, Side};
 use crate::net::lifetime::until_last_arrival;
 use crate::net::link::fineness::finer_links;
+pub use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::observe::Observation;
+pub use crate::net::measure::rows::counted;
+pub use crate::net::measure::samples::FlowLook;
 use crate::net::network::Network;
+pub use crate::net::parts::{Parts, Transports};
+pub use crate::tcp::packet::{Segment, SelectiveAck, Tag};
+pub use crate::tcp::source::TransferRow;
+pub use crate::time::NEVER;
 use crate::time::{Fraction, Nanosecond};
-use cwnd_algorithms::CongestionControl;
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 
@@ -81,7 +89,7 @@ pub trait Advance {
 /// If the scenario has a clock that adds up seconds, or [`Scenario::check`] would refuse it.
 pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Unfinished> {
     let run_for_duration = |scenario: &Scenario| {
-        let mut simulation = begin(scenario, seed, custom, control);
+        let mut simulation = begin(scenario, seed, Parts { algorithms: custom, ..Parts::default() }, control);
         simulation.advance(scenario.duration_ns)?;
         Ok(simulation.finish())
     };
@@ -92,22 +100,18 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
     }
 }
 
-/// A run under way. Chooses how its links count time.
+/// A run before anything has happened. Chooses how its links count time.
 pub(crate) fn begin<'a>(
     scenario: &'a Scenario,
     seed: u64,
-    custom: Custom<'a>,
+    parts: Parts<'a>,
     control: &'a Control,
 ) -> Box<dyn Advance + 'a> {
     assert!(!scenario.clock.adds_up_seconds(), "seconds are not added up here");
-    let make = move |flow: usize| -> Box<dyn CongestionControl> {
-        let cca = &scenario.flows[flow].cca;
-        custom(cca).unwrap_or_else(|| Box::new(registered()(cca)))
-    };
     let finer = finer_links(scenario);
     if finer.contains(&true) {
-        Box::new(Network::<Fraction>::new(scenario, &finer, seed, Box::new(make), control))
+        Box::new(Network::<Fraction>::new(scenario, &finer, seed, parts, control))
     } else {
-        Box::new(Network::<Nanosecond>::new(scenario, &finer, seed, Box::new(make), control))
+        Box::new(Network::<Nanosecond>::new(scenario, &finer, seed, parts, control))
     }
 }

@@ -1,9 +1,10 @@
 //! The events of a run: what happens at the ends of connections and at links, one after the other.
 
 use crate::control::{Control, Unfinished};
+use crate::instances::registered;
 use crate::net::connection::Connection;
 use crate::net::datagrams::Datagrams;
-use crate::net::endpoints::{Endpoints, Load};
+use crate::net::endpoints::{Endpoints, Load, Side};
 use crate::net::events::{AtLink, Event, Events, Order, Rank, sort_tied};
 use crate::net::group::Group;
 use crate::net::lifetime::start_jitter_ns;
@@ -13,6 +14,7 @@ use crate::net::link::queue::discipline::{Codepoint, codepoint};
 use crate::net::measure::observe::LinkSampler;
 use crate::net::measure::rows::LinkCounts;
 use crate::net::measure::samples::FlowSampler;
+use crate::net::parts::Parts;
 use crate::net::tcp::Tcp;
 use crate::tcp::packet::{Segment, Tag};
 use crate::tcp::source::{Sizes, Source};
@@ -20,15 +22,13 @@ use crate::tcp::ticks::Ticks;
 use crate::time::{NEVER, Tick};
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::GroupSamples;
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Flow, Scenario};
 use std::cmp::Reverse;
 use std::fmt::Display;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Between two looks at whether the run goes on.
 const EVENTS_PER_LOOK: u64 = 1 << 16;
-/// Packets under way at one time; they take less than 4 GB.
-const PACKETS_MAX: usize = 20_000_000;
 
 /// A packet between the ends of a connection.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ pub struct Network<'a, T> {
     pub(super) seed: u64,
     /// Those of the senders' host, in which RACK's timers count.
     ticks: Ticks,
-    make: Box<dyn Fn(usize) -> Box<dyn CongestionControl> + 'a>,
+    parts: Parts<'a>,
     control: &'a Control,
     /// Simulated time that [`Control`] knows of.
     reported_ns: u64,
@@ -78,15 +78,19 @@ impl<'a, T: Tick> Network<'a, T> {
         scenario: &'a Scenario,
         finer: &[bool],
         seed: u64,
-        make: Box<dyn Fn(usize) -> Box<dyn CongestionControl> + 'a>,
+        parts: Parts<'a>,
         control: &'a Control,
     ) -> Network<'a, T> {
-        let links = (0..).zip(finer).map(|(id, &is_finer)| Link::new(scenario, id, is_finer, seed));
+        let new_link = |(id, &is_finer): (u32, &bool)| {
+            let discipline = (parts.disciplines)(&scenario.links[id as usize], seed);
+            Link::new(scenario, id, discipline, is_finer, seed)
+        };
+        let links = (0..).zip(finer).map(new_link);
         let mut network = Network {
             scenario,
             seed,
             ticks: Ticks::new(scenario, seed),
-            make,
+            parts,
             control,
             reported_ns: 0,
             event_count: 0,
@@ -105,7 +109,9 @@ impl<'a, T: Tick> Network<'a, T> {
         };
         for (id, flow) in (0..).zip(&scenario.flows) {
             let start_ns = flow.start_ns + start_jitter_ns(flow, id, seed);
-            let ends: Box<dyn Endpoints> = if flow.cca.is_udp() {
+            let ends: Box<dyn Endpoints> = if let Some(ends) = (parts.transports)(id, start_ns) {
+                ends
+            } else if flow.cca.is_udp() {
                 Box::new(Datagrams::new(flow, start_ns))
             } else if let Some(group) = Group::new(id, flow, start_ns, seed) {
                 network.groups.push(group);
@@ -133,7 +139,11 @@ impl<'a, T: Tick> Network<'a, T> {
         let (described, id) = (&self.scenario.flows[flow as usize], flow as usize);
         let path = (self.scenario.may_reorder(id), self.scenario.rtt_ns(id));
         let chance = (self.seed, self.ticks, name);
-        Tcp::new(described, (self.make)(id), start_ns, source, path, chance)
+        Tcp::new(described, self.algorithm(described), start_ns, source, path, chance)
+    }
+
+    fn algorithm(&self, flow: &'a Flow) -> Box<dyn CongestionControl> {
+        (self.parts.algorithms)(&flow.cca).unwrap_or_else(|| Box::new(registered()(&flow.cca)))
     }
 
     /// A connection of `flow`, of which no transfer has begun.
@@ -170,7 +180,7 @@ impl<'a, T: Tick> Network<'a, T> {
                 }
             }
             self.event_count += 1;
-            if self.event_count % EVENTS_PER_LOOK == 0 {
+            if self.event_count.is_multiple_of(EVENTS_PER_LOOK) {
                 self.check(now_ns)?;
             }
         }
@@ -184,8 +194,8 @@ impl<'a, T: Tick> Network<'a, T> {
         if self.control.stop.load(Relaxed) {
             return Err(Unfinished::Stopped);
         }
-        if self.packets.len() - self.vacant.len() > PACKETS_MAX {
-            return Err(Unfinished::Crowded { packets_max: PACKETS_MAX, at_ns: now_ns });
+        if self.packets.len() - self.vacant.len() > self.parts.packets_max {
+            return Err(Unfinished::Crowded { packets_max: self.parts.packets_max, at_ns: now_ns });
         }
         Ok(())
     }
@@ -218,9 +228,8 @@ impl<'a, T: Tick> Network<'a, T> {
         let mut out = std::mem::take(&mut self.out);
         let flow = &self.scenario.flows[self.connections[connection as usize].flow as usize];
         for load in out.drain(..) {
-            let is_ack = matches!(load, Load::Ack(_));
-            let delay_ns = if is_ack { flow.return_delay_ns } else { 0 };
-            self.connections[connection as usize].acks.sent += u64::from(is_ack);
+            let delay_ns = if load.to() == Side::Sender { flow.return_delay_ns } else { 0 };
+            self.connections[connection as usize].acks.sent += u64::from(load.to() == Side::Sender);
             let number = self.put(Packet { connection, load, crossed: 0, busy_since_ns: 0, delay_ns });
             self.go_on(number, now_ns);
         }
@@ -262,9 +271,9 @@ impl<'a, T: Tick> Network<'a, T> {
     /// The links that a packet crosses.
     fn route(&self, packet: &Packet) -> &'a [u32] {
         let flow = &self.scenario.flows[self.connections[packet.connection as usize].flow as usize];
-        match packet.load {
-            Load::Data(_) => &flow.path,
-            Load::Ack(_) => &flow.reverse_path,
+        match packet.load.to() {
+            Side::Receiver => &flow.path,
+            Side::Sender => &flow.reverse_path,
         }
     }
 
@@ -273,7 +282,7 @@ impl<'a, T: Tick> Network<'a, T> {
         let packet = self.packet(number);
         let order = match self.route(packet).get(packet.crossed) {
             Some(&link) => Order::Link(link, AtLink::Arrival),
-            None if matches!(packet.load, Load::Ack(_)) => Order::Ack,
+            None if packet.load.to() == Side::Sender => Order::Ack,
             None => Order::Data,
         };
         self.events.schedule(T::count(at_ns), order, number);
@@ -321,12 +330,11 @@ impl<'a, T: Tick> Network<'a, T> {
         }
         let Packet { connection, load, .. } = self.take(number);
         let Connection { ends, acks, .. } = &mut self.connections[connection as usize];
-        match &load {
-            Load::Data(segment) => ends.on_data(now_ns, *segment, &mut self.out),
-            Load::Ack(ack) => {
-                acks.arrived += 1;
-                ends.on_ack(now_ns, ack, &mut self.out);
-            }
+        acks.arrived += u64::from(load.to() == Side::Sender);
+        match load {
+            Load::Data(segment) => ends.on_data(now_ns, segment, &mut self.out),
+            Load::Ack(ack) => ends.on_ack(now_ns, &ack, &mut self.out),
+            Load::Datagram(datagram) => ends.on_datagram(now_ns, *datagram, &mut self.out),
         }
         self.after_event_of(connection, now_ns);
     }
@@ -367,6 +375,10 @@ impl<'a, T: Tick> Network<'a, T> {
                 let tag = Tag::new(0, 0).sized(owner.ends.ack_bytes(ack));
                 (Segment { tag, sent_ns: now_ns }, Codepoint::NotEct)
             }
+            Load::Datagram(datagram) => {
+                let tag = Tag::new(0, 0).sized(datagram.bytes);
+                (Segment { tag, sent_ns: now_ns }, datagram.codepoint)
+            }
         };
         Arriving { now_ns, segment, label: number, flow: *connection, codepoint }
     }
@@ -382,14 +394,16 @@ impl<'a, T: Tick> Network<'a, T> {
             if let Some(packet) = &mut self.packets[number as usize] {
                 packet.crossed += 1;
                 packet.busy_since_ns = busy_since_ns;
-                if let Load::Data(sent) = &mut packet.load {
-                    *sent = segment.marked_if(marked);
+                match &mut packet.load {
+                    Load::Data(sent) => *sent = segment.marked_if(marked),
+                    Load::Ack(_) => {}
+                    Load::Datagram(datagram) => datagram.marked |= marked,
                 }
             }
             for _ in 1..passage.copies {
                 let copy = self.packet(number).clone();
-                let is_ack = matches!(copy.load, Load::Ack(_));
-                self.connections[copy.connection as usize].acks.duplicated += u64::from(is_ack);
+                let is_back = copy.load.to() == Side::Sender;
+                self.connections[copy.connection as usize].acks.duplicated += u64::from(is_back);
                 let copy = self.put(copy);
                 self.go_on(copy, passage.at_ns);
             }
@@ -419,9 +433,9 @@ impl<'a, T: Tick> Network<'a, T> {
     fn lose(&mut self, number: u32) {
         let Packet { connection, load, .. } = self.take(number);
         let owner = &mut self.connections[connection as usize];
-        match load {
-            Load::Data(_) => owner.lost_pkts += 1,
-            Load::Ack(_) => owner.acks.lost += 1,
+        match load.to() {
+            Side::Receiver => owner.lost_pkts += 1,
+            Side::Sender => owner.acks.lost += 1,
         }
     }
 

@@ -3,10 +3,11 @@
 use crate::net::endpoints::{Endpoints, Load, TcpSender};
 use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::rows::sender_row;
+use crate::net::measure::samples::FlowLook;
 use crate::tcp::packet::{AckPacket, Segment, SelectiveAck, Tag};
 use crate::tcp::receiver::{Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
-use crate::tcp::source::Source;
+use crate::tcp::source::{Source, TransferRow};
 use crate::tcp::ticks::Ticks;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
@@ -145,6 +146,16 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
 
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {
         sender_row(id, &self.sender, counts, (measured_from_ns, self.sender.flow.stop_ns), end_ns)
+    }
+
+    fn look(&mut self, now_ns: u64) -> Option<FlowLook> {
+        FlowLook::new(now_ns, &mut self.sender)
+    }
+
+    fn transfers(&self, end_ns: u64) -> Vec<TransferRow> {
+        let Sender { source, started, retransmissions, .. } = &self.sender;
+        let source = source.iter().filter(|_| *started);
+        source.flat_map(|source| source.all_rows(end_ns, *retransmissions)).collect()
     }
 
     fn sender(&self) -> Option<&TcpSender<'a>> {

@@ -5,7 +5,6 @@ pub mod application;
 mod cwnd_time;
 pub mod delivery_rate;
 mod early;
-pub mod ends;
 mod fast_path;
 pub mod handshake;
 pub mod loss;

@@ -24,7 +24,7 @@ pub struct Source<'a> {
     /// Of finished transfers.
     finished_bytes: u64,
     pub finished_ns: Option<u64>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<TransferRow>,
     /// On the wire, at the receiver, until the flow stopped or had finished.
     pub arrived_bytes: u64,
     /// Packets that the hops had lost before the connection began.
@@ -33,7 +33,7 @@ pub struct Source<'a> {
 
 /// A transfer, finished or not.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct TransferRow {
     pub start_ns: u64,
     pub bytes: u64,
     /// When its last byte was acknowledged.
@@ -260,7 +260,7 @@ impl<'a> Source<'a> {
     }
 
     /// All transfers that have begun by `end_ns`.
-    pub fn all_rows(&self, end_ns: u64, retransmissions: u64) -> impl Iterator<Item = Row> {
+    pub fn all_rows(&self, end_ns: u64, retransmissions: u64) -> impl Iterator<Item = TransferRow> {
         let begun = self.transfer.as_ref().filter(|transfer| transfer.written_ns <= end_ns);
         let last = begun.map(|transfer| transfer.row(None, retransmissions));
         self.rows.iter().copied().chain(last)
@@ -268,9 +268,9 @@ impl<'a> Source<'a> {
 }
 
 impl Transfer {
-    fn row(&self, end_ns: Option<u64>, retransmissions: u64) -> Row {
+    fn row(&self, end_ns: Option<u64>, retransmissions: u64) -> TransferRow {
         let retransmitted_pkts = retransmissions - self.retransmissions;
-        Row { start_ns: self.written_ns, bytes: self.bytes, end_ns, retransmitted_pkts }
+        TransferRow { start_ns: self.written_ns, bytes: self.bytes, end_ns, retransmitted_pkts }
     }
 }
 

@@ -70,8 +70,9 @@ fn they_show_the_same_on_the_way() {
             return Ok(());
         }
         let (plainly, fast) = (Control::default(), Control::default());
+        let parts = net::Parts { algorithms: &custom, ..net::Parts::default() };
         let mut runs = [
-            Simulation::plain(scenario, scenario.seed, &custom, &plainly),
+            Simulation::plain(scenario, scenario.seed, parts, &plainly),
             Simulation::new(scenario, scenario.seed, &custom, &fast),
         ];
         for step in 1..6 {

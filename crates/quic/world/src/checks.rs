@@ -1,9 +1,7 @@
 //! What a scenario asks for and these worlds do not do.
 
 use crate::Stack;
-use crate::network::HEADER_BYTES;
-use crate::run::datagram_bytes;
-use crate::tcp::PACKET_BYTES_MIN;
+use crate::run::{datagram_bytes, is_of_stack};
 use cwnd_scenario::{Cca, Clock, Ecn, End, Flow, Handshake, Samples, Scenario, Size, Stack as TcpStack};
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -30,16 +28,12 @@ pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
     if scenario.flows.len() > FLOWS_MAX {
         return refuse("flows", &format!("{} flows", scenario.flows.len()), &format!("at most {FLOWS_MAX}"));
     }
-    scenario.flows.iter().try_for_each(|flow| {
-        if !flow.cca.is_udp() && !flow.cca.is_over_tcp() && flow.cca.of_stack().is_none() {
+    scenario.flows.iter().filter(|flow| is_of_stack(flow)).try_for_each(|flow| {
+        if flow.cca.of_stack().is_none() {
             stack.check(&flow.cca).map_err(|line| format!("flows.cca: {line}"))?;
         }
-        let refusal = if flow.cca.is_over_tcp() {
-            tcp_packets(flow).or_else(|| traffic(flow)).or_else(|| tcp_transfer(flow))
-        } else {
-            let refusal = algorithm(stack, &flow.cca).or_else(|| quic_packets(flow));
-            refusal.or_else(|| traffic(flow)).or_else(|| settings(stack, flow))
-        };
+        let refusal = algorithm(stack, &flow.cca).or_else(|| quic_packets(flow));
+        let refusal = refusal.or_else(|| traffic(flow)).or_else(|| settings(stack, flow));
         refusal.map_or(Ok(()), |Refusal { key, found, accepted }| refuse(&key, &found, &accepted))
     })
 }
@@ -65,7 +59,6 @@ fn algorithm(stack: Stack, cca: &Cca) -> Option<Refusal> {
     match cca.of_stack() {
         Some((of, _)) if of == stack.name() => None,
         Some(_) => refusal("flows.cca", format!("'{}'", cca.name), accepted()),
-        None if cca.is_udp() => refusal("flows.cca", "'udp'", accepted()),
         None => None,
     }
 }
@@ -80,38 +73,6 @@ fn quic_packets(flow: &Flow) -> Option<Refusal> {
             format!("{} bytes", flow.payload_bytes),
             format!("{least} to {most} bytes"),
         );
-    }
-    None
-}
-
-/// On the wire a packet of TCP stands for a datagram that has a number, and headers before it.
-fn tcp_packets(flow: &Flow) -> Option<Refusal> {
-    let wire_bytes = PACKET_BYTES_MIN..=HEADER_BYTES + DATAGRAM_BYTES.end();
-    if !wire_bytes.contains(&flow.packet_bytes()) {
-        let (least, most) = (wire_bytes.start(), wire_bytes.end());
-        return refusal(
-            "flows.packet",
-            format!("{} bytes with headers", flow.packet_bytes()),
-            format!("{least} to {most} bytes"),
-        );
-    }
-    if !wire_bytes.contains(&flow.stack.ack_bytes) {
-        let (least, most) = (wire_bytes.start(), wire_bytes.end());
-        return refusal(
-            "flows.stack.ack",
-            format!("{} bytes", flow.stack.ack_bytes),
-            format!("{least} to {most} bytes"),
-        );
-    }
-    None
-}
-
-fn tcp_transfer(flow: &Flow) -> Option<Refusal> {
-    if flow.size().is_some() {
-        return refusal("flows.size", "a transfer over TCP", "bulk data");
-    }
-    if flow.stack.ecn == Ecn::L4s {
-        return refusal("flows.stack.ecn", "'l4s'", "'off', 'classic', 'dctcp' or 'accurate'");
     }
     None
 }
@@ -198,6 +159,8 @@ mod tests {
         assert_eq!(answer("", "cca = { name = 'ledbat', delay = 'rtt' }"), Ok(()));
         let more = "packet = 500\nstack = { ecn = 'accurate', recovery = 'newreno', pacing = 'fq' }";
         assert_eq!(answer("", &format!("cca = 'tcp:bbr'\n{more}")), Ok(()));
+        assert_eq!(answer("", "cca = 'tcp:cubic'\nsize = '1 MB'\nrequests = { count = 3 }"), Ok(()));
+        assert_eq!(answer("", "cca = 'udp'\napp_rate = '1 Mbps'"), Ok(()));
     }
 
     #[test]
@@ -212,7 +175,6 @@ mod tests {
                 "cca = 'bbr'",
                 "flows.cca: 'bbr' has to set the pacing rate, which quinn does not support; quinn runs ",
             ),
-            ("cca = 'udp'\napp_rate = '1 Mbps'", "flows.cca: 'udp'"),
             (
                 "cca = 'quinn:cubic'\npacket = 1000",
                 "flows.packet: 1000 bytes cannot be had --on quinn; accepted: 1176 to",
@@ -220,17 +182,6 @@ mod tests {
             ("cca = 'quinn:cubic'\napp_rate = '1 Mbps'", "flows.app_rate: "),
             ("cca = 'quinn:cubic'\nstack = { recovery = 'newreno' }", "flows.stack.recovery: "),
             ("cca = 'quinn:cubic'\nstack = { ecn = 'l4s' }", "flows.stack.ecn: "),
-            (
-                "cca = 'tcp:cubic'\nsize = '1 MB'",
-                "flows.size: a transfer over TCP cannot be had --on quinn; accepted: bulk data",
-            ),
-            ("cca = 'tcp:cubic'\napp_rate = '1 Mbps'", "flows.app_rate: "),
-            ("cca = 'tcp:prague'", "flows.stack.ecn: 'l4s'"),
-            (
-                "cca = 'tcp:reno'\nstack = { ack = 40 }",
-                "flows.stack.ack: 40 bytes cannot be had --on quinn; accepted: 50 to 65549 bytes",
-            ),
-            ("cca = 'tcp:reno'\npacket = 65000\nstack = { header = 600 }", "flows.packet: 65600 bytes"),
             ("cca = 'quinn:cubic'\nstack = { pacing = 'fq' }", "flows.stack.pacing: "),
         ] {
             let line = answer("", flow).unwrap_err();

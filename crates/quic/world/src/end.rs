@@ -4,6 +4,7 @@ use crate::Settings;
 use crate::received::Received;
 use crate::seen::Seen;
 use bytes::{Bytes, BytesMut};
+pub use cwnd_engine::net::Side;
 use cwnd_scenario::Cca;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex};
@@ -11,27 +12,13 @@ use std::sync::{Arc, Mutex};
 /// What the congestion controller of a sender has seen; the stack's thread and the loop's are one.
 pub type Shared = Arc<Mutex<Seen>>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    Sender,
-    Receiver,
-}
-
-impl Side {
-    pub fn other(self) -> Side {
-        match self {
-            Side::Sender => Side::Receiver,
-            Side::Receiver => Side::Sender,
-        }
-    }
-
-    pub fn address(self) -> SocketAddr {
-        let host = match self {
-            Side::Sender => 1,
-            Side::Receiver => 2,
-        };
-        SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), 443).into()
-    }
+/// An end's address.
+pub fn address(side: Side) -> SocketAddr {
+    let host = match side {
+        Side::Sender => 1,
+        Side::Receiver => 2,
+    };
+    SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, host), 443).into()
 }
 
 /// A datagram of UDP.
@@ -69,7 +56,7 @@ pub fn params(cca: &Cca) -> Vec<(&str, &str)> {
     cca.params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
-/// A connection of a stack, or of TCP: the client sends, the server receives. Nothing here reads a clock.
+/// A connection of a stack: the client sends, the server receives. Nothing here reads a clock.
 pub trait Connection {
     /// The next datagram that one end sends now; None: it waits for something.
     fn transmit(&mut self, side: Side, now_ns: u64) -> Option<Datagram>;
@@ -83,11 +70,7 @@ pub trait Connection {
     /// Payload that the receiver's application has read.
     fn received(&self) -> &Received;
 
-    /// Bytes of payload at the receiver that the application gets only when others have arrived.
-    fn early_bytes(&self) -> u64 {
-        0
-    }
-    /// Packets that the sender takes for lost; of a TCP flow its retransmissions.
+    /// Packets that the sender takes for lost.
     fn held_lost_pkts(&mut self) -> u64;
     /// Why the stack has given up the connection.
     fn fault(&self) -> Option<&str>;

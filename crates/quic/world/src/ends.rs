@@ -10,7 +10,7 @@ use super::proto::{
     StreamEvent, StreamId, TimeSource, TransportConfig, VarInt, WriteError,
 };
 use super::{null_client, null_keys, null_server};
-use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
+use crate::end::{Asked, Connection, Datagram, Shared, Side, address, payload};
 use crate::received::Received;
 use crate::{Crypto, tls};
 use bytes::BytesMut;
@@ -161,7 +161,7 @@ impl Ends {
         let mut sender = half(super::endpoint(endpoint_config(asked, Side::Sender), None));
         let receiver = half(super::endpoint(endpoint_config(asked, Side::Receiver), Some(Arc::new(server))));
         let begin = clock.at(now_ns);
-        let connected = sender.endpoint.connect(begin, client, Side::Receiver.address(), tls::NAME);
+        let connected = sender.endpoint.connect(begin, client, address(Side::Receiver), tls::NAME);
         sender.connection = Some(connected.map_err(|error| error.to_string())?);
         Ok(Ends {
             clock,
@@ -277,7 +277,7 @@ impl Connection for Ends {
         let event = super::handle(
             &mut half.endpoint,
             now,
-            side.other().address(),
+            address(side.other()),
             ecn,
             datagram.data,
             &mut half.buffer,

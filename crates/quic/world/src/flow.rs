@@ -1,12 +1,17 @@
-//! A flow of a run: its connection, and what is counted of it.
+//! A flow over QUIC: a connection of the stack as the two ends of a flow of the plain network.
 
-use crate::end::{Connection, Shared};
-use crate::network::Counts;
+use crate::end::{Asked, Connection, Datagram, Shared, Side};
 use crate::received::Missing;
+use crate::run::{HEADER_BYTES, datagram_bytes};
 use crate::seen::Seen;
-use cwnd_results::{FlowResult, FlowRow, Transfers};
+use crate::{Settings, Stack};
+use cwnd_engine::Codepoint;
+use cwnd_engine::net::{self, Counts, Endpoints, FlowLook, Load, NEVER, Received, TransferRow, counted};
+use cwnd_results::{FlowResult, FlowRow};
 use cwnd_scenario::{Flow, Scenario, Size};
-use std::sync::{MutexGuard, PoisonError};
+use std::any::Any;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Payload that is missing for less may be on its way.
 const MISSING_NS: u64 = 1_000_000_000;
@@ -14,51 +19,68 @@ const MISSING_NS: u64 = 1_000_000_000;
 /// As samples write it: not set.
 const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
 
-/// A flow between its start and its stop.
-pub struct Running<'a> {
-    pub index: usize,
-    pub flow: &'a Flow,
-    pub start_ns: u64,
-    pub connection: Box<dyn Connection + 'a>,
+const SIDES: [Side; 2] = [Side::Sender, Side::Receiver];
+
+pub struct Quic<'a> {
+    stack: Stack,
+    settings: Settings,
+    index: u32,
+    flow: &'a Flow,
+    start_ns: u64,
+    seed: [u8; 16],
+    /// None: it has yet to begin. Some stacks change as they are asked for their counts.
+    connection: RefCell<Option<Box<dyn Connection>>>,
     seen: Shared,
-    /// At the end of the warmup.
-    before: (Counts, u64, u64),
-    from_ns: u64,
-    /// Of the last row of samples: when, bytes delivered and marks.
-    sampled: (u64, u64, u64),
-    /// When it stopped or finished, and what was counted then.
-    stopped: Option<(u64, Counts, u64, u64)>,
+    /// By end: when a timer runs out, or NEVER.
+    due_ns: [u64; 2],
+    sent_pkts: u64,
+    /// Without payload, which the connection counts.
+    arrived: Received,
+    /// What had arrived when the flow had stopped or finished; set by the first arrival after that.
+    at_stop: Option<Received>,
+    stopped_ns: Option<u64>,
+    last_arrival_ns: u64,
+    /// Why the stack has given up a connection of the run.
+    fault: &'a RefCell<Option<String>>,
 }
 
-pub fn size_bytes(flow: &Flow) -> Option<u64> {
+fn size_bytes(flow: &Flow) -> Option<u64> {
     match flow.size()? {
         Size::Fixed { bytes } => Some(*bytes),
         _ => None,
     }
 }
 
-fn mbps(bytes: u64, span_ns: u64) -> f64 {
-    if span_ns == 0 { 0.0 } else { (bytes * 8) as f64 * 1e3 / span_ns as f64 }
-}
-
-impl<'a> Running<'a> {
+impl<'a> Quic<'a> {
+    /// Of the flow with number `index`, which begins at `start_ns`.
     pub fn new(
-        index: usize,
-        flow: &'a Flow,
-        start_ns: u64,
-        connection: Box<dyn Connection + 'a>,
-        seen: Shared,
-    ) -> Running<'a> {
-        Running {
+        (stack, settings): (Stack, Settings),
+        scenario: &'a Scenario,
+        (index, start_ns): (u32, u64),
+        seed: u64,
+        fault: &'a RefCell<Option<String>>,
+    ) -> Quic<'a> {
+        let flow = &scenario.flows[index as usize];
+        let mut of_flow = [0; 16];
+        of_flow[..8].copy_from_slice(&seed.to_le_bytes());
+        of_flow[8..].copy_from_slice(&u64::from(index).to_le_bytes());
+        let datagram_bytes = u16::try_from(datagram_bytes(flow)).expect("the size was checked");
+        Quic {
+            stack,
+            settings,
             index,
             flow,
             start_ns,
-            connection,
-            seen,
-            before: (Counts::default(), 0, 0),
-            from_ns: start_ns,
-            sampled: (start_ns, 0, 0),
-            stopped: None,
+            seed: of_flow,
+            connection: RefCell::new(None),
+            seen: Arc::new(Mutex::new(Seen::new(datagram_bytes, start_ns))),
+            due_ns: [NEVER; 2],
+            sent_pkts: 0,
+            arrived: Received::default(),
+            at_stop: None,
+            stopped_ns: None,
+            last_arrival_ns: 0,
+            fault,
         }
     }
 
@@ -66,107 +88,213 @@ impl<'a> Running<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it has a row of samples at `now_ns`.
-    pub fn lasts_at(&self, now_ns: u64) -> bool {
-        self.stopped.is_none_or(|(at_ns, ..)| now_ns <= at_ns)
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        self.stopped.is_some()
-    }
-
-    pub fn stop(&mut self, now_ns: u64, counts: Counts) {
-        if self.stopped.is_none() {
-            let held_lost = self.connection.held_lost_pkts();
-            self.stopped = Some((now_ns, counts, self.connection.received().bytes(), held_lost));
+    fn begin(&mut self, now_ns: u64) {
+        let asked = Asked {
+            cca: &self.flow.cca,
+            datagram_bytes: u16::try_from(datagram_bytes(self.flow)).expect("the size was checked"),
+            size_bytes: size_bytes(self.flow),
+            seed: self.seed,
+            settings: self.settings,
+        };
+        match self.stack.connect(&asked, now_ns, Arc::clone(&self.seen)) {
+            Ok(connection) => self.connection = RefCell::new(Some(connection)),
+            Err(line) => self.give_up(now_ns, line),
         }
     }
 
-    pub fn begin_measuring(&mut self, now_ns: u64, counts: Counts) {
-        // What has arrived by now does not count, even if it is in order only later.
-        let received_bytes = self.connection.received().bytes() + self.connection.early_bytes();
-        self.before = (counts, received_bytes, self.connection.held_lost_pkts());
-        self.from_ns = now_ns;
+    fn give_up(&mut self, now_ns: u64, line: String) {
+        self.fault.borrow_mut().get_or_insert(line);
+        self.stop(now_ns);
+    }
+
+    /// From now on the ends neither send nor receive.
+    fn stop(&mut self, now_ns: u64) {
+        self.stopped_ns.get_or_insert(now_ns);
+    }
+
+    /// Sends what an end has to send, after anything has happened to it.
+    fn serve(&mut self, now_ns: u64, side: Side, out: &mut Vec<Load>) {
+        let has_ecn = self.flow.stack.ecn.is_on();
+        let Some(connection) = self.connection.get_mut() else { return };
+        while let Some(datagram) = connection.transmit(side, now_ns) {
+            let (is_ect, is_ce) = (has_ecn && datagram.is_ect, has_ecn && datagram.is_ce);
+            self.sent_pkts += u64::from(side == Side::Sender);
+            out.push(Load::Datagram(Box::new(net::Datagram {
+                to: side.other(),
+                bytes: datagram.data.len() as u32 + HEADER_BYTES,
+                codepoint: if is_ect { Codepoint::Ect0 } else { Codepoint::NotEct },
+                marked: is_ce,
+                content: Box::new(Datagram { is_ect, is_ce, ..datagram }),
+            })));
+        }
+        self.due_ns[side as usize] = connection.due_ns(side).unwrap_or(NEVER).max(now_ns);
+        let has_finished = connection.finished_ns().is_some();
+        if let Some(fault) = connection.fault() {
+            let (flow, stack, at_s) = (self.index, self.stack.name(), now_ns as f64 / 1e9);
+            let line = format!("flow {flow}: {stack} gave up the connection at {at_s} s: {fault}");
+            self.give_up(now_ns, line);
+        } else if has_finished {
+            self.stop(now_ns);
+        }
+    }
+
+    fn received(&self) -> Received {
+        let delivered_bytes = self.connection.borrow().as_ref().map_or(0, |own| own.received().bytes());
+        Received { delivered_bytes, ..self.arrived }
+    }
+
+    fn held_lost_pkts(&self) -> u64 {
+        self.connection.borrow_mut().as_mut().map_or(0, |connection| connection.held_lost_pkts())
+    }
+
+    fn finished_ns(&self) -> Option<u64> {
+        self.connection.borrow().as_ref().and_then(|connection| connection.finished_ns())
+    }
+
+    fn stop_ns(&self, end_ns: u64) -> u64 {
+        self.stopped_ns.unwrap_or(self.flow.stop_ns).min(end_ns)
+    }
+}
+
+impl<'a> Endpoints<'a> for Quic<'a> {
+    fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    fn next_due_ns(&self) -> u64 {
+        if self.stopped_ns.is_some() {
+            NEVER
+        } else if self.connection.borrow().is_none() {
+            self.start_ns
+        } else {
+            self.due_ns.into_iter().min().unwrap_or(NEVER).min(self.flow.stop_ns)
+        }
+    }
+
+    fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>) {
+        if self.connection.get_mut().is_none() {
+            self.begin(now_ns);
+            self.serve(now_ns, Side::Sender, out);
+        }
+        for side in SIDES {
+            if self.stopped_ns.is_none()
+                && self.due_ns[side as usize] <= now_ns
+                && let Some(connection) = self.connection.get_mut()
+            {
+                connection.wake(side, now_ns);
+                self.serve(now_ns, side, out);
+            }
+        }
+        if self.flow.stop_ns <= now_ns {
+            self.stop(now_ns);
+        }
+    }
+
+    fn on_datagram(&mut self, now_ns: u64, datagram: net::Datagram, out: &mut Vec<Load>) {
+        let net::Datagram { to: side, bytes, marked, content, .. } = datagram;
+        if side == Side::Receiver {
+            if self.stopped_ns.is_some_and(|stopped_ns| now_ns > stopped_ns) && self.at_stop.is_none() {
+                self.at_stop = Some(self.received());
+            }
+            self.arrived.pkts += 1;
+            self.arrived.bytes += u64::from(bytes);
+            self.arrived.marked_pkts += u64::from(marked);
+            self.last_arrival_ns = now_ns;
+        }
+        let content: Box<dyn Any> = content;
+        let datagram = content.downcast::<Datagram>().expect("its ends sent it");
+        if self.stopped_ns.is_none()
+            && let Some(connection) = self.connection.get_mut()
+        {
+            connection.receive(side, now_ns, Datagram { is_ce: marked, ..*datagram });
+            self.serve(now_ns, side, out);
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.stopped_ns.is_some()
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            sent: self.sent_pkts,
+            retransmissions: self.held_lost_pkts(),
+            timeouts: self.seen().persistent_congestions(),
+            lost: 0,
+            received: self.received().until(self.at_stop),
+        }
+    }
+
+    fn last_arrival_ns(&self) -> u64 {
+        self.last_arrival_ns
+    }
+
+    fn begin_measuring(&mut self, now_ns: u64) {
         self.seen().begin_measuring(now_ns);
     }
 
-    /// Its row of samples at `now_ns`.
-    pub fn sample(&mut self, now_ns: u64, counts: Counts) -> FlowRow {
-        let (at_ns, bytes, marked) = self.sampled;
-        let (look, srtt_ns) = {
-            let mut seen = self.seen();
-            (seen.look(), seen.srtt_ns)
-        };
-        self.sampled = (now_ns, counts.delivered_bytes, counts.marked_pkts);
-        FlowRow {
+    fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {
+        let stop_ns = self.stop_ns(end_ns);
+        let from_ns = measured_from_ns.min(stop_ns);
+        let fct_ms = self.finished_ns().map(|ns| (ns - self.start_ns) as f64 * 1e-6);
+        let mut seen = self.seen();
+        FlowResult {
+            flow: id,
+            cca: self.flow.cca.name.clone(),
+            start_s: self.start_ns as f64 / 1e9,
+            stop_s: stop_ns as f64 / 1e9,
+            mean_rtt_ms: seen.mean_rtt_ms(),
+            p95_rtt_ms: seen.p95_rtt_ms(),
+            mean_cwnd_pkts: seen.mean_cwnd_pkts(stop_ns),
+            // Of a transfer that began in the warmup nothing is measured.
+            fct_ms: fct_ms.filter(|_| self.start_ns >= from_ns),
+            slow_start_s: seen.slow_start_end_ns(stop_ns).map(|ns| (ns - self.start_ns) as f64 / 1e9),
+            ..counted(counts, stop_ns - from_ns)
+        }
+    }
+
+    fn look(&mut self, now_ns: u64) -> Option<FlowLook> {
+        let has_begun = self.connection.get_mut().is_some();
+        if !has_begun || self.stopped_ns.is_some_and(|stopped_ns| now_ns > stopped_ns) {
+            return None;
+        }
+        let mut seen = self.seen();
+        let look = seen.look();
+        let row = FlowRow {
             cwnd_pkts: look.cwnd_pkts,
             cwnd_range_pkts: (look.min_cwnd_pkts, look.max_cwnd_pkts),
             ssthresh_pkts: look.ssthresh_pkts.unwrap_or(SSTHRESH_INFINITE),
             in_flight_pkts: look.in_flight_pkts,
-            srtt_ns,
-            bits: 8 * (counts.delivered_bytes - bytes),
-            span_ns: now_ns - at_ns,
-            marked_pkts: counts.marked_pkts - marked,
-        }
+            srtt_ns: seen.srtt_ns,
+            ..FlowRow::default()
+        };
+        Some(FlowLook { row, start_ns: self.start_ns, is_over: false })
     }
 
-    /// A note, if payload has been missing for long.
-    pub fn note_missing(&self, stack: &str) -> Option<String> {
-        let (stop_ns, ..) = self.stopped?;
-        let Missing { bytes, holes, since_ns } = self.connection.received().missing()?;
-        let waited_ns = stop_ns.saturating_sub(since_ns);
+    fn transfers(&self, _: u64) -> Vec<TransferRow> {
+        let row = |bytes| TransferRow {
+            start_ns: self.start_ns,
+            bytes,
+            end_ns: self.finished_ns(),
+            retransmitted_pkts: self.held_lost_pkts(),
+        };
+        let has_begun = self.connection.borrow().is_some();
+        size_bytes(self.flow).filter(|_| has_begun).map(row).into_iter().collect()
+    }
+
+    fn note(&self, end_ns: u64) -> Option<String> {
+        let connection = self.connection.borrow();
+        let Missing { bytes, holes, since_ns } = connection.as_ref()?.received().missing()?;
+        let waited_ns = self.stop_ns(end_ns).saturating_sub(since_ns);
         (waited_ns >= MISSING_NS).then(|| {
             format!(
                 "flow {}: at the end {bytes} bytes of payload in {holes} places had not reached the application for up to {:.1} s; \
-                 {stack} may have lost them",
+                 {} {} may have lost them",
                 self.index,
-                waited_ns as f64 / 1e9
+                waited_ns as f64 / 1e9,
+                self.stack.name(),
+                self.stack.version()
             )
         })
-    }
-
-    /// Its row, and its transfer if it has a size.
-    pub fn finish(&mut self, scenario: &Scenario, transfers: &mut Transfers) -> FlowResult {
-        let (stop_ns, now, received_bytes, held_lost) = self.stopped.expect("a run stops its flows");
-        let (before, received_before, held_lost_before) = self.before;
-        let span_ns = stop_ns.saturating_sub(self.from_ns);
-        let finished_ns = self.connection.finished_ns();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent_pkts = now.sent_pkts - before.sent_pkts;
-        let lost_pkts = now.lost_pkts - before.lost_pkts;
-        let fct_ms = finished_ns.map(|ns| (ns - self.start_ns) as f64 * 1e-6);
-        let retransmitted_pkts = held_lost - held_lost_before;
-        if let Some(size_bytes) = size_bytes(self.flow) {
-            let slowdown =
-                fct_ms.map_or(f64::NAN, |ms| ms * 1e6 / scenario.ideal_fct_ns(self.index, size_bytes));
-            transfers.flow.push(self.index as u32);
-            transfers.start_s.push(self.start_ns as f64 / 1e9);
-            transfers.size_bytes.push(size_bytes);
-            transfers.fct_ms.push(fct_ms.unwrap_or(f64::NAN));
-            transfers.slowdown.push(slowdown);
-            transfers.retransmitted_pkts.push(held_lost);
-        }
-        FlowResult {
-            flow: self.index as u32,
-            cca: self.flow.cca.name.clone(),
-            start_s: self.start_ns as f64 / 1e9,
-            stop_s: stop_ns as f64 / 1e9,
-            sent_pkts,
-            retransmitted_pkts,
-            delivered_pkts: now.delivered_pkts - before.delivered_pkts,
-            lost_pkts,
-            timeouts: seen.persistent_congestions(),
-            throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
-            goodput_mbps: mbps(received_bytes.saturating_sub(received_before), span_ns),
-            mean_rtt_ms: seen.mean_rtt_ms(),
-            p95_rtt_ms: seen.p95_rtt_ms(),
-            mean_cwnd_pkts: seen.mean_cwnd_pkts(stop_ns),
-            marked_pkts: now.marked_pkts - before.marked_pkts,
-            // Of a transfer that began in the warmup nothing is measured.
-            fct_ms: fct_ms.filter(|_| self.start_ns >= self.from_ns),
-            slow_start_s: seen.slow_start_end_ns(stop_ns).map(|ns| (ns - self.start_ns) as f64 / 1e9),
-            ..FlowResult::default()
-        }
-        .with_loss_ratio()
     }
 }

@@ -5,7 +5,7 @@ mod fixed;
 mod io;
 mod null;
 
-use crate::end::{Asked, Connection, Datagram, Shared, Side, payload};
+use crate::end::{Asked, Connection, Datagram, Shared, Side, address, payload};
 use crate::received::Received;
 use controller::{Watch, Watched};
 use fixed::{CountedIds, NoResets, Seeded};
@@ -165,7 +165,7 @@ impl Ends {
             .with_stateless_reset_token(NoResets)?
             .with_congestion_controller(Watched::new(asked, watch)?)?
             .start()?;
-        let connect = Connect::new(Side::Receiver.address()).with_server_name("receiver");
+        let connect = Connect::new(address(Side::Receiver)).with_server_name("receiver");
         let application = Box::pin(send(client, connect, asked.size_bytes));
         let sender = Half::new(slot.take()?, application, asked.datagram_bytes);
         let (slot, hand_out) = HandOut::new(asked, Side::Receiver)?;

@@ -64,7 +64,6 @@ impl Seen {
         self.changed_ns = self.from_ns;
         self.window_byte_ns = 0;
         self.rtts = Distribution::new();
-        self.persistent_congestions = 0;
     }
 
     /// The controller's window is `window_bytes` from now on. An `ssthresh_bytes` of more than 2⁶² stands for none.

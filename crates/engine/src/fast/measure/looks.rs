@@ -10,7 +10,7 @@ use crate::fast::topology::DelayOnlyLink;
 use crate::net::group::Group;
 use crate::net::link::managed::ManagedLink;
 use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, LinkSampler, Observation};
-use crate::net::measure::samples::FlowSampler;
+use crate::net::measure::samples::{FlowLook, FlowSampler};
 use crate::tcp::packet::{CONGESTION, Segment};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Handshake;
@@ -24,9 +24,11 @@ pub fn sample_flows<C: CongestionControl, T: Timing>(
     network: &Network<T>,
 ) {
     for (id, flow) in flows.iter_mut().enumerate().take(sampler.len()) {
-        if sampler.has_row(now, &flow.sender) {
+        if sampler.has_row(flow.sender.flow)
+            && let Some(look) = FlowLook::new(now, &mut flow.sender)
+        {
             let (bytes, marked) = (arrived_bytes(flow, network, now), marked(flow, network, now));
-            sampler.sample_flow(now, id, &mut flow.sender, bytes, marked);
+            sampler.sample_flow(now, id, look, bytes, marked);
         }
     }
 }

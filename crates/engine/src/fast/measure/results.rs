@@ -13,7 +13,7 @@ use crate::net::link::accounting::Totals;
 use crate::net::link::waits::PKTS_PER_LOOK;
 use crate::net::measure::counts::Counts;
 use crate::net::measure::rows::{LinkCounts, datagrams_row, group_row, sender_row, transfer_rows};
-use crate::tcp::source::Row;
+use crate::tcp::source::TransferRow;
 use crate::time::Tick;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, LinkResult, Transfers};
@@ -191,7 +191,7 @@ pub fn transfers<C: CongestionControl, T: Timing>(
     groups: &[Group],
     end: u64,
 ) -> Transfers {
-    let mut rows: Vec<(u64, u32, u64, Row)> = Vec::new();
+    let mut rows: Vec<(u64, u32, u64, TransferRow)> = Vec::new();
     for (shard, Shard { flows, .. }) in shards.iter().enumerate() {
         for flow in flows.iter().filter(|flow| flow.sender.flow.arrivals().is_none()) {
             for source in flow.sender.source.iter().filter(|_| flow.sender.started) {

@@ -1,9 +1,9 @@
 //! A link that real packets cross: the caller keeps the clock and the packets.
 
-use crate::net::link::accounting::Totals;
 use crate::net::link::managed::{Arriving, ManagedLink};
 use crate::net::link::queue::discipline::Codepoint;
 use crate::net::link::queue::packet_by_packet;
+use crate::net::measure::rows::LinkCounts;
 use crate::tcp::packet::{CONGESTION, Segment, Tag};
 use crate::time::{Fraction, NEVER};
 use cwnd_results::LinkResult;
@@ -22,8 +22,7 @@ pub struct Crossed {
     pub marked: bool,
 }
 
-/// A link of a scenario with its queue, discipline and wire. It is called in the order of time; of an arrival and a departure in
-/// one nanosecond [`EmulatedLink::precedes_departure`] says which comes first.
+/// A link of a scenario with its queue, discipline and wire. It is called in the order of time.
 ///
 /// ```
 /// use cwnd_engine::{Codepoint, EmulatedLink};
@@ -47,7 +46,8 @@ pub struct EmulatedLink {
     link: ManagedLink<Fraction>,
     described: Link,
     delivered: u64,
-    before: (u64, Totals, u64, u64),
+    /// What had been counted when the warmup ended, and when that was.
+    before: (u64, LinkCounts),
 }
 
 impl EmulatedLink {
@@ -56,19 +56,13 @@ impl EmulatedLink {
             link: ManagedLink::new(packet_by_packet(link, seed), link, ETHERNET_BYTES, seed),
             described: link.clone(),
             delivered: 0,
-            before: (0, Totals::default(), 0, 0),
+            before: (0, LinkCounts::default()),
         }
     }
 
     /// When [`EmulatedLink::depart`] is to be called next; None: not before the next arrival.
     pub fn next_departure_ns(&self) -> Option<u64> {
         Some(self.link.next_departure_ns()).filter(|&at_ns| at_ns != NEVER)
-    }
-
-    /// Whether a packet that arrives at `now_ns` comes before the next departure: it does at the same instant, when it finds the packet
-    /// that leaves still there, unless that leaves by the opportunity of a trace.
-    pub fn precedes_departure(&self, now_ns: u64) -> bool {
-        self.link.precedes_departure(now_ns)
     }
 
     /// `packet` of `flow` arrives, with `bytes` on the wire.
@@ -111,24 +105,17 @@ impl EmulatedLink {
     /// What [`EmulatedLink::result`] counts begins at `now_ns`.
     pub fn begin_measuring(&mut self, now_ns: u64) {
         self.link.begin_measuring(now_ns);
-        self.before = (now_ns, self.link.totals(now_ns), self.delivered, self.link.marked_pkts);
+        self.before = (now_ns, self.counts(now_ns));
+    }
+
+    fn counts(&self, now_ns: u64) -> LinkCounts {
+        let (totals, marked) = (self.link.totals(now_ns), self.link.marked_pkts);
+        LinkCounts { totals, delivered: self.delivered, marked, ..LinkCounts::default() }
     }
 
     /// The link's row at `end_ns`.
     pub fn result(&self, end_ns: u64) -> LinkResult {
-        let (from_ns, before, delivered, marked) = self.before;
-        let now = self.link.totals(end_ns);
-        let span_ns = end_ns.saturating_sub(from_ns).max(1) as f64;
-        LinkResult {
-            link: self.described.name.clone(),
-            delivered_pkts: self.delivered - delivered,
-            dropped_pkts: now.dropped - before.dropped,
-            error_pkts: now.corrupted - before.corrupted,
-            mean_queue_pkts: (now.held_ns - before.held_ns) / span_ns,
-            max_queue_pkts: now.max_queue,
-            utilization: now.utilization_since(&before),
-            marked_pkts: self.link.marked_pkts - marked,
-            p95_queue_ms: now.p95_wait_ns.map(|ns| ns * 1e-6),
-        }
+        let (from_ns, before) = &self.before;
+        self.counts(end_ns).row_since(before, &self.described.name, end_ns.saturating_sub(*from_ns).max(1))
     }
 }

@@ -12,7 +12,7 @@ pub mod waits;
 pub mod wire;
 
 use crate::net::link::managed::{Arriving, ManagedLink};
-use crate::net::link::queue::packet_by_packet;
+use crate::net::link::queue::discipline::Discipline;
 use crate::net::measure::rows::LinkCounts;
 use crate::time::{Fraction, NEVER, Tick};
 use cwnd_scenario::Scenario;
@@ -30,9 +30,14 @@ pub struct Link<'a, T> {
 
 impl<'a, T: Tick> Link<'a, T> {
     /// The link with number `id` in the scenario.
-    pub fn new(scenario: &'a Scenario, id: u32, is_finer: bool, seed: u64) -> Link<'a, T> {
+    pub fn new(
+        scenario: &'a Scenario,
+        id: u32,
+        discipline: Box<dyn Discipline>,
+        is_finer: bool,
+        seed: u64,
+    ) -> Link<'a, T> {
         let described = &scenario.links[id as usize];
-        let discipline = packet_by_packet(described, seed);
         let link = ManagedLink::new(discipline, described, scenario.ethernet_bytes(id), seed);
         Link { described, is_finer, link, delivered_pkts: 0, scheduled_ticks: NEVER }
     }

@@ -4,7 +4,7 @@ use crate::net::group::Group;
 use crate::net::link::accounting::Totals;
 use crate::net::measure::counts::Counts;
 use crate::tcp::sender::Sender;
-use crate::tcp::source::Row;
+use crate::tcp::source::TransferRow;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, LinkResult, Transfers, mbps};
 use cwnd_scenario::{Flow, Scenario};
@@ -68,8 +68,8 @@ pub fn sender_row<C: CongestionControl>(
     }
 }
 
-/// The columns that follow from the counts over `span_ns`.
-fn counted(counts: Counts, span_ns: u64) -> FlowResult {
+/// The columns that follow from the counts over `span_ns`, with no others.
+pub fn counted(counts: Counts, span_ns: u64) -> FlowResult {
     let Counts { sent, retransmissions, timeouts, lost, received } = counts;
     FlowResult {
         sent_pkts: sent,
@@ -116,7 +116,7 @@ pub fn datagrams_row(id: u32, flow: &Flow, counts: Counts, began: (u64, u64), en
 }
 
 /// Of the transfers that finished.
-fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
+fn mean_fct_ms(rows: impl Iterator<Item = TransferRow>) -> Option<f64> {
     let (mut sum_ns, mut count) = (0_u128, 0_u32);
     for (start_ns, end_ns) in rows.filter_map(|row| Some((row.start_ns, row.end_ns?))) {
         sum_ns += u128::from(end_ns - start_ns);
@@ -127,7 +127,7 @@ fn mean_fct_ms(rows: impl Iterator<Item = Row>) -> Option<f64> {
 
 /// Every transfer of flows with sizes, in the order of their starts. `rows`: of each when it began, its flow, its number there and
 /// what became of it.
-pub fn transfer_rows(scenario: &Scenario, mut rows: Vec<(u64, u32, u64, Row)>) -> Transfers {
+pub fn transfer_rows(scenario: &Scenario, mut rows: Vec<(u64, u32, u64, TransferRow)>) -> Transfers {
     rows.sort_by_key(|&(start_ns, flow, number, _)| (start_ns, flow, number));
     let mut transfers = Transfers::default();
     for (start_ns, flow, _, row) in rows {

@@ -8,7 +8,7 @@ use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, O
 use crate::net::measure::rows::{LinkCounts, group_row, transfer_rows};
 use crate::net::measure::samples::FlowSampler;
 use crate::net::network::Network;
-use crate::tcp::source::Row;
+use crate::tcp::source::TransferRow;
 use crate::time::Tick;
 use cwnd_results::{Run, World};
 use cwnd_scenario::Scenario;
@@ -25,10 +25,12 @@ impl<T: Tick> Network<'_, T> {
     /// A row of each flow or group, and of each link.
     pub fn sample(&mut self, now_ns: u64) {
         for (id, connection) in self.connections.iter_mut().enumerate() {
-            let received = connection.ends.counts().received;
-            let Some(sender) = connection.ends.sender_mut() else { continue };
-            if self.flow_sampler.has_row(now_ns, sender) {
-                self.flow_sampler.sample_flow(now_ns, id, sender, received.bytes, received.marked_pkts);
+            if !self.flow_sampler.has_row(&self.scenario.flows[connection.flow as usize]) {
+                continue;
+            }
+            if let Some(look) = connection.ends.look(now_ns) {
+                let received = connection.ends.counts().received;
+                self.flow_sampler.sample_flow(now_ns, id, look, received.bytes, received.marked_pkts);
             }
         }
         let before_ns = now_ns.saturating_sub(self.link_sampler.interval_ns.unwrap_or(0));
@@ -49,15 +51,11 @@ impl<T: Tick> Network<'_, T> {
     }
 
     /// Of each transfer when it began, its flow, its number there and what became of it by `end_ns`.
-    fn transfers(&self, end_ns: u64) -> Vec<(u64, u32, u64, Row)> {
+    fn transfers(&self, end_ns: u64) -> Vec<(u64, u32, u64, TransferRow)> {
         let mut rows = Vec::new();
         for connection in self.connections.iter().take(self.scenario.flows.len()) {
-            let Some(sender) = connection.ends.sender().filter(|sender| sender.flow.arrivals().is_none())
-            else {
-                continue;
-            };
-            for source in sender.source.iter().filter(|_| sender.started) {
-                let own = source.all_rows(end_ns, sender.retransmissions).zip(0..);
+            if self.scenario.flows[connection.flow as usize].arrivals().is_none() {
+                let own = connection.ends.transfers(end_ns).into_iter().zip(0..);
                 rows.extend(own.map(|(row, number)| (row.start_ns, connection.flow, number, row)));
             }
         }
@@ -145,7 +143,7 @@ impl<T: Tick> Advance for Network<'_, T> {
             seed: self.seed,
             packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
             last_arrival_ns,
-            notes: Vec::new(),
+            notes: self.connections.iter().filter_map(|connection| connection.ends.note(end_ns)).collect(),
             links: links.collect(),
             flows,
             flow_samples: FlowSampler::join(std::iter::once(self.flow_sampler)),

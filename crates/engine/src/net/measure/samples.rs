@@ -3,7 +3,7 @@
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowRow, FlowSamples, GroupSamples, GroupSum};
-use cwnd_scenario::{Samples, Scenario};
+use cwnd_scenario::{Flow, Samples, Scenario};
 
 /// Takes the time series of flows.
 pub struct FlowSampler {
@@ -123,31 +123,23 @@ impl FlowSampler {
         self.sampled.len()
     }
 
-    /// Whether a sample at `now` has a row of a connection. A flow of many connections has no time series but that of its group.
-    pub fn has_row<C: CongestionControl>(&self, now: u64, sender: &Sender<C>) -> bool {
-        let is_of_many = sender.flow.arrivals().is_some();
-        sender.started && now <= sender.flow.stop_ns && !(is_of_many && self.sums.is_empty())
+    /// Whether a sample has a row of a connection of `flow` that lasts. A flow of many connections has no time series but that of its
+    /// group.
+    pub fn has_row(&self, flow: &Flow) -> bool {
+        flow.arrivals().is_none() || !self.sums.is_empty()
     }
 
     /// The row at `now` of a connection, at whose receiver so many bytes and marked packets have arrived so far.
-    pub fn sample_flow<C: CongestionControl>(
-        &mut self,
-        now: u64,
-        id: usize,
-        sender: &mut Sender<C>,
-        arrived_bytes: u64,
-        marked: u64,
-    ) {
+    pub fn sample_flow(&mut self, now: u64, id: usize, look: FlowLook, arrived_bytes: u64, marked: u64) {
+        let FlowLook { row, start_ns, is_over } = look;
         let sampled = &mut self.sampled[id];
         let bits = 8 * arrived_bytes;
         let row = FlowRow {
-            cwnd_range_pkts: sender.take_cwnd_range(),
             bits: bits - sampled.bits,
-            span_ns: now - sampled.at_ns.max(sender.start_ns),
+            span_ns: now - sampled.at_ns.max(start_ns),
             marked_pkts: marked - sampled.marked,
-            ..state(sender)
+            ..row
         };
-        let is_over = sender.flow.arrivals().is_some() && has_finished(sender);
         match self.sums.get_mut(sampled.series as usize) {
             Some(sum) if is_over => sum.add_arrivals(row.bits, row.marked_pkts),
             Some(sum) => *sum += row.into(),
@@ -168,6 +160,26 @@ impl FlowSampler {
             (sampled.window, sampled.stopped) = (window, sender.closed);
             self.samples.push(now, sampled.series, &state(sender));
         }
+    }
+}
+
+/// A connection at one moment, as a row of samples has it.
+pub struct FlowLook {
+    /// Windows, packets in flight and RTT. What has arrived is left out.
+    pub row: FlowRow,
+    pub start_ns: u64,
+    /// A transfer of many is acknowledged: only what arrived of it counts.
+    pub is_over: bool,
+}
+
+impl FlowLook {
+    /// Of a TCP sender at `now`; None: its flow does not last then.
+    pub fn new<C: CongestionControl>(now: u64, sender: &mut Sender<C>) -> Option<FlowLook> {
+        (sender.started && now <= sender.flow.stop_ns).then(|| FlowLook {
+            row: FlowRow { cwnd_range_pkts: sender.take_cwnd_range(), ..state(sender) },
+            start_ns: sender.start_ns,
+            is_over: sender.flow.arrivals().is_some() && has_finished(sender),
+        })
     }
 }
 

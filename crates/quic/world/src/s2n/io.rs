@@ -1,6 +1,6 @@
 //! What s2n-quic has instead of sockets and a clock: datagrams and times that are handed to its endpoint.
 
-use crate::end::{Asked, Datagram, Side};
+use crate::end::{Asked, Datagram, Side, address};
 use bytes::BytesMut;
 use s2n_quic::provider::io;
 use s2n_quic_core::endpoint::Endpoint;
@@ -105,7 +105,7 @@ impl io::Provider for HandOut {
     ) -> Result<SocketAddress, Infallible> {
         endpoint.set_mtu_config(self.mtu);
         *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(endpoint));
-        Ok(self.side.address().into())
+        Ok(address(self.side).into())
     }
 }
 
@@ -123,7 +123,7 @@ impl Arrived {
             (false, true) => Ecn::Ect0,
             (false, false) => Ecn::NotEct,
         };
-        let from = SocketAddress::from(from.address()).into();
+        let from = SocketAddress::from(address(from)).into();
         Arrived { from, ecn, data: Some(datagram.data) }
     }
 }

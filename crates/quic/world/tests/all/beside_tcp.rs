@@ -2,7 +2,7 @@
 
 use cwnd_engine::Control;
 use cwnd_quic_world::{Stack, run};
-use cwnd_results::{FlowResult, Run};
+use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 
 fn scenario(link: &str, flows: &str) -> Scenario {
@@ -20,21 +20,6 @@ fn simulate(scenario: &Scenario) -> Run {
     cwnd_engine::run(scenario, scenario.seed, &|_| None, &Control::default()).unwrap()
 }
 
-fn counts(flow: &FlowResult) -> [u64; 6] {
-    [
-        flow.sent_pkts,
-        flow.retransmitted_pkts,
-        flow.delivered_pkts,
-        flow.lost_pkts,
-        flow.timeouts,
-        flow.marked_pkts,
-    ]
-}
-
-fn assert_close(here: f64, simulated: f64, what: &str) {
-    assert!((here - simulated).abs() <= 0.001 * simulated, "{what}: {here}, simulated {simulated}");
-}
-
 #[test]
 fn a_tcp_flow_alone_does_what_it_does_in_the_simulator() {
     for (cca, link, stack) in [
@@ -47,35 +32,21 @@ fn a_tcp_flow_alone_does_what_it_does_in_the_simulator() {
     ] {
         let scenario = scenario(link, &format!("[[flows]]\ncca = 'tcp:{cca}'\nstack = {{ {stack} }}"));
         let (here, simulated) = (answer(Stack::Quinn, &scenario), simulate(&scenario));
-        let what = format!("{cca}, {link}, {stack}");
-        for (one, other) in counts(&here.flows[0]).into_iter().zip(counts(&simulated.flows[0])) {
-            assert!(
-                one.abs_diff(other) <= 2,
-                "{what}: {:?}, simulated {:?}",
-                here.flows[0],
-                simulated.flows[0]
-            );
-        }
-        let (flow, expected) = (&here.flows[0], &simulated.flows[0]);
-        assert_close(flow.goodput_mbps, expected.goodput_mbps, &what);
-        assert_close(flow.mean_cwnd_pkts, expected.mean_cwnd_pkts, &what);
-        assert_close(flow.mean_rtt_ms.unwrap(), expected.mean_rtt_ms.unwrap(), &what);
-        assert_eq!(flow.slow_start_s.is_some(), expected.slow_start_s.is_some(), "{what}");
-        assert_eq!(flow.cca, format!("tcp:{cca}"));
-        assert_eq!(here.flow_samples.time_s.len(), simulated.flow_samples.time_s.len());
+        assert_eq!(here, Run { world: here.world, ..simulated }, "{cca}, {link}, {stack}");
+        assert_eq!(here.flows[0].cca, format!("tcp:{cca}"));
     }
 }
 
 #[test]
-fn a_tcp_flow_gets_each_copy_that_a_wire_makes() {
-    let scenario = scenario("buffer = 40\nduplicate = 0.01", "[[flows]]\ncca = 'tcp:reno'");
+fn transfers_over_tcp_and_datagrams_are_those_of_the_simulator() {
+    let flows = "[[flows]]\ncca = 'tcp:cubic'\nsize = '200 KB'\nrequests = { count = 20, think = '10 ms' }\n\
+                 [[flows]]\ncca = 'udp'\napp_rate = '3 Mbps'\n[[flows]]\ncca = 'tcp:reno'\nsize = '20 KB'\n\
+                 arrivals = { process = 'poisson', rate = 5 }";
+    let scenario = scenario("buffer = 40\nduplicate = 0.01", flows);
     let (here, simulated) = (answer(Stack::Noq, &scenario), simulate(&scenario));
-    assert_close(here.flows[0].goodput_mbps, simulated.flows[0].goodput_mbps, "goodput");
-    assert_eq!(counts(&here.flows[0]), counts(&simulated.flows[0]));
-    assert_eq!(here.links, simulated.links);
-    // Some 130 copies, less what is in flight at the end.
-    let flow = &here.flows[0];
-    assert!(flow.delivered_pkts + flow.lost_pkts > flow.sent_pkts + 50, "{flow:?}");
+    assert!(here.transfers.size_bytes.len() > 40, "{:?}", here.transfers);
+    // Not a number where a transfer has not ended.
+    assert_eq!(format!("{here:?}"), format!("{:?}", Run { world: here.world, ..simulated }));
 }
 
 #[test]
