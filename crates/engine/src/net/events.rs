@@ -109,8 +109,28 @@ pub type Rank = (Option<Reverse<u64>>, u32, u64);
 
 /// Sorts packets that arrive at one instant, and stand as they were sent, by their `rank`. Packets of one `origin`, a connection and
 /// the link before, keep their order and have the rank of their first: a wire with jitter may deliver several at once.
-#[cold]
 pub fn sort_tied<P: Copy, R: Ord, O: Ord>(tied: &mut [P], rank: impl Fn(P) -> R, origin: impl Fn(P) -> O) {
+    if tied.len() > FEW_TIED {
+        return sort_many_tied(tied, rank, origin);
+    }
+    // Those before `next` stand in order, and the first of an origin before its others.
+    let rank_at = |tied: &[P], at: usize| {
+        let own = origin(tied[at]);
+        rank(*tied[..at].iter().find(|other| origin(**other) == own).unwrap_or(&tied[at]))
+    };
+    for next in 1..tied.len() {
+        let own = rank_at(tied, next);
+        let place =
+            (0..next).rev().find(|&before| rank_at(tied, before) <= own).map_or(0, |before| before + 1);
+        tied[place..=next].rotate_right(1);
+    }
+}
+
+/// So many packets are sorted without memory of their own.
+const FEW_TIED: usize = 8;
+
+#[cold]
+fn sort_many_tied<P: Copy, R: Ord, O: Ord>(tied: &mut [P], rank: impl Fn(P) -> R, origin: impl Fn(P) -> O) {
     let mut by_origin: Vec<(O, P)> = tied.iter().map(|&one| (origin(one), one)).collect();
     by_origin.sort_by(|(one, _), (other, _)| one.cmp(other));
     tied.sort_by_cached_key(|&one| {
@@ -169,5 +189,24 @@ mod tests {
         };
         sort_tied(&mut tied, rank, |packet| packets[packet as usize].1);
         assert_eq!(tied, [4, 1, 2, 0, 3]);
+    }
+
+    #[test]
+    fn few_are_sorted_as_many_are() {
+        let mut bits = 1_u64;
+        let mut draw = |below: u64| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (bits >> 33) % below
+        };
+        for count in 2..=FEW_TIED {
+            for _ in 0..200 {
+                let packets: Vec<(u64, u64)> = (0..count).map(|_| (draw(4), draw(3))).collect();
+                let [mut few, mut many]: [Vec<usize>; 2] = std::array::from_fn(|_| (0..count).collect());
+                let (rank, origin) = (|one: usize| packets[one].0, |one: usize| packets[one].1);
+                sort_tied(&mut few, rank, origin);
+                sort_many_tied(&mut many, rank, origin);
+                assert_eq!(few, many, "{packets:?}");
+            }
+        }
     }
 }

@@ -101,10 +101,10 @@ impl Rack {
         let patience_ns = self.rtt_ns + window_ns;
         let sent_before_ns = (now + 1).saturating_sub(patience_ns);
         let until = self.sent_before.max(from);
-        let edge = if sent_before_ns > self.newest.0 {
+        let edge = if sent_before_ns > self.newest.0 || until == from {
             until
         } else {
-            times.first_since((sent_before_ns, 0)).map_or(until, |first| first.clamp(from, until))
+            times.first_from(sent_before_ns).map_or(until, |first| first.clamp(from, until))
         };
         Overdue { edge, waiting_until: until, newest: self.newest, sent_before_ns, patience_ns }
     }

@@ -55,19 +55,25 @@ impl SentTimes {
         place.checked_sub(1).map_or(0, |place| runs[place].sent_ns)
     }
 
+    /// The first segment that was sent at `sent_ns` or later; None: all were sent earlier.
+    pub fn first_from(&self, sent_ns: u64) -> Option<u64> {
+        let runs = &self.runs[..self.len];
+        runs.get(runs.partition_point(|run| run.sent_ns < sent_ns)).map(|run| run.first)
+    }
+
     /// The first segment that was sent no earlier than `seq`, had that been sent at `sent_ns`: of one time, numbers decide.
     /// None: all were sent earlier.
     pub fn first_since(&self, (sent_ns, seq): (u64, u64)) -> Option<u64> {
         let runs = &self.runs[..self.len];
         let from = runs.partition_point(|run| run.sent_ns < sent_ns);
-        let then = runs[from..].iter().take_while(|run| run.sent_ns == sent_ns).count();
-        let [first, later] = [from, from + then].map(|place| runs.get(place).map(|run| run.first));
-        if then == 0 {
-            return first;
+        let first = runs.get(from)?;
+        if first.sent_ns > sent_ns {
+            return Some(first.first);
         }
         // `seq` was sent then, or others of that time before it were.
-        let among = first.map_or(seq, |first| first.max(seq));
-        Some(later.map_or(among, |later| later.min(among)))
+        let later = runs[from..].iter().find(|run| run.sent_ns > sent_ns);
+        let among = first.first.max(seq);
+        Some(later.map_or(among, |later| later.first.min(among)))
     }
 
     /// No segment is in flight, and none will be.

@@ -121,20 +121,20 @@ impl<E: Copy> Arrivals<E> {
 
     /// Sorts the packets that arrive at the same instant by their `rank`.
     pub fn sort_ties<R: Ord>(&mut self, rank: impl Fn(&InTransit<E>) -> R) {
-        let (mut end, mut tied, mut sorted) = (0, Vec::new(), Vec::new());
+        let mut end = 0;
         while let Some(first) = self.next_tie(end) {
             let at = self.instant(first);
             end = first + 2;
             while self.instant(end) == at {
                 end += 1;
             }
-            let packet = |Tied { index, .. }: Tied| self.packet(self.order[index]);
-            tied.clear();
-            tied.extend((first..end).map(|index| Tied { shard: 0, index }));
-            sort_tied(&mut tied, |tied| rank(packet(tied)), |tied| packet(tied).hop);
-            sorted.clear();
-            sorted.extend(tied.iter().map(|tied| self.order[tied.index]));
-            self.order[first..end].copy_from_slice(&sorted);
+            let mut order = std::mem::take(&mut self.order);
+            sort_tied(
+                &mut order[first..end],
+                |entry| rank(self.packet(entry)),
+                |entry| self.packet(entry).hop,
+            );
+            self.order = order;
         }
     }
 

@@ -1,6 +1,5 @@
 //! Packets that stand in a few runs, each in the order of time, as those of a few flows do: merged while they are gone through.
 
-use crate::fast::shared::arrivals::Tied;
 use crate::fast::shared::inbox::InTransit;
 use crate::net::events::sort_tied;
 use crate::time::NEVER;
@@ -145,10 +144,8 @@ impl<const N: usize> Runs<N> {
             self.tied.push(place);
         }
         self.tied.sort_unstable();
-        let mut tied: Vec<Tied> = self.tied.iter().map(|&index| Tied { shard: 0, index }).collect();
-        sort_tied(&mut tied, |tied| rank(&packets[tied.index]), |tied| packets[tied.index].hop);
-        self.tied.clear();
-        self.tied.extend(tied.iter().rev().map(|tied| tied.index));
+        sort_tied(&mut self.tied, |index| rank(&packets[index]), |index| packets[index].hop);
+        self.tied.reverse();
         self.next = SEVERAL;
         self.next_tied(packets)
     }
