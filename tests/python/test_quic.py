@@ -181,3 +181,14 @@ def test_the_stub_of_the_extension_module_of_quic_is_true() -> None:
         [sys.executable, "-m", "mypy.stubtest", "_cwnd_quic"], capture_output=True, text=True, check=False
     )
     assert check.returncode == 0, check.stdout
+
+
+@pytest.mark.quic
+def test_bbr3_ends_startup_on_noq_though_probe_rtt_comes_within_its_rounds() -> None:
+    text = (
+        "duration = '100 s'\nwarmup = '40 s'\nsamples = 'off'\n[dumbbell]\nrate = '10 Mbps'\nrtt = '600 ms'\n"
+        "buffer = '4 BDP'\n[[flows]]\ncca = 'bbr3'\n"
+    )
+    [rtt_ms] = cwnd.run(cwnd.Scenario.parse(text), world="noq").flows["mean_rtt_ms"]
+    # In STARTUP a BDP waits in the queue. The path's RTT is 600 ms.
+    assert 600 < rtt_ms < 850

@@ -472,6 +472,21 @@ mod tests {
         assert_eq!(retransmitted_again("prr", 20, 10), [(0..10).collect(), vec![]]);
     }
 
+    /// RFC 8985, 6.2: of retransmissions that left at one time the one with the higher number was sent later.
+    #[test]
+    fn among_retransmissions_of_one_burst_the_number_decides() {
+        let scenario = "duration = '1 s'\nstack.recovery = 'prr'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'";
+        let scenario = Scenario::from_toml(scenario, "", &[]).unwrap();
+        let mut scoreboard = Scoreboard::new(&scenario.flows[0].stack);
+        scoreboard.sack(19, 0, 20);
+        scoreboard.mark_lost(0, 10);
+        assert!((0..10).all(|seq| scoreboard.next_retransmission(5, 0, 20) == Some(seq)));
+        scoreboard.sack(4, 0, 20);
+        let mut lost = Vec::new();
+        scoreboard.mark_lost_retransmissions(0, (5, 4), u64::MAX, |seq| lost.push(seq));
+        assert_eq!(lost, [0, 1, 2, 3], "5 to 9 left behind it");
+    }
+
     #[test]
     fn a_retransmission_is_lost_by_order_when_the_fifth_after_it_arrived_before() {
         assert_eq!(retransmitted_again("rate-halving", 4, 4), [const { Vec::<u64>::new() }; 2]);

@@ -10,10 +10,11 @@ use rayon::prelude::*;
 /// A row of the table: what it is about, which scenarios it is for, and what must hold.
 type Relation = (&'static str, Kind, fn(&str, &Scenario) -> Result<(), String>);
 
-const TABLE: [Relation; 9] = [
+const TABLE: [Relation; 10] = [
     ("units", Kind::Any, other_units_change_nothing),
     ("policer", Kind::Plain, a_policer_that_never_refuses_changes_nothing),
     ("step", Kind::Any, a_step_to_the_same_value_changes_nothing),
+    ("step of the delay", Kind::Plain, a_delay_written_as_a_step_changes_nothing),
     ("link added", Kind::Plain, a_fast_link_added_changes_nothing),
     ("delay split", Kind::Plain, a_delay_split_over_two_links_is_the_same_delay),
     ("permutation", Kind::WithoutChance, the_order_of_flows_does_not_matter),
@@ -101,6 +102,16 @@ fn a_step_to_the_same_value_changes_nothing(_: &str, scenario: &Scenario) -> Res
         answer_scenario(&stepped)
     };
     same(&text(&steps(&[0])), &text(&steps(&[0, 123_456_789, 700_000_000])))
+}
+
+/// A link whose delay has steps may reorder, though it does not: losses are found as on one that cannot.
+fn a_delay_written_as_a_step_changes_nothing(_: &str, scenario: &Scenario) -> Result<(), String> {
+    let mut stepped = scenario.clone();
+    for link in &mut stepped.links {
+        let delay_steps = vec![DelayStep { from_ns: 0, delay_ns: link.delay_ns }];
+        link.variation = Some(Box::new(Variation { delay_steps, ..Variation::default() }));
+    }
+    near(&text(&answer_scenario(scenario)), &text(&answer_scenario(&stepped)))
 }
 
 /// The scenario with a link of `delay_ns` behind the last of each link's users' paths, whose delay is that much shorter.

@@ -139,3 +139,25 @@ fn a_short_packet_does_not_overtake_a_full_one_on_the_exit() {
         - 2.0 * 66.0 * 8.0 * (1.0 / 80e3 - 1.0 / 800e3);
     assert!((fct_ms("800 Mbps") - expected_ms).abs() < 1e-5, "{} {expected_ms}", fct_ms("800 Mbps"));
 }
+
+#[test]
+fn short_packets_of_frames_and_requests_wait_behind_full_ones_on_the_exit() {
+    let run = |flow: &str| {
+        answer(&format!(
+            "duration = '3 s'\nsamples = 'off'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '10 ms'\nbuffer = 100\n\
+             access = {{ rate = '1 Mbps' }}\n[[flows]]\ncca = 'reno'\n{flow}\n"
+        ))
+    };
+    // Each answer of 1449 bytes takes what one alone takes (above).
+    let run_of_requests = run("size = '1449 bytes'\nrequests = { count = 20, think = '10 ms' }");
+    let fct_ms = &run_of_requests.transfers.fct_ms;
+    assert_eq!(fct_ms.len(), 20);
+    assert!(fct_ms.iter().all(|ms| (ms - 47.08).abs() < 1e-6), "{fct_ms:?}");
+    // A frame of 1500 bytes is packets of 1514 and 118 bytes. The first is acknowledged after 46.544 ms, the second comes behind
+    // it on all three links, and takes 0.944 ms on the last.
+    let flow = &run("app_rate = '360 kbps'\nframe_rate = 30").flows[0];
+    let way_back_ms = 2.0 * 66.0 * 8.0 / 1e3 + 66.0 * 8.0 / 1e4 + 10.0;
+    let full_ms = 12.112 + 1.2112 + 10.0 + 12.112 + way_back_ms;
+    let mean_rtt_ms = flow.mean_rtt_ms.unwrap();
+    assert!((mean_rtt_ms - (full_ms + 0.944 / 2.0)).abs() < 1e-3, "{mean_rtt_ms}");
+}

@@ -71,3 +71,16 @@ fn a_recovery_is_not_undone_where_timeouts_are_not() {
     assert_eq!((left_us, window.cwnd, window.ssthresh), (107_132 + RTT_US, 5, 5));
     assert_eq!(at(&seen, FIRST_US + RTT_US + 1_000).ssthresh, 5);
 }
+
+/// The algorithm says to which window: Linux calls `undo_cwnd` (tcp_undo_cwnd_reduction), once for each recovery.
+#[test]
+fn the_hook_undo_is_called_when_a_recovery_proves_needless_and_only_then() {
+    for (stack, undone_us) in [
+        ("", vec![FIRST_US + 2_000]),
+        ("timestamps = false, header = 66, ack = 66", vec![FIRST_US + RTT_US]),
+        ("undo_spurious_rto = false", vec![]),
+    ] {
+        let (_, seen) = overtaken(stack, FIRST_US + RTT_US + 2_000);
+        assert_eq!(times_us(&seen, Hook::Undo), undone_us, "{stack}");
+    }
+}

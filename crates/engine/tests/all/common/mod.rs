@@ -257,6 +257,7 @@ pub enum Hook {
     Loss,
     State(State),
     Event(Event),
+    Undo,
 }
 
 impl Seen {
@@ -323,6 +324,8 @@ impl CongestionControl for Watched {
         self.saw(Hook::Event(event), w, a);
     }
     fn undo_cwnd(&mut self, w: &mut Window, a: &Ack) -> u32 {
-        self.inner.undo_cwnd(w, a)
+        let cwnd = self.inner.undo_cwnd(w, a);
+        self.saw(Hook::Undo, w, a);
+        cwnd
     }
 }
