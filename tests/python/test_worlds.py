@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 import cwnd
-from cwnd import _worlds
-
-#: A world without packets: flows share their first link's rate equally.
-FLUID = """
-import json
-import math
-import polars as pl
+from cwnd import _cwnd, _worlds
 from cwnd._results.columns import bytes_of
 from cwnd._results.tables import Answer, empty_table, schema_of
 
 
-def run(scenarios, jobs, progress):
-    return [answer(json.loads(scenario.json())) for scenario in scenarios]
+class Fluid:
+    """A world without packets: flows share their first link's rate equally."""
+
+    def place(self) -> None:
+        """No single runs of the extension module."""
+
+    def run(self, scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: object) -> list[Answer]:
+        return [answer(json.loads(scenario.json())) for scenario in scenarios]
 
 
-def answer(scenario):
+def answer(scenario: dict[str, Any]) -> Answer:
     share = min(link["rate_bps"] for link in scenario["links"]) / 1e6 / len(scenario["flows"])
     rows = [
         {
@@ -66,32 +70,28 @@ def answer(scenario):
     )
 
 
-def columns(table, rows):
+def columns(table: str, rows: list[dict[str, Any]]) -> dict[str, bytes | str]:
     schema = {key: kind for key, kind in schema_of(table).items() if key not in ("scenario", "seed")}
     columns = {"run": [0 for _ in rows]}
     for key, kind in schema.items():
         nothing = math.nan if kind.is_float() else 0
         columns[key] = [row.get(key, nothing) for row in rows]
     return {
-        key: "".join(f"{text}\\0" for text in values)
+        key: "".join(f"{text}\0" for text in values)
         if schema.get(key) == pl.String()
         else bytes_of(pl.Series(values, dtype=schema.get(key, pl.UInt32())))
         for key, values in columns.items()
     }
-"""
 
 
 @pytest.fixture
-def fluid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One file more in the folder of the worlds."""
-    folder = tmp_path / "worlds"
-    folder.mkdir()
-    (folder / "fluid.py").write_text(FLUID)
-    monkeypatch.setattr(_worlds, "__path__", [*_worlds.__path__, str(folder)])
+def fluid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line more in the table of worlds."""
+    monkeypatch.setitem(_worlds.WORLDS, "fluid", Fluid())
 
 
 @pytest.mark.usefixtures("fluid")
-def test_a_file_makes_a_world_whose_results_are_like_any_others(tmp_path: Path) -> None:
+def test_a_line_makes_a_world_whose_results_are_like_any_others(tmp_path: Path) -> None:
     kernels, stacks = ["linux", "linux-ebpf", "live"], ["noq", "noq-tls", "quinn", "quinn-tls", "s2n-quic"]
     assert _worlds.names() == ["fluid", *kernels, *stacks, "sim"]
     scenario = cwnd.dumbbell("cubic", rate="10 Mbps", delay="10 ms", flows=4, duration="2 s")
