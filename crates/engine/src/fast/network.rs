@@ -39,9 +39,9 @@ pub struct Network<'a, T: Timing> {
     /// Those of [`Topology::own_links`].
     pub own_links: Vec<Link<T::Link>>,
     /// By shared link: packets on their way to it.
-    pub inboxes: Vec<Inbox<T::Exact>>,
+    pub inboxes: Vec<Inbox<T::SubNanosecond>>,
     /// By connection: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
-    pub to_receiver: Vec<Ring<Arrival<T::Exact>>>,
+    pub to_receiver: Vec<Ring<Arrival<T::SubNanosecond>>>,
     /// Whether the ACKs of any flow cross links.
     acks_cross_links: bool,
     /// By connection, if ACKs cross links.
@@ -55,11 +55,11 @@ pub struct Network<'a, T: Timing> {
     /// By connection: its flow in the scenario, and the number of the transfer that it has.
     pub ranks: Vec<(u32, u64)>,
     /// What arrives at the link that is served; stale between links.
-    pub arrivals: Arrivals<T::Exact>,
+    pub arrivals: Arrivals<T::SubNanosecond>,
     /// What that link has done with them.
     pub outcome: Outcome,
     /// When a train's segments are sent; stale between trains.
-    pub sendings: Vec<Sending<T::Exact>>,
+    pub sendings: Vec<Sending<T::SubNanosecond>>,
 }
 
 impl<'a, T: Timing> Network<'a, T> {
@@ -172,24 +172,24 @@ impl<'a, T: Timing> Network<'a, T> {
     /// A flow sends `segment` at `now`; `hop` is its first.
     #[inline(always)]
     pub fn enter(&mut self, hop: u32, now: u64, segment: Segment) {
-        let exact = self.timing.now();
-        self.enter_all(hop, [(Sending { now, exact }, segment)].into_iter());
+        let sub_ns = self.timing.now();
+        self.enter_all(hop, [(Sending { now, sub_ns }, segment)].into_iter());
     }
 
     /// A flow sends packets in the order of time; `hop` is its first.
     #[inline(always)]
-    fn enter_all(&mut self, hop: u32, packets: impl Iterator<Item = (Sending<T::Exact>, Segment)>) {
+    fn enter_all(&mut self, hop: u32, packets: impl Iterator<Item = (Sending<T::SubNanosecond>, Segment)>) {
         let &Hop { through_inbox, place, .. } = &self.topology.hops[hop as usize];
         if through_inbox {
             let inbox = &mut self.inboxes[place as usize];
             let mut packets = packets.peekable();
             packets.peek().iter().for_each(|(first, _)| inbox.announce(first.now));
-            for (Sending { now, exact }, segment) in packets {
-                inbox.push_announced(InTransit { at: now, exact, segment, busy_since: 0, hop });
+            for (Sending { now, sub_ns }, segment) in packets {
+                inbox.push_announced(InTransit { at: now, sub_ns, segment, busy_since: 0, hop });
             }
         } else {
-            for (Sending { now, exact }, segment) in packets {
-                self.timing.set_now(exact);
+            for (Sending { now, sub_ns }, segment) in packets {
+                self.timing.set_now(sub_ns);
                 self.cross_own(place, hop, now, segment);
             }
         }
@@ -210,7 +210,7 @@ impl<'a, T: Timing> Network<'a, T> {
         timing.cross_all(link, like, to.onward_ns, sendings, |sent_ns, crossed, busy_since| {
             let segment = Segment { tag: first, sent_ns };
             first = first.following();
-            let (at, exact) = match crossed {
+            let (at, sub_ns) = match crossed {
                 Ok(crossed) => crossed,
                 Err(lost_ns) => {
                     lost += 1;
@@ -222,7 +222,7 @@ impl<'a, T: Timing> Network<'a, T> {
                 inbox.announce(at);
             }
             passed += 1;
-            inbox.push_announced(InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+            inbox.push_announced(InTransit { at, sub_ns, segment, busy_since, hop: hop + 1 });
         });
         to.passed += passed;
         to.lost += lost;
@@ -274,9 +274,9 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// `packet` arrives at the shared `link`, and what becomes of it is known.
     #[inline(always)]
-    pub fn cross(&mut self, link: &mut Link<T::Link>, packet: &InTransit<T::Exact>) {
+    pub fn cross(&mut self, link: &mut Link<T::Link>, packet: &InTransit<T::SubNanosecond>) {
         let InTransit { at, segment, hop, .. } = packet;
-        self.timing.set_now(packet.exact);
+        self.timing.set_now(packet.sub_ns);
         let Network { topology, timing, inboxes, to_receiver, acks, agenda, .. } = self;
         let to = &mut topology.hops[*hop as usize];
         let onward = Onward { inboxes, to_receiver, acks, agenda };
@@ -331,9 +331,9 @@ impl<'a, T: Timing> Network<'a, T> {
     /// precede the others. Of these the first is the one whose last link began latest to send without a pause, then the one of
     /// the lower flow, then of the earlier transfer. A simulator that runs simultaneous events in the order in which they were
     /// scheduled has the same order, and no flow wins every time.
-    pub fn rank(&self, packet: &InTransit<T::Exact>) -> impl Ord + use<T> {
+    pub fn rank(&self, packet: &InTransit<T::SubNanosecond>) -> impl Ord + use<T> {
         let hop = &self.topology.hops[packet.hop as usize];
-        let rank = (!hop.through_inbox).then(|| T::rank(packet.exact, packet.busy_since));
+        let rank = (!hop.through_inbox).then(|| T::rank(packet.sub_ns, packet.busy_since));
         (rank, self.ranks[hop.flow as usize])
     }
 
@@ -413,7 +413,7 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// `packet` as it arrives at a managed link. Its label is its hop.
     #[inline(always)]
-    pub fn arriving(&self, packet: &InTransit<T::Exact>) -> Arriving {
+    pub fn arriving(&self, packet: &InTransit<T::SubNanosecond>) -> Arriving {
         let &InTransit { at: now_ns, segment, hop: label, .. } = packet;
         let &Hop { flow, codepoint, .. } = &self.topology.hops[label as usize];
         Arriving { now_ns, segment, label, flow, codepoint }
@@ -439,9 +439,9 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// Asks for what the packets need that come next; `packet` is the one so many places ahead.
     #[inline(always)]
-    pub fn prefetch_packets<'p>(&self, packet: impl Fn(usize) -> Option<&'p InTransit<T::Exact>>)
+    pub fn prefetch_packets<'p>(&self, packet: impl Fn(usize) -> Option<&'p InTransit<T::SubNanosecond>>)
     where
-        T::Exact: 'p,
+        T::SubNanosecond: 'p,
     {
         if let Some(packet) = packet(4 * PACKETS_AHEAD) {
             prefetch(packet);
@@ -486,7 +486,7 @@ impl<'a, T: Timing> Network<'a, T> {
 
     /// `packet` has crossed the link of hop `from`.
     #[inline(always)]
-    pub fn go_on(&mut self, from: u32, packet: InTransit<T::Exact>) {
+    pub fn go_on(&mut self, from: u32, packet: InTransit<T::SubNanosecond>) {
         let Network { topology, inboxes, to_receiver, acks, agenda, .. } = self;
         let from = &mut topology.hops[from as usize];
         Onward { inboxes, to_receiver, acks, agenda }.take(from, packet);

@@ -13,7 +13,7 @@ use crate::tcp::packet::Segment;
 #[derive(Clone, Copy, Default)]
 pub struct Arrival<E> {
     pub at: u64,
-    pub exact: E,
+    pub sub_ns: E,
     pub segment: Segment,
 }
 
@@ -35,7 +35,7 @@ pub fn cross_as_most<T: Timing>(
     segment: &Segment,
     to: &mut Hop,
     timing: &mut T,
-    onward: Onward<T::Exact>,
+    onward: Onward<T::SubNanosecond>,
 ) -> Crossed {
     let bytes = segment.tag.bytes();
     if bytes != to.bytes {
@@ -64,14 +64,14 @@ impl<E: Copy> Onward<'_, E> {
     #[inline(always)]
     pub fn take(self, from: &mut Hop, packet: InTransit<E>) {
         from.passed += 1;
-        let InTransit { at, exact, segment, .. } = packet;
+        let InTransit { at, sub_ns, segment, .. } = packet;
         if from.next == SENDER {
             take_ack(self.acks, self.agenda, from.flow, at, segment);
         } else if from.next != RECEIVER {
             self.inboxes[from.next as usize].push(packet);
         } else {
             let packets = &mut self.to_receiver[from.flow as usize];
-            packets.push_back(Arrival { at, exact, segment });
+            packets.push_back(Arrival { at, sub_ns, segment });
             if packets.len() == 1 {
                 self.agenda.hasten(from.flow, at + from.after_ns);
             }

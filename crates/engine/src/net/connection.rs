@@ -52,7 +52,7 @@ impl<'a> Connection<'a> {
         if self.measured_from_ns >= now_ns {
             return;
         }
-        self.before = Some((self.counts(), self.ends.early()));
+        self.before = Some((self.counts(), self.ends.out_of_order()));
         self.ends.begin_measuring(now_ns);
         self.measured_from_ns = now_ns;
     }

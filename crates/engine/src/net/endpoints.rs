@@ -116,7 +116,7 @@ pub trait Endpoints<'a> {
     fn begin_measuring(&mut self, _now_ns: u64) {}
 
     /// The segments that have arrived beyond a missing one, each with its payload.
-    fn early(&self) -> Vec<(u64, u32)> {
+    fn out_of_order(&self) -> Vec<(u64, u32)> {
         Vec::new()
     }
 

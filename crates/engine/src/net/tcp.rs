@@ -140,8 +140,8 @@ impl<'a> Endpoints<'a> for Tcp<'a> {
         self.sender.begin_measuring(now_ns);
     }
 
-    fn early(&self) -> Vec<(u64, u32)> {
-        self.sender.with_payload_bytes(self.receiver.early()).collect()
+    fn out_of_order(&self) -> Vec<(u64, u32)> {
+        self.sender.with_payload_bytes(self.receiver.out_of_order()).collect()
     }
 
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {

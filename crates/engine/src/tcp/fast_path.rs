@@ -1,17 +1,17 @@
 //! The path that most ACKs take: no segment is missing, and new ones follow.
 
 use crate::tcp::packet::AckPacket;
-use crate::tcp::sender::{Extras, Sender};
+use crate::tcp::sender::{Sender, SlowPath};
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
 use cwnd_scenario::Detection;
 use std::ops::Range;
 
 impl<C: CongestionControl> Sender<'_, C> {
-    /// No segment is missing, as far as is known, and the sender has no extras: most ACKs arrive then.
+    /// No segment is missing, as far as is known, and the sender has no slow_path: most ACKs arrive then.
     #[inline(always)]
     pub fn is_on_fast_path(&self) -> bool {
-        !self.extras.segments && self.misses_nothing()
+        !self.slow_path.segments && self.misses_nothing()
     }
 
     /// The same, and nothing but ACKs and the retransmission timer lets it send.
@@ -26,10 +26,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
     }
 
-    /// No segment is missing, and the sender has no extras that ACKs ask for.
+    /// No segment is missing, and the sender has no slow_path that ACKs ask for.
     #[inline(always)]
     pub fn takes_fast_acks(&self) -> bool {
-        !self.extras.acks && self.misses_nothing()
+        !self.slow_path.acks && self.misses_nothing()
     }
 
     /// [`Sender::takes_fast_acks`], and `ack` moves the left edge and reports nothing else.
@@ -82,14 +82,14 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// the other.
     #[inline(always)]
     pub fn next_fast_path_segments(&mut self, now: u64, most: u64) -> Option<Range<u64>> {
-        let Extras { segments, by_application, .. } = self.extras;
+        let SlowPath { segments, by_application, .. } = self.slow_path;
         if segments && !by_application {
             return None;
         }
         self.next_segments(now, most, by_application)
     }
 
-    /// The same where the sender has no extras, or those alone that are `by_application`.
+    /// The same where the sender has no slow_path, or those alone that are `by_application`.
     #[inline(always)]
     pub fn next_segments(&mut self, now: u64, most: u64, by_application: bool) -> Option<Range<u64>> {
         if self.driver.window.pacing_rate > 0 || self.nxt == self.una {

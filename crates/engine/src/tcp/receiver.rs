@@ -1,7 +1,7 @@
 //! The receiving end of a TCP connection: which segments it acknowledges, and when.
 
 use crate::memory::ring::prefetch_all;
-use crate::tcp::early::Early;
+use crate::tcp::out_of_order::OutOfOrder;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use crate::tcp::paws::Paws;
 use cwnd_scenario::{Ecn, Handshake, Stack};
@@ -18,8 +18,8 @@ pub struct Receiver {
     /// Segments that arrived in order and are not acknowledged yet.
     waiting: Waiting,
     /// Segments that arrived beyond `next`.
-    early_count: u32,
-    habit: Habit,
+    out_of_order_pkts: u32,
+    ack_policy: AckPolicy,
     ack_every: u32,
     /// Segments before this one are acknowledged one by one, without delay.
     quick_until: u32,
@@ -37,14 +37,14 @@ pub struct Receiver {
     /// Of a SACK that waits for others; 0: none does.
     sack_delay_ns: u64,
     /// Once some have arrived early.
-    early: Option<Box<Early>>,
+    out_of_order: Option<Box<OutOfOrder>>,
     /// If the path may deliver packets in another order.
     paws: Option<Box<Paws>>,
 }
 
 /// What is done with every segment in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Habit {
+pub enum AckPolicy {
     /// It is acknowledged at once, whatever its timestamp, by an ACK that reports no more.
     AcknowledgesEach,
     /// Some wait to be acknowledged together, by ACKs that report no more.
@@ -94,13 +94,13 @@ impl Receiver {
             next: 0,
             arrived: 0,
             waiting: Waiting::default(),
-            early_count: 0,
-            habit: if paws.is_some() || stack.one_way_delays || stack.ecn.is_on() {
-                Habit::Other
+            out_of_order_pkts: 0,
+            ack_policy: if paws.is_some() || stack.one_way_delays || stack.ecn.is_on() {
+                AckPolicy::Other
             } else if stack.ack_every_pkts > 1 {
-                Habit::DelaysAcks
+                AckPolicy::DelaysAcks
             } else {
-                Habit::AcknowledgesEach
+                AckPolicy::AcknowledgesEach
             },
             ack_every: stack.ack_every_pkts,
             quick_until,
@@ -116,20 +116,20 @@ impl Receiver {
             } else {
                 0
             },
-            early: None,
+            out_of_order: None,
             paws,
         }
     }
 
     /// Segments will arrive soon beyond a missing one.
     #[inline(always)]
-    pub fn prefetch_early(&self) {
-        self.early.iter().for_each(|early| prefetch_all(&**early));
+    pub fn prefetch_out_of_order(&self) {
+        self.out_of_order.iter().for_each(|out_of_order| prefetch_all(&**out_of_order));
     }
 
     /// Nothing more arrives.
     pub fn forget(&mut self) {
-        (self.early, self.paws) = (None, None);
+        (self.out_of_order, self.paws) = (None, None);
     }
 
     /// Segments received in order.
@@ -147,10 +147,14 @@ impl Receiver {
     }
 
     /// The segments that arrived beyond a missing one, as many as there are.
-    pub fn early(&self) -> impl Iterator<Item = u64> {
-        let early = self.early.as_ref().filter(|_| self.early_count > 0);
-        let beyond = move |early| (self.next + 1..).filter(move |&seq| Early::contains(early, seq));
-        early.into_iter().flat_map(move |early| beyond(early)).take(self.early_count as usize)
+    pub fn out_of_order(&self) -> impl Iterator<Item = u64> {
+        let out_of_order = self.out_of_order.as_ref().filter(|_| self.out_of_order_pkts > 0);
+        let beyond =
+            move |out_of_order| (self.next + 1..).filter(move |&seq| OutOfOrder::contains(out_of_order, seq));
+        out_of_order
+            .into_iter()
+            .flat_map(move |out_of_order| beyond(out_of_order))
+            .take(self.out_of_order_pkts as usize)
     }
 
     /// Packets that arrived with a mark.
@@ -160,12 +164,14 @@ impl Receiver {
 
     /// The SACK blocks of an ACK that is sent now.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
-        self.early.iter().flat_map(|early| early.blocks.iter().filter(|block| !block.is_empty()).cloned())
+        self.out_of_order
+            .iter()
+            .flat_map(|out_of_order| out_of_order.blocks.iter().filter(|block| !block.is_empty()).cloned())
     }
 
     /// The same as an ACK has them.
     pub fn first_blocks(&self) -> [Block; BLOCKS_MAX] {
-        self.early.as_ref().map(|early| early.blocks.clone()).unwrap_or_default()
+        self.out_of_order.as_ref().map(|out_of_order| out_of_order.blocks.clone()).unwrap_or_default()
     }
 
     /// Every segment in order is acknowledged as it arrives.
@@ -176,8 +182,8 @@ impl Receiver {
 
     /// What is done now with every segment in order.
     #[inline(always)]
-    pub fn habit(&self) -> Habit {
-        if self.early_count > 0 { Habit::Other } else { self.habit }
+    pub fn ack_policy(&self) -> AckPolicy {
+        if self.out_of_order_pkts > 0 { AckPolicy::Other } else { self.ack_policy }
     }
 
     /// When the delayed ACK, or that of the SACKs that wait, must go out.
@@ -186,10 +192,13 @@ impl Receiver {
         if self.waiting.count > 0 {
             return Some(self.waiting.due_ns);
         }
-        if self.early_count == 0 {
+        if self.out_of_order_pkts == 0 {
             return None;
         }
-        self.early.as_ref().filter(|early| early.held.pkts > 0).map(|early| early.held.due_ns)
+        self.out_of_order
+            .as_ref()
+            .filter(|out_of_order| out_of_order.compressed.pkts > 0)
+            .map(|out_of_order| out_of_order.compressed.due_ns)
     }
 
     /// Whether `segment` is the next one expected, and arrives for the first time and unmarked.
@@ -198,7 +207,7 @@ impl Receiver {
         segment.tag.is(Tag::new(self.next, 0))
     }
 
-    /// The next segment expected arrives, and [`Habit::AcknowledgesEach`] holds. Returns the next one expected then.
+    /// The next segment expected arrives, and [`AckPolicy::AcknowledgesEach`] compresses. Returns the next one expected then.
     #[inline(always)]
     pub fn receive_next(&mut self) -> u64 {
         self.arrived += 1;
@@ -206,7 +215,7 @@ impl Receiver {
         self.next
     }
 
-    /// The next segment expected, sent at `sent_ns`, arrives at `now`, and [`Habit::DelaysAcks`] holds.
+    /// The next segment expected, sent at `sent_ns`, arrives at `now`, and [`AckPolicy::DelaysAcks`] compresses.
     #[inline(always)]
     pub fn receive_delayed(&mut self, now: u64, sent_ns: u64) -> Delayed {
         self.arrived += 1;
@@ -302,7 +311,7 @@ impl Receiver {
             return self.receive_out_of_order(now, segment);
         }
         self.next += 1;
-        let filled_gap = self.early_count > 0;
+        let filled_gap = self.out_of_order_pkts > 0;
         let gathered = filled_gap && self.advance();
         if self.ack_every == 1 {
             return Some(AckPacket { gathered, ..self.ack(segment, segment.sent_ns, None) });
@@ -343,9 +352,9 @@ impl Receiver {
     /// One ACK for all SACKs that wait.
     #[cold]
     fn acknowledge_held(&mut self) -> Option<AckPacket> {
-        let held = &mut self.early.as_mut()?.held;
-        let (last, first_sent_ns) = (held.last, held.first_sent_ns);
-        held.end().then(|| AckPacket { gathered: true, ..self.ack(last, first_sent_ns, None) })
+        let compressed = &mut self.out_of_order.as_mut()?.compressed;
+        let (last, first_sent_ns) = (compressed.last, compressed.first_sent_ns);
+        compressed.end().then(|| AckPacket { gathered: true, ..self.ack(last, first_sent_ns, None) })
     }
 
     #[cold]
@@ -356,23 +365,23 @@ impl Receiver {
         let mut sacked = None;
         let mut gathered = seq < next && self.reports_held();
         if seq > next {
-            let early = self.early.get_or_insert_default();
-            early.segments.reserve(next, seq + 1);
-            if early.segments.contains(seq) {
-                early.lead(seq, next);
-                gathered = early.held.end();
+            let out_of_order = self.out_of_order.get_or_insert_default();
+            out_of_order.segments.reserve(next, seq + 1);
+            if out_of_order.segments.contains(seq) {
+                out_of_order.lead(seq, next);
+                gathered = out_of_order.compressed.end();
             } else {
-                let leading = early.blocks[0].clone();
-                early.segments.insert(seq);
-                self.early_count += 1;
-                early.add(seq, next);
+                let leading = out_of_order.blocks[0].clone();
+                out_of_order.segments.insert(seq);
+                self.out_of_order_pkts += 1;
+                out_of_order.add(seq, next);
                 sacked = NonZeroU64::new(seq);
                 let grew = leading.start == seq + 1 || leading.end == seq;
                 if self.sack_delay_ns > 0 {
-                    if early.holds(now, self.sack_delay_ns, segment, next, !grew) {
+                    if out_of_order.compresses(now, self.sack_delay_ns, segment, next, !grew) {
                         return None;
                     }
-                    if early.held.pkts > 0 {
+                    if out_of_order.compressed.pkts > 0 {
                         return self.acknowledge_held();
                     }
                 }
@@ -384,18 +393,18 @@ impl Receiver {
 
     /// An ACK is sent at once, with the blocks of the SACKs that wait; whether some do.
     fn reports_held(&mut self) -> bool {
-        self.early.as_mut().is_some_and(|early| early.held.end())
+        self.out_of_order.as_mut().is_some_and(|out_of_order| out_of_order.compressed.end())
     }
 
     /// Moves past the segments that had arrived early; whether SACKs waited.
     #[cold]
     fn advance(&mut self) -> bool {
-        let Some(early) = &mut self.early else { return false };
-        let to = early.segments.first_absent(self.next);
-        self.early_count -= early.segments.take(self.next, to) as u32;
+        let Some(out_of_order) = &mut self.out_of_order else { return false };
+        let to = out_of_order.segments.first_absent(self.next);
+        self.out_of_order_pkts -= out_of_order.segments.take(self.next, to) as u32;
         self.next = to;
-        early.forget(to);
-        early.held.end()
+        out_of_order.forget(to);
+        out_of_order.compressed.end()
     }
 
     fn ack(&self, cause: Segment, echo_ns: u64, sacked: Option<NonZeroU64>) -> AckPacket {
@@ -509,11 +518,14 @@ mod tests {
     fn with_ecn_each_ack_may_echo_congestion() {
         for ack_every in [1, 2] {
             for ecn in ["classic", "dctcp", "accurate"] {
-                assert!(receiver_on(false, ack_every, 40, ecn).habit() == Habit::Other, "{ack_every} {ecn}");
+                assert!(
+                    receiver_on(false, ack_every, 40, ecn).ack_policy() == AckPolicy::Other,
+                    "{ack_every} {ecn}"
+                );
             }
         }
-        assert!(receiver_on(false, 1, 40, "off").habit() == Habit::AcknowledgesEach);
-        assert!(receiver_on(false, 2, 40, "off").habit() == Habit::DelaysAcks);
+        assert!(receiver_on(false, 1, 40, "off").ack_policy() == AckPolicy::AcknowledgesEach);
+        assert!(receiver_on(false, 2, 40, "off").ack_policy() == AckPolicy::DelaysAcks);
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct Sender<'a, C> {
     pub packet_bytes: u32,
     /// Marked packets that ACKs have reported, if they carry the number.
     pub(super) marked_pkts: u32,
-    pub(super) extras: Extras,
+    pub(super) slow_path: SlowPath,
     /// Every ACK takes the slow path, after the handshake and without losses, too.
     acks_are_extra: bool,
     /// Segments are paced even if the algorithm has no rate.
@@ -83,7 +83,7 @@ pub struct Sender<'a, C> {
     /// If losses are found by time.
     pub(super) sent_times: SentTimes,
 
-    /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. Without extras it
+    /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. Without slow_path it
     /// lags behind.
     pub(super) first_unsent: u64,
     /// Recovery, loss or CWR ends when this segment is reached.
@@ -106,7 +106,7 @@ pub struct Sender<'a, C> {
 
 /// Whether the sender has something that few have.
 #[derive(Clone, Copy)]
-pub(super) struct Extras {
+pub(super) struct SlowPath {
     /// Every ACK takes the slow path: `cong_control`, ECN, a handshake under way, without SACK a segment that may be missing.
     pub(super) acks: bool,
     /// Each segment is asked for on its own: all of these, an application with limits, `fq`, and once it is closed.
@@ -146,7 +146,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             application: Application::new(flow, start_ns).filter(|_| source.is_none()).map(Box::new),
             source: source.map(Box::new),
             packet_bytes: flow.packet_bytes(),
-            extras: Extras { acks: true, segments: true, by_application: false },
+            slow_path: SlowPath { acks: true, segments: true, by_application: false },
             acks_are_extra: true,
             paced_by_fq: stack.pacing == Pacing::Fq,
             closed: false,
@@ -185,7 +185,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             || stack.ecn.is_on()
             || stack.one_way_delays
             || choices.detection == Detection::FineTimer;
-        sender.note_extras(stack.handshake != Handshake::Off);
+        sender.note_slow_path(stack.handshake != Handshake::Off);
         sender
     }
 
@@ -198,12 +198,12 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
     }
 
-    /// The sender has its extras, with those of a handshake if it `begins` or of losses without SACK.
-    pub(super) fn note_extras(&mut self, begins: bool) {
+    /// The sender has its slow_path, with those of a handshake if it `begins` or of losses without SACK.
+    pub(super) fn note_slow_path(&mut self, begins: bool) {
         let acks = self.acks_are_extra || begins || self.repairs_without_sack();
         let others = acks || self.source.is_some() || self.paced_by_fq || self.closed;
         let limited = self.application.is_some();
-        self.extras = Extras { acks, segments: others || limited, by_application: limited && !others };
+        self.slow_path = SlowPath { acks, segments: others || limited, by_application: limited && !others };
     }
 
     /// It is `start_ns`.
@@ -285,8 +285,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
-        self.extras = Extras {
-            acks: self.extras.acks || !self.choices.detection.uses_sack(),
+        self.slow_path = SlowPath {
+            acks: self.slow_path.acks || !self.choices.detection.uses_sack(),
             segments: true,
             by_application: false,
         };
@@ -352,18 +352,18 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// The next segment that may be sent at `now`, if any.
     #[inline(never)]
     pub fn next_segment(&mut self, now: u64) -> Option<Tag> {
-        if self.extras.segments { self.next::<true>(now) } else { self.next::<false>(now) }
+        if self.slow_path.segments { self.next::<true>(now) } else { self.next::<false>(now) }
     }
 
     #[inline(always)]
-    fn next<const EXTRAS: bool>(&mut self, now: u64) -> Option<Tag> {
-        if self.closed || self.in_flight() >= self.send_window && !(EXTRAS && self.must_retransmit()) {
+    fn next<const SLOW_PATH: bool>(&mut self, now: u64) -> Option<Tag> {
+        if self.closed || self.in_flight() >= self.send_window && !(SLOW_PATH && self.must_retransmit()) {
             if self.in_flight() >= u64::from(self.cwnd()) {
                 self.note_full_window();
             }
             return None;
         }
-        let paced = self.driver.window.pacing_rate > 0 || EXTRAS && self.paced_by_fq;
+        let paced = self.driver.window.pacing_rate > 0 || SLOW_PATH && self.paced_by_fq;
         if paced && self.paced_until_ns > now {
             self.wake_at = self.paced_until_ns;
             return None;
@@ -373,26 +373,26 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             && let Some(seq) = self.scoreboard.next_retransmission(now, self.una, self.nxt)
         {
             // As in Linux, the retransmission of the first segment restarts the timer.
-            return Some(self.send::<EXTRAS>(now, seq, RETRANSMISSION, seq == self.una));
+            return Some(self.send::<SLOW_PATH>(now, seq, RETRANSMISSION, seq == self.una));
         }
-        if EXTRAS && self.must_retransmit() {
+        if SLOW_PATH && self.must_retransmit() {
             self.non_sack().must_retransmit = false;
-            return Some(self.send::<EXTRAS>(now, self.una, RETRANSMISSION, true));
+            return Some(self.send::<SLOW_PATH>(now, self.una, RETRANSMISSION, true));
         }
         if self.nxt - self.una >= self.receive_window() {
             self.note_unused_window();
             return None;
         }
-        if EXTRAS && self.nxt == self.first_unsent && self.wait_for_application(now) {
+        if SLOW_PATH && self.nxt == self.first_unsent && self.wait_for_application(now) {
             return None;
         }
-        if self.nxt == self.una && !(EXTRAS && (self.handshake || self.overlapped)) {
+        if self.nxt == self.una && !(SLOW_PATH && (self.handshake || self.overlapped)) {
             self.start_from_idle(now);
         }
         let seq = self.nxt;
         self.nxt += 1;
-        let again = EXTRAS && seq < self.first_unsent;
-        Some(self.send::<EXTRAS>(now, seq, if again { RETRANSMISSION } else { 0 }, false))
+        let again = SLOW_PATH && seq < self.first_unsent;
+        Some(self.send::<SLOW_PATH>(now, seq, if again { RETRANSMISSION } else { 0 }, false))
     }
 
     /// Without SACK: the first segment is to be retransmitted, however much is in flight.
@@ -402,7 +402,13 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
 
     /// Segment `seq` is sent; a timer that runs already starts anew if it is to `restart`.
     #[inline(always)]
-    pub(super) fn send<const EXTRAS: bool>(&mut self, now: u64, seq: u64, flags: u8, restart: bool) -> Tag {
+    pub(super) fn send<const SLOW_PATH: bool>(
+        &mut self,
+        now: u64,
+        seq: u64,
+        flags: u8,
+        restart: bool,
+    ) -> Tag {
         let mut flags = flags;
         if flags & RETRANSMISSION != 0 {
             self.retransmissions += 1;
@@ -410,7 +416,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         } else if self.choices.detection == Detection::Rack {
             self.sent_times.note(now, seq, self.una);
         }
-        if EXTRAS {
+        if SLOW_PATH {
             if flags & RETRANSMISSION == 0 {
                 self.first_unsent = seq + 1;
                 if self.report_reduction {
@@ -424,10 +430,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
                 rate.on_send(now, seq, [self.una, nxt], self.driver.ack.delivered, in_flight);
             }
         }
-        if self.driver.window.pacing_rate > 0 || EXTRAS && self.paced_by_fq {
+        if self.driver.window.pacing_rate > 0 || SLOW_PATH && self.paced_by_fq {
             self.pace(now);
         }
-        if EXTRAS && self.choices.detection == Detection::FineTimer {
+        if SLOW_PATH && self.choices.detection == Detection::FineTimer {
             let una = self.una;
             self.non_sack().fine_timer().note_sent(now, seq, una);
         }
@@ -464,13 +470,13 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     #[inline(never)]
     pub fn on_ack(&mut self, now: u64, ack: &AckPacket, blocks: SackBlocks) {
         self.wake_at = NEVER;
-        if self.extras.acks {
+        if self.slow_path.acks {
             self.on_ack_with_extras(now, ack, blocks);
         } else if self.choices.detection.uses_sack() {
             self.on_sack::<false>(now, ack, blocks);
         } else {
             self.on_non_sack(now, ack);
-            self.note_extras(false);
+            self.note_slow_path(false);
         }
         self.cwnd_may_have_changed(now);
     }
@@ -496,7 +502,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             self.on_non_sack(now, ack);
         }
         self.overlapped = false;
-        self.note_extras(self.is_timeless(ack));
+        self.note_slow_path(self.is_timeless(ack));
     }
 
     /// A segment as it is sent at `now`.

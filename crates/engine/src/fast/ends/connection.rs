@@ -11,7 +11,7 @@ use crate::memory::ring::prefetch;
 use crate::net::group::Totals;
 use crate::net::measure::counts::{Counts, Received};
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, SelectiveAck, Tag};
-use crate::tcp::receiver::{Delayed, Habit, Receiver, SackBlocks};
+use crate::tcp::receiver::{AckPolicy, Delayed, Receiver, SackBlocks};
 use crate::tcp::sender::Sender;
 use crate::tcp::source::Source;
 use crate::time::{NEVER, Tick};
@@ -106,7 +106,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         self.sender.rtts.prefetch();
         if !self.sender.misses_nothing() {
             self.sender.prefetch_repairs();
-            self.receiver.prefetch_early();
+            self.receiver.prefetch_out_of_order();
         }
     }
 
@@ -211,7 +211,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[inline(always)]
     fn receive<T: Timing>(&mut self, now: u64, segment: Segment, back: u32, network: &mut Network<T>) {
         self.note_bytes(now, segment);
-        if self.receiver.habit() == Habit::AcknowledgesEach && self.receiver.expects(segment) {
+        if self.receiver.ack_policy() == AckPolicy::AcknowledgesEach && self.receiver.expects(segment) {
             let next = self.receiver.receive_next();
             return network.enter_ack(back, now, self.id, 0, |acks| acks.cumulative(next, segment.sent_ns));
         }
@@ -266,12 +266,12 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
 
     /// A packet arrives at the receiver, whose ACKs do not cross links.
     #[inline(never)]
-    fn on_arrival<T: Timing>(&mut self, packet: Arrival<T::Exact>, network: &mut Network<T>) {
-        let Arrival { at, segment, exact } = packet;
+    fn on_arrival<T: Timing>(&mut self, packet: Arrival<T::SubNanosecond>, network: &mut Network<T>) {
+        let Arrival { at, segment, sub_ns } = packet;
         self.note_arrival(at);
-        let is_delayed = self.receiver.habit() == Habit::DelaysAcks;
+        let is_delayed = self.receiver.ack_policy() == AckPolicy::DelaysAcks;
         if !is_delayed || !self.sender.takes_fast_acks() || !self.receiver.expects(segment) {
-            return self.on_other_arrival(at, segment, exact, network);
+            return self.on_other_arrival(at, segment, sub_ns, network);
         }
         self.note_bytes(at, segment);
         match self.receiver.receive_delayed(at, segment.sent_ns) {
@@ -282,7 +282,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
             }
             Delayed::Acknowledged { next, echo_ns } => {
                 let due = self.way_back.ack_arrival_ns(at);
-                let now = network.timing.return_ack(self.id, due, exact, None::<fn() -> usize>);
+                let now = network.timing.return_ack(self.id, due, sub_ns, None::<fn() -> usize>);
                 self.take_fast_path(now, next, segment.sent_ns, echo_ns, network);
             }
         }
@@ -300,7 +300,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
     #[cold]
     fn note_received(&mut self, at: u64) {
         let received = self.received();
-        let early = self.sender.with_payload_bytes(self.receiver.early());
+        let early = self.sender.with_payload_bytes(self.receiver.out_of_order());
         let noted = self.noted.get_or_insert_with(|| Box::new(Noted::new(0, self.stop_ns)));
         self.note_after_ns = noted.note(at, received, early);
     }
@@ -364,7 +364,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         &mut self,
         at: u64,
         segment: Segment,
-        exact: T::Exact,
+        sub_ns: T::SubNanosecond,
         network: &mut Network<T>,
     ) {
         self.sender.prefetch_repairs();
@@ -373,7 +373,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         if let Some(ack) = &mut self.receiver.receive(at, segment) {
             let due = self.way_back.ack_arrival_ns(at);
             let blocks = self.receiver.acknowledges_each().then_some(|| self.receiver.blocks().count());
-            let now = network.timing.return_ack(self.id, due, exact, blocks);
+            let now = network.timing.return_ack(self.id, due, sub_ns, blocks);
             self.on_own_ack(now, ack, network);
         }
         if self.ack_due_ns() < self.timers_at {

@@ -7,7 +7,7 @@ use crate::fast::ends::connection::Connection;
 use crate::fast::link::timing::{Sending, Timing};
 use crate::fast::network::{Network, PACKETS_PER_LOOK};
 use crate::tcp::packet::Tag;
-use crate::tcp::receiver::{Delayed, Habit};
+use crate::tcp::receiver::{AckPolicy, Delayed};
 use cwnd_algorithms::CongestionControl;
 
 impl<C: CongestionControl> Connection<'_, C> {
@@ -15,10 +15,10 @@ impl<C: CongestionControl> Connection<'_, C> {
     #[inline(always)]
     pub fn try_train<T: Timing>(&mut self, until: u64, network: &mut Network<T>) -> bool {
         self.sender.waits_for_acks_alone()
-            && match self.receiver.habit() {
-                Habit::AcknowledgesEach => self.take_train::<T, false>(until, network),
-                Habit::DelaysAcks => self.take_train::<T, true>(until, network),
-                Habit::Other => false,
+            && match self.receiver.ack_policy() {
+                AckPolicy::AcknowledgesEach => self.take_train::<T, false>(until, network),
+                AckPolicy::DelaysAcks => self.take_train::<T, true>(until, network),
+                AckPolicy::Other => false,
             }
     }
 
@@ -59,13 +59,13 @@ impl<C: CongestionControl> Connection<'_, C> {
             } else {
                 (self.receiver.receive_next(), segment.sent_ns, Some(|| 0))
             };
-            let now = timing.return_ack(self.id, due, packet.exact, blocks);
+            let now = timing.return_ack(self.id, due, packet.sub_ns, blocks);
             self.sender.take_ack(now, next, segment.sent_ns, echo_ns, false);
             let Some(segments) = self.sender.next_segments(now, PACKETS_PER_LOOK as u64, false) else {
-                sends_singly = Some(Sending { now, exact: timing.now() });
+                sends_singly = Some(Sending { now, sub_ns: timing.now() });
                 break;
             };
-            segments.for_each(|_| sendings.push(Sending { now, exact: timing.now() }));
+            segments.for_each(|_| sendings.push(Sending { now, sub_ns: timing.now() }));
             if self.sender.rto_at() < self.timers_at {
                 self.set_timers();
                 before = before.min(self.timers_at);
@@ -77,8 +77,8 @@ impl<C: CongestionControl> Connection<'_, C> {
         self.last_arrival_ns = piece[taken - 1].at;
         packets.skip(taken);
         network.enter_train(self.first_hop, size.numbered(first));
-        if let Some(Sending { now, exact }) = sends_singly {
-            network.timing.set_now(exact);
+        if let Some(Sending { now, sub_ns }) = sends_singly {
+            network.timing.set_now(sub_ns);
             self.go_on(now, network);
         }
         true

@@ -82,15 +82,15 @@ impl<L: PathLink> Link<L> {
         crossing: Crossing,
         segment: &Segment,
         behind: impl Fn() -> (u64, Codepoint),
-    ) -> Result<InTransit<T::Exact>, u64> {
-        let (at, exact) = timing.cross(&mut self.state, crossing, || behind().0)?;
+    ) -> Result<InTransit<T::SubNanosecond>, u64> {
+        let (at, sub_ns) = timing.cross(&mut self.state, crossing, || behind().0)?;
         let mut segment = *segment;
         if behind().1.is_ect() && self.state.marks(crossing.now_ns) {
             segment.tag = segment.tag.with(CONGESTION);
             self.note_mark(crossing.now_ns, crossing.tx_ticks);
         }
         let busy_since = self.state.busy_since_ns();
-        Ok(InTransit { at, exact, segment, busy_since, hop: crossing.hop + 1 })
+        Ok(InTransit { at, sub_ns, segment, busy_since, hop: crossing.hop + 1 })
     }
 
     /// Decides on a packet that arrives at `now_ns` and takes `tx_ticks` to send.

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// The links of a run, and what is known of a time beyond its nanosecond.
 pub trait Timing: Sized + Send {
     /// What is known beyond the nanosecond.
-    type Exact: Copy + Default + Send;
+    type SubNanosecond: Copy + Default + Send;
     /// What packet times are counted in.
     type Tick: Tick + Send;
     type Link: PathLink + Send;
@@ -28,24 +28,24 @@ pub trait Timing: Sized + Send {
     /// An event at the sender of `flow` is due at `due_ns`. Returns the time there.
     fn reach_sender(&mut self, flow: u32, due_ns: u64) -> u64;
 
-    /// An ACK, due at the sender of `flow` at `due_ns`, was caused by a packet that arrived at `exact`. `blocks` gives
+    /// An ACK, due at the sender of `flow` at `due_ns`, was caused by a packet that arrived at `sub_ns` beyond its nanosecond. `blocks` gives
     /// the ACK's SACK blocks; None: not one packet alone caused it. Returns the time there.
     fn return_ack(
         &mut self,
         flow: u32,
         due_ns: u64,
-        exact: Self::Exact,
+        sub_ns: Self::SubNanosecond,
         blocks: Option<impl FnOnce() -> usize>,
     ) -> u64;
 
     /// The exact time of an event that is known only to the nanosecond.
-    fn from_ns(now_ns: u64) -> Self::Exact;
+    fn from_ns(now_ns: u64) -> Self::SubNanosecond;
 
     /// What is known of the present beyond the nanosecond.
-    fn now(&self) -> Self::Exact;
+    fn now(&self) -> Self::SubNanosecond;
 
     /// The present is that of a packet that arrives.
-    fn set_now(&mut self, exact: Self::Exact);
+    fn set_now(&mut self, sub_ns: Self::SubNanosecond);
 
     /// A packet arrives at `link`, which is `onward_ns` from the next hop or the receiver. Returns when it arrives there; an error
     /// if it is dropped or lost: when that counts.
@@ -54,7 +54,7 @@ pub trait Timing: Sized + Send {
         link: &mut Self::Link,
         crossing: Crossing,
         onward_ns: impl FnOnce() -> u64,
-    ) -> Result<(u64, Self::Exact), u64>;
+    ) -> Result<(u64, Self::SubNanosecond), u64>;
 
     /// The same for packets of one size that a flow sends: each crosses as `like` says, but at its own time. `each` is called with
     /// when one is sent, when it arrives behind the link, or an error if it is dropped or lost, and since when the link has been sending.
@@ -64,11 +64,11 @@ pub trait Timing: Sized + Send {
         link: &mut Self::Link,
         like: Crossing,
         onward_ns: u64,
-        sendings: &[Sending<Self::Exact>],
-        mut each: impl FnMut(u64, Result<(u64, Self::Exact), u64>, u64),
+        sendings: &[Sending<Self::SubNanosecond>],
+        mut each: impl FnMut(u64, Result<(u64, Self::SubNanosecond), u64>, u64),
     ) {
-        for &Sending { now, exact } in sendings {
-            self.set_now(exact);
+        for &Sending { now, sub_ns } in sendings {
+            self.set_now(sub_ns);
             let crossed = self.cross(link, Crossing { now_ns: now, ..like }, || onward_ns);
             each(now, crossed, link.busy_since_ns());
         }
@@ -76,7 +76,7 @@ pub trait Timing: Sized + Send {
 
     /// Of packets that arrive in the same nanosecond, the least comes first. `busy_since_ns`: since when the link that
     /// sent it last had been sending without a pause.
-    fn rank(exact: Self::Exact, busy_since_ns: u64) -> impl Ord;
+    fn rank(sub_ns: Self::SubNanosecond, busy_since_ns: u64) -> impl Ord;
 }
 
 /// A packet that takes so many ticks to send, the second number, arrives at the link at the first, in nanoseconds. Returns when
@@ -87,7 +87,7 @@ pub type TakeIn<L> = fn(&mut L, u64, u64) -> Result<u64, u64>;
 #[derive(Clone, Copy)]
 pub struct Sending<E> {
     pub now: u64,
-    pub exact: E,
+    pub sub_ns: E,
 }
 
 /// A packet that arrives at a link.
@@ -104,7 +104,7 @@ pub struct Crossing {
 pub struct Nanoseconds<T>(std::marker::PhantomData<T>);
 
 impl<T: Tick + Send> Timing for Nanoseconds<T> {
-    type Exact = ();
+    type SubNanosecond = ();
     type Tick = T;
     type Link = FifoLink<T>;
 

@@ -82,7 +82,7 @@ fn way_back_s(scenario: &Scenario, flow: &Flow, blocks: usize) -> Box<[f64]> {
 
 impl Timing for Ns2Timing {
     /// The time as ns-2 has it, in seconds.
-    type Exact = f64;
+    type SubNanosecond = f64;
     type Tick = Fraction;
     type Link = Ns2Link;
 

@@ -177,7 +177,7 @@ mod tests {
                 let own = gaps_ns.iter().filter(move |(of, ..)| *of == hop);
                 own.scan(wait_ns, move |at, &(_, gap_ns, busy_since)| {
                     *at += gap_ns;
-                    Some(InTransit { at: *at, exact: (), segment: Segment::default(), busy_since, hop })
+                    Some(InTransit { at: *at, sub_ns: (), segment: Segment::default(), busy_since, hop })
                 })
             });
             let mut arrivals = Arrivals { packets: packets.collect(), ..Arrivals::default() };

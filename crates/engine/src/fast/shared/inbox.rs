@@ -12,7 +12,7 @@ const DAYS_MAX: u64 = 1024;
 #[derive(Clone, Copy)]
 pub struct InTransit<E> {
     pub at: u64,
-    pub exact: E,
+    pub sub_ns: E,
     pub segment: Segment,
     /// The link that sent it has been sending without a pause since then.
     pub busy_since: u64,
@@ -140,14 +140,14 @@ impl<E: Copy> Inbox<E> {
         } else if packet.at < self.horizon && !self.is_line() {
             self.soon.push(packet);
         } else {
-            self.push_otherwise(packet.at, packet.exact, packet.segment, packet.busy_since, packet.hop);
+            self.push_otherwise(packet.at, packet.sub_ns, packet.segment, packet.busy_since, packet.hop);
         }
     }
 
     /// A packet arrives before another that came sooner, or waits in the calendar. It comes in parts, which stay in registers.
     #[inline(never)]
-    fn push_otherwise(&mut self, at: u64, exact: E, segment: Segment, busy_since: u64, hop: u32) {
-        let packet = InTransit { at, exact, segment, busy_since, hop };
+    fn push_otherwise(&mut self, at: u64, sub_ns: E, segment: Segment, busy_since: u64, hop: u32) {
+        let packet = InTransit { at, sub_ns, segment, busy_since, hop };
         if self.is_line() {
             self.end_line();
         }
@@ -284,7 +284,7 @@ mod tests {
                     let at = last[hop as usize].max(now + wait_ns);
                     last[hop as usize] = at;
                     let segment = Segment { tag: Tag::new(number, 0), sent_ns: 0 };
-                    inbox.push(InTransit { at, exact: (), segment, busy_since: 0, hop });
+                    inbox.push(InTransit { at, sub_ns: (), segment, busy_since: 0, hop });
                     all.push((hop, at, number));
                 }
                 prop_assert_eq!(inbox.len(), all.len());

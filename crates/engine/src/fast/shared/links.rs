@@ -190,7 +190,7 @@ impl<T: Timing> Links<T> {
         &mut self,
         place: usize,
         shards: &[Shard<C, T>],
-        arrivals: &[Arrivals<T::Exact>],
+        arrivals: &[Arrivals<T::SubNanosecond>],
         outcomes: &mut [Outcome],
         from: u64,
         by_packet: bool,
@@ -265,7 +265,7 @@ trait Sides {
 /// The connections of one shard, whose packets go on as they leave. A hop's label is its index.
 struct OneShard<'m, 'a, T: Timing> {
     network: &'m mut Network<'a, T>,
-    arrivals: &'m Arrivals<T::Exact>,
+    arrivals: &'m Arrivals<T::SubNanosecond>,
     taken: usize,
     reorders: bool,
 }
@@ -292,7 +292,7 @@ struct Shards<'m, 'a, C, T: Timing> {
     /// Of a label.
     index_bits: u32,
     /// By shard.
-    arrivals: &'m [Arrivals<T::Exact>],
+    arrivals: &'m [Arrivals<T::SubNanosecond>],
     merge: Merge<'m, 'a, C, T>,
     /// By shard.
     outcomes: &'m mut [Outcome],
@@ -444,7 +444,7 @@ fn serve_runs<T: Timing, const N: usize>(
 fn serve_line<T: Timing>(
     link: &mut Link<T::Link>,
     place: usize,
-    mut line: Ring<InTransit<T::Exact>>,
+    mut line: Ring<InTransit<T::SubNanosecond>>,
     network: &mut Network<T>,
     until: u64,
 ) -> usize {

@@ -9,7 +9,7 @@ use crate::time::NEVER;
 /// What arrives at a link in a span, of all shards, in order.
 pub struct Merge<'m, 'a, C, T: Timing> {
     shards: &'m [Shard<'a, C, T>],
-    arrivals: &'m [Arrivals<T::Exact>],
+    arrivals: &'m [Arrivals<T::SubNanosecond>],
     /// By shard: how many of its packets were taken, and when the next arrives, or NEVER.
     heads: Vec<(usize, u64)>,
     /// The next packet.
@@ -19,7 +19,10 @@ pub struct Merge<'m, 'a, C, T: Timing> {
 }
 
 impl<'m, 'a, C, T: Timing> Merge<'m, 'a, C, T> {
-    pub fn new(shards: &'m [Shard<'a, C, T>], arrivals: &'m [Arrivals<T::Exact>]) -> Merge<'m, 'a, C, T> {
+    pub fn new(
+        shards: &'m [Shard<'a, C, T>],
+        arrivals: &'m [Arrivals<T::SubNanosecond>],
+    ) -> Merge<'m, 'a, C, T> {
         let heads = arrivals.iter().map(|arrivals| (0, arrivals.instant(0).unwrap_or(NEVER))).collect();
         let mut merge = Merge { shards, arrivals, heads, next: None, tied: Vec::new() };
         merge.advance();

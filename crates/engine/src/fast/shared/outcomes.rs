@@ -53,7 +53,7 @@ impl<T: Timing> Network<'_, T> {
 
     /// The same for packets of one hop.
     #[inline(always)]
-    fn let_stretch_pass(&mut self, stretch: &[InTransit<T::Exact>], fates: &[Fate], until: u64) {
+    fn let_stretch_pass(&mut self, stretch: &[InTransit<T::SubNanosecond>], fates: &[Fate], until: u64) {
         let Network { topology, to_receiver, agenda, late_losses, .. } = self;
         let hop = &mut topology.hops[stretch[0].hop as usize];
         let decided = || stretch.iter().zip(fates);
@@ -81,7 +81,7 @@ impl<T: Timing> Network<'_, T> {
                 };
                 let at = departure_ns + onward_ns;
                 let segment = packet.segment.marked_if(marked);
-                packets.push_back(Arrival { at, exact: T::from_ns(at), segment });
+                packets.push_back(Arrival { at, sub_ns: T::from_ns(at), segment });
                 passed += 1;
             }
             hop.passed += passed;
@@ -96,7 +96,7 @@ impl<T: Timing> Network<'_, T> {
 
     /// What has been decided on `packet` is done.
     #[inline(always)]
-    fn pass_on(&mut self, packet: &InTransit<T::Exact>, fate: Fate, busy_since: u64) {
+    fn pass_on(&mut self, packet: &InTransit<T::SubNanosecond>, fate: Fate, busy_since: u64) {
         let &InTransit { hop, segment, .. } = packet;
         let (departure_ns, marked) = match fate.departure() {
             Ok(departure) => departure,
@@ -105,8 +105,8 @@ impl<T: Timing> Network<'_, T> {
         let segment = segment.marked_if(marked);
         let bytes = segment.tag.bytes();
         let at = departure_ns + self.topology.times(hop, bytes).1;
-        let exact = T::from_ns(at);
-        self.go_on(hop, InTransit { at, exact, segment, busy_since, hop: hop + 1 });
+        let sub_ns = T::from_ns(at);
+        self.go_on(hop, InTransit { at, sub_ns, segment, busy_since, hop: hop + 1 });
         if bytes != self.topology.hops[hop as usize].bytes {
             self.note_other_size(hop, segment);
         }
@@ -137,7 +137,7 @@ impl<T: Timing> Network<'_, T> {
         let bytes = segment.tag.bytes();
         let at = passage.at_ns + self.topology.behind_ns(hop, bytes);
         let onward =
-            InTransit { at, exact: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
+            InTransit { at, sub_ns: T::from_ns(at), segment, busy_since: busy_since_ns, hop: hop + 1 };
         if passage.copies == 1 && bytes == self.topology.hops[hop as usize].bytes && !reorders {
             self.go_on(hop, onward);
         } else {
@@ -146,7 +146,13 @@ impl<T: Timing> Network<'_, T> {
     }
 
     /// A packet is delivered twice, or not in order, or of another size than most.
-    fn leave_otherwise(&mut self, hop: u32, mut packet: InTransit<T::Exact>, copies: u32, reorders: bool) {
+    fn leave_otherwise(
+        &mut self,
+        hop: u32,
+        mut packet: InTransit<T::SubNanosecond>,
+        copies: u32,
+        reorders: bool,
+    ) {
         let Hop { flow, back, bytes: usual_bytes, .. } = self.topology.hops[hop as usize];
         let bytes = packet.segment.tag.bytes();
         for copy in 0..copies {

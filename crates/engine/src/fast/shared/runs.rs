@@ -164,7 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn packet(at: u64, hop: u32) -> InTransit<()> {
-        InTransit { at, exact: (), segment: Segment::default(), busy_since: 0, hop }
+        InTransit { at, sub_ns: (), segment: Segment::default(), busy_since: 0, hop }
     }
 
     /// The packets in the order in which `Runs` gives them, by place, and when the first of the others arrives.

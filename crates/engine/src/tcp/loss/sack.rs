@@ -11,7 +11,7 @@ use std::num::NonZeroU64;
 
 impl<C: CongestionControl> Sender<'_, C> {
     #[inline(always)]
-    pub(in crate::tcp) fn on_sack<const EXTRAS: bool>(
+    pub(in crate::tcp) fn on_sack<const SLOW_PATH: bool>(
         &mut self,
         now: u64,
         ack: &AckPacket,
@@ -28,7 +28,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let (mut lost, mut late) = (0, false);
         let missed_nothing = self.scoreboard.is_clear();
         let (highest, lost_edge) = (self.scoreboard.highest_sacked(), self.scoreboard.lost_edge());
-        if EXTRAS && self.rate.is_some() {
+        if SLOW_PATH && self.rate.is_some() {
             self.note_delivery_rate(ack);
         }
         if !missed_nothing {
@@ -61,7 +61,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
         let repairing = quirks.processes_every_ack && !self.scoreboard.is_clear();
         let needless = is_rack && ack.duplicate && self.note_needless(ack);
-        let has_news = delivered > 0 || repairing || needless || EXTRAS && ack.ece;
+        let has_news = delivered > 0 || repairing || needless || SLOW_PATH && ack.ece;
         if !has_news {
             return;
         }
@@ -88,10 +88,10 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.driver.ack.delivered += delivered;
         self.note_losses(lost);
         self.note_ack(now, delivered, prior_in_flight);
-        if EXTRAS {
+        if SLOW_PATH {
             self.note_marks(ack, delivered);
         }
-        let timeless = EXTRAS && self.is_timeless(ack);
+        let timeless = SLOW_PATH && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
         if delivered > 0 && !ack.retransmission || acked > 0 && self.timestamps {
@@ -99,7 +99,7 @@ impl<C: CongestionControl> Sender<'_, C> {
                 self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
                 self.driver.on_rtt_sample();
-            } else if EXTRAS && self.overlapped || acked > 0 && timeless {
+            } else if SLOW_PATH && self.overlapped || acked > 0 && timeless {
                 self.time_rtt(now, now - ack.echo_ns); // that of a SYN: not for the algorithm
             } else if acked > 0 && quirks.hides_rtt_in_recovery && self.driver.state() == State::Recovery {
                 self.note_rtt(now, now - ack.echo_ns);
@@ -107,11 +107,13 @@ impl<C: CongestionControl> Sender<'_, C> {
                 self.sample_rtt(now, now - ack.echo_ns);
             }
         }
-        if EXTRAS && lost > 0 {
+        if SLOW_PATH && lost > 0 {
             self.report_losses();
         }
         if quirks.reports_slow_acks
-            && (acked == 0 || timeless && !(EXTRAS && self.overlapped) || self.driver.state() != State::Open)
+            && (acked == 0
+                || timeless && !(SLOW_PATH && self.overlapped)
+                || self.driver.state() != State::Open)
         {
             self.driver.on_slow_ack(acked as u32);
         }
@@ -132,11 +134,11 @@ impl<C: CongestionControl> Sender<'_, C> {
             }
         }
 
-        let controls = EXTRAS && self.driver.controls_window();
+        let controls = SLOW_PATH && self.driver.controls_window();
         if self.driver.state() == State::Open
             && self.scoreboard.sacked_out | self.scoreboard.lost_out == 0
             && !undoes
-            && !(EXTRAS && (controls || ack.ece))
+            && !(SLOW_PATH && (controls || ack.ece))
         {
             self.driver.grow();
             self.send_window = u64::from(self.cwnd());

@@ -43,7 +43,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.note_all_sent();
             self.recovery_end = self.first_unsent;
             self.go_back();
-            self.note_extras(false);
+            self.note_slow_path(false);
         }
         (self.probed, self.reorder_at) = (NEVER, NEVER);
         self.rto.back_off();

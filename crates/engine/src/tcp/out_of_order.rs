@@ -5,7 +5,7 @@ use crate::tcp::packet::{BLOCKS_MAX, Block, Segment};
 
 /// SACKs that wait to be sent together, as Linux does it since 4.18.
 #[derive(Clone, Default)]
-pub(super) struct Held {
+pub(super) struct CompressedAcks {
     /// How many ACKs of the same left edge were sent because a segment beyond it arrived, up to [`DUPLICATES`].
     duplicates: u32,
     /// The left edge of those.
@@ -20,7 +20,7 @@ pub(super) struct Held {
     pub(super) last: Segment,
 }
 
-impl Held {
+impl CompressedAcks {
     /// None waits any more; whether some did.
     pub(super) fn end(&mut self) -> bool {
         std::mem::take(&mut self.pkts) > 0
@@ -30,18 +30,18 @@ impl Held {
 /// As many as a sender may need to find a loss are sent at once.
 const DUPLICATES: u32 = 3;
 /// No more SACKs wait together: tcp_comp_sack_nr.
-const HELD_MAX: u32 = 44;
+const COMPRESSED_MAX: u32 = 44;
 
 /// The segments that have arrived beyond the next one expected.
 #[derive(Clone, Default)]
-pub(super) struct Early {
-    pub(super) held: Held,
+pub(super) struct OutOfOrder {
+    pub(super) compressed: CompressedAcks,
     pub(super) segments: BitRing,
     /// The SACK blocks, the one that grew last first; the rest are empty.
     pub(super) blocks: [Block; BLOCKS_MAX],
 }
 
-impl Early {
+impl OutOfOrder {
     pub(super) fn contains(&self, seq: u64) -> bool {
         self.segments.contains(seq)
     }
@@ -74,7 +74,7 @@ impl Early {
 
     /// Whether the SACK of `segment`, which has just become part of the first block, waits for others. With `is_new_block` no
     /// segment that waits is in that block.
-    pub(super) fn holds(
+    pub(super) fn compresses(
         &mut self,
         now: u64,
         delay_ns: u64,
@@ -82,30 +82,30 @@ impl Early {
         next: u64,
         is_new_block: bool,
     ) -> bool {
-        let held = &mut self.held;
-        if held.next != next {
-            *held = Held { next, ..Held::default() };
+        let compressed = &mut self.compressed;
+        if compressed.next != next {
+            *compressed = CompressedAcks { next, ..CompressedAcks::default() };
         }
-        if held.duplicates < DUPLICATES {
-            held.duplicates += 1;
+        if compressed.duplicates < DUPLICATES {
+            compressed.duplicates += 1;
             return false;
         }
-        if held.pkts == 0 {
-            *held = Held {
+        if compressed.pkts == 0 {
+            *compressed = CompressedAcks {
                 due_ns: now + delay_ns,
                 first_sent_ns: segment.sent_ns,
                 last: segment,
                 blocks: 0,
-                ..*held
+                ..*compressed
             };
         }
-        if segment.sent_ns >= held.last.sent_ns {
-            held.last = segment;
+        if segment.sent_ns >= compressed.last.sent_ns {
+            compressed.last = segment;
         }
-        held.blocks += u32::from(held.pkts == 0 || is_new_block);
-        held.pkts += 1;
+        compressed.blocks += u32::from(compressed.pkts == 0 || is_new_block);
+        compressed.pkts += 1;
         // An ACK reports at most this many blocks.
-        held.pkts < HELD_MAX && held.blocks < BLOCKS_MAX as u32
+        compressed.pkts < COMPRESSED_MAX && compressed.blocks < BLOCKS_MAX as u32
     }
 
     /// All segments before `next` have arrived.
