@@ -1,5 +1,7 @@
 //! The table that `table.c` builds, and the only unsafe code of this crate.
 
+#![expect(unsafe_code, reason = "reads the table of the C headers, and calls their hooks")]
+
 use crate::{Ack, Algorithm, CongestionControl, Event, Instance, Param, State, Window};
 use std::ffi::{CStr, c_char, c_void};
 
@@ -103,11 +105,12 @@ fn text(pointer: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(pointer) }.to_str().expect("the headers are UTF-8")
 }
 
-// SAFETY (all calls): the hook belongs to the entry whose state and parameter sizes this instance was built
-// with; state is 8-byte aligned and CC_STATE_BYTES long; the references are valid for the call and not kept.
+/// Hooks are called with the state and the parameters that this instance was built with. The state is 8-byte aligned and
+/// CC_STATE_BYTES long; the references are valid for the call and not kept.
 impl CongestionControl for Instance {
     fn init(&mut self, w: &mut Window, a: &Ack) {
         if let Some(hook) = self.entry.init {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
     }
@@ -115,6 +118,7 @@ impl CongestionControl for Instance {
     #[inline]
     fn pkts_acked(&mut self, w: &mut Window, a: &Ack) {
         if let Some(hook) = self.entry.pkts_acked {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
     }
@@ -122,6 +126,7 @@ impl CongestionControl for Instance {
     #[inline]
     fn cong_avoid(&mut self, w: &mut Window, a: &Ack) {
         let hook = self.entry.cong_avoid.expect("cong_avoid is mandatory without cong_control");
+        // SAFETY: the hook belongs to the entry whose state and parameters these are.
         unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
     }
 
@@ -131,35 +136,41 @@ impl CongestionControl for Instance {
 
     fn cong_control(&mut self, w: &mut Window, a: &Ack) {
         if let Some(hook) = self.entry.cong_control {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
     }
 
     fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
         if let Some(hook) = self.entry.segment_lost {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
     }
 
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         let hook = self.entry.ssthresh.expect("ssthresh is mandatory");
+        // SAFETY: the hook belongs to the entry whose state and parameters these are.
         unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
     }
 
     fn set_state(&mut self, w: &mut Window, a: &Ack, state: State) {
         if let Some(hook) = self.entry.set_state {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a, state as u8) }
         }
     }
 
     fn cwnd_event(&mut self, w: &mut Window, a: &Ack, event: Event) {
         if let Some(hook) = self.entry.cwnd_event {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a, event as u8) }
         }
     }
 
     fn undo_cwnd(&mut self, w: &mut Window, a: &Ack) -> u32 {
         match self.entry.undo_cwnd {
+            // SAFETY: the hook belongs to the entry whose state and parameters these are.
             Some(hook) => unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) },
             None => w.cwnd.max(w.prior_cwnd),
         }
@@ -173,6 +184,7 @@ mod tests {
     #[test]
     fn rust_and_c_agree_on_the_size_of_every_shared_struct() {
         let rust = [size_of::<Window>(), size_of::<Ack>(), size_of::<Entry>(), size_of::<ParamInfo>()];
+        // SAFETY: the table lasts as long as the program.
         assert_eq!(rust, unsafe { cwnd_struct_bytes });
     }
 }

@@ -1,5 +1,7 @@
 //! How much memory the program has allocated.
 
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
 #[cfg(feature = "huge-pages")]
 use cwnd_heap::Allocator;
 #[cfg(not(feature = "huge-pages"))]
@@ -20,22 +22,26 @@ static ALLOCATOR: Counting = Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
+        // SAFETY: as the caller promises.
         unsafe { Allocator.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
+        // SAFETY: as the caller promises.
         unsafe { Allocator.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         HELD.fetch_sub(layout.size(), Relaxed);
         add(new_size);
+        // SAFETY: as the caller promises.
         unsafe { Allocator.realloc(ptr, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
         unsafe { Allocator.dealloc(ptr, layout) }
     }
 }

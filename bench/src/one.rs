@@ -1,5 +1,7 @@
 //! One run of one scenario, measured.
 
+#![expect(unsafe_code, reason = "a clock of the process")]
+
 use crate::heap;
 use cwnd_engine::{Control, run};
 use cwnd_scenario::Scenario;

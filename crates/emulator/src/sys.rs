@@ -1,5 +1,7 @@
 //! The system calls: the only unsafe code of this crate.
 
+#![expect(unsafe_code, reason = "system calls")]
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::{size_of, zeroed};

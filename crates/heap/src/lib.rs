@@ -3,6 +3,8 @@
 //! On Linux it asks for huge pages. A run of thousands of flows goes through all of their state again and again; with small pages,
 //! the processor spends more time on translating addresses (TLB misses) than on loading the state.
 
+#![expect(unsafe_code, reason = "sets an option of the allocator")]
+
 #[cfg(target_os = "linux")]
 pub use tikv_jemallocator::Jemalloc as Allocator;
 

@@ -1,5 +1,7 @@
 //! System calls, and the only unsafe code of this crate.
 
+#![expect(unsafe_code, reason = "system calls")]
+
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::fs::File;
@@ -494,9 +496,13 @@ impl RingBuffer {
 /// # Safety
 /// Implemented for structs of numbers alone.
 pub unsafe trait Number: Copy {}
+// SAFETY: numbers alone.
 unsafe impl Number for u32 {}
+// SAFETY: numbers alone.
 unsafe impl Number for u64 {}
+// SAFETY: numbers alone.
 unsafe impl Number for cwnd_algorithms::Window {}
+// SAFETY: numbers alone.
 unsafe impl<const N: usize> Number for [u64; N] {}
 
 const BPF_FS_MAGIC: libc::c_long = 0xcafe_4a11;

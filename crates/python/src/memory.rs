@@ -1,5 +1,7 @@
 //! The end of a process that has no more memory: one line and exit code 2, not an abort.
 
+#![expect(unsafe_code, reason = "asks the allocator for memory before a run takes it")]
+
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write;
 
@@ -12,18 +14,22 @@ const ASKED_BYTES: usize = 64 << 20;
 // SAFETY: each call goes to the allocator as it is.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for OrEnd<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
         check(unsafe { self.0.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
         check(unsafe { self.0.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
         check(unsafe { self.0.realloc(memory, layout, bytes) }, bytes)
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
         unsafe { self.0.dealloc(memory, layout) }
     }
 }

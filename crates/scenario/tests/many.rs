@@ -1,5 +1,7 @@
 //! Scenarios of many flows: what they take in memory and as JSON.
 
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
 use cwnd_scenario::{Scenario, Sweep};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -17,11 +19,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         PEAK.fetch_max(LIVE.fetch_add(layout.size(), Relaxed) + layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
         unsafe { System.dealloc(at, layout) }
     }
 }

@@ -3,6 +3,8 @@
 //! A module of WebAssembly has one [`session::Session`] at a time: [`begin`], [`advance`] as often as wanted, [`observe`] on
 //! the way, [`finish`]. Each answer is an object; one that has `error` has that line alone.
 
+#![expect(unsafe_code, reason = "memory that the page reads and writes")]
+
 pub mod session;
 
 use serde::Serialize;

@@ -1,5 +1,7 @@
 //! One run under way, with the scenario that it answers.
 
+#![expect(unsafe_code, reason = "a run that borrows its own scenario")]
+
 use cwnd_engine::{Control, Simulation, until_last_arrival};
 use cwnd_results::{Estimate, FlowSamples, GroupSamples, LinkSamples, Metrics, Run};
 use cwnd_scenario::Scenario;

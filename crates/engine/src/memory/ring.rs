@@ -1,5 +1,7 @@
 //! A queue that takes little more memory than what is in it.
 
+#![expect(unsafe_code, reason = "keeps a ring in one allocation without checks of bounds")]
+
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
@@ -268,6 +270,7 @@ impl<T: Copy> Ring<T> {
     ///
     /// There are values in it.
     unsafe fn next_slots(end: *mut T) -> (*mut T, usize) {
+        // SAFETY: a chunk ends at `end`, and its link is behind it.
         unsafe {
             let next = Self::link_at(end).as_ref().next.expect("more values are in another chunk");
             (Self::first_slot(next), next.as_ref().slots as usize)
@@ -386,6 +389,7 @@ impl<T> Ring<T> {
     /// It was allocated so, and nothing leads there any more.
     unsafe fn free(link: NonNull<ChunkLink>) {
         let first = Self::first_slot(link);
+        // SAFETY: it was allocated with this layout.
         unsafe { dealloc(first.cast(), Self::layout(link.as_ref().slots).0) }
     }
 
@@ -405,6 +409,7 @@ impl<T> Ring<T> {
     /// A chunk's slots end at `end`.
     unsafe fn link_at(end: *mut T) -> NonNull<ChunkLink> {
         let padding = end.addr().wrapping_neg() % align_of::<ChunkLink>();
+        // SAFETY: the chunk goes on as far as its link.
         unsafe { NonNull::new_unchecked(end.byte_add(padding).cast()) }
     }
 }
@@ -435,10 +440,13 @@ mod tests {
         /// All that it has allocated.
         fn slots(&self) -> usize {
             let mut slots = 0;
+            // SAFETY: the first chunk ends there.
             let mut chunk = (!self.head.is_null())
                 .then(|| unsafe { Self::link_at(self.head.add(self.head_slots as usize)) });
             while let Some(link) = chunk {
+                // SAFETY: the ring owns its chunks.
                 slots += unsafe { link.as_ref() }.slots;
+                // SAFETY: the same chunk.
                 chunk = unsafe { link.as_ref() }.next.filter(|_| self.circle_slots == 0);
             }
             slots as usize
