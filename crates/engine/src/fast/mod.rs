@@ -34,6 +34,22 @@
 //!
 //! **Memory**. A packet has a size; most packets of a flow have the same, for which each hop keeps the times. Rings allocate nothing until
 //! something comes, are a circle while they are short, and a row of chunks when they are long.
+//!
+//! Instructions per packet, as a multiple of those with all ideas, of four flows at 1 Gbps and 204 ms (`scenarios/reference.toml`) and
+//! of flows over 32 links in a row (`bench/scenarios/hops-32.toml`):
+//!
+//! | without | four flows | 32 links |
+//! |---|---|---|
+//! | spans: event by event | 17.4 | 12.8 |
+//! | closed forms | 2.9 | 3.7 |
+//! | the fast path of ACKs at the sender | 1.7 | 1.02 |
+//! | trains | 1.3 | 1.0 |
+//! | links that only delay | 1.2 | 1.0 |
+//! | merges of a few runs | 1.05 | 1.01 |
+//! | agendas | 1.0 | 1.0 |
+//! | all: the plain network | 13.9 | 11.1 |
+//!
+//! Agendas are for flows that wait: where all send, they cost nothing and save nothing.
 
 mod ends;
 pub mod link;
