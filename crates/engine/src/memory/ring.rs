@@ -1,5 +1,4 @@
 //! A queue that takes little more memory than what is in it.
-
 #![expect(unsafe_code, reason = "keeps a ring in one allocation without checks of bounds")]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -439,15 +438,13 @@ mod tests {
     impl<T: Copy> Ring<T> {
         /// All that it has allocated.
         fn slots(&self) -> usize {
-            let mut slots = 0;
-            // SAFETY: the first chunk ends there.
-            let mut chunk = (!self.head.is_null())
-                .then(|| unsafe { Self::link_at(self.head.add(self.head_slots as usize)) });
+            // SAFETY: the ring owns its chunks, the first of which ends there.
+            let first = || unsafe { Self::link_at(self.head.add(self.head_slots as usize)) };
+            let (mut slots, mut chunk) = (0, (!self.head.is_null()).then(first));
             while let Some(link) = chunk {
-                // SAFETY: the ring owns its chunks.
-                slots += unsafe { link.as_ref() }.slots;
-                // SAFETY: the same chunk.
-                chunk = unsafe { link.as_ref() }.next.filter(|_| self.circle_slots == 0);
+                // SAFETY: as above.
+                let link = unsafe { link.as_ref() };
+                (slots, chunk) = (slots + link.slots, link.next.filter(|_| self.circle_slots == 0));
             }
             slots as usize
         }
