@@ -87,10 +87,6 @@ cca = "quinn:cubic"
             "noq:cubic: flows.cca: 'noq:cubic' cannot be had --on quinn",
         ),
         (("--cca", "quinn:cubic"), "'quinn:cubic' is the stack's own and can be had --on quinn alone"),
-        on_a_stack(
-            ("--cca", "tcp:cubic", "--size", "1MB", "--on", "quinn"),
-            "tcp:cubic: flows.size: a transfer over TCP cannot be had --on quinn; accepted: bulk data",
-        ),
         (("--cca", "s2n-quic:newreno", "--on", "s2n-quic"), "--cca: unknown algorithm 's2n-quic:newreno'"),
         on_a_stack(
             ("--cca", "ledbat", "--on", "s2n-quic"), "'ledbat' measures one-way delays, which QUIC does not"
@@ -112,6 +108,17 @@ def test_what_a_stack_cannot_do_is_refused_in_a_line(
     done = cwnd_here("run", *PATH, *flags)
     assert done.returncode == 2
     assert line in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.quic
+def test_all_but_the_flows_over_quic_is_the_simulators() -> None:
+    text = (
+        "duration = '3 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n[[flows]]\ncca = 'tcp:cubic'\n"
+        "size = '1 MB'\n[[flows]]\ncca = 'udp'\napp_rate = '5 Mbps'\n"
+    )
+    here, simulated = (cwnd.run(cwnd.Scenario.parse(text), world=world) for world in ("quinn", "sim"))
+    assert here.flows.equals(simulated.flows)
+    assert here.transfers.equals(simulated.transfers)
 
 
 @pytest.mark.quic
