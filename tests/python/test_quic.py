@@ -113,7 +113,8 @@ def test_what_a_stack_cannot_do_is_refused_in_a_line(
 @pytest.mark.quic
 def test_all_but_the_flows_over_quic_is_the_simulators() -> None:
     text = (
-        "duration = '3 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n[[flows]]\ncca = 'tcp:cubic'\n"
+        "duration = '3 s'\n[dumbbell]\nrate = '20 Mbps'\ndelay = '10 ms'\nbuffer = 40\n"
+        "[[flows]]\ncca = 'tcp:cubic'\n"
         "size = '1 MB'\n[[flows]]\ncca = 'udp'\napp_rate = '5 Mbps'\n"
     )
     here, simulated = (cwnd.run(cwnd.Scenario.parse(text), world=world) for world in ("quinn", "sim"))
