@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// What others may see of a run under way, and how they stop it.
+/// Progress of a run under way for others to read, and their means to stop it.
 #[derive(Debug, Default)]
 pub struct Control {
     /// Set to end every run that shares this control, within some thousand packets.

@@ -20,7 +20,7 @@ mod time;
 /// of its rows, which move only together with it. A comment, a name or a faster way to the same result leaves it.
 pub const RESULTS_VERSION: u32 = 5;
 
-/// What `bench/` times by itself, and what the tests judge by.
+/// Parts that `bench/` times on their own, and parts by which the tests judge.
 #[doc(hidden)]
 pub mod parts {
     pub use crate::fast::Parts;
@@ -157,7 +157,7 @@ pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) ->
     run_with(scenario, seed, custom, control, Parts::default())
 }
 
-/// Whether a run of `scenario` ends sooner on several threads: with few flows a span is over before others have begun.
+/// Returns true if a run of `scenario` ends sooner on several threads: with few flows a span is over before others have begun.
 pub fn gains_from_threads(scenario: &Scenario) -> bool {
     scenario.flows.len() >= FLOWS_FOR_THREADS
 }

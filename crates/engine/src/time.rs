@@ -3,7 +3,7 @@
 /// A time at which nothing happens.
 pub const NEVER: u64 = u64::MAX;
 
-/// What happens from one time on and before another is simulated together.
+/// A stretch of time that is simulated together: `from` is in it, `until` is not.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub from: u64,
@@ -12,7 +12,7 @@ pub struct Span {
     pub usual_ns: u64,
 }
 
-/// What links count time in.
+/// The unit in which links count time.
 pub trait Tick {
     /// How many of them are in a nanosecond, as a power of two.
     const BITS: u32;

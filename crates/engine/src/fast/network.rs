@@ -27,7 +27,7 @@ pub const PACKETS_MAX: usize = 20_000_000;
 const FEW_FLOWS: usize = 64;
 /// The state of more flows than these is in no cache of a core.
 const FLOWS_IN_CACHE: usize = 4000;
-/// What passes next is asked for so many packets ahead.
+/// Number of packets ahead for which memory is prefetched.
 const PACKETS_AHEAD: usize = 8;
 
 pub struct Network<'a, T: Timing> {
@@ -42,7 +42,7 @@ pub struct Network<'a, T: Timing> {
     pub inboxes: Vec<Inbox<T::SubNanosecond>>,
     /// By connection: packets on their way to its receiver, in order, until an ACK that each causes is at the sender.
     pub to_receiver: Vec<Ring<Arrival<T::SubNanosecond>>>,
-    /// Whether the ACKs of any flow cross links.
+    /// True if the ACKs of any flow cross links.
     acks_cross_links: bool,
     /// By connection, if ACKs cross links.
     pub acks: Vec<Acks>,
@@ -54,9 +54,9 @@ pub struct Network<'a, T: Timing> {
     pub timing: T,
     /// By connection: its flow in the scenario, and the number of the transfer that it has.
     pub ranks: Vec<(u32, u64)>,
-    /// What arrives at the link that is served; stale between links.
+    /// Packets that arrive at the link that is served; stale between links.
     pub arrivals: Arrivals<T::SubNanosecond>,
-    /// What that link has done with them.
+    /// Outcome of these packets at that link.
     pub outcome: Outcome,
     /// When a train's segments are sent; stale between trains.
     pub sendings: Vec<Sending<T::SubNanosecond>>,
@@ -117,7 +117,7 @@ impl<'a, T: Timing> Network<'a, T> {
         to_links + to_receivers + to_senders
     }
 
-    /// Whether the run must stop.
+    /// Returns true if the run must stop.
     #[cold]
     pub fn must_end(&mut self) -> bool {
         self.crowded |= self.count_packets() > PACKETS_MAX;
@@ -159,7 +159,7 @@ impl<'a, T: Timing> Network<'a, T> {
         prefetch(&raw const self.topology.hops[first as usize]);
     }
 
-    /// The same, after [`Network::prefetch_path`]: what is at the ends of the flow's path.
+    /// Prefetches the ends of the flow's path, after [`Network::prefetch_path`].
     #[inline(always)]
     pub fn prefetch_ends(&self, flow: u32, first: u32) {
         self.to_receiver[flow as usize].prefetch_front();
@@ -392,7 +392,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The same at a managed link.
+    /// Takes out the packets that arrive at a managed link in `span`, in order. [`Network::put_back`] follows.
     pub fn take_arriving(&mut self, place: usize, span: Span) {
         self.take_soon(place, span);
         self.arrivals.set_order(span, |_| {});
@@ -431,7 +431,7 @@ impl<'a, T: Timing> Network<'a, T> {
         self.agenda.len() > FEW_FLOWS
     }
 
-    /// Whether it is a gain to go through the packets of a span flow by flow.
+    /// Returns true if it is a gain to go through the packets of a span flow by flow.
     #[inline(always)]
     pub fn outgrows_caches(&self) -> bool {
         self.agenda.len() > FLOWS_IN_CACHE
@@ -465,7 +465,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The same, after [`Network::prefetch_hop`].
+    /// Prefetches the ring of packets to the flow's receiver, after [`Network::prefetch_hop`].
     #[inline(always)]
     pub fn prefetch_way(&self, hop: Option<u32>) {
         if let Some(hop) = hop {
@@ -475,7 +475,7 @@ impl<'a, T: Timing> Network<'a, T> {
         }
     }
 
-    /// The same, after [`Network::prefetch_way`].
+    /// Prefetches the end of the ring of packets to the flow's receiver, after [`Network::prefetch_way`].
     #[inline(always)]
     pub fn prefetch_back(&self, hop: Option<u32>) {
         if let Some(hop) = hop {

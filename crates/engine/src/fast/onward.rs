@@ -17,7 +17,7 @@ pub struct Arrival<E> {
     pub segment: Segment,
 }
 
-/// What has become of a segment at a link.
+/// Fate of a segment at a link.
 pub enum Crossed {
     Passed,
     /// Dropped or lost; when that counts.

@@ -65,7 +65,7 @@ pub struct Schedule<'a, C, T: Timing> {
     numbering: Numbering,
     shards: Vec<Shard<'a, C, T>>,
     links: Links<T>,
-    /// Of all shards: those of the scenario, and further ones of flows with arrivals.
+    /// Number of connections of all shards: those of the scenario, and further ones of flows with arrivals.
     connections: u32,
     groups: Vec<Group<'a>>,
     /// By group: all slots with nothing to do, and maybe some that a packet has reached since.
@@ -74,12 +74,12 @@ pub struct Schedule<'a, C, T: Timing> {
     make: Box<dyn FnMut(usize) -> C + 'a>,
     /// When the next transfer of a group begins, or NEVER.
     next_transfer_ns: u64,
-    /// Whether a span must begin where a transfer does. Otherwise all transfers of a span get their connections when it begins;
+    /// True if a span must begin where a transfer does. Otherwise all transfers of a span get their connections when it begins;
     /// a connection that becomes free within the span is not among them. Only a queue that tells flows apart shows the difference.
     begins_with_transfer: bool,
     /// When the warmup ends, or NEVER.
     warmup_end_ns: u64,
-    /// What the links had done by then.
+    /// Counts of the links at the end of the warmup.
     links_before: Option<Vec<LinkCounts>>,
     late_before: LateLossesByFlow,
     sampler: LinkSampler,

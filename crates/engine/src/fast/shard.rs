@@ -9,7 +9,7 @@ use crate::net::measure::samples::FlowSampler;
 use crate::time::NEVER;
 use cwnd_algorithms::CongestionControl;
 
-/// What is on its way to this many flows is asked for ahead, the way there twice as far and their state three times.
+/// Number of flows ahead whose arrivals are prefetched; their path is prefetched twice as far ahead, their state three times.
 const FLOWS_AHEAD: usize = 3;
 /// A flow that has nothing to do for so long gives back the memory for packets on their way to its receiver.
 const IDLE_NS: u64 = 1_000_000_000;
@@ -118,7 +118,7 @@ impl<C: CongestionControl, T: Timing> Shard<'_, C, T> {
         }
     }
 
-    /// What arrives at the receivers by the `end` of the run, and whose ACKs do not return by then, arrives.
+    /// Delivers the packets that arrive at the receivers by the `end` of the run, and whose ACKs do not return by then.
     pub fn take_last_arrivals(&mut self, end: u64) {
         self.network.inboxes = Vec::new();
         for (flow, packets) in self.flows.iter_mut().zip(std::mem::take(&mut self.network.to_receiver)) {

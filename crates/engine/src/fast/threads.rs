@@ -22,7 +22,7 @@ impl Threads {
         Threads { count, others: None, together: false }
     }
 
-    /// Whether the next steps are long enough for several threads. If the system makes no others, one takes them all.
+    /// Sets whether the next steps are long enough for several threads. If the system makes no others, one takes them all.
     #[inline(always)]
     pub fn set_together(&mut self, together: bool) {
         self.together = together && self.count > 1;
@@ -85,7 +85,7 @@ mod awake {
         pool: rayon::ThreadPool,
         /// Each thread has a core.
         stays_awake: bool,
-        /// Of the steps that have begun.
+        /// Number of the steps that have begun.
         count: Arc<AtomicUsize>,
     }
 

@@ -25,13 +25,13 @@ pub struct Topology<'a, T> {
     tick: PhantomData<T>,
 }
 
-/// What routes depend on, by link.
+/// Facts about each link that routes depend on.
 pub struct LinkFacts {
-    /// Whether nanoseconds are too coarse for it.
+    /// True if nanoseconds are too coarse for it.
     finer: Vec<bool>,
     /// How many flows cross it.
     users: Vec<u32>,
-    /// Whether a discipline manages its queue, so that all packets come through its inbox.
+    /// True if a discipline manages its queue, so that all packets come through its inbox.
     managed: Vec<bool>,
 }
 
@@ -58,9 +58,9 @@ impl LinkFacts {
 #[derive(Clone, Copy)]
 pub struct Route {
     pub first_hop: u32,
-    /// Of the way back, if ACKs cross links.
+    /// First hop of the way back, if ACKs cross links.
     pub first_back_hop: Option<u32>,
-    /// Whether packets may arrive in another order than they were sent in.
+    /// True if packets may arrive in another order than they were sent in.
     pub reordered: bool,
     /// Both ways without queueing.
     pub rtt_ns: u64,
@@ -79,7 +79,7 @@ pub struct Hop {
     pub next: u32,
     /// Most packets have this size, and all ACKs. The times below are theirs.
     pub bytes: u32,
-    /// Whether this is the flow's first hop and its packets wait in the link's inbox.
+    /// True if this is the flow's first hop and its packets wait in the link's inbox.
     pub through_inbox: bool,
     pub codepoint: Codepoint,
     /// ACKs cross it, on their way back to the sender.
@@ -104,7 +104,7 @@ pub const RECEIVER: u32 = u32::MAX;
 pub const SENDER: u32 = u32::MAX - 1;
 
 impl Hop {
-    /// Whether another hop follows.
+    /// Returns true if another hop follows.
     #[inline(always)]
     pub fn leads_to_link(&self) -> bool {
         self.next < SENDER
@@ -130,7 +130,7 @@ pub struct DelayOnlyTimes {
 }
 
 impl<'a, T: Tick> Topology<'a, T> {
-    /// Of one connection of each of `flows`. [`Topology::place_links`] follows.
+    /// Creates the topology of one connection of each of `flows`. [`Topology::place_links`] follows.
     ///
     /// # Panics
     ///
@@ -183,7 +183,7 @@ impl<'a, T: Tick> Topology<'a, T> {
         self.place_links_of_hops(0);
     }
 
-    /// Of the hops from the one with index `first` on.
+    /// Places the links of the hops from index `first` on.
     fn place_links_of_hops(&mut self, first: usize) {
         let mut comes_from_link = false;
         for hop in &mut self.hops[first..] {
@@ -310,7 +310,7 @@ impl<'a, T: Tick> Topology<'a, T> {
         there.map(|hop| hop.lost).sum()
     }
 
-    /// Of connection `id`, whose RTT without queueing is `rtt_ns`.
+    /// Returns the route of connection `id`, whose RTT without queueing is `rtt_ns`.
     pub fn route(&self, id: u32, rtt_ns: u64) -> Route {
         let first_hop = self.hops.partition_point(|hop| hop.flow < id) as u32;
         let mut hops = self.hops[first_hop as usize..].iter().take_while(|hop| hop.flow == id);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The runs that are set aside before they are counted together: the counts of thousands of distributions are in no cache, and
 /// to wait for several at once takes no longer than for one.
 const ASIDE: usize = 16;
-/// Of the number of a bucket: there are 57 octaves of 128.
+/// Bits of a bucket's number: there are 57 octaves of 128.
 const BUCKET_BITS: u32 = 13;
 /// A longer run is counted at once.
 const LONGEST_ASIDE: u64 = 1 << (u16::BITS - BUCKET_BITS);
@@ -29,7 +29,7 @@ pub struct Distribution {
     /// How many in a row came in the bucket of the last value.
     run: u64,
     sum: Sum,
-    /// Of `aside`.
+    /// Number of runs in `aside`.
     aside_len: u32,
     least: u64,
     most: u64,
@@ -149,7 +149,7 @@ impl Distribution {
         }
     }
 
-    /// Of all values.
+    /// Returns the sum of all values.
     pub fn sum(&self) -> u128 {
         self.sum.get()
     }

@@ -19,7 +19,7 @@ pub struct Ring<T> {
     /// Slots from the tail on that are known to be free.
     tail_slots: u32,
     len: u32,
-    /// Of a circle; 0: it is a row, or has no memory.
+    /// Slots of a circle; 0: it is a row, or has no memory.
     circle_slots: u32,
     values: PhantomData<T>,
 }
@@ -27,7 +27,7 @@ pub struct Ring<T> {
 // SAFETY: its chunks belong to it alone, as those of a vector.
 unsafe impl<T: Send> Send for Ring<T> {}
 
-/// What stands behind the slots of a chunk.
+/// The link behind the slots of a chunk.
 struct ChunkLink {
     /// In a circle this one. The last of a row may have one behind it in which nothing is.
     next: Option<NonNull<ChunkLink>>,
@@ -58,9 +58,9 @@ pub fn prefetch_all<T>(value: &T) {
 }
 
 const LEAST_SLOTS: u32 = 4;
-/// Of a circle.
+/// Most slots of a circle.
 const MOST_SLOTS: u32 = 256;
-/// In a row.
+/// Least slots of a chunk in a row.
 const LEAST_CHUNK_SLOTS: u32 = 512;
 const VALUES_PER_CHUNK_SLOT: u32 = 16;
 
@@ -365,7 +365,7 @@ impl<T: Copy> Ring<T> {
         }
     }
 
-    /// Of the next chunk in a row.
+    /// Returns the slots of the next chunk in a row.
     fn chunk_slots(&self) -> u32 {
         (self.len / VALUES_PER_CHUNK_SLOT).max(LEAST_CHUNK_SLOTS)
     }
@@ -392,7 +392,7 @@ impl<T> Ring<T> {
         unsafe { dealloc(first.cast(), Self::layout(link.as_ref().slots).0) }
     }
 
-    /// Of a chunk; and where its link is.
+    /// Returns the layout of a chunk, and the offset of its link.
     fn layout(slots: u32) -> (Layout, usize) {
         let values = Layout::array::<T>(slots as usize);
         values.and_then(|values| values.extend(Layout::new::<ChunkLink>())).expect("no memory holds as many")

@@ -14,7 +14,7 @@ pub struct Connection<'a> {
     pub transfer: u64,
     /// Data packets that links dropped or lost.
     pub lost_pkts: u64,
-    /// Of all transfers that have had its place.
+    /// ACKs of all transfers that have had this place.
     pub acks: AckCounts,
     /// Data packets and ACKs between the ends.
     pub under_way_pkts: u64,
@@ -22,7 +22,7 @@ pub struct Connection<'a> {
     pub timer_at_ns: u64,
     /// When it began, and when the warmup ended if that is later.
     pub measured_from_ns: u64,
-    /// What had been counted when the warmup ended, and the segments that had arrived beyond a missing one, each with its payload.
+    /// Counts at the end of the warmup, and the segments that had arrived beyond a missing one, each with its payload.
     before: Option<(Counts, Vec<(u64, u32)>)>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Connection<'a> {
         self.measured_from_ns = now_ns;
     }
 
-    /// Of the whole run.
+    /// Returns the counts of the whole run.
     pub fn counts(&self) -> Counts {
         Counts { lost: self.lost_pkts, ..self.ends.counts() }
     }

@@ -1,4 +1,4 @@
-//! What the network asks of the two ends of a connection: a transport is a file that answers.
+//! The interface of the network to the two ends of a connection: a transport is a file that implements it.
 
 use crate::net::link::queue::discipline::Codepoint;
 use crate::net::measure::counts::Counts;
@@ -12,7 +12,7 @@ use std::any::Any;
 
 pub type TcpSender<'a> = Sender<'a, Box<dyn CongestionControl>>;
 
-/// What travels between the two ends.
+/// A packet between the two ends.
 #[derive(Clone)]
 pub enum Load {
     /// To the receiver.
@@ -48,7 +48,7 @@ pub struct Datagram {
     pub codepoint: Codepoint,
     /// A queue has marked it.
     pub marked: bool,
-    /// What the transport wants to know of it when it arrives.
+    /// Content that the transport reads when the packet arrives.
     pub content: Box<dyn Content>,
 }
 
@@ -106,7 +106,7 @@ pub trait Endpoints<'a> {
     /// The sender sends nothing new any more.
     fn is_closed(&self) -> bool;
 
-    /// What was sent and has arrived so far; `lost` is left at 0.
+    /// Returns the counts of packets sent and arrived so far; `lost` is left at 0.
     fn counts(&self) -> Counts;
 
     /// When the last packet was at the receiver; 0: none was.
@@ -123,7 +123,7 @@ pub trait Endpoints<'a> {
     /// The row of the flow `id` at `end_ns`, of which these `counts` are since `measured_from_ns`.
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult;
 
-    /// Of a transport that has a window to sample, at `now_ns`; None: the flow does not last then.
+    /// Returns a sample at `now_ns`, if the transport has a window to sample; None: the flow does not last then.
     fn look(&mut self, _now_ns: u64) -> Option<FlowLook> {
         None
     }
@@ -133,12 +133,12 @@ pub trait Endpoints<'a> {
         Vec::new()
     }
 
-    /// What a reader of the results should know of the connection, at the end of the run.
+    /// Returns a note on the connection for a reader of the results, at the end of the run.
     fn note(&self, _end_ns: u64) -> Option<String> {
         None
     }
 
-    /// Of TCP.
+    /// Returns the sender, if the transport is TCP.
     fn sender(&self) -> Option<&TcpSender<'a>> {
         None
     }

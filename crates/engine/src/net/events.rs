@@ -1,4 +1,4 @@
-//! What happens when, and the one rule for ties.
+//! The order of events in time, and the one rule for ties.
 
 use crate::time::NEVER;
 use std::cmp::{Ordering, Reverse};
@@ -57,7 +57,7 @@ impl Order {
 pub struct Event {
     /// When it happens, in the ticks of links.
     pub at_ticks: u64,
-    /// Of [`Order::key`].
+    /// Result of [`Order::key`].
     key: u64,
     /// Events are numbered as they are scheduled.
     number: u64,

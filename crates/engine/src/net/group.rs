@@ -38,7 +38,7 @@ pub struct Totals {
     pub cwnd_ns: u128,
     pub busy_ns: u64,
     pub last_arrival_ns: u64,
-    /// Of the whole run, with the number of the transfer.
+    /// Transfers of the whole run, each with its number.
     pub rows: Vec<(u64, TransferRow)>,
 }
 

@@ -63,7 +63,7 @@ pub struct Network<'a, T> {
     /// of its flow.
     pub(super) connections: Vec<Connection<'a>>,
     pub(super) groups: Vec<Group<'a>>,
-    /// What an end sends, until it is on its way.
+    /// Packets that an end sends, until they are on their way.
     out: Vec<Load>,
     /// Packets that arrive at one link at one instant.
     tied: Vec<u32>,

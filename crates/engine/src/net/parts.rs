@@ -1,4 +1,4 @@
-//! What a run is made of besides its scenario.
+//! Parts of a run besides its scenario.
 
 use crate::instances::Custom;
 use crate::net::endpoints::Endpoints;
@@ -6,7 +6,7 @@ use crate::net::link::queue::discipline::Discipline;
 use crate::net::link::queue::packet_by_packet;
 use cwnd_scenario::Link;
 
-/// What a caller may bring to a run without a line in this crate.
+/// Parts that a caller may bring to a run without a line in this crate.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
     /// Algorithms that the registry does not have.

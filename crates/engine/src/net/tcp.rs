@@ -19,7 +19,7 @@ pub struct Tcp<'a> {
     sender: TcpSender<'a>,
     receiver: Receiver,
     last_arrival_ns: u64,
-    /// What the receiver had when the flow stopped; set by the first arrival after that.
+    /// Counts of the receiver when the flow stopped; set by the first arrival after that.
     at_stop: Option<Received>,
 }
 

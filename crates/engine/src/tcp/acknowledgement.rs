@@ -1,4 +1,4 @@
-//! What the algorithm sees of an ACK: what it delivers, its RTT, its delivery rate, its echo of congestion.
+//! The report on an ACK that the algorithm gets: segments delivered, RTT, delivery rate, echo of congestion.
 
 use crate::tcp::packet::AckPacket;
 use crate::tcp::sender::Sender;

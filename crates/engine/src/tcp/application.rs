@@ -53,7 +53,7 @@ impl Application {
         now.max(self.asked.1)
     }
 
-    /// Whether all segments before `end` can be sent at `now`.
+    /// Returns true if all segments before `end` can be sent at `now`.
     #[inline]
     pub fn has_written(&mut self, end: u64, now: u64) -> bool {
         let (asked, written_ns) = self.asked;

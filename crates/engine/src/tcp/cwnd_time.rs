@@ -3,7 +3,7 @@
 use crate::memory::sum::Sum;
 use cwnd_algorithms::SSTHRESH_INFINITE;
 
-/// What is kept of cwnd over time.
+/// The course of cwnd over time.
 pub(super) struct CwndTime {
     /// The integral until the last change.
     sum: Sum,

@@ -14,7 +14,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         !self.slow_path.segments && self.misses_nothing()
     }
 
-    /// The same, and nothing but ACKs and the retransmission timer lets it send.
+    /// Returns true on the fast path if only ACKs and the retransmission timer let the sender send.
     #[inline(always)]
     pub fn waits_for_acks_alone(&self) -> bool {
         self.is_on_fast_path() && self.wake_at == NEVER
@@ -48,7 +48,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.take_ack(now, next, sent_ns, echo_ns, closed);
     }
 
-    /// The same where `wake_at` is NEVER. `closed`: whether the sender is; a caller that knows says so as a constant.
+    /// Handles an ACK as [`Sender::on_fast_path_ack`] does, where `wake_at` is NEVER. `closed`: true if the sender is closed. A
+    /// caller that knows it passes a constant.
     #[inline(always)]
     pub fn take_ack(&mut self, now: u64, next: u64, sent_ns: u64, echo_ns: u64, closed: bool) {
         let acked = next - self.una;
@@ -89,7 +90,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.next_segments(now, most, by_application)
     }
 
-    /// The same where the sender has no slow_path, or those alone that are `by_application`.
+    /// Returns new segments as [`Sender::next_fast_path_segments`] does, for a sender that sends no segment on the slow path, or
+    /// only `by_application`.
     #[inline(always)]
     pub fn next_segments(&mut self, now: u64, most: u64, by_application: bool) -> Option<Range<u64>> {
         if self.driver.window.pacing_rate > 0 || self.nxt == self.una {

@@ -72,8 +72,8 @@ impl OutOfOrder {
         self.blocks = std::array::from_fn(|_| blocks.next().unwrap_or_default());
     }
 
-    /// Whether the SACK of `segment`, which has just become part of the first block, waits for others. With `is_new_block` no
-    /// segment that waits is in that block.
+    /// Returns true if the SACK of `segment`, which has just become part of the first block, waits for others. With `is_new_block`
+    /// no segment that waits is in that block.
     pub(super) fn compresses(
         &mut self,
         now: u64,

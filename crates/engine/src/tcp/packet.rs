@@ -1,4 +1,4 @@
-//! What travels between the two ends: segments one way, ACKs the other.
+//! Packets between the two ends: segments one way, ACKs the other.
 
 use std::num::NonZeroU64;
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The same with the mark of a queue, if it has `marked` the packet.
+    /// Returns this segment, with the mark of a queue if it has `marked` the packet.
     #[inline(always)]
     pub fn marked_if(self, marked: bool) -> Segment {
         Segment { tag: if marked { self.tag.with(CONGESTION) } else { self.tag }, ..self }
@@ -35,25 +35,25 @@ const SIZE_BITS: u32 = 17;
 const SIZE_MASK: u64 = ((1 << SIZE_BITS) - 1) << FLAG_BITS;
 
 impl Tag {
-    /// Of a packet without a size yet.
+    /// Creates the tag of a packet that has no size yet.
     #[inline]
     pub fn new(seq: u64, flags: u8) -> Tag {
         Tag(seq << (FLAG_BITS + SIZE_BITS) | u64::from(flags))
     }
 
-    /// The same for segment `seq`; this one's number is 0.
+    /// Returns this tag, whose number is 0, for segment `seq`.
     #[inline]
     pub fn numbered(self, seq: u64) -> Tag {
         Tag(self.0 | seq << (FLAG_BITS + SIZE_BITS))
     }
 
-    /// The same for the segment behind it.
+    /// Returns this tag for the next segment.
     #[inline]
     pub fn following(self) -> Tag {
         Tag(self.0 + (1 << (FLAG_BITS + SIZE_BITS)))
     }
 
-    /// The same in a packet of `bytes`, at most 131,071.
+    /// Returns this tag for a packet of `bytes`, at most 131,071.
     #[inline]
     pub fn sized(self, bytes: u32) -> Tag {
         Tag(self.0 & !SIZE_MASK | u64::from(bytes) << FLAG_BITS)
@@ -64,19 +64,19 @@ impl Tag {
         self.0 >> (FLAG_BITS + SIZE_BITS)
     }
 
-    /// Of the packet on the wire.
+    /// Returns the size of the packet on the wire.
     #[inline]
     pub fn bytes(self) -> u32 {
         ((self.0 & SIZE_MASK) >> FLAG_BITS) as u32
     }
 
-    /// Whether it is `other`, whatever their sizes.
+    /// Returns true if it equals `other`, whatever their sizes.
     #[inline]
     pub fn is(self, other: Tag) -> bool {
         (self.0 ^ other.0) & !SIZE_MASK == 0
     }
 
-    /// Whether the packet has one of `flags`.
+    /// Returns true if the packet has one of `flags`.
     #[inline]
     pub fn has(self, flags: u8) -> bool {
         self.0 & u64::from(flags) != 0

@@ -13,7 +13,7 @@ pub struct Paws {
 }
 
 impl Paws {
-    /// Whether a segment is accepted.
+    /// Returns true if a segment is accepted.
     pub fn accepts(&mut self, segment: Segment) -> bool {
         if segment.sent_ns / 1_000_000 < self.recent_ns / 1_000_000 {
             return false;

@@ -25,7 +25,7 @@ pub struct Rack {
 /// RACK.reo_wnd_persist after a needless retransmission.
 const RECOVERIES_REMEMBERED: u32 = 16;
 
-/// What is lost by time.
+/// Bounds of the segments that are lost by time.
 pub struct Overdue {
     /// Segments first sent before it and sent before [`Overdue::sent_before_ns`] are lost if they have not arrived.
     pub edge: u64,
@@ -96,7 +96,7 @@ impl Rack {
         (min_rtt_ns / 4 * u64::from(self.widened + 1)).min(srtt_ns)
     }
 
-    /// What is lost at `now` with this window; segments before `from` are acknowledged or lost already.
+    /// Returns the bounds of what is lost at `now` with this window; segments before `from` are acknowledged or lost already.
     pub fn overdue(&self, now: u64, window_ns: u64, from: u64, times: &SentTimes) -> Overdue {
         let patience_ns = self.rtt_ns + window_ns;
         let sent_before_ns = (now + 1).saturating_sub(patience_ns);

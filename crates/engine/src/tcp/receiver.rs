@@ -25,7 +25,7 @@ pub struct Receiver {
     quick_until: u32,
     /// Congestion is echoed until the sender has reduced its window (RFC 3168, 6.1.3).
     echo: bool,
-    /// Whether and how the receiver reports marks.
+    /// Feedback that the receiver gives on marks, if any.
     ecn: Ecn,
     /// Marked packets that have arrived.
     marked_pkts: u32,
@@ -34,7 +34,7 @@ pub struct Receiver {
     /// The packet that arrived last was marked.
     last_marked: bool,
     ack_delay_ns: u64,
-    /// Of a SACK that waits for others; 0: none does.
+    /// Delay of a SACK that waits for others; 0: none does.
     sack_delay_ns: u64,
     /// Once some have arrived early.
     out_of_order: Option<Box<OutOfOrder>>,
@@ -42,7 +42,7 @@ pub struct Receiver {
     paws: Option<Box<Paws>>,
 }
 
-/// What is done with every segment in order.
+/// Rule by which segments in order are acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AckPolicy {
     /// It is acknowledged at once, whatever its timestamp, by an ACK that reports no more.
@@ -53,7 +53,7 @@ pub enum AckPolicy {
     Other,
 }
 
-/// What becomes of the next segment expected at a receiver that delays ACKs.
+/// Result of the arrival of the next segment expected, at a receiver that delays ACKs.
 pub enum Delayed {
     Waits,
     /// The ACK tells that all before `next` has arrived, and echoes the time at which the first that waited was sent.
@@ -169,7 +169,7 @@ impl Receiver {
             .flat_map(|out_of_order| out_of_order.blocks.iter().filter(|block| !block.is_empty()).cloned())
     }
 
-    /// The same as an ACK has them.
+    /// Returns the SACK blocks as an ACK has them.
     pub fn first_blocks(&self) -> [Block; BLOCKS_MAX] {
         self.out_of_order.as_ref().map(|out_of_order| out_of_order.blocks.clone()).unwrap_or_default()
     }
@@ -180,7 +180,7 @@ impl Receiver {
         self.ack_every == 1
     }
 
-    /// What is done now with every segment in order.
+    /// Returns the rule for segments in order that holds now.
     #[inline(always)]
     pub fn ack_policy(&self) -> AckPolicy {
         if self.out_of_order_pkts > 0 { AckPolicy::Other } else { self.ack_policy }
@@ -201,7 +201,7 @@ impl Receiver {
             .map(|out_of_order| out_of_order.compressed.due_ns)
     }
 
-    /// Whether `segment` is the next one expected, and arrives for the first time and unmarked.
+    /// Returns true if `segment` is the next one expected, and arrives for the first time and unmarked.
     #[inline(always)]
     pub fn expects(&self, segment: Segment) -> bool {
         segment.tag.is(Tag::new(self.next, 0))
@@ -259,8 +259,8 @@ impl Receiver {
         ack
     }
 
-    /// A segment reports congestion or a reduced window, or the one before it did. Whether it is to be acknowledged at once;
-    /// and an ACK of those before it, if they are to be acknowledged on their own.
+    /// A segment reports congestion or a reduced window, or the one before it did. Returns true if it is to be acknowledged at
+    /// once; and an ACK of those before it, if they are to be acknowledged on their own.
     #[cold]
     fn note_congestion(&mut self, tag: Tag) -> (bool, Option<AckPacket>) {
         let marked = tag.has(CONGESTION);

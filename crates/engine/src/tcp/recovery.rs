@@ -19,7 +19,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.repairs.iter().for_each(|repairs| prefetch_all(&**repairs));
     }
 
-    /// The same of the second retransmission in flight, after [`Sender::prefetch_repairs`].
+    /// Prefetches the second retransmission in flight, after [`Sender::prefetch_repairs`].
     #[inline(always)]
     pub fn prefetch_retransmissions(&self) {
         self.scoreboard.prefetch_retransmissions();

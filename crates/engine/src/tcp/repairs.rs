@@ -1,4 +1,4 @@
-//! What a sender keeps once a segment was missing.
+//! State that a sender keeps once a segment was missing.
 
 use crate::tcp::loss::fine_timer::FineTimer;
 use crate::tcp::reduction::prr::Prr;
@@ -24,7 +24,7 @@ pub struct Undo {
     pub sent_again_ns: u64,
     /// Segments sent again for it.
     pub sent_again: u64,
-    /// Of these.
+    /// Segments of these that have arrived twice.
     pub arrived_twice: u64,
 }
 

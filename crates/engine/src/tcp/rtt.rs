@@ -14,7 +14,7 @@ pub struct Rto {
     max_ns: u64,
 }
 
-/// What the timeout is calculated from, besides the smoothed RTT.
+/// Inputs of the timeout besides the smoothed RTT.
 enum Estimator {
     Nanoseconds { rttvar_ns: u64 },
     Milliseconds(MillisecondTimer),

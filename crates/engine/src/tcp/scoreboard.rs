@@ -1,4 +1,4 @@
-//! What the sender knows about the segments in flight.
+//! The scoreboard: the sender's knowledge of the segments in flight.
 
 use crate::memory::bits::BitRing;
 use crate::memory::ring::{prefetch, prefetch_all};
@@ -143,7 +143,7 @@ impl Scoreboard {
         self.sacks.iter().for_each(|sacks| prefetch_all(&**sacks));
     }
 
-    /// The same of the second retransmission in flight, which is elsewhere than the first, after [`Scoreboard::prefetch`].
+    /// Prefetches the second retransmission in flight, which is elsewhere than the first, after [`Scoreboard::prefetch`].
     #[inline(always)]
     pub fn prefetch_retransmissions(&self) {
         let retransmissions = self.sacks.iter().map(|sacks| &sacks.retransmissions);
@@ -441,7 +441,7 @@ mod tests {
     use super::*;
     use cwnd_scenario::Scenario;
 
-    /// Of twenty segments the last, the first of those after ten, is SACKed; the first ten are retransmitted.
+    /// A scoreboard of twenty segments: the last alone is SACKed; the first ten are lost and retransmitted.
     fn ten_retransmitted(recovery: &str) -> Scoreboard {
         let scenario = format!(
             "duration = '1 s'\nstack.recovery = '{recovery}'\n[[chain]]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 5\n[[flows]]\ncca = 'reno'"

@@ -43,9 +43,9 @@ pub struct Sender<'a, C> {
     /// When few SACKs are taken for losses rather than for reordering (RFC 8985, 6), or NEVER.
     pub(super) reorder_at: u64,
     pub(super) choices: &'static RecoveryChoices,
-    /// What the application has beside a rate and constant pauses.
+    /// Traffic of the application beside a rate and constant pauses, if it has any.
     pub source: Option<Box<Source<'a>>>,
-    /// Of a segment on the wire, without a source.
+    /// Size of a segment on the wire, without a source.
     pub packet_bytes: u32,
     /// Marked packets that ACKs have reported, if they carry the number.
     pub(super) marked_pkts: u32,
@@ -104,7 +104,7 @@ pub struct Sender<'a, C> {
     pub timeouts: u64,
 }
 
-/// Whether the sender has something that few have.
+/// Reasons for the slow path, which few senders have.
 #[derive(Clone, Copy)]
 pub(super) struct SlowPath {
     /// Every ACK takes the slow path: `cong_control`, ECN, a handshake under way, without SACK a segment that may be missing.
@@ -116,7 +116,7 @@ pub(super) struct SlowPath {
 }
 
 impl<'a, C: CongestionControl> Sender<'a, C> {
-    /// What few packets need is from this byte on.
+    /// Offset of the fields that few packets need.
     pub const COLD_FROM: usize = offset_of!(Self, first_unsent);
 
     pub fn new(cc: C, flow: &'a Flow, start_ns: u64, source: Option<Source<'a>>) -> Sender<'a, C> {
@@ -189,8 +189,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         sender
     }
 
-    /// What comes from the seed: the phase of the host's ticks, and the random numbers of an algorithm with `cong_control`, for the
-    /// connection called `name`.
+    /// Sets what depends on the seed, for the connection called `name`: the phase of the host's ticks, and the random numbers of an
+    /// algorithm with `cong_control`.
     pub fn draw_chance(&mut self, seed: u64, ticks: Ticks, name: impl Display) {
         self.ticks = ticks.of_connection(self.start_ns);
         if self.driver.controls_window() {

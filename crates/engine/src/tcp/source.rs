@@ -12,7 +12,7 @@ pub struct Source<'a> {
     /// Segments before the first with payload: 1 with a handshake.
     syn: u64,
     start_ns: u64,
-    /// What is being sent, if what is sent has an end.
+    /// The transfer being sent, if what is sent has an end.
     transfer: Option<Transfer>,
     sizes: Option<Box<Sizes<'a>>>,
     requests: Requests,
@@ -21,7 +21,7 @@ pub struct Source<'a> {
     frames: Option<Frames>,
     pauses: Option<Box<Pauses>>,
     application: Option<Application>,
-    /// Of finished transfers.
+    /// Payload of finished transfers.
     finished_bytes: u64,
     pub finished_ns: Option<u64>,
     pub rows: Vec<TransferRow>,
@@ -47,7 +47,7 @@ struct Transfer {
     end: u64,
     bytes: u64,
     written_ns: u64,
-    /// Of the connection, before it.
+    /// Retransmissions of the connection before the transfer.
     retransmissions: u64,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Sizes<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Of `flow`, which is called `name` in the names of random streams; None: it has no need of one.
+    /// Creates the source of `flow`, which is called `name` in the names of random streams; None: the flow needs no source.
     pub fn new(
         flow: &'a Flow,
         name: impl Display,
@@ -180,7 +180,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Of segment `seq`, which has been sent.
+    /// Returns the payload of segment `seq`, which has been sent.
     pub fn payload_bytes(&self, seq: u64) -> u32 {
         let full = u64::from(self.flow.payload_bytes);
         let short = match (&self.transfer, &self.frames) {
@@ -195,7 +195,7 @@ impl<'a> Source<'a> {
         (seq + 1 - self.syn).is_multiple_of(frames.segments(self.flow))
     }
 
-    /// Of the payload of the segments before `next`, all of which have arrived.
+    /// Returns the payload of the segments before `next`, all of which have arrived.
     pub fn delivered_bytes(&self, next: u64) -> u64 {
         let full = u64::from(self.flow.payload_bytes);
         match (&self.transfer, &self.frames) {
@@ -220,7 +220,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether all of the transfer is acknowledged when the segments before `next` are.
+    /// Returns true if all of the transfer is acknowledged when the segments before `next` are.
     pub fn is_complete(&self, next: u64) -> bool {
         self.transfer.as_ref().is_some_and(|transfer| next >= transfer.end)
     }
@@ -247,7 +247,7 @@ impl<'a> Source<'a> {
         now + self.requests.think_ns + self.rtt_ns
     }
 
-    /// Whether the next request waits for the responses to other flows.
+    /// Returns true if the next request waits for the responses to other flows.
     pub fn waits_for_others(&self) -> bool {
         self.transfer.as_ref().is_some_and(|transfer| transfer.written_ns == NEVER)
     }

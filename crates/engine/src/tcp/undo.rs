@@ -38,7 +38,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
-    /// An ACK reports that a segment has arrived twice. Whether that shows that the last reduction was needless.
+    /// An ACK reports that a segment has arrived twice. Returns true if that shows that the last reduction was needless.
     #[cold]
     pub(super) fn note_needless(&mut self, ack: &AckPacket) -> bool {
         let by_probe = ack.cause == self.probed;
@@ -65,7 +65,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         true
     }
 
-    /// An ACK moves the left edge during a fast recovery. Whether it shows that this was needless: it echoes the time of a
+    /// An ACK moves the left edge during a fast recovery. Returns true if it shows that this was needless: it echoes the time of a
     /// segment that was sent before the first retransmission. While a retransmission is under way, the sender only holds
     /// others back; the end of the recovery does not wait for that.
     pub(super) fn shows_needless(&mut self, now: u64, ack: &AckPacket) -> bool {

@@ -1,16 +1,16 @@
-//! What the application has written for the sender, and when it has no more.
+//! Data that the application has written for the sender, and the end of the data.
 
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::{APP_LIMITED, CongestionControl};
 
 impl<C: CongestionControl> Sender<'_, C> {
-    /// Whether the application, which has no source, has written all segments before `end`.
+    /// Returns true if the application, which has no source, has written all segments before `end`.
     #[inline(always)]
     pub(super) fn has_written(&mut self, end: u64, now: u64) -> bool {
         self.application.as_mut().is_none_or(|application| application.has_written(end, now))
     }
 
-    /// Whether the application has yet to write the next new segment.
+    /// Returns true if the application has yet to write the next new segment.
     pub(super) fn wait_for_application(&mut self, now: u64) -> bool {
         let ready_at = match (&mut self.source, &mut self.application) {
             (Some(source), _) => source.ready_at(self.nxt, now),
@@ -40,7 +40,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         }
     }
 
-    /// Whether the next request waits for the responses to other flows.
+    /// Returns true if the next request waits for the responses to other flows.
     pub fn waits_for_others(&self) -> bool {
         !self.closed && self.source.as_ref().is_some_and(|source| source.waits_for_others())
     }

@@ -52,7 +52,7 @@ fn the_seeds_of_the_fuzzer_are_read_and_run() {
     }
 }
 
-/// Whether the text is accepted.
+/// Returns true if the text is accepted.
 fn read_and_run(text: &str) -> Result<bool, String> {
     let Some(sweep) = text::read(text, "a.toml")? else { return Ok(false) };
     for point in sweep.points.iter().take(3) {

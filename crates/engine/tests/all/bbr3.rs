@@ -9,7 +9,7 @@ use std::fmt::Write;
 const PKTS_PER_S: f64 = 4000.0;
 const BDP_PKTS: f64 = 160.0;
 const RTT_S: f64 = 0.04;
-/// What is left of a rate for headers, and the share of it that is paced.
+/// Share of the rate that is paced: BBR leaves 1 %.
 const PACED: f64 = 0.99;
 
 /// One flow for `seconds` on a link with `keys`, whose last one is the buffer.

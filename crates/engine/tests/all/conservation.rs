@@ -1,4 +1,4 @@
-//! What holds in every run: packets neither vanish nor multiply, shares are shares, and a run can be repeated.
+//! Invariants of every run: packets neither vanish nor multiply, shares are shares, and a run can be repeated.
 
 use crate::common::{answer_by_events, answer_on_threads, answer_scenario, read};
 use cwnd_results::{FlowResult, Run};
@@ -22,7 +22,7 @@ impl AnyLink {
         format!("rate = '{} kbps'\ndelay = '{} us'\nbuffer = {buffer}\n", self.kbps, self.delay_us)
     }
 
-    /// What an access link has not.
+    /// Returns the keys that an access link does not have.
     pub fn more_keys(&self) -> String {
         let threshold = self.ecn_threshold.map_or("'unlimited'".to_owned(), |pkts| pkts.to_string());
         format!("per = {}\necn_threshold = {threshold}\n", self.per)
@@ -142,7 +142,7 @@ fn link_holds(scenario: &Scenario, index: u32) -> u64 {
     link.buffer_pkts.map_or(u64::MAX / 1000, |pkts| u64::from(pkts) + wire)
 }
 
-/// What came to a link: sent by the flows whose first link it is, and delivered by the links before it. None
+/// Returns the packets that came to a link: sent by the flows whose first link it is, and delivered by the links before it. None
 /// behind a link where paths part: results do not show how the packets were shared.
 fn arrivals(scenario: &Scenario, run: &Run, index: u32) -> Option<u64> {
     let next = |flow: &Flow, link: u32| {

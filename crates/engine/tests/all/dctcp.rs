@@ -86,8 +86,8 @@ fn linuxs_variant_has_fewer_marks_and_a_shorter_queue() {
     }
 }
 
-/// Of 21 packets 20 are before the last, one of them on its way out: it waits for 19 at least, 228 us. It is marked as it leaves,
-/// not as it comes.
+/// The last of 21 packets has 20 before it, one of them on its way out: it waits for 19 at least, 228 us. It is marked as it
+/// leaves, not as it comes.
 #[test]
 fn a_threshold_in_time_is_as_one_in_packets() {
     let marks = |threshold: &str| {

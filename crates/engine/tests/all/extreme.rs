@@ -1,4 +1,4 @@
-//! What holds at the ends of what a scenario may ask for: 1 bps and 100 Tbps, a byte and 65 kB, no delay and an hour, each
+//! Invariants at the ends of what a scenario may ask for: 1 bps and 100 Tbps, a byte and 65 kB, no delay and an hour, each
 //! packet lost and none. Packets neither vanish nor multiply, no link carries more than its rate, and every number is what
 //! its name says.
 

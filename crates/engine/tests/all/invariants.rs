@@ -1,4 +1,4 @@
-//! What holds in every run, whatever its keys: a table of invariants.
+//! Invariants of every run, whatever its keys: a table.
 
 use crate::common::answer_scenario;
 use crate::scenarios::{Kind, each};
@@ -59,7 +59,7 @@ fn check_link(scenario: &Scenario, index: usize, row: &LinkResult) -> Result<(),
     holds(row.p95_queue_ms.is_none() || row.max_queue_pkts > 0, "no wait without a packet")
 }
 
-/// What the flows of a run have, less what its summary has, is nothing.
+/// Checks the summary of a run against its flows.
 fn check_summary(scenario: &Scenario, run: &Run) -> Result<(), String> {
     let metrics = Metrics::of(scenario, &run.flows, &run.links);
     let holds = |condition, what| holds(condition, what, &metrics);

@@ -103,8 +103,8 @@ fn the_mean_of_the_reno_law_is_the_constant_of_ott_kemperman_and_mathis() {
     assert!((RENO.mean_cwnd(1.0) - 1.3098).abs() < 1e-4, "{}", RENO.mean_cwnd(1.0));
 }
 
-/// Of random losses some come early and some late, so that the mean is 7 % above sqrt(1.5 / p), the law of
-/// losses that come evenly. With p = 1e-3 the window is cut every 24 RTTs and does not grow for one of them.
+/// Random losses come early or late, so that the mean is 7 % above sqrt(1.5 / p), the law of losses that come
+/// evenly. With p = 1e-3 the window is cut every 24 RTTs and does not grow for one of them.
 #[test]
 fn reno_under_random_loss_has_the_mean_window_of_its_law() {
     for (p, packets) in [(1e-3, 2e6), (1e-4, 1e7), (1e-5, 6e7)] {
@@ -422,7 +422,7 @@ fn agile_sd_formula(p: f64) -> f64 {
     (lambda * 1.9 / (2.0 * 0.1 * p)).sqrt()
 }
 
-/// What remains is: the balance of Scalable is above its mean by log(1 / 0.875) / 0.125; RFC 3649 fits a line.
+/// Remaining differences: the balance of Scalable is above its mean by log(1 / 0.875) / 0.125; RFC 3649 fits a line.
 #[test]
 fn the_formulas_are_the_laws_of_even_losses() {
     for p in [1e-4, 1e-5] {

@@ -4,7 +4,7 @@ use crate::common::answer;
 use cwnd_results::{FlowResult, Run};
 use rayon::prelude::*;
 
-/// What Linux gave: goodput in Mbps, and segments retransmitted.
+/// Result of a flow in Linux: goodput in Mbps, and segments retransmitted.
 struct Flow {
     goodput: f64,
     again: f64,
@@ -56,7 +56,7 @@ fn again(flow: &FlowResult) -> f64 {
     flow.retransmitted_pkts as f64
 }
 
-/// Whether `theirs` is no more than the share `tolerance` off `low..=high`.
+/// Returns true if `theirs` is no more than the share `tolerance` off `low..=high`.
 fn near(theirs: f64, low: f64, high: f64, tolerance: f64) -> bool {
     low <= theirs * (1.0 + tolerance) && theirs * (1.0 - tolerance) <= high
 }
@@ -92,7 +92,7 @@ fn a_flow_alone_has_the_goodput_and_the_losses_that_it_has_in_linux() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// What of C lies outside, and why.
+/// Values of C that lie outside, and why.
 const OUTSIDE: [(&str, &str); 3] = [
     ("C bic 1 Mbps", SEGMENTS_PER_ACK),
     ("C bic 2 Mbps", SEGMENTS_PER_ACK),

@@ -47,7 +47,7 @@ fn queue(name: &str) -> &'static str {
     }
 }
 
-/// What a run gives, as in the rows of Linux.
+/// Results of a run, as in the rows of Linux.
 #[derive(Debug)]
 struct Ours {
     goodput_mbps: Vec<f64>,

@@ -47,7 +47,7 @@ fn of_links(run: &Run) -> Vec<f64> {
         .collect()
 }
 
-/// What comes out with several seeds.
+/// Results with several seeds.
 #[derive(Debug)]
 struct Seeds {
     least: f64,

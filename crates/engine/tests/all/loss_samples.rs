@@ -1,4 +1,4 @@
-//! What algorithms with `cong_control` see of losses, by hand calculation.
+//! Reports of losses to algorithms with `cong_control`, by hand calculation.
 
 use crate::common;
 use crate::common::{Hook, watch};

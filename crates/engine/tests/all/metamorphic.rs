@@ -32,8 +32,8 @@ fn lines(rows: &[impl std::fmt::Debug]) -> String {
     rows.iter().map(|row| format!("{row:?}\n")).collect()
 }
 
-/// The same but for the last digits of numbers: sums are added up in another order, and each packet's sending time is rounded, or
-/// that of all together.
+/// Compares texts but for the last digits of numbers: sums are added up in another order, and each packet's sending time is
+/// rounded, or that of all together.
 fn near(one: &str, other: &str) -> Result<(), String> {
     let number = |line: &str| line.trim_end_matches(',').rsplit(' ').next()?.parse::<f64>().ok();
     let is_near = |one: &str, other: &str| match (number(one), number(other)) {

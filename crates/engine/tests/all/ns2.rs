@@ -202,7 +202,7 @@ fn four_flows_lose_as_many_packets_as_in_ns2_where_its_rounding_decides_ties() {
     assert_eq!((dropped, throughput_mbps.round()), (287, 404.0));
 }
 
-/// What ns-2 reports after 8 s with a slow start that overruns the buffer and the recoveries from it. Until then each
+/// Counts that ns-2 reports after 8 s with a slow start that overruns the buffer and the recoveries from it. Until then each
 /// packet comes to the bottleneck in the order of its trace.
 #[test]
 fn four_flows_send_and_retransmit_as_often_as_in_ns2() {

@@ -323,7 +323,7 @@ fn a_probe_of_a_longer_tail_begins_a_recovery_instead_of_a_timeout() {
     }
 }
 
-/// What the scoreboard knew of the SYN would count for a later segment at the same place in its ring.
+/// State of the SYN on the scoreboard would count for a later segment at the same place in its ring.
 #[test]
 fn a_lost_syn_leaves_nothing_on_the_scoreboard() {
     for recovery in ["sack", "fack", "prr", "rate-halving"] {

@@ -1,4 +1,4 @@
-//! What rows of samples have of the time since the row before.
+//! Rows of samples: their values of the time since the row before.
 
 use crate::common::{answer_on_threads, answer_scenario, read};
 use cwnd_results::{FlowRow, FlowSamples, Run, time_series};

@@ -10,14 +10,14 @@ use rayon::prelude::*;
 
 pub const DURATION_MS: u64 = 2000;
 
-/// What a test leaves out.
+/// Parts of scenarios that a test leaves out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing.
     Any,
     /// Links that vary, impair, police or manage their queues, and ns-2's clock.
     Plain,
-    /// The same, and what draws random numbers by the number of a flow.
+    /// All that [`Kind::Plain`] leaves out, and what draws random numbers by the number of a flow.
     WithoutChance,
 }
 
@@ -67,7 +67,7 @@ fn any_links(kind: Kind) -> impl Strategy<Value = (String, Vec<&'static str>)> {
     prop_oneof![4 => dumbbell, 3 => chain, 1 => parking_lot, 1 => named]
 }
 
-/// What a flow sends.
+/// The traffic of a flow.
 fn any_traffic(kind: Kind) -> BoxedStrategy<String> {
     let steady = conservation::any_application().prop_map(|keys| (keys, true));
     let fixed = prop_oneof![

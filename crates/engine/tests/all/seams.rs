@@ -123,7 +123,7 @@ fn a_link_follows_a_markov_chain_whose_shares_its_throughput_has() {
     assert!((throughput_mbps / 6.5 - 1.0).abs() < 0.05, "{throughput_mbps}");
 }
 
-/// What the ends of a flow with credits send each other.
+/// Messages between the ends of a flow with credits.
 #[derive(Clone, Copy, PartialEq)]
 enum Message {
     Request,
@@ -229,7 +229,7 @@ fn a_receiver_that_grants_credits_fills_a_link_without_a_queue() {
     }
 }
 
-/// Of one flow over two paths: each path's window and RTT, in packets and ns, and the windows after each growth of a packet.
+/// State of one flow over two paths: each path's window and RTT, in packets and ns, and the windows after each growth of a packet.
 #[derive(Default)]
 struct Coupled {
     paths: [(f64, f64); 2],

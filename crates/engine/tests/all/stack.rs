@@ -1,5 +1,5 @@
-//! What a sender does besides its algorithm and its recovery, calculated by hand: pacing, marks, pauses. The path is
-//! that of `common/one_link.rs`.
+//! Tasks of a sender besides its algorithm and its recovery, calculated by hand: pacing, marks, pauses. The path is that of
+//! `common/one_link.rs`.
 
 use crate::common;
 use crate::common::one_link::{ALL, RTT_US, Setup, losses, then_reno};

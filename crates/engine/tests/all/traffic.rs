@@ -1,4 +1,4 @@
-//! What flows send and when, checked by hand, by queueing theory and by the distributions themselves.
+//! Traffic of flows and its times, checked by hand, by queueing theory and by the distributions themselves.
 
 #![allow(clippy::disallowed_methods, reason = "nothing here is compared to the last bit")]
 

@@ -308,7 +308,7 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
     )
 }
 
-/// Whether no packet is on its way at the end.
+/// Returns true if no packet is on its way at the end.
 fn ends_quietly(run: &Run) -> bool {
     let samples = &run.link_samples;
     let held = samples.time_s.iter().zip(&samples.queue_pkts);

@@ -11,7 +11,7 @@ fn assert_near(one: f64, other: f64, what: &str) {
     assert!((one - other).abs() <= 1e-6 * one.abs() + 1e-6, "{what}: {one} {other}");
 }
 
-/// What a flow counts, and the time integrals of its throughput, goodput and cwnd from `from_s` on.
+/// Returns the counts of a flow, and the time integrals of its throughput, goodput and cwnd from `from_s` on.
 fn of_flow(flow: &FlowResult, from_s: f64) -> ([u64; 5], [f64; 3]) {
     let span_s = (flow.stop_s - flow.start_s.max(from_s)).max(0.0);
     (
@@ -217,7 +217,7 @@ fn the_utilization_of_a_rate_that_varies_is_that_of_the_measured_time() {
     assert_eq!(full, 1.0, "no packet begins or ends with the warmup");
 }
 
-/// The same of a link by itself, as QUIC stacks and live runs have it: a packet of 10 kbit each 20 ms.
+/// A link by itself, as QUIC stacks and live runs have it: a packet of 10 kbit each 20 ms.
 #[test]
 fn the_utilization_of_an_emulated_link_is_that_of_the_measured_time() {
     const GAP_NS: u64 = 20_000_000;

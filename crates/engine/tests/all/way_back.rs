@@ -9,7 +9,7 @@ use std::path::Path;
 
 const BACK_BPS: u64 = 100_000_000_000_000;
 
-/// The same scenario, with ACKs that cross a link back of its own for each shared link of their path: as long, without a
+/// Returns the scenario with ACKs that cross a link back of its own for each shared link of their path: as long, without a
 /// limit, and so fast that blocks of SACK make no ACK later.
 fn with_links_back(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
@@ -77,7 +77,7 @@ fn an_empty_way_back_gives_what_the_constant_gives() {
     }
 }
 
-/// Whether ACKs waited for one another on a way back.
+/// Returns true if ACKs waited for one another on a way back.
 fn waited(run: &Run) -> bool {
     run.links.iter().any(|link| link.link.starts_with("back-") && link.max_queue_pkts > 1)
 }

@@ -27,7 +27,7 @@ pub struct Connection<'a, C> {
     pub stop_ns: u64,
     pub id: u32,
     pub first_hop: u32,
-    /// Of the way back, if ACKs cross links.
+    /// First hop of the way back, if ACKs cross links.
     pub first_back_hop: Option<u32>,
     /// When the last packet arrived at the receiver.
     pub last_arrival_ns: u64,
@@ -100,7 +100,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         (0..lines).for_each(|line| prefetch(first.wrapping_add(64 * line)));
     }
 
-    /// The same, after [`Connection::prefetch`]: what it has elsewhere.
+    /// Prefetches what the connection has elsewhere, after [`Connection::prefetch`].
     #[inline(always)]
     pub fn prefetch_rest(&self) {
         self.sender.rtts.prefetch();
@@ -110,7 +110,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
-    /// The same, after [`Connection::prefetch_rest`]: what only that leads to.
+    /// Prefetches what only the memory of [`Connection::prefetch_rest`] leads to, after it.
     #[inline(always)]
     pub fn prefetch_last(&self) {
         if !self.sender.misses_nothing() {
@@ -326,7 +326,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         Received::of(&self.sender, &self.receiver)
     }
 
-    /// What the connection has sent and received.
+    /// Returns the counts of the connection.
     pub fn counts<T: Tick>(&self, topology: &Topology<T>) -> Counts {
         let Sender { sent, retransmissions, timeouts, .. } = self.sender;
         let received = self.received().until(self.noted.as_ref().and_then(|noted| noted.at_stop));
@@ -410,7 +410,7 @@ impl<'a, C: CongestionControl> Connection<'a, C> {
         }
     }
 
-    /// What the application has for `now`, after an ACK, and what the window allows.
+    /// Goes on at `now` after an ACK: ends a transfer that is acknowledged, and sends what the window allows.
     pub fn go_on<T: Timing>(&mut self, now: u64, network: &mut Network<T>) {
         if self.sender.source.is_some() {
             self.end_transfer(now);

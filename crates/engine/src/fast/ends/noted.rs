@@ -1,10 +1,10 @@
-//! What a connection had at the end of the warmup and when its flow stopped, though its receiver lags behind.
+//! Counts of a connection at the end of the warmup and when its flow stopped, though its receiver lags behind.
 
 use crate::net::measure::counts::{Counts, Received};
 use std::ops::Range;
 
-/// What the receiver had when the warmup ended and when the flow stopped. The next packet that arrives after either shows
-/// it: until then all that has arrived counts.
+/// Counts of the receiver when the warmup ended and when the flow stopped. The next packet that arrives after either shows
+/// them: until then all that has arrived counts.
 pub struct Noted {
     /// 0: no warmup.
     pub warmup_ns: u64,
@@ -14,7 +14,7 @@ pub struct Noted {
     /// each.
     early: Vec<(Range<u64>, u32)>,
     pub at_stop: Option<Received>,
-    /// What the sender had counted when the warmup ended.
+    /// Counts of the sender when the warmup ended.
     pub sent_before: Counts,
 }
 

@@ -47,7 +47,7 @@ impl<'a> Udp<'a> {
         Received::of_datagrams(self.flow, self.arrived)
     }
 
-    /// What the flow has sent and received.
+    /// Returns the counts of the flow.
     fn counts<T: Tick>(&self, topology: &Topology<T>) -> Counts {
         let received = self.received().until(self.noted.at_stop);
         Counts { sent: self.sent, lost: topology.lost_pkts(self.first_hop), received, ..Counts::default() }

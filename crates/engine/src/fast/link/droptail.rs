@@ -20,7 +20,7 @@ pub struct DropTail<T> {
     free_at: u64,
     /// Since when the link has been sending without a pause, in nanoseconds.
     busy_since_ns: u64,
-    /// What each of the packets held takes, more than 0; NEVER before the first, and while some are in `mixed`.
+    /// Time to send each of the packets held, more than 0; NEVER before the first, and while some are in `mixed`.
     tx_ticks: u64,
     /// Packets that came while it sent such ones without a pause: at least those held.
     run: u64,
@@ -272,7 +272,7 @@ impl<T: Tick> DropTail<T> {
         self.busy_since_ns
     }
 
-    /// Whether the packet that arrived last, at `now_ns`, found the queue at its ECN threshold.
+    /// Returns true if the packet that arrived last, at `now_ns`, found the queue at its ECN threshold.
     pub fn marks(&self, now_ns: u64) -> bool {
         if self.mixed_pkts() > 0 {
             return self.mixed_pkts() > pkts(self.ecn_threshold);

@@ -6,12 +6,12 @@ use crate::net::link::waits::Waits;
 use crate::net::link::wire::Wire;
 use crate::time::Tick;
 
-/// What the engine asks of a link, however the link keeps time.
+/// Interface of a link to the engine, however the link keeps time.
 pub trait PathLink {
     /// Since when the link has been sending without a pause, when it has sent the packet that arrived last.
     fn busy_since_ns(&self) -> u64;
 
-    /// Whether the packet that arrived last, at `now_ns`, found the queue above its ECN threshold.
+    /// Returns true if the packet that arrived last, at `now_ns`, found the queue above its ECN threshold.
     fn marks(&self, now_ns: u64) -> bool;
 
     /// Packets held at `now_ns`, the one being sent included, after the last arrival of that instant.

@@ -19,7 +19,7 @@ pub struct Link<L> {
 /// Each flow may have links of its own.
 const _: () = assert!(size_of::<Link<FifoLink<Fraction>>>() <= 128, "two cache lines");
 
-/// What a link's decision on a packet depends on, whatever its connection.
+/// Facts about a packet on which a link's decision depends, whatever its connection.
 #[derive(Clone, Copy)]
 pub struct Facts(u32);
 
@@ -41,7 +41,7 @@ impl Facts {
     }
 }
 
-/// What becomes of a packet at a link: when it leaves, in nanoseconds, and in the highest bit whether it is marked; or with both
+/// Fate of a packet at a link: when it leaves, in nanoseconds, and in the highest bit whether it is marked; or with both
 /// highest bits, that it is dropped or lost, and when that counts.
 #[derive(Clone, Copy)]
 pub struct Fate(u64);

@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 
 /// The links of a run, and what is known of a time beyond its nanosecond.
 pub trait Timing: Sized + Send {
-    /// What is known beyond the nanosecond.
+    /// The part of a time beyond the nanosecond.
     type SubNanosecond: Copy + Default + Send;
-    /// What packet times are counted in.
+    /// The unit in which packet times are counted.
     type Tick: Tick + Send;
     type Link: PathLink + Send;
 
@@ -41,7 +41,7 @@ pub trait Timing: Sized + Send {
     /// The exact time of an event that is known only to the nanosecond.
     fn from_ns(now_ns: u64) -> Self::SubNanosecond;
 
-    /// What is known of the present beyond the nanosecond.
+    /// Returns the part of the present beyond the nanosecond.
     fn now(&self) -> Self::SubNanosecond;
 
     /// The present is that of a packet that arrives.
@@ -56,7 +56,7 @@ pub trait Timing: Sized + Send {
         onward_ns: impl FnOnce() -> u64,
     ) -> Result<(u64, Self::SubNanosecond), u64>;
 
-    /// The same for packets of one size that a flow sends: each crosses as `like` says, but at its own time. `each` is called with
+    /// Passes over `link` packets of one size that a flow sends: each crosses as `like`, but at its own time. `each` is called with
     /// when one is sent, when it arrives behind the link, or an error if it is dropped or lost, and since when the link has been sending.
     #[inline(always)]
     fn cross_all(
@@ -74,8 +74,8 @@ pub trait Timing: Sized + Send {
         }
     }
 
-    /// Of packets that arrive in the same nanosecond, the least comes first. `busy_since_ns`: since when the link that
-    /// sent it last had been sending without a pause.
+    /// Returns the rank among packets that arrive in the same nanosecond: the least comes first. `busy_since_ns`: since when the
+    /// link that sent the packet last had been sending without a pause.
     fn rank(sub_ns: Self::SubNanosecond, busy_since_ns: u64) -> impl Ord;
 }
 

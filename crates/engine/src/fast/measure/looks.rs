@@ -1,4 +1,4 @@
-//! What a run's shards and links show while it goes on, for observations and for time series.
+//! Looks at a run's shards and links while it goes on, for observations and for time series.
 
 use crate::fast::ends::connection::Connection;
 use crate::fast::link::fifo::PathLink;

@@ -1,4 +1,4 @@
-//! What shards and links have counted, as the rows of `net/measure`.
+//! Counts of shards and links, as the rows of `net/measure`.
 
 pub mod looks;
 pub mod results;

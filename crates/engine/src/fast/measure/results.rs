@@ -20,17 +20,17 @@ use cwnd_results::{FlowResult, LinkResult, Transfers};
 use cwnd_scenario::Scenario;
 use std::collections::BTreeMap;
 
-/// What has become of the packets of a delay-only link.
+/// Counts of the packets of a delay-only link.
 #[derive(Clone)]
 struct Tally {
     entered: u64,
-    /// Of packets that wait before the link for longer than the run, too, until these are taken away.
+    /// Time to send the packets. Packets that wait before the link for longer than the run count, too, until they are subtracted.
     sent_ticks: u128,
     left: u64,
     under_way_ns: u64,
 }
 
-/// Of each link, at `end`; all that happens by then has happened.
+/// Returns the counts of each link, at `end`; all that happens by then has happened.
 pub fn link_counts<C: CongestionControl, T: Timing>(
     shards: &mut [Shard<C, T>],
     links: &mut Links<T>,
@@ -109,7 +109,8 @@ fn count_delivered<T: Timing>(network: &Network<T>, counts: &mut [LinkCounts], e
     }
 }
 
-/// Of each link, from `from` to the `end` of the run. `before`: its counts at `from`, if that is not the beginning.
+/// Returns the results of each link, from `from` to the `end` of the run. `before`: its counts at `from`, if that is not the
+/// beginning.
 pub fn link_results<C: CongestionControl, T: Timing>(
     shards: &mut [Shard<C, T>],
     links: &mut Links<T>,
@@ -150,14 +151,14 @@ pub struct End {
 }
 
 impl End {
-    /// What the flow with number `id` in the scenario has lost since the warmup. `known`: the losses known since then.
+    /// Returns the losses since the warmup of the flow with number `id` in the scenario. `known`: the losses known since then.
     fn lost(&self, id: u32, known: u64) -> u64 {
         let late = |of_flows: &LateLossesByFlow| of_flows.get(&id).copied().unwrap_or(0);
         known + late(&self.late_before) - late(&self.late)
     }
 }
 
-/// Of the flow with number `id` in the scenario.
+/// Returns the result of the flow with number `id` in the scenario.
 pub fn flow_result<C: CongestionControl, T: Tick>(
     id: u32,
     connection: &Connection<C>,
@@ -170,13 +171,13 @@ pub fn flow_result<C: CongestionControl, T: Tick>(
     sender_row(id, &connection.sender, counts, measured, at.ns)
 }
 
-/// Of a flow with arrivals: the sums over its transfers.
+/// Returns the result of a flow with arrivals: the sums over its transfers.
 pub fn group_result(group: &Group, warmup_ns: u64, at: &End) -> FlowResult {
     let measured = group.totals.measured;
     group_row(group, Counts { lost: at.lost(group.id, measured.lost), ..measured }, warmup_ns, at.ns)
 }
 
-/// Of a flow without congestion control, with number `id` in the scenario.
+/// Returns the result of a flow without congestion control, with number `id` in the scenario.
 pub fn udp_result<T: Tick>(id: u32, udp: &Udp, topology: &Topology<T>, at: &End) -> FlowResult {
     let counts = udp.measured(topology);
     let counts = Counts { lost: at.lost(id, counts.lost), ..counts };

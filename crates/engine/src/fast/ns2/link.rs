@@ -41,7 +41,7 @@ pub struct Ns2Link {
     free_s: f64,
     /// When the packet that was accepted last begins to be sent.
     begins_ns: u64,
-    /// Of the packets held.
+    /// Departure times of the packets held.
     departures_s: Ring<f64>,
     /// Packets in the queue when the last one was accepted, that one included.
     held: u64,

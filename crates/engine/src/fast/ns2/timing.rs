@@ -14,7 +14,7 @@ const SACK_BLOCK_BYTES: u32 = 8;
 pub struct Ns2Timing {
     now_s: f64,
     hops: Vec<Ns2Hop>,
-    /// Of each flow: what an ACK takes over each link of its way back, without and with SACK blocks.
+    /// By flow: the time that an ACK takes over each link of its way back, without and with SACK blocks.
     ways_back_s: Vec<[Box<[f64]>; 1 + BLOCKS_MAX]>,
     /// By flow: the latest time at its sender. An ACK with SACK blocks is later than its event, which a timer may follow.
     latest_ns: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What arrives at a link in a span, in the order of time.
+//! Packets that arrive at a link in a span, in the order of time.
 
 use crate::fast::link::passing::{Facts, Fate};
 use crate::fast::shared::inbox::InTransit;
@@ -13,7 +13,7 @@ const DESCENTS_TO_MERGE: usize = 4;
 /// Pairs of neighbours that are looked at together: mostly none of them arrives at one instant.
 const PAIRS_PER_LOOK: usize = 64;
 
-/// What arrives at a link in a span, of one shard.
+/// Packets of one shard that arrive at a link in a span.
 pub struct Arrivals<E> {
     /// Those that arrive after the span, too.
     pub packets: Vec<InTransit<E>>,
@@ -23,7 +23,7 @@ pub struct Arrivals<E> {
     radix: Radix,
     /// By packet, where a link decides on all before anything is done: what it decides by.
     pub facts: Vec<Facts>,
-    /// The same in order, where several shards meet or packets go on in order.
+    /// The facts in order, where several shards meet or packets go on in order.
     pub facts_in_order: Vec<Facts>,
     /// Packets of one hop that stand one behind another: the hop, and how many.
     pub stretches: Vec<(u32, u32)>,
@@ -33,16 +33,16 @@ pub struct Arrivals<E> {
     pub earliest: u64,
 }
 
-/// What a link has done in a span with the packets of one shard.
+/// Outcome of the packets of one shard at a link in a span.
 #[derive(Default)]
 pub struct Outcome {
     /// In the order in which they arrived, where several shards meet or packets go on in order.
     pub fates: Vec<Fate>,
-    /// The same by packet, if they do not go on in that order.
+    /// The fates by packet, if packets do not go on in the order of arrival.
     pub fates_by_packet: Vec<Fate>,
     /// In the order in which they arrived, if they go on in it: since when the link had been sending without a pause.
     pub busy_since_ns: Vec<u64>,
-    /// Of a managed link, in order.
+    /// Departures from a managed link, in order.
     pub departures: Vec<Departure>,
 }
 

@@ -42,7 +42,7 @@ struct Calendar<E> {
     day_bits: u32,
     /// From the inbox's horizon on.
     days: VecDeque<Day<E>>,
-    /// What arrives after them.
+    /// Packets that arrive after these days.
     far: Day<E>,
     pkts: usize,
 }
@@ -101,7 +101,7 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Whether days are much shorter or longer than a span.
+    /// Returns true if days are much shorter or longer than a span.
     fn is_unfit(&self, span_ns: u64) -> bool {
         !(self.day_bits.saturating_sub(1)..self.day_bits + 4).contains(&span_ns.max(1).ilog2())
     }
@@ -240,7 +240,7 @@ impl<E: Copy> Inbox<E> {
         (self.soon, self.horizon, self.later) = (packets, horizon, Some(calendar));
     }
 
-    /// What arrives before `until`, and the rest of its last day, is taken from the calendar.
+    /// Takes the packets that arrive before `until`, and the rest of their last day, from the calendar.
     fn look_ahead(&mut self, until: u64) {
         let later = self.later.as_mut().expect("there is a horizon");
         while self.horizon < until {

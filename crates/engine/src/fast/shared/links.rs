@@ -57,13 +57,13 @@ impl<T: Timing> Links<T> {
         self.managed.values().map(ManagedLink::waiting_pkts).sum()
     }
 
-    /// What links show of the most packets held and of waits is that from `now` on.
+    /// Begins the measurement of waits, and of the most packets held, at `now`.
     pub fn begin_measuring(&mut self, now: u64) {
         self.links.iter_mut().for_each(|link| link.state.begin_measuring(now));
         self.managed.values_mut().for_each(|link| link.begin_measuring(now));
     }
 
-    /// What `closed_form` or `managed` reports of each link of the scenario, and the default for a link that no packet enters.
+    /// Returns what `closed_form` or `managed` reports of each link of the scenario, and the default for a link that no packet enters.
     pub fn look_at_each<C: CongestionControl, R: Clone + Default>(
         &mut self,
         shards: &mut [Shard<C, T>],
@@ -85,7 +85,7 @@ impl<T: Timing> Links<T> {
         seen
     }
 
-    /// What arrives at the links in `span` crosses them, link after link; returns how many packets.
+    /// Forwards the packets that arrive at the links in `span`, link after link; returns how many packets.
     #[inline(always)]
     pub fn serve<C: CongestionControl>(
         &mut self,
@@ -110,9 +110,9 @@ impl<T: Timing> Links<T> {
         arrived
     }
 
-    /// Whether a link finishes with each packet before the next, rather than to decide on all first. What it decided can be done
-    /// in another order: that of flows, whose state is then needed once. That is no gain where caches hold it, nor, without a
-    /// discipline, where packets stand in a line or must go on in order.
+    /// Returns true if a link finishes with each packet before the next, rather than decide on all first. Decisions made first can be
+    /// carried out in another order: that of flows, whose state is then needed once. That is no gain where caches hold it, nor,
+    /// without a discipline, where packets stand in a line or must go on in order.
     #[inline(always)]
     fn passes_one_by_one(&self, place: usize, network: &Network<T>) -> bool {
         T::TAKE_IN.is_none()
@@ -289,7 +289,7 @@ impl<T: Timing> Sides for OneShard<'_, '_, T> {
 
 /// The connections of all shards, whose packets go on when all have left. A hop's label is its shard, above its index.
 struct Shards<'m, 'a, C, T: Timing> {
-    /// Of a label.
+    /// Bits of a label that hold the index.
     index_bits: u32,
     /// By shard.
     arrivals: &'m [Arrivals<T::SubNanosecond>],
@@ -415,7 +415,7 @@ fn serve_closed_form<T: Timing>(
     arrived
 }
 
-/// The same where the packets stand in `N` runs at most, which end at `ends`.
+/// Serves a link as [`serve_closed_form`], where the packets stand in `N` runs at most, which end at `ends`.
 #[inline(never)]
 fn serve_runs<T: Timing, const N: usize>(
     link: &mut Link<T::Link>,
@@ -439,7 +439,7 @@ fn serve_runs<T: Timing, const N: usize>(
     arrived
 }
 
-/// The same where the packets stand in a `line`.
+/// Serves a link as [`serve_closed_form`], where the packets stand in a `line`.
 #[inline(always)]
 fn serve_line<T: Timing>(
     link: &mut Link<T::Link>,

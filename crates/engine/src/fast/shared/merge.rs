@@ -1,4 +1,4 @@
-//! What arrives at a link in a span from several shards, in the order of time.
+//! Packets that arrive at a link in a span from several shards, in the order of time.
 
 use crate::fast::link::timing::Timing;
 use crate::fast::shard::Shard;
@@ -6,7 +6,7 @@ use crate::fast::shared::arrivals::{Arrivals, Tied};
 use crate::net::events::sort_tied;
 use crate::time::NEVER;
 
-/// What arrives at a link in a span, of all shards, in order.
+/// Packets of all shards that arrive at a link in a span, in order.
 pub struct Merge<'m, 'a, C, T: Timing> {
     shards: &'m [Shard<'a, C, T>],
     arrivals: &'m [Arrivals<T::SubNanosecond>],

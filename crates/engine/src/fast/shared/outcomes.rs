@@ -1,4 +1,4 @@
-//! What a link has decided on the packets of a span is done: they go on, or are lost.
+//! Effects of a link's decisions on the packets of a span: packets go on, or are lost.
 
 use crate::fast::link::passing::Fate;
 use crate::fast::link::timing::Timing;
@@ -10,11 +10,11 @@ use crate::fast::topology::{Hop, RECEIVER};
 use crate::net::link::managed::Departure;
 use crate::tcp::packet::Segment;
 
-/// What the next stretches need is asked for so many ahead.
+/// Number of stretches ahead for which memory is prefetched.
 const STRETCHES_AHEAD: usize = 8;
 
 impl<T: Timing> Network<'_, T> {
-    /// Arranges the fates of packets, which are in the order of arrivals, by packet.
+    /// Indexes the fates of packets, which are in the order of arrivals, by packet.
     pub fn arrange_fates(&mut self) {
         let Outcome { fates, fates_by_packet, .. } = &mut self.outcome;
         for (&order, &fate) in self.arrivals.order.iter().zip(&*fates) {
@@ -22,7 +22,7 @@ impl<T: Timing> Network<'_, T> {
         }
     }
 
-    /// What has been decided on the packets that arrived is done, in the order of their arrivals.
+    /// Forwards or loses the packets that arrived, as decided, in the order of their arrivals.
     pub fn let_pass_in_order(&mut self) {
         let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
         let Outcome { fates, busy_since_ns, .. } = &outcome;
@@ -34,7 +34,7 @@ impl<T: Timing> Network<'_, T> {
         (self.arrivals, self.outcome) = (arrivals, outcome);
     }
 
-    /// What has been decided on the packets that arrived before `until` is done, flow by flow.
+    /// Forwards or loses the packets that arrived before `until`, as decided, flow by flow.
     pub fn let_pass(&mut self, until: u64) {
         let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
         let (mut packets, mut fates) = (&*arrivals.packets, &*outcome.fates_by_packet);
@@ -51,7 +51,7 @@ impl<T: Timing> Network<'_, T> {
         (self.arrivals, self.outcome) = (arrivals, outcome);
     }
 
-    /// The same for packets of one hop.
+    /// Forwards or loses packets of one hop, as decided.
     #[inline(always)]
     fn let_stretch_pass(&mut self, stretch: &[InTransit<T::SubNanosecond>], fates: &[Fate], until: u64) {
         let Network { topology, to_receiver, agenda, late_losses, .. } = self;
@@ -94,7 +94,7 @@ impl<T: Timing> Network<'_, T> {
         others.for_each(|(packet, &fate)| self.pass_on(packet, fate, 0));
     }
 
-    /// What has been decided on `packet` is done.
+    /// Forwards or loses `packet`, as decided.
     #[inline(always)]
     fn pass_on(&mut self, packet: &InTransit<T::SubNanosecond>, fate: Fate, busy_since: u64) {
         let &InTransit { hop, segment, .. } = packet;
@@ -112,7 +112,7 @@ impl<T: Timing> Network<'_, T> {
         }
     }
 
-    /// What a managed link has done is done.
+    /// Forwards or loses the packets that a managed link has finished with.
     pub fn let_depart(&mut self, reorders: bool) {
         let mut departures = std::mem::take(&mut self.outcome.departures);
         for (next, &departure) in departures.iter().enumerate() {
@@ -125,8 +125,8 @@ impl<T: Timing> Network<'_, T> {
         self.outcome.departures = departures;
     }
 
-    /// What a managed link has done with a packet, which it may have delivered more than once, or before others that it
-    /// sent sooner if it `reorders`.
+    /// Forwards or loses a packet that a managed link has finished with. The link may have delivered it more than once, or, if it
+    /// `reorders`, before others that it sent sooner.
     #[inline(always)]
     pub fn leave(&mut self, departure: Departure, reorders: bool) {
         let Departure { hop, segment, marked, busy_since_ns, passage } = departure;

@@ -4,12 +4,12 @@ use crate::fast::shared::inbox::InTransit;
 use crate::net::events::sort_tied;
 use crate::time::NEVER;
 
-/// What arrives before a time, in order, from `N` runs at most, of which there are no more than eight.
+/// Packets that arrive before a time, in order, from `N` runs at most, of which there are no more than eight.
 pub struct Runs<const N: usize> {
     until: u64,
     /// By run: when its next packet arrives, in nanoseconds that fit in 61 bits, and below that the run; NEVER: nothing is left before `until`.
     keys: [u64; N],
-    /// The same of the packet behind it: what comes next is then known without waiting for a packet.
+    /// By run: the key of the packet behind its next one. That key is then known without waiting for a packet.
     following: [u64; N],
     /// By run: the places of its next packet and of its end.
     places: [(usize, usize); N],
@@ -65,7 +65,7 @@ impl<const N: usize> Runs<N> {
         runs
     }
 
-    /// Of the packet at `place` in a run, if that has one there.
+    /// Returns the key of the packet at `place` in a run, if the run has one there.
     #[inline(always)]
     fn key<E>(&self, packets: &[InTransit<E>], run: usize, place: usize) -> u64 {
         match packets[..self.places[run].1].get(place) {

@@ -1,4 +1,4 @@
-//! What a link counts.
+//! Totals that a link counts.
 
 /// Totals of a link at the end of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -7,7 +7,7 @@ pub struct Totals {
     pub dropped: u64,
     /// Packets lost on the wire.
     pub corrupted: u64,
-    /// What the link has sent, and all that it could have sent, in one unit: ticks at a fixed rate, else what is sent.
+    /// Amount that the link has sent, and the most that it could have sent, in one unit: ticks at a fixed rate, else data.
     pub sent: u128,
     pub offered: u128,
     /// The time integral of the packets held, the one being sent included.

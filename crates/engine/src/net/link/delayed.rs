@@ -1,4 +1,4 @@
-//! What is known of a packet when it arrives, and counts when it begins to be sent.
+//! Counts of packets, such as those lost: known when a packet arrives, they include it once it begins to be sent.
 
 use crate::memory::ring::Ring;
 

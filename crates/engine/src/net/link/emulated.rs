@@ -46,7 +46,7 @@ pub struct EmulatedLink {
     link: ManagedLink<Fraction>,
     described: Link,
     delivered: u64,
-    /// What had been counted when the warmup ended, and when that was.
+    /// The end of the warmup, and the counts at that time.
     before: (u64, LinkCounts),
 }
 
@@ -102,7 +102,7 @@ impl EmulatedLink {
         (self.link.lost_pkts(), self.link.marked_pkts)
     }
 
-    /// What [`EmulatedLink::result`] counts begins at `now_ns`.
+    /// Begins the counts of [`EmulatedLink::result`] at `now_ns`.
     pub fn begin_measuring(&mut self, now_ns: u64) {
         self.link.begin_measuring(now_ns);
         self.before = (now_ns, self.counts(now_ns));

@@ -13,7 +13,7 @@ pub fn count_users(scenario: &Scenario) -> Vec<u32> {
     users
 }
 
-/// Of each link, whether nanoseconds are too coarse for it. They suffice if the rounded time to send a packet is at most
+/// Returns for each link whether nanoseconds are too coarse for it. They suffice if the rounded time to send a packet is at most
 /// 0.1 % too long, and not too short. It may be up to 0.1 % too short, too, where one flow alone uses the link and a slower
 /// link sets its pace, or where links add up seconds: then the rounded times only count how long the link was busy.
 pub fn finer_links(scenario: &Scenario) -> Vec<bool> {

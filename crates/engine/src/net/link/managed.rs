@@ -25,7 +25,7 @@ pub struct ManagedLink<T> {
     ask_at: u64,
     busy_since_ns: u64,
     busy_ticks: u64,
-    /// Of packets that it has begun to send.
+    /// Bytes of packets that it has begun to send.
     begun_bytes: u64,
     /// The part of a packet that takes none of a trace's opportunities.
     frame_bytes: u32,
@@ -39,7 +39,7 @@ pub struct ManagedLink<T> {
     /// How long the link takes for all that wait, at its fixed rate.
     waiting_ticks: u64,
     waits: Waits,
-    /// What the discipline drops, until it is counted.
+    /// Packets that the discipline has dropped, until they are counted.
     newly_dropped: Vec<Packet>,
     /// Packets that were dropped and not taken yet: the hop of each.
     lost: Vec<(u32, Segment)>,
@@ -51,11 +51,11 @@ pub struct ManagedLink<T> {
 pub struct Arriving {
     pub now_ns: u64,
     pub segment: Segment,
-    /// What [`Departure`] calls its hop.
+    /// Value of [`Departure::hop`] for this packet.
     pub label: u32,
     /// The connection.
     pub flow: u32,
-    /// What the flow's packets say.
+    /// Codepoint of the flow's packets.
     pub codepoint: Codepoint,
 }
 
@@ -119,23 +119,23 @@ impl<T: Tick> ManagedLink<T> {
         if self.ask_at == NEVER { NEVER } else { T::ns_after(self.ask_at) }
     }
 
-    /// The same in ticks.
+    /// Returns [`ManagedLink::next_departure_ns`] in ticks.
     pub fn next_departure_ticks(&self) -> u64 {
         self.ask_at
     }
 
-    /// Whether packets leave by the opportunities of a trace: one at the instant of an arrival comes before it.
+    /// Returns true if packets leave by the opportunities of a trace: one at the instant of an arrival comes before it.
     pub fn takes_opportunities(&self) -> bool {
         self.rate.takes_opportunities()
     }
 
-    /// Whether an arrival at `now_ns` comes before the next departure.
+    /// Returns true if an arrival at `now_ns` comes before the next departure.
     pub fn precedes_departure(&self, now_ns: u64) -> bool {
         let now = T::count(now_ns);
         now < self.ask_at || now == self.ask_at && !self.rate.takes_opportunities()
     }
 
-    /// Whether packets may be at the far end in another order than they were sent in.
+    /// Returns true if packets may be at the far end in another order than they were sent in.
     pub fn reorders(&self) -> bool {
         self.wire.reorders()
     }
@@ -251,7 +251,7 @@ impl<T: Tick> ManagedLink<T> {
         }
     }
 
-    /// Whether it matters to which flow a packet belongs.
+    /// Returns true if the discipline's decisions depend on the flow of a packet.
     pub fn tells_flows_apart(&self) -> bool {
         self.discipline.tells_flows_apart()
     }

@@ -19,7 +19,7 @@ use cwnd_scenario::Scenario;
 
 pub struct Link<'a, T> {
     described: &'a cwnd_scenario::Link,
-    /// Whether nanoseconds are too coarse for the time that it takes to send a packet.
+    /// True if nanoseconds are too coarse for the time that it takes to send a packet.
     is_finer: bool,
     pub link: ManagedLink<T>,
     /// Packets at the far end of its wire.
@@ -56,7 +56,7 @@ impl<'a, T: Tick> Link<'a, T> {
         self.link.accept(arriving, tx_ticks);
     }
 
-    /// What the link has done by `now_ns`.
+    /// Returns the counts of the link up to `now_ns`.
     pub fn counts(&self, now_ns: u64) -> LinkCounts {
         let (totals, marked) = (self.link.totals(now_ns), self.link.marked_pkts);
         LinkCounts { totals, delivered: self.delivered_pkts, marked, ..LinkCounts::default() }

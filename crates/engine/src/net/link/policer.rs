@@ -22,7 +22,7 @@ impl Policer {
         Policer { rate_bps, full, tokens: full, at_ns: 0, marks: parameters.mark }
     }
 
-    /// Whether a packet of `bytes` that arrives at `now_ns` conforms.
+    /// Returns true if a packet of `bytes` that arrives at `now_ns` conforms.
     pub fn passes(&mut self, now_ns: u64, bytes: u32) -> bool {
         let gained = self.rate_bps * u128::from(now_ns - self.at_ns);
         self.tokens = self.full.min(self.tokens + gained);

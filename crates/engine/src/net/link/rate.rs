@@ -25,7 +25,7 @@ impl Rate {
         }
     }
 
-    /// Whether a packet that is being sent has left the queue, and an arrival at the instant of an opportunity misses it.
+    /// Returns true if a packet that is being sent has left the queue, and an arrival at the instant of an opportunity misses it.
     pub fn takes_opportunities(&self) -> bool {
         matches!(self, Rate::Opportunities(_))
     }
@@ -69,7 +69,7 @@ impl Rate {
         }
     }
 
-    /// What the link has sent by `end` of what it has `begun` to send, and all that it could have sent.
+    /// Returns the part of `begun` that the link has sent by `end`, and the most that it could have sent.
     pub fn sent_and_offered<T: Tick>(&self, begun: Begun, end: u64) -> (u128, u128) {
         match self {
             Rate::Fixed => {
@@ -101,7 +101,7 @@ pub struct Steps {
     steps: Vec<RateStep>,
     /// When the last packet was sent.
     free_at: u64,
-    /// What the link could have sent in the rest of that tick, in bits times ticks per second.
+    /// Unused capacity in the rest of that tick, in bits times ticks per second.
     spare: u128,
 }
 
@@ -138,7 +138,7 @@ impl Steps {
         self.free_at
     }
 
-    /// What the link could have sent by `end`, in bits times ticks per second.
+    /// Returns the most that the link could have sent by `end`, in bits times ticks per second.
     fn offered<T: Tick>(&self, end: u64) -> u128 {
         let ends = self.steps.iter().skip(1).map(|step| T::count(step.from_ns)).chain([u64::MAX]);
         let parts = self.steps.iter().zip(ends).map(|(step, until)| {
@@ -147,7 +147,7 @@ impl Steps {
         parts.sum()
     }
 
-    /// What is not sent by `end` of the packet that is being sent then, in the same unit.
+    /// Returns the part that is not sent by `end` of the packet that is being sent then, in bits times ticks per second.
     fn unsent<T: Tick>(&self, end: u64) -> u128 {
         if self.free_at <= end {
             return 0;
@@ -166,10 +166,10 @@ pub struct Opportunities {
     period_ns: u64,
     /// The number of the first opportunity that has not been used, counted through all rounds.
     next: u64,
-    /// What is left of the opportunity used last, and when that was.
+    /// Bytes left of the opportunity used last, and when that was.
     left_bytes: u32,
     used_at_ns: u64,
-    /// Of a packet that the trace does not finish.
+    /// Bytes that are never sent, of a packet that the trace does not finish.
     lacking_bytes: u64,
 }
 
@@ -239,7 +239,7 @@ impl Opportunities {
         Some(self.used_at_ns)
     }
 
-    /// What the link could have sent by `end_ns`, in bytes.
+    /// Returns the most that the link could have sent by `end_ns`, in bytes.
     fn offered(&self, end_ns: u64) -> u128 {
         let mut count = self.first_after(Some(end_ns)) - self.first_after(None);
         if !self.repeat {
@@ -248,7 +248,7 @@ impl Opportunities {
         u128::from(count) * u128::from(self.bytes)
     }
 
-    /// What is not sent by `end_ns` of the packet that was begun last.
+    /// Returns the bytes that are not sent by `end_ns` of the packet that was begun last.
     fn unsent(&self, end_ns: u64) -> u128 {
         let later = if self.used_at_ns > end_ns {
             let opportunities = self.next - self.first_after(Some(end_ns));

@@ -83,7 +83,7 @@ impl Waits {
         self.hindered.iter_mut().for_each(|hindered| hindered.seen = None);
     }
 
-    /// Of the waits that were over when they were counted last; None: no packet was looked at.
+    /// Returns the quantile `q` of the waits that were over when they were counted last; None: no packet was looked at.
     pub fn quantile_ns(&self, q: f64) -> Option<f64> {
         let unhindered = u64::from(self.unhindered);
         let seen = self.hindered.as_ref().and_then(|hindered| hindered.seen.as_ref());

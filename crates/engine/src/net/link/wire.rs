@@ -1,4 +1,4 @@
-//! What happens to a packet between its departure and the far end of the link.
+//! Effects on a packet between its departure and the far end of the link.
 
 use crate::net::link::delayed::Delayed;
 use crate::random::random_stream;
@@ -42,7 +42,7 @@ impl Wire {
         })
     }
 
-    /// Whether the next packet is lost, which begins to be sent at `begins_ns`; it is `now_ns`.
+    /// Returns true if the next packet, which begins to be sent at `begins_ns`, is lost. The present is `now_ns`.
     #[inline(always)]
     pub fn loses(&mut self, now_ns: u64, begins_ns: impl FnOnce() -> u64) -> bool {
         let lost = self.chance.hits();
@@ -151,7 +151,7 @@ impl VaryingWire {
         Passage { copies, at_ns }
     }
 
-    /// Whether packets may be at the far end in another order than they were sent in.
+    /// Returns true if packets may be at the far end in another order than they were sent in.
     pub fn reorders(&self) -> bool {
         let jitter = self.jitter.as_ref().is_some_and(|jitter| !jitter.keeps_order);
         jitter || self.hurry.is_some() || !self.delay_steps.is_empty()

@@ -1,11 +1,11 @@
-//! What is counted of a connection, and the part of it that a warmup leaves out.
+//! Counts of a connection, and the part of them that a warmup leaves out.
 
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::{Flow, Handshake};
 
-/// What a connection, or several, sent, lost and received.
+/// Packets that a connection, or several, sent, lost and received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub sent: u64,
@@ -15,7 +15,7 @@ pub struct Counts {
     pub received: Received,
 }
 
-/// What the receiver has.
+/// Packets and bytes that the receiver has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Received {
     /// Duplicates included.
@@ -25,7 +25,7 @@ pub struct Received {
     pub bytes: u64,
     /// The segments before this one.
     pub in_order: u64,
-    /// Of payload in order.
+    /// Bytes of payload in order.
     pub delivered_bytes: u64,
 }
 
@@ -56,7 +56,7 @@ impl std::ops::AddAssign for Counts {
 }
 
 impl Received {
-    /// Of a TCP connection, so far.
+    /// Returns the counts of a TCP connection so far.
     pub fn of<C: CongestionControl>(sender: &Sender<C>, receiver: &Receiver) -> Received {
         let Sender { flow, source, .. } = sender;
         let (pkts, in_order, syn_pkts) = (receiver.arrived(), receiver.in_order(), receiver.syn_pkts());
@@ -74,7 +74,7 @@ impl Received {
         Received { pkts, marked_pkts: receiver.marked_pkts(), bytes, in_order, delivered_bytes }
     }
 
-    /// Of a flow of datagrams, of which `pkts` have arrived.
+    /// Returns the counts of a flow of datagrams, of which `pkts` have arrived.
     pub fn of_datagrams(flow: &Flow, pkts: u64) -> Received {
         Received {
             pkts,
@@ -91,7 +91,7 @@ impl Received {
         Received { pkts: self.pkts, marked_pkts: self.marked_pkts, ..at_stop.unwrap_or(self) }
     }
 
-    /// Of a flow that stopped before the warmup ended, nothing.
+    /// Returns the counts since `before`: nothing of a flow that stopped before the warmup ended.
     #[must_use]
     pub fn since(self, before: Received) -> Received {
         Received {

@@ -1,4 +1,4 @@
-//! What a run shows while it goes on: observations, and the time series of links.
+//! Views of a run under way: observations, and the time series of links.
 
 use crate::net::link::wire::WireCounts;
 use crate::net::measure::counts::Counts;
@@ -15,7 +15,7 @@ pub struct Observation {
     pub links: Vec<LinkObservation>,
 }
 
-/// Of a flow with arrivals, the sums over its connections: windows and packets in flight of those that are open.
+/// The state of a flow. For a flow with arrivals: sums over its connections. Windows and packets in flight are of open ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowObservation {
     pub cwnd_pkts: u32,
@@ -57,7 +57,7 @@ impl FlowObservation {
     }
 }
 
-/// What has become of the ACKs of a flow.
+/// Counts of the ACKs of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckCounts {
     pub sent: u64,
@@ -70,7 +70,7 @@ pub struct AckCounts {
 }
 
 impl AckCounts {
-    /// Whether each has arrived or is lost.
+    /// Returns true if each has arrived or is lost.
     pub fn are_all_settled(self) -> bool {
         self.sent + self.duplicated == self.arrived + self.lost
     }
@@ -99,7 +99,7 @@ pub struct LinkSampler {
     pub interval_ns: Option<u64>,
     /// When the next sample is due, or NEVER.
     pub due_ns: u64,
-    /// Of each link that has rows: packets lost and marked by the last.
+    /// Packets lost and marked up to the last row, for each link that has rows.
     before: Vec<(u32, (u64, u64))>,
     pub samples: LinkSamples,
 }

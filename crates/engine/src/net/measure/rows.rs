@@ -9,7 +9,7 @@ use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, LinkResult, Transfers, mbps};
 use cwnd_scenario::{Flow, Scenario};
 
-/// What a link has done.
+/// Counts of a link.
 #[derive(Clone, Copy, Default)]
 pub struct LinkCounts {
     pub totals: Totals,
@@ -40,8 +40,8 @@ impl LinkCounts {
     }
 }
 
-/// Of the flow with number `id` in the scenario, whose sender has `counts` at `end_ns`. `measured`: from when on, and when the
-/// flow stops.
+/// Returns the row of the flow with number `id` in the scenario, whose sender has `counts` at `end_ns`. `measured`: from when on,
+/// and when the flow stops.
 pub fn sender_row<C: CongestionControl>(
     id: u32,
     sender: &Sender<C>,
@@ -85,7 +85,7 @@ pub fn counted(counts: Counts, span_ns: u64) -> FlowResult {
     .with_loss_ratio()
 }
 
-/// Of a flow with arrivals, which has `counts` at `end_ns`: the sums over its transfers.
+/// Returns the row of a flow with arrivals, which has `counts` at `end_ns`: the sums over its transfers.
 pub fn group_row(group: &Group, counts: Counts, warmup_ns: u64, end_ns: u64) -> FlowResult {
     let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end_ns));
     let from_ns = group.start_ns.max(warmup_ns).min(stop_ns);
@@ -103,7 +103,8 @@ pub fn group_row(group: &Group, counts: Counts, warmup_ns: u64, end_ns: u64) -> 
     }
 }
 
-/// Of the flow without congestion control with number `id` in the scenario, which has `counts` at `end_ns`. `began`: when the flow started, and from when on it is measured.
+/// Returns the row of the flow without congestion control with number `id` in the scenario, which has `counts` at `end_ns`.
+/// `began`: when the flow started, and from when on it is measured.
 pub fn datagrams_row(id: u32, flow: &Flow, counts: Counts, began: (u64, u64), end_ns: u64) -> FlowResult {
     let stop_ns = flow.stop_ns.min(end_ns);
     FlowResult {
@@ -115,7 +116,7 @@ pub fn datagrams_row(id: u32, flow: &Flow, counts: Counts, began: (u64, u64), en
     }
 }
 
-/// Of the transfers that finished.
+/// Returns the mean completion time of the transfers that finished.
 fn mean_fct_ms(rows: impl Iterator<Item = TransferRow>) -> Option<f64> {
     let (mut sum_ns, mut count) = (0_u128, 0_u32);
     for (start_ns, end_ns) in rows.filter_map(|row| Some((row.start_ns, row.end_ns?))) {

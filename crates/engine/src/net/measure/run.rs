@@ -1,4 +1,4 @@
-//! What is counted, sampled and answered of a run.
+//! Counts, samples and results of a run.
 
 use crate::control::Unfinished;
 use crate::net::Advance;
@@ -50,7 +50,7 @@ impl<T: Tick> Network<'_, T> {
         });
     }
 
-    /// Of each transfer when it began, its flow, its number there and what became of it by `end_ns`.
+    /// Returns for each transfer when it began, its flow, its number there and its row at `end_ns`.
     fn transfers(&self, end_ns: u64) -> Vec<(u64, u32, u64, TransferRow)> {
         let mut rows = Vec::new();
         for connection in self.connections.iter().take(self.scenario.flows.len()) {

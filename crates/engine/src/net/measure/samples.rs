@@ -118,13 +118,13 @@ impl FlowSampler {
         samples.push(now, first.sums.iter_mut().map(std::mem::take));
     }
 
-    /// Of how many connections there are samples.
+    /// Returns the number of connections with samples.
     pub fn len(&self) -> usize {
         self.sampled.len()
     }
 
-    /// Whether a sample has a row of a connection of `flow` that lasts. A flow of many connections has no time series but that of its
-    /// group.
+    /// Returns true if a sample has a row of a connection of `flow` that lasts. A flow of many connections has only the time series
+    /// of its group.
     pub fn has_row(&self, flow: &Flow) -> bool {
         flow.arrivals().is_none() || !self.sums.is_empty()
     }
@@ -173,7 +173,7 @@ pub struct FlowLook {
 }
 
 impl FlowLook {
-    /// Of a TCP sender at `now`; None: its flow does not last then.
+    /// Creates the look at a TCP sender at `now`; None: its flow does not last then.
     pub fn new<C: CongestionControl>(now: u64, sender: &mut Sender<C>) -> Option<FlowLook> {
         (sender.started && now <= sender.flow.stop_ns).then(|| FlowLook {
             row: FlowRow { cwnd_range_pkts: sender.take_cwnd_range(), ..state(sender) },
@@ -183,7 +183,7 @@ impl FlowLook {
     }
 }
 
-/// What a row has of a flow's sender as it is now.
+/// Returns the row of a flow's sender as it is now.
 fn state<C: CongestionControl>(sender: &Sender<'_, C>) -> FlowRow {
     FlowRow {
         cwnd_pkts: sender.cwnd(),

@@ -8,7 +8,7 @@ pub fn lost_edge(highest_sacked: u64, una: u64, in_recovery: bool) -> u64 {
     if in_recovery || highest_sacked >= una + DUP_THRESH { highest_sacked } else { 0 }
 }
 
-/// The same of Linux 2.6: each segment is lost once the highest SACKed one is more than three above it.
+/// The edge of lost segments in Linux 2.6: a segment is lost once the highest SACKed one is more than three above it.
 pub fn lost_edge_by_distance(highest_sacked: u64) -> u64 {
     highest_sacked.saturating_sub(DUP_THRESH)
 }

@@ -6,7 +6,7 @@ use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
 
-/// What Linux adds to the reordering timer.
+/// Time that Linux adds to the reordering timer.
 const TIMER_LATE_NS: u64 = 2_000_000;
 
 impl<C: CongestionControl> Sender<'_, C> {

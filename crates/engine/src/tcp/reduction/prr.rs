@@ -8,7 +8,7 @@ pub struct Prr {
     delivered: u64,
 }
 
-/// What the sender knows after an ACK.
+/// State of the sender after an ACK.
 pub struct Progress {
     pub in_flight: u64,
     pub ssthresh: u64,

@@ -1,4 +1,4 @@
-//! What the tests share: runs of a scenario's text, and algorithms that make a hand calculation possible.
+//! Shared code of the tests: runs of a scenario's text, and algorithms that make a hand calculation possible.
 #![allow(dead_code)] // no test file uses all of it
 
 pub mod one_link;
@@ -38,13 +38,13 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
     run(scenario, scenario.seed, &custom, &Control::default()).expect("nobody stops it")
 }
 
-/// The same run on so many threads.
+/// Runs `scenario` on this many `threads`.
 pub fn answer_on_threads(scenario: &Scenario, threads: usize) -> Run {
     let control = Control { threads, ..Control::default() };
     run(scenario, scenario.seed, &custom, &control).expect("nobody stops it")
 }
 
-/// The same run in spans of a nanosecond: event by event.
+/// Runs `scenario` in spans of a nanosecond: event by event.
 pub fn answer_by_events(scenario: &Scenario) -> Run {
     let parts = Parts { longest_span_ns: 1, ..Parts::default() };
     let run = run_with(scenario, scenario.seed, &custom, &Control::default(), parts);
@@ -56,7 +56,7 @@ pub fn watch(toml: &str) -> (Run, Vec<Seen>) {
     watch_scenario(&read(toml))
 }
 
-/// The same of a scenario.
+/// Runs `scenario`, and returns what the algorithm of its flows saw, too.
 pub fn watch_scenario(scenario: &Scenario) -> (Run, Vec<Seen>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let watched = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {

@@ -34,7 +34,7 @@ pub fn overshoot(window: u64, after_loss: u64) -> String {
     format!("{{ name = 'overshoot', window = {window}, after_loss = {after_loss} }}")
 }
 
-/// What has been sent up to and at `at_us`, retransmissions included: a flow that stops then no longer sends.
+/// Returns the packets sent up to and at `at_us`, retransmissions included: a flow that stops then no longer sends.
 pub fn sent_by(at_us: u64, scenario: impl Fn(&str) -> String) -> u64 {
     answer(&scenario(&format!("{} us", at_us + 1))).flows[0].sent_pkts
 }
@@ -62,7 +62,7 @@ impl Setup {
         )
     }
 
-    /// What has been sent up to and at `at_us`, and how much of it was sent again.
+    /// Returns the packets sent up to and at `at_us`, and how many of them were sent again.
     pub fn sent(&self, at_us: u64) -> (u64, u64) {
         let flow = &answer(&self.toml(at_us + 1)).flows[0];
         (flow.sent_pkts, flow.retransmitted_pkts)

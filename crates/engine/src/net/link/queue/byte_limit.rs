@@ -8,7 +8,7 @@ pub struct ByteLimit {
     /// The packet being sent counts, too.
     counts_sending: bool,
     waiting_bytes: u64,
-    /// Of the packet that was sent last.
+    /// Size of the packet that was sent last.
     sending_bytes: u64,
 }
 

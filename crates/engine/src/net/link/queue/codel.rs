@@ -28,7 +28,7 @@ pub struct Control {
     dropping: bool,
     /// 1 / √count in Linux's 16 bits.
     root: u64,
-    /// What may wait without a drop.
+    /// Most bytes that may wait without a drop.
     spared_bytes: u64,
 }
 
@@ -123,7 +123,7 @@ impl Control {
         if self.linux { ns >> 10 } else { ns }
     }
 
-    /// Whether the first packet, and all before it for an interval, waited too long.
+    /// Returns true if the first packet, and all before it for an interval, waited too long.
     #[inline(always)]
     fn is_over(&mut self, now: u64, packets: &Backlog, elsewhere_bytes: u64) -> bool {
         let Some(packet) = packets.front() else {

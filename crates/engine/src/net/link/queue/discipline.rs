@@ -3,14 +3,14 @@
 use crate::tcp::packet::Segment;
 use cwnd_scenario::{Ecn, Flow};
 
-/// What a packet says of explicit congestion notification (RFC 3168, RFC 9331).
+/// Codepoint of a packet for explicit congestion notification (RFC 3168, RFC 9331).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
     /// It may not be marked.
     #[default]
     NotEct,
     Ect0,
-    /// Of a scalable sender.
+    /// Sent by a scalable sender.
     Ect1,
 }
 
@@ -20,7 +20,7 @@ impl Codepoint {
     }
 }
 
-/// What a flow's packets say (RFC 3168, RFC 9331).
+/// Returns the codepoint of a flow's packets (RFC 3168, RFC 9331).
 pub fn codepoint(flow: &Flow) -> Codepoint {
     match flow.stack.ecn {
         _ if flow.cca.is_udp() => Codepoint::NotEct,
@@ -43,7 +43,7 @@ pub struct Packet {
     pub(in crate::net::link) load: Load,
 }
 
-/// What only the link knows of a packet.
+/// Part of a packet that only the link knows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::net::link) struct Load {
     pub hop: u32,
@@ -59,7 +59,7 @@ impl Packet {
     }
 }
 
-/// What a discipline answers when the link is free.
+/// Answer of a discipline when the link is free.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
     /// This packet is sent now.
@@ -84,7 +84,7 @@ pub trait Discipline: Send {
     /// Packets that wait.
     fn waiting_pkts(&self) -> u64;
 
-    /// Whether it matters to which flow a packet belongs.
+    /// Returns true if the discipline's decisions depend on the flow of a packet.
     fn tells_flows_apart(&self) -> bool;
 }
 

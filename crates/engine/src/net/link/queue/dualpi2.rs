@@ -29,8 +29,8 @@ pub struct DualPi2Queue {
     update_at_ns: u64,
     /// The low latency queue is served while it is not positive.
     credit: i64,
-    /// What has been gathered towards the next mark of the low latency queue, and towards the next drop or mark of the classic
-    /// one, where they are spread evenly.
+    /// Sums of probabilities towards the next mark of the low latency queue, and towards the next drop or mark of the classic
+    /// one, where these are spread evenly.
     gathered: [f64; 2],
 }
 
@@ -123,7 +123,7 @@ impl DualPi2Queue {
         if wait_ns > most_ns { 1.0 } else { (wait_ns - least_ns) as f64 / (most_ns - least_ns) as f64 }
     }
 
-    /// Whether a packet that leaves is sent; it may be marked.
+    /// Returns true if a packet that leaves is sent; it may be marked.
     fn passes(&mut self, now_ns: u64, packet: &mut Packet, is_low_latency: bool, waiting_bytes: u64) -> bool {
         let is_short = waiting_bytes < 2 * FRAME_BYTES;
         let coupled = if is_short { 0.0 } else { COUPLING * self.probability };

@@ -18,7 +18,7 @@ struct FlowQueue {
 }
 
 pub struct FqCodelQueue {
-    /// Of a queue that is new.
+    /// CoDel state of a queue that is new.
     control: Control,
     quantum: i64,
     limit: u64,

@@ -1,4 +1,4 @@
-//! What waits at a link, and which packet leaves next: one file for each queue discipline.
+//! Queue disciplines, which hold the packets that wait at a link and choose the one that leaves next: one file for each.
 
 mod backlog;
 mod byte_limit;

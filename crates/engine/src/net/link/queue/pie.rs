@@ -113,7 +113,7 @@ impl PieQueue {
         self.old_delay_ns = self.delay_ns;
     }
 
-    /// Whether an arrival is dropped or marked by chance.
+    /// Returns true if an arrival is dropped or marked by chance.
     fn drops_early(&mut self) -> bool {
         let short = self.old_delay_ns < self.pie.target_ns / 2 && self.probability < 0.2;
         if self.burst_ns > 0 || short || self.packets.bytes() <= 2 * FRAME_BYTES {

@@ -21,7 +21,7 @@ pub struct RedQueue {
     count: Option<u64>,
     /// Linux: drawn once for each drop.
     drawn: f64,
-    /// Of the drops at `max`.
+    /// Share of arrivals that is dropped at `max`.
     share: f64,
     adapt_at_ns: u64,
     /// The queue is empty since then.
@@ -30,7 +30,7 @@ pub struct RedQueue {
     packet_ns: f64,
 }
 
-/// What RED does with an arrival.
+/// Decision of RED on an arrival.
 #[derive(PartialEq)]
 enum Fate {
     Passes,
