@@ -76,7 +76,7 @@ use crate::time::{Fraction, Nanosecond};
 use cwnd_algorithms::CongestionControl;
 use cwnd_scenario::Scenario;
 
-/// What tests replace in a run.
+/// Parts of a run that tests replace.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
@@ -92,7 +92,7 @@ impl Default for Parts<'_> {
     }
 }
 
-/// Whether this engine can answer `scenario`. Within a span the ends of flows depend on nobody else: none waits for another.
+/// Returns true if this engine can answer `scenario`. Within a span the ends of flows depend on nobody else: none waits for another.
 pub fn supports(scenario: &Scenario) -> bool {
     scenario.flows.iter().all(|flow| flow.barrier().is_none())
 }

@@ -8,7 +8,7 @@ use cwnd_scenario::Detection;
 use std::ops::Range;
 
 impl<C: CongestionControl> Sender<'_, C> {
-    /// No segment is missing, as far as is known, and the sender has no slow_path: most ACKs arrive then.
+    /// No segment is missing, as far as is known, and nothing asks for the slow path: most ACKs arrive then.
     #[inline(always)]
     pub fn is_on_fast_path(&self) -> bool {
         !self.slow_path.segments && self.misses_nothing()
@@ -26,7 +26,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.driver.state() == State::Open && self.scoreboard.is_clear() && self.probed == NEVER
     }
 
-    /// No segment is missing, and the sender has no slow_path that ACKs ask for.
+    /// No segment is missing, and nothing about ACKs asks for the slow path.
     #[inline(always)]
     pub fn takes_fast_acks(&self) -> bool {
         !self.slow_path.acks && self.misses_nothing()

@@ -207,7 +207,7 @@ impl Receiver {
         segment.tag.is(Tag::new(self.next, 0))
     }
 
-    /// The next segment expected arrives, and [`AckPolicy::AcknowledgesEach`] compresses. Returns the next one expected then.
+    /// The next segment expected arrives, and [`AckPolicy::AcknowledgesEach`] is the policy. Returns the next one expected then.
     #[inline(always)]
     pub fn receive_next(&mut self) -> u64 {
         self.arrived += 1;
@@ -215,7 +215,7 @@ impl Receiver {
         self.next
     }
 
-    /// The next segment expected, sent at `sent_ns`, arrives at `now`, and [`AckPolicy::DelaysAcks`] compresses.
+    /// The next segment expected, sent at `sent_ns`, arrives at `now`, and [`AckPolicy::DelaysAcks`] is the policy.
     #[inline(always)]
     pub fn receive_delayed(&mut self, now: u64, sent_ns: u64) -> Delayed {
         self.arrived += 1;

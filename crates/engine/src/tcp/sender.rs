@@ -83,7 +83,7 @@ pub struct Sender<'a, C> {
     /// If losses are found by time.
     pub(super) sent_times: SentTimes,
 
-    /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. Without slow_path it
+    /// No segment from here on was ever sent: `nxt`, unless the sender went back to `una` without SACK. On the fast path it
     /// lags behind.
     pub(super) first_unsent: u64,
     /// Recovery, loss or CWR ends when this segment is reached.
@@ -198,7 +198,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         }
     }
 
-    /// The sender has its slow_path, with those of a handshake if it `begins` or of losses without SACK.
+    /// Notes the reasons for the slow path; a connection that `begins` may have a handshake.
     pub(super) fn note_slow_path(&mut self, begins: bool) {
         let acks = self.acks_are_extra || begins || self.repairs_without_sack();
         let others = acks || self.source.is_some() || self.paced_by_fq || self.closed;

@@ -28,7 +28,7 @@ pub trait Timing: Sized + Send {
     /// An event at the sender of `flow` is due at `due_ns`. Returns the time there.
     fn reach_sender(&mut self, flow: u32, due_ns: u64) -> u64;
 
-    /// An ACK, due at the sender of `flow` at `due_ns`, was caused by a packet that arrived at `sub_ns` beyond its nanosecond. `blocks` gives
+    /// An ACK, due at the sender of `flow` at `due_ns`, was caused by a packet that arrived `sub_ns` after its nanosecond. `blocks` gives
     /// the ACK's SACK blocks; None: not one packet alone caused it. Returns the time there.
     fn return_ack(
         &mut self,
