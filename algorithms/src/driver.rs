@@ -68,7 +68,7 @@ use crate::{Ack, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Driver<C> {
-    /// What the algorithm sees. The driver keeps `state`, and `lost` at a timeout; the stack fills in the rest.
+    /// Input of the algorithm. The driver keeps `state`, and `lost` at a timeout; the stack fills in the rest.
     pub ack: Ack,
     pub window: Window,
     algorithm: C,
@@ -103,7 +103,7 @@ impl<C: CongestionControl> Driver<C> {
         }
     }
 
-    /// Whether the algorithm has `cong_control`, and so sets its window at every ACK, during reductions, too.
+    /// Returns true if the algorithm has `cong_control`, and so sets its window at every ACK, during reductions, too.
     #[inline]
     pub fn controls_window(&self) -> bool {
         self.algorithm.has_cong_control()

@@ -16,7 +16,7 @@ pub use tokens::c_tokens;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// What an algorithm may change: `struct cc_window` of `cc.h`. Windows are in segments.
+/// State that an algorithm may change: `struct cc_window` of `cc.h`. Windows are in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Window {
@@ -40,7 +40,7 @@ impl Window {
     }
 }
 
-/// What an algorithm may know: `struct cc_ack` of `cc.h`.
+/// State that an algorithm may read: `struct cc_ack` of `cc.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ack {
@@ -50,7 +50,7 @@ pub struct Ack {
     /// `delivered` when the newest segment that this ACK acknowledges was sent. The delivery rate sample is
     /// only for algorithms with `cong_control`.
     pub rate_prior_delivered: u64,
-    /// Of the delivered segments, those reported as marked (RFC 3168, CE).
+    /// Delivered segments that were reported as marked (RFC 3168, CE).
     pub delivered_ce: u64,
     /// Segments marked lost so far.
     pub lost_total: u64,
@@ -58,7 +58,7 @@ pub struct Ack {
     pub rate_delivered: u32,
     /// 0: no sample.
     pub rate_interval_us: u32,
-    /// What was in flight when the newest segment acknowledged here was sent, with it.
+    /// Segments in flight when the newest segment acknowledged here was sent, that segment included.
     pub rate_in_flight: u32,
     /// Segments marked lost since then.
     pub rate_lost: u32,
@@ -115,7 +115,7 @@ pub enum State {
     Loss = 4,
 }
 
-/// What happened besides the ACKs of `pkts_acked`: `enum cc_event`.
+/// Events besides the ACKs of `pkts_acked`: `enum cc_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {
@@ -302,7 +302,7 @@ impl Algorithm {
         essays.join("\n\n")
     }
 
-    /// Whether it sets its window and its rate at every ACK (`cong_control`).
+    /// Returns true if it sets its window and its rate at every ACK (`cong_control`).
     pub fn controls_window(&self) -> bool {
         ffi::entries()[self.index].controls_window()
     }
@@ -400,12 +400,12 @@ impl Param {
         }
     }
 
-    /// Whether the values from `min` to `max` are numbers; a choice has a name for each.
+    /// Returns true if the values from `min` to `max` are numbers; a choice has a name for each.
     pub fn is_number(&self) -> bool {
         self.min as usize >= self.choices.len()
     }
 
-    /// What it is, and where its default comes from.
+    /// Returns its meaning, and where its default comes from.
     pub fn meaning_and_source(&self) -> (&'static str, &'static str) {
         self.doc.rsplit_once("; ").unwrap_or((self.doc, ""))
     }
@@ -423,7 +423,7 @@ impl Param {
         }
     }
 
-    /// What values are accepted, in words.
+    /// Returns the accepted values, in words.
     pub fn accepted(&self) -> String {
         let names = self.choices.join(", ");
         if !self.is_number() {

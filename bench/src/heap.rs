@@ -50,7 +50,7 @@ fn add(bytes: usize) {
     MOST.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
 }
 
-/// What `work` returns, and by how many bytes the most that was held meanwhile exceeds what was held before.
+/// Returns what `work` returns, and by how many bytes the most that was held meanwhile exceeds what was held before.
 pub fn watch<T>(work: impl FnOnce() -> T) -> (T, usize) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _watching = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What a packet costs, in whole scenarios. Each run has a process of its own, so that none warms another's memory.
+//! Measures the cost of a packet in whole scenarios. Each run has a process of its own, so that none warms another's memory.
 //!
 //! `cwnd-bench [--base PROGRAM] [FILE...]` prints a table; without a file, of the scenarios in `bench/scenarios` and of
 //! the reference, and what memory and a second run at the same time cost. PROGRAM is another build of this one, whose
@@ -198,7 +198,7 @@ fn start(mut program: Command, question: Question, seconds: Option<f64>) -> Resu
     Ok(child)
 }
 
-/// What the run says, and what went to its standard error if that was caught.
+/// Returns the measurements of the run, and its standard error if that was caught.
 fn finish(child: Child) -> Result<(Measured, String)> {
     let output = child.wait_with_output()?;
     if !output.status.success() {

@@ -164,7 +164,7 @@ class Runs:
 
 @final
 class Window:
-    """What an algorithm may change: the sender's window, in segments."""
+    """State that an algorithm may change: the sender's window, in segments."""
 
     @property
     def cwnd(self) -> int: ...
@@ -193,7 +193,7 @@ class Window:
 
 @final
 class Ack:
-    """What an algorithm may know, as of the last ACK."""
+    """State that an algorithm may read, as of the last ACK."""
 
     @property
     def now_us(self) -> int: ...

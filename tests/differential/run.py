@@ -29,7 +29,7 @@ class Values(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What a world answered, by the scenario's name."""
+    """Answers of a world, by the scenario's name."""
 
     values: dict[str, Values]
     #: Why runs are missing.
@@ -60,7 +60,7 @@ def run(drawn: Sequence[Drawn], world: str, folder: Path) -> Answers:
 
 
 def refusals(drawn: Sequence[Drawn]) -> list[str]:
-    """What Linux in virtual time cannot do of the scenarios, without a boot."""
+    """Returns what Linux in virtual time does not support of the scenarios, without a boot."""
     place = _worlds.find("linux").place()
     assert place is not None
     lines = []

@@ -44,9 +44,9 @@ class Series(NamedTuple):
 
     sim: list[float]
     linux: list[float]
-    #: Whether the range of Linux's runs and the widened range of the simulator's overlap.
+    #: True if the range of Linux's runs and the widened range of the simulator's overlap.
     within: bool
-    #: Of the means, as a share of Linux's.
+    #: Difference of the means, as a share of Linux's.
     error: float
 
 

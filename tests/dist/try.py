@@ -30,7 +30,7 @@ def install(python: Path, dist: Path, folder: Path) -> None:
     names = {path.name.partition("-")[0].replace("_", "-") for path in dist.iterdir()}
     wanted = [str(path) for path in archives] or ["--no-index", "--find-links", str(dist), *sorted(names)]
     if not archives:
-        # What it needs comes from the registry, cwnd itself does not.
+        # The dependencies come from the registry, cwnd itself does not.
         run(python, "-m", "pip", "download", "--no-deps", "--dest", "chosen", *wanted, folder=folder)
         wanted = [str(path) for path in sorted((folder / "chosen").iterdir())]
     run(python, "-m", "pip", "install", "--disable-pip-version-check", *wanted, folder=folder)

@@ -26,7 +26,7 @@ HERE = ROOT / "tests/kernel/guest"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 CACHE = TARGET / "guest"
 
-#: What apt calls the newest kernel of a series.
+#: Name that apt has for the newest kernel of a series.
 SERIES = {"6.1": "linux-image-cloud-amd64", "6.12": "linux-image-6.12-cloud-amd64"}
 PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -170,7 +170,7 @@ def image(release: str, folder: Path, programs: dict[str, Path], plan: list[str]
 
 
 def boot(release: str, programs: dict[str, Path], plan: list[str]) -> list[str]:
-    """What the guest says to us."""
+    """Boots the guest and returns the lines that it marks with `@`."""
     folder = CACHE / release
     packed = image(release, folder, programs, plan)
     log = CACHE / f"{release}.log"

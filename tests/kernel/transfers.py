@@ -61,7 +61,7 @@ def build() -> None:
     inside(SENDER, "ip", "route", "add", "default", "via", "10.99.1.2")
     inside(RECEIVER, "ip", "route", "add", "default", "via", "10.99.2.1")
     inside(ROUTER, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-    # What the sender remembers of one transfer must not shape the next.
+    # The sender's memory of one transfer must not shape the next.
     inside(SENDER, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
     inside(
         ROUTER,

@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, two sweeps, and the command as a user calls it."""
+"""Shared parts of the tests: a small scenario, two sweeps, and the command as a user calls it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Swept = tuple[Path, dict[str, bytes]]
 
 #: Keywords of `dumbbell` for a run of a few milliseconds.
 SMALL: dict[str, Any] = {"rate": "10 Mbps", "delay": "10 ms", "buffer": 50, "duration": "2 s"}
-#: The same as flags.
+#: `SMALL` as flags.
 SMALL_FLAGS = ("--rate", "10Mbps", "--delay", "10ms", "--buffer", "50", "--duration", "2s")
 
 FILE = """\

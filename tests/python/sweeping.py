@@ -31,7 +31,7 @@ stagger = "100 ms"
 "dumbbell.buffer" = [20, 40, 80]
 """
 
-#: Of 600 runs.
+#: A sweep of 600 runs.
 BROAD = SWEEP.replace("repeat = 3", "repeat = 100")
 
 #: Some seconds of work for one core.

@@ -121,7 +121,7 @@ def test_cong_control_sets_window_and_rate_at_every_ack() -> None:
             return 2
 
     results = run_small(Paced, per=1e-2, packet=1000, duration="10 s")
-    # What is lost is sent once more.
+    # Lost segments are sent once more.
     assert results.flows["goodput_mbps"][0] == pytest.approx(5 * 0.99, rel=0.02)
     assert {Paced.OPEN, Paced.RECOVERY} <= seen["states"]
     rates = sorted(seen["rates"])

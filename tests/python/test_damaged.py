@@ -19,7 +19,7 @@ from cwnd._cli import main as cli
 pytestmark = pytest.mark.slow
 
 TABLES = ["flows.parquet", "links.parquet", "samples.parquet", "summary.parquet"]
-#: What reads a result.
+#: Commands that read a result.
 READERS = (["results"], ["results", "--json"], ["report"], ["gate"])
 
 
@@ -51,7 +51,7 @@ def call(*arguments: str) -> tuple[int, str]:
 
 
 def refused(folder: Path, reader: list[str]) -> bool:
-    """Whether a reader refuses the folder, in one line; the other way is that it reads it."""
+    """Returns true if a reader refuses the folder, in one line; the other way is that it reads it."""
     command, *flags = reader
     folders = [str(folder)] * (2 if command == "gate" else 1)
     code, err = call(command, *folders, *flags)

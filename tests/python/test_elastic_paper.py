@@ -1,4 +1,4 @@
-"""What papers/elastic-tcp/README.md says of this repository's own files."""
+"""Statements of papers/elastic-tcp/README.md about this repository's own files."""
 
 import re
 from pathlib import Path

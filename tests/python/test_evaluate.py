@@ -105,7 +105,7 @@ def test_the_whole_set_holds_the_scenarios_of_the_quick_one_by_criterion() -> No
 def test_a_value_is_judged_by_its_rule(rule: Rule, own: list[float], verdict: str) -> None:
     beside = [10.0, 11.0, 12.0]
     assert judge(own, beside, rule, more_is_better=False)[1] == verdict
-    # The same upside down, where more is better. A share is that of another number then.
+    # Mirrors the values, where more is better. A share is that of another number then.
     if not rule.share:
         turned = rule._replace(
             limit=None if rule.limit is None else 100 - rule.limit,

@@ -232,7 +232,7 @@ def test_a_legend_is_inside_its_figure_and_beside_its_axes(count: int) -> None:
         assert drawn_box is not None
         assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
         assert figure.bbox.y0 <= box.y0 and box.y1 <= drawn_box.y0
-        # What the legend needs is added: the axes keep their height.
+        # Room for the legend is added: the axes keep their height.
         assert axes.get_window_extent().height / figure.dpi > 0.6 * height
         texts = [text.get_window_extent() for text in shown.get_texts()]
         assert all(text.count_overlaps(texts[:index]) == 0 for index, text in enumerate(texts))

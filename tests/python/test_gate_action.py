@@ -156,7 +156,7 @@ cca = "cubic"
 
 @pytest.mark.builds
 def test_a_header_whose_growth_is_changed_fails_and_the_same_header_passes(tmp_path: Path) -> None:
-    """Of this repository: the engine is built with CUBIC's C at 0.28 instead of 0.4 (RFC 9438, 5.1)."""
+    """Uses this repository: the engine is built with CUBIC's C at 0.28 instead of 0.4 (RFC 9438, 5.1)."""
     tree = tmp_path / "tree"
     git(tmp_path, "clone", "--quiet", "--shared", "--no-checkout", str(ROOT), str(tree))
     git(tree, "checkout", "--quiet", "--detach", git(ROOT, "rev-parse", "HEAD").strip())

@@ -55,7 +55,7 @@ def test_harm_over_seeds_is_the_harm_of_the_means() -> None:
     # t(0.975, 2) = 4.3027; the standard deviation is 0.12.
     half = 4.3027 * 0.12 / math.sqrt(3)
     assert estimate(values) == pytest.approx((0.4, 0.4 - half, 0.4 + half), abs=1e-5)
-    # The same proportion in every seed leaves no doubt.
+    # An equal proportion in every seed leaves no doubt.
     assert estimate(harm_by_seed([10, 8, 12], [5, 4, 6])) == pytest.approx((0.5, 0.5, 0.5))
 
 

@@ -32,9 +32,9 @@ def able() -> str | None:
     return "; ".join(missing) or None
 
 
-#: Whether the kernel leaves hooks out, as its type information has it.
+#: True if the kernel leaves hooks out, as its type information has it.
 QUIRKY = able() is None and b"\0init_owned\0" in Path("/sys/kernel/btf/vmlinux").read_bytes()
-#: What is tested here does not depend on every hook being run.
+#: Loads by force: what is tested here does not depend on every hook being run.
 load = functools.partial(cwnd.kernel.load, force=True)
 
 needs_kernel = pytest.mark.skipif(able() is not None, reason=f"cannot load into the kernel: {able()}")

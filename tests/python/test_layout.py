@@ -140,7 +140,7 @@ def cases(*counts: int) -> list[tuple[str, str, int]]:
     return sorted({(kind, of, min(count, most)) for kind, of, most in KINDS for count in counts})
 
 
-#: Of the slow figures, those of many panels, one stands for all.
+#: A few cases: one of the slow figures, those of many panels, stands for all.
 FEW = [case for case in cases(1, 7, 30) if case[1] != "single" or case[2] < 28 or case[0] == "cwnd"]
 
 

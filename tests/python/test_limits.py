@@ -24,7 +24,7 @@ buffer = 50
 cca = "reno"
 """
 
-#: What the command itself may need, in MB: far less than the questions below would.
+#: Memory that the command itself may need, in MB: far less than the questions below would.
 MEMORY_MB_MAX = 500
 
 

@@ -33,7 +33,7 @@ VISIONS = {
         [0.004733, 0.691367, 0.303900],
     ],
 }
-#: Of two looks that share line or marker, and of any two.
+#: Least distance of two looks that share line or marker, and of any two.
 APART_SHARING, APART = 11, 6
 
 

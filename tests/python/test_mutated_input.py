@@ -107,7 +107,7 @@ def run(arguments: list[str], folder: Path, run_s: float = RUN_S) -> Ended:
 
 
 def fault(ended: Ended) -> str | None:
-    """What must not be."""
+    """Describes an end that must not be; None: the end is as it should be."""
     last = ended.stderr.strip()[-300:]
     if "Traceback" in ended.stderr or "panicked" in ended.stderr:
         return f"a traceback: {last}"

@@ -84,7 +84,7 @@ def test_a_scenario_shows_its_rtt_and_bdp() -> None:
 
 
 class Shown:
-    """What a notebook displays."""
+    """Record of what a notebook displays."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

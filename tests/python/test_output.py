@@ -48,7 +48,7 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(
 
 
 def texts(file: Path) -> str:
-    """What an SVG says: matplotlib keeps each text in a comment."""
+    """Returns the texts of an SVG: matplotlib keeps each in a comment."""
     ET.parse(file)
     return "\n".join(re.findall(r"<!-- (.*?) -->", file.read_text(), re.S))
 

@@ -1,4 +1,4 @@
-"""What makes a published value's difference explained, and which points a reading runs."""
+"""Causes that explain a published value's difference, and points that a reading runs."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -131,7 +131,7 @@ def test_a_number_agrees_within_the_interval_or_within_a_tenth_of_our_mean() -> 
     assert [wide.agrees(value) for value in (69.9, 70, 130, 130.1)] == [False, True, True, False]
     exact = SeedEstimate(100, 100, 100, 100, 100, 1)
     assert [exact.agrees(value) for value in (89.9, 90, 110, 110.1)] == [False, True, True, False]
-    # Of our mean, not of the published value: 111.2 is less than a tenth of itself away.
+    # The bound is a tenth of our mean, not of the published value: 111.2 is less than a tenth of itself away.
     assert not exact.agrees(111.2)
     alone = SeedEstimate(100, None, None, 100, 100, 1)
     assert alone.agrees(110) and not alone.agrees(111)

@@ -1,4 +1,4 @@
-"""What a release needs: one version, actions pinned, manual pages of every command."""
+"""Needs of a release: one version, actions pinned, manual pages of every command."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_the_title_of_a_report_is_what_its_scenarios_share() -> None:
 
 
 def test_the_lines_of_a_plot_keep_the_least_and_the_greatest_value() -> None:
-    """Of 5000 values on 1000 steps, the least and the greatest of each two steps stay, in their order."""
+    """Draws 5000 values on 1000 steps: the least and the greatest of each two steps stay, in their order."""
     values = np.random.default_rng(1).uniform(0, 9, 5000).round(3)
     rows = pl.DataFrame({"time_s": np.arange(5000) / 5000, "value": values})
     shown = plots._stepped(rows, 1.0, 1000)

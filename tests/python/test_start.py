@@ -1,4 +1,4 @@
-"""What the command and the package import: no more than what is asked for needs."""
+"""Imports of the command and the package: no more than what is asked for needs."""
 
 from __future__ import annotations
 

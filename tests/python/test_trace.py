@@ -1,4 +1,4 @@
-"""What a trace of live connections gives: a result like that of a simulated run. Nothing here needs root."""
+"""Traces of live connections: a result like that of a simulated run. Nothing here needs root."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(kept)}
 
 
-# What is there to find.
+# The search.
 
 
 class Peaked(cwnd.CongestionControl):
@@ -178,7 +178,7 @@ def test_luck_is_not_sold_as_tuning() -> None:
     assert judged.verdict == "not distinguishable" and reported.ci95_low < 0 < reported.ci95_high
 
 
-# What is computed.
+# The computed values.
 
 
 def test_the_objective_and_its_interval_are_what_the_tables_say(one: Path, two: Path, tmp_path: Path) -> None:

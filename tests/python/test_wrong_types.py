@@ -28,7 +28,7 @@ TUNE: dict[str, Any] = {
     "repeat": 1,
     "held_out_seeds": 2,
 }
-#: What an argument is when another one is odd.
+#: Valid arguments, for when another one is odd.
 GIVEN: dict[str, dict[str, Any]] = {
     "dumbbell": {"cca": ["reno", "cubic"]},
     "run": {"scenarios": cwnd.dumbbell(**SMALL)},

@@ -4,7 +4,7 @@ use crate::compiler::{assert_success, headers, host, scratch};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Of every beta that is accepted, in thousandths both.
+/// Returns beta and lambda for every beta that is accepted, in thousandths both.
 fn computed() -> &'static [(u32, u32)] {
     static COMPUTED: OnceLock<Vec<(u32, u32)>> = OnceLock::new();
     COMPUTED.get_or_init(compute)

@@ -40,7 +40,7 @@ impl Flow {
         self.driver.on_ack();
     }
 
-    /// What the window grows by in so many RTTs of ACKs of `acked` segments.
+    /// Returns how much the window grows in `rtts` RTTs of ACKs of `acked` segments.
     fn grown(&mut self, rtts: u32, acked: u32) -> u32 {
         let before = self.driver.window.cwnd;
         for _ in 0..rtts {

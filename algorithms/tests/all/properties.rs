@@ -1,4 +1,4 @@
-//! What holds for every algorithm, with any parameters, on any stream of events.
+//! Properties of every algorithm, with any parameters, on any stream of events.
 
 use crate::stream::{Stream, run};
 use cwnd_algorithms::all;

@@ -1,4 +1,4 @@
-//! What the key of a run hashes of an algorithm.
+//! Text of an algorithm that the key of a run hashes.
 
 use crate::compiler::{assert_success, headers, host, scratch};
 use cwnd_algorithms::{all, c_tokens};

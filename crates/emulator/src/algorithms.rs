@@ -5,7 +5,7 @@ use cwnd_scenario::Scenario;
 use std::path::Path;
 use std::process;
 
-/// Of names that end with the process that loaded them, and a number.
+/// Prefix of names that end with the process that loaded them, and a number.
 const PREFIX: &str = "live_";
 
 pub struct Loaded {

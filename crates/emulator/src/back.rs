@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Whether no flow's way back has links.
+/// Returns true if no flow's way back has links.
 pub fn is_constant(scenario: &Scenario) -> bool {
     scenario.flows.iter().all(|flow| flow.reverse_path.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What a scenario asks for and this world does not do.
+//! Refuses scenarios that ask for what this world does not support.
 
 use crate::{FIRST_PORT, HEADER_BYTES};
 use cwnd_scenario::{Clock, Ecn, End, Flow, Pacing, Reduction, Samples, Scenario, Size, Traffic};
@@ -72,7 +72,7 @@ fn traffic(traffic: &Traffic) -> Option<Refusal> {
     pauses.then_some(("flows.on_off", "an application that pauses", "bulk data or one transfer of a size"))
 }
 
-/// What the kernel's TCP does otherwise.
+/// Refuses a stack that differs from the kernel's TCP.
 fn stack(flow: &Flow, first: &Flow) -> Option<Refusal> {
     let stack = &flow.stack;
     let refusals = [
@@ -101,7 +101,7 @@ fn stack(flow: &Flow, first: &Flow) -> Option<Refusal> {
     refusals.into_iter().find_map(|(refused, why)| refused.then_some(why))
 }
 
-/// What a socket holds: more than the path and its queue, whatever of it the kernel counts as overhead.
+/// Returns the buffer of a socket: more than the path and its queue, whatever of it the kernel counts as overhead.
 pub fn buffer_bytes(scenario: &Scenario) -> u64 {
     let packet_bytes = u64::from(scenario.flows[0].payload_bytes + HEADER_BYTES);
     let link = scenario.bottleneck(0);

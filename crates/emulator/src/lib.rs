@@ -32,7 +32,7 @@ pub trait Watch: Fn(u64) -> bool + Sync {}
 
 impl<T: Fn(u64) -> bool + Sync> Watch for T {}
 
-/// Whether the scenario can run here; the line to refuse it with otherwise.
+/// Checks that the scenario can run here; the error is the line that refuses it.
 pub use checks::check;
 
 /// Answers `scenario` with `seed`, in about its duration; None: stopped by `watch`. A note of the run begins with

@@ -78,10 +78,10 @@ impl Pool {
     }
 }
 
-/// What the emulator looks at in a packet.
+/// Fields of a packet that the emulator reads.
 #[derive(Debug, PartialEq)]
 struct Seen {
-    /// Of the receiver.
+    /// Port of the receiver.
     port: u16,
     payload_bytes: u32,
     codepoint: Codepoint,

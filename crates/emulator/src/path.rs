@@ -27,7 +27,7 @@ pub struct FlowCounts {
     pub marked_pkts: AtomicU64,
 }
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 pub struct Shared {
     pub begin_ns: u64,
     pub stop: AtomicBool,
@@ -56,7 +56,7 @@ impl Shared {
     }
 }
 
-/// What the emulator has seen at its end.
+/// Results of the emulator at its end.
 #[derive(Debug, Default)]
 pub struct Report {
     /// In the order of the scenario.
@@ -85,11 +85,11 @@ pub struct Emulator<'a> {
     sent: u64,
     /// Packets read and passed on.
     moved: u64,
-    /// Whether ways back are links: then packets from receivers are its work, too.
+    /// True if ways back are links: then packets from receivers are its work, too.
     carries_back: bool,
     pace: Pace,
     report: Report,
-    /// Of each link, at its last row: lost and marked packets.
+    /// Lost and marked packets of each link at its last row.
     before: Vec<(u32, (u64, u64))>,
 }
 

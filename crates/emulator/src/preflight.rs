@@ -1,4 +1,4 @@
-//! What the path is like before the run: datagrams over the same devices, queue and delays.
+//! Measures the path before the run, with datagrams over the same devices, queue and delays.
 
 use crate::path::{Report, Shared};
 use crate::{FAR, FIRST_PORT, NEAR, Watch, over_path, sys};
@@ -26,7 +26,7 @@ fn bind(address: Ipv4Addr) -> Result<UdpSocket, String> {
     Ok(socket)
 }
 
-/// What the emulator has passed on until a moment.
+/// Packets and work of the emulator up to a moment.
 #[derive(Clone, Copy)]
 struct Passed {
     pkts: u64,
@@ -44,7 +44,7 @@ impl Passed {
     }
 }
 
-/// What datagrams have seen of the path.
+/// Measurements of the path by datagrams.
 struct Seen {
     rtt_ns: Option<u64>,
     /// While more was sent than the link carries.
@@ -93,7 +93,7 @@ fn echo(far: UdpSocket, probes: &AtomicBool) -> UdpSocket {
     far
 }
 
-/// What was measured in a sentence, which begins with "not valid: " if it is not what was asked for.
+/// Describes the measurements in a sentence, which begins with "not valid: " if the path is not what was asked for.
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ fn judge(scenario: &Scenario, seen: &Seen, report: &Report) -> Result<String, St
     ))
 }
 
-/// Of short packets over the path of flow 0, without waiting.
+/// Returns the RTT of short packets over the path of flow 0, without queueing.
 fn least_rtt_ns(scenario: &Scenario) -> u64 {
     let flow = &scenario.flows[0];
     let links = flow.path.iter().chain(&flow.reverse_path).map(|&link| &scenario.links[link as usize]);

@@ -175,7 +175,7 @@ pub fn discard(stream: &TcpStream, bytes: usize) -> io::Result<usize> {
     if read < 0 { Err(io::Error::last_os_error()) } else { Ok(read as usize) }
 }
 
-/// What the kernel reports of a connection.
+/// State of a connection as the kernel reports it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpInfo {
     pub cwnd: u32,

@@ -65,7 +65,7 @@ fn own<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Live {
-    /// What the kernel reports now, or reported last.
+    /// Returns the kernel's report of now, or else its last one.
     fn look(&self) -> TcpInfo {
         let stream = own(&self.stream);
         let mut last = own(&self.last);
@@ -412,7 +412,7 @@ fn mbps(bytes: u64, span_ns: u64) -> f64 {
     bytes as f64 * 8e3 / span_ns as f64
 }
 
-/// Of values with weights; `None` if they weigh nothing.
+/// Returns the mean of values with weights; `None` if they weigh nothing.
 fn mean(weighted: &[(u32, u32)]) -> Option<f64> {
     let weight: u64 = weighted.iter().map(|&(_, weight)| u64::from(weight)).sum();
     let sum: f64 = weighted.iter().map(|&(value, weight)| f64::from(value) * f64::from(weight)).sum();

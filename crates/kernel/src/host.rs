@@ -1,4 +1,4 @@
-//! What this machine's kernel is and allows.
+//! Checks what this machine's kernel is and allows.
 
 use crate::btf::Btf;
 use crate::loader::Ops;
@@ -18,7 +18,7 @@ pub struct Host {
     pub bpffs: PathBuf,
     /// The folder of `tcp_congestion_control` and its kin.
     pub settings: PathBuf,
-    /// Whether to use links where the kernel has them.
+    /// True to use links where the kernel has them.
     pub links: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Host {
 pub struct Check {
     pub what: &'static str,
     pub ok: bool,
-    /// What was found and, if it does not suffice, what to do.
+    /// The value found and, if it does not suffice, the remedy.
     pub found: String,
 }
 

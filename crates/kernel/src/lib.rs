@@ -26,7 +26,7 @@ use std::{fmt, fs, io, thread};
 /// An object for each algorithm, by its name; empty if there was no compiler for BPF.
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/ops.rs"));
 
-/// Of the name in the kernel.
+/// Longest name of an algorithm in the kernel.
 const NAME_BYTES_MAX: usize = 15;
 
 /// Why something was refused: one line, with what to do.
@@ -59,7 +59,7 @@ pub struct Status {
     pub params: Vec<(String, String)>,
     /// Sockets that use it, plus namespaces whose default it is.
     pub users: u32,
-    /// Whether sockets that do not choose an algorithm have this one.
+    /// True if sockets that do not choose an algorithm use this one.
     pub default: bool,
     /// If it is the default: the algorithm that becomes the default when it is unloaded.
     pub former_default: Option<String>,
@@ -120,7 +120,8 @@ fn check_marks(algorithm: &Algorithm) -> Result<(), Error> {
     )))
 }
 
-/// What a kernel can do: it reports no single losses, so where an algorithm has the choice it takes the kernel's counters.
+/// Sets the parameters that a kernel needs: it reports no single losses, so where an algorithm has the choice it takes the
+/// kernel's counters.
 fn in_kernel(algorithm: &Algorithm, params: &Params) -> Result<Params, Error> {
     let mut params = params.clone();
     if algorithm.params.iter().any(|param| param.name == "samples") {
@@ -260,7 +261,7 @@ fn name_bytes(name: &str) -> [u8; NAME_BYTES_MAX + 1] {
 
 /// The struct_ops map that a folder keeps registered; `None`: there is none.
 fn registration(folder: &Path) -> io::Result<Option<OwnedFd>> {
-    /// Of a map without a link, in the second word of its value: `enum bpf_struct_ops_state`.
+    /// State of `enum bpf_struct_ops_state`, in the second word of the value of a map without a link.
     const IN_USE: usize = 1;
     let pinned = |name| match sys::pinned(&folder.join(name)) {
         Ok(object) => Ok(Some(object)),
@@ -275,7 +276,7 @@ fn registration(folder: &Path) -> io::Result<Option<OwnedFd>> {
     Ok(is_registered.then_some(map))
 }
 
-/// Whether a folder is what a killed load or unload left behind.
+/// Returns true for a folder that a killed load or unload left behind.
 fn is_remainder(folder: &Path) -> bool {
     folder.is_dir() && matches!(registration(folder), Ok(None))
 }

@@ -19,7 +19,7 @@ pub struct Ops {
     offset: usize,
     /// Name, index and offset of its members, and the arguments of members that are functions.
     members: Vec<(String, usize, Option<usize>)>,
-    /// Whether this kernel skips programs while process 1 runs, unless process 1 loaded them.
+    /// True if this kernel skips programs while process 1 runs, unless process 1 loaded them.
     pub leaves_out: bool,
 }
 

@@ -48,7 +48,7 @@ pub struct Call {
     pub command: i32,
     /// The part of `union bpf_attr` that the command has.
     pub attr: Vec<u8>,
-    /// What a pointer in it leads to: the pointer's offset, and the bytes.
+    /// Memory that the pointers in it lead to: each pointer's offset, and the bytes.
     pub inputs: Vec<(usize, Vec<u8>)>,
     /// The number that the new descriptor has in later calls.
     pub fd: Option<i32>,

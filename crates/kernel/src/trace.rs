@@ -22,7 +22,7 @@ const EMPTIED_EVERY: Duration = Duration::from_millis(50);
 /// Which connections are traced, and how often.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of either end; None: any.
+    /// Port of either end; None: any.
     pub port: Option<u16>,
     /// The algorithm's name in the kernel; None: any.
     pub cca: Option<String>,

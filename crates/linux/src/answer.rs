@@ -1,4 +1,4 @@
-//! What a guest reports, as the rows of a run.
+//! Turns the report of a guest into the rows of a run.
 
 use crate::plan::{self, Plan};
 use crate::probes::{Burst, Trip};
@@ -12,7 +12,7 @@ const IDLE_MIN: f64 = 0.05;
 
 /// How far the path may be from what the scenario asks.
 const RATE_TOLERANCE: f64 = 0.01;
-/// Of a few packets, some of which a shaper may let through early.
+/// Tolerance for the rate of a few packets, some of which a shaper may forward early.
 const RATE_TOLERANCE_OF_FEW: f64 = 0.03;
 const RTT_TOLERANCE: f64 = 0.01;
 /// The work of the kernel and of the wires for two short packets.
@@ -111,7 +111,7 @@ fn notes(scenario: &Scenario, plan: &Plan, lines: &[String]) -> Vec<String> {
 
 const UNMEASURED: &str = "was not measured";
 
-/// What is wrong with a path's RTT.
+/// Describes what is wrong with a path's RTT, if anything is.
 fn judge_trip(trip: &Trip, row: &[f64]) -> Option<String> {
     let [_, rtt_ns] = *row else { return Some(UNMEASURED.to_owned()) };
     let (rtt_ms, asked_ms, slack_ms) = (rtt_ns / 1e6, trip.rtt_ns as f64 / 1e6, trip.slack_ns as f64 / 1e6);
@@ -122,7 +122,7 @@ fn judge_trip(trip: &Trip, row: &[f64]) -> Option<String> {
     is_wrong.then(|| format!("has an RTT of {rtt_ms:.2} ms instead of {asked_ms:.2} ms"))
 }
 
-/// What is wrong with a path's rate, or its queue.
+/// Describes what is wrong with a path's rate or its queue, if anything is.
 fn judge_burst(burst: &Burst, row: &[f64]) -> Option<String> {
     let [_, arrived, took_ns, held, dropped] = *row else { return Some(UNMEASURED.to_owned()) };
     let way = if burst.is_back { " back" } else { "" };

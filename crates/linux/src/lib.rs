@@ -44,7 +44,7 @@ pub fn processors() -> Vec<usize> {
     (0..rustix::thread::CpuSet::MAX_CPU).filter(is_allowed).collect()
 }
 
-/// Whether the scenario can run here; the line to refuse it with otherwise.
+/// Checks that the scenario can run here; the error is the line that refuses it.
 pub fn check(scenario: &Scenario, algorithms: Algorithms) -> Result<(), String> {
     plan::write(scenario, scenario.seed, algorithms).map(|_| ())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What `cwnd linux setup` has put into a folder: `machine.json` lists it.
+/// Files that `cwnd linux setup` has put into a folder: `machine.json` lists them.
 #[derive(Debug, Deserialize)]
 pub struct Machine {
     /// As `uname -r` prints it.

@@ -13,7 +13,7 @@ use std::fmt::Write;
 /// The longest time between two looks at flows and links.
 const TICK_NS: u64 = 5_000_000;
 const TIMESTAMP_BYTES: u32 = 12;
-/// Of a wire whose jitter keeps the order: a packet takes 0.1 µs.
+/// Rate of a wire whose jitter keeps the order: a packet takes 0.1 µs.
 const IN_ORDER_BPS: u64 = 100_000_000_000;
 
 /// Whose algorithms run.
@@ -29,7 +29,7 @@ pub enum Algorithms {
 pub struct Plan {
     pub world: World,
     pub text: String,
-    /// Of the kernel, besides what `text` needs of them.
+    /// Kernel modules that the devices, queues and algorithms of `text` need.
     pub modules: Vec<String>,
     /// Instructions that the processor does in a nanosecond.
     pub speed: u32,
@@ -39,24 +39,25 @@ pub struct Plan {
     /// The links whose queues the guest watches, by their index in the scenario; after them, those whose wires it watches.
     pub watched: Vec<usize>,
     pub wires: Vec<usize>,
-    /// What is measured of the paths before the run, and what is not, in words.
+    /// Measurements of the paths' RTTs before the run. `bursts` measure rates and queues; `unmeasured` has in words what neither
+    /// measures.
     pub trips: Vec<Trip>,
     pub bursts: Vec<Burst>,
     pub unmeasured: Vec<String>,
     /// Where a flow starts, with its jitter.
     pub starts_ns: Vec<u64>,
-    /// Of each flow: about how many segments its receiver acknowledges one by one, where its memory for the path makes them
-    /// more than the scenario has.
+    /// Approximate number of segments that each flow's receiver acknowledges one by one, where its memory for the path makes
+    /// them more than the scenario has.
     pub quick_acks_pkts: Vec<Option<u32>>,
 }
 
-/// What a flow's path is made of.
+/// Parts of a flow's path.
 pub struct Way {
     /// An access link of its own, which delays and spaces packets and drops none.
     pub access: Option<usize>,
     /// Links with a queue.
     pub links: Vec<usize>,
-    /// Of the access link, of all links, and of the links at the end where no packet waits.
+    /// Delay of the access link, of all links, and of the links at the end where no packet waits.
     pub delay_ns: u64,
     /// The part of it that wires have themselves.
     pub wires_ns: u64,
@@ -148,7 +149,7 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
 }
 
 const BUILT_IN: [&str; 2] = ["reno", "cubic"];
-/// Of the kernel, as modules.
+/// Algorithms that the kernel has as modules.
 const MODULES: [&str; 11] = [
     "bbr",
     "bic",
@@ -197,7 +198,7 @@ fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Whether the link does no more than to space and delay the packets of one flow.
+/// Returns true if the link only spaces and delays the packets of one flow.
 fn only_delays(scenario: &Scenario, index: u32) -> bool {
     let link = &scenario.links[index as usize];
     let users =
@@ -205,7 +206,7 @@ fn only_delays(scenario: &Scenario, index: u32) -> bool {
     !link.is_managed() && link.per == 0.0 && link.ecn_threshold_pkts.is_none() && users.count() == 1
 }
 
-/// Whether data of some flow goes where ACKs of another do.
+/// Returns true if data of some flow crosses a link that ACKs of another cross.
 fn has_data_both_ways(scenario: &Scenario) -> bool {
     let back: BTreeSet<u32> =
         scenario.flows.iter().flat_map(|flow| flow.reverse_path.iter().copied()).collect();
@@ -259,7 +260,7 @@ pub fn packet_bytes(flow: &Flow) -> u32 {
     flow.payload_bytes + flow.stack.header_bytes
 }
 
-/// What the scenario's headers have more than the kernel's.
+/// Returns how many bytes longer the scenario's headers are than the kernel's.
 pub fn overhead_bytes(flow: &Flow) -> i32 {
     let options = if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 };
     flow.stack.header_bytes as i32 - (HEADER_BYTES + options) as i32
@@ -275,7 +276,7 @@ struct Writer<'a> {
     both_ways: bool,
     text: String,
     nodes: Nodes,
-    /// Of each flow.
+    /// Memory of each flow's receiver.
     rooms_bytes: Vec<u64>,
 }
 

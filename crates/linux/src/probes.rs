@@ -1,4 +1,4 @@
-//! What is measured of the paths before a run.
+//! Measurements of the paths before a run.
 
 use crate::plan::{Way, overhead_bytes, packet_bytes};
 use crate::queue::HEADER_BYTES;
@@ -12,13 +12,13 @@ pub struct Trip {
     pub slack_ns: u64,
 }
 
-/// What packets that are sent at once should find.
+/// Packets that are sent at once, and the rate and the queue that they should find.
 pub struct Burst {
     pub flow: usize,
     pub link: usize,
     /// From the flow's receiver to its sender.
     pub is_back: bool,
-    /// Of the slowest link.
+    /// Rate of the slowest link.
     pub rate_bps: u64,
     /// On the wire, of each packet.
     pub packet_bytes: u32,
@@ -113,7 +113,7 @@ fn is_steady(link: &Link) -> bool {
     link.per == 0.0 && link.impairments.is_none()
 }
 
-/// What a burst finds of a droptail queue, if it comes to it fast enough to fill it.
+/// Returns the limit that a burst finds at a droptail queue, if it arrives fast enough to fill it.
 fn limit_pkts(link: &Link, entering_bps: Option<u64>) -> Option<u32> {
     const TIMES_AS_FAST: u64 = 4;
     let is_fast = entering_bps.is_none_or(|bps| bps >= TIMES_AS_FAST * link.rate_bps);

@@ -40,7 +40,7 @@ fn words(values: &[u32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_ne_bytes()).collect()
 }
 
-/// Of 2^32.
+/// Scales a probability to 2^32.
 fn probability(share: f64) -> u32 {
     (share * f64::from(u32::MAX)).round() as u32
 }
@@ -49,7 +49,7 @@ fn us(ns: u64) -> u32 {
     u32::try_from(ns / 1000).unwrap_or(u32::MAX)
 }
 
-/// What a netem does.
+/// Settings of a netem.
 #[derive(Default)]
 pub struct Netem {
     /// 0: as fast as packets come.

@@ -1,4 +1,4 @@
-//! What a scenario may ask and a kernel in virtual time cannot do.
+//! Refuses scenarios that ask for what a kernel in virtual time does not support.
 
 use crate::plan::overhead_bytes;
 use cwnd_scenario::{Clock, Ecn, End, Flow, JitterDistribution, Link, Queue, Samples, Scenario, Size};

@@ -1,4 +1,4 @@
-//! What a guest needs for a scenario: memory for windows, and a processor that keeps up.
+//! Resources that a guest needs for a scenario: memory for windows, and a processor that keeps up.
 
 use crate::plan::{Way, packet_bytes};
 use cwnd_scenario::{Flow, Scenario, receive_memory};
@@ -15,7 +15,7 @@ const SEGMENT_BYTES: u64 = 3_000;
 /// Hybla's growth in slow start is for an RTT of this length Reno's (its reference RTT).
 const HYBLA_RTT_NS: u64 = 25_000_000;
 
-/// What the window of a flow may come to, with room.
+/// Returns the memory that the window of a flow may need, with some to spare.
 fn window_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
     let flow = &scenario.flows[index];
     let rtt_ns = way.rtt_ns();
@@ -38,7 +38,7 @@ fn memory_for_quick_acks_bytes(flow: &Flow) -> u64 {
     receive_memory::for_quick_acks_bytes(flow.stack.quick_acks_pkts, flow.payload_bytes)
 }
 
-/// What a receiver may use.
+/// Returns the memory that a receiver may use.
 pub fn memory_bytes(scenario: &Scenario, index: usize, way: &Way) -> u64 {
     window_bytes(scenario, index, way).max(memory_for_quick_acks_bytes(&scenario.flows[index]))
 }

@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Largest window: [`cwnd_algorithms::SSTHRESH_INFINITE`].
 const WINDOW_MAX: u64 = cwnd_algorithms::SSTHRESH_INFINITE as u64;
 
-/// What an algorithm may change: the sender's window, in segments.
+/// State that an algorithm may change: the sender's window, in segments.
 // Any thread may read it; no Python code runs while it is locked.
 #[pyclass(frozen, name = "Window", module = "cwnd._cwnd")]
 #[derive(Default)]
 pub struct PyWindow(Mutex<cwnd_algorithms::Window>);
 
-/// What an algorithm may know, as of the last ACK.
+/// State that an algorithm may read, as of the last ACK.
 #[pyclass(frozen, name = "Ack", module = "cwnd._cwnd")]
 pub struct PyAck(cwnd_algorithms::Ack);
 
@@ -166,7 +166,7 @@ impl PyAck {
         self.0.rate_prior_delivered
     }
 
-    /// Of the delivered segments, those reported as marked (RFC 3168, CE).
+    /// Delivered segments that were reported as marked (RFC 3168, CE).
     #[getter]
     fn delivered_ce(&self) -> u64 {
         self.0.delivered_ce
@@ -190,7 +190,7 @@ impl PyAck {
         self.0.rate_interval_us
     }
 
-    /// What was in flight when the newest segment acknowledged here was sent, with it; only for algorithms with
+    /// Segments in flight when the newest segment acknowledged here was sent, that segment included; only for algorithms with
     /// `cong_control`.
     #[getter]
     fn rate_in_flight(&self) -> u32 {

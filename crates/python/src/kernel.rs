@@ -39,7 +39,7 @@ pub fn kernel_status(py: Python) -> PyResult<String> {
     py.detach(linux::status).map_err(Error::new_err)
 }
 
-/// What loading needs and whether this machine has it, as a JSON list.
+/// Lists what loading needs and whether this machine has it, as JSON.
 #[pyfunction]
 pub fn kernel_doctor(py: Python) -> PyResult<String> {
     py.detach(linux::doctor).map_err(Error::new_err)

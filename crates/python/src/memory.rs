@@ -45,7 +45,7 @@ fn check(memory: *mut u8, bytes: usize) -> *mut u8 {
 #[cold]
 fn end() -> ! {
     unsafe extern "C" {
-        /// Of C's library: ends the process at once, and calls nothing that might want memory.
+        /// Exit of C's library: ends the process at once, and calls nothing that might want memory.
         safe fn _exit(code: i32) -> !;
     }
     let _ = std::io::stderr().write_all(b"cwnd: error: there is not as much memory as this takes\n");

@@ -43,7 +43,7 @@ impl Runs {
         self.runs.first().map_or(World::Sim, |run| run.world).name()
     }
 
-    /// What a reader should know of each run.
+    /// Notes for the reader of each run.
     #[getter]
     fn notes(&self) -> Vec<Vec<String>> {
         self.runs.iter().map(|run| run.notes.clone()).collect()

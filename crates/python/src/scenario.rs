@@ -61,7 +61,7 @@ impl PyScenario {
         serde_json::to_string(&self.inner).expect("a scenario has no map with odd keys")
     }
 
-    /// What follows from the scenario, as JSON: round-trip times, bandwidth-delay products, buffers in these units.
+    /// Describes the scenario as JSON: round-trip times, bandwidth-delay products, buffers in these units.
     fn describe(&self) -> String {
         serde_json::to_string(&self.inner.describe()).expect("a description has no map with odd keys")
     }

@@ -235,7 +235,7 @@ impl PyWorld {
         Extension::new(world).map(|world| PyWorld(Place::Extension(world)))
     }
 
-    /// What is at the ends, for results: the kernel as `uname -r` prints it, or the version of a stack.
+    /// Software at the ends, for results: the kernel as `uname -r` prints it, or the version of a stack.
     #[getter]
     fn ends(&self) -> (&'static str, &str) {
         match &self.0 {
@@ -244,7 +244,7 @@ impl PyWorld {
         }
     }
 
-    /// What runs depend on besides their scenario, for `job_keys`.
+    /// Inputs of runs besides their scenario, for `job_keys`.
     #[getter]
     fn essence<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         match &self.0 {

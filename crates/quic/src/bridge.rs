@@ -56,7 +56,7 @@ struct Batch {
     newest: Option<Sent>,
 }
 
-/// What a reduction changed, until it turns out to be spurious.
+/// Values before a reduction, kept in case it turns out to be spurious.
 #[derive(Clone, Copy, Debug)]
 struct Reduction {
     ssthresh: u32,
@@ -119,7 +119,7 @@ impl Bridge {
         bridge
     }
 
-    /// What may be in flight: two packets at least.
+    /// Returns the bytes that may be in flight: two packets at least.
     pub fn window_bytes(&self) -> u64 {
         let Window { cwnd, cwnd_clamp, .. } = self.driver.window;
         u64::from(cwnd.min(cwnd_clamp).max(LEAST_WINDOW_PKTS)) * self.mtu_bytes
@@ -158,7 +158,7 @@ impl Bridge {
         self.driver.state()
     }
 
-    /// Whether the algorithm uses what [`Bridge::send`] returns, and losses packet by packet.
+    /// Returns true if the algorithm uses what [`Bridge::send`] returns, and losses packet by packet.
     pub fn samples_rate(&self) -> bool {
         self.driver.controls_window()
     }
@@ -468,7 +468,7 @@ mod tests {
         assert_eq!((third.lost, third.lost_total), (0, 1));
     }
 
-    /// Of a handshake: 1,100 bytes in a datagram with 100 that are never acknowledged.
+    /// Sends a handshake: 1,100 bytes in a datagram with 100 that are never acknowledged.
     #[test]
     fn a_packet_that_is_a_little_shorter_counts_and_a_small_one_in_flight_does_not() {
         let reno = cwnd_algorithms::find("reno").unwrap();

@@ -61,7 +61,7 @@
 //! # How bytes become segments
 //!
 //! A segment is a packet of the path's MTU; bytes are counted to the nearest. When the MTU changes, cwnd and ssthresh keep their bytes.
-//! What an algorithm remembers besides, such as CUBIC's last maximum, stays in packets until the next loss. A window of data is reduced once:
+//! Other state of an algorithm, such as CUBIC's last maximum, stays in packets until the next loss. A window of data is reduced once:
 //! packets that were sent before a reduction do not cause another. Persistent congestion (RFC 9002, 7.6) is a timeout; a probe
 //! timeout is nothing. The least window is two packets, the initial one ten, or fewer above 1472 bytes (RFC 9002, 7.2).
 //!

@@ -26,12 +26,12 @@ impl Stack {
         }
     }
 
-    /// Whether it sends at the rate that an algorithm sets.
+    /// Returns true if it sends at the rate that an algorithm sets.
     pub fn paces(self) -> bool {
         matches!(self, Stack::Noq | Stack::S2nQuic)
     }
 
-    /// Whether it reports how many packets are marked (RFC 3168, CE); others report that some are, or nothing.
+    /// Returns true if it reports how many packets are marked (RFC 3168, CE); others report that some are, or nothing.
     pub fn counts_marks(self) -> bool {
         self == Stack::S2nQuic
     }

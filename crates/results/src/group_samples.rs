@@ -38,7 +38,7 @@ pub struct GroupSum {
     cwnd_pkts: u64,
     cwnd_range_pkts: (u32, u32),
     in_flight_pkts: u64,
-    /// Of the flows that have an RTT.
+    /// Sum of the smoothed RTTs of the flows that have one.
     srtt_ns: u128,
     /// How many these are.
     srtts: u32,
@@ -49,7 +49,7 @@ pub struct GroupSum {
 }
 
 impl Default for GroupSum {
-    /// Of no rows.
+    /// Returns the sum of no rows.
     fn default() -> GroupSum {
         GroupSum {
             lasts: false,
@@ -84,7 +84,8 @@ impl From<FlowRow> for GroupSum {
 }
 
 impl GroupSum {
-    /// Of a flow with arrivals, which has lasted for `span_ns` since the sample before; its transfers are added by themselves.
+    /// Returns the sum for a flow with arrivals, which has lasted for `span_ns` since the sample before; its transfers are added
+    /// by themselves.
     pub fn lasting(span_ns: u64) -> GroupSum {
         GroupSum { lasts: true, span_ns, ..GroupSum::default() }
     }

@@ -16,13 +16,13 @@ pub struct Metrics<T = f64> {
     pub loss_ratio: T,
     /// The mean of the flows' means, weighted by their throughput; flows without an RTT have no weight.
     pub mean_rtt_ms: T,
-    /// The same of the flows' 95th percentiles.
+    /// The mean of the flows' 95th percentiles, weighted in the same way.
     pub p95_rtt_ms: T,
     /// Jain's index over the throughputs of the flows that lasted beyond the warmup.
     pub jain_fairness: T,
     /// Jain's index over throughput x base RTT of these flows.
     pub rtt_fairness: T,
-    /// Of the busiest link.
+    /// Utilization of the busiest link.
     pub utilization: T,
     pub timeouts: T,
     /// Quantiles over the transfers of all flows that began after the warmup and finished.

@@ -14,7 +14,7 @@ pub enum World {
     Live,
     /// A kernel in virtual time, with its own algorithms where it has them.
     Linux,
-    /// The same with this project's algorithms as eBPF.
+    /// A kernel in virtual time, with this project's algorithms as eBPF.
     LinuxEbpf,
     /// The QUIC stack quinn in virtual time.
     Quinn,
@@ -69,7 +69,7 @@ pub struct Run {
     /// When the last packet arrived at a receiver; 0: none arrived.
     #[serde(skip)]
     pub last_arrival_ns: u64,
-    /// What a reader should know of the run: a sentence each.
+    /// Notes for the reader of the run: a sentence each.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -148,13 +148,13 @@ pub struct LinkResult {
 }
 
 impl FlowResult {
-    /// The same with the loss ratio that follows from its counts.
+    /// Returns the row with the loss ratio that follows from its counts.
     #[must_use]
     pub fn with_loss_ratio(self) -> FlowResult {
         FlowResult { loss_ratio: share_lost(self.lost_pkts, self.carried_pkts()), ..self }
     }
 
-    /// What the share of lost packets is of.
+    /// Returns the packets of which the loss ratio is a share.
     pub(crate) fn carried_pkts(&self) -> u64 {
         self.sent_pkts.max(self.delivered_pkts + self.lost_pkts)
     }
@@ -190,7 +190,7 @@ pub struct FlowSamples {
     pub marked_pkts: Vec<u64>,
 }
 
-/// What a row of a flow's time series has, but for its time and its flow.
+/// Values of a row of a flow's time series, but for its time and its flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRow {
     pub cwnd_pkts: u32,
@@ -227,7 +227,7 @@ pub struct LinkSamples {
 pub struct Transfers {
     pub flow: Vec<u32>,
     pub start_s: Vec<f64>,
-    /// Of payload.
+    /// Payload of each transfer.
     pub size_bytes: Vec<u64>,
     /// From the start to the ACK of the last byte; NaN: it did not finish.
     pub fct_ms: Vec<f64>,

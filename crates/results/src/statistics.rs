@@ -13,7 +13,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of `values`, one per run.
+    /// Returns the estimate from `values`, one per run.
     pub fn of(values: &[f64]) -> Estimate {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;

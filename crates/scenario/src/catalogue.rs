@@ -66,7 +66,7 @@ fn describe_param(param: &Param) -> Value {
     })
 }
 
-/// What each profile sets: parameters, and where the stack differs from the profile's base.
+/// Lists the settings of each profile: parameters, and where the stack differs from the profile's base.
 fn profiles(name: &str, algorithm: &Algorithm) -> Value {
     let describe_setting = |setting: Setting| {
         let mut values = algorithm.defaults();

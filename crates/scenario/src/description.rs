@@ -1,4 +1,4 @@
-//! What a person wants to know about a scenario before running it.
+//! Describes a scenario to a person before it runs.
 
 use crate::units::show_time;
 use crate::{
@@ -39,15 +39,15 @@ pub struct LinkGroup {
     /// Instead of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
-    /// Of this link's rate and the first flow that crosses it; None also without any delay.
+    /// Buffer in BDPs of this link's rate and the first flow that crosses it; None also without any delay.
     pub buffer_bdp: Option<f64>,
-    /// What a full buffer adds to the first such flow's RTT.
+    /// Delay that a full buffer adds to the RTT of the first flow that crosses this link.
     pub buffer_ms: Option<f64>,
     /// Probability that a packet is lost on the wire.
     pub per: f64,
     /// Queue above which packets of flows with ECN are marked. None: never.
     pub ecn_threshold_pkts: Option<u32>,
-    /// The same by the time that they waited: marked with a probability from the first on, always from the second on.
+    /// Waiting times that decide about marks of flows with ECN: with a probability from the first on, always from the second on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_wait_ns: Option<[u64; 2]>,
     /// None: droptail.
@@ -65,16 +65,16 @@ pub struct FlowGroup {
     pub first: u32,
     pub count: u32,
     pub cca: Cca,
-    /// Of the first and of the last flow.
+    /// Start of the first and of the last flow.
     pub start_s: [f64; 2],
     /// Each starts later by a random time below this.
     pub start_jitter_s: f64,
-    /// Of the first and of the last flow.
+    /// Stop of the first and of the last flow.
     pub stop_s: [f64; 2],
     pub payload_bytes: u32,
     /// On the wire.
     pub packet_bytes: u32,
-    /// Of payload that the application writes. None: all there is at once.
+    /// Rate of the payload that the application writes. None: all there is at once.
     pub app_rate_bps: Option<u64>,
     /// The application writes for the first of these, pauses for the second, and so on. None: no pauses.
     pub on_off_s: Option<[f64; 2]>,
@@ -84,18 +84,18 @@ pub struct FlowGroup {
     pub bottleneck: String,
     /// [`Scenario::bdp_pkts`].
     pub bdp_pkts: f64,
-    /// The same on the wire.
+    /// [`Scenario::bdp_pkts`] in bytes on the wire.
     pub bdp_bytes: f64,
     /// Packets per second that the slowest link carries without loss or competition.
     pub capacity_pkts_per_s: f64,
-    /// What it sends, and when. None: as much as it can, all the time.
+    /// Sizes, arrivals and pauses of the data. None: as much as the flow can send, all the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Arc<Traffic>>,
     pub stack: Stack,
 }
 
 impl Scenario {
-    /// Whether packets of the flow may arrive in another order than they were sent in.
+    /// Returns true if packets of the flow may arrive in another order than they were sent in.
     pub fn may_reorder(&self, flow: usize) -> bool {
         self.flows[flow].path.iter().any(|&link| self.links[link as usize].may_reorder())
     }

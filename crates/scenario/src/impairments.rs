@@ -1,4 +1,4 @@
-//! What happens to packets on the wire.
+//! Impairments of packets on the wire.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +34,12 @@ pub struct GilbertElliott {
     pub bad: f64,
 }
 
-/// What is added to the delay of each packet, or taken from it.
+/// Random time that is added to the delay of each packet, or taken from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jitter {
     pub distribution: JitterDistribution,
-    /// Whether a packet may overtake another. If not, it waits until that has arrived.
+    /// True if a packet may overtake another. If not, it waits until that has arrived.
     pub reorder: bool,
 }
 
@@ -67,7 +67,7 @@ impl Jitter {
 }
 
 impl GilbertElliott {
-    /// Whether it loses every packet from some time on.
+    /// Returns true if it loses every packet from some time on.
     pub fn loses_all(&self) -> bool {
         (self.bad == 1.0 && self.r == 0.0 && self.p > 0.0)
             || (self.good == 1.0 && (self.p == 0.0 || self.bad == 1.0))
@@ -75,7 +75,7 @@ impl GilbertElliott {
 }
 
 impl Impairments {
-    /// Whether a run can begin; if not, what is there.
+    /// Checks that a run can begin; the error is what prevents it.
     pub fn check(&self) -> Result<(), &'static str> {
         let chain = self.gilbert_elliott.iter().flat_map(|chain| [chain.p, chain.r, chain.good, chain.bad]);
         if !chain.chain([self.reorder, self.duplicate]).all(|share| (0.0..=1.0).contains(&share)) {

@@ -166,7 +166,7 @@ pub struct Flow {
     pub app_rate_bps: Option<u64>,
     /// It writes for the first of these, pauses for the second, and so on. None, the default: no pauses.
     pub on_off_ns: Option<(u64, u64)>,
-    /// What it sends, and when. None, the default: as much as it can, all the time.
+    /// Sizes, arrivals and pauses of the data. None, the default: as much as it can send, all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Arc<Traffic>>,
     pub stack: Arc<Stack>,
@@ -185,7 +185,7 @@ pub struct Cca {
     pub params: Vec<(String, String)>,
 }
 
-/// What the TCP of a flow does besides congestion control. Defaults are those of `linux` and of `ns2`.
+/// TCP behaviour of a flow besides congestion control. Defaults are those of `linux` and of `ns2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stack {
@@ -232,9 +232,10 @@ pub struct Stack {
     pub undo_spurious_rto: bool,
     /// Nothing in flight for longer than the RTO: the window is halved for every RTO (RFC 2861). On; off.
     pub idle_restart: bool,
-    /// Whether the flow's packets may be marked instead of dropped, and how the receiver reports marks. Off in both.
+    /// Kind of ECN: it decides if the flow's packets may be marked instead of dropped, and how the receiver reports marks.
+    /// Off in both.
     pub ecn: Ecn,
-    /// Whether ACKs with accurate ECN carry AccECN's option; without it they carry the last 3 bits of the number of marks.
+    /// True if ACKs with accurate ECN carry AccECN's option; without it they carry the last 3 bits of the number of marks.
     /// Default: yes.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub accecn_option: bool,
@@ -306,7 +307,7 @@ impl Ecn {
         self != Ecn::Off
     }
 
-    /// Whether ACKs carry the number of marks.
+    /// Returns true if ACKs carry the number of marks.
     pub fn is_accurate(self) -> bool {
         matches!(self, Ecn::Accurate | Ecn::L4s)
     }
@@ -368,23 +369,23 @@ impl Cca {
         self.algorithm.split_once(':').filter(|_| known)
     }
 
-    /// Whether its name begins with [`Cca::OVER_TCP`].
+    /// Returns true if its name begins with [`Cca::OVER_TCP`].
     pub fn is_over_tcp(&self) -> bool {
         self.name.strip_prefix(Cca::OVER_TCP) == Some(&self.algorithm)
     }
 
-    /// Whether the flow is no TCP connection but [`Cca::UDP`].
+    /// Returns true if the flow is no TCP connection but [`Cca::UDP`].
     pub fn is_udp(&self) -> bool {
         self.algorithm == Cca::UDP
     }
 
-    /// Whether it sets its window at every ACK. Results have no `slow_start_s` of such a flow.
+    /// Returns true if it sets its window at every ACK. Results have no `slow_start_s` of such a flow.
     pub fn controls_window(&self) -> bool {
         cwnd_algorithms::find(&self.algorithm).is_ok_and(|algorithm| algorithm.controls_window())
     }
 
-    /// Whether its parameters are those that the profile `linux` sets: the algorithm as the kernel's module of that name has
-    /// it, where there is one.
+    /// Returns true if its parameters are those that the profile `linux` sets: the algorithm as the kernel's module of that
+    /// name has it, where there is one.
     pub fn is_as_in_linux(&self) -> bool {
         let text = format!(
             "[dumbbell]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 9\n[[flows]]\ncca = '{}'",
@@ -429,7 +430,7 @@ impl Cca {
 }
 
 impl Scenario {
-    /// Whether a run can begin: a scenario from TOML always can, one from JSON may be damaged.
+    /// Checks that a run can begin: a scenario from TOML always can, one from JSON may be damaged.
     pub fn check(&self) -> Result<(), String> {
         if self.flows.is_empty() {
             return Err("it has no flows".to_owned());
@@ -491,7 +492,7 @@ impl Scenario {
         if self.flows.iter().filter(crosses).any(framed) { ETHERNET_BYTES } else { 0 }
     }
 
-    /// Whether all algorithms are this project's, as the simulator and kernels need; a line with the key otherwise.
+    /// Checks that all algorithms are this project's, as the simulator and kernels need; the error is a line with the key.
     pub fn check_algorithms(&self) -> Result<(), String> {
         let of_stack =
             |flow: &Flow| flow.cca.of_stack().map(|(stack, _)| (stack.to_owned(), flow.cca.name.clone()));
@@ -503,7 +504,7 @@ impl Scenario {
         }
     }
 
-    /// Whether each flow has a path over the links: enough to compute metrics of a run.
+    /// Checks that each flow has a path over the links: enough to compute metrics of a run.
     pub fn check_paths(&self) -> Result<(), String> {
         let within = |link: &u32| (*link as usize) < self.links.len();
         let lost =

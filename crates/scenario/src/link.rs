@@ -14,8 +14,8 @@ pub struct Link {
     /// Packets that the link holds before it drops an arrival: those waiting and the one being sent.
     /// None: no limit.
     pub buffer_pkts: Option<u32>,
-    /// The same in bytes on the wire, without the packet being sent where a discipline manages the queue. None, the default:
-    /// no limit.
+    /// Bytes on the wire that the link holds before it drops an arrival, without the packet being sent where a discipline
+    /// manages the queue. None, the default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_bytes: Option<u64>,
     /// Probability that a packet is lost on the wire, after it was sent. Default: 0.
@@ -23,8 +23,8 @@ pub struct Link {
     /// Packets held, the arriving one included, above which an arrival of a flow with ECN is marked instead of
     /// left alone (RFC 3168). None, the default: never.
     pub ecn_threshold_pkts: Option<u32>,
-    /// The same by time: a packet that leaves after waiting no longer than the first is not marked, after the second always,
-    /// in between with a probability that grows straight. None, the default: never.
+    /// Waiting times that decide about marks: a packet that leaves after waiting no longer than the first is not marked, after
+    /// the second always, in between with a probability that grows linearly. None, the default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_wait_ns: Option<[u64; 2]>,
     /// None, the default: droptail, limited by `buffer_pkts`.
@@ -33,7 +33,7 @@ pub struct Link {
     /// How its rate and its delay change with time, and what a policer lets in. None, the default: not at all, and all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation: Option<Box<Variation>>,
-    /// What happens to packets on the wire, beside `per`. None, the default: nothing.
+    /// Impairments of packets on the wire, beside `per`. None, the default: there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub impairments: Option<Box<Impairments>>,
 }
@@ -46,7 +46,7 @@ impl Link {
         ((bit_ns + rate / 2) / rate) as u64
     }
 
-    /// Whether a packet's fate is not known when it arrives, so that arrivals and departures are gone through one by one.
+    /// Returns true if a packet's fate is not known when it arrives, so that arrivals and departures are processed one by one.
     pub fn is_managed(&self) -> bool {
         self.queue.is_some()
             || self.buffer_bytes.is_some()
@@ -54,7 +54,7 @@ impl Link {
             || self.variation.is_some()
             || self.impairments.is_some()
     }
-    /// Whether packets may arrive in another order than they were sent in.
+    /// Returns true if packets may arrive in another order than they were sent in.
     pub fn may_reorder(&self) -> bool {
         let delays_change = self.variation.iter().any(|variation| !variation.delay_steps.is_empty());
         let overtake = self.impairments.as_ref().is_some_and(|impairments| {
@@ -90,7 +90,7 @@ impl Link {
         delay_ns.saturating_sub(impairments.jitter.map_or(0, |jitter| jitter.most_ns()))
     }
 
-    /// Whether a run over the link can begin; if not, what is there.
+    /// Checks that a run over the link can begin; the error is what prevents it.
     pub fn check(&self) -> Result<(), &'static str> {
         self.variation.as_ref().map_or(Ok(()), |variation| variation.check())?;
         self.impairments.as_ref().map_or(Ok(()), |impairments| impairments.check())

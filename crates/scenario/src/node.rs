@@ -129,7 +129,7 @@ impl<'a> Node<'a> {
         self.elements().map(|element| element.table(known)).collect()
     }
 
-    /// Of a list; nothing else has any.
+    /// Returns the elements of a list; nothing else has any.
     pub fn elements(&self) -> impl Iterator<Item = Node<'a>> {
         let list = self.value.as_array().into_iter().flatten().enumerate();
         list.map(|(index, value)| Node {

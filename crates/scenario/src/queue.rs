@@ -32,13 +32,13 @@ pub struct Red {
     /// Default: spec. In Linux it is never gentle, draws one random number for each drop, and behind a shaper does not see
     /// that the link idles.
     pub variant: QueueVariant,
-    /// Whether the queue is counted in bytes, else in packets.
+    /// True if the queue is counted in bytes, false if in packets.
     pub in_bytes: bool,
     /// Average queue below which nothing is dropped. Default: 5 packets.
     pub min: f64,
     /// Average queue from which on all is dropped. Default: 15 packets.
     pub max: f64,
-    /// Of the queue at an arrival in the average. Default: 0.002.
+    /// Weight of the queue at an arrival in the average. Default: 0.002.
     pub weight: f64,
     /// Share of packets that is dropped at `max`. Default: 0.1; 0.02.
     pub probability: f64,
@@ -102,10 +102,10 @@ pub struct Pie {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DualPi2 {
-    /// Default: spec, the pseudocode of appendix A.1. Linux draws lots where that spreads drops and marks evenly, goes by the
+    /// Default: spec, the pseudocode of appendix A.1. Linux draws lots where that spreads drops and marks evenly, uses the
     /// longer of both delays, and has a step instead of the ramp.
     pub variant: QueueVariant,
-    /// Of the classic queue. Default: 15 ms.
+    /// Target delay of the classic queue. Default: 15 ms.
     pub target_ns: u64,
     /// Time between updates of the probability. Default: 16 ms.
     pub update_ns: u64,

@@ -4,7 +4,7 @@
 //! segments for each that arrives, and each of these is acknowledged at once. ACKs counted in guests with Linux 6.12 have the
 //! constants: docs/worlds.md.
 
-/// What a segment takes in memory besides its payload.
+/// Memory of a segment besides its payload.
 const BESIDE_PAYLOAD_BYTES: u32 = 896;
 /// A share is kept in parts of this.
 const PARTS: u32 = 256;

@@ -25,7 +25,7 @@ pub enum Recovery {
     RateHalving,
 }
 
-/// What a sender does about losses.
+/// Choices of a sender for finding and repairing losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryChoices {
     pub detection: Detection,
@@ -100,7 +100,7 @@ pub struct Ns2Quirks {
 }
 
 impl Detection {
-    /// Whether the receiver reports which segments have arrived (RFC 2018).
+    /// Returns true if the receiver reports which segments have arrived (RFC 2018).
     #[inline]
     pub fn uses_sack(self) -> bool {
         matches!(self, Detection::Sack | Detection::Fack | Detection::FackDistance | Detection::Rack)

@@ -13,13 +13,13 @@ use std::marker::PhantomData;
 
 /// Shorter runs are written row by row.
 const RUN_MIN: usize = 1000;
-/// Of all rows; a damaged count asks for no more memory.
+/// Most rows in all runs together; a damaged count asks for no more memory.
 const ROWS_MAX: usize = 1 << 24;
 
 pub trait Row: Serialize + DeserializeOwned + PartialEq {
     type Step: Serialize + DeserializeOwned;
 
-    /// What leads from this row to `next`, if that is the next row of a run.
+    /// Returns the step from this row to `next`, if that is the next row of a run.
     fn step_to(&self, next: &Self) -> Option<Self::Step>;
 
     /// The row `number` steps on, if its numbers are in their range.

@@ -93,13 +93,13 @@ pub const PRESETS: [Preset; 5] = [
 /// Algorithms that are agents of their own in ns-2.35, and the recovery of each.
 const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-start", Recovery::Tahoe)];
 
-/// What a scenario's `cca` may name.
+/// Algorithm or preset that a scenario's `cca` names.
 pub enum Named {
     Algorithm(Algorithm),
     Preset(&'static Preset),
 }
 
-/// What a profile sets for an algorithm, or for a preset.
+/// Settings of a profile for an algorithm, or for a preset.
 pub struct Setting {
     /// `linux` or `ns2`.
     pub profile: &'static str,
@@ -125,7 +125,7 @@ pub fn named(name: &str) -> Result<Named, String> {
     }
 }
 
-/// What each profile sets for the algorithm or preset of this name.
+/// Returns the settings of each profile for the algorithm or preset of this name.
 pub fn settings(name: &str) -> Vec<Setting> {
     PROFILES
         .iter()

@@ -1,4 +1,4 @@
-//! What flows send, and when.
+//! Data that flows send, and when.
 
 use crate::Flow;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use statrs::function::erf::erfc_inv;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// Of payload, for each transfer. None: there is no end to it.
+    /// Payload of each transfer. None: there is no end to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
     /// None: one transfer, or those of `requests`.
@@ -36,7 +36,7 @@ pub enum Size {
     Points {
         points: Vec<(u64, f64)>,
     },
-    /// Of a normal logarithm.
+    /// Lognormal: the logarithm of a size has the mean `mu` and the standard deviation `sigma`.
     Lognormal {
         mu: f64,
         sigma: f64,
@@ -62,7 +62,7 @@ pub enum Arrivals {
     Times { times_ns: Vec<u64> },
 }
 
-/// What an application writes at once that sends so many frames a second at a rate: at least a byte.
+/// Returns the bytes that an application writes at once if it sends `frames_per_s` frames a second at a rate: at least 1.
 pub fn frame_bytes(rate_bps: u64, frames_per_s: u32) -> u64 {
     (rate_bps / 8 / u64::from(frames_per_s)).max(1)
 }

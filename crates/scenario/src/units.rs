@@ -23,12 +23,12 @@ pub enum Buffer {
     /// In bandwidth-delay products of the link's rate and the first flow's path.
     Bdp(f64),
     Bytes(u64),
-    /// What the link sends in this time, in nanoseconds, at its first rate.
+    /// Bytes that the link sends in this time, in nanoseconds, at its first rate.
     Time(u64),
     Unlimited,
 }
 
-/// What a quantity is measured in.
+/// A kind of quantity, and its units.
 struct Kind {
     name: &'static str,
     accepted: &'static str,
@@ -109,7 +109,7 @@ pub fn time(value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result
     TIME.parse(value, range, limits)
 }
 
-/// The same for a text outside a scenario; the error is one line.
+/// Parses a time outside a scenario, in nanoseconds; the error is one line.
 pub fn time_of(text: &str, range: RangeInclusive<u64>, limits: &str) -> Result<u64, String> {
     let value = DeValue::String(text.into());
     time(&value, range, limits).map_err(|refusal| format!("{}; {}", refusal.found, refusal.accepted))
@@ -277,7 +277,7 @@ pub fn size(unit: &str) -> Option<(usize, u128)> {
         .find_map(|(kind, units)| units.iter().find(|(name, _)| *name == unit).map(|(_, size)| (kind, *size)))
 }
 
-/// Whether only whole numbers of `unit` are accepted.
+/// Returns true if only whole numbers of `unit` are accepted.
 pub fn is_counted(unit: &str) -> bool {
     BYTES.units.iter().chain(PACKET_UNITS).any(|(name, _)| *name == unit)
 }

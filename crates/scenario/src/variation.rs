@@ -49,9 +49,9 @@ pub struct Trace {
     /// When each opportunity comes, in order; the last is more than 0.
     #[serde(serialize_with = "serialize_shared", deserialize_with = "deserialize_shared")]
     pub opportunities_ms: Arc<[u32]>,
-    /// What an opportunity carries.
+    /// Bytes that an opportunity carries.
     pub opportunity_bytes: u32,
-    /// Whether the trace begins anew at its last opportunity.
+    /// True if the trace begins anew at its last opportunity.
     pub repeat: bool,
     /// The run begins this long after the beginning of the trace.
     pub offset_ns: u64,
@@ -62,7 +62,7 @@ pub struct Trace {
 #[serde(deny_unknown_fields)]
 pub struct Policer {
     pub rate_bps: u64,
-    /// What the bucket holds when it is full, as it is at the beginning.
+    /// Bytes that the bucket holds when it is full, as it is at the beginning.
     pub burst_bytes: u64,
     /// Packets of flows with ECN that find too few tokens are marked and let in.
     pub mark: bool,
@@ -117,7 +117,7 @@ impl Trace {
         self.opportunities_ms.last().map_or(0, |last| u64::from(*last) * 1_000_000)
     }
 
-    /// What it offers in the mean, from its beginning to its last opportunity; at least 1.
+    /// Returns the mean rate that it offers, from its beginning to its last opportunity; at least 1.
     pub fn mean_bps(&self) -> u64 {
         let bits = self.opportunities_ms.len() as u128 * u128::from(self.opportunity_bytes) * 8;
         let mean_bps = bits * 1_000_000_000 / u128::from(self.period_ns().max(1));
@@ -139,7 +139,7 @@ impl Trace {
 }
 
 impl Variation {
-    /// Whether a run can begin; if not, what is there.
+    /// Checks that a run can begin; the error is what prevents it.
     pub fn check(&self) -> Result<(), &'static str> {
         let in_order = |from_ns: &mut dyn Iterator<Item = u64>| {
             let from_ns: Vec<u64> = from_ns.collect();

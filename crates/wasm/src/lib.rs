@@ -15,7 +15,7 @@ use std::cell::RefCell;
 thread_local! {
     /// The run under way.
     static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
-    /// What the last call answered, until the next.
+    /// Answer to the last call, kept until the next.
     static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -19,7 +19,7 @@ struct Request {
     files: HashMap<String, String>,
 }
 
-/// What the command prints for a scenario, and the time series by column.
+/// Results that the command prints for a scenario, and the time series by column.
 #[derive(Serialize)]
 pub struct Answer {
     scenario: Scenario,
@@ -56,7 +56,7 @@ impl Session {
         Ok(Session { simulation, scenario, control })
     }
 
-    /// What follows from the scenario, and the scenario with every default and unit resolved.
+    /// Describes the scenario: every default and unit resolved, and the quantities that follow from them.
     pub fn describe(&self) -> Value {
         json!({ "scenario": &*self.scenario, "description": self.scenario.describe() })
     }

@@ -21,7 +21,7 @@ from cwnd._scenario.registry import algorithm
 
 @dataclass(frozen=True)
 class Advice:
-    """What `cwnd.advise` found; printed, it is the answer in words.
+    """Result of `cwnd.advise`; printed, it is the answer in words.
 
     `choice.decision` is "change", "keep" or "undecided"; `choice.cca` the algorithm.
     """
@@ -129,7 +129,7 @@ class Advice:
         return f"Use {cca} or {others}, which these runs do not distinguish: {cca} has {numbers} ({gain})."
 
     def _params(self) -> dict[str, float | str]:
-        """What the recommended algorithm has other than its defaults: the values of Linux."""
+        """Returns the recommended algorithm's parameters other than its defaults: the values of Linux."""
         found = algorithm(self.choice.cca)["profiles"].get("linux")
         return {} if found is None else found["params"]
 
@@ -144,7 +144,7 @@ class Advice:
         return self.measured.measured[cca]
 
     def _numbers(self, cca: str, other: str) -> str:
-        """What the goal is about, of two algorithms."""
+        """Compares two algorithms in numbers of the goal."""
         one, two = self._of(cca), self._of(other)
         if self.goal == "latency":
             rtts = f"{digits(_mean(one.alone_rtt_ms))} ms instead of {digits(_mean(two.alone_rtt_ms))} ms"
@@ -156,7 +156,7 @@ class Advice:
     def _gain(self, one: Judged) -> str:
         if not GOALS[self.goal].relative:
             return f"{one.gain.mean:+.2f} [{one.gain.low:+.2f}, {one.gain.high:+.2f}]"
-        # Of a delay less is better.
+        # A lower delay is better.
         sign = -1 if self.goal == "latency" else 1
         low, high = sorted((sign * one.gain.low, sign * one.gain.high))
         return f"{100 * sign * one.gain.mean:+.0f} % [{100 * low:+.0f}, {100 * high:+.0f}]"
@@ -178,7 +178,7 @@ class Advice:
         return line if self.estimated is None else f"Estimated {describe(self.estimated)}.\n{line}"
 
     def _costs(self) -> list[str]:
-        """What the choice, and the fastest if it is refused, does to others."""
+        """Describes what the choice, and the fastest if it is refused, does to others."""
         if self.beside is None:
             return []
         idle, who = digits(_mean(self.measured.idle_mbps)), _beside(self.beside)

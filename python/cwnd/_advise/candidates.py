@@ -11,7 +11,7 @@ from cwnd._common.errors import error, one_line
 from cwnd._cwnd import Error
 from cwnd._scenario.registry import algorithm, algorithms
 
-#: What Linux itself has, as modules or built in (net/ipv4/Kconfig).
+#: Algorithms that Linux itself has, as modules or built in (net/ipv4/Kconfig).
 MAINLINE = frozenset(
     (
         *("reno", "cubic", "bic", "westwood", "htcp", "highspeed", "hybla", "vegas", "scalable"),
@@ -33,7 +33,7 @@ class Machine(NamedTuple):
 
 
 def this_machine() -> Machine:
-    """What the kernel has or can load; on another system than Linux nothing."""
+    """Returns what the kernel has or can load; on another system than Linux nothing."""
     try:
         available = (_SYSCTL / "tcp_available_congestion_control").read_text().split()
         default = (_SYSCTL / "tcp_congestion_control").read_text().strip()

@@ -77,7 +77,7 @@ class Judged(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What to do: `decision` is "change", "keep" or "undecided" (between the present algorithm and `cca`).
+    """Advice: `decision` is "change", "keep" or "undecided" (between the present algorithm and `cca`).
 
     `equals`: candidates that do as well as `cca`; `ranking`: all of them, the fit ones first, by score.
     """

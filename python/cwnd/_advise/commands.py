@@ -10,7 +10,7 @@ from cwnd._advise.path import Facts
 
 #: These set a pacing rate of their own.
 _PACED = frozenset(["bbr", "bbr3", "copa"])
-#: What Linux allows a socket unless it is told otherwise: net.ipv4.tcp_rmem and tcp_wmem.
+#: Memory that Linux allows a socket unless it is set otherwise: net.ipv4.tcp_rmem and tcp_wmem.
 _RMEM_BYTES, _WMEM_BYTES = 6 << 20, 4 << 20
 _PACKET_BYTES = 1514
 

@@ -1,4 +1,4 @@
-"""What candidates do on a path: in competition, alone, and to those beside them."""
+"""Measures candidates on a path: in competition, alone, and what they do to flows beside them."""
 
 from __future__ import annotations
 

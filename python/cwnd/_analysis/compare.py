@@ -1,4 +1,4 @@
-"""Whether results agree: the same scenarios in several worlds, or made by several versions."""
+"""Compares results: the same scenarios in several worlds, or made by several versions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Metric(NamedTuple):
     floor: float = 0.0
 
 
-#: What is compared. Rates and RTTs may differ by 5 %; counts of rare events and queues by 20 %.
+#: Metrics that are compared. Rates and RTTs may differ by 5 %; counts of rare events and queues by 20 %.
 COMPARED = (
     *(Metric(name, METRICS[name].unit, 0.05) for name in ("throughput_mbps", "goodput_mbps", "mean_rtt_ms")),
     Metric("retransmitted_pkts", "packets", 0.20, 10),
@@ -90,7 +90,7 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing differs, and every path was what its scenario asks for."""
+        """True if nothing differs, and every path was what its scenario asks for."""
         return self._valid and all(line.verdict != "differs" for line in self.lines)
 
     def to_json(self) -> str:

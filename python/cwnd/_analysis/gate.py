@@ -55,7 +55,7 @@ class PointJudgement(NamedTuple):
 
 
 def gate(baseline: Results, candidate: Results, margins: Mapping[str, float | str] | None = None) -> Gate:
-    """Whether `candidate` is shown to be no worse than `baseline` by more than a margin, point by point.
+    """Tests if `candidate` is shown to be no worse than `baseline` by more than a margin, point by point.
 
     A point is a scenario; both results hold the same scenarios with the same seeds. Points are matched by
     their swept values if the results are sweeps, else by name. A point's differences, seed by seed and

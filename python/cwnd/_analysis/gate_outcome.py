@@ -75,7 +75,7 @@ class Gate:
 
     @property
     def ok(self) -> bool:
-        """Whether every verdict is ok."""
+        """True if every verdict is ok."""
         return all(verdict.ok for verdict in self.verdicts)
 
     @property

@@ -1,4 +1,4 @@
-"""What flows do to each other: harm, fairness, the time until they share, starvation.
+"""Effects of flows on each other: harm, fairness, the time until they share, starvation.
 
 Sources: R. Ware, M. K. Mukerjee, S. Seshan, J. Sherry, "Beyond Jain's Fairness Index: Setting the Bar for the
 Deployment of Congestion Control Algorithms", HotNets 2019; RFC 5166, sections 2.6 (fairness) and 2.7

@@ -119,7 +119,7 @@ def _fixed(*words: str) -> _Words:
     return lambda _: words
 
 
-#: What completes an option or argument, by its name.
+#: Words that complete an option or argument, by its name.
 _WORDS: dict[str, _Words] = {
     **dict.fromkeys(("cca", "ccas", "name", "present", "baseline"), _algorithms),
     "world": _worlds,
@@ -139,7 +139,7 @@ _WORDS: dict[str, _Words] = {
     "shell": _fixed(*_SHELLS),
 }
 
-#: What parts several words in one.
+#: Separators of several words in one.
 _SEPARATORS = {"ccas": "+", "world": ",", "only": ","}
 
 #: Files and folders, which the shell completes.

@@ -20,7 +20,7 @@ def own_lines(failed: Exception) -> str | None:
 
     None if the exception is not of a user's code.
     """
-    # What calls a user's code adds a note.
+    # Functions that call a user's code add a note.
     notes: list[str] = getattr(failed, "__notes__", [])
     if not notes:
         return None

@@ -114,7 +114,7 @@ def _named(cca: dict[str, Any]) -> str:
 
 
 def _application(group: dict[str, Any]) -> str:
-    """What the application of a flow writes."""
+    """Describes the data that the application of a flow writes."""
     parts = [] if group["app_rate_bps"] is None else [rate(group["app_rate_bps"])]
     if group["on_off_s"] is not None:
         on, off = map(digits, group["on_off_s"])

@@ -50,7 +50,7 @@ def write_file(path: Path, data: bytes | memoryview) -> None:
 
 
 def can_exist(path: Path) -> bool:
-    """Whether a file could have this name."""
+    """Returns true if a file could have this name."""
     try:
         return b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
@@ -69,7 +69,7 @@ def check_regular(path: Path) -> None:
 
 
 def describe_file(path: Path) -> dict[str, Any]:
-    """What `find_damage` compares later."""
+    """Describes a file, for `find_damage` to compare later."""
     check_regular(path)
     digest = hashlib.sha256()
     length = 0
@@ -118,7 +118,7 @@ def _dump(value: Any) -> str:
 
 
 def read_sealed(data: bytes) -> dict[str, Any] | None:
-    """What `write_sealed` wrote, the hash included; None if it is damaged."""
+    """Reads what `write_sealed` wrote, the hash included; None if it is damaged."""
     held, _, _ = data.rpartition(_SEAL.partition(b"%s")[0])
     if data != held + _SEAL % hashlib.sha256(held).hexdigest().encode():
         return None

@@ -46,7 +46,7 @@ METRICS = {
     "slowdown_p99": Metric("p99 slowdown", "", False),
 }
 
-#: What a table of a result shows: the heading of each metric, and what its values are multiplied by.
+#: Columns of a table of a result: the heading of each metric, and the factor for its values.
 TABLE_COLUMNS = {
     "throughput_mbps": ("throughput Mbit/s", 1),
     "goodput_mbps": ("goodput Mbit/s", 1),

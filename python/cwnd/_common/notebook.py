@@ -32,7 +32,7 @@ def shows_progress(share: Callable[[Any], float]) -> Callable[[Function], Functi
 
 
 def is_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this."""
+    """Returns true if a kernel of Jupyter runs this."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return getattr(shell, "kernel", None) is not None

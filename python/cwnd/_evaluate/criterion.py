@@ -1,4 +1,4 @@
-"""What a criterion is: what is asked, scenarios, what is measured in them, and the rule of the verdict."""
+"""Criteria: each has a question, scenarios, measures in them, and the rule of the verdict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Criterion(NamedTuple):
     section: str
     level: str
     title: str
-    #: What the document asks, in a sentence or two.
+    #: Requirement of the document, in a sentence or two.
     asks: str
     parts: Sequence[Part] = ()
     #: Instead of comparing each measure in each case: what is found, and the rule in words.

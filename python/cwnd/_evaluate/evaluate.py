@@ -25,7 +25,7 @@ _SEEDS_MAX = 10_000
 
 
 class Question(NamedTuple):
-    """What is asked of every algorithm of an evaluation."""
+    """Question that an evaluation asks of every algorithm."""
 
     only: Sequence[str] = ()
     quick: bool = False

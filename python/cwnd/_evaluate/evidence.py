@@ -1,4 +1,4 @@
-"""What was measured: values by case, subject and seed, and findings that compare them."""
+"""Measurements: values by case, subject and seed, and findings that compare them."""
 
 from __future__ import annotations
 

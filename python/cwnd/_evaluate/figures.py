@@ -38,7 +38,7 @@ def draw(judged: Judged, candidate: str, baseline: str) -> Figure | None:
 
 
 def _colours(candidate: str, baseline: str) -> tuple[str, str]:
-    """Of the candidate and of the baseline, grey if it is the same algorithm."""
+    """Returns the colours of the candidate and of the baseline, grey if it is the same algorithm."""
     names = [label.partition(" (")[0] for label in (candidate, baseline)]
     found = looks(names)
     return found[names[0]].colour, GREY if names[0] == names[1] else found[names[1]].colour

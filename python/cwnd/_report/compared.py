@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cwnd._report.source import Source
 
-#: Of the results in their order; the first is drawn wide, so that it shows below the others.
+#: Colours of the results in their order; the first is drawn wide, so that it shows below the others.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#000000")
 _WIDTHS = (2.4, 1.1)
 

@@ -38,7 +38,7 @@ class Spread(NamedTuple):
 
     values: Numbers
     shares: Numbers
-    #: What the legend has behind the name.
+    #: Text behind the name in the legend.
     counted: str = ""
 
 

@@ -54,7 +54,7 @@ class Panel(NamedTuple):
 class SampleSeries(NamedTuple):
     heading: str
     label: str
-    #: Of the rows in `time_series`.
+    #: Column of the rows in `time_series`.
     column: str
     draw: Callable[[Panel], None]
     #: The columns with the least and the greatest value of a flow since the row before, if there are.

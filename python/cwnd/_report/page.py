@@ -27,7 +27,7 @@ _NAMED_MAX = 6
 
 
 class _Caption(NamedTuple):
-    """What stands for a figure that cannot be seen, and what to look at in it."""
+    """Text for a figure that cannot be seen, and what to look at in it."""
 
     title: str
     sentence: str
@@ -96,7 +96,7 @@ dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
 pre { overflow-x: auto; background: #f6f6f6; padding: .75rem; font-size: .8rem; }
 .note { color: #555; font-size: .9rem; }
 """
-#: Of what the script adds.
+#: Style of the elements that the script adds.
 _SCRIPTED_STYLE = """
 .plot { width: 100%; }
 figure img[hidden] { display: none; }

@@ -35,7 +35,7 @@ _LIBRARY = "uPlot.iife.min.js", "uPlot.min.css", "uPlot-LICENSE"
 
 class _Line(NamedTuple):
     name: str
-    #: What is switched on and off as one: an algorithm, or one in a scenario of several; None: never off.
+    #: Lines switched on and off as one: an algorithm, or one in a scenario of several; None: never off.
     group: str | None
     colour: str
     dashes: Any
@@ -44,7 +44,7 @@ class _Line(NamedTuple):
 
 
 def can_plot() -> bool:
-    """Whether this installation has uPlot: wheels do, a clone after `make uplot`."""
+    """Returns true if this installation has uPlot: wheels do, a clone after `make uplot`."""
     return all((files("cwnd") / "_web" / name).is_file() for name in _LIBRARY)
 
 

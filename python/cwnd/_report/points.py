@@ -161,7 +161,7 @@ def _named(key: str, axes: list[Axis]) -> Axis:
 
 
 def _follows(known: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Whether `values` is a function of `known`."""
+    """Returns true if `values` is a function of `known`."""
     seen: dict[Any, Any] = {}
     return all(seen.setdefault(left, right) == right for left, right in zip(known, values, strict=True))
 

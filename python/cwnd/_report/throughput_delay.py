@@ -33,7 +33,7 @@ _NAMED_MAX = 5
 class Group(NamedTuple):
     """The flows of one algorithm in one scenario, over its seeds."""
 
-    #: Of the algorithm and its variant; with the number of flows where the scenarios differ in it.
+    #: Name of the algorithm and its variant; with the number of flows where the scenarios differ in it.
     label: str
     delay: np.ndarray[Any, np.dtype[np.float64]]
     throughput: np.ndarray[Any, np.dtype[np.float64]]

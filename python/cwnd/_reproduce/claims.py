@@ -51,7 +51,7 @@ class SeedEstimate(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Whether a claim holds, and what was measured."""
+    """Verdict on a claim, and what was measured."""
 
     holds: bool
     measured: str

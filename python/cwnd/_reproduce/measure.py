@@ -109,7 +109,7 @@ def plan(selection: Selection) -> sweep.Plan:
 
 
 def is_random(scenario: Mapping[str, Any]) -> bool:
-    """Whether the seed changes anything."""
+    """Returns true if the seed changes anything."""
     return any(link["per"] for link in scenario["links"]) or any(
         flow["start_jitter_ns"] for flow in scenario["flows"]
     )

@@ -41,7 +41,7 @@ class Experiment(NamedTuple):
     variants: list[str]
     #: Keys of the sweep and the values that `--quick` runs.
     quick: dict[str, list[Any]]
-    #: Whether the paper ran it on real kernels: then it runs in worlds that have one.
+    #: True if the paper ran it on real kernels: then it runs in worlds that have one.
     testbed: bool
 
 
@@ -69,7 +69,7 @@ class WindowTrace(NamedTuple):
     change: dict[str, Any]
     #: The sum over the flows instead of each flow.
     total: bool
-    #: Whether `--quick` draws it.
+    #: True if `--quick` draws it.
     quick: bool
 
 
@@ -106,7 +106,7 @@ class Cause(NamedTuple):
     #: "runs": explains values between the least and the most of the runs (of the reading, if there is one);
     #: "rounding": explains values that equal the mean rounded to the printed decimals.
     within: str | None
-    #: What was changed, and the effect.
+    #: The change that was made, and its effect.
     tested: str | None
 
 

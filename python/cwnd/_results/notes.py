@@ -22,7 +22,7 @@ _LIMIT_SHARE = 0.9
 
 
 class _Limit(NamedTuple):
-    """What may limit a flow besides the path."""
+    """Limits of a flow besides the path."""
 
     window_pkts: int | None
     packet_bytes: int
@@ -90,7 +90,7 @@ def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
 
 
 def _reaches(used: float, limit: float) -> bool:
-    """Whether so much of a limit was used; not if it is not known (NaN)."""
+    """Returns true if `used` comes near the limit; false if it is not known (NaN)."""
     return used >= _LIMIT_SHARE * limit
 
 

@@ -252,7 +252,7 @@ class Results:
 
     @property
     def notes(self) -> list[tuple[str, str]]:
-        """What a reader of the metrics should know: the name of a scenario, and a sentence."""
+        """Notes for the reader of the metrics: the name of a scenario, and a sentence."""
         return [
             (str(entry["scenario"]["name"]), note)
             for entry in self.entries

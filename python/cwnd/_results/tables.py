@@ -167,7 +167,7 @@ def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataF
 
 
 class Answer(NamedTuple):
-    """What a world answers to one scenario: its runs, one for each seed."""
+    """Answer of a world to one scenario: its runs, one for each seed."""
 
     #: The name of the world, as results have it.
     world: str
@@ -178,11 +178,11 @@ class Answer(NamedTuple):
     links: Callable[[], Columns]
     #: Makes the time series of the scenario, which is given in the form of the results.
     samples: Callable[[dict[str, Any]], pl.DataFrame]
-    #: What made the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
+    #: Maker of the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
     engine: dict[str, Any]
     #: Makes the transfers, in the same way as the samples.
     transfers: Callable[[dict[str, Any]], pl.DataFrame] = lambda _: empty_table("transfers")
-    #: What a reader of the metrics should know, given the scenario: a sentence each.
+    #: Makes the notes for the reader of the metrics, given the scenario: a sentence each.
     notes: Callable[[dict[str, Any]], list[str]] = lambda _: []
 
 
@@ -282,7 +282,7 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
         links = links.with_columns(
             *here,
             pl.lit(names.gather(links["link"])).alias("link"),
-            # What would never be sent waits for no time that a table can hold.
+            # A packet that would never be sent waits for no time that a table can hold.
             pl.col("queue_ms").replace(math.inf, None),
         )
         parts += [flows, links]

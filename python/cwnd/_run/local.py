@@ -84,5 +84,5 @@ def _take_valid(indices: list[int], rows: Rows, invalid: Container[int], take: T
 
 
 def _of_a_run(reason: BaseException) -> bool:
-    """Whether the engine panicked, or an algorithm in Python raised an exception."""
+    """Returns true if the engine panicked, or an algorithm in Python raised an exception."""
     return isinstance(reason, Exception) or type(reason).__name__ == "PanicException"

@@ -73,8 +73,8 @@ else:
                 os.close(descriptor)
 
     def _is_open_at(descriptor: int, path: Path) -> bool:
-        """Whether `path` still leads to this open file: the process that held the lock may have removed
-        it."""
+        """Returns true while `path` still leads to this open file: the process that held the lock may have
+        removed it."""
         try:
             return os.path.samestat(os.fstat(descriptor), path.stat())
         except FileNotFoundError:

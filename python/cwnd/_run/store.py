@@ -232,7 +232,7 @@ class Store:
         ]
 
     def is_complete(self, jobs: Sequence[Job]) -> bool:
-        """Whether the tables hold these jobs, undamaged, and nothing is left to merge."""
+        """Returns true if the tables hold these jobs, undamaged, and nothing is left to merge."""
         with self._one_line():
             if self._shards.exists():
                 return False
@@ -281,7 +281,7 @@ class Store:
             write_sealed(self._shards / "sweep.json", head, "points", points)
 
     def _check_tables(self, seeds: Sequence[range]) -> bool:
-        """Whether there are tables of a sweep. Raises an `Error` if not all of it is part of this one."""
+        """True if there are tables of a sweep. Raises an `Error` if not all of it is part of this one."""
         manifest = self._manifest()
         if not manifest["results"]:
             return False
@@ -295,7 +295,7 @@ class Store:
         return True
 
     def _check_shards(self) -> bool:
-        """Whether there are shards of a sweep. Raises an `Error` if not all of it is part of this one."""
+        """True if there are shards of a sweep. Raises an `Error` if not all of it is part of this one."""
         file = self._shards / "sweep.json"
         try:
             kept = read_sealed(file.read_bytes())

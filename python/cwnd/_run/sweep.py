@@ -89,7 +89,7 @@ class Plan(NamedTuple):
     points: list[SweepPoint]
     seeds: list[range]
     classes: dict[str, type[CongestionControl]]
-    #: What the world's runs depend on besides their scenario; of the simulator nothing.
+    #: Inputs of the world's runs besides their scenario; empty for the simulator.
     essence: bytes = b""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_trace(scenario: dict[str, Any]) -> bool:
-    """Whether the scenario is a trace of live connections, whose path is unknown."""
+    """Returns true if the scenario is a trace of live connections, whose path is unknown."""
     return not scenario["links"]
 
 
@@ -31,7 +31,7 @@ def bottlenecks(scenario: dict[str, Any]) -> list[str]:
     import numpy as np
 
     links = scenario["links"]
-    # Of two links of a rate the one named `bottleneck` is the lower.
+    # If two links have one rate, the one named `bottleneck` is the lower.
     rank = 2 * _of_links(scenario, "rate_bps") + (_of_links(scenario, "name") != "bottleneck")
     slowest = []
     for run in runs_of_rows(scenario["flows"]):

@@ -24,7 +24,7 @@ class Param(TypedDict):
 
 
 class Setting(TypedDict):
-    """What a stack profile sets for one algorithm: parameters, and differences from its base stack."""
+    """Settings of a stack profile for one algorithm: parameters, and differences from its base stack."""
 
     params: dict[str, float | str]
     stack: dict[str, Any]

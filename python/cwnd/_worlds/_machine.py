@@ -95,12 +95,12 @@ def _read(place: Path) -> dict[str, Any]:
 
 
 def _has_all(machine: dict[str, Any]) -> bool:
-    """Whether it was made with all modules that plans name; a kernel may have some built in."""
+    """Returns true if it was made with all modules that plans name; a kernel may have some built in."""
     return set(_DRIVERS) <= set(machine.get("drivers", ()))
 
 
 def _is_whole(place: Path) -> bool:
-    """Whether every file has the hash that it had when the machine was made, and the emulator is there."""
+    """Returns true if every file has its hash from when the machine was made, and the emulator is there."""
     if not (place / "machine.json").exists():
         return False
     machine = _read(place)

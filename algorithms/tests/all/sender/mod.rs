@@ -9,7 +9,7 @@ pub struct Sender<A = Instance> {
     pub driver: Driver<A>,
 }
 
-/// What one ACK brings.
+/// Content of one ACK.
 pub struct Arrival {
     pub acked: u32,
     pub gap_us: u64,

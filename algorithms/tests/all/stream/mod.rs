@@ -43,7 +43,7 @@ struct Acks {
     owd_us: u32,
 }
 
-/// Of cwnd, and of segments at once.
+/// Largest cwnd, and most segments at once.
 const LARGEST: u32 = 1 << 31;
 const TEN_MINUTES_US: u32 = 600_000_000;
 const PARAMS_MAX: usize = 16;
@@ -167,7 +167,7 @@ enum Growth {
     Any,
 }
 
-/// What ssthresh may be after a loss.
+/// Bound of ssthresh after a loss.
 #[derive(Clone, Copy)]
 enum Ssthresh {
     /// No more than cwnd before it.
@@ -225,7 +225,7 @@ pub fn run(algorithm: &Algorithm, stream: &Stream) -> Result<Vec<u32>, String> {
     run_on(algorithm, stream, &params, algorithm.build(&params))
 }
 
-/// The same of an algorithm that was built with these parameters, whoever built it.
+/// Runs the stream on an algorithm that was built with these parameters, whoever built it; returns what [`run`] returns.
 pub fn run_on<A: CongestionControl>(
     algorithm: &Algorithm,
     stream: &Stream,
@@ -281,7 +281,7 @@ pub fn run_on<A: CongestionControl>(
 
 struct History {
     largest: u32,
-    /// What slow start could have come to.
+    /// Window that slow start could have reached.
     slow_start: u64,
 }
 

@@ -40,7 +40,7 @@ impl World {
         self.stack.version()
     }
 
-    /// What runs depend on besides their scenario, for their keys.
+    /// Inputs of runs besides their scenario, for their keys.
     #[getter]
     fn essence<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &cwnd_quic_world::essence(self.stack, self.crypto))

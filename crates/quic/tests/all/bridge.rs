@@ -1,4 +1,4 @@
-//! What reaches an algorithm when a stack reports bytes and packets, by numbers worked out by hand: Reno, packets of 1200
+//! Input of an algorithm when a stack reports bytes and packets, by numbers worked out by hand: Reno, packets of 1200
 //! bytes, an initial window of ten.
 
 use cwnd_algorithms::State;

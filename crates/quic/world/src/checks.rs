@@ -1,4 +1,4 @@
-//! What a scenario asks for and these worlds do not do.
+//! Refuses scenarios that ask for what these worlds do not support.
 
 use crate::Stack;
 use crate::run::{datagram_bytes, is_of_stack};

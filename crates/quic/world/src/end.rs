@@ -1,4 +1,4 @@
-//! What a connection of a stack is to the path: two ends that send and receive datagrams, and timers.
+//! A connection of a stack as the path sees it: two ends that send and receive datagrams, and timers.
 
 use crate::Settings;
 use crate::received::Received;
@@ -9,7 +9,7 @@ use cwnd_scenario::Cca;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex};
 
-/// What the congestion controller of a sender has seen; the stack's thread and the loop's are one.
+/// Record of a sender's congestion controller; the stack's thread and the loop's are one.
 pub type Shared = Arc<Mutex<Seen>>;
 
 /// An end's address.
@@ -30,7 +30,7 @@ pub struct Datagram {
     pub is_ce: bool,
 }
 
-/// What a flow asks of its connection.
+/// Request of a flow for its connection.
 pub struct Asked<'a> {
     /// One of the stack, or of this project.
     pub cca: &'a Cca,
@@ -38,7 +38,7 @@ pub struct Asked<'a> {
     pub datagram_bytes: u16,
     /// None: without end.
     pub size_bytes: Option<u64>,
-    /// Of the run and the flow.
+    /// Seed of the run and the flow.
     pub seed: [u8; 16],
     pub settings: Settings,
 }

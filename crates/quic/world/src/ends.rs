@@ -72,7 +72,7 @@ impl TimeSource for NoDay {
 struct Half {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Ongoing)>,
-    /// What the endpoint answers by itself.
+    /// Answers that the endpoint gives by itself.
     answers: Vec<Datagram>,
     buffer: Vec<u8>,
 }
@@ -125,7 +125,7 @@ fn transport(
     Arc::new(transport)
 }
 
-/// Of client and server.
+/// Cryptography of client and server.
 type Cryptos = (Arc<dyn ClientCrypto>, Arc<dyn ServerCrypto>);
 
 fn cryptos(crypto: Crypto) -> Result<Cryptos, String> {

@@ -36,7 +36,7 @@ pub struct Quic<'a> {
     sent_pkts: u64,
     /// Without payload, which the connection counts.
     arrived: Received,
-    /// What had arrived when the flow had stopped or finished; set by the first arrival after that.
+    /// Payload that had arrived when the flow had stopped or finished; set by the first arrival after that.
     at_stop: Option<Received>,
     stopped_ns: Option<u64>,
     last_arrival_ns: u64,
@@ -52,7 +52,7 @@ fn size_bytes(flow: &Flow) -> Option<u64> {
 }
 
 impl<'a> Quic<'a> {
-    /// Of the flow with number `index`, which begins at `start_ns`.
+    /// Makes the flow with number `index`, which begins at `start_ns`.
     pub fn new(
         (stack, settings): (Stack, Settings),
         scenario: &'a Scenario,

@@ -50,7 +50,7 @@ impl Stack {
         all.into_iter().find(|(stack, crypto)| stack.world(*crypto).name() == name)
     }
 
-    /// Of the library that runs, as its package has it.
+    /// Returns the version of the library that runs, as its package has it.
     pub fn version(self) -> &'static str {
         match self {
             Stack::Quinn => quinn::VERSION,

@@ -118,7 +118,7 @@ struct WatchedController {
     inner: Box<dyn Controller>,
     clock: Clock,
     seen: Shared,
-    /// Of the packets of an ACK, when the last to be sent was sent.
+    /// Time at which the newest packet of an ACK was sent.
     newest: Option<Instant>,
     srtt_ns: u64,
     settings: Settings,
@@ -409,7 +409,7 @@ impl HeaderKey for Null {
 }
 
 impl HmacKey for Null {
-    /// Of a connection ID, whose reset token it becomes: not the end of any packet, which is zeros.
+    /// Turns a connection ID into its reset token, which is not the end of any packet: those are zeros.
     fn sign(&self, data: &[u8], signature: &mut [u8]) {
         signature.fill(0xa5);
         signature.iter_mut().zip(data).for_each(|(byte, data)| *byte ^= data);

@@ -3,7 +3,7 @@
 /// At the end of each packet, as AES-GCM has it; it holds nothing here.
 pub const TAG_BYTES: usize = 16;
 
-/// Of the key by which headers are protected: packets are long enough for it, as with AES.
+/// Sample of the key by which headers are protected: packets are long enough for it, as with AES.
 pub const SAMPLE_BYTES: usize = 16;
 
 /// Before a message: its length.

@@ -1,4 +1,4 @@
-//! What of a stream the application has read, in any order.
+//! Parts of a stream that the application has read, in any order.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ impl Received {
         self.bytes
     }
 
-    /// What is missing before the last piece.
+    /// Returns the payload that is missing before the last piece.
     pub fn missing(&self) -> Option<Missing> {
         let (_, top) = self.pieces.last_key_value()?;
         let holes = self.pieces.len() - usize::from(self.pieces.contains_key(&0));

@@ -20,7 +20,7 @@ pub fn datagram_bytes(flow: &Flow) -> u32 {
     flow.packet_bytes().saturating_sub(HEADER_BYTES)
 }
 
-/// Whether the flow is a connection of the stack; others are TCP, or datagrams, as in the simulator.
+/// Returns true if the flow is a connection of the stack; others are TCP, or datagrams, as in the simulator.
 pub fn is_of_stack(flow: &Flow) -> bool {
     !flow.cca.is_over_tcp() && !flow.cca.is_udp()
 }

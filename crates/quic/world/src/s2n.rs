@@ -38,7 +38,7 @@ pub fn connect(asked: &Asked, seen: Shared) -> Result<Box<dyn Connection>, Strin
     }
 }
 
-/// Whether the endpoint or the application of an end is to be asked again.
+/// True if the endpoint or the application of an end is to be asked again.
 struct Flag(AtomicBool);
 
 impl Wake for Flag {
@@ -47,7 +47,7 @@ impl Wake for Flag {
     }
 }
 
-/// What an application does; its handles keep the endpoint open.
+/// Future of an application; its handles keep the endpoint open.
 type Application = Pin<Box<dyn Future<Output = Result<Box<dyn Any>, String>>>>;
 
 enum State {

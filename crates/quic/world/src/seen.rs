@@ -1,4 +1,4 @@
-//! What the congestion controller of a sender sees, for results and samples.
+//! Record of a sender's congestion controller, for results and samples.
 
 use cwnd_engine::Distribution;
 
@@ -7,22 +7,22 @@ pub struct Seen {
     datagram_bytes: u64,
     window_bytes: u64,
     ssthresh_bytes: Option<u64>,
-    /// Whether the controller reports one.
+    /// True if the controller reports an ssthresh.
     has_ssthresh: bool,
     in_flight_bytes: u64,
     pub srtt_ns: u64,
-    /// Of packets acknowledged: from sending to the ACK, its delay included.
+    /// RTTs of packets acknowledged: from sending to the ACK, its delay included.
     rtts: Distribution,
-    /// What is measured begins here.
+    /// Start of the time that is measured.
     from_ns: u64,
-    /// Of the window over time, up to the last change.
+    /// Integral of the window over time, up to the last change.
     window_byte_ns: u128,
     changed_ns: u64,
     /// The least and the greatest window since the last row of samples.
     range_bytes: (u64, u64),
     /// When slow start ended for the first time.
     slow_start_end_ns: Option<u64>,
-    /// Of these, how often all packets of a longer time were lost (RFC 9002, 7.6); of TCP, timeouts.
+    /// Number of persistent congestions: all packets of a longer time were lost (RFC 9002, 7.6). TCP's counterpart is a timeout.
     persistent_congestions: u64,
 }
 
@@ -39,7 +39,7 @@ pub struct Look {
 }
 
 impl Seen {
-    /// Of a flow that starts at `start_ns`.
+    /// Starts the record of a flow that starts at `start_ns`.
     pub fn new(datagram_bytes: u16, start_ns: u64) -> Seen {
         Seen {
             datagram_bytes: datagram_bytes.into(),

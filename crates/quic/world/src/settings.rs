@@ -1,6 +1,6 @@
-//! What of a stack can be changed that no scenario asks for.
+//! Settings of a stack that no scenario asks for.
 
-/// What protects packets.
+/// Protection of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Crypto {
     /// Nothing: packets have the tags, and the handshake its round trip.

@@ -22,7 +22,7 @@ const KEY: [u8; 48] = {
     key
 };
 
-/// What client and server have, of whom the client trusts the server's certificate.
+/// Returns the configurations of client and server; the client trusts the server's certificate.
 pub fn configs() -> Result<(ClientConfig, ServerConfig), String> {
     let key = PrivatePkcs8KeyDer::from(KEY.to_vec());
     let pair = KeyPair::try_from(&key).map_err(|error| error.to_string())?;

@@ -115,7 +115,7 @@ pub fn groups<'a>(
     Ok(groups)
 }
 
-/// Whether the memory that a run of so many flows takes can be had now.
+/// Returns true if there is memory now for a run of this many flows.
 fn there_is_memory_for(flows: u64) -> bool {
     let bytes = usize::try_from(flows * BYTES_PER_FLOW).unwrap_or(usize::MAX);
     let mut trial: Vec<u8> = Vec::new();
@@ -251,7 +251,7 @@ fn named_path<'a>(node: &Node<'a>, names: &[&str]) -> Result<Vec<(usize, Node<'a
     Ok(path)
 }
 
-/// Whether flows send against the others.
+/// Returns true if flows send against the others.
 fn is_up(table: &Table, topology: &Topology) -> Result<bool, Error> {
     let Some(node) = table.get("direction") else { return Ok(false) };
     let up = node.read(|value| match value.as_str() {

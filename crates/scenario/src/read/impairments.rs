@@ -1,4 +1,4 @@
-//! What happens to packets on the wire, as written.
+//! Reads the impairments of packets on the wire.
 
 use crate::error::Error;
 use crate::node::{Node, Table, show};

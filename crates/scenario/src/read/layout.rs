@@ -75,7 +75,7 @@ impl Buffers {
     }
 }
 
-/// Of each flow: the delay of its own links.
+/// Returns the delay of each flow's own links.
 fn access_delays_ns<'a>(groups: &'a [Group], access: &'a LinkDraft) -> impl Iterator<Item = u64> + 'a {
     groups.iter().flat_map(|group| {
         let delay_ns = group.access_delay_ns.unwrap_or(access.delay_ns);

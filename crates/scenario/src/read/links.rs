@@ -123,7 +123,7 @@ pub enum Topology<'a> {
 /// A link of `[[links]]`.
 pub struct NamedLink<'a> {
     pub name: String,
-    /// Of the name.
+    /// Node of the name.
     pub node: Node<'a>,
     pub draft: LinkDraft<'a>,
 }
@@ -166,7 +166,7 @@ fn parking_lot<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
     Ok(Topology::ParkingLot { hop, hops, access, exit })
 }
 
-/// What each flow's own link is like, and whether there is one behind `shared`, too.
+/// Reads each flow's own link, and whether there is one behind `shared`, too.
 fn edges<'a>(table: &Table<'a>, shared: &LinkDraft) -> Result<(Box<LinkDraft<'a>>, bool), Error> {
     let mut access = LinkDraft {
         rate_bps: shared.rate_bps * ACCESS_SPEEDUP,

@@ -9,7 +9,7 @@ use toml::de::DeValue;
 const NAMES: [&str; 6] = ["droptail", "red", "codel", "fq-codel", "pie", "dualpi2"];
 const ACCEPTED: &str =
     "write a discipline like \"fq-codel\", or { discipline = \"codel\", target = \"5 ms\" }";
-/// Of Ethernet, as Linux counts it.
+/// A full frame of Ethernet, as Linux counts it.
 const QUANTUM_BYTES: u32 = 1514;
 
 /// None: droptail.

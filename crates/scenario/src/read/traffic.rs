@@ -1,4 +1,4 @@
-//! What the flows of a group send, as written.
+//! Reads what the flows of a group send.
 
 use crate::error::{Error, Refusal, quote, suggest};
 use crate::node::{Node, Table, show};
@@ -28,7 +28,7 @@ pub struct Draft<'a> {
     load: Option<(Node<'a>, f64)>,
 }
 
-/// What the `count` flows of the [[flows]] with this number send in `span_ns`; None: as much as they can.
+/// Reads what the `count` flows of the [[flows]] with this number send in `span_ns`; None: as much as they can.
 pub fn traffic<'a>(
     table: &Table<'a>,
     (group, count): (u32, u64),

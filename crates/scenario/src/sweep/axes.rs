@@ -17,7 +17,7 @@ const ZIP_EXAMPLE: &str = "write [[sweep.zip]], once for each group of lists tha
 /// Lists of one length whose values vary together.
 pub struct Axis<'a>(pub Vec<Column<'a>>);
 
-/// What is swept, and its values.
+/// A swept name and its values.
 pub struct Column<'a> {
     pub node: Node<'a>,
     pub name: String,

@@ -37,7 +37,7 @@ pub struct Sweep {
 /// One scenario of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// What is swept, and its value at this point.
+    /// Swept names, and the value of each at this point.
     pub values: Vec<(String, Value)>,
     pub scenario: Scenario,
 }

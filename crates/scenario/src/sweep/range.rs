@@ -132,7 +132,7 @@ impl Quantity {
         Ok(Quantity { number, unit: unit.to_owned(), whole })
     }
 
-    /// The same quantity as a number of `unit`.
+    /// Converts the quantity to a number of `unit`.
     fn number_in(&self, unit: &str, node: &Node) -> Result<f64, Error> {
         if self.unit == unit {
             return Ok(self.number);

@@ -16,7 +16,7 @@ const VALID: [&str; 5] = [
     include_str!("../../../../fuzz/seeds/varying.toml"),
 ];
 
-/// What people and machines put into such files, and what would hurt.
+/// Pieces that people and machines put into such files, and pieces that would hurt.
 const PIECES: [&str; 32] = [
     "",
     "\n",

@@ -1,4 +1,4 @@
-//! What a person reads who wrote something wrong: one line that says where, what and how it should be.
+//! Error messages for a person who wrote something wrong: one line that says where, what and how it should be.
 
 use cwnd_scenario::Scenario;
 
@@ -11,7 +11,7 @@ const COUNT: &str = "count = 4";
 const LINKS: &str = "[dumbbell]\nrate = \"1 Gbps\"\ndelay = \"100 ms\"\nbuffer = \"6400 packets\"\n";
 const FLOWS: &str = "[[flows]]\ncca = \"reno\"\ncount = 4\n";
 
-/// What stands in a valid text, what is written instead, and the error after `bad.toml:`.
+/// A part of a valid text, its replacement, and the error after `bad.toml:`.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, &str)] = &[
     (RATE, "rate = 1 Gbps", "4: not valid TOML; string values must be quoted, expected literal string"),

@@ -1,4 +1,4 @@
-//! What a text comes to: defaults, units, profiles, wiring.
+//! Resolves a text: defaults, units, profiles, wiring.
 
 use cwnd_scenario::{Ecn, Flow, Handshake, Recovery, Samples, Scenario, Stack};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What flows send, as it is written and refused.
+//! Traffic of flows, as it is written and refused.
 
 use cwnd_scenario::{Arrivals, Requests, Scenario, Size};
 
@@ -19,7 +19,7 @@ fn read(text: &str) -> Result<Scenario, String> {
     Scenario::from_toml_with_files(text, "bad.toml", &[], &files).map_err(|error| error.to_string())
 }
 
-/// What stands in `[[flows]]`, and the error after `bad.toml:`.
+/// Content of `[[flows]]`, and the error after `bad.toml:`.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str)] = &[
     ("cca = 'reno'\nsize = 0", "8: flows[0].size: 0 has no unit; write it like '100 KB' (bytes, KB, MB, GB, KiB, MiB, GiB)"),

@@ -25,7 +25,7 @@ fn read(text: &str) -> Result<Scenario, String> {
     Scenario::from_toml_with_files(text, "bad.toml", &[], &files).map_err(|error| error.to_string())
 }
 
-/// What stands in a valid text, what is written instead, and the error after `bad.toml:`.
+/// A part of a valid text, its replacement, and the error after `bad.toml:`.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, &str)] = &[
     (RATE, "rate = { trace = '1,2,x' }", "3: dumbbell.rate.trace: '1,2,x', line 3: 'x' is not a whole number of milliseconds; a line for each opportunity: milliseconds since the beginning, never decreasing"),

@@ -1,9 +1,9 @@
-//! What the tests of all stacks have in common.
+//! Parts that the tests of all stacks share.
 #![allow(dead_code)] // each test is a crate, and uses a part
 
 use std::time::Duration;
 
-/// What a server sends to each client.
+/// Bytes that a server sends to each client.
 pub const BYTES: usize = 100_000;
 pub const LOCALHOST: &str = "127.0.0.1:0";
 /// All transfers of a stack, on a slow and busy machine.

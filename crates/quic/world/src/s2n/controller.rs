@@ -83,7 +83,7 @@ enum Inner {
     Bbr(Box<OwnBbr>),
 }
 
-/// What a controller keeps of a packet.
+/// State that a controller keeps for a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Info {
     Ours(Sent),
@@ -91,7 +91,7 @@ pub enum Info {
     Bbr(<OwnBbr as CongestionController>::PacketInfo),
 }
 
-/// The same of each controller.
+/// Evaluates an expression on each kind of controller.
 macro_rules! ask {
     ($self:ident, $inner:ident => $answer:expr) => {
         match &$self.inner {

@@ -1,4 +1,4 @@
-//! What s2n-quic draws at random elsewhere: numbers from a seed, and connection IDs that count up.
+//! Replaces what s2n-quic draws at random elsewhere: numbers come from a seed, and connection IDs count up.
 
 use s2n_quic::provider::{connection_id, random, stateless_reset_token};
 use s2n_quic_core::connection::LocalId;

@@ -1,4 +1,4 @@
-//! What s2n-quic has instead of sockets and a clock: datagrams and times that are handed to its endpoint.
+//! Replaces the sockets and the clock of s2n-quic: datagrams and times are handed to its endpoint.
 
 use crate::end::{Asked, Datagram, Side, address};
 use bytes::BytesMut;

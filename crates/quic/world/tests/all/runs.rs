@@ -46,7 +46,7 @@ fn a_flow_fills_its_link_but_for_the_handshake_and_headers() {
     }
 }
 
-/// What was sent and has neither arrived nor been lost at the end: no more than path and queue hold.
+/// Returns the packets that have neither arrived nor been lost at the end: no more than path and queue hold.
 fn on_the_way(run: &Run) -> u64 {
     let flow = &run.flows[0];
     let pkts = flow.sent_pkts - flow.delivered_pkts - flow.lost_pkts;
@@ -229,8 +229,8 @@ fn the_window_of_s2n_quics_own_cubic_is_cut_to_seven_tenths() {
     assert!(cuts.len() >= 2 && cuts.iter().all(|share| (share - 0.7).abs() < 0.01), "{cuts:?}");
 }
 
-/// Of noq 1.4.0: its assembler takes the number of bytes read for an offset when it merges small pieces that are read in any
-/// order, and drops those below.
+/// Shows a fault of noq 1.4.0: its assembler takes the number of bytes read for an offset when it merges small pieces that are
+/// read in any order, and drops those below.
 #[test]
 fn payload_that_a_stack_loses_is_noted_and_not_held_against_the_rest() {
     let link = "rate = '1 Gbps'\ndelay = '5 ms'\nbuffer = '1 BDP'";
