@@ -2,7 +2,7 @@
 
 use crate::pace::Pace;
 use crate::packet::Pool;
-use crate::path::{BATCH, Shared};
+use crate::shared::{BATCH, Shared};
 use crate::sys::{self, Core};
 use cwnd_scenario::Scenario;
 use std::cmp::Reverse;

@@ -8,13 +8,15 @@ mod pace;
 mod packet;
 mod path;
 mod preflight;
+mod shared;
 mod sys;
 mod traffic;
 
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use namespace::Namespace;
-use path::{Emulator, Report, Shared};
+use path::{Emulator, Report};
+use shared::Shared;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

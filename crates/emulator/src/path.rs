@@ -3,6 +3,7 @@
 use crate::back;
 use crate::pace::Pace;
 use crate::packet::{Packet, Pool, mark};
+use crate::shared::{BATCH, Shared};
 use crate::sys::{self, Core};
 use cwnd_engine::EmulatedLink;
 use cwnd_results::{LinkResult, LinkSamples};
@@ -13,48 +14,6 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-
-/// Packets of one device between two looks at the other.
-pub const BATCH: usize = 32;
-
-/// Data packets of a flow.
-#[derive(Default)]
-pub struct FlowCounts {
-    pub delivered_pkts: AtomicU64,
-    /// On the wire.
-    pub delivered_bytes: AtomicU64,
-    pub lost_pkts: AtomicU64,
-    pub marked_pkts: AtomicU64,
-}
-
-/// State that the threads of a run share.
-pub struct Shared {
-    pub begin_ns: u64,
-    pub stop: AtomicBool,
-    pub flows: Vec<FlowCounts>,
-    pub packets: AtomicU64,
-    pub last_arrival_ns: AtomicU64,
-    /// Time in which data was moved.
-    pub worked_ns: AtomicU64,
-}
-
-impl Shared {
-    pub fn new(flows: usize) -> Arc<Shared> {
-        Arc::new(Shared {
-            begin_ns: sys::now_ns(),
-            stop: AtomicBool::new(false),
-            flows: std::iter::repeat_with(FlowCounts::default).take(flows).collect(),
-            packets: AtomicU64::new(0),
-            last_arrival_ns: AtomicU64::new(0),
-            worked_ns: AtomicU64::new(0),
-        })
-    }
-
-    /// Since the beginning.
-    pub fn now_ns(&self) -> u64 {
-        sys::now_ns() - self.begin_ns
-    }
-}
 
 /// Results of the emulator at its end.
 #[derive(Debug, Default)]

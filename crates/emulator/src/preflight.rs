@@ -1,6 +1,7 @@
 //! Measures the path before the run, with datagrams over the same devices, queue and delays.
 
-use crate::path::{Report, Shared};
+use crate::path::Report;
+use crate::shared::Shared;
 use crate::{FAR, FIRST_PORT, NEAR, Watch, over_path, sys};
 use cwnd_scenario::{Link, Scenario};
 use std::io::ErrorKind;

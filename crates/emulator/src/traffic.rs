@@ -1,6 +1,6 @@
 //! One sender and one receiver for each flow, and what the kernel reports of them.
 
-use crate::path::Shared;
+use crate::shared::Shared;
 use crate::sys::{self, TcpInfo};
 use crate::{Ends, FAR, FIRST_PORT, Watch};
 use cwnd_results::{

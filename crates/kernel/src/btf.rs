@@ -1,7 +1,5 @@
 //! The types of the running kernel, as its BTF describes them.
 
-use crate::object::word;
-
 pub struct Btf<'a> {
     bytes: &'a [u8],
     /// The offset of each type's description, by number; there is no type 0.
@@ -111,4 +109,8 @@ impl<'a> Btf<'a> {
         (self.kind(function) == KIND_FUNC_PROTO)
             .then(|| word(self.bytes, self.types[function as usize] + 4) & 0xffff)
     }
+}
+
+pub fn word(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize
 }

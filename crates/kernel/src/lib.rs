@@ -272,7 +272,7 @@ fn registration(folder: &Path) -> io::Result<Option<OwnedFd>> {
         return sys::map_by_id(sys::link_map(&link)?).map(Some);
     }
     let Some(map) = pinned(MAP)? else { return Ok(None) };
-    let is_registered = object::word(&sys::lookup(&map)?, 4) == IN_USE;
+    let is_registered = btf::word(&sys::lookup(&map)?, 4) == IN_USE;
     Ok(is_registered.then_some(map))
 }
 
@@ -379,7 +379,7 @@ fn status_of(folder: &Path, ops: &Ops) -> io::Result<Status> {
         return Ok(Status { fault, ..Status::default() });
     };
     let value = sys::lookup(&map)?;
-    let users = object::word(&value, 0) as u32;
+    let users = btf::word(&value, 0) as u32;
     let params = sys::pinned(&folder.join(PARAMS))?;
     let algorithm = sys::map_info(&params)?.name.replace('_', "-");
     let stored: Vec<u32> = sys::lookup(&params)?
@@ -393,7 +393,7 @@ fn status_of(folder: &Path, ops: &Ops) -> io::Result<Status> {
     });
     let mut hooks = Vec::new();
     for (hook, place) in ops.function_places() {
-        let id = object::word(&value, place) as u32;
+        let id = btf::word(&value, place) as u32;
         if id == 0 {
             continue;
         }

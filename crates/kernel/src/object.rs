@@ -1,5 +1,6 @@
 //! An object file from clang: programs, data, BTF.
 
+use crate::btf::{length, word};
 use object::{Object as _, ObjectSection, ObjectSymbol, RelocationTarget};
 
 /// Bytes of an instruction.
@@ -175,14 +176,10 @@ fn acceptable(original: &[u8]) -> Vec<u8> {
             }
             _ => {}
         }
-        at += crate::btf::length(kind, count);
+        at += length(kind, count);
         id += 1;
     }
     btf
-}
-
-pub fn word(bytes: &[u8], at: usize) -> usize {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize
 }
 
 fn string(btf: &[u8], offset: usize) -> String {

@@ -2,6 +2,7 @@
 
 use crate::plan::{self, Plan};
 use crate::probes::{Burst, Trip};
+use crate::way;
 use cwnd_results::{
     FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
 };
@@ -194,7 +195,7 @@ fn flow(
         delivered_pkts: delivered as u64,
         lost_pkts: lost as u64,
         timeouts: timeouts as u64,
-        throughput_mbps: per_s(delivered * f64::from(plan::packet_bytes(asked))),
+        throughput_mbps: per_s(delivered * f64::from(way::packet_bytes(asked))),
         goodput_mbps: per_s(received_bytes),
         mean_rtt_ms: ms(srtt_us),
         p95_rtt_ms: ms(high_us),
@@ -219,7 +220,7 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
             let users =
                 flows.iter().filter(|flow| scenario.flows[flow.flow as usize].path.contains(&(index as u32)));
             let (pkts, bytes) = users.fold((0, 0.0), |(pkts, bytes), flow| {
-                let packet = plan::packet_bytes(&scenario.flows[flow.flow as usize]);
+                let packet = way::packet_bytes(&scenario.flows[flow.flow as usize]);
                 (pkts + flow.delivered_pkts, bytes + flow.delivered_pkts as f64 * f64::from(packet))
             });
             let utilization = (bytes / capacity_bytes(index)).min(1.0);
@@ -228,7 +229,7 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
         .collect();
     for (&index, row) in plan.watched.iter().zip(rows) {
         let [_, pkts, bytes, dropped, marked, mean, most, high] = row[..] else { unreachable!("counted") };
-        let overhead = scenario.flows.first().map_or(0, plan::overhead_bytes);
+        let overhead = scenario.flows.first().map_or(0, way::overhead_bytes);
         let wire_bytes = bytes + pkts * f64::from(overhead);
         let link = &mut links[index];
         link.delivered_pkts = pkts as u64;
@@ -248,7 +249,7 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
 
 /// How long a packet waits behind this many.
 fn waiting_ms(scenario: &Scenario, link: usize, pkts: f64) -> f64 {
-    let packet = scenario.flows.first().map_or(0, plan::packet_bytes);
+    let packet = scenario.flows.first().map_or(0, way::packet_bytes);
     scenario.links[link].sending_ns(packet) as f64 * pkts / 1e6
 }
 
@@ -262,7 +263,7 @@ fn flow_samples(scenario: &Scenario, lines: &[String]) -> (FlowSamples, GroupSam
             continue;
         };
         let before = &mut before[flow as usize];
-        let packet = plan::packet_bytes(&scenario.flows[flow as usize]);
+        let packet = way::packet_bytes(&scenario.flows[flow as usize]);
         let row = FlowRow {
             cwnd_pkts: cwnd as u32,
             cwnd_range_pkts: (min_cwnd as u32, max_cwnd as u32),

@@ -14,6 +14,7 @@ mod probes;
 mod queue;
 mod refusal;
 mod resources;
+mod way;
 
 pub use boot::Watch;
 pub use guest::{INIT, read_types, run};

@@ -1,6 +1,6 @@
 //! The network namespaces of a plan.
 
-use crate::plan::{Way, wire_delay_ns};
+use crate::way::{Way, wire_delay_ns};
 use cwnd_scenario::{Link, Pacing, Scenario};
 use std::collections::BTreeMap;
 

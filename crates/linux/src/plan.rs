@@ -5,6 +5,7 @@ use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, HEADER_BYTES, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
+use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, packet_bytes, way, wire_delay_ns};
 use cwnd_results::World;
 use cwnd_scenario::{Ecn, Flow, Link, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
@@ -12,7 +13,6 @@ use std::fmt::Write;
 
 /// The longest time between two looks at flows and links.
 const TICK_NS: u64 = 5_000_000;
-const TIMESTAMP_BYTES: u32 = 12;
 /// Rate of a wire whose jitter keeps the order: a packet takes 0.1 µs.
 const IN_ORDER_BPS: u64 = 100_000_000_000;
 
@@ -49,27 +49,6 @@ pub struct Plan {
     /// Approximate number of segments that each flow's receiver acknowledges one by one, where its memory for the path makes
     /// them more than the scenario has.
     pub quick_acks_pkts: Vec<Option<u32>>,
-}
-
-/// Parts of a flow's path.
-pub struct Way {
-    /// An access link of its own, which delays and spaces packets and drops none.
-    pub access: Option<usize>,
-    /// Links with a queue.
-    pub links: Vec<usize>,
-    /// Delay of the access link, of all links, and of the links at the end where no packet waits.
-    pub delay_ns: u64,
-    /// The part of it that wires have themselves.
-    pub wires_ns: u64,
-    /// From the receiver back to the sender, and its part that wires have.
-    pub back_delay_ns: u64,
-    pub back_wires_ns: u64,
-}
-
-impl Way {
-    pub fn rtt_ns(&self) -> u64 {
-        self.delay_ns + self.back_delay_ns
-    }
 }
 
 /// `seed` is that of the run.
@@ -198,72 +177,11 @@ fn mix(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns true if the link only spaces and delays the packets of one flow.
-fn only_delays(scenario: &Scenario, index: u32) -> bool {
-    let link = &scenario.links[index as usize];
-    let users =
-        scenario.flows.iter().filter(|flow| flow.path.contains(&index) || flow.reverse_path.contains(&index));
-    !link.is_managed() && link.per == 0.0 && link.ecn_threshold_pkts.is_none() && users.count() == 1
-}
-
 /// Returns true if data of some flow crosses a link that ACKs of another cross.
 fn has_data_both_ways(scenario: &Scenario) -> bool {
     let back: BTreeSet<u32> =
         scenario.flows.iter().flat_map(|flow| flow.reverse_path.iter().copied()).collect();
     scenario.flows.iter().flat_map(|flow| &flow.path).any(|link| back.contains(link))
-}
-
-/// The delay of a link where it has its place behind the link's queue, else 0: where it is not the same for all packets, and
-/// where flows go both ways, so that the time between the queues of two links counts. Elsewhere all that counts is its part
-/// of the RTT.
-pub fn wire_delay_ns(link: &Link, both_ways: bool) -> u64 {
-    let varies = link.impairments.as_ref().is_some_and(|wire| wire.jitter.is_some() || wire.reorder > 0.0);
-    if varies || both_ways { link.delay_ns } else { 0 }
-}
-
-fn way(scenario: &Scenario, flow: &Flow, both_ways: bool) -> Way {
-    let link = |index: u32| &scenario.links[index as usize];
-    let mut rest = &flow.path[..];
-    let mut delay_ns = 0;
-    // Behind a link that is no faster, no packet of a single flow waits.
-    while let [.., before, last] = rest {
-        if !only_delays(scenario, *last) || link(*before).rate_bps > link(*last).rate_bps {
-            break;
-        }
-        delay_ns += link(*last).delay_ns + link(*last).sending_ns(packet_bytes(flow));
-        rest = &rest[..rest.len() - 1];
-    }
-    let mut access = None;
-    if let [first, _, ..] = rest
-        && only_delays(scenario, *first)
-        && link(*first).buffer_pkts.is_none()
-    {
-        access = Some(*first as usize);
-        delay_ns += link(*first).delay_ns;
-        rest = &rest[1..];
-    }
-    delay_ns += rest.iter().map(|&index| link(index).delay_ns).sum::<u64>();
-    let wires_ns = rest.iter().map(|&index| wire_delay_ns(link(index), both_ways)).sum();
-    let back = || flow.reverse_path.iter().map(|&index| link(index));
-    Way {
-        access,
-        links: rest.iter().map(|&index| index as usize).collect(),
-        delay_ns,
-        wires_ns,
-        back_delay_ns: flow.return_delay_ns + back().map(|link| link.delay_ns).sum::<u64>(),
-        back_wires_ns: back().map(|link| wire_delay_ns(link, both_ways)).sum(),
-    }
-}
-
-/// The bytes of a full packet as the scenario counts them.
-pub fn packet_bytes(flow: &Flow) -> u32 {
-    flow.payload_bytes + flow.stack.header_bytes
-}
-
-/// Returns how many bytes longer the scenario's headers are than the kernel's.
-pub fn overhead_bytes(flow: &Flow) -> i32 {
-    let options = if flow.stack.timestamps { TIMESTAMP_BYTES } else { 0 };
-    flow.stack.header_bytes as i32 - (HEADER_BYTES + options) as i32
 }
 
 fn mtu(flow: &Flow) -> u32 {

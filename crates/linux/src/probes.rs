@@ -1,7 +1,7 @@
 //! Measurements of the paths before a run.
 
-use crate::plan::{Way, overhead_bytes, packet_bytes};
 use crate::queue::HEADER_BYTES;
+use crate::way::{Way, overhead_bytes, packet_bytes};
 use cwnd_scenario::{Flow, Link, Scenario};
 
 /// How long a short packet and its answer should take.

@@ -1,6 +1,6 @@
 //! Refuses scenarios that ask for what a kernel in virtual time does not support.
 
-use crate::plan::overhead_bytes;
+use crate::way::overhead_bytes;
 use cwnd_scenario::{Clock, Ecn, End, Flow, JitterDistribution, Link, Queue, Samples, Scenario, Size};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Resources that a guest needs for a scenario: memory for windows, and a processor that keeps up.
 
-use crate::plan::{Way, packet_bytes};
+use crate::way::{Way, packet_bytes};
 use cwnd_scenario::{Flow, Scenario, receive_memory};
 use std::collections::BTreeMap;
 

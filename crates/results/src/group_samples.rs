@@ -1,6 +1,6 @@
 //! Time series of groups of flows.
 
-use crate::schema::{FlowRow, FlowSamples, mbps};
+use crate::flow_samples::{FlowRow, FlowSamples, mbps};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 

@@ -1,6 +1,7 @@
 //! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
 //! each written once.
 
+mod flow_samples;
 mod group_samples;
 mod metrics;
 mod schema;
@@ -8,7 +9,8 @@ mod statistics;
 #[cfg(feature = "transfer")]
 mod transfer;
 
+pub use flow_samples::{FlowRow, FlowSamples, mbps};
 pub use group_samples::{GroupSamples, GroupSum, time_series};
 pub use metrics::Metrics;
-pub use schema::{FlowResult, FlowRow, FlowSamples, LinkResult, LinkSamples, Run, Transfers, World, mbps};
+pub use schema::{FlowResult, LinkResult, LinkSamples, Run, Transfers, World};
 pub use statistics::{Estimate, jain_index, student_t_quantile, student_t_tail};

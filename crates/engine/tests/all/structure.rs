@@ -28,7 +28,7 @@ fn sources_of(folder: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// The same of the engine.
+/// Sources of the engine.
 fn sources() -> BTreeMap<String, String> {
     sources_of(Path::new(env!("CARGO_MANIFEST_DIR")))
 }

@@ -1,7 +1,7 @@
 //! Refuses scenarios that ask for what these worlds do not support.
 
 use crate::Stack;
-use crate::run::{datagram_bytes, is_of_stack};
+use crate::flow::{datagram_bytes, is_of_stack};
 use cwnd_scenario::{Cca, Clock, Ecn, End, Flow, Handshake, Samples, Scenario, Size, Stack as TcpStack};
 use serde_json::Value;
 use std::ops::RangeInclusive;

@@ -2,7 +2,6 @@
 
 use crate::end::{Asked, Connection, Datagram, Shared, Side};
 use crate::received::Missing;
-use crate::run::{HEADER_BYTES, datagram_bytes};
 use crate::seen::Seen;
 use crate::{Settings, Stack};
 use cwnd_engine::Codepoint;
@@ -20,6 +19,18 @@ const MISSING_NS: u64 = 1_000_000_000;
 const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
 
 const SIDES: [Side; 2] = [Side::Sender, Side::Receiver];
+
+/// Before a datagram on the wire: Ethernet without its checksum, IPv4, UDP.
+pub const HEADER_BYTES: u32 = 14 + 20 + 8;
+/// In datagrams of UDP.
+pub fn datagram_bytes(flow: &Flow) -> u32 {
+    flow.packet_bytes().saturating_sub(HEADER_BYTES)
+}
+
+/// Returns true if the flow is a connection of the stack; others are TCP, or datagrams, as in the simulator.
+pub fn is_of_stack(flow: &Flow) -> bool {
+    !flow.cca.is_over_tcp() && !flow.cca.is_udp()
+}
 
 pub struct Quic<'a> {
     stack: Stack,

@@ -1,29 +1,17 @@
 //! A run: connections of a stack as ends of the plain network.
 
-use crate::flow::Quic;
+use crate::flow::{Quic, is_of_stack};
 use crate::{Settings, Stack, Watch};
 use cwnd_engine::net::{Endpoints, Parts};
 use cwnd_engine::{Control, Simulation};
 use cwnd_results::Run;
-use cwnd_scenario::{Flow, Scenario};
+use cwnd_scenario::Scenario;
 use std::cell::RefCell;
 
-/// Before a datagram on the wire: Ethernet without its checksum, IPv4, UDP.
-pub const HEADER_BYTES: u32 = 14 + 20 + 8;
 /// Packets under way: about 1.6 GB of datagrams.
 pub const PACKETS_MAX: usize = 1 << 20;
 /// How often the watch is called in a run.
 const LOOKS: u64 = 1000;
-
-/// In datagrams of UDP.
-pub fn datagram_bytes(flow: &Flow) -> u32 {
-    flow.packet_bytes().saturating_sub(HEADER_BYTES)
-}
-
-/// Returns true if the flow is a connection of the stack; others are TCP, or datagrams, as in the simulator.
-pub fn is_of_stack(flow: &Flow) -> bool {
-    !flow.cca.is_over_tcp() && !flow.cca.is_udp()
-}
 
 /// Answers `scenario`, which was checked; None: stopped by `watch`.
 pub fn run(
