@@ -1,6 +1,6 @@
 //! Turns the report of a guest into the rows of a run.
 
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 use crate::probes::{Burst, Trip};
 use crate::way;
 use cwnd_results::{

@@ -2,7 +2,7 @@
 
 use crate::nodes::Nodes;
 use crate::probes::{self, Burst, Trip};
-use crate::queue::{self, HEADER_BYTES, Netem, Qdisc};
+use crate::queue::{self, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, packet_bytes, way, wire_delay_ns};
