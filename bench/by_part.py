@@ -58,7 +58,7 @@ def main(program: str, scenario: str) -> None:
 
 
 def addresses_in(events: str, program: str) -> list[int | None]:
-    """Of each sample: its address in the program's file; None: it is outside."""
+    """Addresses of the samples: each its address in the program's file; None: it is outside."""
     program = str(Path(program).resolve())
     segments, addresses = [], []
     for line in events.splitlines():
@@ -81,7 +81,7 @@ def virtual(program: str, offset: int) -> int:
 
 @functools.cache
 def segments_of(program: str) -> list[tuple[int, int, int]]:
-    """Of each segment: where it is in the file and in memory, and its size."""
+    """Segments: where each is in the file and in memory, and its size."""
     headers = subprocess.run(["readelf", "-lW", program], stdout=subprocess.PIPE, text=True, check=True)
     loads = re.findall(r"LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)", headers.stdout)
     return [(int(at, 16), int(to, 16), int(size, 16)) for at, to, size in loads]

@@ -1,4 +1,4 @@
-"""The same transfers in cwnd and in htsim: how long does each take.
+"""Equal transfers in cwnd and in htsim: how long does each take.
 
 `htsim.py CLONE [CORE]`: CLONE is a clone of https://github.com/Broadcom/csg-htsim; its library is built
 there, its source stays as it is. The programs take turns on one core. htsim's TCP is NewReno without SACK, so
@@ -17,7 +17,7 @@ from pathlib import Path
 import tomllib
 from peers import HERE, ROOT, TARGET, Measured, amount, cwnd, run, timed
 
-#: Of each program.
+#: Runs of each program.
 RUNS = 7
 TOLERANCE = 0.005
 #: As the scenarios' stack has them.

@@ -1,4 +1,4 @@
-"""The same scenarios in cwnd, ns-2 and ns-3: do they agree, and how long does each take.
+"""Equal scenarios in cwnd, ns-2 and ns-3: do they agree, and how long does each take.
 
 Installs ns-2 and ns-3 from the distribution if they are missing (Debian or Ubuntu, root). Prints a table.
 The exit code is 1 when a result of ours differs by more than TOLERANCE: a race is between programs that

@@ -87,7 +87,7 @@ def index() -> str:
 
 
 def profiles(settings: dict[str, dict[str, Any]]) -> str:
-    """What each profile sets, a row per key."""
+    """Settings of each profile, a row per key."""
     changed = {profile: {**settings[profile]["params"], **settings[profile]["stack"]} for profile in PROFILES}
     keys = list(dict.fromkeys(key for profile in PROFILES for key in changed[profile]))
     if not keys:

@@ -54,13 +54,13 @@ def said(advice: cwnd.Advice) -> str:
 
 
 def agrees(advice: cwnd.Advice, other: cwnd.Advice) -> bool:
-    """The same decision, and of a change or a doubt an algorithm in common."""
+    """Equal decisions, and of a change or a doubt an algorithm in common."""
     ours, theirs = ({one.choice.cca, *one.choice.equals} for one in (advice, other))
     return advice.choice.decision == other.choice.decision and bool(ours & theirs)
 
 
 def order_holds(advice: cwnd.Advice, other: cwnd.Advice) -> tuple[int, int]:
-    """Of the pairs of candidates whose scores the first distinguishes, those in the same order in the other.
+    """Share of the pairs of candidates whose scores the first distinguishes, those in the same order in the other.
 
     Apart: the 95 % interval of the difference, run by run, has no zero in it.
     """

@@ -1,4 +1,4 @@
-"""What `lambda_max = "auto"` of Agile-SD gains and costs against the fixed 3: the tables of docs/tuning.md.
+"""Gains and costs of `lambda_max = "auto"` of Agile-SD against the fixed 3: the tables of docs/tuning.md.
 
 50 Mbit/s, 40 s, each point with the same ten seeds for both. Alone: throughput and loss; beside a Reno flow:
 Jain's index. A difference is auto's value less that of 3, seed by seed, with its 95 % interval.

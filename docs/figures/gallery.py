@@ -30,7 +30,7 @@ else:
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 HEADINGS = {"6400": "buffer 6400 packets", "1bdp": "buffer 1 BDP"}
 COLUMNS = 4
-#: What the figures show, in seconds: start-up is over at its beginning.
+#: Span of the figures, in seconds: start-up is over at its beginning.
 SHOWN_S = (100, 200)
 #: Points of a line.
 POINTS = 400

@@ -75,7 +75,7 @@ def traced(cca: str) -> cwnd.Results:
         inside(RECEIVER, "iperf3", "-s", "-D", "-1", "--idle-timeout", 20)
         time.sleep(0.5)
         latest_s[0] = 0
-        # Of the connection that carries data, not of iperf3's control connection.
+        # The connection that carries data, not of iperf3's control connection.
         port = next(ports)
         with cwnd.kernel.trace(port=port, interval="50 ms", name=f"{cca}, Linux {kernel}") as trace:
             inside(SENDER, "iperf3", "-c", "10.98.0.2", "-C", cca, "-t", DURATION_S, "--cport", port)
@@ -126,7 +126,7 @@ def build() -> None:
         call("ip", "link", "set", device, "netns", namespace, "txqueuelen", 10_000)
         inside(namespace, "ip", "addr", "add", f"10.98.0.{number}/24", "dev", device)
         inside(namespace, "ip", "link", "set", device, "up")
-        # What one transfer taught must not shape the next.
+        # The metrics of one transfer must not shape the next.
         inside(namespace, "sysctl", "-qw", "net.ipv4.tcp_no_metrics_save=1")
         # iperf3 -C chooses after it connected: with bbr as the default the connection would stay paced.
         inside(namespace, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno")

@@ -22,11 +22,11 @@ from cwnd._report import figures
 from cwnd._report.looks import STYLE, new_figure
 
 STACKS = ("quinn", "noq", "s2n-quic")
-#: The same with cryptography.
+#: The stacks with cryptography.
 TLS = ("quinn-tls", "noq-tls")
 #: Parameters without which no stack runs the algorithm.
 PARAMS = {"ledbat": {"delay": "rtt"}}
-#: What agrees, as shares of the simulator's value.
+#: Tolerances, as shares of the simulator's value.
 TOLERANCES = {"goodput_mbps": 0.05, "mean_cwnd_pkts": 0.10}
 #: Student's t for 30 runs.
 STUDENT = 2.045

@@ -1,4 +1,4 @@
-"""What the thesis' abstract says, as comparisons at every point that its captions name.
+"""Claims of the thesis' abstract, as comparisons at every point that its captions name.
 
 The abstract speaks of whole sets of scenarios. "Outperforms" is taken to mean: at every point. What
 is measured shows the share of the points where it holds, and the geometric mean of the ratios.
@@ -28,7 +28,7 @@ def ratios(m, items, one, others, keep=lambda x: True):
 
 
 def shares(found, enough):
-    """Whether the interval is above 1 at so large a share of the points."""
+    """Returns true if the interval is above 1 at so large a share of the points."""
     above = sum(one.above(1).holds for one in found)
     below = sum(one.below(1).holds for one in found)
     mean = exp(sum(log(max(one.mean, 1e-9)) for one in found) / len(found))
@@ -45,7 +45,7 @@ def differences(m, items, one, others):
 
 
 def lower(found):
-    """Whether the difference is below 0 everywhere."""
+    """Returns true if the difference is below 0 everywhere."""
     below = sum(one.below(0).holds for one in found)
     above = sum(one.above(0).holds for one in found)
     mean = sum(one.mean for one in found) / len(found)

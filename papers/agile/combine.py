@@ -26,9 +26,9 @@ PARTS: dict[str, tuple[list[float], int]] = {"lossless": ([0], 1), "errors": ([1
 FLOWS = (1, 4)
 #: Goodput of a full link: 1000 of the 1066 bytes of a packet.
 FULL_MBPS = 1000 * 1000 / 1066
-#: Of Student's t for the 40 to 120 points of a table.
+#: Student's t for the 40 to 120 points of a table.
 T95 = 2.0
-#: What identifies a point.
+#: Columns that identify a point.
 POINT = ["rtt_ms", "buffer", "per", "flows"]
 
 

@@ -1,4 +1,4 @@
-"""What the paper says of its results, as comparisons. A gain is taken seed by seed."""
+"""Claims of the paper about its results, as comparisons. A gain is taken seed by seed."""
 
 from cwnd._reproduce.claims import Outcome, Series, claim, every
 

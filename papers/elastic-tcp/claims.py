@@ -1,4 +1,4 @@
-"""What the Elastic-TCP paper says in sentences."""
+"""Claims of the Elastic-TCP paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIMULATED = ("fig10a", "fig10b", "fig10c", "fig11a", "fig11b", "fig11c", "fig12a
 
 
 def only(value: float) -> Quantity:
-    """What one run without randomness gave."""
+    """Value of one run without randomness."""
     return Quantity({1: value}, fixed=True, of={})
 
 
@@ -45,7 +45,7 @@ def largest(m, cca: str, after: float = 0.0) -> float:
 
 
 def points(m, items: tuple[str, ...]) -> list[Quantity]:
-    """What Elastic-TCP has more than the best of the others, in Mbps, at each point."""
+    """Lead of Elastic-TCP over the best of the others, in Mbps, at each point."""
     gains = [m(item, "elastic") - m.best(item, besides="elastic") for item in items]
     return [value for gain in gains for value in gain.points.values()]
 

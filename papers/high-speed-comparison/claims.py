@@ -1,4 +1,4 @@
-"""What the comparison says of its results, as comparisons of means."""
+"""Claims of the comparison about its results, as comparisons of means."""
 
 from cwnd._reproduce.claims import MissingError, Outcome, claim, every
 

@@ -290,5 +290,5 @@ def test_what_a_guest_cannot_do_is_refused_in_a_line_with_the_key(file: Path, cw
     done = cwnd_command("run", str(file), "--on", "linux")
     assert done.returncode == 2
     assert done.stderr == (
-        "cwnd: error: guest: clock: ns-2's clock cannot be had --on linux; accepted: nanoseconds\n"
+        "cwnd: error: guest: clock: ns-2's clock is not supported --on linux; accepted: nanoseconds\n"
     )

@@ -98,5 +98,5 @@ def test_what_the_live_world_cannot_do_is_refused_in_a_line(tmp_path: Path, cwnd
     done = cwnd_command("run", str(tmp_path / "old.toml"), "--on", "live")
     assert done.returncode == 2
     assert done.stderr == (
-        "cwnd: error: old: clock: 'ns2' cannot be had --on live; accepted: 'nanoseconds'\n"
+        "cwnd: error: old: clock: 'ns2' is not supported --on live; accepted: 'nanoseconds'\n"
     )

@@ -84,7 +84,7 @@ cca = "quinn:cubic"
         on_a_stack(("--cca", "bbr", "--on", "quinn"), "bbr: flows.cca: 'bbr' has to set the pacing rate"),
         on_a_stack(
             ("--cca", "noq:cubic", "--on", "quinn"),
-            "noq:cubic: flows.cca: 'noq:cubic' cannot be had --on quinn",
+            "noq:cubic: flows.cca: 'noq:cubic' is not supported --on quinn",
         ),
         (("--cca", "quinn:cubic"), "'quinn:cubic' is the stack's own and can be had --on quinn alone"),
         (("--cca", "s2n-quic:newreno", "--on", "s2n-quic"), "--cca: unknown algorithm 's2n-quic:newreno'"),
@@ -95,10 +95,10 @@ cca = "quinn:cubic"
             ("--cca", "prague", "--on", "s2n-quic"), "'prague' has to send ECT(1), which s2n-quic does not"
         ),
         on_a_stack(
-            ("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' cannot be had --on noq"
+            ("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' is not supported --on noq"
         ),
         on_a_stack(
-            ("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes cannot be had"
+            ("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes is not supported"
         ),
     ],
 )

@@ -29,7 +29,7 @@ impl Loaded {
             let refuse = |reason: &str| format!("flows.cca: {reason}");
             let (algorithm, params) = flow.cca.resolve().map_err(|_| {
                 refuse(&format!(
-                    "'{}' cannot be had --on live; choose one of 'cwnd algorithms'",
+                    "'{}' is not supported --on live; choose one of 'cwnd algorithms'",
                     flow.cca.name
                 ))
             })?;

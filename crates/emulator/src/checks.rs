@@ -10,7 +10,7 @@ const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 500..=8948;
 /// One line that names the key, if there is something.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
     let refuse = |key: &str, found: &str, accepted: &str| {
-        Err(format!("{key}: {found} cannot be had --on live; accepted: {accepted}"))
+        Err(format!("{key}: {found} is not supported --on live; accepted: {accepted}"))
     };
     scenario.check_algorithms()?;
     if scenario.clock != Clock::Nanoseconds {
@@ -140,15 +140,15 @@ mod tests {
     fn what_the_world_cannot_do_is_refused_in_a_line_with_the_key() {
         assert_eq!(
             answer("clock = 'ns2'\n").unwrap_err(),
-            "clock: 'ns2' cannot be had --on live; accepted: 'nanoseconds'"
+            "clock: 'ns2' is not supported --on live; accepted: 'nanoseconds'"
         );
         for (text, start) in [
             (
                 "stack = { recovery = 'newreno' }",
-                "flows.stack.recovery: another recovery than PRR cannot be had",
+                "flows.stack.recovery: another recovery than PRR is not supported",
             ),
-            ("stack = { ecn = 'accurate' }", "flows.stack.ecn: accurate ECN or DCTCP's cannot be had"),
-            ("packet = 100", "flows.packet: 100 bytes cannot be had"),
+            ("stack = { ecn = 'accurate' }", "flows.stack.ecn: accurate ECN or DCTCP's is not supported"),
+            ("packet = 100", "flows.packet: 100 bytes is not supported"),
         ] {
             let line = answer_of_flow(text).unwrap_err();
             assert!(line.starts_with(start) && !line.contains('\n'), "{line}");

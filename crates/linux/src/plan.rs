@@ -7,7 +7,7 @@ use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, packet_bytes, way, wire_delay_ns};
 use cwnd_results::World;
-use cwnd_scenario::{Ecn, Flow, Link, Pacing, Samples, Scenario, Size};
+use cwnd_scenario::{Ecn, Flow, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -9,7 +9,7 @@ const FLOWS_MAX: usize = 250;
 /// One line with the key, what it has, and what would do.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
     let refuse = |key: &str, found: &str, accepted: &str| {
-        Err(format!("{key}: {found} cannot be had --on linux; accepted: {accepted}"))
+        Err(format!("{key}: {found} is not supported --on linux; accepted: {accepted}"))
     };
     scenario.check_algorithms()?;
     if scenario.clock != Clock::Nanoseconds {
@@ -33,7 +33,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
         let managed = |&link: &u32| scenario.links[link as usize].queue.is_some();
         if overhead_bytes(flow) < 0 && flow.path.iter().any(managed) {
             let line = format!(
-                "stack.header_bytes: {} cannot be had --on linux behind a managed queue; accepted: {} or more",
+                "stack.header_bytes: {} is not supported --on linux behind a managed queue; accepted: {} or more",
                 flow.stack.header_bytes,
                 flow.stack.header_bytes as i32 - overhead_bytes(flow)
             );
@@ -45,7 +45,7 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
 
 fn check_link(link: &Link) -> Result<(), String> {
     let refuse =
-        |key: &str, accepted: &str| Err(format!("{key} cannot be had --on linux; accepted: {accepted}"));
+        |key: &str, accepted: &str| Err(format!("{key} is not supported --on linux; accepted: {accepted}"));
     if let Some(variation) = &link.variation {
         let key = match (&variation.rate, &variation.policer) {
             (Some(_), _) => "rate that varies",
@@ -80,7 +80,7 @@ fn check_link(link: &Link) -> Result<(), String> {
 
 fn check_flow(flow: &Flow) -> Result<(), String> {
     let refuse =
-        |key: &str, accepted: &str| Err(format!("{key} cannot be had --on linux; accepted: {accepted}"));
+        |key: &str, accepted: &str| Err(format!("{key} is not supported --on linux; accepted: {accepted}"));
     if flow.cca.is_udp() {
         return refuse("cca: udp", "a congestion control algorithm");
     }
@@ -134,7 +134,7 @@ fn check_stack(flow: &Flow) -> Result<(), String> {
     for (key, value) in settings(flow) {
         let default = defaults.get(&key).unwrap_or(&Value::Null);
         if value != *default && !SETTINGS.contains(&key.as_str()) {
-            return Err(format!("stack.{key}: {value} cannot be had --on linux; accepted: {default}"));
+            return Err(format!("stack.{key}: {value} is not supported --on linux; accepted: {default}"));
         }
     }
     Ok(())

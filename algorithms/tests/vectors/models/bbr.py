@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from stack import LOSS, LOST, RECOVERY, TIMEOUT, UNDO, Model, acks, at, case
 
-#: Of the vectors.
+#: Constants of the vectors.
 MSS = 1448
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = "startup", "drain", "probe_bw", "probe_rtt"
 

@@ -4,7 +4,7 @@ import math
 
 from stack import LOST, RECOVERY, TIMEOUT, UNDO, Model, acks, at, case
 
-#: Of the vectors.
+#: Constants of the vectors.
 MSS = 1448
 INF = math.inf
 PROBING = ("Startup", "Refill", "Up")
@@ -115,7 +115,7 @@ class Bbr3(Model):
                 self.round_losses = [self.round_losses[1], self.losses]
                 if self.state != "ProbeRTT" or self.ignored == 3:
                     self.ignored = max(self.ignored - 1, 0)
-        # What is sent in PROBE_RTT is limited by the application.
+        # The application limits the packets sent in PROBE_RTT.
         limited = not s.limited or self.ignored in (1, 2)
         if us:
             if rate >= self.max_bw or not limited:
@@ -157,7 +157,7 @@ class Bbr3(Model):
         self.loss_in_round = True
 
     def judge_probe(self, s, in_flight, lost, limited):
-        """Whether these losses were too many; they end a probe."""
+        """Returns true if these losses were too many; they end a probe."""
         if lost <= self.thresh * in_flight:
             return False
         if self.probe_samples:
@@ -337,7 +337,7 @@ class Bbr3(Model):
         else:
             self.state = "Startup"
 
-    # What the model decides.
+    # Decisions of the model.
 
     def pacing_gain(self):
         drain, down = (1 / 2.885, 0.91) if self.google else (0.5, 0.9)

@@ -26,7 +26,7 @@ class Discrete(Reno):
 
 
 class DiscreteReal(RenoReal):
-    """The same with ns-2's real cwnd."""
+    """This model with ns-2's real cwnd."""
 
     def part(self, s):
         if self.p.get("cut") == "raw":

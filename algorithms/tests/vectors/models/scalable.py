@@ -47,7 +47,7 @@ class Linux(Model):
 
 
 class Ns2(Linux):
-    """The same of ACKs: every 51st, or every one after cwnd."""
+    """ACKs that grow the window: every 51st, or every one after cwnd."""
 
     def ack(self, s):
         if not s.limited:

@@ -163,7 +163,7 @@ class VegasNs2(VegasLinux):
 
 
 def courses(model, **params):
-    """The same events for each variant."""
+    """Equal events for each variant."""
     name = params.get("variant", "spec")
     return [
         case(f"{name}: {what}", model, start, *steps, **params)

@@ -13,7 +13,7 @@ const DATAGRAM_BYTES: RangeInclusive<u32> = 1200..=65_507;
 /// One line that names the key, if there is something.
 pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
     let refuse = |key: &str, found: &str, accepted: &str| {
-        Err(format!("{key}: {found} cannot be had --on {}; accepted: {accepted}", stack.name()))
+        Err(format!("{key}: {found} is not supported --on {}; accepted: {accepted}", stack.name()))
     };
     scenario.check()?;
     if scenario.clock != Clock::Nanoseconds {
@@ -167,17 +167,17 @@ mod tests {
     fn what_the_world_cannot_do_is_refused_in_a_line_with_the_key() {
         assert_eq!(
             answer("clock = 'ns2'\n", "cca = 'quinn:cubic'").unwrap_err(),
-            "clock: 'ns2' cannot be had --on quinn; accepted: 'nanoseconds'"
+            "clock: 'ns2' is not supported --on quinn; accepted: 'nanoseconds'"
         );
         for (flow, start) in [
-            ("cca = 'noq:cubic'", "flows.cca: 'noq:cubic' cannot be had --on quinn; accepted: "),
+            ("cca = 'noq:cubic'", "flows.cca: 'noq:cubic' is not supported --on quinn; accepted: "),
             (
                 "cca = 'bbr'",
                 "flows.cca: 'bbr' has to set the pacing rate, which quinn does not support; quinn runs ",
             ),
             (
                 "cca = 'quinn:cubic'\npacket = 1000",
-                "flows.packet: 1000 bytes cannot be had --on quinn; accepted: 1176 to",
+                "flows.packet: 1000 bytes is not supported --on quinn; accepted: 1176 to",
             ),
             ("cca = 'quinn:cubic'\napp_rate = '1 Mbps'", "flows.app_rate: "),
             ("cca = 'quinn:cubic'\nstack = { recovery = 'newreno' }", "flows.stack.recovery: "),
@@ -200,12 +200,12 @@ mod tests {
             (
                 Stack::S2nQuic,
                 "cca = 'reno'\nstack = { ecn = 'accurate' }",
-                "flows.stack.ecn: another kind than QUIC's cannot be had --on s2n-quic; accepted: 'off', 'classic' or 'dctcp'",
+                "flows.stack.ecn: another kind than QUIC's is not supported --on s2n-quic; accepted: 'off', 'classic' or 'dctcp'",
             ),
             (
                 Stack::S2nQuic,
                 "cca = 's2n-quic:cubic'\nstack = { ecn = 'dctcp' }",
-                "flows.stack.ecn: another kind than QUIC's cannot be had --on s2n-quic; accepted: 'off' or 'classic'",
+                "flows.stack.ecn: another kind than QUIC's is not supported --on s2n-quic; accepted: 'off' or 'classic'",
             ),
             (
                 Stack::S2nQuic,

@@ -1,4 +1,4 @@
-//! What the driver of the modules reads and answers: records of hooks, and the windows after each.
+//! Input and output of the driver of the modules: records of hooks, and the windows after each.
 
 use cwnd_algorithms::{Ack, Event, State};
 use std::fmt;

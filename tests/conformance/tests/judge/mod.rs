@@ -25,7 +25,7 @@ pub const MODULES: [&str; 13] = [
     "dctcp",
 ];
 
-/// What the modules include and the shim has in it already.
+/// Headers that the modules include and the shim has already.
 const HEADERS: [&str; 12] = [
     "asm/div64.h",
     "linux/btf.h",
@@ -43,7 +43,7 @@ const HEADERS: [&str; 12] = [
 
 const PACKAGE: &str = "linux-source-6.1";
 
-/// What is taken out of the kernel's tree.
+/// Files taken out of the kernel's tree.
 const TAKEN: [&str; 5] = [
     "net/ipv4/tcp_*.c",
     "net/ipv4/tcp_vegas.h",
@@ -195,7 +195,7 @@ fn run(command: &mut Command, what: &str) -> Result<(), String> {
     Err(format!("{what}: {said}"))
 }
 
-/// What the kernel's module answers to the events.
+/// Answers of the kernel's module to the events.
 pub fn answers(program: &Path, module: &[&str], events: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .args(module)
