@@ -60,7 +60,7 @@ def agrees(advice: cwnd.Advice, other: cwnd.Advice) -> bool:
 
 
 def order_holds(advice: cwnd.Advice, other: cwnd.Advice) -> tuple[int, int]:
-    """Share of the pairs of candidates whose scores the first distinguishes, those in the same order in the other.
+    """Pairs of candidates whose scores the first distinguishes, and those in the same order in the other.
 
     Apart: the 95 % interval of the difference, run by run, has no zero in it.
     """

@@ -98,7 +98,8 @@ cca = "quinn:cubic"
             ("--cca", "reno", "--clock", "ns2", "--on", "noq"), "reno: clock: 'ns2' is not supported --on noq"
         ),
         on_a_stack(
-            ("--cca", "reno", "--packet", "500", "--on", "noq"), "reno: flows.packet: 500 bytes is not supported"
+            ("--cca", "reno", "--packet", "500", "--on", "noq"),
+            "reno: flows.packet: 500 bytes is not supported",
         ),
     ],
 )

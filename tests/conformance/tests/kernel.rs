@@ -54,7 +54,7 @@ const CASES: &[Case] = &[
 
 const FLOWS: u64 = 48;
 const ACKS: usize = 1500;
-/// Case of an algorithm.
+/// Least number of events of an algorithm.
 const LEAST_EVENTS: usize = 300_000;
 
 #[test]

@@ -62,7 +62,7 @@ pub struct Flow {
     pub answers: Vec<Answer>,
 }
 
-/// Segments lost of the `n` up to the `delivered`th: none, some or all in turn, for a few or for thousands of segments.
+/// Number of marked segments of the `n` up to the `delivered`th: none, some or all in turn, for a few or for thousands of segments.
 fn marked(delivered: u64, n: u32) -> u32 {
     let share = (delivered >> 4) * 7 + (delivered >> 11) * 3;
     match share % 8 {
