@@ -1,5 +1,5 @@
 // The left side: each value as a slider and a number, or as a choice.
-import { ECN, FLOW, PATH, QUEUES } from "./scenario.js";
+import { ECN, FLOW, PATH } from "./scenario.js";
 
 let rows = 0;
 
@@ -63,13 +63,13 @@ export function choice(label, options, value, changed, help) {
 const options = (names) => names.map((name) => element("option", { textContent: name, value: name }));
 
 /** Fills the fieldset of the path. `changed()` after each change of `pane`. */
-export function showPath(place, pane, changed) {
+export function showPath(place, pane, catalogue, changed) {
 	const set = (key) => (value) => {
 		pane[key] = value;
 		changed();
 	};
 	const sliders = PATH.map((field) => slider(field, pane[field.key], set(field.key)));
-	const queue = choice("Queue", options(QUEUES), pane.queue, set("queue"));
+	const queue = choice("Queue", options(catalogue.queues), pane.queue, set("queue"));
 	sliders.splice(3, 0, queue);
 	const steps = element("textarea", { id: "steps", rows: 2, value: pane.steps, placeholder: "10 5\n20 50" });
 	steps.addEventListener("input", () => set("steps")(steps.value));

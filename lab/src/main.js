@@ -201,7 +201,7 @@ function showControls() {
 	$("compare").textContent = isPair ? "Remove B" : "Compare with a second scenario";
 	$("pane-a").setAttribute("aria-pressed", edited === 0);
 	$("pane-b").setAttribute("aria-pressed", edited === 1);
-	showPath($("path"), pane, changed);
+	showPath($("path"), pane, catalogue, changed);
 	const rebuild = () => {
 		showControls();
 		changed();

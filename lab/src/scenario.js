@@ -11,7 +11,6 @@ export const PATH = [
 	{ key: "duration", label: "Duration", unit: "s", min: 2, max: 200, log: true },
 ];
 
-export const QUEUES = ["droptail", "red", "codel", "fq-codel", "pie", "dualpi2"];
 export const ECN = ["off", "classic", "accurate", "l4s"];
 
 export const FLOW = [

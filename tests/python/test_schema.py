@@ -12,6 +12,8 @@ import jsonschema
 import pytest
 
 import cwnd
+from cwnd import _cwnd
+from cwnd._cli import options
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -66,6 +68,24 @@ def test_the_schema_has_the_keys_that_the_reader_has() -> None:
     assert set(trace["properties"]) == keys_read("read/variation.rs", "TRACE_KEYS")
     assert set(definition("stack")["anyOf"][1]["properties"]) == keys_read("stack.rs", "KEYS")
     assert set(definition("values")["anyOf"][1]["properties"]) == keys_read("sweep/axes.rs", "RANGE_KEYS")
+
+
+def test_the_names_of_the_reader_are_those_of_the_schema_the_reference_and_the_help() -> None:
+    names, *tables = definition("queue")["anyOf"]
+    assert names["enum"] == _cwnd.choices("queue")
+    text = (READER / "read/queue.rs").read_text()
+    found = re.findall(r'^    \(\s*"([\w-]+)",\s*&\[(.*?)\],?\s*\),$', text, re.DOTALL | re.MULTILINE)
+    keys = {name: set(re.findall(r'"(\w+)"', listed)) for name, listed in found}
+    assert list(keys) == _cwnd.choices("queue")
+    described: dict[str, set[str]] = {}
+    for table in tables:
+        for name in table["properties"]["discipline"]["enum"]:
+            described[name] = set(table["properties"])
+    assert described == keys
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    for key in ("queue", "ecn", "recovery"):
+        assert all(re.search(rf"\b{name}\b", reference) for name in _cwnd.choices(key)), key
+    assert all(name in options.SCENARIO_FLAGS["queue"][1] for name in _cwnd.choices("queue"))
 
 
 def test_the_reference_has_every_key_of_the_schema() -> None:

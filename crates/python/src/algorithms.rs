@@ -16,6 +16,12 @@ pub fn presets() -> String {
     catalogue::presets().to_string()
 }
 
+/// The names that a key of a scenario accepts: "queue", "ecn" or "recovery".
+#[pyfunction]
+pub fn choices(key: &str) -> PyResult<Vec<&'static str>> {
+    catalogue::choices(key).map_err(Error::new_err)
+}
+
 /// One algorithm of the registry or one preset, as a JSON object. The error suggests the nearest name.
 #[pyfunction]
 pub fn algorithm(name: &str) -> PyResult<String> {

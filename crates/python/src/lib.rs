@@ -32,7 +32,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::Error;
     #[pymodule_export]
-    use super::algorithms::{algorithm, algorithms, presets};
+    use super::algorithms::{algorithm, algorithms, choices, presets};
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]

@@ -1,8 +1,23 @@
 //! The registry and the presets as JSON, for reference pages and for the choices of a user interface.
 
-use crate::{Named, PRESETS, Preset, Setting, named, settings};
+use crate::read::queue::DISCIPLINES;
+use crate::{Ecn, Named, PRESETS, Preset, Recovery, Setting, named, settings};
 use cwnd_algorithms::{Algorithm, Param};
 use serde_json::{Map, Value, json};
+
+/// The names that a key of a scenario accepts, in the order of their reference.
+///
+/// # Errors
+///
+/// If the names of the key are not listed.
+pub fn choices(key: &str) -> Result<Vec<&'static str>, String> {
+    match key {
+        "queue" => Ok(DISCIPLINES.map(|(name, _)| name).into()),
+        "ecn" => Ok(Ecn::NAMES.map(|(name, _)| name).into()),
+        "recovery" => Ok(Recovery::ALL.map(Recovery::name).into()),
+        _ => Err(format!("key: '{key}' has no list of names; accepted: queue, ecn or recovery")),
+    }
+}
 
 /// The registry in its order.
 pub fn algorithms() -> Value {

@@ -53,11 +53,16 @@ pub extern "C" fn answered() -> *const u8 {
     ANSWER.with_borrow(|answer| answer.as_ptr())
 }
 
-/// The algorithms and the presets, with their parameters.
+/// The algorithms and the presets, with their parameters, and the names of queue disciplines.
 #[unsafe(no_mangle)]
 pub extern "C" fn catalogue() -> usize {
     use cwnd_scenario::catalogue;
-    answer(Ok(json!({ "algorithms": catalogue::algorithms(), "presets": catalogue::presets() })))
+    let choices = |key| catalogue::choices(key).unwrap_or_default();
+    answer(Ok(json!({
+        "algorithms": catalogue::algorithms(),
+        "presets": catalogue::presets(),
+        "queues": choices("queue"),
+    })))
 }
 
 /// Reads a scenario, and is ready to run it. The request is `{"toml": TEXT, "files": {NAME: TEXT}}`; the answer says what

@@ -119,6 +119,17 @@ def _fixed(*words: str) -> _Words:
     return lambda _: words
 
 
+def _choices(key: str) -> _Words:
+    """The names that a key of a scenario accepts."""
+
+    def words(_: click.Context) -> list[str]:
+        from cwnd import _cwnd
+
+        return _cwnd.choices(key)
+
+    return words
+
+
 #: Words that complete an option or argument, by its name.
 _WORDS: dict[str, _Words] = {
     **dict.fromkeys(("cca", "ccas", "name", "present", "baseline"), _algorithms),
@@ -129,10 +140,10 @@ _WORDS: dict[str, _Words] = {
     "goal": _fixed("throughput", "latency", "fairness"),
     "objective": _fixed("throughput_ratio", "loss_ratio", "jain_fairness"),
     "table": _fixed("summary", "flows", "links"),
-    "queue": _fixed("droptail", "red", "codel", "fq-codel", "pie", "dualpi2"),
-    "ecn": _fixed("off", "classic", "dctcp", "accurate", "l4s"),
+    "queue": _choices("queue"),
+    "ecn": _choices("ecn"),
     "stack": _fixed("linux", "ns2"),
-    "recovery": _fixed("tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr", "rate-halving"),
+    "recovery": _choices("recovery"),
     "clock": _fixed("nanoseconds", "ns2"),
     "end": _fixed("duration", "last-arrival"),
     "samples_by": _fixed("flow", "group"),

@@ -6,7 +6,33 @@ use crate::queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
 use crate::units::{self, MICROSECOND, MILLISECOND, SECOND};
 use toml::de::DeValue;
 
-const NAMES: [&str; 6] = ["droptail", "red", "codel", "fq-codel", "pie", "dualpi2"];
+/// The disciplines by name, each with the keys of its table.
+pub const DISCIPLINES: [(&str, &[&str]); 6] = [
+    ("droptail", &["discipline"]),
+    (
+        "red",
+        &[
+            "discipline",
+            "variant",
+            "min",
+            "max",
+            "weight",
+            "burst",
+            "probability",
+            "gentle",
+            "adaptive",
+            "ecn",
+            "harddrop",
+        ],
+    ),
+    ("codel", &["discipline", "variant", "target", "interval", "ecn", "ce_threshold"]),
+    (
+        "fq-codel",
+        &["discipline", "variant", "target", "interval", "ecn", "ce_threshold", "quantum", "queues"],
+    ),
+    ("pie", &["discipline", "variant", "target", "update", "burst", "ecn"]),
+    ("dualpi2", &["discipline", "variant", "target", "update", "step"]),
+];
 const ACCEPTED: &str =
     "write a discipline like \"fq-codel\", or { discipline = \"codel\", target = \"5 ms\" }";
 /// A full frame of Ethernet, as Linux counts it.
@@ -21,59 +47,28 @@ pub fn queue(node: &Node) -> Result<Option<Queue>, Error> {
         }
         _ => (node.clone(), None),
     };
-    let name = name_node.read(|value| {
+    let (name, known) = name_node.read(|value| {
         let name = value
             .as_str()
             .ok_or_else(|| Refusal::new(format!("{} is not a queue discipline", show(value)), ACCEPTED))?;
-        NAMES.into_iter().find(|known| *known == name).ok_or_else(|| {
-            Refusal::new(format!("{} is not a queue discipline", show(value)), suggest(name, NAMES))
+        DISCIPLINES.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
+            let names = DISCIPLINES.map(|(known, _)| known);
+            Refusal::new(format!("{} is not a queue discipline", show(value)), suggest(name, names))
         })
     })?;
     // Without a table there is nothing to read.
-    let empty = toml::de::DeTable::new();
-    let none = DeValue::Table(empty);
-    let keys = |known: &[&str]| match table {
-        Some(node) => node.table(known),
-        None => node.with(&none).table(known),
+    let none = DeValue::Table(toml::de::DeTable::new());
+    let table = match table {
+        Some(node) => node.table(known)?,
+        None => name_node.with(&none).table(known)?,
     };
     Ok(match name {
-        "red" => Some(Queue::Red(red(&keys(&[
-            "discipline",
-            "variant",
-            "min",
-            "max",
-            "weight",
-            "burst",
-            "probability",
-            "gentle",
-            "adaptive",
-            "ecn",
-            "harddrop",
-        ])?)?)),
-        "codel" => Some(Queue::Codel(codel(
-            &keys(&["discipline", "variant", "target", "interval", "ecn", "ce_threshold"])?,
-            false,
-        )?)),
-        "fq-codel" => Some(Queue::FqCodel(fq_codel(&keys(&[
-            "discipline",
-            "variant",
-            "target",
-            "interval",
-            "ecn",
-            "ce_threshold",
-            "quantum",
-            "queues",
-        ])?)?)),
-        "pie" => {
-            Some(Queue::Pie(pie(&keys(&["discipline", "variant", "target", "update", "burst", "ecn"])?)?))
-        }
-        "dualpi2" => {
-            Some(Queue::DualPi2(dualpi2(&keys(&["discipline", "variant", "target", "update", "step"])?)?))
-        }
-        _ => {
-            keys(&["discipline"])?;
-            None
-        }
+        "red" => Some(Queue::Red(red(&table)?)),
+        "codel" => Some(Queue::Codel(codel(&table, false)?)),
+        "fq-codel" => Some(Queue::FqCodel(fq_codel(&table)?)),
+        "pie" => Some(Queue::Pie(pie(&table)?)),
+        "dualpi2" => Some(Queue::DualPi2(dualpi2(&table)?)),
+        _ => None,
     })
 }
 
