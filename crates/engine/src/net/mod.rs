@@ -4,15 +4,16 @@
 //! ticks, 4096 to a nanosecond, so that the times to send packets add up. A packet that leaves between two nanoseconds has left at
 //! the later one.
 //!
-//! **A connection** has two ends (`ends.rs`): a TCP sender and its receiver (`tcp.rs`), or a source of datagrams and their sink
-//! (`datagrams.rs`). An end acts when a packet reaches it or one of its timers runs out, at once and in no time, and what it then
-//! sends is at its first link.
+//! **A connection** has two ends (`endpoints.rs`): a TCP sender and its receiver (`tcp.rs`), a source of datagrams and their sink
+//! (`datagrams.rs`), or ends that a caller brings (`parts.rs`), as those of a QUIC stack. An end acts when a packet reaches it or one
+//! of its timers runs out, at once and in no time, and what it then sends is at its first link. Senders of flows that share a
+//! barrier send their next requests when the last of the responses to all of them has ended.
 //!
 //! **A route** is a row of links, whose numbers rise. Data crosses those of the flow's path, one after the other, and is at the
 //! receiver. An ACK is a packet, too. It crosses the links of the way back, if the flow has any, and then takes a constant delay
 //! to the sender.
 //!
-//! **A link** (`link.rs`) is a policer, a queue, a sender of bits and a wire, of which only the queue and the sender need be there.
+//! **A link** (`link/`) is a policer, a queue, a sender of bits and a wire, of which only the queue and the sender need be there.
 //! A packet that arrives and passes the policer goes to the queue's discipline, which holds or drops it. When the link is free it
 //! asks the discipline for the next packet and is busy for the packet's bits at its rate. Then the packet is on the wire, which
 //! delays it, and may lose it, deliver it twice or before another. Sizes are those on the wire: a SYN, an ACK and a short last

@@ -16,7 +16,7 @@ pub struct Parts<'a> {
     pub disciplines: &'a dyn Fn(&Link, u64) -> Box<dyn Discipline>,
     /// The ends of the flow with this number, which begins at a time; None: TCP, or datagrams.
     pub transports: Transports<'a>,
-    /// So many packets may be under way at one time.
+    /// The most packets that may be under way at one time.
     pub packets_max: usize,
 }
 
