@@ -171,9 +171,7 @@ pub fn run_with(
     control: &Control,
     parts: Parts,
 ) -> Result<Run, Unfinished> {
-    let run = Simulation::with(scenario, seed, custom, control, parts).finish()?;
-    match until_last_arrival(scenario, &run) {
-        None => Ok(run),
-        Some(shorter) => Simulation::with(&shorter, seed, custom, control, parts).finish(),
-    }
+    net::lifetime::answer(scenario, |scenario| {
+        Simulation::with(scenario, seed, custom, control, parts).finish()
+    })
 }

@@ -384,8 +384,8 @@ impl Cca {
         cwnd_algorithms::find(&self.algorithm).is_ok_and(|algorithm| algorithm.controls_window())
     }
 
-    /// Returns true if its parameters are those that the profile `linux` sets: the algorithm as the kernel's module of that
-    /// name has it, where there is one.
+    /// Returns true if the profile `linux` sets these parameters: the algorithm then does what the kernel's module of its name
+    /// does, where there is one.
     pub fn is_as_in_linux(&self) -> bool {
         let text = format!(
             "[dumbbell]\nrate = '1 Mbps'\ndelay = '1 ms'\nbuffer = 9\n[[flows]]\ncca = '{}'",

@@ -102,9 +102,9 @@ impl Events {
     }
 }
 
-/// The rank of a packet among those that arrive at a link at one instant; the least is first. Packets that ends have just sent come
-/// before those from other links. Of the latter the first is the one whose link has been sending without a pause for the shortest
-/// time: no flow is always first. Equal ones rank by their flow, then by their transfer.
+/// Rank of a packet among the packets that arrive at a link at one instant; the least is first. A packet that an end has just sent
+/// comes before a packet from another link. Among packets from links, the first is the packet whose link has been sending without
+/// a pause for the shortest time, so that no flow is always first. Equal packets rank by flow, then by transfer.
 pub type Rank = (Option<Reverse<u64>>, u32, u64);
 
 /// Sorts packets that arrive at one instant, and stand as they were sent, by their `rank`. Packets of one `origin`, a connection and

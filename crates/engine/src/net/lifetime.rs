@@ -15,6 +15,15 @@ pub fn start_jitter_ns(flow: &Flow, id: u32, seed: u64) -> u64 {
     ((u128::from(draw) * u128::from(flow.start_jitter_ns)) >> 64) as u64
 }
 
+/// The answer to `scenario`, which `run` gives for a duration: with [`End::LastArrival`] it runs a second time.
+pub fn answer<E>(scenario: &Scenario, run: impl Fn(&Scenario) -> Result<Run, E>) -> Result<Run, E> {
+    let whole = run(scenario)?;
+    match until_last_arrival(scenario, &whole) {
+        None => Ok(whole),
+        Some(shorter) => run(&shorter),
+    }
+}
+
 /// With [`End::LastArrival`], the scenario up to the last arrival of its `run` over the whole duration.
 pub fn until_last_arrival(scenario: &Scenario, run: &Run) -> Option<Scenario> {
     if scenario.end == End::Duration {

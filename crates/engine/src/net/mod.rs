@@ -52,7 +52,6 @@ mod tcp;
 use crate::control::{Control, Unfinished};
 use crate::instances::Custom;
 pub use crate::net::endpoints::{Content, Datagram, Endpoints, Load, Side};
-use crate::net::lifetime::until_last_arrival;
 use crate::net::link::fineness::finer_links;
 pub use crate::net::measure::counts::{Counts, Received};
 use crate::net::measure::observe::Observation;
@@ -89,16 +88,12 @@ pub trait Advance {
 ///
 /// If the scenario has a clock that adds up seconds, or [`Scenario::check`] would refuse it.
 pub fn run(scenario: &Scenario, seed: u64, custom: Custom, control: &Control) -> Result<Run, Unfinished> {
-    let run_for_duration = |scenario: &Scenario| {
-        let mut simulation = begin(scenario, seed, Parts { algorithms: custom, ..Parts::default() }, control);
+    lifetime::answer(scenario, |scenario| {
+        let parts = Parts { algorithms: custom, ..Parts::default() };
+        let mut simulation = begin(scenario, seed, parts, control);
         simulation.advance(scenario.duration_ns)?;
         Ok(simulation.finish())
-    };
-    let run = run_for_duration(scenario)?;
-    match until_last_arrival(scenario, &run) {
-        None => Ok(run),
-        Some(shorter) => run_for_duration(&shorter),
-    }
+    })
 }
 
 /// A run before anything has happened. Chooses how its links count time.

@@ -37,6 +37,8 @@ pub struct Quic<'a> {
     settings: Settings,
     index: u32,
     flow: &'a Flow,
+    /// Payload of UDP in a full datagram.
+    datagram_bytes: u16,
     start_ns: u64,
     seed: [u8; 16],
     /// None: it has yet to begin. Some stacks change as they are asked for their counts.
@@ -81,6 +83,7 @@ impl<'a> Quic<'a> {
             settings,
             index,
             flow,
+            datagram_bytes,
             start_ns,
             seed: of_flow,
             connection: RefCell::new(None),
@@ -102,7 +105,7 @@ impl<'a> Quic<'a> {
     fn begin(&mut self, now_ns: u64) {
         let asked = Asked {
             cca: &self.flow.cca,
-            datagram_bytes: u16::try_from(datagram_bytes(self.flow)).expect("the size was checked"),
+            datagram_bytes: self.datagram_bytes,
             size_bytes: size_bytes(self.flow),
             seed: self.seed,
             settings: self.settings,

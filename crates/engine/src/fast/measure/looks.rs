@@ -132,12 +132,7 @@ fn look_at_links<C: CongestionControl, T: Timing>(
             lost_pkts: link.state.lost_pkts(now),
             marked_pkts: link.marked_pkts(now),
         },
-        |_, managed| LinkLook {
-            queue_pkts: managed.held_pkts(now),
-            wait_ns: managed.wait_ns(now),
-            lost_pkts: managed.lost_pkts(),
-            marked_pkts: managed.marked_pkts,
-        },
+        |_, managed| LinkLook::new(managed, now),
     );
     for Shard { network, .. } in shards {
         for delay_only in &network.topology.delay_only {

@@ -36,11 +36,13 @@ pub fn link_counts<C: CongestionControl, T: Timing>(
     links: &mut Links<T>,
     end: u64,
 ) -> Vec<LinkCounts> {
-    let counts = |totals, marked| LinkCounts { totals, marked, ..LinkCounts::default() };
     let mut of_links = links.look_at_each(
         shards,
-        |link| counts(link.state.totals(end), link.marked_pkts(end)),
-        |_, link| counts(link.totals(end), link.marked_pkts),
+        |link| {
+            let (totals, marked) = (link.state.totals(end), link.marked_pkts(end));
+            LinkCounts { totals, marked, ..LinkCounts::default() }
+        },
+        |_, link| LinkCounts::new(link, 0, end),
     );
     for shard in shards {
         count_delivered(&shard.network, &mut of_links, end);

@@ -105,17 +105,13 @@ impl EmulatedLink {
     /// Begins the counts of [`EmulatedLink::result`] at `now_ns`.
     pub fn begin_measuring(&mut self, now_ns: u64) {
         self.link.begin_measuring(now_ns);
-        self.before = (now_ns, self.counts(now_ns));
-    }
-
-    fn counts(&self, now_ns: u64) -> LinkCounts {
-        let (totals, marked) = (self.link.totals(now_ns), self.link.marked_pkts);
-        LinkCounts { totals, delivered: self.delivered, marked, ..LinkCounts::default() }
+        self.before = (now_ns, LinkCounts::new(&self.link, self.delivered, now_ns));
     }
 
     /// The link's row at `end_ns`.
     pub fn result(&self, end_ns: u64) -> LinkResult {
         let (from_ns, before) = &self.before;
-        self.counts(end_ns).row_since(before, &self.described.name, end_ns.saturating_sub(*from_ns).max(1))
+        let counts = LinkCounts::new(&self.link, self.delivered, end_ns);
+        counts.row_since(before, &self.described.name, end_ns.saturating_sub(*from_ns).max(1))
     }
 }

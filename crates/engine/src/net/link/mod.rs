@@ -58,7 +58,6 @@ impl<'a, T: Tick> Link<'a, T> {
 
     /// Returns the counts of the link up to `now_ns`.
     pub fn counts(&self, now_ns: u64) -> LinkCounts {
-        let (totals, marked) = (self.link.totals(now_ns), self.link.marked_pkts);
-        LinkCounts { totals, delivered: self.delivered_pkts, marked, ..LinkCounts::default() }
+        LinkCounts::new(&self.link, self.delivered_pkts, now_ns)
     }
 }

@@ -1,8 +1,9 @@
 //! Views of a run under way: observations, and the time series of links.
 
+use crate::net::link::managed::ManagedLink;
 use crate::net::link::wire::WireCounts;
 use crate::net::measure::counts::Counts;
-use crate::time::NEVER;
+use crate::time::{NEVER, Tick};
 use cwnd_results::LinkSamples;
 use cwnd_scenario::{Samples, Scenario};
 
@@ -31,8 +32,8 @@ pub struct FlowObservation {
 }
 
 impl FlowObservation {
-    /// The sums over the `connections` of a flow with arrivals, each with whether it is open, and over those that were before, which
-    /// have `counts`.
+    /// The state of a flow with arrivals: the sum over its `connections`, each given with true if it is open, and the `counts` of the
+    /// connections that are over.
     pub fn of_many(
         counts: Counts,
         connections: impl Iterator<Item = (FlowObservation, bool)>,
@@ -150,4 +151,15 @@ pub struct LinkLook {
     pub lost_pkts: u64,
     /// Marked and sent so far.
     pub marked_pkts: u64,
+}
+
+impl LinkLook {
+    pub fn new<T: Tick>(link: &ManagedLink<T>, now_ns: u64) -> LinkLook {
+        LinkLook {
+            queue_pkts: link.held_pkts(now_ns),
+            wait_ns: link.wait_ns(now_ns),
+            lost_pkts: link.lost_pkts(),
+            marked_pkts: link.marked_pkts,
+        }
+    }
 }

@@ -2,9 +2,11 @@
 
 use crate::net::group::Group;
 use crate::net::link::accounting::Totals;
+use crate::net::link::managed::ManagedLink;
 use crate::net::measure::counts::Counts;
 use crate::tcp::sender::Sender;
 use crate::tcp::source::TransferRow;
+use crate::time::Tick;
 use cwnd_algorithms::CongestionControl;
 use cwnd_results::{FlowResult, LinkResult, Transfers, mbps};
 use cwnd_scenario::{Flow, Scenario};
@@ -20,6 +22,12 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
+    /// The counts of `link` at `now_ns`, which has `delivered` packets.
+    pub fn new<T: Tick>(link: &ManagedLink<T>, delivered: u64, now_ns: u64) -> LinkCounts {
+        let (totals, marked) = (link.totals(now_ns), link.marked_pkts);
+        LinkCounts { totals, delivered, marked, ..LinkCounts::default() }
+    }
+
     /// The row of the link `name`, `span_ns` after it had counted `before`.
     pub fn row_since(&self, before: &LinkCounts, name: &str, span_ns: u64) -> LinkResult {
         let span_ns = span_ns as f64;

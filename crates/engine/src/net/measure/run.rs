@@ -39,15 +39,7 @@ impl<T: Tick> Network<'_, T> {
         let samplers = std::iter::once(&mut self.flow_sampler);
         FlowSampler::join_groups(now_ns, samplers, lasting, &mut self.group_samples);
         let links = &self.links;
-        self.link_sampler.push(|id| {
-            let link = &links[id as usize].link;
-            LinkLook {
-                queue_pkts: link.held_pkts(now_ns),
-                wait_ns: link.wait_ns(now_ns),
-                lost_pkts: link.lost_pkts(),
-                marked_pkts: link.marked_pkts,
-            }
-        });
+        self.link_sampler.push(|id| LinkLook::new(&links[id as usize].link, now_ns));
     }
 
     /// Returns for each transfer when it began, its flow, its number there and its row at `end_ns`.
