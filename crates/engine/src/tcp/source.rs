@@ -259,9 +259,10 @@ impl<'a> Source<'a> {
         response_ns
     }
 
-    /// All transfers that have begun by `end_ns`.
+    /// All transfers that have begun by `end_ns`. What would be written when the flow has stopped never begins.
     pub fn all_rows(&self, end_ns: u64, retransmissions: u64) -> impl Iterator<Item = TransferRow> {
-        let begun = self.transfer.as_ref().filter(|transfer| transfer.written_ns <= end_ns);
+        let has_begun = |at_ns| at_ns <= end_ns && at_ns < self.flow.stop_ns;
+        let begun = self.transfer.as_ref().filter(|transfer| has_begun(transfer.written_ns));
         let last = begun.map(|transfer| transfer.row(None, retransmissions));
         self.rows.iter().copied().chain(last)
     }

@@ -113,6 +113,14 @@ fn a_flow_that_has_stopped_holds_nobody_at_a_barrier() {
 }
 
 #[test]
+fn a_response_that_would_be_written_after_the_stop_never_begins() {
+    // The second response of the second flow would be written at 143.088 ms.
+    for (stop_ms, rows) in [(100, 4), (143, 4), (144, 5)] {
+        assert_eq!(starts_of_two_ms("", stop_ms).len(), rows, "{stop_ms}");
+    }
+}
+
+#[test]
 fn frames_are_written_whole_and_end_with_a_short_packet() {
     // 10 frames a second of 3,000 bytes: two full packets and 132 bytes.
     let flow = "[[flows]]\ncca = 'reno'\npacket = '1434 bytes'\napp_rate = '240 kbps'\nframe_rate = 10";
