@@ -27,8 +27,28 @@ pub const PACKETS_MAX: usize = 20_000_000;
 const FEW_FLOWS: usize = 64;
 /// The state of more flows than these is in no cache of a core.
 const FLOWS_IN_CACHE: usize = 4000;
-/// Number of packets ahead for which memory is prefetched.
-const PACKETS_AHEAD: usize = 8;
+/// Number of packets between two steps in which memory is prefetched for one of them.
+const STEP: usize = 8;
+/// Number of packets ahead whose hop is given to [`Network::prefetch`].
+pub const HOPS_AHEAD: usize = 3 * STEP;
+/// Number of packets ahead that are prefetched themselves, where they are far apart.
+pub const PACKETS_AHEAD: usize = 4 * STEP;
+
+/// Packets ahead for which memory is prefetched, in steps: the hop; the ring of packets to the receiver of its flow; the end of
+/// that ring. A step reads what the one before has prefetched.
+#[derive(Default)]
+pub struct Ahead {
+    slots: [Slot; STEP],
+    next: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    /// Of the packet two steps ahead.
+    hop: u32,
+    /// Of the packet a step ahead.
+    flow: u32,
+}
 
 pub struct Network<'a, T: Timing> {
     pub control: &'a Control,
@@ -400,10 +420,10 @@ impl<'a, T: Timing> Network<'a, T> {
         arriving.clear();
         for (next, &order) in self.arrivals.order.iter().enumerate() {
             let packet = |order: u64| self.arrivals.packet(order);
-            if let Some(&ahead) = self.arrivals.order.get(next + 2 * PACKETS_AHEAD) {
+            if let Some(&ahead) = self.arrivals.order.get(next + 2 * STEP) {
                 prefetch(packet(ahead));
             }
-            if let Some(&ahead) = self.arrivals.order.get(next + PACKETS_AHEAD) {
+            if let Some(&ahead) = self.arrivals.order.get(next + STEP) {
                 prefetch(&raw const self.topology.hops[packet(ahead).hop as usize]);
             }
             arriving.push(self.arriving(packet(order)));
@@ -437,51 +457,18 @@ impl<'a, T: Timing> Network<'a, T> {
         self.agenda.len() > FLOWS_IN_CACHE
     }
 
-    /// Asks for what the packets need that come next; `packet` is the one so many places ahead.
+    /// Prefetches memory for the packets that pass next. `hop` is the hop of the one [`HOPS_AHEAD`] places ahead, if there is one.
     #[inline(always)]
-    pub fn prefetch_packets<'p>(&self, packet: impl Fn(usize) -> Option<&'p InTransit<T::SubNanosecond>>)
-    where
-        T::SubNanosecond: 'p,
-    {
-        if let Some(packet) = packet(4 * PACKETS_AHEAD) {
-            prefetch(packet);
-        }
-        self.prefetch(|ahead| packet(ahead).map(|packet| packet.hop));
-    }
-
-    /// Asks for what the packets need that pass next. `hop` gives the hop of the one that many packets ahead.
-    #[inline(always)]
-    pub fn prefetch(&self, hop: impl Fn(usize) -> Option<u32>) {
-        self.prefetch_hop(hop(3 * PACKETS_AHEAD));
-        self.prefetch_way(hop(2 * PACKETS_AHEAD));
-        self.prefetch_back(hop(PACKETS_AHEAD));
-    }
-
-    /// Packets will pass `hop`, if there is one.
-    #[inline(always)]
-    pub fn prefetch_hop(&self, hop: Option<u32>) {
-        if let Some(hop) = hop {
-            prefetch(&raw const self.topology.hops[hop as usize]);
-        }
-    }
-
-    /// Prefetches the ring of packets to the flow's receiver, after [`Network::prefetch_hop`].
-    #[inline(always)]
-    pub fn prefetch_way(&self, hop: Option<u32>) {
-        if let Some(hop) = hop {
-            let flow = self.topology.hops[hop as usize].flow;
-            prefetch(&raw const self.to_receiver[flow as usize]);
-            self.agenda.prefetch(flow);
-        }
-    }
-
-    /// Prefetches the end of the ring of packets to the flow's receiver, after [`Network::prefetch_way`].
-    #[inline(always)]
-    pub fn prefetch_back(&self, hop: Option<u32>) {
-        if let Some(hop) = hop {
-            let flow = self.topology.hops[hop as usize].flow;
-            self.to_receiver[flow as usize].prefetch_back();
-        }
+    pub fn prefetch(&self, ahead: &mut Ahead, hop: Option<u32>) {
+        let Slot { hop: hop_before, flow: flow_before } = ahead.slots[ahead.next];
+        self.to_receiver[flow_before as usize].prefetch_back();
+        let flow = self.topology.hops[hop_before as usize].flow;
+        prefetch(self.to_receiver.as_ptr().wrapping_add(flow as usize));
+        self.agenda.prefetch(flow);
+        let hop = hop.unwrap_or(hop_before);
+        prefetch(self.topology.hops.as_ptr().wrapping_add(hop as usize));
+        ahead.slots[ahead.next] = Slot { hop, flow };
+        ahead.next = (ahead.next + 1) % STEP;
     }
 
     /// `packet` has crossed the link of hop `from`.

@@ -64,7 +64,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let rtt_ns = now - echo_ns;
         self.rto.sample(now, rtt_ns);
         if self.nxt > next && !closed {
-            self.set_timer(now);
+            self.start_timer(now, true);
         } else {
             self.rto_at = NEVER;
         }

@@ -48,7 +48,7 @@ impl Rack {
         (sent_ns, seq): (u64, u64),
         retransmission: bool,
         in_flight: Range<u64>,
-        times: &SentTimes,
+        times: &mut SentTimes,
     ) {
         self.rtt_ns = now - sent_ns;
         if (sent_ns, seq) <= self.newest {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_segment_is_lost_when_it_is_later_than_the_newest_arrival_by_the_window() {
         let mut rack = Rack::default();
-        rack.note_arrival(130, (30, 3), false, 0..8, &sent());
+        rack.note_arrival(130, (30, 3), false, 0..8, &mut sent());
         assert_eq!(rack.window_ns(100, 100, true), 0, "nothing was reordered yet");
         assert_eq!(edge(&rack, 130, 0), 3);
         assert_eq!(rack.window_ns(100, 100, false), 25);
@@ -141,13 +141,13 @@ mod tests {
     #[test]
     fn among_segments_of_one_burst_the_number_decides() {
         let mut rack = Rack::default();
-        rack.note_arrival(140, (40, 6), false, 0..8, &sent());
+        rack.note_arrival(140, (40, 6), false, 0..8, &mut sent());
         assert_eq!(edge(&rack, 140, 0), 6);
         // Segment 0 again, with the burst: before segments of the same time with higher numbers.
         let mut rack = Rack::default();
-        rack.note_arrival(140, (40, 0), true, 0..8, &sent());
+        rack.note_arrival(140, (40, 0), true, 0..8, &mut sent());
         assert_eq!(edge(&rack, 140, 0), 4);
-        rack.note_arrival(141, (41, 1), true, 0..8, &sent());
+        rack.note_arrival(141, (41, 1), true, 0..8, &mut sent());
         assert_eq!(edge(&rack, 141, 0), 8);
     }
 

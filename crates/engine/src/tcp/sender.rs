@@ -334,9 +334,9 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// The window is full.
     #[inline(always)]
     pub(super) fn note_full_window(&mut self) {
-        self.window_use.is_full = true;
-        let flags = &mut self.driver.ack.flags;
-        if *flags & (APP_LIMITED | CWND_LIMITED) != CWND_LIMITED {
+        if !self.window_use.is_full {
+            self.window_use.is_full = true;
+            let flags = &mut self.driver.ack.flags;
             *flags = *flags & !APP_LIMITED | CWND_LIMITED;
         }
     }
@@ -345,6 +345,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     pub(super) fn note_unused_window(&mut self) {
         let may_grow = self.choices.detection == Detection::Rack
             && self.window_use.is_limit(self.una, self.nxt, &self.driver.window);
+        self.window_use.is_full = false;
         let flags = &mut self.driver.ack.flags;
         *flags = *flags & !CWND_LIMITED | if may_grow { CWND_LIMITED } else { 0 };
     }

@@ -12,18 +12,22 @@ struct Run {
 pub struct SentTimes {
     /// In order; those from `len` on are vacant.
     runs: Box<[Run]>,
-    len: usize,
+    len: u32,
+    /// The run that [`SentTimes::first_since`] found last, or one before it.
+    found: u32,
 }
 
 /// The least that has room.
-const LEAST_RUNS: usize = 8;
+const LEAST_RUNS: usize = 32;
+/// Number of runs behind the one found last that are looked at first.
+const RUNS_NEAR: usize = 8;
 
 impl SentTimes {
     /// Segments from `first` on are sent at `now`; those before `una` are acknowledged.
     #[inline(always)]
     pub fn note(&mut self, now: u64, first: u64, una: u64) {
         let run = Run { first, sent_ns: now };
-        match self.runs.get_mut(self.len) {
+        match self.runs.get_mut(self.len as usize) {
             Some(vacant) => {
                 *vacant = run;
                 self.len += 1;
@@ -36,36 +40,42 @@ impl SentTimes {
     #[cold]
     #[inline(never)]
     fn note_in_more_room(&mut self, run: Run, una: u64) {
-        let known = self.runs[..self.len].partition_point(|run| run.first <= una).saturating_sub(1);
-        self.runs.copy_within(known..self.len, 0);
-        self.len -= known;
-        if self.len * 2 > self.runs.len() || self.runs.is_empty() {
+        let known = self.known().partition_point(|run| run.first <= una).saturating_sub(1);
+        self.runs.copy_within(known..self.len as usize, 0);
+        self.len -= known as u32;
+        self.found = self.found.saturating_sub(known as u32);
+        if self.known().len() * 2 > self.runs.len() || self.runs.is_empty() {
             let mut runs = std::mem::take(&mut self.runs).into_vec();
             runs.resize((2 * runs.len()).max(LEAST_RUNS), Run::default());
             self.runs = runs.into_boxed_slice();
         }
-        self.runs[self.len] = run;
+        self.runs[self.len as usize] = run;
         self.len += 1;
+    }
+
+    fn known(&self) -> &[Run] {
+        &self.runs[..self.len as usize]
     }
 
     /// When segment `seq` was sent.
     pub fn of(&self, seq: u64) -> u64 {
-        let runs = &self.runs[..self.len];
+        let runs = self.known();
         let place = runs.partition_point(|run| run.first <= seq);
         place.checked_sub(1).map_or(0, |place| runs[place].sent_ns)
     }
 
     /// The first segment that was sent at `sent_ns` or later; None: all were sent earlier.
     pub fn first_from(&self, sent_ns: u64) -> Option<u64> {
-        let runs = &self.runs[..self.len];
+        let runs = self.known();
         runs.get(runs.partition_point(|run| run.sent_ns < sent_ns)).map(|run| run.first)
     }
 
     /// The first segment that was sent no earlier than `seq`, had that been sent at `sent_ns`: of one time, numbers decide.
     /// None: all were sent earlier.
-    pub fn first_since(&self, (sent_ns, seq): (u64, u64)) -> Option<u64> {
-        let runs = &self.runs[..self.len];
-        let from = runs.partition_point(|run| run.sent_ns < sent_ns);
+    pub fn first_since(&mut self, (sent_ns, seq): (u64, u64)) -> Option<u64> {
+        let from = self.place_since(sent_ns);
+        self.found = from as u32;
+        let runs = self.known();
         let first = runs.get(from)?;
         if first.sent_ns > sent_ns {
             return Some(first.first);
@@ -74,6 +84,18 @@ impl SentTimes {
         let later = runs[from..].iter().find(|run| run.sent_ns > sent_ns);
         let among = first.first.max(seq);
         Some(later.map_or(among, |later| later.first.min(among)))
+    }
+
+    /// The place of the first run that was sent at `sent_ns` or later: mostly it is near the one found last.
+    fn place_since(&self, sent_ns: u64) -> usize {
+        let (runs, found) = (self.known(), self.found as usize);
+        let is_before = |run: &Run| run.sent_ns < sent_ns;
+        let near = &runs[found..runs.len().min(found + RUNS_NEAR)];
+        let begins_here = found == 0 || is_before(&runs[found - 1]);
+        match near.iter().position(|run| !is_before(run)) {
+            Some(place) if begins_here => found + place,
+            _ => runs.partition_point(is_before),
+        }
     }
 
     /// No segment is in flight, and none will be.
@@ -97,6 +119,13 @@ mod tests {
             una = (una + round % 9).min(all.len() as u64 - 1);
             let in_flight = una as usize..all.len();
             assert!(in_flight.clone().all(|seq| times.of(seq as u64) == all[seq]), "round {round}");
+            // As retransmissions arrive: mostly later ones, and those of one time by their numbers.
+            for sent in [round - round % 5, round].map(|sent_ns| (sent_ns, una + round % 3)) {
+                let first = in_flight.clone().find(|&seq| (all[seq], seq as u64) >= sent);
+                let found =
+                    times.first_since(sent).filter(|&seq| seq < all.len() as u64).map(|seq| seq.max(una));
+                assert_eq!(found, first.map(|seq| seq as u64), "round {round}, {sent:?}");
+            }
         }
         assert!(times.runs.len() < 500, "what is acknowledged is forgotten");
     }

@@ -51,7 +51,7 @@ impl Agenda {
     /// [`Agenda::hasten`] will be called soon.
     #[inline(always)]
     pub fn prefetch(&self, flow: u32) {
-        prefetch(&raw const self.due[flow as usize]);
+        prefetch(self.due.as_ptr().wrapping_add(flow as usize));
     }
 
     /// `flow` has something to do at `at`, if not sooner.

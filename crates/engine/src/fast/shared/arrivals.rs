@@ -3,6 +3,7 @@
 use crate::fast::link::passing::{Facts, Fate};
 use crate::fast::shared::inbox::InTransit;
 use crate::memory::radix::Radix;
+use crate::memory::ring::prefetch;
 use crate::net::events::sort_tied;
 use crate::net::link::managed::{Arriving, Departure};
 use crate::time::{NEVER, Span};
@@ -83,6 +84,12 @@ impl<E: Copy> Arrivals<E> {
     #[inline(always)]
     pub fn packet(&self, order: u64) -> &InTransit<E> {
         &self.packets[order as u32 as usize]
+    }
+
+    /// Prefetches the packet of an entry of `order`.
+    #[inline(always)]
+    pub fn prefetch(&self, order: u64) {
+        prefetch(self.packets.as_ptr().wrapping_add(order as u32 as usize));
     }
 
     /// When entry `index` of `order` arrives, counted from the span's beginning; None: there is no such entry.

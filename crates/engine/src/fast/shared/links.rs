@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::fast::link::fifo::PathLink;
 use crate::fast::link::passing::{Facts, Link};
 use crate::fast::link::timing::Timing;
-use crate::fast::network::{Network, PACKETS_PER_LOOK};
+use crate::fast::network::{Ahead, HOPS_AHEAD, Network, PACKETS_AHEAD, PACKETS_PER_LOOK};
 use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::arrivals::{Arrivals, Outcome, Tied, entry};
 use crate::fast::shared::inbox::InTransit;
@@ -381,7 +381,8 @@ fn serve_closed_form<T: Timing>(
     span: Span,
 ) -> usize {
     if let Some(line) = network.inboxes[place].take_line() {
-        return serve_line(link, place, line, network, span.until);
+        let serve = if network.has_many_flows() { serve_line::<T, true> } else { serve_line::<T, false> };
+        return serve(link, place, line, network, span.until);
     }
     network.take_soon(place, span);
     if !network.has_many_flows()
@@ -396,15 +397,16 @@ fn serve_closed_form<T: Timing>(
     }
     network.sort_arrivals(span);
     let arrivals = std::mem::take(&mut network.arrivals);
-    let has_many_flows = network.has_many_flows();
+    let mut ahead = network.has_many_flows().then(Ahead::default);
     for part in arrivals.order.chunks(PACKETS_PER_LOOK) {
         if network.control.stop.load(Relaxed) {
             break;
         }
         for (next, &order) in part.iter().enumerate() {
-            if has_many_flows {
-                let ahead = |ahead: usize| part.get(next + ahead).map(|&order| arrivals.packet(order));
-                network.prefetch_packets(ahead);
+            if let Some(ahead) = &mut ahead {
+                part.get(next + PACKETS_AHEAD).into_iter().for_each(|&order| arrivals.prefetch(order));
+                let order_ahead = part.get(next + HOPS_AHEAD);
+                network.prefetch(ahead, order_ahead.map(|&order| arrivals.packet(order).hop));
             }
             network.cross(link, arrivals.packet(order));
         }
@@ -441,22 +443,21 @@ fn serve_runs<T: Timing, const N: usize>(
 
 /// Serves a link as [`serve_closed_form`], where the packets stand in a `line`.
 #[inline(always)]
-fn serve_line<T: Timing>(
+fn serve_line<T: Timing, const HAS_MANY_FLOWS: bool>(
     link: &mut Link<T::Link>,
     place: usize,
     mut line: Ring<InTransit<T::SubNanosecond>>,
     network: &mut Network<T>,
     until: u64,
 ) -> usize {
-    let has_many_flows = network.has_many_flows();
-    let mut arrived = 0;
+    let (mut arrived, mut ahead) = (0, Ahead::default());
     for part in line.parts() {
         let mut next = 0;
         while let Some(packet) = part.get(next)
             && packet.at < until
         {
-            if has_many_flows {
-                network.prefetch_packets(|ahead| part.get(next + ahead));
+            if HAS_MANY_FLOWS {
+                network.prefetch(&mut ahead, part.get(next + HOPS_AHEAD).map(|packet| packet.hop));
             }
             network.cross(link, packet);
             next += 1;

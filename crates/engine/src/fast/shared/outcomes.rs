@@ -2,16 +2,13 @@
 
 use crate::fast::link::passing::Fate;
 use crate::fast::link::timing::Timing;
-use crate::fast::network::Network;
+use crate::fast::network::{Ahead, HOPS_AHEAD, Network};
 use crate::fast::onward::Arrival;
 use crate::fast::shared::arrivals::{Outcome, entry};
 use crate::fast::shared::inbox::InTransit;
 use crate::fast::topology::{Hop, RECEIVER};
 use crate::net::link::managed::Departure;
 use crate::tcp::packet::Segment;
-
-/// Number of stretches ahead for which memory is prefetched.
-const STRETCHES_AHEAD: usize = 8;
 
 impl<T: Timing> Network<'_, T> {
     /// Indexes the fates of packets, which are in the order of arrivals, by packet.
@@ -27,8 +24,10 @@ impl<T: Timing> Network<'_, T> {
         let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
         let Outcome { fates, busy_since_ns, .. } = &outcome;
         let decided = arrivals.order.iter().zip(fates).zip(busy_since_ns);
+        let mut ahead = Ahead::default();
         for (next, ((&order, &fate), &busy_since_ns)) in decided.enumerate() {
-            self.prefetch(|ahead| Some(arrivals.packet(*arrivals.order.get(next + ahead)?).hop));
+            let order_ahead = arrivals.order.get(next + HOPS_AHEAD);
+            self.prefetch(&mut ahead, order_ahead.map(|&order| arrivals.packet(order).hop));
             self.pass_on(arrivals.packet(order), fate, busy_since_ns);
         }
         (self.arrivals, self.outcome) = (arrivals, outcome);
@@ -38,11 +37,9 @@ impl<T: Timing> Network<'_, T> {
     pub fn let_pass(&mut self, until: u64) {
         let (arrivals, outcome) = (std::mem::take(&mut self.arrivals), std::mem::take(&mut self.outcome));
         let (mut packets, mut fates) = (&*arrivals.packets, &*outcome.fates_by_packet);
+        let mut ahead = Ahead::default();
         for (next, &(_, pkts)) in arrivals.stretches.iter().enumerate() {
-            let ahead = |stretches: usize| arrivals.stretches.get(next + stretches).map(|&(hop, _)| hop);
-            self.prefetch_hop(ahead(3 * STRETCHES_AHEAD));
-            self.prefetch_way(ahead(2 * STRETCHES_AHEAD));
-            self.prefetch_back(ahead(STRETCHES_AHEAD));
+            self.prefetch(&mut ahead, arrivals.stretches.get(next + HOPS_AHEAD).map(|&(hop, _)| hop));
             let (stretch, stretch_fates);
             (stretch, packets) = packets.split_at(pkts as usize);
             (stretch_fates, fates) = fates.split_at(pkts as usize);
@@ -115,9 +112,10 @@ impl<T: Timing> Network<'_, T> {
     /// Forwards or loses the packets that a managed link has finished with.
     pub fn let_depart(&mut self, reorders: bool) {
         let mut departures = std::mem::take(&mut self.outcome.departures);
+        let mut ahead = Ahead::default();
         for (next, &departure) in departures.iter().enumerate() {
             if self.has_many_flows() {
-                self.prefetch(|ahead| departures.get(next + ahead).map(|departure| departure.hop));
+                self.prefetch(&mut ahead, departures.get(next + HOPS_AHEAD).map(|departure| departure.hop));
             }
             self.leave(departure, reorders);
         }

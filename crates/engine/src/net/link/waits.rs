@@ -48,32 +48,23 @@ impl Waits {
     fn add(&mut self, now_ns: u64, arrived_ns: u64, begins_ns: u64) {
         self.until_next = PKTS_PER_LOOK;
         let wait_ns = begins_ns - arrived_ns;
-        self.count_until(now_ns);
-        if begins_ns > now_ns {
-            let waiting = &mut self.hindered.get_or_insert_default().waiting;
-            waiting.push_back(Waiting { until_ns: begins_ns, wait_ns });
-        } else {
-            self.count(wait_ns);
-        }
-    }
-
-    fn count(&mut self, wait_ns: u64) {
-        if wait_ns < LEAST_NS {
+        if self.hindered.is_none() && wait_ns < LEAST_NS && begins_ns <= now_ns {
             self.unhindered += 1;
+            return;
+        }
+        let hindered = self.hindered.get_or_insert_default();
+        hindered.count_until(now_ns, &mut self.unhindered);
+        if begins_ns > now_ns {
+            hindered.waiting.push_back(Waiting { until_ns: begins_ns, wait_ns });
         } else {
-            self.hindered.get_or_insert_default().seen.get_or_insert_with(Distribution::new).add(wait_ns);
+            hindered.count(wait_ns, &mut self.unhindered);
         }
     }
 
     /// Counts the waits that are over at `now_ns`.
     pub fn count_until(&mut self, now_ns: u64) {
-        while let Some(hindered) = &mut self.hindered
-            && let Some(&Waiting { until_ns, wait_ns }) = hindered.waiting.front()
-            && until_ns <= now_ns
-        {
-            hindered.waiting.pop_front();
-            self.count(wait_ns);
-        }
+        let Waits { hindered, unhindered, .. } = self;
+        hindered.iter_mut().for_each(|hindered| hindered.count_until(now_ns, unhindered));
     }
 
     /// The waits are those that are over after `now_ns`.
@@ -92,6 +83,27 @@ impl Waits {
         match seen {
             Some(seen) if wanted > unhindered => seen.at_rank(wanted - unhindered),
             _ => (unhindered > 0).then_some(0.0),
+        }
+    }
+}
+
+impl Hindered {
+    #[inline]
+    fn count(&mut self, wait_ns: u64, unhindered: &mut u32) {
+        if wait_ns < LEAST_NS {
+            *unhindered += 1;
+        } else {
+            self.seen.get_or_insert_with(Distribution::new).add(wait_ns);
+        }
+    }
+
+    #[inline]
+    fn count_until(&mut self, now_ns: u64, unhindered: &mut u32) {
+        while let Some(&Waiting { until_ns, wait_ns }) = self.waiting.front()
+            && until_ns <= now_ns
+        {
+            self.waiting.pop_front();
+            self.count(wait_ns, unhindered);
         }
     }
 }

@@ -15,7 +15,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         let (in_flight, rack) = (self.una..self.nxt, self.rack.get_or_insert_default());
         if !ack.duplicate {
             let sent = (ack.sent_ns, ack.cause);
-            rack.note_arrival(now, sent, ack.retransmission, in_flight, &self.sent_times);
+            rack.note_arrival(now, sent, ack.retransmission, in_flight, &mut self.sent_times);
         }
         if late {
             rack.note_reordering();

@@ -9,18 +9,23 @@ impl<C: CongestionControl> Sender<'_, C> {
     /// The retransmission timer starts, or that of a probe, which is no later and comes first.
     #[inline]
     pub(in crate::tcp) fn set_timer(&mut self, now: u64) {
+        let may_probe = self.scoreboard.is_clear()
+            && self.probed == NEVER
+            && matches!(self.driver.state(), State::Open | State::Cwr);
+        self.start_timer(now, may_probe);
+    }
+
+    /// [`Sender::set_timer`]. `may_probe`: nothing is missing, and no probe is on its way.
+    #[inline]
+    pub(in crate::tcp) fn start_timer(&mut self, now: u64, may_probe: bool) {
         self.rto_at = now + self.rto.timeout_ns();
         self.probing = false;
         if self.choices.tail_probe
-            && self.scoreboard.is_clear()
-            && self.probed == NEVER
-            && matches!(self.driver.state(), State::Open | State::Cwr)
+            && may_probe
+            && let Some(probe_ns) = self.rto.probe_ns(self.nxt - self.una <= 1)
         {
-            let one_left = self.nxt - self.una <= 1;
-            if let Some(probe_ns) = self.rto.probe_ns(one_left) {
-                self.probing = true;
-                self.rto_at = self.rto_at.min(now + probe_ns);
-            }
+            self.probing = true;
+            self.rto_at = self.rto_at.min(now + probe_ns);
         }
     }
 
