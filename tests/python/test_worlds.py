@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -15,6 +15,9 @@ import cwnd
 from cwnd import _cwnd, _worlds
 from cwnd._results.columns import bytes_of
 from cwnd._results.tables import Answer, empty_table, schema_of
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import ScenarioJson
 
 
 class Fluid:
@@ -27,7 +30,7 @@ class Fluid:
         return [answer(json.loads(scenario.json())) for scenario in scenarios]
 
 
-def answer(scenario: dict[str, Any]) -> Answer:
+def answer(scenario: ScenarioJson) -> Answer:
     share = min(link["rate_bps"] for link in scenario["links"]) / 1e6 / len(scenario["flows"])
     rows = [
         {
@@ -70,7 +73,7 @@ def answer(scenario: dict[str, Any]) -> Answer:
     )
 
 
-def columns(table: str, rows: list[dict[str, Any]]) -> dict[str, bytes | str]:
+def columns(table: str, rows: list[dict[str, int | float | str]]) -> dict[str, bytes | str]:
     schema = {key: kind for key, kind in schema_of(table).items() if key not in ("scenario", "seed")}
     columns = {"run": [0 for _ in rows]}
     for key, kind in schema.items():

@@ -76,7 +76,14 @@ def advise(
         Error: with one line, ARGUMENT: what was found; what is accepted.
     """
     estimated = None
-    given = {"rate": rate, "rtt": rtt, "loss": loss, "buffer": buffer, "queue": queue, "jitter": jitter}
+    given: dict[str, object] = {
+        "rate": rate,
+        "rtt": rtt,
+        "loss": loss,
+        "buffer": buffer,
+        "queue": queue,
+        "jitter": jitter,
+    }
     written = [name for name, value in given.items() if value is not None]
     if path is not None:
         if written or trace is not None:

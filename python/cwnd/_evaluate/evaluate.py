@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
@@ -16,8 +16,12 @@ from cwnd._common.notebook import shows_progress
 from cwnd._evaluate import report, suite
 from cwnd._evaluate.judge import Judged, judge
 from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
-from cwnd._run.sweep import Progress
+from cwnd._evaluate.report import Content, CriterionJson
+from cwnd._run.sweep import Progress, share_done
 from cwnd._scenario.scenario import Cca
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Param
 
 #: Seeds of each scenario.
 SEEDS = 10
@@ -60,7 +64,7 @@ class Evaluation:
         return evaluation
 
     @property
-    def criteria(self) -> list[dict[str, Any]]:
+    def criteria(self) -> list[CriterionJson]:
         """A table for each criterion, in the order of RFC 9743.
 
         `id, section, level` (MUST, SHOULD, none), `title, asks, rules` (in words), `scenarios` (names),
@@ -68,11 +72,10 @@ class Evaluation:
         `case, metric, unit, value, baseline` (`mean, ci95_low, ci95_high`, None if there is none), `bound`,
         `verdict` (None if it is shown and not judged).
         """
-        found: list[dict[str, Any]] = self.content["criteria"]
-        return found
+        return self.content["criteria"]
 
     @cached_property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Content:
         """Everything that the JSON has."""
         return {
             "algorithm": self.algorithm,
@@ -101,11 +104,11 @@ class Evaluation:
         return f"<cwnd.Evaluation of {self.algorithm}: {report.summary(self.judged)}>"
 
 
-@shows_progress(lambda progress: progress.share)
+@shows_progress(share_done)
 def evaluate(
     cca: Cca,
     *,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, Param] | None = None,
     baseline: Cca = "cubic",
     only: Sequence[str] = (),
     quick: bool = False,

@@ -14,16 +14,13 @@ import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
-
-import tomli_w
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line
 from cwnd._common.notebook import shows_progress
 from cwnd._results.directory import provenance
-from cwnd._results.metrics import Estimate
 from cwnd._results.results import Results
 from cwnd._results.tables import empty_table
 from cwnd._run import local
@@ -32,10 +29,13 @@ from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.run import Question
 from cwnd._run.store import Store
 from cwnd._scenario.custom import CongestionControl
-from cwnd._scenario.scenario import Scenario, check_class, classes_beside, read_text, to_toml
+from cwnd._scenario.scenario import Scenario, check_class, classes_beside, read_text, toml_text
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Engine, Estimate, Git, SweepHead
 
 #: Keys of a scenario, or tuples of keys that vary together, and the values of each.
-Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
+Grid: TypeAlias = "Mapping[str, object] | Mapping[str | tuple[str, ...], object]"
 
 _REPEAT_MAX = 1_000_000
 _MAX_SEEDS = 100
@@ -59,6 +59,10 @@ class Progress(NamedTuple):
     def share(self) -> float:
         """From 0 to 1."""
         return self.done / self.total if self.total else 0.0
+
+
+def share_done(progress: Progress) -> float:
+    return progress.share
 
 
 class Failure(NamedTuple):
@@ -93,7 +97,7 @@ class Plan(NamedTuple):
     essence: bytes = b""
 
 
-@shows_progress(lambda progress: progress.share)
+@shows_progress(share_done)
 def sweep(
     scenario: Question,
     *,
@@ -233,7 +237,7 @@ def work(
     seeds = plan.seeds
     if until is not None:
         seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
-    engine = {"version": _cwnd.__version__, **({} if place is None else dict([place.ends]))}
+    engine: Engine = {"version": _cwnd.__version__, **({} if place is None else dict([place.ends]))}
     store = Store(folder, plan.points, seeds, world, engine)
     ran = 0
     found: int | None = None
@@ -423,7 +427,7 @@ def _grid(
     """`grid` as the [sweep] of a scenario, and the classes that it may name."""
     classes = dict(classes)
 
-    def named(value: Any) -> Any:
+    def named(value: object) -> object:
         if isinstance(value, type):
             classes[value.__name__] = check_class(value)
             return value.__name__
@@ -435,22 +439,23 @@ def _grid(
 
     if not isinstance(grid, Mapping):
         raise TypeError(f"grid: {one_line(repr(grid))} is not a mapping from keys to values")
-    lists: dict[str, Any] = {}
-    zips: list[dict[str, Any]] = []
+    lists: dict[str, object] = {}
+    zips: list[dict[str, list[object]]] = []
     for key, values in grid.items():
         if isinstance(key, str):
             lists[key] = named(values)
             continue
-        rows = [named(row) for row in values]
-        if any(not isinstance(row, list) or len(row) != len(key) for row in rows):
+        listed = named(values)
+        rows = [row for row in listed if isinstance(row, list)] if isinstance(listed, list) else []
+        if not isinstance(listed, list) or [len(row) for row in rows] != [len(key)] * len(listed):
             raise error(f"grid[{key!r}]", f"tuples of {len(key)} values are needed")
         zips.append({one: [row[index] for row in rows] for index, one in enumerate(key)})
-    return tomli_w.dumps(to_toml({"sweep": {**lists, "zip": zips} if zips else {**lists}})), classes
+    return toml_text({"sweep": {**lists, "zip": zips} if zips else {**lists}}), classes
 
 
 def _manifest(
     plan: Plan, jobs: Sequence[Job], failures: Sequence[Failure], command: Sequence[str] | None
-) -> dict[str, Any]:
+) -> SweepHead:
     return {
         **provenance(command),
         "host": platform.node(),
@@ -460,7 +465,7 @@ def _manifest(
     }
 
 
-def _git() -> dict[str, Any] | None:
+def _git() -> Git | None:
     """The state of the repository that the sweep was started in."""
 
     def ask(*arguments: str) -> str:
