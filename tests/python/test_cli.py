@@ -175,7 +175,7 @@ def test_the_former_name_of_variant_is_read_with_one_line_on_stderr(cwnd_command
     assert (former.returncode, former.stderr, now.stderr) == (0, line, "")
 
 
-def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: Command) -> None:
+def test_a_preset_is_shown_with_its_algorithm_and_what_the_profiles_set(cwnd_command: Command) -> None:
     reported = cwnd_command("algorithms", "fack").stdout
     assert "algorithm reno, recovery fack" in reported
     # The base agents of ns-2 have a window_ of 20 and a maxrto_ of 60 s.
@@ -185,7 +185,7 @@ def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: C
         and "restart_at_one = true" in reported
     )
     described = json.loads(cwnd_command("algorithms", "fack", "--json").stdout)
-    assert described["algorithm"] == described["law"] == "reno", "law is the former name"
+    assert described["algorithm"] == "reno"
 
 
 def test_show_prints_the_application_the_marks_and_the_preset(cwnd_command: Command) -> None:

@@ -179,7 +179,6 @@ pub struct Cca {
     /// As the scenario names it: an algorithm, or a preset of algorithm and recovery.
     pub name: String,
     /// The algorithm of the registry; a custom one's name again.
-    #[serde(alias = "law")]
     pub algorithm: String,
     /// Every parameter as a person writes it, defaults included.
     pub params: Vec<(String, String)>,
