@@ -17,10 +17,12 @@ from cwnd._evaluate import report, suite
 from cwnd._evaluate.judge import Judged, judge
 from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
 from cwnd._evaluate.report import Content, CriterionJson
-from cwnd._run.sweep import Progress, share_done
+from cwnd._run.sweep import How, Progress, share_done
 from cwnd._scenario.scenario import Cca
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from cwnd._common.shapes import Param
 
 #: Seeds of each scenario.
@@ -172,11 +174,7 @@ def evaluate_all(
     candidates: Sequence[Algorithm],
     baseline: Algorithm,
     runs: Path,
-    *,
-    jobs: int = 0,
-    dask: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
-    command: Sequence[str] | None = None,
+    **how: Unpack[How],
 ) -> list[Evaluation]:
     """An evaluation of each candidate; the runs of all, and the baseline's once, are kept in `runs`."""
     criteria = suite.criteria(question.quick, question.only)
@@ -187,10 +185,7 @@ def evaluate_all(
         runs,
         seeds=question.seeds,
         world=question.world,
-        jobs=jobs,
-        dask=dask,
-        progress=progress,
-        command=command,
+        **how,
     )
     return [
         Evaluation._made(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +21,8 @@ from cwnd._scenario.custom import CongestionControl
 from cwnd._scenario.scenario import Cca, cca_name, dumbbell, toml_text
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from cwnd._common.shapes import FlowJson, Param
 
 _SEED = 1
@@ -63,10 +65,7 @@ def measure(
     *,
     seeds: int,
     world: str = "sim",
-    jobs: int = 0,
-    dask: str | None = None,
-    progress: Callable[[sweep.Progress], object] | None = None,
-    command: Sequence[str] | None = None,
+    **how: Unpack[sweep.How],
 ) -> Measured:
     """Runs what is missing in `folder`. Equal cases of several criteria are run once."""
     missing: dict[str, str] = {}
@@ -91,7 +90,7 @@ def measure(
         return Measured({}, missing, [])
     classes = {name: cca for one in (*candidates, baseline) for name, cca in one.classes.items()}
     plan = sweep.Plan(points, [range(_SEED, _SEED + seeds)] * len(points), classes)
-    outcome = sweep.work(plan, folder, jobs=jobs, world=world, dask=dask, progress=progress, command=command)
+    outcome = sweep.work(plan, folder, world=world, **how)
     case_of = {point.scenario.name: str(point.values["case"]) for point in points}
     for failure in outcome.failures:
         missing.setdefault(case_of[failure.scenario], f"a run failed: {failure}")

@@ -21,6 +21,7 @@ from cwnd._worlds import sim
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Unpack
 
     from cwnd._common.shapes import FlowRow, Json, RunRows, ScenarioJson, Values
 
@@ -305,24 +306,17 @@ _OF_FLOWS: dict[str, Callable[[Sequence[FlowRow]], float]] = {
 
 
 def measure(
-    selection: Selection,
-    folder: Path,
-    *,
-    jobs: int = 0,
-    progress: Callable[[sweep.Progress], object] | None = None,
-    command: Sequence[str] | None = None,
+    selection: Selection, folder: Path, **how: Unpack[sweep.How]
 ) -> tuple[Measured, list[sweep.Failure]]:
     """Runs what is missing in `folder`, then the traces."""
     asked = plan(selection)
     failures: list[sweep.Failure] = []
     results = Results._made([], empty_table)
     if asked.points:
-        outcome = sweep.work(
-            asked, folder, jobs=jobs, world=selection.world, progress=progress, command=command
-        )
+        outcome = sweep.work(asked, folder, world=selection.world, **how)
         failures = outcome.failures
         results = Results.load(folder)
-    traces = {trace.name: _traced(selection.paper, trace, jobs) for trace in selection.traces}
+    traces = {trace.name: _traced(selection.paper, trace, how.get("jobs", 0)) for trace in selection.traces}
     return Measured(selection, results, traces), failures
 
 

@@ -14,7 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
@@ -87,6 +87,15 @@ class SweepOutcome(NamedTuple):
     wall_s: float
 
 
+class How(TypedDict, total=False):
+    """Arguments of `work` that functions hand on: where its jobs run, and what is told and noted of them."""
+
+    jobs: int
+    dask: str | None
+    progress: Callable[[Progress], object] | None
+    command: Sequence[str] | None
+
+
 class Plan(NamedTuple):
     """A sweep that was read: the points, the seeds of each, and the classes that it may name."""
 
@@ -135,39 +144,29 @@ def sweep(
         Error: bad input; `out` holds something else; the file system fails; every run failed.
     """
     plan = read(scenario, grid, repeat)
-    if out is None:
-        if shard is not None:
-            raise error("shard", "needs a directory: give out")
-        with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
-            return _swept(plan, Path(folder), jobs, shard, until, max_seeds, dask, world, progress)
-    return _swept(plan, Path(out), jobs, shard, until, max_seeds, dask, world, progress)
 
+    def swept(folder: Path) -> Results:
+        outcome = work(
+            plan,
+            folder,
+            jobs=jobs,
+            shard=None if shard is None else read_shard(shard),
+            until=None if until is None else read_until(until),
+            max_seeds=max_seeds,
+            dask=dask,
+            world=world,
+            progress=progress,
+        )
+        if outcome.failures and outcome.runs == len(outcome.failures):
+            raise error("", f"every run failed; {outcome.failures[0]}")
+        return Results.load(folder) if outcome.finished else Results._made([], empty_table)
 
-def _swept(
-    plan: Plan,
-    folder: Path,
-    jobs: int,
-    shard: tuple[int, int] | str | None,
-    until: float | str | None,
-    max_seeds: int | None,
-    dask: str | None,
-    world: str,
-    progress: Callable[[Progress], object] | None,
-) -> Results:
-    outcome = work(
-        plan,
-        folder,
-        jobs=jobs,
-        shard=None if shard is None else read_shard(shard),
-        until=None if until is None else read_until(until),
-        max_seeds=max_seeds,
-        dask=dask,
-        world=world,
-        progress=progress,
-    )
-    if outcome.failures and outcome.runs == len(outcome.failures):
-        raise error("", f"every run failed; {outcome.failures[0]}")
-    return Results.load(folder) if outcome.finished else Results._made([], empty_table)
+    if out is not None:
+        return swept(Path(out))
+    if shard is not None:
+        raise error("shard", "needs a directory: give out")
+    with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
+        return swept(Path(folder))
 
 
 def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None) -> Plan:
