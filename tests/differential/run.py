@@ -65,12 +65,11 @@ def run(drawn: Sequence[Drawn], world: str, folder: Path) -> Answers:
 def refusals(drawn: Sequence[Drawn]) -> list[str]:
     """Returns what Linux in virtual time does not support of the scenarios, without a boot."""
     place = _worlds.find("linux").place()
-    assert place is not None
     lines = []
     for one in drawn:
         try:
-            place.check(_cwnd.Scenario(one.text, one.name, {}))
-        except _cwnd.Error as refused:
+            _worlds.check(place, _cwnd.Scenario(one.text, one.name, {}))
+        except cwnd.WorldError as refused:
             lines.append(str(refused))
     return lines
 

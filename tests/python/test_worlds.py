@@ -120,3 +120,14 @@ def test_an_unknown_world_is_refused_with_those_that_there_are() -> None:
     line = f"world: 'mars' is not a world; choose linux, linux-ebpf, live, {stacks}, sim"
     with pytest.raises(cwnd.Error, match=line):
         cwnd.run(cwnd.dumbbell("reno"), world="mars")
+
+
+def test_a_world_that_is_absent_is_an_error_of_its_own_and_a_wrong_name_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(cwnd.WorldError, match="linux: there is no kernel for guests yet"):
+        cwnd.run(cwnd.dumbbell("reno"), world="linux")
+    with pytest.raises(cwnd.Error) as wrong:
+        cwnd.run(cwnd.dumbbell("reno"), world="mars")
+    assert not isinstance(wrong.value, cwnd.WorldError)

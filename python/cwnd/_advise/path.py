@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path as File
 from typing import TYPE_CHECKING, NamedTuple
 
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import about, error, one_line
 from cwnd._cwnd import Error
 from cwnd._scenario.facts import bottleneck, bottleneck_link, rtt_ms
 from cwnd._scenario.scenario import Scenario, read_text, toml_text
@@ -61,8 +61,8 @@ def path_of_flags(given: Mapping[str, object]) -> Path:
     try:
         path.resolved  # noqa: B018
     except Error as refused:
-        key = getattr(refused, "key", "").removeprefix("dumbbell.").partition(".")[0]
-        raise error(key, getattr(refused, "reason", str(refused))) from None
+        key, reason = about(refused)
+        raise error(key.removeprefix("dumbbell.").partition(".")[0], reason) from None
     return path
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 import click
 
 from cwnd import CongestionControl, Error, Scenario, dumbbell
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import about, error, one_line
 from cwnd._scenario.class_files import load_class
 
 if TYPE_CHECKING:
@@ -203,12 +203,12 @@ def flag_errors() -> Iterator[None]:
     try:
         yield
     except Error as refused:
-        key = getattr(refused, "key", "")
+        key, reason = about(refused)
         param = re.fullmatch(r"params\['(.*)'\]", key)
         if param:
-            raise error(f"--param {param[1]}", refused.reason) from None
+            raise error(f"--param {param[1]}", reason) from None
         if key in SCENARIO_FLAGS or key in _OTHER_FLAGS:
-            raise error(_flag(key), refused.reason) from None
+            raise error(_flag(key), reason) from None
         raise
 
 

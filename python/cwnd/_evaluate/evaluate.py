@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,11 +40,9 @@ class Question(NamedTuple):
     world: str = "sim"
 
 
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """The verdict on each criterion for one algorithm beside a baseline."""
-
-    def __init__(self) -> None:
-        raise TypeError("use cwnd.evaluate(...)")
 
     #: The labels of the two: a name, with its parameters if some are given.
     algorithm: str
@@ -51,19 +50,7 @@ class Evaluation:
     judged: list[Judged]
     #: The runs that failed, a line each; their criteria are not run.
     failures: list[str]
-    _question: Question
-
-    @classmethod
-    def _made(
-        cls, question: Question, algorithm: str, baseline: str, judged: list[Judged], failures: list[str]
-    ) -> Evaluation:
-        evaluation = object.__new__(cls)
-        evaluation.algorithm = algorithm
-        evaluation.baseline = baseline
-        evaluation.judged = judged
-        evaluation.failures = failures
-        evaluation._question = question
-        return evaluation
+    question: Question
 
     @property
     def criteria(self) -> list[CriterionJson]:
@@ -83,9 +70,9 @@ class Evaluation:
             "algorithm": self.algorithm,
             "baseline": self.baseline,
             "suite": suite.VERSION,
-            "quick": self._question.quick,
-            "seeds": self._question.seeds,
-            "world": self._question.world,
+            "quick": self.question.quick,
+            "seeds": self.question.seeds,
+            "world": self.question.world,
             "cwnd": _cwnd.__version__,
             "criteria": [report.describe(one) for one in self.judged],
         }
@@ -188,12 +175,12 @@ def evaluate_all(
         **how,
     )
     return [
-        Evaluation._made(
-            question,
+        Evaluation(
             one.label,
             baseline.label,
             judge(criteria, measured, one.label, baseline.label),
             measured.failures,
+            question,
         )
         for one in candidates
     ]

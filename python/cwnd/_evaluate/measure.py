@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd import _cwnd, _worlds
-from cwnd._common.errors import error
+from cwnd._common.errors import WorldError, error
 from cwnd._common.text import digits
 from cwnd._evaluate.evidence import Runs
 from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, ECN_OF_SUBJECT, SUBJECT, Case, Run
@@ -78,12 +78,11 @@ def measure(
         label = "" if subject is None else subject.label
         name = f"{case.name}, {label}" if label else case.name
         inner = scenario.replace(name=name, seed=_SEED, repeat=seeds).without_samples()
-        if place is not None:
-            try:
-                place.check(inner)
-            except _cwnd.Error as refused:
-                missing[case.name] = f"--on {world}: {refused}"
-                continue
+        try:
+            _worlds.check(place, inner)
+        except WorldError as refused:
+            missing[case.name] = f"--on {world}: {refused}"
+            continue
         points.append(SweepPoint({"case": case.name, "subject": label}, inner))
     points = [point for point in points if point.values["case"] not in missing]
     if not points:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cwnd._analysis.gate import interval
+from cwnd._common.errors import MissingError
 from cwnd._common.text import digits, exponent
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 #: A published number agrees with a mean that is within this share of it.
 AGREES_WITHIN = 0.1
-
-
-class MissingError(Exception):
-    """A run that a claim needs is missing."""
 
 
 class SeedEstimate(NamedTuple):

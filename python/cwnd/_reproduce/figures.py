@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
+from cwnd._common.errors import MissingError
 from cwnd._report.looks import (
     GREY,
     STYLE,
@@ -26,7 +27,7 @@ from cwnd._report.looks import (
 from cwnd._report.over_time import shade
 from cwnd._report.points import number
 from cwnd._report.swept import scale_of, tick_at
-from cwnd._reproduce.claims import MissingError, Place, Series
+from cwnd._reproduce.claims import Place, Series
 from cwnd._reproduce.judge import Number
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Figure, Item, WindowTrace

@@ -10,8 +10,8 @@ import tomli_w
 
 from cwnd import _cwnd
 from cwnd._analysis.harm import jain_index
-from cwnd._common.errors import error, one_line
-from cwnd._reproduce.claims import MissingError, Place, Quantity, Series, best
+from cwnd._common.errors import MissingError, error, one_line
+from cwnd._reproduce.claims import Place, Quantity, Series, best
 from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, Template, WindowTrace
 from cwnd._results.results import Results
 from cwnd._results.tables import empty_table, runs_of
@@ -311,7 +311,7 @@ def measure(
     """Runs what is missing in `folder`, then the traces."""
     asked = plan(selection)
     failures: list[sweep.Failure] = []
-    results = Results._made([], empty_table)
+    results = Results([], empty_table)
     if asked.points:
         outcome = sweep.work(asked, folder, world=selection.world, **how)
         failures = outcome.failures

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cwnd._common.errors import one_line, os_error
+from cwnd._common.errors import MissingError, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.text import digits, exponent
-from cwnd._reproduce.claims import MissingError, SeedEstimate
+from cwnd._reproduce.claims import SeedEstimate
 from cwnd._reproduce.judge import Judged, Number, judge, numbers, read_so
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item, Reading

@@ -46,15 +46,19 @@ class Results:
     for the summary, `seed`.
     """
 
-    def __init__(self) -> None:
-        raise TypeError("use cwnd.run(...), cwnd.kernel.trace(...) or Results.load(directory)")
-
-    #: One entry per scenario, as the manifest has it: world, scenario, values, seeds, summary, engine.
-    entries: list[Entry]
-    #: Reads or makes the table of that name.
-    _read: Callable[[str], pl.DataFrame]
-    #: By scenario, if the runs were made here.
-    _answers: Mapping[str, Answer]
+    def __init__(
+        self,
+        entries: list[Entry],
+        read: Callable[[str], pl.DataFrame],
+        answers: Mapping[str, Answer] | None = None,
+    ) -> None:
+        """Made by `cwnd.run`, `cwnd.sweep`, `cwnd.kernel.trace` and `Results.load`."""
+        #: One entry per scenario, as the manifest has it: world, scenario, values, seeds, summary, engine.
+        self.entries = entries
+        #: Reads or makes the table of that name.
+        self._read = read
+        #: By scenario, if the runs were made here.
+        self._answers = answers or {}
 
     @classmethod
     def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Answer]) -> Results:
@@ -90,20 +94,7 @@ class Results:
             return pl.concat(parts, how="diagonal")
 
         names = (scenario.name for scenario in scenarios)
-        return cls._made(entries, read, dict(zip(names, answers, strict=True)))
-
-    @classmethod
-    def _made(
-        cls,
-        entries: list[Entry],
-        read: Callable[[str], pl.DataFrame],
-        answers: Mapping[str, Answer] | None = None,
-    ) -> Results:
-        results = object.__new__(cls)
-        results.entries = entries
-        results._read = read
-        results._answers = answers or {}
-        return results
+        return cls(entries, read, dict(zip(names, answers, strict=True)))
 
     @classmethod
     def _traced(
@@ -136,7 +127,7 @@ class Results:
         }
         flows = traced_flows(name, connections, samples)
         tables = {"flows": flows, "samples": samples}
-        return cls._made([entry], lambda table: tables.get(table, empty_table(table)))
+        return cls([entry], lambda table: tables.get(table, empty_table(table)))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
@@ -162,7 +153,7 @@ class Results:
             for name in ("samples", "transfers")
             if not os.path.lexists(folder / f"{name}.parquet")
         }
-        return cls._made(results, lambda table: tables[table] if table in tables else read(table))
+        return cls(results, lambda table: tables[table] if table in tables else read(table))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -298,7 +289,7 @@ class Results:
         mine, others = ({entry["scenario"]["name"] for entry in each.entries} for each in both)
         if common := sorted(mine & others):
             raise error("", f"both have a scenario '{one_line(common[0])}'; give them different names")
-        return Results._made(
+        return Results(
             [*self.entries, *other.entries],
             lambda table: pl.concat([getattr(each, table) for each in both], how="diagonal"),
         )
@@ -413,4 +404,4 @@ def _dump(value: object) -> str:
 
 
 def _unpickle(entries: list[Entry], tables: dict[str, pl.DataFrame]) -> Results:
-    return Results._made(entries, tables.__getitem__)
+    return Results(entries, tables.__getitem__)

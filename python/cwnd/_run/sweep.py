@@ -159,7 +159,7 @@ def sweep(
         )
         if outcome.failures and outcome.runs == len(outcome.failures):
             raise error("", f"every run failed; {outcome.failures[0]}")
-        return Results.load(folder) if outcome.finished else Results._made([], empty_table)
+        return Results.load(folder) if outcome.finished else Results([], empty_table)
 
     if out is not None:
         return swept(Path(out))
@@ -223,9 +223,9 @@ def work(
     place = _worlds.find(world).place()
     if dask is not None and place is not None:
         raise error("dask", f"runs the simulator alone; leave out the world '{one_line(world)}'")
+    for point in plan.points:
+        _worlds.check(place, point.scenario)
     if place is not None:
-        for point in plan.points:
-            place.check(point.scenario)
         plan = plan._replace(essence=place.essence)
     begin = time.monotonic()
     runner = local.runner(jobs, place)

@@ -40,12 +40,13 @@ class Scenario:
 
     __slots__ = ("_inner", "_source")
 
-    _inner: _cwnd.Scenario
-    #: The TOML text, its name in errors, and the classes that it may name.
-    _source: tuple[str, str, dict[str, type[CongestionControl]]]
-
-    def __init__(self) -> None:
-        raise TypeError("use cwnd.dumbbell(), Scenario.from_toml(path) or Scenario.parse(text)")
+    def __init__(
+        self, inner: _cwnd.Scenario, source: tuple[str, str, dict[str, type[CongestionControl]]]
+    ) -> None:
+        """Made by `cwnd.dumbbell`, `Scenario.from_toml` and `Scenario.parse`."""
+        self._inner = inner
+        #: The TOML text, its name in errors, and the classes that it may name.
+        self._source = source
 
     @classmethod
     def from_toml(
@@ -72,16 +73,7 @@ class Scenario:
             inner = _cwnd.Scenario(text, one_line(source), classes)
         except UnicodeEncodeError:
             raise error(one_line(source), "text that is not Unicode; scenarios are TOML in UTF-8") from None
-        return cls._of(inner, (text, source, classes))
-
-    @classmethod
-    def _of(
-        cls, inner: _cwnd.Scenario, source: tuple[str, str, dict[str, type[CongestionControl]]]
-    ) -> Scenario:
-        scenario = object.__new__(cls)
-        scenario._inner = inner
-        scenario._source = source
-        return scenario
+        return cls(inner, (text, source, classes))
 
     @property
     def name(self) -> str:
@@ -116,7 +108,7 @@ class Scenario:
             seed = whole("seed", seed, 0, (1 << 63) - 1)
         if repeat is not None:
             repeat = whole("repeat", repeat, 1, 1_000_000)
-        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._source)
+        return Scenario(self._inner.replace(name=name, seed=seed, repeat=repeat), self._source)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickle, (*self._source, self.name, self.seed, self.repeat)
