@@ -112,7 +112,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (CCA, r#"cca = { name = "mind" }"#, "9: flows[0].cca.name: unknown algorithm 'mind'; did you mean 'mine'?"),
     (CCA, r#"cca = { name = "reno", bta = 0.5 }"#, "9: flows[0].cca.bta: unknown parameter; there are variant, slow_start"),
     (CCA, r#"cca = { name = "reno", beta = 5 }"#, "9: flows[0].cca.beta: unknown parameter; there are variant, slow_start"),
-    (CCA, r#"cca = { name = "reno", arithmetic = "paper3" }"#, "9: flows[0].cca.arithmetic: 'paper3' is not accepted; spec, ns2, ns2-agent, ns2-no-module"),
+    (CCA, r#"cca = { name = "reno", variant = "paper3" }"#, "9: flows[0].cca.variant: 'paper3' is not accepted; spec, ns2, ns2-agent, ns2-no-module"),
     (CCA, r#"cca = { name = "reno", beta = "a\nb" }"#, "9: flows[0].cca.beta: unknown parameter; there are variant, slow_start"),
     (CCA, r#"cca = { name = "reno", beta = [] }"#, "9: flows[0].cca.beta: a list is not a parameter's value; a number or a text"),
     (CCA, r#"cca = { name = "mine", x = {} }"#, "9: flows[0].cca.x: a table is not a parameter's value; a number or a text"),
