@@ -40,7 +40,7 @@ class Question(NamedTuple):
     world: str = "sim"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The verdict on each criterion for one algorithm beside a baseline."""
 

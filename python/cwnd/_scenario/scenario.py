@@ -252,8 +252,9 @@ def dumbbell(
         cca: The algorithm, by name or as a class; with several, each has `flows` flows on the same
             bottleneck.
         flows: Flows of each algorithm: one number, or one for each algorithm.
-        rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200, "2 BDP",
-            "64 KiB", "50 ms" or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
+        rate, delay, buffer, per: The bottleneck: "1 Gbps" when left out; one way, "100 ms" when left out;
+            packets held, 3200, "2 BDP", "64 KiB", "50 ms" or "unlimited", "1 BDP" when left out; probability
+            that a packet is lost on the wire, 0 when left out.
         rtt: Twice the delay, instead of it.
         ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
             unless `stack` sets it. Never, when left out.
@@ -277,7 +278,7 @@ def dumbbell(
             default: unlimited data without pauses.
         access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
             the bottleneck's rate, no delay and no limit when left out.
-        stack: "linux" or "ns2", or a table as in a scenario file.
+        stack: "linux", the default, or "ns2", or a table as in a scenario file.
         recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
