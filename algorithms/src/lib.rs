@@ -225,15 +225,6 @@ pub enum Error {
     BadValue { param: &'static str, found: String, accepted: String },
 }
 
-/// A parameter that was given by its former name. Displays as one line that has both.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renamed {
-    /// As it is written now.
-    pub name: &'static str,
-    pub value: String,
-    line: String,
-}
-
 /// Parameters of one algorithm, in the order of [`Algorithm::params`], stored values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params(Arc<[u32]>);
@@ -311,37 +302,15 @@ impl Algorithm {
         Params(self.params.iter().map(|p| p.default).collect())
     }
 
-    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice. Returns
-    /// what it is called now if `name` is its former name.
-    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<Option<Renamed>, Error> {
-        let renamed = self.renamed(name, value);
-        let (name, value) = renamed.as_ref().map_or((name, value), |now| (now.name, &now.value));
+    /// Sets the parameter called `name` from what a person wrote: a number or the name of a choice.
+    pub fn set(&self, params: &mut Params, name: &str, value: &str) -> Result<(), Error> {
         let index = self.params.iter().position(|p| p.name == name).ok_or_else(|| Error::UnknownParam {
             algorithm: self.name.clone(),
             name: name.to_owned(),
             accepted: self.params.iter().map(|p| p.name).collect(),
         })?;
         Arc::make_mut(&mut params.0)[index] = self.params[index].parse(value)?;
-        Ok(renamed)
-    }
-
-    /// `arithmetic` was the name of `variant`, with a name of its own for each algorithm's first choice; `hystart` that
-    /// of `slow_start`.
-    fn renamed(&self, former_name: &str, former: &str) -> Option<Renamed> {
-        let has = |choice| self.params.iter().any(|p| p.name == "variant" && p.choices.contains(&choice));
-        let (name, value) = match (former_name, former) {
-            ("arithmetic", "paper") if has("authors") => ("variant", "authors"),
-            ("arithmetic", "exact" | "paper" | "rfc") => ("variant", "spec"),
-            ("arithmetic", "agent") => ("variant", "ns2-agent"),
-            ("arithmetic", "linux-agent") => ("variant", "ns2-no-module"),
-            ("arithmetic", _) => ("variant", former),
-            ("hystart", "off") => ("slow_start", "standard"),
-            ("hystart", "linux") => ("slow_start", "hystart"),
-            ("hystart", "plusplus") => ("slow_start", "hystartpp"),
-            _ => return None,
-        };
-        let line = format!("parameter {former_name} = {former} of {} is now {name} = {value}", self.name);
-        Some(Renamed { name, value: value.to_owned(), line })
+        Ok(())
     }
 
     /// The value of each parameter as a person would write it.
@@ -362,12 +331,6 @@ impl Algorithm {
 impl fmt::Debug for Instance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Instance").field(&ffi::name(self.entry)).finish()
-    }
-}
-
-impl fmt::Display for Renamed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.line)
     }
 }
 

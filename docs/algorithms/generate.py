@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import cwnd
+from cwnd._scenario.registry import Algorithm, Setting
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -30,7 +30,7 @@ def pages() -> dict[str, str]:
     return {**found, "README.md": index()}
 
 
-def page(one: dict[str, Any]) -> str:
+def page(one: Algorithm) -> str:
     header = f"{one['name'].replace('-', '_')}.h"
     facts = [
         ["paper", one["paper"]],
@@ -86,7 +86,7 @@ def index() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def profiles(settings: dict[str, dict[str, Any]]) -> str:
+def profiles(settings: dict[str, Setting]) -> str:
     """Settings of each profile, a row per key."""
     changed = {profile: {**settings[profile]["params"], **settings[profile]["stack"]} for profile in PROFILES}
     keys = list(dict.fromkeys(key for profile in PROFILES for key in changed[profile]))
@@ -124,14 +124,14 @@ def markdown(kind: str, lines: list[str]) -> str:
     return "\n".join(lines)
 
 
-def table(heads: list[str], rows: Iterable[list[Any]]) -> str:
-    def line(cells: Iterable[Any]) -> str:
+def table(heads: list[str], rows: Iterable[Sequence[object]]) -> str:
+    def line(cells: Iterable[object]) -> str:
         return "| " + " | ".join(cell(value) for value in cells) + " |"
 
     return "\n".join([line(heads), "|" + "---|" * len(heads), *(line(row) for row in rows)])
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value).replace("|", "\\|")

@@ -11,11 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import tomli_w
-
 import cwnd
 from cwnd._advise.path import Factors, path_of_file, scaled
-from cwnd._scenario.scenario import to_toml
+from cwnd._scenario.scenario import toml_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,7 +34,7 @@ def advice_for(one: dict, seed: int, factors: Factors, folder: Path) -> cwnd.Adv
     file = folder / "path.toml"
 
     def write(dumbbell: dict) -> None:
-        file.write_text(tomli_w.dumps(to_toml({"dumbbell": dumbbell, "flows": [{"cca": "cubic"}]})))
+        file.write_text(toml_text({"dumbbell": dumbbell, "flows": [{"cca": "cubic"}]}))
 
     write(one["dumbbell"])
     write(scaled(path_of_file(file), factors).dumbbell)

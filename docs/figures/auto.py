@@ -9,11 +9,14 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING
 
 import cwnd
 from cwnd._analysis.gate import interval, per_seed
 from cwnd._common.text import exponent
+
+if TYPE_CHECKING:
+    from cwnd._run.sweep import Grid
 
 RATE_MBPS = 50
 SEEDS = 10
@@ -26,7 +29,7 @@ FLOW = '[[flows]]\ncca = "{}"\nstart_jitter = "1 s"\n'
 #: A point but for lambda_max: beta, RTT in ms, buffer in BDP, PER.
 Point = tuple[float, int, float, float]
 #: By point and lambda_max, a value per seed.
-Values = dict[Point, dict[Any, list[float]]]
+Values = dict[Point, dict[object, list[float]]]
 
 
 def run(flows: str, metrics: list[str]) -> list[Values]:
@@ -34,7 +37,7 @@ def run(flows: str, metrics: list[str]) -> list[Values]:
     links = f'[dumbbell]\nrate = "{RATE_MBPS} Mbps"\ndelay = "1 ms"\nbuffer = 1\n'
     text = f'name = "auto"\nduration = "40 s"\n{links}{flows}'
     pairs = itertools.product(BETAS, [3, "auto"])
-    grid: Any = {
+    grid: Grid = {
         "flows[0].cca": [{"name": "agile-sd", "beta": beta, "lambda_max": most} for beta, most in pairs],
         "dumbbell.delay": [f"{rtt / 2:g} ms" for rtt in RTTS_MS],
         "dumbbell.buffer": [f"{buffer:g} BDP" for buffer in BUFFERS_BDP],
@@ -55,7 +58,7 @@ def run(flows: str, metrics: list[str]) -> list[Values]:
 def cells(values: Values, points: list[Point], scale: float, digits: int) -> list[str]:
     """The value with 3 and auto's difference, means over the points, seed by seed."""
 
-    def mean(most: Any) -> list[float]:
+    def mean(most: object) -> list[float]:
         return [scale * fmean(seed) for seed in zip(*(values[p][most] for p in points), strict=True)]
 
     fixed, auto = mean(3), mean("auto")
@@ -74,7 +77,7 @@ def main() -> None:
     columns = [(throughput, 100 / RATE_MBPS, 1), (loss, 100, 3), (jain, 1, 3)]
     heads = ["throughput, % of the link", "auto", "loss, %", "auto", "Jain beside Reno", "auto"]
 
-    def table(names: list[str], groups: dict[tuple[Any, ...], list[Point]]) -> None:
+    def table(names: list[str], groups: dict[tuple[object, ...], list[Point]]) -> None:
         print("\n| " + " | ".join([*names, *heads]) + " |\n|" + "---|" * (len(names) + len(heads)))
         for label, points in groups.items():
             row = [exponent(part) for part in label]

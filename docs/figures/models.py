@@ -85,14 +85,14 @@ def print_points(figure: str, points: Iterable[Point]) -> None:
     print(f"; {len(beyond)} beyond the assumptions, up to {100 * max(beyond):.0f} %" if beyond else "")
 
 
-def scatter(axes: Axes, xs: Sequence[float], points: Sequence[Point], key: Any) -> None:
+def scatter(axes: Axes, xs: Sequence[float], points: Sequence[Point], key: float | str) -> None:
     """Simulated points, grey inside where the model's assumptions do not hold."""
     for x, one in zip(xs, points, strict=True):
         face = "white" if one.holds else "#bbbbbb"
         axes.plot([x], [one.simulated], MARKERS[key], color=COLOURS[key], markerfacecolor=face)
 
 
-def handles(keys: Iterable[Any]) -> dict[str, Line2D]:
+def handles(keys: Iterable[float | str]) -> dict[str, Line2D]:
     named = {1: "λmax 1 (NewReno)", "auto": "λmax by β, equal epochs"}
     return {
         named.get(key, f"λmax {key}"): Line2D(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib as mpl
 import polars as pl
@@ -20,6 +20,11 @@ import polars as pl
 import cwnd
 from cwnd._report import figures
 from cwnd._report.looks import STYLE, new_figure
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cwnd._scenario.scenario import DumbbellKeys
 
 STACKS = ("quinn", "noq", "s2n-quic")
 #: The stacks with cryptography.
@@ -81,7 +86,7 @@ class Side(NamedTuple):
     halves: dict[str, float]
 
 
-def scenario(way: Way, cca: str, **more: Any) -> cwnd.Scenario:
+def scenario(way: Way, cca: str, **more: Unpack[DumbbellKeys]) -> cwnd.Scenario:
     given = {"rate": way.rate, "rtt": way.rtt, "per": way.per, "duration": way.duration, "repeat": way.repeat}
     more = {"samples": "off", "name": cca, "params": PARAMS.get(cca), **more}
     return cwnd.dumbbell(cca, **given, **more)

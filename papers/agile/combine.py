@@ -6,7 +6,6 @@ import argparse
 import sys
 from math import exp
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -46,7 +45,7 @@ def main() -> None:
     print("\n\n".join([overall(points), broken_down(points, "buffer")]))
 
 
-def swept(pers: list[float], seeds: int, out: Path, more: dict[str, Any] | None = None) -> pl.DataFrame:
+def swept(pers: list[float], seeds: int, out: Path, more: dict[str, object] | None = None) -> pl.DataFrame:
     """A row per point: what was varied, and means over the seeds."""
     grid = {
         "flows.cca": CCAS,

@@ -1,6 +1,7 @@
 """Claims of the comparison about its results, as comparisons of means."""
 
-from cwnd._reproduce.claims import MissingError, Outcome, claim, every
+from cwnd._common.errors import MissingError
+from cwnd._reproduce.claims import Outcome, claim, every
 
 ALL = [
     "bic",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate import gate
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
+    from cwnd._common.errors import WorldError
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._reproduce.reproduce import reproduce
@@ -44,6 +45,7 @@ __all__ = [
     "Results",
     "Scenario",
     "Tuning",
+    "WorldError",
     "__version__",
     "advise",
     "aioquic",
@@ -75,6 +77,7 @@ _MODULES = {
     "Results": "cwnd._results.results",
     "Scenario": "cwnd._scenario.scenario",
     "Tuning": "cwnd._analysis.tune",
+    "WorldError": "cwnd._common.errors",
     "__version__": "cwnd._cwnd",
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",

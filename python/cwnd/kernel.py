@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
@@ -20,10 +20,44 @@ from cwnd._results.tables import traced_samples
 if TYPE_CHECKING:
     import polars as pl
 
+    from cwnd._common.shapes import Connection
+
 
 _Name = TypeVar("_Name", str, str | None)
 
 __all__ = ["Loaded", "Trace", "doctor", "load", "status", "trace", "unload"]
+
+
+class Hook(TypedDict):
+    """A hook of a loaded algorithm; its calls are counted while `kernel.bpf_stats_enabled` is 1."""
+
+    name: str
+    program_id: int
+    insns: int
+    verified_insns: int
+    calls: int
+    total_ns: int
+
+
+class Status(TypedDict):
+    """A loaded algorithm, or what a killed load or unload has left."""
+
+    name: str
+    algorithm: str | None
+    params: dict[str, str]
+    users: int
+    default: bool
+    former_default: str | None
+    hooks: list[Hook]
+    fault: str | None
+
+
+class Check(TypedDict):
+    """A thing that loading needs."""
+
+    what: str
+    ok: bool
+    found: str
 
 
 class Loaded:
@@ -73,21 +107,21 @@ def unload(name: str) -> str | None:
     return _cwnd.kernel_unload(_unicode(name))
 
 
-def status() -> list[dict[str, Any]]:
+def status() -> list[Status]:
     """The loaded algorithms: name, algorithm, parameters, users, and for each hook its size and cost.
 
     The remains of a killed load or unload are listed too: their `fault` is a sentence, otherwise None, and
     their `algorithm` is None. `unload` removes them.
     """
-    loaded: list[dict[str, Any]] = json.loads(_cwnd.kernel_status())
+    loaded: list[Status] = json.loads(_cwnd.kernel_status())
     for each in loaded:
         each["params"] = dict(each["params"])
     return loaded
 
 
-def doctor() -> list[dict[str, Any]]:
+def doctor() -> list[Check]:
     """Checks each thing that loading needs; `found` says what to do if it is missing."""
-    checks: list[dict[str, Any]] = json.loads(_cwnd.kernel_doctor())
+    checks: list[Check] = json.loads(_cwnd.kernel_doctor())
     return checks
 
 
@@ -120,10 +154,10 @@ class Trace:
         return new
 
     @property
-    def connections(self) -> list[dict[str, Any]]:
+    def connections(self) -> list[Connection]:
         """Indexed by `flow` of the samples: `cca, local, remote, netns`, `min_rtt_ms` (the kernel's own, of
         the last five minutes; None before its first sample), and counters of the trace."""
-        connections: list[dict[str, Any]] = json.loads(self._inner.connections())
+        connections: list[Connection] = json.loads(self._inner.connections())
         return connections
 
     @property

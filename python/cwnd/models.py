@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -641,6 +641,6 @@ def _positive(name: str, given: float) -> None:
         raise error(name, f"{given:g} is out of range; above 0")
 
 
-def _first(given: Array, fits: Any) -> str:
+def _first(given: Array, fits: ArrayLike) -> str:
     """The first value that does not fit, for an error."""
     return f"{given[~np.asarray(fits)].flat[0]:g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import tomli_w
 
@@ -70,9 +70,12 @@ def draw(count: int, seed: int) -> list[Drawn]:
     ]
 
 
-def _dealt(chance: random.Random, cards: Sequence[Any], count: int) -> list[Any]:
+Card = TypeVar("Card")
+
+
+def _dealt(chance: random.Random, cards: Sequence[Card], count: int) -> list[Card]:
     """`count` cards from shuffled decks, in another order."""
-    dealt: list[Any] = []
+    dealt: list[Card] = []
     while len(dealt) < count:
         dealt += chance.sample(cards, len(cards))
     dealt = dealt[:count]
@@ -135,7 +138,7 @@ def _scenario(
     bdp_pkts = packets_per_s * rtt_ms / 1000
     buffer_pkts = max(20 if discipline == "droptail" else 40, round(bdp_pkts * _log_uniform(chance, 0.2, 3)))
     forth = chance.uniform(0.3, 0.7) if "way back" in features else 0.5
-    link: dict[str, Any] = {
+    link: dict[str, object] = {
         "rate": f"{rate_mbps:g} Mbps",
         "delay": f"{_rounded(rtt_ms * forth):g} ms",
         "buffer": f"{buffer_pkts * packet_bytes} bytes" if "buffer in bytes" in features else buffer_pkts,
@@ -159,7 +162,7 @@ def _scenario(
     return Drawn(name, tomli_w.dumps(document), discipline, tuple(algorithms), tuple(features))
 
 
-def _wire(chance: random.Random, features: Sequence[str]) -> dict[str, Any]:
+def _wire(chance: random.Random, features: Sequence[str]) -> dict[str, object]:
     if "random loss" in features:
         return {"per": _rounded(_log_uniform(chance, 1e-5, 3e-3))}
     if "bursts of loss" in features:
@@ -170,8 +173,8 @@ def _wire(chance: random.Random, features: Sequence[str]) -> dict[str, Any]:
 
 def _queue(
     chance: random.Random, discipline: str, ecn: bool, buffer_pkts: int, bdp_pkts: float
-) -> dict[str, Any]:
-    queue: dict[str, Any] = {"discipline": discipline, "variant": "linux", "ecn": ecn}
+) -> dict[str, object]:
+    queue: dict[str, object] = {"discipline": discipline, "variant": "linux", "ecn": ecn}
     if discipline == "red":
         most = max(15, round(min(0.6 * buffer_pkts, bdp_pkts * chance.uniform(0.2, 1))))
         queue |= {"min": max(5, most // 3), "max": most, "probability": chance.choice([0.02, 0.1])}
@@ -180,7 +183,7 @@ def _queue(
 
 def _way_back(
     chance: random.Random, features: Sequence[str], rate_mbps: float, delay_ms: float, bdp_pkts: float
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A droptail link: for ACKs alone a share of what all ACKs need, or of the rate of the way forth."""
     if "thin way back" in features:
         rate, buffer_pkts = rate_mbps * chance.uniform(0.008, 0.02), chance.randint(20, 200)
@@ -205,13 +208,13 @@ def _flows(
     warmup_s: int,
     duration_s: int,
     payload_bytes: int,
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The first flow goes forth, begins at 0 and sends all it can; others have the features of flows."""
     sized, limited, up = (one in features for one in ("transfers", "application limits", "upward flows"))
     least = max(len(algorithms), 1 + max(sized + limited, up))
     count = min(chance.randint(least, _FLOWS_MAX), chance.randint(least, _FLOWS_MAX))
     ccas = [*algorithms, *(chance.choice(algorithms) for _ in range(count - len(algorithms)))]
-    flows: list[dict[str, Any]] = []
+    flows: list[dict[str, object]] = []
     for index, cca in enumerate(ccas):
         start_s = chance.randrange(150) / 100 if index else 0
         flows.append({"cca": cca, "start": f"{start_s} s", "start_jitter": f"{_START_JITTER_MS} ms"})

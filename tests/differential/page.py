@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from statistics import mean
-from typing import Any
 
 from .draw import ALGORITHMS, DISCIPLINES, FEATURES
 from .run import SEEDS
@@ -130,7 +129,7 @@ def side_by_side(one: Score) -> Iterable[str]:
             yield f"{name:24} {numbers}   {theirs}{'' if values.within else '   out'}"
 
 
-def content(scores: Sequence[Score], count: int, seed: int, release: str) -> dict[str, Any]:
+def content(scores: Sequence[Score], count: int, seed: int, release: str) -> dict[str, object]:
     """All of it, for --json."""
     return {
         "count": count,
@@ -161,7 +160,7 @@ def content(scores: Sequence[Score], count: int, seed: int, release: str) -> dic
     }
 
 
-def _counts(one: Total) -> dict[str, Any]:
+def _counts(one: Total) -> dict[str, object]:
     errors = {metric: _finite(error) for metric, error in one.errors.items()}
     return {"name": one.name, "within": one.within, "scored": one.scored, "median_errors": errors}
 

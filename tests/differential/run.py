@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import cwnd
 from cwnd import _cwnd, _worlds
@@ -14,6 +14,9 @@ from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
 
 from .draw import Drawn
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import FlowRow, LinkRow
 
 #: Seeds of a scenario in each world. They move the starts, so that two guests show Linux's own spread.
 SEEDS = {"sim": 20, "linux": 2}
@@ -62,14 +65,21 @@ def run(drawn: Sequence[Drawn], world: str, folder: Path) -> Answers:
 def refusals(drawn: Sequence[Drawn]) -> list[str]:
     """Returns what Linux in virtual time does not support of the scenarios, without a boot."""
     place = _worlds.find("linux").place()
-    assert place is not None
     lines = []
     for one in drawn:
         try:
-            place.check(_cwnd.Scenario(one.text, one.name, {}))
-        except _cwnd.Error as refused:
+            _worlds.check(place, _cwnd.Scenario(one.text, one.name, {}))
+        except cwnd.WorldError as refused:
             lines.append(str(refused))
     return lines
+
+
+class _Run(NamedTuple):
+    """The rows of a run, and its metrics."""
+
+    flows: list[FlowRow]
+    links: list[LinkRow]
+    metrics: Mapping[str, float]
 
 
 def values_of(results: cwnd.Results) -> dict[str, Values]:
@@ -78,32 +88,32 @@ def values_of(results: cwnd.Results) -> dict[str, Values]:
         name: {row["seed"]: row for row in table.iter_rows(named=True)}
         for name, table in results.metrics_by_scenario.items()
     }
-    runs: dict[str, list[dict[str, Any]]] = {}
+    runs: dict[str, list[_Run]] = {}
     for (name, seed), run in runs_of({"flows": results.flows, "links": results.links}).items():
-        runs.setdefault(name, []).append({**run, "metrics": metrics[name][seed]})
+        runs.setdefault(name, []).append(_Run(run["flows"], run["links"], metrics[name][seed]))
     return {name: _values(of_scenario) for name, of_scenario in runs.items()}
 
 
-def _values(runs: Sequence[dict[str, Any]]) -> Values:
-    def of_flows(column: str) -> list[list[float]]:
-        return [[run["flows"][flow][column] for run in runs] for flow in range(len(runs[0]["flows"]))]
+def _values(runs: Sequence[_Run]) -> Values:
+    def of_flows(column: Literal["goodput_mbps", "fct_ms"]) -> list[list[float | None]]:
+        return [[run.flows[flow][column] for run in runs] for flow in range(len(runs[0].flows))]
 
-    def total(table: str, column: str) -> list[list[float]]:
-        return [[sum(row[column] for row in run[table]) for run in runs]]
+    def total(column: Literal["retransmitted_pkts", "lost_pkts", "timeouts"]) -> list[list[float | None]]:
+        return [[sum(row[column] for row in run.flows) for run in runs]]
 
-    def of_run(metric: str) -> list[list[float]]:
-        return [[run["metrics"][metric] for run in runs]]
+    def of_run(metric: str) -> list[list[float | None]]:
+        return [[run.metrics[metric] for run in runs]]
 
-    queues = [[row for row in run["links"] if row["link"] == "bottleneck"] for run in runs]
-    series: dict[str, list[list[float]]] = {
+    queues = [[row for row in run.links if row["link"] == "bottleneck"] for run in runs]
+    series: dict[str, list[list[float | None]]] = {
         "goodput": of_run("goodput_mbps"),
         "goodput per flow": of_flows("goodput_mbps"),
         "mean RTT": of_run("mean_rtt_ms"),
-        "retransmitted": total("flows", "retransmitted_pkts"),
-        "lost": total("flows", "lost_pkts"),
+        "retransmitted": total("retransmitted_pkts"),
+        "lost": total("lost_pkts"),
         "mean queue": [[row["mean_queue_pkts"] for rows in queues for row in rows]],
-        "timeouts": total("flows", "timeouts"),
-        "marks": total("links", "marked_pkts"),
+        "timeouts": total("timeouts"),
+        "marks": [[sum(row["marked_pkts"] for row in run.links) for run in runs]],
         "completion time": of_flows("fct_ms"),
     }
     # Values that a run does not have are null in tables of rows, and not a number in metrics.
@@ -112,5 +122,5 @@ def _values(runs: Sequence[dict[str, Any]]) -> Values:
             metric: [[value for value in one if value is not None and value == value] for one in all_series]
             for metric, all_series in series.items()
         },
-        [[flow["delivered_pkts"] for flow in run["flows"]] for run in runs],
+        [[flow["delivered_pkts"] for flow in run.flows] for run in runs],
     )

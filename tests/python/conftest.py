@@ -10,13 +10,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cwnd
 from cwnd._cli import main as cli
 from sweeping import BROAD, LONG, SWEEP, tables
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 #: A sweep's file, and the tables of its uninterrupted run.
@@ -111,7 +115,7 @@ def undisturbed(folder: Path, text: str) -> Swept:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def browser() -> Iterator[Browser]:
     """Chromium, for the tests marked `browser`."""
     from playwright.sync_api import sync_playwright
 

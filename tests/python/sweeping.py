@@ -6,12 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import pytest
 
 from cwnd import _cwnd
+
+#: Arguments of `_cwnd.run_jobs`.
+Jobs: TypeAlias = "Sequence[tuple[_cwnd.Scenario, int]]"
+Take: TypeAlias = "Callable[[list[int], _cwnd.Runs], bool | None]"
 
 SWEEP = """\
 name = "small"
@@ -66,7 +71,7 @@ def until_begun(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None and process.stdout.readline() == "begins\n"
 
 
-def until(condition: Any, seconds: float = 20) -> None:
+def until(condition: Callable[[], object], seconds: float = 20) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
@@ -81,7 +86,7 @@ def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ran: list[int] = []
     run_jobs = _cwnd.run_jobs
 
-    def counted(jobs: Any, threads: int, take: Any, place: Any = None) -> None:
+    def counted(jobs: Jobs, threads: int, take: Take, place: _cwnd.World | None = None) -> None:
         ran.append(len(jobs))
         run_jobs(jobs, threads, take, place)
 
@@ -92,7 +97,7 @@ def count_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 RUN_JOBS = _cwnd.run_jobs
 
 
-def fragile(jobs: Any, threads: int, take: Any, place: Any = None) -> None:
+def fragile(jobs: Jobs, threads: int, take: Take, place: _cwnd.World | None = None) -> None:
     """Like `run_jobs`, but that elastic's second seed fails."""
     bad = [index for index, (one, seed) in enumerate(jobs) if seed == 2 and "elastic" in one.name]
     RUN_JOBS(jobs[: bad[0]] if bad else jobs, threads, take, place)

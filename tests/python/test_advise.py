@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import polars as pl
@@ -22,6 +22,9 @@ from cwnd._advise.measure import Measured, Round
 from cwnd._advise.path import Factors, facts_of, near, path_of_file, path_of_flags, scaled
 from cwnd._cli.commands import cli
 from cwnd._scenario.facts import bottleneck_link
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import LinkJson
 
 NOTHING = Machine((), None, None)
 FAST: dict[str, Any] = {"rate": "5 Mbps", "rtt": "40 ms", "flows": 1, "ccas": ["reno", "vegas", "bbr"]}
@@ -49,7 +52,7 @@ def test_paths_near_one_differ_by_up_to_20_percent_and_depend_on_the_seed_alone(
 
 
 def test_a_scaled_path_has_every_number_multiplied(tmp_path: Path) -> None:
-    def link(dumbbell: str, factors: Factors) -> dict[str, Any]:
+    def link(dumbbell: str, factors: Factors) -> LinkJson:
         (tmp_path / "rates.trace").write_text("10\n20\n")
         file = tmp_path / "path.toml"
         file.write_text(f'[dumbbell]\n{dumbbell}\n[[flows]]\ncca = "reno"\n')

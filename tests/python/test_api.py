@@ -369,3 +369,8 @@ def test_the_stub_of_the_extension_module_is_true() -> None:
         [sys.executable, "-m", "mypy.stubtest", "cwnd._cwnd"], capture_output=True, text=True, check=False
     )
     assert check.returncode == 0, check.stdout
+
+
+def test_a_keyword_that_no_dumbbell_has_is_named() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'delays'"):
+        cwnd.dumbbell("reno", delays="10 ms")  # type: ignore[call-arg]

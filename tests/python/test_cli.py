@@ -164,18 +164,7 @@ def test_algorithms_are_listed_and_told_in_full(cwnd_command: Command) -> None:
     assert json.loads(cwnd_command("algorithms", "cubic", "--json").stdout)["name"] == "cubic"
 
 
-def test_the_former_name_of_variant_is_read_with_one_line_on_stderr(cwnd_command: Command) -> None:
-    def run(param: str) -> subprocess.CompletedProcess[str]:
-        return cwnd_command("run", "--cca", "reno", "--flows", "3", *SMALL_FLAGS, "--json", "--param", param)
-
-    former, now = run("arithmetic=agent"), run("variant=ns2-agent")
-    read = [json.loads(one.stdout)["scenario"] for one in (former, now)]
-    assert read[0] == read[1]
-    line = "cwnd: warning: parameter arithmetic = agent of reno is now variant = ns2-agent\n"
-    assert (former.returncode, former.stderr, now.stderr) == (0, line, "")
-
-
-def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: Command) -> None:
+def test_a_preset_is_shown_with_its_algorithm_and_what_the_profiles_set(cwnd_command: Command) -> None:
     reported = cwnd_command("algorithms", "fack").stdout
     assert "algorithm reno, recovery fack" in reported
     # The base agents of ns-2 have a window_ of 20 and a maxrto_ of 60 s.
@@ -185,7 +174,7 @@ def test_a_preset_is_told_with_its_law_and_what_the_profiles_set(cwnd_command: C
         and "restart_at_one = true" in reported
     )
     described = json.loads(cwnd_command("algorithms", "fack", "--json").stdout)
-    assert described["algorithm"] == described["law"] == "reno", "law is the former name"
+    assert described["algorithm"] == "reno"
 
 
 def test_show_prints_the_application_the_marks_and_the_preset(cwnd_command: Command) -> None:
@@ -209,7 +198,7 @@ def test_version_and_help_are_printed(cwnd_command: Command) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("run", "--cca", "reno", "--param", "arithmetic=agent", *SMALL_FLAGS, "--json"),
+        ("run", "--cca", "reno", "--param", "variant=ns2-agent", *SMALL_FLAGS, "--json"),
         ("run", "--cca", "reno", "--rate", "1000"),
         ("run", "nowhere.toml", "--name", "\N{SNOWMAN}"),
         ("gate", "one", "two", "--metric", "rtt=2%"),

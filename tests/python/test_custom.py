@@ -10,18 +10,21 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cwnd
 from conftest import SMALL, SMALL_FLAGS, Command
 
+if TYPE_CHECKING:
+    from cwnd._cwnd import Ack, Window
+
 
 class Reno(cwnd.CongestionControl):
     """The algorithm of reno.h."""
 
-    def cong_avoid(self, window: Any, ack: Any) -> None:
+    def cong_avoid(self, window: Window, ack: Ack) -> None:
         if not ack.cwnd_limited:
             return
         acked = ack.acked
@@ -34,7 +37,7 @@ class Reno(cwnd.CongestionControl):
             grow, window.cwnd_cnt = divmod(window.cwnd_cnt + acked, window.cwnd)
             window.cwnd = min(window.cwnd + grow, window.cwnd_clamp)
 
-    def ssthresh(self, window: Any, ack: Any) -> int:
+    def ssthresh(self, window: Window, ack: Ack) -> int:
         return int(max(window.cwnd // 2, 2))
 
 
@@ -76,17 +79,17 @@ def test_every_hook_is_called_with_the_window_and_the_ack() -> None:
     seen: dict[str, Any] = {}
 
     class Watching(Reno):
-        def init(self, window: Any, ack: Any) -> None:
+        def init(self, window: Window, ack: Ack) -> None:
             seen["init"] = window.cwnd, window.ssthresh, ack.rtt_us
 
-        def pkts_acked(self, window: Any, ack: Any) -> None:
+        def pkts_acked(self, window: Window, ack: Ack) -> None:
             seen["rtt_us"] = ack.rtt_us, ack.srtt_us, ack.min_rtt_us
             seen["ack"] = ack
 
-        def set_state(self, window: Any, ack: Any, state: int) -> None:
+        def set_state(self, window: Window, ack: Ack, state: int) -> None:
             seen.setdefault("states", set()).add(state)
 
-        def cwnd_event(self, window: Any, ack: Any, event: int) -> None:
+        def cwnd_event(self, window: Window, ack: Ack, event: int) -> None:
             seen.setdefault("events", set()).add(event)
 
     run_small(Watching, per=1e-2)
@@ -106,7 +109,7 @@ def test_cong_control_sets_window_and_rate_at_every_ack() -> None:
     class Paced(cwnd.CongestionControl):
         """A fixed rate of 5 Mbit/s of payload."""
 
-        def cong_control(self, window: Any, ack: Any) -> None:
+        def cong_control(self, window: Window, ack: Ack) -> None:
             window.cwnd, window.pacing_rate = 100, 625_000
             seen["states"].add(ack.state)
             seen["limited"].add(ack.rate_app_limited)
@@ -114,10 +117,10 @@ def test_cong_control_sets_window_and_rate_at_every_ack() -> None:
                 assert ack.rate_prior_delivered + ack.rate_delivered == ack.delivered
                 seen["rates"].append(8 * ack.mss * ack.rate_delivered / ack.rate_interval_us)
 
-        def cong_avoid(self, window: Any, ack: Any) -> None:
+        def cong_avoid(self, window: Window, ack: Ack) -> None:
             raise AssertionError("cong_control takes its place")
 
-        def ssthresh(self, window: Any, ack: Any) -> int:
+        def ssthresh(self, window: Window, ack: Ack) -> int:
             return 2
 
     results = run_small(Paced, per=1e-2, packet=1000, duration="10 s")
@@ -134,15 +137,15 @@ def test_each_lost_segment_is_reported_with_what_was_in_flight_when_it_was_sent(
     totals = set()
 
     class Watching(cwnd.CongestionControl):
-        def cong_control(self, window: Any, ack: Any) -> None:
+        def cong_control(self, window: Window, ack: Ack) -> None:
             window.cwnd, window.pacing_rate = 20, 0
             totals.add(ack.lost_total)
 
-        def segment_lost(self, window: Any, ack: Any) -> None:
+        def segment_lost(self, window: Window, ack: Ack) -> None:
             assert ack.rate_lost >= 1 and 1 <= ack.rate_in_flight <= 20
             lost.append(ack.rate_lost)
 
-        def ssthresh(self, window: Any, ack: Any) -> int:
+        def ssthresh(self, window: Window, ack: Ack) -> int:
             return 2
 
     results = run_small(Watching, per=1e-2, duration="10 s")
@@ -154,12 +157,12 @@ def test_the_application_s_limit_shows_in_the_rate_samples() -> None:
     limited = set()
 
     class Watching(cwnd.CongestionControl):
-        def cong_control(self, window: Any, ack: Any) -> None:
+        def cong_control(self, window: Window, ack: Ack) -> None:
             window.cwnd = 100
             limited.add(ack.rate_app_limited)
             assert "rate_delivered=" in repr(ack)
 
-        def ssthresh(self, window: Any, ack: Any) -> int:
+        def ssthresh(self, window: Window, ack: Ack) -> int:
             return 2
 
     run_small(Watching, app_rate="1 Mbps")
@@ -168,7 +171,7 @@ def test_the_application_s_limit_shows_in_the_rate_samples() -> None:
 
 def test_an_exception_in_a_hook_stops_the_run_with_its_own_traceback() -> None:
     class Broken(Reno):
-        def pkts_acked(self, window: Any, ack: Any) -> None:
+        def pkts_acked(self, window: Window, ack: Ack) -> None:
             if ack.now_us > 500_000:
                 raise KeyError("forgotten")
 
@@ -202,7 +205,7 @@ def test_an_exception_in_the_constructor_is_raised() -> None:
 )
 def test_a_hook_that_returns_no_window_is_told_so(returned: Any, error: type[Exception], words: str) -> None:
     class Wrong(Reno):
-        def ssthresh(self, window: Any, ack: Any) -> Any:
+        def ssthresh(self, window: Window, ack: Ack) -> Any:
             return returned
 
     with pytest.raises(error, match=words) as raised:
@@ -225,9 +228,9 @@ def test_a_hook_that_returns_no_window_is_told_so(returned: Any, error: type[Exc
         ("cwmd", 5, AttributeError),
     ],
 )
-def test_a_window_takes_no_impossible_value(field: str, value: Any, error: type[Exception]) -> None:
+def test_a_window_takes_no_impossible_value(field: str, value: object, error: type[Exception]) -> None:
     class Wrong(Reno):
-        def cong_avoid(self, window: Any, ack: Any) -> None:
+        def cong_avoid(self, window: Window, ack: Ack) -> None:
             setattr(window, field, value)
 
     with pytest.raises(error, match=field) as raised:
@@ -237,10 +240,10 @@ def test_a_window_takes_no_impossible_value(field: str, value: Any, error: type[
 
 def test_a_class_without_a_needed_hook_is_refused_before_it_runs() -> None:
     class Half(cwnd.CongestionControl):
-        def cong_avoid(self, window: Any, ack: Any) -> None: ...
+        def cong_avoid(self, window: Window, ack: Ack) -> None: ...
 
     class Other(cwnd.CongestionControl):
-        def ssthresh(self, window: Any, ack: Any) -> int:
+        def ssthresh(self, window: Window, ack: Ack) -> int:
             return 2
 
     with pytest.raises(cwnd.Error, match="Half: without ssthresh"):
@@ -357,7 +360,7 @@ def test_a_sweep_lists_where_a_class_failed(cwnd_command: Command, tmp_path: Pat
 @pytest.mark.slow
 def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:
     class Flood(Reno):
-        def init(self, window: Any, ack: Any) -> None:
+        def init(self, window: Window, ack: Ack) -> None:
             window.cwnd = 2**31 - 1
 
     with pytest.raises(cwnd.Error, match=r"^Flood, seed 1: more than 20000000 packets .*receive_window"):
@@ -365,20 +368,20 @@ def test_a_window_that_no_memory_holds_ends_the_run_with_an_error() -> None:
     run_small(Flood, buffer="unlimited", stack={"receive_window": 100})
 
 
-def generator(self: Any, window: Any, ack: Any) -> Any:
+def generator(self: Any, window: Window, ack: Ack) -> object:
     yield window.cwnd
 
 
-async def coroutine(self: Any, window: Any, ack: Any) -> Any:
+async def coroutine(self: Any, window: Window, ack: Ack) -> object:
     return window.cwnd
 
 
-async def asynchronous_generator(self: Any, window: Any, ack: Any) -> Any:
+async def asynchronous_generator(self: Any, window: Window, ack: Ack) -> object:
     yield window.cwnd
 
 
 class _Called:
-    def __call__(self, window: Any, ack: Any) -> Any:
+    def __call__(self, window: Window, ack: Ack) -> Any:
         yield window.cwnd
 
 
@@ -431,7 +434,7 @@ def test_a_generator_that_comes_later_is_refused_when_a_flow_gets_its_instance()
 @pytest.mark.parametrize("hook", [generator, coroutine, asynchronous_generator])
 def test_a_hook_that_hands_on_what_never_runs_is_an_error(hook: Any) -> None:
     class Wrapped(Reno):
-        def cong_avoid(self, window: Any, ack: Any) -> Any:
+        def cong_avoid(self, window: Window, ack: Ack) -> Any:
             return hook(self, window, ack)
 
     with pytest.raises(TypeError, match=r"a hook must return None, not of type .*, which never runs"):
@@ -439,7 +442,7 @@ def test_a_hook_that_hands_on_what_never_runs_is_an_error(hook: Any) -> None:
 
 
 def test_other_threads_may_write_to_a_window_at_any_time() -> None:
-    windows: list[Any] = []
+    windows: list[Window] = []
     ended = threading.Event()
     written = threading.Event()
     refused: list[BaseException] = []
@@ -460,7 +463,7 @@ def test_other_threads_may_write_to_a_window_at_any_time() -> None:
                     refused.append(wrong)
 
     class Watched(Reno):
-        def cong_avoid(self, window: Any, ack: Any) -> None:
+        def cong_avoid(self, window: Window, ack: Ack) -> None:
             if not windows:
                 windows.append(window)
                 thread.start()

@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +15,9 @@ from differential import frozen, page
 from differential.draw import ALGORITHMS, DISCIPLINES, FEATURES, Drawn, draw
 from differential.run import Answers, Values, refusals, run, values_of
 from differential.score import FLOORS, Score, by_metric, compare, metrics_of, score, stalled, total
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import FlowJson, ScenarioJson
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +73,7 @@ def test_a_drawn_scenario_has_what_is_named_for_it() -> None:
         assert {name for name, has in found.items() if has} == set(one.features), one.name
 
 
-def links_of(scenario: dict[str, Any], flow: dict[str, Any]) -> list[str]:
+def links_of(scenario: ScenarioJson, flow: FlowJson) -> list[str]:
     return [scenario["links"][link]["name"] for link in flow["path"]]
 
 

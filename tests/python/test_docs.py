@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 import jsonschema
@@ -17,6 +17,9 @@ import pytest
 
 import cwnd
 from cwnd._cli.commands import cli
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -151,7 +154,9 @@ def test_the_site_has_no_broken_link_or_anchor_and_nothing_from_elsewhere(site: 
 
 
 @pytest.mark.browser
-def test_the_site_is_searched_from_a_folder_without_a_server_or_a_network(browser: Any, site: Path) -> None:
+def test_the_site_is_searched_from_a_folder_without_a_server_or_a_network(
+    browser: Browser, site: Path
+) -> None:
     context = browser.new_context(viewport={"width": 1300, "height": 900}, offline=True)
     page = context.new_page()
     page.goto((site / "docs" / "guide.html").as_uri())

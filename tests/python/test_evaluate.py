@@ -8,7 +8,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,6 +21,9 @@ from cwnd._evaluate.evidence import judge, verdict_of
 from cwnd._evaluate.measure import algorithm_of
 from cwnd._evaluate.scenarios import Measure, Rule
 from sweeping import HASTY, count_shards, tables, until
+
+if TYPE_CHECKING:
+    from cwnd._evaluate.report import FindingJson
 
 #: The sections of RFC 9743 that have a criterion.
 SECTIONS = [
@@ -60,10 +63,9 @@ def verdicts(evaluation: cwnd.Evaluation) -> dict[str, str]:
     return {one["id"]: one["verdict"] for one in evaluation.criteria}
 
 
-def values_of(evaluation: cwnd.Evaluation, criterion: str) -> list[dict[str, Any]]:
+def values_of(evaluation: cwnd.Evaluation, criterion: str) -> list[FindingJson]:
     (found,) = (one for one in evaluation.criteria if one["id"] == criterion)
-    metrics: list[dict[str, Any]] = found["metrics"]
-    return metrics
+    return found["metrics"]
 
 
 @pytest.mark.parametrize("quick", [True, False])

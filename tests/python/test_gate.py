@@ -427,22 +427,6 @@ def test_the_command_takes_thresholds_from_a_file_and_flags_replace_them(
     assert (tmp_path / "gate.md").read_text().startswith("## cwnd gate: passed")
 
 
-def test_former_names_are_accepted_with_a_line_that_has_the_name_of_today(
-    baseline: cwnd.Results, saved: tuple[str, str], cwnd_here: Command
-) -> None:
-    with pytest.warns(FutureWarning, match="'p95-rtt' is called 'p95_rtt_ms'; write that"):
-        outcome = gate(baseline, baseline, {"p95-rtt": "5%"})
-    assert {verdict.metric for verdict in outcome.verdicts} == {"p95_rtt_ms"}
-    done = cwnd_here("gate", *saved, "--metric", "rtt=90%")
-    assert done.returncode == 0 and " mean_rtt_ms " in done.stdout
-    assert done.stderr == "cwnd: warning: 'rtt' is called 'mean_rtt_ms'; write that\n"
-
-
-def test_a_metric_may_be_given_once(baseline: cwnd.Results) -> None:
-    with pytest.warns(FutureWarning), pytest.raises(cwnd.Error, match="margins: mean_rtt_ms is given twice"):
-        gate(baseline, baseline, {"mean_rtt_ms": "5%", "rtt": "2%"})
-
-
 @pytest.mark.parametrize(
     ("text", "flags", "line"),
     [
@@ -527,7 +511,7 @@ def test_the_order_of_the_scenarios_does_not_matter(baseline: cwnd.Results) -> N
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_one_line(
-    baseline: cwnd.Results, candidate: dict[str, Any], margins: dict[str, Any] | None, line: str
+    baseline: cwnd.Results, candidate: dict[str, Any], margins: dict[str, float | str] | None, line: str
 ) -> None:
     other = table(**candidate) if candidate else baseline
     with pytest.raises(cwnd.Error) as refused:

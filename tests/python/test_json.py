@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,7 @@ def test_what_is_loaded_and_unloaded_is_an_object(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_machine_that_was_set_up_is_an_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    def get(report: Any) -> str:
+    def get(report: Callable[[str], object]) -> str:
         report("unpacking")
         return "6.12.1"
 

@@ -6,15 +6,18 @@ import base64
 import gzip
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
 import cwnd
 from cwnd._cli.commands import cli
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "python" / "cwnd" / "_web" / "lab.html"
@@ -54,7 +57,7 @@ SCENARIOS = [
 class Lab:
     """The page without a network, in a tab of its own."""
 
-    def __init__(self, browser: Any, width: int = 1440, scheme: str = "light") -> None:
+    def __init__(self, browser: Browser, width: int = 1440, scheme: str = "light") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 1000}, color_scheme=scheme)
         self.context.set_offline(True)
         self.page = self.context.new_page()
@@ -62,14 +65,14 @@ class Lab:
         self.page.on("console", lambda message: self.faults.append(message.text))
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
 
-    def open(self, address: str = "") -> Any:
+    def open(self, address: str = "") -> Page:
         assert PAGE.exists(), "run 'make lab'"
         self.page.goto("about:blank")
         self.page.goto(f"{PAGE.as_uri()}#{address}")
         self.page.wait_for_selector("body[data-ready]")
         return self.page
 
-    def status_after(self, act: Any) -> str:
+    def status_after(self, act: Callable[[], object]) -> str:
         """The line of results when what `act` asks for has been simulated."""
         act()
         self.page.wait_for_selector("#panes[aria-busy=false]")
@@ -77,14 +80,14 @@ class Lab:
 
 
 @pytest.fixture
-def lab(browser: Any) -> Iterator[Lab]:
+def lab(browser: Browser) -> Iterator[Lab]:
     opened = Lab(browser)
     yield opened
     opened.context.close()
     assert not opened.faults
 
 
-def pack(*panes: dict[str, Any]) -> str:
+def pack(*panes: dict[str, object]) -> str:
     text = json.dumps({"lesson": None, "panes": panes}).encode()
     return base64.urlsafe_b64encode(text).decode().rstrip("=")
 
@@ -269,7 +272,7 @@ def test_packets_move_while_it_plays_and_stand_while_it_pauses(lab: Lab) -> None
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1440])
 def test_the_page_is_accessible_and_nothing_is_wider_than_the_window(
-    browser: Any, width: int, scheme: str
+    browser: Browser, width: int, scheme: str
 ) -> None:
     lab = Lab(browser, width, scheme)
     page = lab.open("bbr-cubic")
@@ -310,7 +313,7 @@ Array.from(document.querySelectorAll("header *, #about *, main *")).filter((each
 }).map((each) => each.outerHTML.slice(0, 80))"""
 
 
-def texts_of(page: Any, canvas: str) -> list[dict[str, Any]]:
+def texts_of(page: Page, canvas: str) -> list[dict[str, Any]]:
     found = page.eval_on_selector(
         canvas, "({ texts, width, height }) => [Object.values(texts), width, height]"
     )
@@ -323,7 +326,9 @@ def texts_of(page: Any, canvas: str) -> list[dict[str, Any]]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [320, 390, 1440])
-def test_no_lesson_has_a_text_that_is_cut_or_covered_or_axes_that_differ(browser: Any, width: int) -> None:
+def test_no_lesson_has_a_text_that_is_cut_or_covered_or_axes_that_differ(
+    browser: Browser, width: int
+) -> None:
     lab = Lab(browser, width)
     lab.context.add_init_script(RECORD_TEXTS)
     for lesson in LESSONS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.image
 import numpy as np
@@ -16,6 +16,10 @@ from matplotlib.transforms import BboxBase
 
 import cwnd
 from cwnd._report import figures
+
+if TYPE_CHECKING:
+    from matplotlib.text import Text
+
 
 pytestmark = pytest.mark.slow
 
@@ -62,7 +66,7 @@ def mixed() -> Callable[[int], tuple[cwnd.Results, None]]:
     return run
 
 
-def shown_texts(axes: Axes) -> list[Any]:
+def shown_texts(axes: Axes) -> list[Text]:
     titles = [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]  # type: ignore[attr-defined]
     return [text for text in (*titles, *axes.texts) if text.get_visible() and text.get_text().strip()]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from matplotlib.colors import to_rgb
 import cwnd
 from cwnd._report.looks import looks
 
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
+if TYPE_CHECKING:
+    Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
 
 #: Machado, Oliveira and Fernandes 2009, severity 1: on linear RGB.
 VISIONS = {
@@ -52,7 +55,7 @@ def seen(colour: str, vision: str) -> Numbers:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def ciede2000(one: Any, two: Any) -> float:
+def ciede2000(one: Sequence[float], two: Sequence[float]) -> float:
     (l1, a1, b1), (l2, a2, b2) = one, two
     mean = (np.hypot(a1, b1) + np.hypot(a2, b2)) / 2
     g = 0.5 * (1 - np.sqrt(mean**7 / (mean**7 + 25.0**7)))
@@ -83,7 +86,9 @@ def ciede2000(one: Any, two: Any) -> float:
         ((90.8027, -2.0831, 1.4410), (91.1528, -1.6435, 0.0447), 1.4441),
     ],
 )
-def test_the_distance_is_that_of_published_pairs(one: Any, two: Any, published: float) -> None:
+def test_the_distance_is_that_of_published_pairs(
+    one: Sequence[float], two: Sequence[float], published: float
+) -> None:
     """Sharma, Wu and Dalal 2005, table 1: pairs 1, 9, 17, 31 and 32."""
     assert ciede2000(one, two) == pytest.approx(published, abs=1e-4)
     assert ciede2000(two, one) == pytest.approx(published, abs=1e-4)

@@ -6,7 +6,7 @@ import json
 import tempfile
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,9 @@ from conftest import Command
 from cwnd._common.rows import Rows, distinct_algorithms, flow_algorithms, fold, unfold
 from cwnd._report.over_time import drawn_series
 from cwnd._scenario import facts
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import ScenarioJson
 
 FLOWS = 3000
 TOML = f"""
@@ -58,7 +61,7 @@ def saved(results: cwnd.Results, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-def plain(scenario: dict[str, Any]) -> dict[str, Any]:
+def plain(scenario: ScenarioJson) -> ScenarioJson:
     """The scenario with all flows and links as a list."""
     return dict(json.loads(json.dumps(scenario, default=list)))
 

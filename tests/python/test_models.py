@@ -7,7 +7,7 @@ import math
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +17,9 @@ from conftest import Command
 from cwnd import models
 from cwnd._analysis import model
 from cwnd.models import Path as Pipe
+
+if TYPE_CHECKING:
+    pass
 
 
 def test_the_example_of_five_states_has_the_matrix_written_by_hand() -> None:
@@ -154,7 +157,7 @@ def test_reno_is_mathis_with_even_losses_and_ott_with_random_ones() -> None:
     ],
 )
 def test_laws_integrated_give_their_published_response_functions(
-    law: models.Law, published: Callable[[Any], Any]
+    law: models.Law, published: Callable[[float], float]
 ) -> None:
     per = np.array([1e-5, 1e-6])
     assert models.response(law, per, 0.1) == pytest.approx(published(per), rel=0.035)

@@ -89,11 +89,11 @@ class Shown:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def __call__(self, content: Any, display_id: bool) -> Shown:
+    def __call__(self, content: object, display_id: bool) -> Shown:
         self.update(content)
         return self
 
-    def update(self, content: Any) -> None:
+    def update(self, content: object) -> None:
         self.texts.append(content.data)
 
 
@@ -144,7 +144,7 @@ def test_scripts_have_no_bar() -> None:
 
 
 def test_sliders_run_the_scenario_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Any] = []
+    drawn: list[object] = []
     monkeypatch.setattr("IPython.display.display", drawn.append)
     asked: list[cwnd.Scenario] = []
     monkeypatch.setattr(

@@ -15,11 +15,12 @@ import pytest
 
 import cwnd
 from conftest import Command
+from cwnd._common.errors import MissingError
 from cwnd._reproduce import figures as paper_figures
 from cwnd._reproduce import judge, measure
 from cwnd._reproduce import paper as paper_reader
 from cwnd._reproduce import verdicts as verdict_texts
-from cwnd._reproduce.claims import MissingError, Quantity, SeedEstimate, Series, best
+from cwnd._reproduce.claims import Quantity, SeedEstimate, Series, best
 from cwnd._results.tables import empty_table
 
 PAPER = """\
@@ -401,7 +402,7 @@ def test_figures_and_tables_of_verdicts_need_no_published_values(folder: Path) -
 @pytest.mark.parametrize("name", NAMES)
 def test_a_claim_about_what_was_not_run_is_not_run(name: str) -> None:
     paper = paper_reader.load(name)
-    nothing = cwnd.Results._made([], empty_table)
+    nothing = cwnd.Results([], empty_table)
     for item in paper.items:
         measured = measure.Measured(measure.select(paper, [item]), nothing, {})
         assert {one.verdict for one in judge.judge(measured)} == {"not run"}

@@ -8,13 +8,16 @@ import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from polars.testing import assert_frame_equal
 
 import cwnd
 from conftest import FILE, SMALL
+
+if TYPE_CHECKING:
+    from cwnd._cwnd import Ack, Window
 
 
 class Third(cwnd.CongestionControl):
@@ -23,19 +26,21 @@ class Third(cwnd.CongestionControl):
     def __init__(self, step: int = 1) -> None:
         self.step = step
 
-    def cong_avoid(self, window: Any, ack: Any) -> None:
+    def cong_avoid(self, window: Window, ack: Ack) -> None:
         if ack.cwnd_limited:
             window.cwnd += self.step
 
-    def ssthresh(self, window: Any, ack: Any) -> int:
+    def ssthresh(self, window: Window, ack: Ack) -> int:
         return int(max(2 * window.cwnd // 3, 2))
 
 
-def by_cloudpickle(value: Any) -> Any:
+def by_cloudpickle(value: object) -> object:
     return pickle.loads(pytest.importorskip("cloudpickle").dumps(value))
 
 
-WAYS: list[Callable[[Any], Any]] = [
+#: Ways to copy a value.
+Way: TypeAlias = "Callable[[Any], Any]"
+WAYS: list[Way] = [
     *(
         lambda value, protocol=protocol: pickle.loads(pickle.dumps(value, protocol))  # type: ignore[misc]
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
@@ -62,7 +67,7 @@ def assert_equal(one: cwnd.Results, other: cwnd.Results) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_scenario_answers_alike_after_a_journey(way: Callable[[Any], Any], tmp_path: Path) -> None:
+def test_a_scenario_answers_alike_after_a_journey(way: Way, tmp_path: Path) -> None:
     for scenario in scenarios(tmp_path):
         again = way(scenario)
         assert again.to_dict() == scenario.to_dict() and repr(again) == repr(scenario)
@@ -78,9 +83,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[cwnd.Results, Path]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_results_are_the_same_after_a_journey(
-    way: Callable[[Any], Any], saved: tuple[cwnd.Results, Path]
-) -> None:
+def test_results_are_the_same_after_a_journey(way: Way, saved: tuple[cwnd.Results, Path]) -> None:
     fresh, folder = saved
     assert_equal(way(fresh), fresh)
     loaded = cwnd.Results.load(folder)

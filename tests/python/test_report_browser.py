@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cwnd
 from cwnd._report import page as page_module
 from test_report import MANIFEST
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +35,7 @@ def run_three() -> cwnd.Results:
 
 
 @pytest.fixture
-def opened(browser: Any, report: Path) -> Iterator[Any]:
+def opened(browser: Browser, report: Path) -> Iterator[Any]:
     """The page with its script; the browser reports no error at the end."""
     errors: list[str] = []
     page = browser.new_page(viewport={"width": 1200, "height": 900})
@@ -44,14 +47,14 @@ def opened(browser: Any, report: Path) -> Iterator[Any]:
     assert errors == []
 
 
-def test_every_figure_over_time_is_a_plot_and_the_others_stay_figures(opened: Any) -> None:
+def test_every_figure_over_time_is_a_plot_and_the_others_stay_figures(opened: Page) -> None:
     assert opened.locator(".uplot").count() == 4
     kinds = opened.eval_on_selector_all(".uplot", "all => all.map(one => one.closest('figure').dataset.kind)")
     assert kinds == ["cwnd", "rtt", "throughput", "queue"]
     assert opened.locator("figure img:visible").count() == opened.locator("figure img").count() - 4
 
 
-def test_dragging_across_a_plot_zooms_all_plots_and_a_button_shows_all_again(opened: Any) -> None:
+def test_dragging_across_a_plot_zooms_all_plots_and_a_button_shows_all_again(opened: Page) -> None:
     box = opened.locator(".u-over").first.bounding_box()
     middle = box["y"] + box["height"] / 2
     opened.mouse.move(box["x"] + 0.2 * box["width"], middle)
@@ -67,7 +70,7 @@ def test_dragging_across_a_plot_zooms_all_plots_and_a_button_shows_all_again(ope
     assert opened.evaluate(_RANGES) == [[0, 10]] * 4
 
 
-def test_a_click_in_a_legend_hides_an_algorithm_in_all_plots(opened: Any) -> None:
+def test_a_click_in_a_legend_hides_an_algorithm_in_all_plots(opened: Page) -> None:
     opened.locator(".uplot").first.get_by_text("cubic").click()
     assert opened.evaluate(_SHOWN) == [[False], [False], [False], []]
     queue = "PLOTS[3].plot.series.map(one => [one.label, one.show])"
@@ -79,7 +82,7 @@ def test_a_click_in_a_legend_hides_an_algorithm_in_all_plots(opened: Any) -> Non
     assert ["cubic: bottleneck", True] in opened.evaluate(queue)
 
 
-def test_values_under_the_pointer_are_those_of_the_samples(opened: Any) -> None:
+def test_values_under_the_pointer_are_those_of_the_samples(opened: Page) -> None:
     """At half of 10 s: the row of the samples there, for each algorithm."""
     over = opened.locator(".u-over").first
     box = over.bounding_box()
@@ -94,7 +97,7 @@ def test_values_under_the_pointer_are_those_of_the_samples(opened: Any) -> None:
         assert int(value) == nearest["cwnd_pkts"][0]
 
 
-def test_a_click_on_a_heading_sorts_by_value_and_a_second_one_turns_the_order(opened: Any) -> None:
+def test_a_click_on_a_heading_sorts_by_value_and_a_second_one_turns_the_order(opened: Page) -> None:
     table = opened.locator(".table table").nth(1)
     heading = table.get_by_role("columnheader", name="mean cwnd packets")
     place = heading.evaluate("one => one.cellIndex")
@@ -113,7 +116,7 @@ def test_a_click_on_a_heading_sorts_by_value_and_a_second_one_turns_the_order(op
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_nothing_but_tables_and_figures_scrolls_sideways(browser: Any, report: Path, width: int) -> None:
+def test_nothing_but_tables_and_figures_scrolls_sideways(browser: Browser, report: Path, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(report.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -121,7 +124,7 @@ def test_nothing_but_tables_and_figures_scrolls_sideways(browser: Any, report: P
     page.close()
 
 
-def test_without_script_every_figure_is_there(browser: Any, report: Path) -> None:
+def test_without_script_every_figure_is_there(browser: Browser, report: Path) -> None:
     page = browser.new_page(java_script_enabled=False)
     page.goto(report.as_uri())
     images = page.locator("figure img")

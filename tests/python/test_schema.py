@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -33,7 +32,7 @@ SCENARIOS = [
 SHORT = '[dumbbell]\nrate = "1 Gbps"\ndelay = "10 ms"\nbuffer = 100\n[[flows]]\ncca = "reno"\n'
 
 
-def definition(name: str) -> dict[str, Any]:
+def definition(name: str) -> dict[str, object]:
     return SCHEMA["$defs"][name]
 
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -164,7 +164,7 @@ def test_a_shard_removed_while_the_sweep_goes_on_is_missed_and_made_again(
     finish = stores.Store.finish
     asked = []
 
-    def thief(store: stores.Store, *arguments: Any) -> Any:
+    def thief(store: stores.Store, *arguments: object) -> object:
         asked.append(arguments)
         if len(asked) == 1:
             next((out / "shards").glob("*.parquet")).unlink()
@@ -181,7 +181,7 @@ def test_shards_that_are_removed_again_and_again_end_in_one_line(
 ) -> None:
     finish = stores.Store.finish
 
-    def thief(store: stores.Store, *arguments: Any) -> Any:
+    def thief(store: stores.Store, *arguments: object) -> object:
         for shard in (tmp_path / "out" / "shards").glob("*.parquet"):
             shard.unlink()
         return finish(store, *arguments)
@@ -205,8 +205,8 @@ def test_a_kill_while_tables_are_moved_loses_nothing(
         cwnd.sweep(small.file, out=out)
         left = step
 
-        def counted(call: Any) -> Any:
-            def counting(*arguments: Any, **options: Any) -> Any:
+        def counted(call: Callable[..., object]) -> Callable[..., object]:
+            def counting(*arguments: object, **options: object) -> object:
                 nonlocal left
                 left -= 1
                 if left == 0:
@@ -268,7 +268,7 @@ def test_a_process_that_asks_for_fewer_seeds_than_the_tables_have_is_refused(
     patched = monkeypatch.context()
     with patched as inner:
 
-        def late(store: stores.Store, *arguments: Any) -> Any:
+        def late(store: stores.Store, *arguments: object) -> object:
             inner.undo()
             cwnd.sweep(small.file, out=out, repeat=5)
             return finish(store, *arguments)

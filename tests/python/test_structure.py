@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "_aioquic": set(),
     "kernel": {"_common", "_results"},
     "cwnd": {
+        "_common",
         "_advise",
         "_scenario",
         "_results",

@@ -7,10 +7,10 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -21,6 +21,10 @@ from cwnd import _cwnd
 from cwnd._run import sweep as sweeps
 from cwnd._run.store import Store
 from sweeping import LONG, SWEEP, TABLES, count_runs, count_shards, fragile, spawn, tables, until
+
+if TYPE_CHECKING:
+    from cwnd._cwnd import Ack, Window
+    from cwnd._run.sweep import Grid
 
 
 def test_a_sweep_writes_what_results_load(sweep_file: Path, tmp_path: Path) -> None:
@@ -62,7 +66,7 @@ def test_a_grid_in_python_is_the_sweep_of_a_file(sweep_file: Path) -> None:
 
 def test_tuples_of_a_grid_go_together() -> None:
     base = SWEEP[: SWEEP.index("[sweep]")]
-    grid: Any = {("dumbbell.rate", "dumbbell.buffer"): [("5 Mbps", 20), ("10 Mbps", 40)]}
+    grid: Grid = {("dumbbell.rate", "dumbbell.buffer"): [("5 Mbps", 20), ("10 Mbps", 40)]}
     assert cwnd.sweep(base, grid=grid, repeat=1).values == [
         {"dumbbell.rate": "5 Mbps", "dumbbell.buffer": 20},
         {"dumbbell.rate": "10 Mbps", "dumbbell.buffer": 40},
@@ -74,16 +78,16 @@ def test_tuples_of_a_grid_go_together() -> None:
 
 
 class Halving(cwnd.CongestionControl):
-    def cong_avoid(self, window: Any, ack: Any) -> None:
+    def cong_avoid(self, window: Window, ack: Ack) -> None:
         window.cwnd += ack.acked
 
-    def ssthresh(self, window: Any, ack: Any) -> int:
+    def ssthresh(self, window: Window, ack: Ack) -> int:
         return max(2, window.cwnd // 2)
 
 
 def test_a_class_is_swept_like_any_algorithm(tmp_path: Path) -> None:
     base = SWEEP[: SWEEP.index("[sweep]")].replace("2 s", "1 s")
-    grid: Any = {"flows.cca": ["cubic", Halving]}
+    grid: Grid = {"flows.cca": ["cubic", Halving]}
     swept = cwnd.sweep(base, grid=grid, repeat=1, out=tmp_path / "out")
     assert swept.values == [{"flows.cca": "cubic"}, {"flows.cca": "Halving"}]
     assert set(swept.flows["cca"]) == {"cubic", "Halving"}
@@ -153,7 +157,7 @@ def test_only_the_jobs_of_a_changed_algorithm_are_run_again(
     before = cwnd.Results.load(out).flows
     keys = _cwnd.job_keys
 
-    def changed(scenario: _cwnd.Scenario, seeds: Any, extra: bytes = b"") -> list[str]:
+    def changed(scenario: _cwnd.Scenario, seeds: Sequence[int], extra: bytes = b"") -> list[str]:
         return keys(scenario, seeds, b"new" if '"elastic"' in scenario.json() else extra)
 
     monkeypatch.setattr(_cwnd, "job_keys", changed)
@@ -189,7 +193,7 @@ def test_a_shard_waits_for_the_others(sweep_file: Path, tmp_path: Path, cwnd_her
 
 def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:
     base = SWEEP[: SWEEP.index("[sweep]")].replace("2 s", "5 s").replace("repeat = 3", "")
-    grid: Any = {"dumbbell.per": [0, 1e-2]}
+    grid: Grid = {"dumbbell.per": [0, 1e-2]}
     swept = cwnd.sweep(base, grid=grid, until="ci=1%", out=tmp_path / "out")
     quiet, lossy = (
         swept.summary.filter(scenario=one["name"], metric="throughput_mbps").row(0, named=True)

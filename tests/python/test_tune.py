@@ -9,16 +9,18 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import cwnd
 from conftest import Command
-from cwnd._analysis.tune import read_objective
 from cwnd._cli import main as cli
 from cwnd._run import sweep as sweeps
 from sweeping import TABLES, until
+
+if TYPE_CHECKING:
+    from cwnd._cwnd import Ack, Window
 
 ONE = """\
 duration = "5 s"
@@ -77,13 +79,13 @@ class Peaked(cwnd.CongestionControl):
     def __init__(self, knob: int = 90) -> None:
         self.window = max(60 - abs(knob - 37), 2)
 
-    def init(self, window: Any, ack: Any) -> None:
+    def init(self, window: Window, ack: Ack) -> None:
         window.cwnd = window.ssthresh = self.window
 
-    def cong_avoid(self, window: Any, ack: Any) -> None:
+    def cong_avoid(self, window: Window, ack: Ack) -> None:
         window.cwnd = self.window
 
-    def ssthresh(self, window: Any, ack: Any) -> int:
+    def ssthresh(self, window: Window, ack: Ack) -> int:
         return self.window
 
 
@@ -151,7 +153,7 @@ class Lucky(cwnd.CongestionControl):
     def __init__(self, salt: int = 0) -> None:
         self.salt, self.losses = salt, 0
 
-    def cong_avoid(self, window: Any, ack: Any) -> None:
+    def cong_avoid(self, window: Window, ack: Ack) -> None:
         if window.cwnd < window.ssthresh:
             window.cwnd += ack.acked
         elif (window.cwnd_cnt + ack.acked) >= window.cwnd:
@@ -159,7 +161,7 @@ class Lucky(cwnd.CongestionControl):
         else:
             window.cwnd_cnt += ack.acked
 
-    def ssthresh(self, window: Any, ack: Any) -> int:
+    def ssthresh(self, window: Window, ack: Ack) -> int:
         self.losses += 1
         random = zlib.crc32(f"{self.salt} {self.losses} {ack.now_us}".encode()) / 2**32
         return max(2, round(window.cwnd * (0.3 + 0.6 * random)))
@@ -321,7 +323,7 @@ def test_more_trials_go_on_with_those_that_are_there(one: Path, tmp_path: Path) 
         ran = []
         real = sweeps.work
 
-        def counted(*args: Any, **kwargs: Any) -> Any:
+        def counted(*args: object, **kwargs: object) -> object:
             outcome = real(*args, **kwargs)
             ran.append(outcome.ran)
             return outcome
@@ -349,7 +351,7 @@ def test_more_trials_go_on_with_those_that_are_there(one: Path, tmp_path: Path) 
 def test_another_question_or_foreign_files_leave_the_directory_alone(one: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
-    def ask(**changed: Any) -> None:
+    def ask(**changed: object) -> None:
         question: Any = {"cca": "agile-sd", "params": {"lambda_max": (1, 20)}, "out": out}
         cwnd.tune(one, **{**question, "trials": 1, "repeat": 1, "held_out_seeds": 2, **changed})
 
@@ -457,7 +459,7 @@ PATH = {"rate": "20 Mbps", "delay": "20 ms", "buffer": 40, "per": 1e-4, "duratio
 
 @pytest.mark.parametrize("cca", ["agile-sd", "agile"])
 def test_auto_at_the_authors_beta_is_their_3_to_the_byte(cca: str) -> None:
-    def answer(**params: Any) -> str:
+    def answer(**params: float) -> str:
         reported = json.loads(cwnd.run(cwnd.dumbbell(cca, **PATH, params=params)).to_json())
         return json.dumps(reported["runs"])
 
@@ -470,7 +472,7 @@ def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_here: Com
     scenario = cwnd.Scenario.parse(ONE.replace('"agile-sd"', '{ name = "agile-sd", lambda_max = "auto" }'))
     params = dict(scenario.to_dict()["flows"][0]["cca"]["params"])
     assert params["lambda_max"] == "auto" and params["lambda_min"] == "1"
-    reported: Any = next(one for one in cwnd.algorithms() if one["name"] == "agile-sd")["params"]
+    reported = next(one for one in cwnd.algorithms() if one["name"] == "agile-sd")["params"]
     lambda_max = next(param for param in reported if param["name"] == "lambda_max")
     assert lambda_max["accepted"] == "1 to 1000, or auto"
     assert (lambda_max["default"], lambda_max["numbers"]) == (3, [1, 1000, 0.001])
@@ -479,10 +481,3 @@ def test_a_scenario_an_algorithms_list_and_an_error_all_know_auto(cwnd_here: Com
         refused = cwnd_here("run", "--cca", "agile-sd", "--param", f"lambda_max={bad}")
         wanted = f"cwnd: error: --param lambda_max: '{bad}' is not accepted; 1 to 1000, or auto\n"
         assert (refused.returncode, refused.stderr) == (2, wanted)
-
-
-def test_former_names_of_measures_are_accepted_with_the_name_of_today() -> None:
-    with pytest.warns(FutureWarning, match="'fairness' is called 'jain_fairness'; write that"):
-        assert read_objective("fairness") == {"jain_fairness": 1.0}
-    with pytest.warns(FutureWarning, match="'loss' is called 'loss_ratio'"):
-        assert read_objective("throughput_ratio=1,loss=-10") == {"throughput_ratio": 1, "loss_ratio": -10}

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -15,6 +15,9 @@ import cwnd
 from cwnd import _cwnd, _worlds
 from cwnd._results.columns import bytes_of
 from cwnd._results.tables import Answer, empty_table, schema_of
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import ScenarioJson
 
 
 class Fluid:
@@ -27,7 +30,7 @@ class Fluid:
         return [answer(json.loads(scenario.json())) for scenario in scenarios]
 
 
-def answer(scenario: dict[str, Any]) -> Answer:
+def answer(scenario: ScenarioJson) -> Answer:
     share = min(link["rate_bps"] for link in scenario["links"]) / 1e6 / len(scenario["flows"])
     rows = [
         {
@@ -70,7 +73,7 @@ def answer(scenario: dict[str, Any]) -> Answer:
     )
 
 
-def columns(table: str, rows: list[dict[str, Any]]) -> dict[str, bytes | str]:
+def columns(table: str, rows: list[dict[str, int | float | str]]) -> dict[str, bytes | str]:
     schema = {key: kind for key, kind in schema_of(table).items() if key not in ("scenario", "seed")}
     columns = {"run": [0 for _ in rows]}
     for key, kind in schema.items():
@@ -117,3 +120,14 @@ def test_an_unknown_world_is_refused_with_those_that_there_are() -> None:
     line = f"world: 'mars' is not a world; choose linux, linux-ebpf, live, {stacks}, sim"
     with pytest.raises(cwnd.Error, match=line):
         cwnd.run(cwnd.dumbbell("reno"), world="mars")
+
+
+def test_a_world_that_is_absent_is_an_error_of_its_own_and_a_wrong_name_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(cwnd.WorldError, match="linux: there is no kernel for guests yet"):
+        cwnd.run(cwnd.dumbbell("reno"), world="linux")
+    with pytest.raises(cwnd.Error) as wrong:
+        cwnd.run(cwnd.dumbbell("reno"), world="mars")
+    assert not isinstance(wrong.value, cwnd.WorldError)

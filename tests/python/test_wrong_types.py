@@ -14,14 +14,15 @@ import cwnd
 import cwnd.kernel
 import cwnd.models
 from conftest import FILE, SMALL
+from cwnd._scenario.scenario import DumbbellKeys
 
-ODD: list[Any] = [
+ODD: list[object] = [
     *(None, True, -1, 1.5, float("nan"), 10**30, 1j),
     *("", "x", "\ud800", "\0", b"x"),
     *([], ["x"], [None], [[1]], {}, {"x": 1}, {1: None}, {"x"}),
     *(object(), object, len),
 ]
-TUNE: dict[str, Any] = {
+TUNE: dict[str, object] = {
     "cca": "agile-sd",
     "params": {"lambda_max": (1, 20)},
     "trials": 1,
@@ -29,7 +30,7 @@ TUNE: dict[str, Any] = {
     "held_out_seeds": 2,
 }
 #: Valid arguments, for when another one is odd.
-GIVEN: dict[str, dict[str, Any]] = {
+GIVEN: dict[str, dict[str, object]] = {
     "dumbbell": {"cca": ["reno", "cubic"]},
     "run": {"scenarios": cwnd.dumbbell(**SMALL)},
     "sweep": {"scenario": FILE, "grid": {"dumbbell.buffer": [10, 20]}, "repeat": 1},
@@ -51,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("file.toml").write_text(FILE.replace("cubic", "agile-sd"))
 
 
-def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+def functions() -> Iterator[tuple[str, Callable[..., object]]]:
     results = cwnd.run(cwnd.dumbbell(samples=4, **SMALL))
     for name in ("dumbbell", "run", "sweep", "tune", "reproduce"):
         yield name, getattr(cwnd, name)
@@ -69,21 +70,22 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"models.{name}", function
 
 
-def calls(name: str, function: Callable[..., Any]) -> Iterator[dict[str, Any]]:
-    parameters = inspect.signature(function).parameters
-    needed = {key: 0.5 for key, one in parameters.items() if one.default is one.empty}
+def calls(name: str, function: Callable[..., object]) -> Iterator[dict[str, object]]:
+    parameters = dict(inspect.signature(function).parameters)
+    keys = DumbbellKeys.__annotations__.keys() if parameters.pop("keys", None) else set()
+    needed: dict[str, object] = {key: 0.5 for key, one in parameters.items() if one.default is one.empty}
     if name.startswith("kernel."):
         needed = dict.fromkeys(needed, "no such algorithm")
-    for key in parameters.keys() - FREE:
+    for key in {*parameters, *keys} - FREE:
         for odd in ODD:
             yield {**needed, **GIVEN.get(name, {}), key: odd}
 
 
 @pytest.mark.parametrize(("name", "function"), list(functions()))
-def test_wrong_types_are_one_line(name: str, function: Callable[..., Any]) -> None:
+def test_wrong_types_are_one_line(name: str, function: Callable[..., object]) -> None:
     if name == "kernel.trace" and os.geteuid() == 0:
         pytest.skip("would follow this machine's connections")
-    wrong = []
+    wrong: list[tuple[dict[str, object], Exception]] = []
     for arguments in calls(name, function):
         try:
             function(**arguments)

@@ -1,7 +1,6 @@
 //! The algorithms in the running kernel.
 
 use crate::Error;
-use crate::scenario::warn;
 use pyo3::prelude::*;
 
 pub use linux::KernelTrace;
@@ -19,8 +18,7 @@ pub fn kernel_load(
     let algorithm = cwnd_algorithms::find(algorithm).map_err(refuse)?;
     let mut values = algorithm.defaults();
     for (param, value) in &params {
-        let renamed = algorithm.set(&mut values, param, value).map_err(refuse)?;
-        warn(py, renamed.map(|now| now.to_string()))?;
+        algorithm.set(&mut values, param, value).map_err(refuse)?;
     }
     let name = name.map_or_else(|| algorithm.name.replace('-', "_"), str::to_owned);
     py.detach(|| linux::load(&algorithm, &values, &name, default, force)).map_err(Error::new_err)?;

@@ -1,7 +1,6 @@
 //! The algorithms in aioquic, which is written in Python.
 
 use crate::Error;
-use crate::scenario::warn;
 use cwnd_quic::{Bridge, Setup, Stack};
 use pyo3::prelude::*;
 
@@ -18,15 +17,11 @@ pub struct PyQuicSetup(Setup);
 #[pymethods]
 impl PyQuicSetup {
     #[new]
-    fn new(py: Python, algorithm: &str, params: Vec<(String, String)>) -> PyResult<PyQuicSetup> {
+    fn new(algorithm: &str, params: Vec<(String, String)>) -> PyResult<PyQuicSetup> {
         let params: Vec<(&str, &str)> =
             params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let setup = Setup::new(Stack::Aioquic, algorithm, &params);
-        let setup = setup.map_err(|error| Error::new_err(error.to_string()))?;
-        for renamed in setup.renamed() {
-            warn(py, Some(renamed.to_string()))?;
-        }
-        Ok(PyQuicSetup(setup))
+        setup.map(PyQuicSetup).map_err(|error| Error::new_err(error.to_string()))
     }
 
     /// A connection begins, with packets of `mtu_bytes` at most.

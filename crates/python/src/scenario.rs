@@ -2,10 +2,8 @@
 
 use crate::Error;
 use cwnd_scenario::{Cca, Samples};
-use pyo3::exceptions::PyFutureWarning;
 use pyo3::prelude::*;
-use std::collections::{BTreeSet, HashMap};
-use std::ffi::CString;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -22,12 +20,11 @@ pub struct PyScenario {
 impl PyScenario {
     /// Reads TOML. `source`, the name of the text in errors, is its file: files that the text names are next to it.
     #[new]
-    fn new(py: Python, text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
+    fn new(text: &str, source: &str, classes: HashMap<String, Py<PyAny>>) -> PyResult<Self> {
         let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
         let files = |name: &str| read_file(source, name);
         let inner = cwnd_scenario::Scenario::from_toml_with_files(text, source, &custom, &files);
         let inner = inner.map_err(refuse)?;
-        warn(py, &inner.warnings)?;
         Ok(PyScenario { inner, classes })
     }
 
@@ -105,7 +102,6 @@ impl PyScenario {
         let mut inner = self.inner.clone();
         let custom = self.classes.contains_key(cca);
         let mut count = 0;
-        let mut warnings = BTreeSet::new();
         // Flows that share an algorithm share the changed one.
         let mut last: Option<(Arc<Cca>, Arc<Cca>)> = None;
         for flow in inner.flows.iter_mut().filter(|flow| flow.cca.name == cca) {
@@ -116,13 +112,11 @@ impl PyScenario {
             }
             let before = flow.cca.clone();
             for (param, value) in &params {
-                let renamed = Arc::make_mut(&mut flow.cca).set(param, value, custom);
-                let renamed = renamed.map_err(|error| Error::new_err(error.to_string()))?;
-                warnings.extend(renamed.map(|now| now.to_string()));
+                let set = Arc::make_mut(&mut flow.cca).set(param, value, custom);
+                set.map_err(|error| Error::new_err(error.to_string()))?;
             }
             last = Some((before, flow.cca.clone()));
         }
-        warn(py, &warnings)?;
         Ok((PyScenario { inner, classes: copy(py, &self.classes) }, count))
     }
 }
@@ -165,21 +159,11 @@ pub fn sweep(
     });
     signal?;
     let sweep = read.map_err(refuse)?;
-    warn(py, sweep.points.iter().flat_map(|point| &point.scenario.warnings).collect::<BTreeSet<_>>())?;
     let point = |point: cwnd_scenario::SweepPoint| {
         let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
         (values, PyScenario { inner: point.scenario, classes: copy(py, &classes) })
     };
     Ok(sweep.points.into_iter().map(point).collect())
-}
-
-/// A line of warning for each, to Python's caller.
-pub fn warn(py: Python, lines: impl IntoIterator<Item = impl AsRef<str>>) -> PyResult<()> {
-    let category = py.get_type::<PyFutureWarning>();
-    lines.into_iter().try_for_each(|line| {
-        let line = CString::new(line.as_ref()).expect("a parameter's value has no NUL");
-        PyErr::warn(py, &category, &line, 1)
-    })
 }
 
 fn copy(py: Python, classes: &HashMap<String, Py<PyAny>>) -> HashMap<String, Py<PyAny>> {

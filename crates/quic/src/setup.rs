@@ -1,7 +1,7 @@
 //! The choice of an algorithm and its parameters, and what a stack has to have for it.
 
 use crate::Bridge;
-use cwnd_algorithms::{Algorithm, Params, Renamed};
+use cwnd_algorithms::{Algorithm, Params};
 use std::fmt;
 
 /// The choice of a parameter that asks for one-way delays.
@@ -121,7 +121,6 @@ pub struct Setup {
     algorithm: Algorithm,
     params: Params,
     stack: Stack,
-    renamed: Vec<Renamed>,
 }
 
 impl Setup {
@@ -130,17 +129,11 @@ impl Setup {
     pub fn new(stack: Stack, name: &str, params: &[(&str, &str)]) -> Result<Setup, Error> {
         let algorithm = cwnd_algorithms::find(name)?;
         let mut chosen = algorithm.defaults();
-        let mut renamed = Vec::new();
         for (param, value) in params {
-            renamed.extend(algorithm.set(&mut chosen, param, value)?);
+            algorithm.set(&mut chosen, param, value)?;
         }
         stack.check(&algorithm, &chosen)?;
-        Ok(Setup { algorithm, params: chosen, stack, renamed })
-    }
-
-    /// The parameters that were given by their former names.
-    pub fn renamed(&self) -> &[Renamed] {
-        &self.renamed
+        Ok(Setup { algorithm, params: chosen, stack })
     }
 
     /// A connection, or a new path of one, begins, with packets of `mtu_bytes` at most.

@@ -61,8 +61,6 @@ fn describe_preset(preset: &Preset) -> Value {
     json!({
         "name": preset.name,
         "algorithm": preset.algorithm,
-        // The former name of `algorithm`, for scripts that use it.
-        "law": preset.algorithm,
         "recovery": preset.recovery,
         "about": preset.about,
         "profiles": profiles(preset.name, &algorithm),

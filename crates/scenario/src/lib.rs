@@ -35,7 +35,7 @@ pub use traffic::{Arrivals, Requests, Size, Traffic, frame_bytes};
 pub use units::time_of;
 pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
-use cwnd_algorithms::{Algorithm, Params, Renamed};
+use cwnd_algorithms::{Algorithm, Params};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -74,9 +74,6 @@ pub struct Scenario {
     pub links: Vec<Link>,
     #[serde(with = "runs")]
     pub flows: Vec<Flow>,
-    /// A line for each parameter that the text gives by a former name.
-    #[serde(skip)]
-    pub warnings: Vec<String>,
 }
 
 fn yes() -> bool {
@@ -179,7 +176,6 @@ pub struct Cca {
     /// As the scenario names it: an algorithm, or a preset of algorithm and recovery.
     pub name: String,
     /// The algorithm of the registry; a custom one's name again.
-    #[serde(alias = "law")]
     pub algorithm: String,
     /// Every parameter as a person writes it, defaults included.
     pub params: Vec<(String, String)>,
@@ -404,20 +400,12 @@ impl Cca {
         Ok((algorithm, params))
     }
 
-    /// Sets a parameter from its text; a `custom` algorithm gets the text as it is. Returns the present name if
-    /// `param` is a former one.
-    pub fn set(
-        &mut self,
-        param: &str,
-        value: &str,
-        custom: bool,
-    ) -> Result<Option<Renamed>, cwnd_algorithms::Error> {
-        let mut renamed = None;
-        let (mut param, mut value) = (param, value.to_owned());
+    /// Sets a parameter from its text; a `custom` algorithm gets the text as it is.
+    pub fn set(&mut self, param: &str, value: &str, custom: bool) -> Result<(), cwnd_algorithms::Error> {
+        let mut value = value.to_owned();
         if !custom {
             let (algorithm, mut params) = self.resolve()?;
-            renamed = algorithm.set(&mut params, param, &value)?;
-            param = renamed.as_ref().map_or(param, |now| now.name);
+            algorithm.set(&mut params, param, &value)?;
             let shown = algorithm.show(&params).into_iter().find(|(name, _)| *name == param);
             value = shown.expect("it is there").1;
         }
@@ -425,7 +413,7 @@ impl Cca {
             Some((_, old)) => *old = value,
             None => self.params.push((param.to_owned(), value)),
         }
-        Ok(renamed)
+        Ok(())
     }
 }
 

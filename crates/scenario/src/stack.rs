@@ -488,7 +488,7 @@ mod tests {
         for &(profile, name, param, value) in PARAMS {
             let algorithm = cwnd_algorithms::find(algorithm(name)).unwrap();
             let set = algorithm.set(&mut algorithm.defaults(), param, value);
-            assert_eq!(set, Ok(None), "{profile:?} {name} {param} {value}");
+            assert_eq!(set, Ok(()), "{profile:?} {name} {param} {value}");
         }
     }
 

@@ -12,8 +12,8 @@ from cwnd._advise.candidates import candidates, check_algorithm, preference, thi
 from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
 from cwnd._advise.commands import commands
 from cwnd._advise.from_trace import Estimated, estimate_path
-from cwnd._advise.measure import Beside, Round, duration_of, measure
-from cwnd._advise.path import Facts, Path, facts_of, path_of_file, path_of_flags
+from cwnd._advise.measure import Beside, Question, Round, duration_of, measure
+from cwnd._advise.path import Facts, facts_of, path_of_file, path_of_flags
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line
 from cwnd._common.notebook import shows_progress
@@ -76,7 +76,14 @@ def advise(
         Error: with one line, ARGUMENT: what was found; what is accepted.
     """
     estimated = None
-    given = {"rate": rate, "rtt": rtt, "loss": loss, "buffer": buffer, "queue": queue, "jitter": jitter}
+    given: dict[str, object] = {
+        "rate": rate,
+        "rtt": rtt,
+        "loss": loss,
+        "buffer": buffer,
+        "queue": queue,
+        "jitter": jitter,
+    }
     written = [name for name, value in given.items() if value is not None]
     if path is not None:
         if written or trace is not None:
@@ -96,9 +103,8 @@ def advise(
         check_algorithm("ccas", name)
     number = whole("flows", 4 if flows is None else flows, 1, 1000)
     others = _beside(beside, number)
-    return _advice(
-        here, estimated, number, others, goal, present, ccas, whole("seed", seed, 0, 1 << 62), jobs, progress
-    )
+    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62))
+    return _advice(question, estimated, ccas, jobs, progress)
 
 
 def _beside(written: str | None, flows: int) -> Beside | None:
@@ -113,36 +119,30 @@ def _beside(written: str | None, flows: int) -> Beside | None:
 
 
 def _advice(
-    path: Path,
+    question: Question,
     estimated: Estimated | None,
-    flows: int,
-    beside: Beside | None,
-    goal: str,
-    present: str,
     ccas: Sequence[str] | None,
-    seed: int,
     jobs: int,
     progress: Callable[[float], object] | None,
 ) -> Advice:
-    facts = facts_of(path)
+    facts = facts_of(question.path)
+    present, beside = question.present, question.beside
     incumbent = present if beside is None else beside.cca
     names, left_out = candidates(ccas, [present, incumbent])
     done = 0
 
-    def look(those: Sequence[str], runs: range, duration_s: float, one: Path = path) -> Round:
+    def look(those: Sequence[str], runs: range, duration_s: float, asked: Question = question) -> Round:
         nonlocal done
 
         def seen(share: float) -> None:
             if progress is not None:
                 progress((done + share) / _LOOKS)
 
-        found = measure(
-            one, those, flows, beside, seed=seed, runs=runs, duration_s=duration_s, jobs=jobs, progress=seen
-        )
+        found = measure(asked, those, runs, duration_s, jobs=jobs, progress=seen)
         done += 1
         return found
 
-    machine, own = this_machine(), GOALS[goal]
+    machine, own = this_machine(), GOALS[question.goal]
 
     def decide(measured: Round) -> Choice:
         judged = judge(measured, own, present, incumbent)
@@ -164,16 +164,16 @@ def _advice(
         measured = both._replace(measured={**measured.measured, **both.measured})
     managed = None
     if _is_bloated(facts, measured, present):
-        with_queue = path._replace(dumbbell={**path.dumbbell, "queue": "fq-codel"})
-        managed = look([present], range(4), long_s, with_queue)
+        with_queue = question.path._replace(dumbbell={**question.path.dumbbell, "queue": "fq-codel"})
+        managed = look([present], range(4), long_s, question._replace(path=with_queue))
     if progress is not None:
         progress(1.0)
     return Advice(
         facts=facts,
         estimated=estimated,
-        flows=flows,
+        flows=question.flows,
         beside=beside,
-        goal=goal,
+        goal=question.goal,
         present=present,
         choice=choice,
         measured=measured,
@@ -182,7 +182,7 @@ def _advice(
         left_out=left_out,
         machine=machine,
         commands=commands(choice.cca, present, facts, machine),
-        seed=seed,
+        seed=question.seed,
     )
 
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cwnd._advise.candidates import MAINLINE, Machine, kernel_name
 from cwnd._advise.choose import GOALS, HARM_MARGIN, KEPT, Choice, Judged
@@ -306,7 +305,7 @@ class Advice:
             others = f" Roll back if those beside it fall much below {each}."
         return f"What to look for: {', '.join(expected)}.{others}"
 
-    def _candidate(self, one: Judged) -> dict[str, Any]:
+    def _candidate(self, one: Judged) -> dict[str, object]:
         own = self._of(one.cca)
         return {
             "cca": one.cca,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.errors import error
 from cwnd._common.text import digits, rate
@@ -36,7 +36,7 @@ class Estimated(NamedTuple):
     flows: int
     unknown: list[str]
 
-    def flags(self) -> dict[str, Any]:
+    def flags(self) -> dict[str, object]:
         """Keys of a `[dumbbell]`."""
         return {
             "rate": f"{round(self.rate_bps)} bps",
@@ -77,8 +77,7 @@ def estimate_path(trace: Results) -> Estimated:
     if known.height < 20 or seconds <= 0:
         raise error("trace", f"{known.height} samples with an RTT; 20 or more are needed")
     rtts = known["rtt_ms"]
-    # A trace of another version has smoothed RTTs alone.
-    least = [connections[flow].get("min_rtt_ms") for flow in own["flow"]]
+    least = [connections[flow]["min_rtt_ms"] for flow in own["flow"]]
     rtt_ms = min([ms for ms in least if ms is not None], default=float(rtts.min()))  # type: ignore[arg-type]
     largest_ms = float(rtts.max())  # type: ignore[arg-type]
     window_s = max(_WINDOW_S, _WINDOW_RTTS * rtt_ms / 1e3)

@@ -67,6 +67,19 @@ class Round(NamedTuple):
         )
 
 
+class Question(NamedTuple):
+    """The path, the flows that the advice is for and those beside them, and what a change has to be worth."""
+
+    path: Path
+    flows: int
+    beside: Beside | None
+    goal: str
+    #: The algorithm in use.
+    present: str
+    #: The seed of the runs, and of the paths near this one.
+    seed: int
+
+
 def duration_of(facts: Facts, share: float = 1.0) -> float:
     """The simulated time of a run, so long as its packets cost; `share` of that."""
     least_s = share * max(_DURATION_MIN_S, _DURATION_MIN_RTTS * facts.rtt_ms / 1e3)
@@ -75,18 +88,16 @@ def duration_of(facts: Facts, share: float = 1.0) -> float:
 
 
 def measure(
-    path: Path,
+    question: Question,
     ccas: Sequence[str],
-    flows: int,
-    beside: Beside | None,
-    *,
-    seed: int,
     runs: range,
     duration_s: float,
+    *,
     jobs: int,
     progress: Callable[[float], object] | None,
 ) -> Round:
-    """Runs each algorithm on the paths of these numbers: 0 is `path`, the others are near it."""
+    """Runs each algorithm on the paths of these numbers: 0 is that of the question, the others are near."""
+    path, flows, beside, seed = question.path, question.flows, question.beside, question.seed
     keys = {"duration": f"{duration_s} s", "warmup": f"{duration_s * _WARMUP:.6f} s"}
     measured_ms = 1e3 * duration_s * (1 - _WARMUP)
     jitter_s = min(0.5, duration_s / 20)

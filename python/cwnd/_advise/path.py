@@ -7,14 +7,15 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path as File
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import tomli_w
-
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import about, error, one_line
 from cwnd._cwnd import Error
 from cwnd._scenario.facts import bottleneck, bottleneck_link, rtt_ms
-from cwnd._scenario.scenario import Scenario, read_text, to_toml
+from cwnd._scenario.scenario import Scenario, read_text, toml_text
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import LinkJson, ScenarioJson
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,22 +31,22 @@ _PACKET_BYTES = 1514
 class Path(NamedTuple):
     """A bottleneck: its table `[dumbbell]`, the stack of its flows, and the file beside which traces lie."""
 
-    dumbbell: dict[str, Any]
-    stack: Any
+    dumbbell: Mapping[str, object]
+    stack: object
     source: str
 
-    def scenario(self, name: str, flows: Sequence[dict[str, Any]], **keys: Any) -> Scenario:
+    def scenario(self, name: str, flows: Sequence[Mapping[str, object]], **keys: object) -> Scenario:
         """A scenario with these groups of flows."""
         document = {"name": name, "samples": "off", **keys, "stack": self.stack, "dumbbell": self.dumbbell}
-        return Scenario.parse(tomli_w.dumps(to_toml({**document, "flows": flows})), self.source)
+        return Scenario.parse(toml_text({**document, "flows": flows}), self.source)
 
     @property
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> ScenarioJson:
         """A scenario with one flow on it, in base units."""
         return self.scenario("path", [{"cca": "cubic"}]).to_dict()
 
 
-def path_of_flags(given: Mapping[str, Any]) -> Path:
+def path_of_flags(given: Mapping[str, object]) -> Path:
     """The path of a rate, an RTT and other keys of a `[dumbbell]`; None: left out.
 
     Errors name the key alone.
@@ -60,8 +61,8 @@ def path_of_flags(given: Mapping[str, Any]) -> Path:
     try:
         path.resolved  # noqa: B018
     except Error as refused:
-        key = getattr(refused, "key", "").removeprefix("dumbbell.").partition(".")[0]
-        raise error(key, getattr(refused, "reason", str(refused))) from None
+        key, reason = about(refused)
+        raise error(key.removeprefix("dumbbell.").partition(".")[0], reason) from None
     return path
 
 
@@ -98,24 +99,26 @@ def scaled(path: Path, factors: Factors) -> Path:
         return path
     rate, delay, buffer, loss = factors
     link = bottleneck_link(path.resolved, 0)
-    table = {key: value for key, value in path.dumbbell.items() if key not in ("rtt", "per")}
+    table: dict[str, object] = {
+        key: value for key, value in path.dumbbell.items() if key not in ("rtt", "per")
+    }
     table["rate"] = _rate(path.dumbbell["rate"], link, rate)
     table["delay"] = _delay(link, delay)
     if "buffer_bytes" in link:
         table["buffer"] = f"{round(link['buffer_bytes'] * buffer)} bytes"
     elif link["buffer_pkts"] is not None:
         table["buffer"] = max(round(link["buffer_pkts"] * buffer), 1)
-    if isinstance(table.get("loss"), Mapping):
-        table["loss"] = {**table["loss"], "p": table["loss"]["p"] * loss}
+    if isinstance(bursts := table.get("loss"), Mapping):
+        table["loss"] = {**bursts, "p": link["impairments"]["gilbert_elliott"]["p"] * loss}
     elif link["per"]:
         table["loss"] = link["per"] * loss
-    if "policer" in table:
+    if isinstance(policer := table.get("policer"), Mapping):
         limit_bps = link["variation"]["policer"]["rate_bps"]
-        table["policer"] = {**table["policer"], "rate": f"{round(limit_bps * rate)} bps"}
+        table["policer"] = {**policer, "rate": f"{round(limit_bps * rate)} bps"}
     return path._replace(dumbbell=table)
 
 
-def _rate(written: Any, link: Mapping[str, Any], factor: float) -> Any:
+def _rate(written: object, link: LinkJson, factor: float) -> object:
     if isinstance(written, Mapping) and "trace" in written:
         return {**written, "scale": written.get("scale", 1) * factor}
     if isinstance(written, Mapping):
@@ -126,9 +129,8 @@ def _rate(written: Any, link: Mapping[str, Any], factor: float) -> Any:
     return f"{round(link['rate_bps'] * factor)} bps"
 
 
-def _delay(link: Mapping[str, Any], factor: float) -> Any:
-    steps = link.get("variation", {}).get("delay_steps")
-    if steps:
+def _delay(link: LinkJson, factor: float) -> object:
+    if "variation" in link and (steps := link["variation"].get("delay_steps")):
         return {"steps": [[f"{s['from_ns']} ns", f"{round(s['delay_ns'] * factor)} ns"] for s in steps]}
     return f"{round(link['delay_ns'] * factor)} ns"
 
@@ -155,15 +157,15 @@ def facts_of(path: Path) -> Facts:
     scenario = path.resolved
     link = bottleneck_link(scenario, 0)
     rate_bps, buffer_pkts, per = bottleneck(scenario)
-    policer = link.get("variation", {}).get("policer")
-    burst = link.get("impairments", {}).get("gilbert_elliott")
-    if burst:
+    policer = link["variation"].get("policer") if "variation" in link else None
+    burst = link["impairments"].get("gilbert_elliott") if "impairments" in link else None
+    if burst is not None:
         bad = burst["p"] / (burst["p"] + burst["r"])
         per += bad * burst["bad"] + (1 - bad) * burst["good"]
     return Facts(
-        min(rate_bps, policer["rate_bps"]) if policer else rate_bps,
+        rate_bps if policer is None else min(rate_bps, policer["rate_bps"]),
         rtt_ms(scenario),
         buffer_pkts,
         per,
-        link.get("queue", {}).get("discipline", "droptail"),
+        link["queue"]["discipline"] if "queue" in link else "droptail",
     )

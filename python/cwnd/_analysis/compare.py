@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._analysis.gate import check_results, interval
 from cwnd._common.errors import error, one_line
@@ -21,6 +21,7 @@ from cwnd._scenario.facts import bottleneck_link, is_trace
 if TYPE_CHECKING:
     import matplotlib.figure
 
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._results.results import Results
 
 
@@ -240,7 +241,7 @@ def _differences(results: Sequence[Results], pair: Sequence[str], names: Sequenc
     return found
 
 
-def _first_difference(here: Any, there: Any, key: str) -> tuple[str, tuple[str, str]] | None:
+def _first_difference(here: object, there: object, key: str) -> tuple[str, tuple[str, str]] | None:
     if isinstance(here, dict) and isinstance(there, dict):
         for name in [*here, *(name for name in there if name not in here)]:
             found = _first_difference(here.get(name), there.get(name), f"{key}.{name}" if key else name)
@@ -256,12 +257,12 @@ def _first_difference(here: Any, there: Any, key: str) -> tuple[str, tuple[str, 
     return None if here == there else (key, (_value(here), _value(there)))
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     text = one_line(json.dumps(value))
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _scenario(result: Results, name: str) -> dict[str, Any]:
+def _scenario(result: Results, name: str) -> ScenarioJson:
     return next(scenario for scenario in result.scenarios if scenario["name"] == name)
 
 

@@ -112,13 +112,10 @@ def read_margins(margins: Mapping[str, object]) -> dict[str, float]:
     """Margins as fractions by metric. Raises an `Error` for an unknown metric or a margin out of range."""
     if not margins:
         raise error("margins", f"no metric; there are {', '.join(METRICS)}")
-    shares = {}
-    for metric, margin in margins.items():
-        name = read_metric("margins", metric)
-        if name in shares:
-            raise error("margins", f"{name} is given twice")
-        shares[name] = read_share(f"margins.{one_line(metric)}", margin)
-    return shares
+    return {
+        read_metric("margins", metric): read_share(f"margins.{one_line(metric)}", margin)
+        for metric, margin in margins.items()
+    }
 
 
 def read_share(key: str, given: object) -> float:

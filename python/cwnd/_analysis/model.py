@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from cwnd._scenario.scenario import Quantity, Scenario, dumbbell
 if TYPE_CHECKING:
     import matplotlib.figure
     import polars as pl
+
+    from cwnd._common.shapes import ScenarioJson
 
 
 #: The parameters of each model; an algorithm's remaining parameters keep their defaults.
@@ -52,15 +55,83 @@ FAST_GROWTH = 0.5
 FAST_BUFFER_MIN = 10
 
 
+class Simulated(TypedDict):
+    """The mean over the seeds with its interval; None: no seed has a value."""
+
+    mean: float | None
+    ci95_low: float | None
+    ci95_high: float | None
+    n: int
+
+
+class Means(TypedDict):
+    """The means of the metrics that a model has, too."""
+
+    throughput_mbps: Simulated
+    mean_cwnd_pkts: Simulated
+    mean_rtt_ms: Simulated
+
+
+class SimulationJson(Means):
+    """The simulation of a comparison: its means from one time to another, in epochs of the model."""
+
+    from_s: float
+    to_s: float
+    epochs: float
+
+
+class PathJson(TypedDict):
+    """The path of a comparison."""
+
+    rate_bps: int
+    rtt_ms: float
+    bdp_pkts: float
+    buffer_pkts: float
+    window_pkts: float
+    per: float
+
+
+class ModelMetrics(TypedDict):
+    """The metrics of a model."""
+
+    throughput_mbps: float
+    mean_cwnd_pkts: float
+    mean_rtt_ms: float
+
+
+class ModelJson(ModelMetrics):
+    """The model of a comparison, and whether it holds on the path."""
+
+    kind: str
+    congestion_only_mbps: float
+    random_loss_only_mbps: float | None
+    utilization: float
+    epoch_s: float
+    packets_per_loss: float
+    limited_by: str
+    holds: bool
+    limits: list[str]
+
+
+class ComparisonJson(TypedDict):
+    """A comparison; `difference` is that of the throughputs as a share, None if the simulated one is 0."""
+
+    cca: str
+    path: PathJson
+    model: ModelJson
+    simulation: SimulationJson
+    difference: float | None
+
+
 class Comparison(NamedTuple):
     """A model and a simulation of the same path. `limits` are assumptions of the model that do not hold."""
 
-    scenario: dict[str, Any]
+    scenario: ScenarioJson
     law: models.Law
     path: models.Path
     chain: models.Chain
     warm_s: float
-    simulated: dict[str, dict[str, Any]]
+    simulated: Means
     limits: list[str]
 
     @property
@@ -80,7 +151,7 @@ class Comparison(NamedTuple):
         window = float(models.response(self.law, self.path.per, self.path.rtt_s))
         return min(window / self.path.bdp_pkts, 1.0) * self.capacity_mbps
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ComparisonJson:
         """The comparison as `cwnd model --json` prints it."""
         mean = self.simulated["throughput_mbps"]["mean"]
         end_s = self.scenario["duration_ns"] / 1e9
@@ -204,18 +275,18 @@ def modelled() -> list[str]:
     return [*_LAWS, *_PRESETS]
 
 
-def law_of(scenario: dict[str, Any], path: models.Path) -> models.Law:
+def law_of(scenario: ScenarioJson, path: models.Path) -> models.Law:
     """The law of the first flow's algorithm."""
     cca = scenario["flows"][0]["cca"]
     make, names = _LAWS[cca["algorithm"]]
     written = {name: value for name, value in cca["params"] if name in names}
     if written.get("lambda_max") == "auto":
-        written["lambda_max"] = models.lambda_max_auto(float(written["beta"]))
+        written["lambda_max"] = str(float(models.lambda_max_auto(float(written["beta"]))))
     given = {names[name]: float(value) for name, value in written.items()}
     return make(path.bdp_pkts, **given) if cca["algorithm"] == "htcp" else make(**given)
 
 
-def path_of(scenario: dict[str, Any]) -> models.Path:
+def path_of(scenario: ScenarioJson) -> models.Path:
     """The path of the first flow; its RTT includes every transmission of a packet and its ACK."""
     rate_bps, buffer_pkts, per = bottleneck(scenario)
     flow = scenario["flows"][0]
@@ -251,7 +322,7 @@ def limits(law: models.Law, chain: models.Chain, path: models.Path) -> list[str]
     return found
 
 
-def _model_metrics(chain: models.Chain, path: models.Path, capacity_mbps: float) -> dict[str, float]:
+def _model_metrics(chain: models.Chain, path: models.Path, capacity_mbps: float) -> ModelMetrics:
     rtts_s = path.rtt_at_s(chain.windows_pkts)
     return {
         "throughput_mbps": chain.utilization * capacity_mbps,
@@ -260,27 +331,27 @@ def _model_metrics(chain: models.Chain, path: models.Path, capacity_mbps: float)
     }
 
 
-def _simulated(samples: pl.DataFrame, warm_s: float) -> dict[str, dict[str, Any]]:
+def _simulated(samples: pl.DataFrame, warm_s: float) -> Means:
     """Means over the time after the start, with their intervals over the seeds."""
     import polars as pl
 
-    columns = {"throughput_mbps": "throughput_mbps", "mean_cwnd_pkts": "cwnd_pkts", "mean_rtt_ms": "rtt_ms"}
+    columns = ("throughput_mbps", "cwnd_pkts", "rtt_ms")
     counted = samples.filter(pl.col("flow").is_not_null() & (pl.col("time_s") > warm_s))
-    means = counted.group_by("seed", maintain_order=True).agg(
-        pl.col(column).mean() for column in columns.values()
-    )
-    estimates: dict[str, dict[str, Any]] = {}
-    for metric, column in columns.items():
+    means = counted.group_by("seed", maintain_order=True).agg(pl.col(column).mean() for column in columns)
+
+    def over_seeds(column: str) -> Simulated:
         values = means[column].drop_nulls().to_list()
         mean, low, high = interval(values) if values else (None, None, None)
         several = len(values) > 1
-        estimates[metric] = {
+        return {
             "mean": mean,
             "ci95_low": low if several else None,
             "ci95_high": high if several else None,
             "n": len(values),
         }
-    return estimates
+
+    throughput, cwnd, rtt = map(over_seeds, columns)
+    return {"throughput_mbps": throughput, "mean_cwnd_pkts": cwnd, "mean_rtt_ms": rtt}
 
 
 def draw(compared: Comparison) -> matplotlib.figure.Figure:
@@ -293,9 +364,10 @@ def draw(compared: Comparison) -> matplotlib.figure.Figure:
     path, law = compared.path, compared.law
     capacity = compared.capacity_mbps
     look = looks([name])[name]
-    mean = compared.simulated["throughput_mbps"]
-    low, high = (mean["mean"] if mean[end] is None else mean[end] for end in ("ci95_low", "ci95_high"))
-    error_bar = [[mean["mean"] - low], [high - mean["mean"]]]
+    simulated = compared.simulated["throughput_mbps"]
+    mean = math.nan if simulated["mean"] is None else simulated["mean"]
+    low, high = (mean if end is None else end for end in (simulated["ci95_low"], simulated["ci95_high"]))
+    error_bar = [[mean - low], [high - mean]]
     lost = sorted({*np.geomspace(1e-8, 1e-2, 19).tolist(), *([path.per] if path.per else [])})
     most = max(2 * path.bdp_pkts, 1.5 * path.buffer_pkts)
     buffers = sorted({*np.geomspace(1, most, 15).round().tolist(), float(path.buffer_pkts)})
@@ -315,7 +387,7 @@ def draw(compared: Comparison) -> matplotlib.figure.Figure:
             axes.plot(
                 xs, np.where(holds, np.nan, capacity * utilization), color=look.colour, linewidth=3, alpha=0.3
             )
-            axes.errorbar([at], [mean["mean"]], error_bar, fmt=look.marker, color=look.colour, capsize=3)
+            axes.errorbar([at], [mean], error_bar, fmt=look.marker, color=look.colour, capsize=3)
             axes.axhline(capacity, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         left.set(xscale="log", xlabel="packet error rate", ylabel="throughput (Mbit/s)", ylim=(0, None))
         right.set(xscale="log", xlabel="buffer (packets)")

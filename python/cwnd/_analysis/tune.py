@@ -10,23 +10,23 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple, Protocol
 
 from cwnd._analysis import gate
 from cwnd._common.checks import mapping, whole
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, check_regular, write_file
-from cwnd._common.metrics import today
 from cwnd._common.notebook import shows_progress
 from cwnd._common.rows import fold
 from cwnd._results.results import Results
 from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
 from cwnd._run.run import Question, unique
-from cwnd._run.sweep import Plan, Progress
+from cwnd._run.sweep import Plan, Progress, share_done
 from cwnd._scenario.custom import CongestionControl
 from cwnd._scenario.facts import bottleneck
-from cwnd._scenario.registry import algorithm
+from cwnd._scenario.registry import algorithm, params_of
 from cwnd._scenario.scenario import Cca, Scenario, cca_name, param_key
 
 _TRIALS_MAX = 100_000
@@ -40,9 +40,6 @@ _MEASURES = {
     "loss_ratio": ("loss_ratio", -1.0),
     "jain_fairness": ("jain_fairness", 1.0),
 }
-
-#: Former names of the measures, still accepted.
-_FORMER = {"throughput": "throughput_ratio", "loss": "loss_ratio", "fairness": "jain_fairness"}
 
 #: A value of each tuned parameter.
 Values = dict[str, float]
@@ -106,6 +103,13 @@ class Tuning(NamedTuple):
         return json.dumps(content, indent=1, allow_nan=False)
 
 
+class _Trial(Protocol):
+    """A candidate of Optuna."""
+
+    def suggest_float(self, name: str, low: float, high: float) -> float: ...
+    def suggest_int(self, name: str, low: int, high: int) -> int: ...
+
+
 class _Knob(NamedTuple):
     """A tuned parameter: its range in units of 1 / `one`; None: real numbers."""
 
@@ -114,10 +118,9 @@ class _Knob(NamedTuple):
     high: float
     one: int | None
 
-    def ask(self, trial: Any) -> float:
+    def ask(self, trial: _Trial) -> float:
         if self.one is None:
-            value: float = trial.suggest_float(self.name, self.low, self.high)
-            return value
+            return trial.suggest_float(self.name, self.low, self.high)
         return self.value(trial.suggest_int(self.name, int(self.low), int(self.high)))
 
     def value(self, stored: int) -> float:
@@ -126,7 +129,7 @@ class _Knob(NamedTuple):
     def stored(self, value: float) -> float:
         return value if self.one is None else round(value * self.one)
 
-    def distribution(self, optuna: Any) -> Any:
+    def distribution(self, optuna: ModuleType) -> object:
         if self.one is None:
             return optuna.distributions.FloatDistribution(self.low, self.high)
         return optuna.distributions.IntDistribution(int(self.low), int(self.high))
@@ -164,7 +167,7 @@ class _Bench(NamedTuple):
         return _measured(Results.load(folder))
 
 
-@shows_progress(lambda progress: progress.share)
+@shows_progress(share_done)
 def tune(
     scenarios: Question | Iterable[Question],
     *,
@@ -248,10 +251,10 @@ def tune(
 def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
     """The weight of each measure."""
     known = ", ".join(_MEASURES)
-    if isinstance(text, str) and (named := today(text, _FORMER)) in _MEASURES:
-        return {named: _MEASURES[named][1]}
+    if isinstance(text, str) and text in _MEASURES:
+        return {text: _MEASURES[text][1]}
     example = "throughput_ratio=1,loss_ratio=-10"
-    pairs: Iterable[tuple[str, Any]]
+    pairs: Iterable[tuple[str, str | float]]
     if isinstance(text, str):
         parts = [part.partition("=") for part in text.split(",")]
         if any(not equals for _, equals, _ in parts):
@@ -261,10 +264,9 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
     else:
         pairs = mapping("objective", text).items()
     weights: dict[str, float] = {}
-    for given, written in pairs:
-        measure = today(given, _FORMER)
+    for measure, written in pairs:
         if measure not in _MEASURES:
-            raise error("objective", f"'{one_line(given)}' is not a measure; there are {known}")
+            raise error("objective", f"'{one_line(measure)}' is not a measure; there are {known}")
         if measure in weights:
             raise error("objective", f"'{measure}' is given twice")
         try:
@@ -284,7 +286,7 @@ def read_objective(text: str | Mapping[str, float]) -> dict[str, float]:
 class _Search(NamedTuple):
     """A search, ready to run in a directory."""
 
-    optuna: Any
+    optuna: ModuleType
     cca: str
     knobs: list[_Knob]
     weights: dict[str, float]
@@ -422,7 +424,7 @@ def _measured(results: Results) -> list[dict[str, list[float]]]:
     return measured
 
 
-def _optuna() -> Any:
+def _optuna() -> ModuleType:
     try:
         return importlib.import_module("optuna")
     except ImportError:
@@ -490,14 +492,13 @@ def _knob(cca: str, name: str, ends: tuple[float, float], *, custom: bool) -> _K
         raise error(key, f"{low:g} is not below {high:g}; a range goes up")
     if custom:
         return _Knob(name, low, high, 1 if isinstance(low, int) and isinstance(high, int) else None)
-    described: Any = algorithm(cca)
-    tuned: Any = algorithm(described.get("algorithm", cca))
-    known = {one["name"]: one for one in tuned["params"]}
+    known = {one["name"]: one for one in params_of(algorithm(cca))}
     if name not in known:
         raise error(key, f"unknown parameter; there is {', '.join(known) or 'none'}")
-    if known[name]["numbers"] is None:
+    numbers = known[name]["numbers"]
+    if numbers is None:
         raise error(key, f"a choice ({known[name]['accepted']}), not a number")
-    least, most, step = known[name]["numbers"]
+    least, most, step = numbers
     if low < least or high > most:
         raise error(key, f"{low:g}:{high:g} is not accepted; {least:g} to {most:g}")
     one = round(1 / step)
@@ -543,7 +544,7 @@ def _within(default: dict[str, float | str] | None, knobs: Sequence[_Knob]) -> V
     return values
 
 
-def _open(folder: Path, question: dict[str, Any]) -> None:
+def _open(folder: Path, question: Mapping[str, object]) -> None:
     """Makes the directory, or checks that it holds the same tuning."""
     shown = one_line(str(folder))
     asked = folder / "question.json"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,10 @@ from cwnd._common.text import digits
 from cwnd._scenario.registry import algorithm
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from rich.text import Text
+
+    from cwnd._scenario.registry import Param
 
 
 @click.command("algorithms")
@@ -29,7 +32,7 @@ def algorithms_command(name: str | None, as_json: bool) -> None:
             return
         _print_algorithms()
         return
-    described: dict[str, Any] = {**algorithm(name)}
+    described = algorithm(name)
     if as_json:
         click.echo(json.dumps(described, indent=2))
         return
@@ -43,15 +46,20 @@ def algorithms_command(name: str | None, as_json: bool) -> None:
         console.print(Text.assemble((described["name"], "bold"), idea, _status(described["status"])))
         console.print(f"{described['paper']}; {described['state_bytes']} bytes of state", highlight=False)
         click.echo(f"\n{described['essay']}\n")
-    if described.get("params"):
-        table = new_table("parameter", ">default", "accepted", "meaning", "source")
-        for param in described["params"]:
-            table.add_row(*(str(param[key]) for key in ("name", "default", "accepted", "meaning", "source")))
-        console.print(table)
+        if described["params"]:
+            console.print(_params_table(described["params"]))
     for profile, setting in described["profiles"].items():
         listed = [f"{key} = {value}" for key, value in setting["params"].items()]
         listed += [_stack_key(key, value) for key, value in setting["stack"].items()]
         console.print(f"stack {profile} sets {', '.join(listed) or 'nothing'}", highlight=False)
+
+
+def _params_table(params: list[Param]) -> Table:
+    table = new_table("parameter", ">default", "accepted", "meaning", "source")
+    for param in params:
+        default, words = str(param["default"]), (param["accepted"], param["meaning"], param["source"])
+        table.add_row(param["name"], default, *words)
+    return table
 
 
 def _print_algorithms() -> None:
@@ -75,10 +83,10 @@ def _status(status: str) -> Text:
     return Text(status, style="yellow" if status == "reconstruction" else "")
 
 
-def _stack_key(field: str, value: Any) -> str:
+def _stack_key(field: str, value: bool | int | str | None) -> str:
     """A field of a stack as a scenario file writes it."""
     key, _, unit = field.rpartition("_")
-    if unit == "ns":
+    if unit == "ns" and isinstance(value, int):
         return f"{key} = {digits(value / 1e9)} s"
     if unit in ("pkts", "bytes"):
         return f"{key} = {'unlimited' if value is None else value}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from cwnd import Comparison, Results, compare, run
 from cwnd._analysis.compare import shown
 from cwnd._cli.options import (
+    Flag,
     errors_about,
     flag_errors,
     read_changes,
@@ -31,7 +31,7 @@ from cwnd._common.errors import error, one_line
 @click.option("--out", metavar="DIR", help="Write the table, and cwnd and queue over each other, to DIR.")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 def compare_command(
-    paths: tuple[str, ...], world: str | None, as_json: bool, out: str | None, jobs: str, **flags: Any
+    paths: tuple[str, ...], world: str | None, as_json: bool, out: str | None, jobs: str, **flags: Flag
 ) -> None:
     """Compare the results in DIRs, or of scenario FILEs in several worlds, metric by metric.
 
@@ -59,7 +59,7 @@ def compare_command(
         raise click.exceptions.Exit(1)
 
 
-def _of_directories(paths: Sequence[str], flags: dict[str, Any]) -> Comparison:
+def _of_directories(paths: Sequence[str], flags: dict[str, Flag]) -> Comparison:
     if any(value not in (None, ()) for value in flags.values()):
         raise error("--on", "is needed to run a scenario: two worlds or more, such as sim,linux")
     if len(paths) < 2:
@@ -71,7 +71,7 @@ def _of_directories(paths: Sequence[str], flags: dict[str, Any]) -> Comparison:
         return compare(*results, names=names)
 
 
-def _of_worlds(paths: tuple[str, ...], worlds: list[str], jobs: int, flags: dict[str, Any]) -> Comparison:
+def _of_worlds(paths: tuple[str, ...], worlds: list[str], jobs: int, flags: dict[str, Flag]) -> Comparison:
     if len(worlds) < 2 or len(set(worlds)) < len(worlds):
         raise error("--on", f"'{one_line(','.join(worlds))}' are not two worlds or more, such as sim,linux")
     scenarios = read_scenarios(paths, flags)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class, shell_complete
@@ -59,7 +58,9 @@ class _Text(StringParamType):
     def __init__(self, command: str) -> None:
         self._command = command
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         if param.name in _FILES or (param.name == "baseline" and self._command == "gate"):
             return [CompletionItem(incomplete, type="file")]
         words = _WORDS.get(param.name or "")

@@ -10,7 +10,7 @@ from cwnd import Error, Evaluation, evaluate
 from cwnd._cli.options import read_cca, read_number, read_params
 from cwnd._cli.progress import show_progress
 from cwnd._cli.tables import new_table, open_console
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import about, error, one_line
 from cwnd._evaluate.report import summary, tally
 from cwnd._scenario.scenario import cca_name
 
@@ -70,8 +70,9 @@ def evaluate_command(
                 command=["cwnd", *sys.argv[1:]],
             )
     except Error as refused:
-        if getattr(refused, "key", "") == "--cca":  # here it is no flag
-            raise error("CCA", refused.reason) from None
+        key, reason = about(refused)
+        if key == "--cca":  # here it is no flag
+            raise error("CCA", reason) from None
         raise
     for failure in evaluation.failures:
         print(f"cwnd: failed: {failure}", file=sys.stderr)

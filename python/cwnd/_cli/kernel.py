@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 import click
 
@@ -24,6 +24,8 @@ from cwnd._results.directory import check_target
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
+
+    from cwnd._common.shapes import Connection
 
 
 @click.group("kernel")
@@ -198,22 +200,41 @@ def _kernel_trace(
     click.echo(f"Written to {one_line(out)}", err=as_json)
 
 
+class TraceRow(TypedDict):
+    """The last sample of a connection."""
+
+    time_s: float
+    flow: int
+    cca: str
+    cwnd_pkts: int
+    ssthresh_pkts: int | None
+    in_flight_pkts: int
+    rtt_ms: float | None
+    throughput_mbps: float | None
+    pacing_mbps: float | None
+    state: str
+
+
 #: How often new samples are shown.
 _TRACE_SHOWN_EVERY_S = 0.25
 #: A connection leaves the table when it has sent nothing for this time.
 _TRACE_IDLE_S = 5
 
-_TRACE_COLUMNS = ("cwnd_pkts", "ssthresh_pkts", "in_flight_pkts", "rtt_ms", "throughput_mbps", "pacing_mbps")
+
+def _numbers(row: TraceRow) -> list[str]:
+    """The cells of the numbers of a sample."""
+    rates = (row["rtt_ms"], row["throughput_mbps"], row["pacing_mbps"])
+    return [*map(digits, (row["cwnd_pkts"], row["ssthresh_pkts"], row["in_flight_pkts"], *rates))]
 
 
-def _latest(new: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _latest(new: pl.DataFrame) -> Iterator[TraceRow]:
     """The last sample of each connection, with its mean throughput."""
     import polars as pl
 
     last = new.group_by("flow", maintain_order=True).agg(
         pl.exclude("throughput_mbps").last(), pl.col("throughput_mbps").mean()
     )
-    return last.iter_rows(named=True)
+    return cast("Iterator[TraceRow]", last.iter_rows(named=True))
 
 
 @contextlib.contextmanager
@@ -221,7 +242,7 @@ def _live_table(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]
     """A row per connection that sends."""
     from rich.live import Live
 
-    rows: dict[int, dict[str, Any]] = {}
+    rows: dict[int, TraceRow] = {}
 
     def table() -> Table:
         connections = trace.connections
@@ -239,8 +260,7 @@ def _live_table(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]
         )
         for row in rows.values():
             if row["time_s"] >= trace.elapsed_s - _TRACE_IDLE_S:
-                numbers = (digits(row[column]) for column in _TRACE_COLUMNS)
-                shown.add_row(_ends(connections[row["flow"]]), row["cca"], *numbers, row["state"])
+                shown.add_row(_ends(connections[row["flow"]]), row["cca"], *_numbers(row), row["state"])
         return shown
 
     with Live(table(), console=open_console(), auto_refresh=False) as live:
@@ -263,7 +283,7 @@ def _lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]:
             if row["time_s"] < printed_s.get(row["flow"], -math.inf) + 1:
                 continue
             printed_s[row["flow"]] = row["time_s"]
-            cwnd, ssthresh, in_flight, rtt_ms, mbps, _ = (digits(row[column]) for column in _TRACE_COLUMNS)
+            cwnd, ssthresh, in_flight, rtt_ms, mbps, _ = _numbers(row)
             click.echo(
                 f"{row['time_s']:.1f} s  {_ends(connections[row['flow']])}  {row['cca']}  cwnd {cwnd}  "
                 f"ssthresh {ssthresh}  in flight {in_flight}  RTT {rtt_ms} ms  {mbps} Mbit/s  {row['state']}"
@@ -287,7 +307,7 @@ def _json_lines(trace: kernel.Trace) -> Iterator[Callable[[pl.DataFrame], None]]
     yield show_new
 
 
-def _ends(connection: dict[str, Any]) -> str:
+def _ends(connection: Connection) -> str:
     return f"{connection['local']} > {connection['remote']}"
 
 

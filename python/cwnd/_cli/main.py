@@ -15,7 +15,7 @@ import warnings
 # As in cwnd/__init__.py.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 
 class _Ended(BaseException):
@@ -115,7 +115,7 @@ def _call(arguments: list[str]) -> int:
     return 0
 
 
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     from cwnd._common.errors import one_line
 
     print(f"cwnd: warning: {one_line(str(message))}", file=sys.stderr)

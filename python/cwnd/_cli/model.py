@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from cwnd._cli.progress import progress_bar
 from cwnd._cli.tables import new_table, open_console
 from cwnd._common.errors import one_line
 from cwnd._common.text import digits, estimate, exponent, rate
+
+if TYPE_CHECKING:
+    from cwnd._analysis.model import ComparisonJson
 
 
 @click.command("model")
@@ -66,17 +69,18 @@ def model_command(
         click.echo(f"Written to {one_line(out)}")
 
 
-def _print_model(described: dict[str, Any]) -> None:
+def _print_model(described: ComparisonJson) -> None:
     path, model, simulation = described["path"], described["model"], described["simulation"]
     table = new_table("", ">model", ">simulation")
-    metrics = {
-        "throughput_mbps": "throughput Mbit/s",
-        "mean_cwnd_pkts": "mean cwnd packets",
-        "mean_rtt_ms": "mean RTT ms",
-    }
-    for metric, heading in metrics.items():
-        simulated = simulation[metric] if simulation[metric]["n"] else None
-        table.add_row(heading, digits(model[metric]), estimate(simulated, 1))
+    for heading, modelled, simulated in (
+        ("throughput Mbit/s", model["throughput_mbps"], simulation["throughput_mbps"]),
+        ("mean cwnd packets", model["mean_cwnd_pkts"], simulation["mean_cwnd_pkts"]),
+        ("mean RTT ms", model["mean_rtt_ms"], simulation["mean_rtt_ms"]),
+    ):
+        mean = simulated["mean"]
+        table.add_row(
+            heading, digits(modelled), estimate(None if mean is None else {**simulated, "mean": mean}, 1)
+        )
     console = open_console()
     click.echo(
         f"{described['cca']}: {rate(path['rate_bps'])}, RTT {digits(path['rtt_ms'])} ms, "

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 
 import click
 
 from cwnd import CongestionControl, Error, Scenario, dumbbell
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import about, error, one_line
 from cwnd._scenario.class_files import load_class
+
+if TYPE_CHECKING:
+    from cwnd._scenario.scenario import DumbbellKeys
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
@@ -56,6 +59,17 @@ SCENARIO_FLAGS = {
     "clock": ("NAME", "nanoseconds, or ns2: doubles, whose rounding decides ties.  [nanoseconds]"),
     "end": ("NAME", "Take results at the duration, or at the last-arrival before it.  [duration]"),
 }
+
+#: The value of a flag, or of one that may be given several times; None: not given.
+Flag: TypeAlias = "str | tuple[str, ...] | None"
+
+
+class Changes(TypedDict, total=False):
+    """Values that replace those of scenario files."""
+
+    seed: int
+    repeat: int
+
 
 #: Flags whose value is a number in TOML.
 NUMBERS = {"flows", "per", "ecn_threshold", "seed", "repeat", "samples"}
@@ -101,31 +115,30 @@ def scenario_flags(command: _Command) -> _Command:
     )(command)
 
 
-def read_scenarios(files: tuple[str, ...], flags: dict[str, Any]) -> list[Scenario]:
-    given = {name: value for name, value in flags.items() if value not in (None, ())}
+def read_scenarios(files: tuple[str, ...], flags: Mapping[str, Flag]) -> list[Scenario]:
     if files:
-        for name in given:
-            if name in ("seed", "repeat"):
+        for name, value in flags.items():
+            if value in (None, ()) or name in ("seed", "repeat"):
                 continue
             raise error(_flag(name), "cannot be combined with a scenario FILE, which sets it")
         return [Scenario.from_toml(file) for file in files]
-    ccas = given.pop("ccas", ())
+    ccas, written = flags["ccas"] or (), flags["params"] or ()
     if not ccas:
         raise error("", "nothing to simulate; give a scenario FILE or --cca NAME")
     arguments = {
         name: read_number(value) if name in NUMBERS else value
-        for name, value in given.items()
-        if name != "params"
+        for name, value in flags.items()
+        if isinstance(value, str)
     }
     # Algorithms that share the bottleneck.
     groups = [[read_cca(cca) for cca in together.split("+")] for together in ccas]
     names = [[cca if isinstance(cca, str) else cca.__name__ for cca in group] for group in groups]
-    params = read_params(list(dict.fromkeys(chain(*names))), given.get("params", ()))
+    params = read_params(list(dict.fromkeys(chain(*names))), written)
     with flag_errors():
         return [
             dumbbell(
                 group,
-                **arguments,
+                **cast("DumbbellKeys", arguments),
                 params=_params_of(own, params),
                 name="+".join(own)[:100] or None,
             )
@@ -140,11 +153,14 @@ def _params_of(ccas: list[str], params: dict[str, dict[str, str]]) -> dict[str, 
     return {f"{cca}.{param}": value for cca in ccas for param, value in params[cca].items()}
 
 
-def read_changes(files: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any]:
+def read_changes(files: tuple[str, ...], flags: Mapping[str, Flag]) -> Changes:
     """The seed and the number of repetitions that replace those of scenario FILEs."""
-    return {
-        name: read_number(flags[name]) for name in ("seed", "repeat") if files and flags[name] is not None
-    }
+    changes: Changes = {}
+    if files and isinstance(seed := flags["seed"], str):
+        changes["seed"] = read_number(seed)
+    if files and isinstance(repeat := flags["repeat"], str):
+        changes["repeat"] = read_number(repeat)
+    return changes
 
 
 def read_cca(text: str, flag: str = "--cca") -> str | type[CongestionControl]:
@@ -158,7 +174,7 @@ def read_cca(text: str, flag: str = "--cca") -> str | type[CongestionControl]:
         return load_class(Path(path), name)
 
 
-def read_params(names: list[str], written: tuple[str, ...]) -> dict[str, dict[str, str]]:
+def read_params(names: list[str], written: Iterable[str]) -> dict[str, dict[str, str]]:
     """The parameters of each algorithm."""
     params: dict[str, dict[str, str]] = {name: {} for name in names}
     for text in written:
@@ -187,12 +203,12 @@ def flag_errors() -> Iterator[None]:
     try:
         yield
     except Error as refused:
-        key = getattr(refused, "key", "")
+        key, reason = about(refused)
         param = re.fullmatch(r"params\['(.*)'\]", key)
         if param:
-            raise error(f"--param {param[1]}", refused.reason) from None
+            raise error(f"--param {param[1]}", reason) from None
         if key in SCENARIO_FLAGS or key in _OTHER_FLAGS:
-            raise error(_flag(key), refused.reason) from None
+            raise error(_flag(key), reason) from None
         raise
 
 

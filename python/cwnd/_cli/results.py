@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,8 @@ from cwnd._scenario.facts import is_trace, shared_facts
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cwnd._common.shapes import Json
 
 
 @click.command("results")
@@ -106,7 +108,7 @@ def _print_swept(results: Results) -> None:
     open_console().print(table)
 
 
-def _swept_value(value: Any) -> str:
+def _swept_value(value: Json) -> str:
     if isinstance(value, float):
         return exponent(value)
     return "" if value is None else value if isinstance(value, str) else json.dumps(value)

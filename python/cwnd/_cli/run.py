@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from cwnd import Results, run
 from cwnd._cli.options import (
+    Flag,
     errors_about,
     flag_errors,
     read_changes,
@@ -25,6 +26,11 @@ from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._results.notes import INVALID
 from cwnd._scenario.facts import shared_facts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cwnd._common.shapes import Cell
 
 _FLOW_ROWS_MAX = 32
 
@@ -57,7 +63,7 @@ def run_command(
     out: str | None,
     jobs: str,
     threads: str,
-    **flags: Any,
+    **flags: Flag,
 ) -> None:
     """Simulate scenario FILEs, or the dumbbell that the flags describe.
 
@@ -96,7 +102,10 @@ def _print_results(results: Results) -> None:
     columns = dict(TABLE_COLUMNS)
     if any("fct_p50_ms" in entry["summary"] for entry in results.entries):
         columns |= {"fct_p50_ms": ("median FCT ms", 1), "fct_p99_ms": ("p99 FCT ms", 1)}
-    packets, wall_s = (sum(one["engine"][key] for one in results.entries) for key in ("packets", "wall_s"))
+    packets, wall_s = (
+        sum(made for one in results.entries if isinstance(made := one["engine"][key], int | float))
+        for key in ("packets", "wall_s")
+    )
     table = new_table(
         "scenario",
         *(f">{heading}" for heading, _ in columns.values()),
@@ -117,9 +126,9 @@ def _print_results(results: Results) -> None:
 
 def _queue_waits_ms(results: Results, scenario: str) -> Iterable[float]:
     """The wait of each run at the link where it is longest."""
-    waits_ms: dict[int, list[float]] = {}
+    waits_ms: dict[Cell, list[float]] = {}
     for seed, wait_ms in zip(*results._values("links", scenario, ["seed", "p95_queue_ms"]), strict=True):
-        if wait_ms is not None:
+        if isinstance(wait_ms, float):
             waits_ms.setdefault(seed, []).append(wait_ms)
     return map(max, waits_ms.values())
 
@@ -129,7 +138,7 @@ def _speed(packets_per_s: float) -> str:
     return f"{packets_per_s / 1e6:.1f} million" if million else f"{packets_per_s:,.0f}"
 
 
-def _print_notes(results: Results, console: Any) -> None:
+def _print_notes(results: Results, console: Console) -> None:
     scenarios = results.scenarios
     for name, note in results.notes:
         console.print(f"Note: {name}: {note}" if len(scenarios) > 1 else f"Note: {note}", highlight=False)

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from cwnd._cli.options import flag_errors, read_changes, read_scenarios, scenario_flags
+from cwnd._cli.options import Flag, flag_errors, read_changes, read_scenarios, scenario_flags
 from cwnd._cli.tables import new_table, open_console
 from cwnd._common.text import digits, exponent, rate
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import (
+        CcaJson,
+        Described,
+        DescribedFlow,
+        DescribedLink,
+        QueueJson,
+        SizeJson,
+        TrafficJson,
+    )
 
 
 @click.command("show")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
-def show_command(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
+def show_command(files: tuple[str, ...], as_json: bool, **flags: Flag) -> None:
     """Show scenario FILEs, or the dumbbell that the flags describe, without a run."""
     changes = read_changes(files, flags)
     scenarios = read_scenarios(files, flags)
@@ -32,12 +42,10 @@ def show_command(files: tuple[str, ...], as_json: bool, **flags: Any) -> None:
         _print_scenario(scenario)
 
 
-def _print_scenario(shown: dict[str, Any]) -> None:
-    samples = shown["samples"]
-    if isinstance(samples, dict):
-        samples = f"every {digits(samples['interval']['interval_ns'] / 1e9)} s" + " by group" * (
-            "sample_groups" in shown
-        )
+def _print_scenario(shown: Described) -> None:
+    asked = shown["samples"]
+    samples = asked if isinstance(asked, str) else f"every {digits(asked['interval']['interval_ns'] / 1e9)} s"
+    samples += " by group" * (isinstance(asked, dict) and "sample_groups" in shown)
     clock = ", the clock of ns-2" if shown["clock"] == "ns2" else ""
     end = ", as of the last arrival" if shown["end"] == "last-arrival" else ""
     seeds = f"seed {shown['seed']}"
@@ -100,40 +108,37 @@ def _print_scenario(shown: dict[str, Any]) -> None:
             f"{stack['profile']}, {stack['recovery']}" + f", ECN {stack['ecn']}" * (stack["ecn"] != "off"),
         )
     console.print(flows)
-    for group in {json.dumps(group["cca"]): group["cca"] for group in shown["flows"]}.values():
-        params = group["params"]
-        if params:
-            listed = ", ".join(f"{name} = {value}" for name, value in params)
-            console.print(f"{group['name']}: {listed}", highlight=False)
+    for cca in {json.dumps(group["cca"]): group["cca"] for group in shown["flows"]}.values():
+        if cca["params"]:
+            listed = ", ".join(f"{name} = {value}" for name, value in cca["params"])
+            console.print(f"{cca['name']}: {listed}", highlight=False)
 
 
-def _named(cca: dict[str, Any]) -> str:
+def _named(cca: CcaJson) -> str:
     """The algorithm; for a preset, its name with the algorithm in brackets."""
-    name: str = cca["name"]
-    return name if name == cca["algorithm"] else f"{name} ({cca['algorithm']})"
+    return cca["name"] if cca["name"] == cca["algorithm"] else f"{cca['name']} ({cca['algorithm']})"
 
 
-def _application(group: dict[str, Any]) -> str:
+def _application(group: DescribedFlow) -> str:
     """Describes the data that the application of a flow writes."""
     parts = [] if group["app_rate_bps"] is None else [rate(group["app_rate_bps"])]
     if group["on_off_s"] is not None:
         on, off = map(digits, group["on_off_s"])
         parts.append(f"{on} s on, {off} s off")
-    return ", ".join(parts + _traffic(group.get("traffic") or {})) or "unlimited"
+    return ", ".join(parts + _traffic(group.get("traffic", {}))) or "unlimited"
 
 
-def _traffic(traffic: dict[str, Any]) -> list[str]:
+def _traffic(traffic: TrafficJson) -> list[str]:
     """Sizes, arrivals and pauses, a phrase for each."""
     phrases = []
     if "size" in traffic:
-        ((kind, size),) = traffic["size"].items()
-        phrases.append(_SIZES[kind](size))
+        phrases.append(_size(traffic["size"]))
     if "arrivals" in traffic:
-        ((kind, arrivals),) = traffic["arrivals"].items()
-        if kind == "poisson":
-            phrases.append(f"{digits(arrivals['per_s'])} a second")
+        arrivals = traffic["arrivals"]
+        if "poisson" in arrivals:
+            phrases.append(f"{digits(arrivals['poisson']['per_s'])} a second")
         else:
-            phrases.append(f"{len(arrivals['times_ns'])} arrivals")
+            phrases.append(f"{len(arrivals['times']['times_ns'])} arrivals")
     if "requests" in traffic:
         requests = traffic["requests"]
         between = f"{digits(requests['think_ns'] / 1e9)} s between"
@@ -147,23 +152,27 @@ def _traffic(traffic: dict[str, Any]) -> list[str]:
     return phrases
 
 
-_SIZES: dict[str, Callable[[dict[str, Any]], str]] = {
-    "fixed": lambda size: f"{size['bytes']} bytes",
-    "points": lambda size: f"up to {size['points'][-1][0]} bytes",
-    "lognormal": lambda size: f"lognormal, median {digits(math.exp(size['mu']))} bytes",
-    "pareto": lambda size: f"Pareto, {size['min_bytes']} to {size['max_bytes']} bytes",
-    "exponential": lambda size: f"exponential, mean {size['mean_bytes']} bytes",
-}
+def _size(size: SizeJson) -> str:
+    if "fixed" in size:
+        return f"{size['fixed']['bytes']} bytes"
+    if "points" in size:
+        return f"up to {size['points']['points'][-1][0]} bytes"
+    if "lognormal" in size:
+        return f"lognormal, median {digits(math.exp(size['lognormal']['mu']))} bytes"
+    if "pareto" in size:
+        return f"Pareto, {size['pareto']['min_bytes']} to {size['pareto']['max_bytes']} bytes"
+    return f"exponential, mean {size['exponential']['mean_bytes']} bytes"
 
 
-def _discipline(queue: dict[str, Any] | None) -> list[str]:
+def _discipline(queue: QueueJson | None) -> list[str]:
     """The discipline with its parameters, as one phrase."""
     if queue is None:
         return []
-    params = {**queue, **queue.get("codel", {})}
-    words = [params.pop("discipline")]
-    for name, value in params.items():
-        if name.endswith("_ns"):
+    words = [queue["discipline"]]
+    for name, value in {**queue, **queue.get("codel", {})}.items():
+        if name == "discipline":
+            continue
+        if name.endswith("_ns") and isinstance(value, int):
             words.append(f"{name.removesuffix('_ns')} {digits(value / 1e6)} ms")
         elif name.endswith("_bytes"):
             words.append(f"{name.removesuffix('_bytes')} {value} bytes")
@@ -178,12 +187,12 @@ def _jitter(below_s: float) -> str:
     return f" + 0..{digits(below_s)}" if below_s else ""
 
 
-def _span(ends: list[float]) -> str:
+def _span(ends: tuple[float, float]) -> str:
     first, last = map(digits, ends)
     return first if first == last else f"{first}..{last}"
 
 
-def _buffer(link: dict[str, Any]) -> str:
+def _buffer(link: DescribedLink) -> str:
     if "buffer_bytes" in link:
         return f"{link['buffer_bytes']} bytes"
     return "unlimited" if link["buffer_pkts"] is None else f"{link['buffer_pkts']} packets"

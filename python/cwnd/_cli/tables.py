@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from cwnd import Results
+    from cwnd._common.shapes import Cell
 
 
 def open_console() -> Console:
@@ -70,7 +71,7 @@ _FLOW_COLUMNS = {
 def flow_table(results: Results, scenario: str) -> Table:
     """The flows of one scenario, means over its runs."""
     flows, ccas, *columns = results._values("flows", scenario, ["flow", "cca", *_FLOW_COLUMNS])
-    places: dict[tuple[int, str], list[int]] = {}
+    places: dict[tuple[Cell, Cell], list[int]] = {}
     for place, key in enumerate(zip(flows, ccas, strict=True)):
         places.setdefault(key, []).append(place)
     table = new_table(">flow", "cca", *(f">{heading}" for heading, _ in _FLOW_COLUMNS.values()))
@@ -79,11 +80,11 @@ def flow_table(results: Results, scenario: str) -> Table:
             mean_digits((values[place] for place in own), scale)
             for values, (_, scale) in zip(columns, _FLOW_COLUMNS.values(), strict=True)
         ]
-        table.add_row(str(flow), cca, *cells)
+        table.add_row(str(flow), str(cca), *cells)
     return table
 
 
-def mean_digits(values: Iterable[float | None], scale: float = 1) -> str:
+def mean_digits(values: Iterable[Cell], scale: float = 1) -> str:
     """The mean of the values that there are, one per run."""
-    known = [value for value in values if value is not None]
+    known = [value for value in values if isinstance(value, int | float)]
     return digits(scale * estimate(known)["mean"] if known else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
@@ -91,7 +90,7 @@ def tune_command(
         _print_tuning(tuning)
 
 
-def _range(text: str) -> tuple[str, tuple[Any, Any]]:
+def _range(text: str) -> tuple[str, tuple[float, float]]:
     """NAME=LOW:HIGH."""
     name, equals, ends = text.partition("=")
     low, colon, high = ends.partition(":")

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import SupportsIndex, TypeVar
 
 from cwnd._common.errors import error, one_line
 
+Given = TypeVar("Given")
 
-def mapping(name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+
+def mapping(name: str, given: Mapping[str, Given]) -> Mapping[str, Given]:
     """Returns `given`; a TypeError if it is not a mapping from names."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise TypeError(f"{name}: {one_line(repr(given))} is not a mapping from names")
     return given
 
 
-def whole(name: str, value: Any, low: int, high: int) -> int:
+def whole(name: str, value: SupportsIndex, low: int, high: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:

@@ -1,8 +1,16 @@
-"""Errors of one line."""
+"""Errors of one line, with a class for each kind that callers tell apart."""
 
 from __future__ import annotations
 
 from cwnd._cwnd import Error
+
+
+class WorldError(Error):
+    """A world is not available on this machine, or it does not support a scenario."""
+
+
+class MissingError(Exception):
+    """A run that a verdict needs is missing."""
 
 
 def error(key: str, reason: str) -> Error:
@@ -10,6 +18,18 @@ def error(key: str, reason: str) -> Error:
     made = Error(f"{key}: {reason}" if key else reason)
     made.key = key
     made.reason = reason
+    return made
+
+
+def about(refused: Error) -> tuple[str, str]:
+    """The key or argument that was refused, and the line without it; "" and the line if none is named."""
+    return getattr(refused, "key", ""), getattr(refused, "reason", str(refused))
+
+
+def of_world(refused: Error) -> WorldError:
+    """A `WorldError` with the line of another error."""
+    made = WorldError(str(refused))
+    made.key, made.reason = about(refused)
     return made
 
 

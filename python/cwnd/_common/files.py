@@ -9,11 +9,14 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from cwnd._common.rows import fold
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import FileJson
 
 _CHUNK_BYTES = 1 << 20
 
@@ -68,7 +71,7 @@ def check_regular(path: Path) -> None:
         raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
-def describe_file(path: Path) -> dict[str, Any]:
+def describe_file(path: Path) -> FileJson:
     """Describes a file, for `find_damage` to compare later."""
     check_regular(path)
     digest = hashlib.sha256()
@@ -80,7 +83,7 @@ def describe_file(path: Path) -> dict[str, Any]:
     return {"sha256": digest.hexdigest(), "bytes": length}
 
 
-def find_damage(path: Path, described: dict[str, Any]) -> str | None:
+def find_damage(path: Path, described: FileJson) -> str | None:
     """How a file differs from its description, which `describe_file` made when it was written; None if it
     does not.
 
@@ -94,7 +97,7 @@ def find_damage(path: Path, described: dict[str, Any]) -> str | None:
     return None
 
 
-def write_sealed(path: Path, head: dict[str, Any], key: str, items: Iterable[Any]) -> None:
+def write_sealed(path: Path, head: Mapping[str, object], key: str, items: Iterable[object]) -> None:
     """Writes a JSON object: `head`, under `key` a list with one item per line, and a hash of the content."""
     digest = hashlib.sha256()
     with new_file(path) as file:
@@ -105,7 +108,7 @@ def write_sealed(path: Path, head: dict[str, Any], key: str, items: Iterable[Any
         file.write(_SEAL % digest.hexdigest().encode())
 
 
-def _sealed_texts(head: dict[str, Any], key: str, items: Iterable[Any]) -> Iterator[str]:
+def _sealed_texts(head: Mapping[str, object], key: str, items: Iterable[object]) -> Iterator[str]:
     yield "{" + "".join(f"{json.dumps(name)}: {_dump(value)},\n" for name, value in head.items())
     yield f"{json.dumps(key)}: ["
     for number, item in enumerate(items):
@@ -113,14 +116,14 @@ def _sealed_texts(head: dict[str, Any], key: str, items: Iterable[Any]) -> Itera
     yield "\n]"
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, allow_nan=False, default=fold)
 
 
-def read_sealed(data: bytes) -> dict[str, Any] | None:
+def read_sealed(data: bytes) -> Mapping[str, object] | None:
     """Reads what `write_sealed` wrote, the hash included; None if it is damaged."""
     held, _, _ = data.rpartition(_SEAL.partition(b"%s")[0])
     if data != held + _SEAL % hashlib.sha256(held).hexdigest().encode():
         return None
-    read: dict[str, Any] = json.loads(data)
+    read: Mapping[str, object] = json.loads(data)
     return read

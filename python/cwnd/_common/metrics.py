@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from cwnd._common.errors import error, one_line
@@ -57,31 +55,9 @@ TABLE_COLUMNS = {
     "timeouts": ("timeouts", 1),
 }
 
-#: Former names, still accepted.
-_FORMER = {
-    "throughput": "throughput_mbps",
-    "goodput": "goodput_mbps",
-    "loss": "loss_ratio",
-    "rtt": "mean_rtt_ms",
-    "p95-rtt": "p95_rtt_ms",
-    "jain": "jain_fairness",
-    "fct-p50": "fct_p50_ms",
-    "fct-p95": "fct_p95_ms",
-    "fct-p99": "fct_p99_ms",
-}
-
 
 def read_metric(key: str, given: str) -> str:
-    """The name of a metric; a former name gets a warning. Errors call it `key`."""
-    name = today(given, _FORMER)
-    if name not in METRICS:
+    """The name, if it is a metric's. Errors call it `key`."""
+    if given not in METRICS:
         raise error(key, f"{one_line(repr(given))} is not a metric; there are {', '.join(METRICS)}")
-    return name
-
-
-def today(given: str, former: Mapping[str, str]) -> str:
-    """The name of today for a `former` one, with a warning; else what is given."""
-    if given not in former:
-        return given
-    warnings.warn(f"'{given}' is called '{former[given]}'; write that", FutureWarning, stacklevel=4)
-    return former[given]
+    return given

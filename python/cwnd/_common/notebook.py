@@ -7,26 +7,35 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+Seen = TypeVar("Seen")
 
 
-def shows_progress(share: Callable[[Any], float]) -> Callable[[Function], Function]:
+def shows_progress(
+    share: Callable[[Seen], float],
+) -> Callable[[Callable[Given, Made]], Callable[Given, Made]]:
     """Gives the function's keyword `progress` a bar where a notebook calls it without one.
 
     `share` is the share done, 0 to 1, of what the function reports.
     """
 
-    def decorate(function: Function) -> Function:
+    def decorate(function: Callable[Given, Made]) -> Callable[Given, Made]:
         @functools.wraps(function)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
+        def wrapped(*args: Given.args, **kwargs: Given.kwargs) -> Made:
             if kwargs.get("progress") is not None or not is_notebook():
                 return function(*args, **kwargs)
             with bar() as show:
-                return function(*args, **{**kwargs, "progress": lambda seen: show(share(seen))})
 
-        return wrapped  # type: ignore[return-value]
+                def report(seen: Seen) -> None:
+                    show(share(seen))
+
+                kwargs["progress"] = report
+                return function(*args, **kwargs)
+
+        return wrapped
 
     return decorate
 
@@ -41,10 +50,10 @@ def is_notebook() -> bool:
 @contextmanager
 def bar() -> Iterator[Callable[[float], None]]:
     """A bar under the cell for as long as the call takes."""
-    display: Any = importlib.import_module("IPython.display")
+    display = importlib.import_module("IPython.display")
 
-    def drawn(share: float) -> object:
-        return display.HTML(f'<progress max="1" value="{share:.3f}"></progress> {share:.0%}')
+    def drawn(done: float) -> object:
+        return display.HTML(f'<progress max="1" value="{done:.3f}"></progress> {done:.0%}')
 
     shown = display.display(drawn(0), display_id=True)
     try:

@@ -8,32 +8,40 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar, cast, overload
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+    from cwnd._common.shapes import FoldedRun, ScenarioJson, Step
+
+Row = TypeVar("Row", bound=Mapping[str, object])
 
 
-class Run(NamedTuple):
+class Run(Generic[Row]):
     """Neighbouring rows that differ by a step."""
 
-    first: Row
-    length: int
-    step: Row
+    __slots__ = ("first", "length", "step")
+
+    def __init__(self, first: Row, length: int, step: Mapping[str, Step]) -> None:
+        self.first = first
+        self.length = length
+        self.step = step
 
     def row(self, number: int) -> Row:
         """The row that many steps after the first."""
-        return {**self.first, **{key: _add(self.first[key], by, number) for key, by in self.step.items()}}
+        moved = {key: _add(self.first[key], by, number) for key, by in self.step.items()}
+        return cast("Row", {**self.first, **moved})
 
 
 class Rows(Sequence[Row]):
     """Rows that are made when they are asked for. `json.dumps(..., default=list)` writes all of them."""
 
-    def __init__(self, entries: Sequence[Row]) -> None:
+    def __init__(self, entries: Sequence[Row | FoldedRun]) -> None:
         #: As JSON has them.
         self.entries = entries
-        self._runs = [_read(entry) for entry in entries]
+        self._runs: list[Run[Row]] = [_read(entry) for entry in entries]
         self._ends = list(itertools.accumulate(run.length for run in self._runs))
 
     def __len__(self) -> int:
@@ -67,10 +75,14 @@ class Rows(Sequence[Row]):
         return f"<{len(self)} rows>"
 
 
-def unfold(scenario: dict[str, Any]) -> dict[str, Any]:
+def unfold(scenario: ScenarioJson) -> ScenarioJson:
     """The scenario of some JSON, with long runs as `Rows`."""
-    long = {key: Rows(scenario[key]) for key in ("flows", "links") if any(map(_is_run, scenario[key]))}
-    return {**scenario, **long}
+    unfolded = scenario.copy()
+    if any(map(_is_run, scenario["flows"])):
+        unfolded["flows"] = Rows(scenario["flows"])
+    if any(map(_is_run, scenario["links"])):
+        unfolded["links"] = Rows(scenario["links"])
+    return unfolded
 
 
 def fold(value: object) -> object:
@@ -80,23 +92,23 @@ def fold(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is not for JSON")
 
 
-def runs_of_rows(rows: Iterable[Row]) -> Iterator[Run]:
+def runs_of_rows(rows: Iterable[Row]) -> Iterator[Run[Row]]:
     """The runs of rows, most of a single row where they are a list."""
     return iter(rows._runs) if isinstance(rows, Rows) else (Run(row, 1, {}) for row in rows)
 
 
-def flow_algorithms(scenario: dict[str, Any]) -> list[str]:
+def flow_algorithms(scenario: ScenarioJson) -> list[str]:
     """The algorithm of each flow."""
     runs = runs_of_rows(scenario["flows"])
     return [name for run in runs for name in [run.first["cca"]["name"]] * run.length]
 
 
-def series_count(scenario: dict[str, Any]) -> int:
+def series_count(scenario: ScenarioJson) -> int:
     """How many time series a sample has rows of: one for each flow, or for each group of flows."""
     return len(scenario.get("sample_groups") or scenario["flows"])
 
 
-def series_algorithms(scenario: dict[str, Any]) -> list[str]:
+def series_algorithms(scenario: ScenarioJson) -> list[str]:
     """The algorithm of each flow, or of each group if samples are by group."""
     groups = scenario.get("sample_groups")
     if not groups:
@@ -105,23 +117,28 @@ def series_algorithms(scenario: dict[str, Any]) -> list[str]:
     return [scenario["flows"][first]["cca"]["name"] for first in firsts]
 
 
-def distinct_algorithms(scenario: dict[str, Any]) -> list[str]:
+def distinct_algorithms(scenario: ScenarioJson) -> list[str]:
     """The algorithms of the flows, each once."""
     return list(dict.fromkeys(run.first["cca"]["name"] for run in runs_of_rows(scenario["flows"])))
 
 
-def _is_run(entry: Row) -> bool:
+def _is_run(entry: Row | FoldedRun) -> TypeIs[FoldedRun]:
     return entry.keys() == {"count", "first", "step"}
 
 
-def _read(entry: Row) -> Run:
-    return Run(entry["first"], entry["count"], entry["step"]) if _is_run(entry) else Run(entry, 1, {})
+def _read(entry: Row | FoldedRun) -> Run[Row]:
+    if _is_run(entry):
+        return Run(cast("Row", entry["first"]), entry["count"], entry["step"])
+    return Run(entry, 1, {})
 
 
-def _add(value: Any, step: Any, number: int) -> Any:
-    if isinstance(value, list):
+def _add(value: object, step: Step, number: int) -> object:
+    """The value of a row that many steps later: a number, numbers, or a text that ends in a number."""
+    if isinstance(value, list) and isinstance(step, list):
         return [one + by * number for one, by in zip(value, step, strict=True)]
+    assert isinstance(step, int), step
     if isinstance(value, str):
-        digits = re.search(r"\d*$", value).group()  # type: ignore[union-attr]
-        return f"{value[: len(value) - len(digits)]}{int(digits) + step * number}"
+        text = value.rstrip("0123456789")
+        return f"{text}{int(value[len(text) :]) + step * number}"
+    assert isinstance(value, int), value
     return value + step * number

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cwnd._common.errors import one_line
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Estimate
 
 
 def rate(bps: float) -> str:
@@ -35,7 +38,7 @@ def digits(number: float | None) -> str:
     return f"{number:.0f}" if abs(number) >= 1000 else exponent(float(f"{number:.4g}"))
 
 
-def estimate(row: dict[str, Any] | None, scale: float) -> str:
+def estimate(row: Estimate | None, scale: float) -> str:
     """A row of the summary: its mean and, with more than one run, half the width of its interval."""
     if row is None:
         return "-"

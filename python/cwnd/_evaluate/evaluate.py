@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
@@ -16,8 +17,14 @@ from cwnd._common.notebook import shows_progress
 from cwnd._evaluate import report, suite
 from cwnd._evaluate.judge import Judged, judge
 from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
-from cwnd._run.sweep import Progress
+from cwnd._evaluate.report import Content, CriterionJson
+from cwnd._run.sweep import How, Progress, share_done
 from cwnd._scenario.scenario import Cca
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cwnd._common.shapes import Param
 
 #: Seeds of each scenario.
 SEEDS = 10
@@ -33,11 +40,9 @@ class Question(NamedTuple):
     world: str = "sim"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """The verdict on each criterion for one algorithm beside a baseline."""
-
-    def __init__(self) -> None:
-        raise TypeError("use cwnd.evaluate(...)")
 
     #: The labels of the two: a name, with its parameters if some are given.
     algorithm: str
@@ -45,22 +50,10 @@ class Evaluation:
     judged: list[Judged]
     #: The runs that failed, a line each; their criteria are not run.
     failures: list[str]
-    _question: Question
-
-    @classmethod
-    def _made(
-        cls, question: Question, algorithm: str, baseline: str, judged: list[Judged], failures: list[str]
-    ) -> Evaluation:
-        evaluation = object.__new__(cls)
-        evaluation.algorithm = algorithm
-        evaluation.baseline = baseline
-        evaluation.judged = judged
-        evaluation.failures = failures
-        evaluation._question = question
-        return evaluation
+    question: Question
 
     @property
-    def criteria(self) -> list[dict[str, Any]]:
+    def criteria(self) -> list[CriterionJson]:
         """A table for each criterion, in the order of RFC 9743.
 
         `id, section, level` (MUST, SHOULD, none), `title, asks, rules` (in words), `scenarios` (names),
@@ -68,19 +61,18 @@ class Evaluation:
         `case, metric, unit, value, baseline` (`mean, ci95_low, ci95_high`, None if there is none), `bound`,
         `verdict` (None if it is shown and not judged).
         """
-        found: list[dict[str, Any]] = self.content["criteria"]
-        return found
+        return self.content["criteria"]
 
     @cached_property
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Content:
         """Everything that the JSON has."""
         return {
             "algorithm": self.algorithm,
             "baseline": self.baseline,
             "suite": suite.VERSION,
-            "quick": self._question.quick,
-            "seeds": self._question.seeds,
-            "world": self._question.world,
+            "quick": self.question.quick,
+            "seeds": self.question.seeds,
+            "world": self.question.world,
             "cwnd": _cwnd.__version__,
             "criteria": [report.describe(one) for one in self.judged],
         }
@@ -101,11 +93,11 @@ class Evaluation:
         return f"<cwnd.Evaluation of {self.algorithm}: {report.summary(self.judged)}>"
 
 
-@shows_progress(lambda progress: progress.share)
+@shows_progress(share_done)
 def evaluate(
     cca: Cca,
     *,
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, Param] | None = None,
     baseline: Cca = "cubic",
     only: Sequence[str] = (),
     quick: bool = False,
@@ -169,11 +161,7 @@ def evaluate_all(
     candidates: Sequence[Algorithm],
     baseline: Algorithm,
     runs: Path,
-    *,
-    jobs: int = 0,
-    dask: str | None = None,
-    progress: Callable[[Progress], object] | None = None,
-    command: Sequence[str] | None = None,
+    **how: Unpack[How],
 ) -> list[Evaluation]:
     """An evaluation of each candidate; the runs of all, and the baseline's once, are kept in `runs`."""
     criteria = suite.criteria(question.quick, question.only)
@@ -184,18 +172,15 @@ def evaluate_all(
         runs,
         seeds=question.seeds,
         world=question.world,
-        jobs=jobs,
-        dask=dask,
-        progress=progress,
-        command=command,
+        **how,
     )
     return [
-        Evaluation._made(
-            question,
+        Evaluation(
             one.label,
             baseline.label,
             judge(criteria, measured, one.label, baseline.label),
             measured.failures,
+            question,
         )
         for one in candidates
     ]

@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cwnd._analysis.harm import Estimate, estimate, harm_by_seed
+from cwnd._common.errors import MissingError
 from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, Case, Measure, Part, Rule, Run
 
 PASS, FAIL, UNDECIDED, NOT_RUN, AUTHOR = "pass", "fail", "undecided", "not run", "author"
 
 #: Runs by the case's name and the subject's label, then by seed.
 Runs = Mapping[tuple[str, str], Mapping[int, Run]]
-
-
-class MissingError(Exception):
-    """A case has no runs; the message is why."""
 
 
 class Finding(NamedTuple):

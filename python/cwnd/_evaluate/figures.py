@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -18,6 +18,7 @@ from cwnd._report.looks import GREY, STYLE, escape_mathematics, legend, looks, n
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.typing import LineStyleType
 
 
 _WIDTH = 7.2
@@ -161,7 +162,7 @@ def _shares(findings: Sequence[Finding], candidate: str, baseline: str) -> Figur
     cases = list(dict.fromkeys(one.case for one in timed))
     figure = new_figure(_WIDTH, 1.9 * len(cases) + 1.0)
     colours = _colours(candidate, baseline)
-    lines: list[Any] = ["-", (0, (6, 1.5))]
+    lines: list[LineStyleType] = ["-", (0, (6, 1.5))]
     for index, case in enumerate(cases):
         axes = figure.add_subplot(len(cases), 1, index + 1)
         own = [one for one in timed if one.case == case]

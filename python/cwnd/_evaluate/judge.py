@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cwnd._common.errors import MissingError
 from cwnd._evaluate.criterion import Criterion
 from cwnd._evaluate.evidence import (
     AUTHOR,
     NOT_RUN,
     Evidence,
     Finding,
-    MissingError,
     compare,
     verdict_on,
 )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import tomli_w
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd import _cwnd, _worlds
-from cwnd._common.errors import error
+from cwnd._common.errors import WorldError, error
 from cwnd._common.text import digits
 from cwnd._evaluate.evidence import Runs
 from cwnd._evaluate.scenarios import BASELINE, CANDIDATE, ECN_OF_SUBJECT, SUBJECT, Case, Run
@@ -21,7 +18,12 @@ from cwnd._results.tables import runs_of
 from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
 from cwnd._scenario.custom import CongestionControl
-from cwnd._scenario.scenario import Cca, cca_name, dumbbell, to_toml
+from cwnd._scenario.scenario import Cca, cca_name, dumbbell, toml_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cwnd._common.shapes import FlowJson, Param
 
 _SEED = 1
 
@@ -31,11 +33,11 @@ class Algorithm(NamedTuple):
 
     label: str
     name: str
-    params: Mapping[str, Any]
+    params: Mapping[str, Param]
     classes: Mapping[str, type[CongestionControl]]
 
 
-def algorithm_of(cca: Cca, params: Mapping[str, Any] | None = None) -> Algorithm:
+def algorithm_of(cca: Cca, params: Mapping[str, Param] | None = None) -> Algorithm:
     """The algorithm, checked as `dumbbell` does. Raises `Error` as that does."""
     given = dict(params or {})
     dumbbell(cca, params=given)
@@ -63,10 +65,7 @@ def measure(
     *,
     seeds: int,
     world: str = "sim",
-    jobs: int = 0,
-    dask: str | None = None,
-    progress: Callable[[sweep.Progress], object] | None = None,
-    command: Sequence[str] | None = None,
+    **how: Unpack[sweep.How],
 ) -> Measured:
     """Runs what is missing in `folder`. Equal cases of several criteria are run once."""
     missing: dict[str, str] = {}
@@ -75,24 +74,23 @@ def measure(
     for case, subject in _asked(cases, candidates, baseline):
         if case.name in missing:
             continue
-        scenario = _scenario(case.document, subject)
+        scenario = _scenario(case, subject)
         label = "" if subject is None else subject.label
         name = f"{case.name}, {label}" if label else case.name
         inner = scenario.replace(name=name, seed=_SEED, repeat=seeds).without_samples()
-        if place is not None:
-            try:
-                place.check(inner)
-            except _cwnd.Error as refused:
-                missing[case.name] = f"--on {world}: {refused}"
-                continue
+        try:
+            _worlds.check(place, inner)
+        except WorldError as refused:
+            missing[case.name] = f"--on {world}: {refused}"
+            continue
         points.append(SweepPoint({"case": case.name, "subject": label}, inner))
     points = [point for point in points if point.values["case"] not in missing]
     if not points:
         return Measured({}, missing, [])
     classes = {name: cca for one in (*candidates, baseline) for name, cca in one.classes.items()}
     plan = sweep.Plan(points, [range(_SEED, _SEED + seeds)] * len(points), classes)
-    outcome = sweep.work(plan, folder, jobs=jobs, world=world, dask=dask, progress=progress, command=command)
-    case_of = {point.scenario.name: point.values["case"] for point in points}
+    outcome = sweep.work(plan, folder, world=world, **how)
+    case_of = {point.scenario.name: str(point.values["case"]) for point in points}
     for failure in outcome.failures:
         missing.setdefault(case_of[failure.scenario], f"a run failed: {failure}")
     if not outcome.finished:
@@ -107,7 +105,7 @@ def _asked(
     cases: Iterable[Case], candidates: Sequence[Algorithm], baseline: Algorithm
 ) -> Iterable[tuple[Case, Algorithm | None]]:
     """Each case once with each of its subjects."""
-    seen: dict[tuple[str, str], dict[str, Any]] = {}
+    seen: dict[tuple[str, str], Case] = {}
     for case in cases:
         subjects: list[Algorithm | None] = [] if case.subjects else [None]
         for subject in case.subjects:
@@ -118,39 +116,51 @@ def _asked(
         for one in subjects:
             key = (case.name, "" if one is None else one.label)
             if key not in seen:
-                seen[key] = case.document
+                seen[key] = case
                 yield case, one
-            elif seen[key] != case.document:
+            elif (seen[key].over, seen[key].groups) != (case.over, case.groups):
                 raise AssertionError(f"two scenarios are called {case.name}")
 
 
-def _scenario(document: Mapping[str, Any], subject: Algorithm | None) -> _cwnd.Scenario:
+def _scenario(case: Case, subject: Algorithm | None) -> _cwnd.Scenario:
     """The scenario with `subject` in its place."""
-    written = copy.deepcopy(dict(document))
-    asks_ecn = []
-    for flow in written["flows"]:
-        if subject is not None and flow["cca"] == SUBJECT:
-            flow["cca"] = {"name": subject.name, **subject.params}
-            if flow.get("stack", {}).get("ecn") == ECN_OF_SUBJECT:
-                del flow["stack"]["ecn"]
-                asks_ecn.append(flow)
+    groups = [dict(group) for group in case.groups]
     classes = {} if subject is None else dict(subject.classes)
-    scenario = _cwnd.Scenario(tomli_w.dumps(to_toml(written)), "scenario", classes)
-    if asks_ecn and subject is not None:
-        flows = json.loads(scenario.json())["flows"]
-        own = next(flow["stack"]["ecn"] for flow in flows if flow["cca"]["name"] == subject.name)
-        if own == "off":
-            for flow in asks_ecn:
-                flow["stack"]["ecn"] = "classic"
-            scenario = _cwnd.Scenario(tomli_w.dumps(to_toml(written)), "scenario", classes)
-    return scenario
+    stacks = []
+    for group in groups:
+        if subject is not None and group["cca"] == SUBJECT:
+            group["cca"] = {"name": subject.name, **subject.params}
+            stack = group.get("stack")
+            if isinstance(stack, Mapping) and stack.get("ecn") == ECN_OF_SUBJECT:
+                group["stack"] = own = {key: value for key, value in stack.items() if key != "ecn"}
+                stacks.append(own)
+
+    def read() -> _cwnd.Scenario:
+        return _cwnd.Scenario(toml_text({**case.over, "flows": groups}), "scenario", classes)
+
+    scenario = read()
+    if subject is None or not stacks:
+        return scenario
+    flows: list[FlowJson] = json.loads(scenario.json())["flows"]
+    if next(flow["stack"]["ecn"] for flow in flows if flow["cca"]["name"] == subject.name) != "off":
+        return scenario
+    for stack in stacks:
+        stack["ecn"] = "classic"
+    return read()
+
+
+def _count(group: Mapping[str, object]) -> int:
+    """How many flows the group has."""
+    count = group.get("count", 1)
+    assert isinstance(count, int), count
+    return count
 
 
 def _read(results: Results, cases: Mapping[str, Case], missing: Mapping[str, str]) -> Runs:
     values_of = {
         scenario["name"]: values
         for values, scenario in zip(results.values, results.scenarios, strict=True)
-        if values["case"] not in missing
+        if str(values["case"]) not in missing
     }
     found: dict[tuple[str, str], dict[int, Run]] = {}
     for (name, seed), tables in runs_of({"flows": results.flows, "links": results.links}).items():
@@ -158,8 +168,8 @@ def _read(results: Results, cases: Mapping[str, Case], missing: Mapping[str, str
             continue
         values = values_of[name]
         rest = iter(tables["flows"])
-        counts = [flow.get("count", 1) for flow in cases[values["case"]].document["flows"]]
-        groups = [list(itertools.islice(rest, count)) for count in counts]
+        case, subject = str(values["case"]), str(values["subject"])
+        groups = [list(itertools.islice(rest, _count(group))) for group in cases[case].groups]
         links = {link["link"]: link for link in tables["links"]}
-        found.setdefault((values["case"], values["subject"]), {})[seed] = Run(groups, links)
+        found.setdefault((case, subject), {})[seed] = Run(groups, links)
     return found

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from cwnd._analysis.harm import epsilon_fairness, jain_index, least_share
 from cwnd._evaluate.scenarios import Run
 
-Rows = Sequence[dict[str, Any]]
+if TYPE_CHECKING:
+    from cwnd._common.shapes import FlowRow
+
+Rows: TypeAlias = "Sequence[FlowRow]"
 Value = Callable[[Run], float | None]
 
 
 def _goodputs_mbps(rows: Rows) -> list[float]:
-    return [float(row["goodput_mbps"]) for row in rows]
+    return [row["goodput_mbps"] for row in rows]
 
 
-def _mean_of_known(rows: Rows, column: str) -> float | None:
-    known = [float(row[column]) for row in rows if row[column] is not None]
+def _mean_of_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def utilization_percent(run: Run) -> float:
-    return 100 * float(run.links["bottleneck"]["utilization"])
+    return 100 * run.links["bottleneck"]["utilization"]
 
 
 def p95_queue_ms(run: Run) -> float:
     """The delay at the bottleneck that 95 % of the packets stay within."""
-    return float(run.links["bottleneck"]["p95_queue_ms"])
+    return run.links["bottleneck"]["p95_queue_ms"]
 
 
 def goodput_mbps(rows: Rows) -> float:
@@ -42,12 +45,12 @@ def loss_percent(rows: Rows) -> float:
 
 def rtt_ms(rows: Rows) -> float | None:
     """The mean of the flows that have an RTT."""
-    return _mean_of_known(rows, "mean_rtt_ms")
+    return _mean_of_known(row["mean_rtt_ms"] for row in rows)
 
 
 def fct_ms(rows: Rows) -> float | None:
     """The mean completion time; None if no transfer ended."""
-    return _mean_of_known(rows, "fct_ms")
+    return _mean_of_known(row["fct_ms"] for row in rows)
 
 
 def jain(rows: Rows) -> float:

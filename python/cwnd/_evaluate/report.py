@@ -7,7 +7,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
 
 from cwnd._analysis.harm import Estimate
 from cwnd._common.errors import one_line, os_error
@@ -17,8 +21,55 @@ from cwnd._evaluate.evidence import AUTHOR, FAIL, NOT_RUN, PASS, UNDECIDED, Find
 from cwnd._evaluate.judge import Judged
 from cwnd._report import page
 
-#: Everything that the JSON has.
-Content: TypeAlias = "dict[str, Any]"
+
+class EstimateJson(TypedDict):
+    """A mean and the ends of its 95 % interval; None: it has none."""
+
+    mean: float
+    ci95_low: float | None
+    ci95_high: float | None
+
+
+class FindingJson(TypedDict):
+    """A value of a scenario beside the baseline's; `verdict` is None if it is shown and not judged."""
+
+    case: str
+    metric: str
+    unit: str
+    value: EstimateJson | None
+    baseline: EstimateJson | None
+    bound: float | None
+    verdict: str | None
+    at_s: NotRequired[float]
+
+
+class CriterionJson(TypedDict):
+    """A criterion with its verdict."""
+
+    id: str
+    section: str
+    level: str
+    title: str
+    asks: str
+    rules: list[str]
+    scenarios: list[str]
+    metrics: list[FindingJson]
+    verdict: str
+    reason: str | None
+
+
+class Content(TypedDict):
+    """Everything that the JSON has."""
+
+    algorithm: str
+    baseline: str
+    suite: str
+    quick: bool
+    seeds: int
+    world: str
+    cwnd: str
+    criteria: list[CriterionJson]
+
 
 VERDICTS = (PASS, FAIL, UNDECIDED, NOT_RUN, AUTHOR)
 _MEANING = (
@@ -44,7 +95,7 @@ def to_json(content: Content) -> str:
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
-def describe(judged: Judged) -> dict[str, Any]:
+def describe(judged: Judged) -> CriterionJson:
     """A criterion as the JSON has it."""
     criterion = judged.criterion
     return {
@@ -61,8 +112,8 @@ def describe(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _describe_finding(finding: Finding) -> dict[str, Any]:
-    described = {
+def _describe_finding(finding: Finding) -> FindingJson:
+    described: FindingJson = {
         "case": finding.case,
         "metric": finding.metric,
         "unit": finding.unit,
@@ -74,7 +125,7 @@ def _describe_finding(finding: Finding) -> dict[str, Any]:
     return described if finding.at_s is None else {**described, "at_s": finding.at_s}
 
 
-def _describe_estimate(value: Estimate | None) -> dict[str, float | None] | None:
+def _describe_estimate(value: Estimate | None) -> EstimateJson | None:
     if value is None:
         return None
     return {"mean": value.mean, "ci95_low": _finite(value.low), "ci95_high": _finite(value.high)}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.text import digits
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import FlowRow, LinkRow
 
 #: In a scenario, the name of the algorithm that is judged, or that stands in its place for comparison.
 SUBJECT = "SUBJECT"
@@ -16,24 +19,25 @@ CANDIDATE, BASELINE = "candidate", "baseline"
 
 
 class Case(NamedTuple):
-    """One scenario: a document as in a scenario file, with `SUBJECT` in the place of an algorithm.
+    """One scenario: keys as in a scenario file, and its groups of flows, with `SUBJECT` for an algorithm.
 
     `subjects` are those that it is run with, in turn; none if the subject is not in it.
     """
 
     name: str
-    document: dict[str, Any]
+    over: Mapping[str, object]
+    groups: Sequence[Mapping[str, object]]
     subjects: tuple[str, ...] = (CANDIDATE, BASELINE)
 
 
 class Run(NamedTuple):
     """One run: rows of the flows, a list for each group of the scenario, and rows of the links by name."""
 
-    groups: list[list[dict[str, Any]]]
-    links: dict[str, dict[str, Any]]
+    groups: list[list[FlowRow]]
+    links: dict[str, LinkRow]
 
     @property
-    def flows(self) -> list[dict[str, Any]]:
+    def flows(self) -> list[FlowRow]:
         return [flow for group in self.groups for flow in group]
 
 
@@ -87,8 +91,8 @@ class Part(NamedTuple):
 
 
 def path(
-    rate: Any, rtt: str, buffer: Any, *, duration: str, warmup: str = "0 s", **link: Any
-) -> dict[str, Any]:
+    rate: object, rtt: str, buffer: int | str, *, duration: str, warmup: str = "0 s", **link: object
+) -> dict[str, object]:
     """A dumbbell without flows. `link` has more keys of the bottleneck; a `delay` replaces the RTT."""
     delay = {} if "delay" in link else {"rtt": rtt}
     return {
@@ -98,20 +102,20 @@ def path(
     }
 
 
-def bulk(cca: str = SUBJECT, count: int = 1, **more: Any) -> dict[str, Any]:
+def bulk(cca: str = SUBJECT, count: int = 1, **more: object) -> dict[str, object]:
     """A group of flows; each starts later by a random time, so that seeds differ."""
     return {"cca": cca, "count": count, "start_jitter": "100 ms", **more}
 
 
-def transfers(size: str, rate_per_s: float, cca: str = SUBJECT) -> dict[str, Any]:
+def transfers(size: str, rate_per_s: float, cca: str = SUBJECT) -> dict[str, object]:
     """Transfers of one size that arrive at random."""
     return {"cca": cca, "size": size, "arrivals": {"process": "poisson", "rate": rate_per_s}}
 
 
 def case(
     name: str,
-    over: Mapping[str, Any],
-    *groups: dict[str, Any],
+    over: Mapping[str, object],
+    *groups: Mapping[str, object],
     subjects: tuple[str, ...] = (CANDIDATE, BASELINE),
 ) -> Case:
-    return Case(name, {**over, "flows": list(groups)}, subjects)
+    return Case(name, over, groups, subjects)

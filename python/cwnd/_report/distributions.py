@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,12 @@ from cwnd._scenario.facts import bottlenecks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+    Numbers = npt.NDArray[np.float64]
 
 
 #: Fewest throughputs of one algorithm that make a distribution.
@@ -48,12 +51,12 @@ class Distribution(NamedTuple):
     heading: str
     x_label: str
     y_label: str
-    read: Callable[[Source, list[dict[str, Any]]], dict[str, Spread]]
+    read: Callable[[Source, list[ScenarioJson]], dict[str, Spread]]
     #: Fewest values of one algorithm that make a figure worth drawing unasked.
     at_least: int = 2
 
 
-def draw_distribution(kind: Distribution, results: Source, scenarios: list[dict[str, Any]]) -> Figure:
+def draw_distribution(kind: Distribution, results: Source, scenarios: list[ScenarioJson]) -> Figure:
     read = kind.read(results, scenarios)
     if all(len(spread.values) < 2 for spread in read.values()):
         raise error("scenarios", f"fewer than two values of {kind.x_label}; a distribution needs more")
@@ -97,12 +100,12 @@ def draw_distribution(kind: Distribution, results: Source, scenarios: list[dict[
     return figure
 
 
-def check_distribution(kind: Distribution, results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_distribution(kind: Distribution, results: Source, scenarios: list[ScenarioJson]) -> None:
     if all(len(spread.values) < kind.at_least for spread in kind.read(results, scenarios).values()):
         raise error("scenarios", "too few values")
 
 
-def _throughputs(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Spread]:
+def _throughputs(results: Source, scenarios: list[ScenarioJson]) -> dict[str, Spread]:
     """The throughputs of all flows, over points and seeds."""
     points = points_of(results, [scenario["name"] for scenario in scenarios]).points
     flows = results.flows.select("scenario", "flow", "throughput_mbps")
@@ -112,18 +115,18 @@ def _throughputs(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, 
     }
 
 
-def _transfers(column: str) -> Callable[[Source, list[dict[str, Any]]], dict[str, Spread]]:
-    def read(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Spread]:
+def _transfers(column: str) -> Callable[[Source, list[ScenarioJson]], dict[str, Spread]]:
+    def read(results: Source, scenarios: list[ScenarioJson]) -> dict[str, Spread]:
         return {
             label: _counted(rows[column])
-            for label, rows in _by_label(labelled_transfers(results, scenarios, column))
+            for label, rows in _by_label(labelled_transfers(results, scenarios))
             if rows[column].count()
         }
 
     return read
 
 
-def _rtts(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Spread]:
+def _rtts(results: Source, scenarios: list[ScenarioJson]) -> dict[str, Spread]:
     """The smoothed RTTs of all flows, over the time measured."""
     if any("sample_groups" in scenario for scenario in scenarios):
         raise error("scenarios", "their samples are by group; the RTTs of flows are in samples by flow")
@@ -133,10 +136,8 @@ def _rtts(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Spread]
     return _weighed_by_time(samples, "flow", "rtt_ms", scenarios)
 
 
-def _queue_delays(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Spread]:
+def _queue_delays(results: Source, scenarios: list[ScenarioJson]) -> dict[str, Spread]:
     """The queueing delays of the flows' bottlenecks, over the time measured."""
-    if "queue_ms" not in results.samples.columns:
-        return {}
     rows = [
         (point.scenario["name"], link, point.label)
         for point in points_of(results, [scenario["name"] for scenario in scenarios]).points
@@ -150,7 +151,7 @@ def _queue_delays(results: Source, scenarios: list[dict[str, Any]]) -> dict[str,
 
 
 def _weighed_by_time(
-    samples: pl.DataFrame, of: str, column: str, scenarios: list[dict[str, Any]]
+    samples: pl.DataFrame, of: str, column: str, scenarios: list[ScenarioJson]
 ) -> dict[str, Spread]:
     """Each sample counts for the time until the next one, from the end of the scenario's warm-up on."""
     warmups = [(one["name"], one.get("warmup_ns", 0) / 1e9) for one in scenarios]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -30,6 +30,7 @@ from cwnd._report.transfers import check_fct_size, fct_size
 from cwnd._scenario.facts import bottleneck, is_trace, shared_facts
 
 if TYPE_CHECKING:
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
 
@@ -163,7 +164,7 @@ def _refuses_not(check: Callable[[], object]) -> bool:
     return True
 
 
-def _chosen(results: Source, names: Sequence[str] | None) -> list[dict[str, Any]]:
+def _chosen(results: Source, names: Sequence[str] | None) -> list[ScenarioJson]:
     by_name = {scenario["name"]: scenario for scenario in results.scenarios}
     for name in names or ():
         if name not in by_name:
@@ -177,7 +178,7 @@ def _chosen(results: Source, names: Sequence[str] | None) -> list[dict[str, Any]
 def _drawn(
     kind: str,
     results: Source,
-    scenarios: list[dict[str, Any]],
+    scenarios: list[ScenarioJson],
     seed: int | None,
     metric: str,
     over: Sequence[str] | None,
@@ -206,7 +207,7 @@ def _drawn(
 
 #: Figures except those over time and "throughput-buffer", each with the check that raises an `Error` where it
 #: cannot be drawn.
-_CHECKS: dict[str, Callable[[Source, list[dict[str, Any]]], None]] = {
+_CHECKS: dict[str, Callable[[Source, list[ScenarioJson]], None]] = {
     "queue-delay": check_queue_delay,
     "lines": swept.check_lines,
     "heatmap": swept.check_heatmap,

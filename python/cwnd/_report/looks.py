@@ -7,7 +7,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -25,17 +25,24 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Annotation, Text
     from matplotlib.transforms import BboxBase
+    from matplotlib.typing import LineStyleType, RcKeyType
+
+    from cwnd._common.shapes import ScenarioJson
 
 
 #: The colours of the user's own algorithms.
 _OTHERS = ("#FB6A4A", "#A1D76A", "#C51B7D", "#878787", "#3690C0", "#FDAE61", "#542788", "#35978F")
-_LINES = SOLID, LONG, SHORT, DASHDOT = ("-", (0, (6, 1.5)), (0, (2, 1)), (0, (6, 1.5, 1.5, 1.5)))
+SOLID: LineStyleType = "-"
+LONG: LineStyleType = (0, (6, 1.5))
+SHORT: LineStyleType = (0, (2, 1))
+DASHDOT: LineStyleType = (0, (6, 1.5, 1.5, 1.5))
+_LINES = (SOLID, LONG, SHORT, DASHDOT)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 #: Characters that matplotlib's mathematics shows unchanged, but for the hyphen.
 _BOLD = re.compile(r"[A-Za-z0-9 '(),./-]*")
 GREY = "#666666"
 
-STYLE: Any = {
+STYLE: dict[RcKeyType, object] = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
@@ -58,7 +65,7 @@ STYLE: Any = {
 
 class Look(NamedTuple):
     colour: str
-    line: Any
+    line: LineStyleType
     marker: str
 
 
@@ -292,13 +299,13 @@ def _holds(outer: BboxBase, inner: BboxBase) -> bool:
 
 
 def handle(look: Look, dashed: bool, marker: str | None = None, joined: bool = True) -> Line2D:
-    line: Any = (look.line if dashed else "-") if joined else "none"
+    line = (look.line if dashed else "-") if joined else "none"
     return Line2D([], [], color=look.colour, linestyle=line, marker=marker)
 
 
-def algorithms_label(scenario: dict[str, Any]) -> str:
+def algorithms_label(scenario: ScenarioJson) -> str:
     return "+".join(algorithm_names([scenario]))
 
 
-def algorithm_names(scenarios: Sequence[dict[str, Any]]) -> list[str]:
+def algorithm_names(scenarios: Sequence[ScenarioJson]) -> list[str]:
     return list(dict.fromkeys(name for scenario in scenarios for name in distinct_algorithms(scenario)))

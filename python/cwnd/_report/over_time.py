@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 from matplotlib.colors import to_rgb
@@ -31,6 +31,7 @@ from cwnd._scenario.facts import bdp_pkts, bottleneck, bottlenecks, is_trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
 
@@ -46,7 +47,7 @@ class Panel(NamedTuple):
     """One scenario of a figure over time."""
 
     axes: Axes
-    scenario: dict[str, Any]
+    scenario: ScenarioJson
     samples: pl.DataFrame
     looks: dict[str, Look]
 
@@ -62,17 +63,17 @@ class SampleSeries(NamedTuple):
     #: The label where a line is a group of flows, if it differs.
     group_label: str = ""
 
-    def edges_of(self, scenario: dict[str, Any]) -> tuple[str, ...]:
+    def edges_of(self, scenario: ScenarioJson) -> tuple[str, ...]:
         """The edges of bands. A group has none: one flow of thousands would set the scale for all means."""
         return () if "sample_groups" in scenario else self.edges
 
-    def label_of(self, scenarios: Sequence[dict[str, Any]]) -> str:
+    def label_of(self, scenarios: Sequence[ScenarioJson]) -> str:
         """The label of an axis that these scenarios have in common."""
         by_group = all("sample_groups" in scenario for scenario in scenarios)
         return (by_group and self.group_label) or self.label
 
 
-def time_series(results: Source, scenario: dict[str, Any], seed: int) -> pl.DataFrame:
+def time_series(results: Source, scenario: ScenarioJson, seed: int) -> pl.DataFrame:
     """The samples of a run. Those of a group have the form of a flow's: its number is in `flow`."""
     rows = results.samples.filter(scenario=scenario["name"], seed=seed)
     if "sample_groups" not in scenario:
@@ -81,7 +82,7 @@ def time_series(results: Source, scenario: dict[str, Any], seed: int) -> pl.Data
 
 
 def draw_over_time(
-    series: SampleSeries, results: Source, scenarios: list[dict[str, Any]], seed: int | None
+    series: SampleSeries, results: Source, scenarios: list[ScenarioJson], seed: int | None
 ) -> Figure:
     if len(scenarios) > PANELS_MAX:
         raise error("scenarios", f"{len(scenarios)} are too many for one figure; choose at most {PANELS_MAX}")
@@ -117,7 +118,7 @@ def new_panels(count: int) -> tuple[Figure, list[Axes]]:
     return figure, grid[:count]
 
 
-def label_panels(panels: list[Axes], label: str, scenarios: list[dict[str, Any]]) -> None:
+def label_panels(panels: list[Axes], label: str, scenarios: list[ScenarioJson]) -> None:
     """The labels of the common axes, at the outer panels; time goes on until the last scenario ends."""
     grid = panels[0].get_gridspec()
     assert grid is not None
@@ -169,7 +170,7 @@ def _draw_flows(panel: Panel, kind: str) -> None:
         )
 
 
-def drawn_series(scenario: dict[str, Any]) -> list[int]:
+def drawn_series(scenario: ScenarioJson) -> list[int]:
     """The flows or groups that have a line: all, or some at even distances."""
     series = series_count(scenario)
     count = min(series, _LINES_MAX)
@@ -243,7 +244,7 @@ SERIES = {
 }
 
 
-def _lines_label(scenario: dict[str, Any], cca: str) -> str:
+def _lines_label(scenario: ScenarioJson, cca: str) -> str:
     ccas = series_algorithms(scenario)
     lines = "groups" if "sample_groups" in scenario else "flows"
     count, drawn = ccas.count(cca), sum(ccas[place] == cca for place in drawn_series(scenario))

@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.errors import one_line
 from cwnd._common.files import write_file
@@ -18,6 +18,7 @@ from cwnd._common.text import digits, estimate
 from cwnd._scenario.facts import shared_facts
 
 if TYPE_CHECKING:
+    from cwnd._common.shapes import Estimate, Manifest, ScenarioJson
     from cwnd._report.source import Source
 
 #: Rows of a table that are shown; the rest is in the Parquet files.
@@ -115,7 +116,7 @@ th[aria-sort=descending] button::after { content: " \\2193"; }
 """
 
 
-def write(results: Source, path: Path, manifest: dict[str, Any]) -> None:
+def write(results: Source, path: Path, manifest: Manifest) -> None:
     """Writes the page to `path`: figures, summary, flows, scenario, and its origin from `manifest`.
 
     The page is self-contained: figures are embedded. Its script makes figures over time into plots, and
@@ -145,7 +146,7 @@ def image(svg: bytes, title: str, sentence: str, kind: str = "") -> str:
     )
 
 
-def _page(results: Source, manifest: dict[str, Any]) -> str:
+def _page(results: Source, manifest: Manifest) -> str:
     from cwnd._report import figures, plots
 
     scenarios = results.scenarios
@@ -173,7 +174,7 @@ def _page(results: Source, manifest: dict[str, Any]) -> str:
     return document(title, body, style + _SCRIPTED_STYLE if scripts else "")
 
 
-def _title(scenarios: Sequence[dict[str, Any]]) -> str:
+def _title(scenarios: Sequence[ScenarioJson]) -> str:
     """The name that the scenarios share, or what differs: their algorithms, or how many they are."""
     names = list(dict.fromkeys(scenario["name"].partition(" (")[0] for scenario in scenarios))
     if len(names) <= 1:
@@ -197,9 +198,14 @@ def _figure(results: Source, kind: str) -> str:
 
 def _summary(results: Source) -> str:
     keys = list(dict.fromkeys(key for values in results.values for key in values))
-    estimates: dict[str, dict[str, dict[str, Any]]] = {}
+    estimates: dict[str, dict[str, Estimate]] = {}
     for row in results.summary.iter_rows(named=True):
-        estimates.setdefault(row["scenario"], {})[row["metric"]] = row
+        estimates.setdefault(row["scenario"], {})[row["metric"]] = {
+            "mean": row["mean"],
+            "ci95_low": row["ci95_low"],
+            "ci95_high": row["ci95_high"],
+            "n": row["n"],
+        }
     known = {name for own in estimates.values() for name in own}
     metrics = {name: metric for name, metric in METRICS.items() if name in known}
     rows = []
@@ -230,7 +236,7 @@ def _flows(results: Source) -> str:
     return table(["scenario", "algorithm", *columns.values()], rows, 2, of=results.flows.height)
 
 
-def _provenance(results: Source, manifest: dict[str, Any]) -> str:
+def _provenance(results: Source, manifest: Manifest) -> str:
     seeds = results.flows["seed"].unique().sort()
     facts = {
         "cwnd": manifest["cwnd"],
@@ -266,7 +272,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int, of
     return shown_table
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, float):
         return digits(value)
     return "-" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,10 @@ from cwnd._scenario.facts import bottlenecks
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+    from matplotlib.typing import LineStyleType
+
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
 
@@ -38,7 +42,7 @@ class _Line(NamedTuple):
     #: Lines switched on and off as one: an algorithm, or one in a scenario of several; None: never off.
     group: str | None
     colour: str
-    dashes: Any
+    dashes: LineStyleType
     #: With the columns time_s, value, and low and high if the plot has bands.
     rows: pl.DataFrame
 
@@ -64,7 +68,7 @@ def scripts(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> tu
     )
 
 
-def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict[str, Any]:
+def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict[str, object]:
     """The time of all plots, and each plot with its lines."""
     scenarios = results.scenarios
     shown = [kind for kind in kinds if kind in SERIES]
@@ -101,7 +105,7 @@ def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict
 
 
 def _lines(
-    kind: str, scenario: dict[str, Any], rows: pl.DataFrame, look: dict[str, Look], several: bool
+    kind: str, scenario: ScenarioJson, rows: pl.DataFrame, look: dict[str, Look], several: bool
 ) -> list[_Line]:
     """The lines of one scenario: a line for each flow or group, of queues for each bottleneck."""
     ccas = series_algorithms(scenario)
@@ -131,12 +135,12 @@ def _lines(
     return lines
 
 
-def _of_line(line: _Line, duration_s: float, steps: int) -> list[dict[str, Any]]:
+def _of_line(line: _Line, duration_s: float, steps: int) -> list[dict[str, object]]:
     values = _stepped(line.rows, duration_s, steps)
     return [{"name": line.name, "dash": _dash(line.dashes), "values": values}]
 
 
-def _of_edges(line: _Line, duration_s: float, steps: int) -> list[dict[str, Any]]:
+def _of_edges(line: _Line, duration_s: float, steps: int) -> list[dict[str, object]]:
     """The upper and the lower edge of a line's band, at the steps that have rows."""
     if "low" not in line.rows.columns:
         return []
@@ -146,7 +150,7 @@ def _of_edges(line: _Line, duration_s: float, steps: int) -> list[dict[str, Any]
     return [{"edge": edge, "values": whole[edge].to_list()} for edge in ("high", "low")]
 
 
-def _dash(line: Any) -> list[float]:
+def _dash(line: LineStyleType) -> list[float]:
     return [] if isinstance(line, str) else [_DASH_PX * part for part in line[1]]
 
 
@@ -172,7 +176,7 @@ def _stepped(rows: pl.DataFrame, duration_s: float, steps: int) -> list[float | 
     return shown[: steps + 1]
 
 
-def _steps(rows: pl.DataFrame, duration_s: float, steps: int) -> Any:
+def _steps(rows: pl.DataFrame, duration_s: float, steps: int) -> npt.NDArray[np.int64]:
     """The step of each row."""
     return np.floor(rows["time_s"].to_numpy() / duration_s * steps + 1e-6).astype(int).clip(max=steps)
 

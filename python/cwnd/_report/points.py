@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.errors import error
 from cwnd._common.rows import distinct_algorithms, flow_algorithms
@@ -14,6 +14,7 @@ from cwnd._common.text import exponent
 from cwnd._scenario.facts import bottleneck, rtt_ms
 
 if TYPE_CHECKING:
+    from cwnd._common.shapes import Json, ScenarioJson, Values
     from cwnd._report.source import Source
 
 
@@ -38,7 +39,7 @@ class Axis(NamedTuple):
 class Point(NamedTuple):
     """A scenario of a sweep: its line's label and its numbers by axis."""
 
-    scenario: dict[str, Any]
+    scenario: ScenarioJson
     label: str
     variant: str
     numbers: dict[str, float]
@@ -71,7 +72,7 @@ _UNITS = {
 _QUANTITY = re.compile(r"([-+]?\d+(?:[._]\d+)*(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)")
 
 
-def values_of(results: Source) -> list[dict[str, Any]]:
+def values_of(results: Source) -> list[Values]:
     """The swept values per scenario: as the sweep gives them, else the values that differ."""
     swept = getattr(results, "values", None)
     if swept and any(swept):
@@ -160,14 +161,14 @@ def _named(key: str, axes: list[Axis]) -> Axis:
     raise error("over", f"{key!r} is not a swept numeric value; there are {there}")
 
 
-def _follows(known: Sequence[Any], values: Sequence[Any]) -> bool:
+def _follows(known: Iterable[object], values: Iterable[object]) -> bool:
     """Returns true if `values` is a function of `known`."""
-    seen: dict[Any, Any] = {}
+    seen: dict[object, object] = {}
     return all(seen.setdefault(left, right) == right for left, right in zip(known, values, strict=True))
 
 
 def _numbers(
-    key: str, column: list[Any], scenarios: list[dict[str, Any]]
+    key: str, column: Sequence[Json], scenarios: list[ScenarioJson]
 ) -> tuple[list[float | None], str] | None:
     """The column in one unit, None where there is no number; None if it is not a column of numbers."""
     last = key.rpartition(".")[2]
@@ -180,7 +181,7 @@ def _numbers(
     return None
 
 
-def _quantity(value: Any, plain: str) -> tuple[float, str] | None:
+def _quantity(value: Json, plain: str) -> tuple[float, str] | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -196,12 +197,12 @@ def _quantity(value: Any, plain: str) -> tuple[float, str] | None:
     return float(f"{amount * factor:.12g}"), unit
 
 
-def _text(value: Any) -> str:
+def _text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 #: Values that can be read from a scenario in place of a swept value.
-_UNDERSTOOD: dict[str, Callable[[dict[str, Any]], Any]] = {
+_UNDERSTOOD: dict[str, Callable[[ScenarioJson], Json]] = {
     "cca": lambda scenario: "+".join(distinct_algorithms(scenario)),
     "buffer": lambda scenario: "unlimited" if bottleneck(scenario)[1] is None else bottleneck(scenario)[1],
     "per": lambda scenario: bottleneck(scenario)[2],
@@ -213,11 +214,11 @@ _UNDERSTOOD: dict[str, Callable[[dict[str, Any]], Any]] = {
 _KEYS = {"cca": "flows.cca", "count": "flows.count", "profile": "stack.profile"}
 
 
-def _understood(scenario: dict[str, Any]) -> dict[str, Any]:
+def _understood(scenario: ScenarioJson) -> Values:
     return {_KEYS.get(last, f"dumbbell.{last}"): read(scenario) for last, read in _UNDERSTOOD.items()}
 
 
-def _differing(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _differing(values: list[Values]) -> list[Values]:
     constant = {key for key in values[0] if len({own[key] for own in values}) == 1} if values else set()
     return [{key: value for key, value in own.items() if key not in constant} for own in values]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
 
@@ -38,7 +39,7 @@ _TICKS = {
 _TICKS_ACROSS = 500
 
 
-def queue_delay(results: Source, scenarios: list[dict[str, Any]], seed: int | None) -> Figure:
+def queue_delay(results: Source, scenarios: list[ScenarioJson], seed: int | None) -> Figure:
     """A panel for each shared link, each scenario's bottleneck first."""
     panels = _panels(results, scenarios, seed)
     if not panels:
@@ -55,8 +56,7 @@ def queue_delay(results: Source, scenarios: list[dict[str, Any]], seed: int | No
         axes.plot(time, delay, color=colour, linewidth=1)
         axes.fill_between(time, delay, color=colour, alpha=0.15, linewidth=0)
         for column, ticks in _TICKS.items():
-            if column in samples.columns:
-                entries |= _draw_ticks(axes, samples, column, ticks, scenario["duration_ns"] / 1e9)
+            entries |= _draw_ticks(axes, samples, column, ticks, scenario["duration_ns"] / 1e9)
         names = [scenario["name"]] * (len(scenarios) > 1) + [link] * (len(panels) > len(scenarios))
         axes.set_title(escape_mathematics(", ".join(names)))
     label_panels(grid, "queueing delay (ms)", scenarios)
@@ -69,21 +69,19 @@ def queue_delay(results: Source, scenarios: list[dict[str, Any]], seed: int | No
     return figure
 
 
-def check_queue_delay(results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_queue_delay(results: Source, scenarios: list[ScenarioJson]) -> None:
     if not 0 < len(_panels(results, scenarios, None)) <= PANELS_MAX:
         raise error("scenarios", "no queueing delay, or too many links")
 
 
 class _Panel(NamedTuple):
-    scenario: dict[str, Any]
+    scenario: ScenarioJson
     link: str
     samples: pl.DataFrame
 
 
-def _panels(results: Source, scenarios: list[dict[str, Any]], seed: int | None) -> list[_Panel]:
+def _panels(results: Source, scenarios: list[ScenarioJson], seed: int | None) -> list[_Panel]:
     """The panels; if they are too many for a figure, those of the bottlenecks."""
-    if "queue_ms" not in results.samples.columns:
-        return []
     samples = results.samples.drop_nulls(["link", "queue_ms"])
     panels, first = [], []
     for scenario in scenarios:
@@ -99,9 +97,9 @@ def _panels(results: Source, scenarios: list[dict[str, Any]], seed: int | None) 
     return panels if len(panels) <= PANELS_MAX else first
 
 
-def _shared_links(scenario: dict[str, Any]) -> list[str]:
+def _shared_links(scenario: ScenarioJson) -> list[str]:
     """The flows' bottlenecks, then the other links that several flows cross."""
-    shared = np.flatnonzero(flows_by_link(scenario) > 1)
+    shared: list[int] = np.flatnonzero(flows_by_link(scenario) > 1).tolist()
     return list(dict.fromkeys(bottlenecks(scenario) + [scenario["links"][link]["name"] for link in shared]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
@@ -30,17 +30,23 @@ from cwnd._report.points import Axis, Point, Points, chosen_axes, number, points
 from cwnd._scenario.facts import bottleneck
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis as DrawnAxis
 
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
+
+#: Where a point is in a panel.
+_Place = TypeVar("_Place")
 
 _PANELS_MAX = 24
 _BUFFER = Axis("dumbbell.buffer", "buffer", "packets")
 _PER = Axis("dumbbell.per", "packet error rate", "")
 
 
-def throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
+def throughput_buffer(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     panels: dict[float, list[_Value]] = {}
     means = _means(results, "throughput_mbps")
     for scenario in scenarios:
@@ -51,7 +57,8 @@ def throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) -> Figur
     if not panels:
         raise error("scenarios", "no bottleneck has a limited buffer; there is nothing to draw")
     for per, values in panels.items():
-        _check_distinct(values, lambda value, per=per: f"buffer {value.x:.0f}, PER {exponent(per)}")  # type: ignore[misc]
+        places = ((value.label, value.x) for value in values)
+        _check_distinct(places, lambda x, per=per: f"buffer {x:.0f}, PER {exponent(per)}")  # type: ignore[misc]
     look = all_looks(results, [])
     labels = list(dict.fromkeys(value.label for values in panels.values() for value in values))
     figure = new_figure(max(5.2, 0.9 + 3.1 * len(panels)), 3.6)
@@ -70,7 +77,7 @@ def throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) -> Figur
 
 
 def lines(
-    results: Source, scenarios: list[dict[str, Any]], metric: str, over: Sequence[str] | None
+    results: Source, scenarios: list[ScenarioJson], metric: str, over: Sequence[str] | None
 ) -> tuple[Figure, list[Axis]]:
     """A metric against the swept value with the most steps; panels for a second one, rows for a third."""
     swept = points_of(results, [scenario["name"] for scenario in scenarios])
@@ -93,7 +100,7 @@ def lines(
         wanted = {axis.key: value for axis, value in zip(others, (column, row), strict=False)}
         here = [point for point in points if wanted.items() <= point.numbers.items()]
         values = [_Value(p.label, p.numbers[x.key], _scaled(means[p.scenario["name"]], metric)) for p in here]
-        _check_distinct(values, lambda value: x.describe(value.x))
+        _check_distinct(((value.label, value.x) for value in values), x.describe)
         drawn += _draw_lines(panel, values, look)
         if wanted:
             panel.set_title(
@@ -127,7 +134,7 @@ def lines(
 
 
 def heatmap(
-    results: Source, scenarios: list[dict[str, Any]], metric: str, over: Sequence[str] | None
+    results: Source, scenarios: list[ScenarioJson], metric: str, over: Sequence[str] | None
 ) -> tuple[Figure, list[Axis]]:
     """A metric over the two swept values with the most steps; a panel per algorithm, rows for a third."""
     swept = points_of(results, [scenario["name"] for scenario in scenarios])
@@ -139,16 +146,15 @@ def heatmap(
     labels = list(dict.fromkeys(point.label for point in points))
     rows = sorted({point.numbers[others[0].key] for point in points}) if others else [None]
     means = _means(results, metric)
-    panels: dict[tuple[float | None, str], np.ndarray[Any, np.dtype[np.float64]]] = {}
+    panels: dict[tuple[float | None, str], npt.NDArray[np.float64]] = {}
     for row in rows:
         for label in labels:
             here = [
                 p for p in points if p.label == label and (row is None or p.numbers[others[0].key] == row)
             ]
             _check_distinct(
-                [_Value(label, p.numbers[x.key], {"y": p.numbers[y.key]}) for p in here],
-                lambda value: f"{x.describe(value.x)}, {y.describe(value.row['y'])}",
-                lambda value: (value.x, value.row["y"]),
+                ((label, (p.numbers[x.key], p.numbers[y.key])) for p in here),
+                lambda at: f"{x.describe(at[0])}, {y.describe(at[1])}",
             )
             cells = np.full((len(ys), len(xs)), np.nan)
             for p in here:
@@ -210,7 +216,7 @@ def heatmap(
     return figure, axes
 
 
-def check_throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_throughput_buffer(results: Source, scenarios: list[ScenarioJson]) -> None:
     """Raises an `Error` if two points are one in this figure."""
     seen = set()
     for scenario in scenarios:
@@ -221,14 +227,22 @@ def check_throughput_buffer(results: Source, scenarios: list[dict[str, Any]]) ->
         seen.add(place)
 
 
-def check_lines(results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_lines(results: Source, scenarios: list[ScenarioJson]) -> None:
     swept = points_of(results, [scenario["name"] for scenario in scenarios])
     _check_cells(swept, _lines_axes(swept, None))
 
 
-def check_heatmap(results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_heatmap(results: Source, scenarios: list[ScenarioJson]) -> None:
     swept = points_of(results, [scenario["name"] for scenario in scenarios])
     _check_cells(swept, _heatmap_axes(swept, None))
+
+
+class _Mean(TypedDict):
+    """A mean with its interval; None: there is none."""
+
+    mean: float | None
+    ci95_low: float | None
+    ci95_high: float | None
 
 
 class _Value(NamedTuple):
@@ -236,7 +250,7 @@ class _Value(NamedTuple):
 
     label: str
     x: float
-    row: dict[str, Any]
+    row: _Mean
 
 
 def _lines_axes(swept: Points, over: Sequence[str] | None) -> list[Axis]:
@@ -266,16 +280,13 @@ def _check_cells(swept: Points, axes: list[Axis]) -> None:
         raise error("scenarios", "twice")
 
 
-def _check_distinct(
-    values: Iterable[_Value],
-    describe: Callable[[_Value], str],
-    place: Callable[[_Value], object] = lambda value: value.x,
-) -> None:
+def _check_distinct(places: Iterable[tuple[str, _Place]], describe: Callable[[_Place], str]) -> None:
+    """Raises an `Error` if two points with one label are at the same place."""
     seen = set()
-    for value in values:
-        if (value.label, place(value)) in seen:
-            raise error("scenarios", f"{value.label}, {describe(value)}: twice; choose one")
-        seen.add((value.label, place(value)))
+    for label, place in places:
+        if (label, place) in seen:
+            raise error("scenarios", f"{label}, {describe(place)}: twice; choose one")
+        seen.add((label, place))
 
 
 def _with_all(points: Iterable[Point], axes: Iterable[Axis]) -> list[Point]:
@@ -283,33 +294,39 @@ def _with_all(points: Iterable[Point], axes: Iterable[Axis]) -> list[Point]:
     return [point for point in points if all(axis.key in point.numbers for axis in axes)]
 
 
-def _means(results: Source, metric: str) -> dict[str, dict[str, Any]]:
-    rows = results.summary.filter(metric=metric).iter_rows(named=True)
-    means = {row["scenario"]: row for row in rows}
-    nothing = dict.fromkeys(("mean", "ci95_low", "ci95_high"))
+def _means(results: Source, metric: str) -> dict[str, _Mean]:
+    columns = ("scenario", "mean", "ci95_low", "ci95_high")
+    rows = results.summary.filter(metric=metric).select(columns).iter_rows()
+    means = {scenario: _Mean(mean=mean, ci95_low=low, ci95_high=high) for scenario, mean, low, high in rows}
+    nothing = _Mean(mean=None, ci95_low=None, ci95_high=None)
     return {one["name"]: means.get(one["name"], nothing) for one in results.scenarios}
 
 
-def _scaled(row: dict[str, Any], metric: str) -> dict[str, Any]:
+def _scaled(row: _Mean, metric: str) -> _Mean:
     factor = METRICS[metric].factor
-    return {key: None if row[key] is None else row[key] * factor for key in ("mean", "ci95_low", "ci95_high")}
+    mean, low, high = (
+        None if one is None else one * factor for one in (row["mean"], row["ci95_low"], row["ci95_high"])
+    )
+    return {"mean": mean, "ci95_low": low, "ci95_high": high}
 
 
 def _draw_lines(axes: Axes, values: list[_Value], look: dict[str, Look]) -> list[float]:
     """Draws a line per label, with intervals if all of its points have one; returns the means."""
-    drawn = []
+    drawn: list[float] = []
     for label in dict.fromkeys(value.label for value in values):
-        own = sorted((v for v in values if v.label == label and v.row["mean"] is not None), key=lambda v: v.x)
-        means = [value.row["mean"] for value in own]
-        bars = None
-        if all(value.row["ci95_low"] is not None for value in own):
-            bars = [
-                [value.row["mean"] - value.row["ci95_low"] for value in own],
-                [value.row["ci95_high"] - value.row["mean"] for value in own],
-            ]
+        own = [
+            (value.x, mean, value.row["ci95_low"], value.row["ci95_high"])
+            for value in sorted(values, key=lambda value: value.x)
+            if value.label == label and (mean := value.row["mean"]) is not None
+        ]
+        means = [mean for _, mean, *_ in own]
+        ends = [
+            (mean - low, high - mean) for _, mean, low, high in own if low is not None and high is not None
+        ]
+        bars = list(zip(*ends, strict=True)) if len(ends) == len(own) else None
         if own:
             axes.errorbar(
-                [value.x for value in own],
+                [x for x, *_ in own],
                 means,
                 bars,
                 color=look[label].colour,
@@ -353,7 +370,7 @@ def tick_at(axes: Axes, steps: list[float], scale: str) -> None:
     axes.tick_params(axis="x", rotation=45 if len(shown) > 5 else 0)
 
 
-def _cell_ticks(axis: Any, steps: list[float], most: int) -> None:
+def _cell_ticks(axis: DrawnAxis, steps: list[float], most: int) -> None:
     every = math.ceil(len(steps) / most)
     axis.set_ticks(
         [index + 0.5 for index in range(0, len(steps), every)],
@@ -361,7 +378,7 @@ def _cell_ticks(axis: Any, steps: list[float], most: int) -> None:
     )
 
 
-def _label_cells(axes: Axes, cells: np.ndarray[Any, np.dtype[np.float64]], norm: Normalize) -> None:
+def _label_cells(axes: Axes, cells: npt.NDArray[np.float64], norm: Normalize) -> None:
     digits = 3 if np.nanmax(np.abs(cells)) >= 1 else 2
     for (row, column), value in np.ndenumerate(cells):
         if np.isfinite(value):
@@ -376,7 +393,7 @@ def _label_cells(axes: Axes, cells: np.ndarray[Any, np.dtype[np.float64]], norm:
             )
 
 
-def _mark_rate(scenarios: list[dict[str, Any]], axes: Iterable[Axes], named: Sequence[Axes]) -> None:
+def _mark_rate(scenarios: list[ScenarioJson], axes: Iterable[Axes], named: Sequence[Axes]) -> None:
     rates = {bottleneck(scenario)[0] for scenario in scenarios}
     if len(rates) == 1:
         rate = rates.pop() / 1e6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,9 @@ from cwnd._report.points import Point, flow_labels, flows_by_label, points_of
 from cwnd._scenario.facts import base_rtts_ms, bottleneck
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
 
@@ -35,15 +38,15 @@ class Group(NamedTuple):
 
     #: Name of the algorithm and its variant; with the number of flows where the scenarios differ in it.
     label: str
-    delay: np.ndarray[Any, np.dtype[np.float64]]
-    throughput: np.ndarray[Any, np.dtype[np.float64]]
+    delay: npt.NDArray[np.float64]
+    throughput: npt.NDArray[np.float64]
 
     @property
     def mean(self) -> tuple[float, float]:
         return float(self.delay.mean()), float(self.throughput.mean())
 
 
-def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
+def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     """Each group's mean, an ellipse of one standard deviation, and its flows as dots."""
     rates = {bottleneck(scenario)[0] for scenario in scenarios}
     bases = {round(base, 6) for one in scenarios for base in np.unique(base_rtts_ms(one)).tolist()}
@@ -113,7 +116,7 @@ def throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> Figure
     return figure
 
 
-def check_throughput_delay(results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> None:
     groups = _groups(results, scenarios, queueing=False, share=False)
     if sum(len(group.delay) for group in groups) < 2:
         raise error("scenarios", "fewer than two RTTs")
@@ -139,7 +142,7 @@ def flow_table(points: list[Point]) -> pl.DataFrame:
     return pl.concat(tables)
 
 
-def _groups(results: Source, scenarios: list[dict[str, Any]], *, queueing: bool, share: bool) -> list[Group]:
+def _groups(results: Source, scenarios: list[ScenarioJson], *, queueing: bool, share: bool) -> list[Group]:
     points = points_of(results, [scenario["name"] for scenario in scenarios]).points
     delay = pl.col("mean_rtt_ms") - pl.col("base_ms") if queueing else pl.col("mean_rtt_ms")
     rate = pl.col("rate_mbps") / 100 if share else 1.0
@@ -174,7 +177,7 @@ def _shown_labels(points: list[Point]) -> dict[tuple[str, str], str]:
     }
 
 
-def _group_looks(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, Look]:
+def _group_looks(results: Source, scenarios: list[ScenarioJson]) -> dict[str, Look]:
     """Groups of one label have its look, in shades where they differ in the number of flows."""
     points = points_of(results, [one["name"] for one in scenarios]).points
     look = all_looks(results, points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,9 +17,12 @@ from cwnd._report.points import number, points_of
 from cwnd._report.throughput_delay import flow_table
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from cwnd._common.shapes import ScenarioJson
     from cwnd._report.source import Source
 
-    Numbers = np.ndarray[Any, np.dtype[np.float64]]
+    Numbers = npt.NDArray[np.float64]
 
 
 #: Bins of sizes in a factor of ten.
@@ -35,7 +38,7 @@ class Bin(NamedTuple):
     fct_ms: list[float]
 
 
-def fct_size(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
+def fct_size(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     """A panel for each quantile, a line for each algorithm."""
     lines = _lines(results, scenarios)
     shown = _shown(lines)
@@ -67,13 +70,13 @@ def fct_size(results: Source, scenarios: list[dict[str, Any]]) -> Figure:
     return figure
 
 
-def check_fct_size(results: Source, scenarios: list[dict[str, Any]]) -> None:
+def check_fct_size(results: Source, scenarios: list[ScenarioJson]) -> None:
     if not _shown(_lines(results, scenarios)):
         raise error("scenarios", "too few transfers have ended")
 
 
-def _lines(results: Source, scenarios: list[dict[str, Any]]) -> dict[str, list[Bin]]:
-    transfers = labelled_transfers(results, scenarios, "fct_ms")
+def _lines(results: Source, scenarios: list[ScenarioJson]) -> dict[str, list[Bin]]:
+    transfers = labelled_transfers(results, scenarios)
     return {
         str(label): bins_of(rows["size_bytes"].to_numpy(), rows["fct_ms"].fill_null(math.inf).to_numpy())
         for (label,), rows in transfers.group_by("label", maintain_order=True)
@@ -112,12 +115,9 @@ def bins_of(size_bytes: Numbers, fct_ms: Numbers) -> list[Bin]:
     return bins
 
 
-def labelled_transfers(results: Source, scenarios: list[dict[str, Any]], column: str) -> pl.DataFrame:
-    """The transfers with the labels of their flows; none where the result has no such column."""
-    transfers: pl.DataFrame | None = getattr(results, "transfers", None)
-    if transfers is None or column not in transfers.columns:
-        return pl.DataFrame(schema={"label": pl.String(), column: pl.Float64()})
+def labelled_transfers(results: Source, scenarios: list[ScenarioJson]) -> pl.DataFrame:
+    """The transfers with the labels of their flows."""
     table = flow_table(points_of(results, [scenario["name"] for scenario in scenarios]).points)
-    return transfers.join(
+    return results.transfers.join(
         table.select("scenario", "flow", "label"), ["scenario", "flow"], maintain_order="left"
     )

@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cwnd._analysis.gate import interval
+from cwnd._common.errors import MissingError
 from cwnd._common.text import digits, exponent
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Json
 
 #: A published number agrees with a mean that is within this share of it.
 AGREES_WITHIN = 0.1
-
-
-class MissingError(Exception):
-    """A run that a claim needs is missing."""
 
 
 class SeedEstimate(NamedTuple):
@@ -64,7 +64,7 @@ class Quantity:
     """
 
     def __init__(
-        self, by_seed: Mapping[int, float], *, fixed: bool, of: Mapping[str, Any] | None = None
+        self, by_seed: Mapping[int, float], *, fixed: bool, of: Mapping[str, Json] | None = None
     ) -> None:
         self.by_seed = dict(by_seed)
         self.fixed = fixed
@@ -148,23 +148,26 @@ class Quantity:
         return self._with(other, lambda a, b: a / b if b else math.inf)
 
 
+#: A point of an axis: a swept value, or one of each of several keys.
+Place: TypeAlias = "float | str | tuple[float | str, ...]"
+
+
 class Series:
     """Quantities over an axis, such as the buffer, in its order."""
 
-    def __init__(self, points: Mapping[Any, Quantity]) -> None:
+    def __init__(self, points: Mapping[Place, Quantity]) -> None:
         if not points:
             raise MissingError
-        self.points: dict[Any, Quantity] = dict(points)
+        self.points = dict(points)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Place]:
         return iter(self.points)
 
-    def at(self, x: Any) -> Quantity:
+    def at(self, x: Place) -> Quantity:
         """The value at a point of the axis."""
         if x not in self.points:
             raise MissingError
-        quantity: Quantity = self.points[x]
-        return quantity
+        return self.points[x]
 
     @property
     def value(self) -> Quantity:
@@ -172,7 +175,7 @@ class Series:
         (quantity,) = self.points.values()
         return quantity
 
-    def only(self, keep: Callable[[Any], bool]) -> Series:
+    def only(self, keep: Callable[..., bool]) -> Series:
         """The part of the axis that `keep` accepts."""
         return Series({x: value for x, value in self.points.items() if keep(x)})
 
@@ -217,7 +220,7 @@ class Series:
         return self._with(other, "__truediv__")
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     return exponent(value) if isinstance(value, float) else str(value)
 
 
@@ -242,11 +245,12 @@ class Claim(NamedTuple):
     name: str
     where: str
     text: str
-    test: Callable[[Any], Outcome]
+    #: Called with a `Measured`.
+    test: Callable[..., Outcome]
     why: str | None
 
 
-def claim(where: str, text: str, *, why: str | None = None) -> Callable[[Callable[[Any], Outcome]], Claim]:
+def claim(where: str, text: str, *, why: str | None = None) -> Callable[[Callable[..., Outcome]], Claim]:
     """Turns a function into a claim.
 
     `where` is its place in the paper, `text` the sentence, `why` the reason why it fails, if known.

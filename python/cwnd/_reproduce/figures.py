@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import polars as pl
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
+from cwnd._common.errors import MissingError
 from cwnd._report.looks import (
     GREY,
     STYLE,
@@ -26,13 +27,15 @@ from cwnd._report.looks import (
 from cwnd._report.over_time import shade
 from cwnd._report.points import number
 from cwnd._report.swept import scale_of, tick_at
-from cwnd._reproduce.claims import MissingError, Series
+from cwnd._reproduce.claims import Place, Series
 from cwnd._reproduce.judge import Number
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Figure, Item, WindowTrace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from cwnd._common.shapes import Json
 
 
 _PANEL_WIDTH = 3.6
@@ -118,9 +121,9 @@ def draw_trace(measured: Measured, trace: WindowTrace) -> Drawing:
         return drawing
 
 
-def _parts(measured: Measured, item: Item, metric: str) -> list[Any]:
+def _parts(measured: Measured, item: Item, metric: str) -> list[Place | None]:
     """None for a panel of lines; for bars the values of the axis, a panel each; empty if not run."""
-    points: list[Any] = []
+    points: list[Place | None] = []
     for _, series in _series(measured, item, metric):
         points += [x for x in series if x not in points]
     if len(points) >= _LINE_POINTS:
@@ -186,12 +189,13 @@ def _lines(
     return entries
 
 
-def _place(x: Any) -> float:
+def _place(x: Place) -> float:
     """A swept value as a number: "4 ms" is 4."""
+    assert not isinstance(x, tuple), x
     return float(x.partition(" ")[0]) if isinstance(x, str) else float(x)
 
 
-def _unit(x: Any) -> str:
+def _unit(x: Place) -> str:
     unit = x.partition(" ")[2] if isinstance(x, str) else ""
     return f" ({unit})" if unit else ""
 
@@ -202,7 +206,7 @@ def _bars(
     item: Item,
     metric: str,
     judged: Sequence[Number],
-    part: Any,
+    part: Place | None,
     gain_of: str | None,
 ) -> None:
     """A bar for each variant, a dot for each seed, a hollow circle for the published value."""
@@ -250,7 +254,7 @@ def _bars(
         axes.set_ylabel(escape_mathematics(f"gain of {measured.paper.variants[gain_of].label} (%)"))
 
 
-def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
+def _panel_title(measured: Measured, item: Item, metric: str, part: Place | None) -> str:
     title = item.title if len(item.metrics) == 1 else f"{item.title}: {metric.replace('_', ' ')}"
     if part is None or part == ():
         return escape_mathematics(title)
@@ -263,14 +267,14 @@ def _panel_title(measured: Measured, item: Item, metric: str, part: Any) -> str:
     return escape_mathematics(f"{title}, {', '.join(parts)}")
 
 
-def _algorithm(change: dict[str, Any]) -> str:
+def _algorithm(change: Mapping[str, Json]) -> str:
     """The first algorithm that a variant names."""
     for key, value in change.items():
         if key.endswith(".cca"):
-            return value if isinstance(value, str) else str(value["name"])
+            return str(value["name"] if isinstance(value, Mapping) else value)
     return "reno"
 
 
-def _look(change: dict[str, Any]) -> Look:
+def _look(change: Mapping[str, Json]) -> Look:
     name = _algorithm(change)
     return looks([name])[name]

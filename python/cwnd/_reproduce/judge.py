@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cwnd._reproduce.claims import Claim, MissingError, SeedEstimate
+from cwnd._common.errors import MissingError
+from cwnd._reproduce.claims import Claim, SeedEstimate
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import tomli_w
 
 from cwnd import _cwnd
 from cwnd._analysis.harm import jain_index
-from cwnd._common.errors import error, one_line
-from cwnd._reproduce.claims import MissingError, Quantity, Series, best
-from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, WindowTrace
+from cwnd._common.errors import MissingError, error, one_line
+from cwnd._reproduce.claims import Place, Quantity, Series, best
+from cwnd._reproduce.paper import Experiment, Item, Paper, Reading, Template, WindowTrace
 from cwnd._results.results import Results
 from cwnd._results.tables import empty_table, runs_of
 from cwnd._run import sweep
@@ -21,6 +21,9 @@ from cwnd._worlds import sim
 
 if TYPE_CHECKING:
     import polars as pl
+    from typing_extensions import Unpack
+
+    from cwnd._common.shapes import FlowRow, Json, RunRows, ScenarioJson, Values
 
 
 #: Seeds of a point with randomness, as many as the papers' own runs; and with `quick`.
@@ -108,7 +111,7 @@ def plan(selection: Selection) -> sweep.Plan:
     return sweep.Plan(points, seeds, {})
 
 
-def is_random(scenario: Mapping[str, Any]) -> bool:
+def is_random(scenario: ScenarioJson) -> bool:
     """Returns true if the seed changes anything."""
     return any(link["per"] for link in scenario["links"]) or any(
         flow["start_jitter_ns"] for flow in scenario["flows"]
@@ -134,25 +137,25 @@ def _points(
     return points
 
 
-def _text(scenario: dict[str, Any], name: str, change: Mapping[str, Any]) -> str:
+def _text(scenario: Template, name: str, change: Mapping[str, Json]) -> str:
     """The scenario as TOML, with `change` in its sweep, over what it sweeps itself."""
-    swept = {**scenario.get("sweep", {}), **{key: [value] for key, value in change.items()}}
-    if "zip" in swept:
-        left = [{key: value for key, value in one.items() if key not in change} for one in swept["zip"]]
+    swept: Values = {**scenario.swept, **{key: [value] for key, value in change.items()}}
+    if scenario.zipped:
+        left = [{key: value for key, value in one.items() if key not in change} for one in scenario.zipped]
         swept["zip"] = [one for one in left if one]
-    return tomli_w.dumps({**scenario, "name": name, "sweep": swept})
+    return tomli_w.dumps({**scenario.keys, "name": name, "sweep": swept})
 
 
-def _is_at(values: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
+def _is_at(values: Mapping[str, Json], at: Mapping[str, Json]) -> bool:
     return all(values.get(key) == value for key, value in at.items())
 
 
-def _left(at: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+def _left(at: Mapping[str, Json], change: Mapping[str, Json]) -> Values:
     """The keys that `change` leaves alone."""
     return {key: value for key, value in at.items() if key not in change}
 
 
-def _is_among(values: Mapping[str, Any], among: Mapping[str, Sequence[Any]]) -> bool:
+def _is_among(values: Mapping[str, Json], among: Mapping[str, Sequence[Json]]) -> bool:
     return all(values.get(key) in some for key, some in among.items())
 
 
@@ -167,7 +170,7 @@ class Measured:
         self.paper = selection.paper
         self.items = {item.name: item for item in selection.items}
         self._traces = traces
-        runs: dict[str, dict[int, dict[str, Any]]] = {}
+        runs: dict[str, dict[int, RunRows]] = {}
         for (scenario, seed), run in runs_of({"flows": results.flows}).items():
             runs.setdefault(scenario, {})[seed] = run
         self._points = [
@@ -186,7 +189,7 @@ class Measured:
         metric: str | None = None,
         *,
         reading: str | None = None,
-        at: Mapping[str, Any] | None = None,
+        at: Mapping[str, Json] | None = None,
     ) -> Series:
         """A variant's values in an item over the remaining swept key; over tuples if several remain.
 
@@ -203,9 +206,9 @@ class Measured:
         again = {} if reading is None else self.paper.readings[reading].change
         fixed = _left({**its.at, **(at or {})}, again)
         # Keys that are swept together form one axis, named by the first.
-        zipped = self.paper.experiments[its.experiment].scenario.get("sweep", {}).get("zip", [])
+        zipped = self.paper.experiments[its.experiment].scenario.zipped
         others = {key for one in zipped for key in list(one)[1:]}
-        series = {}
+        series: dict[Place, Quantity] = {}
         for values, scenario, runs in self._points:
             if not _is_at(values, {**tags, **fixed}) or not runs:
                 continue
@@ -214,7 +217,8 @@ class Measured:
                 for key, value in values.items()
                 if key not in others and key not in {**tags, **fixed, **change, **again}
             }
-            x = next(iter(rest.values())) if len(rest) == 1 else tuple(rest.values())
+            place = tuple(one if isinstance(one, float | int) else str(one) for one in rest.values())
+            x = place[0] if len(place) == 1 else place
             by_seed = {seed: self._value(scenario["name"], run, ours) for seed, run in sorted(runs.items())}
             series[x] = Quantity(by_seed, fixed=not is_random(scenario), of=rest)
         return Series(series)
@@ -259,7 +263,7 @@ class Measured:
 
         return self._traces[name].samples.filter(pl.col("scenario") == variant)
 
-    def _value(self, scenario: str, run: dict[str, Any], metric: str) -> float:
+    def _value(self, scenario: str, run: RunRows, metric: str) -> float:
         name, _, argument = metric.partition(" ")
         if name in _OF_FLOWS:
             flows = run["flows"]
@@ -269,12 +273,18 @@ class Measured:
         return float(self._metrics[scenario][run["seed"]][name])
 
 
-def _total(flows: Sequence[Mapping[str, Any]], column: str) -> float:
+#: Columns that are summed over flows.
+_Summed: TypeAlias = Literal[
+    "sent_pkts", "retransmitted_pkts", "delivered_pkts", "lost_pkts", "mean_cwnd_pkts"
+]
+
+
+def _total(flows: Sequence[FlowRow], column: _Summed) -> float:
     return float(sum(flow[column] for flow in flows))
 
 
 #: Metrics of papers that are not in the summary; "NAME K" is the metric of the K-th flow alone.
-_OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
+_OF_FLOWS: dict[str, Callable[[Sequence[FlowRow]], float]] = {
     # Retransmitted for each 100 packets that arrived.
     "retransmitted_percent": lambda flows: (
         100 * _total(flows, "retransmitted_pkts") / max(_total(flows, "delivered_pkts"), 1)
@@ -290,35 +300,28 @@ _OF_FLOWS: dict[str, Callable[[Sequence[Mapping[str, Any]]], float]] = {
     # The sum of the flows' mean windows.
     "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
     # Jain's index of the flows' mean RTTs.
-    "rtt_jain": lambda flows: jain_index([float(flow["mean_rtt_ms"]) for flow in flows]),
+    "rtt_jain": lambda flows: jain_index([rtt for flow in flows if (rtt := flow["mean_rtt_ms"]) is not None]),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
 
 
 def measure(
-    selection: Selection,
-    folder: Path,
-    *,
-    jobs: int = 0,
-    progress: Callable[[sweep.Progress], object] | None = None,
-    command: Sequence[str] | None = None,
+    selection: Selection, folder: Path, **how: Unpack[sweep.How]
 ) -> tuple[Measured, list[sweep.Failure]]:
     """Runs what is missing in `folder`, then the traces."""
     asked = plan(selection)
     failures: list[sweep.Failure] = []
-    results = Results._made([], empty_table)
+    results = Results([], empty_table)
     if asked.points:
-        outcome = sweep.work(
-            asked, folder, jobs=jobs, world=selection.world, progress=progress, command=command
-        )
+        outcome = sweep.work(asked, folder, world=selection.world, **how)
         failures = outcome.failures
         results = Results.load(folder)
-    traces = {trace.name: _traced(selection.paper, trace, jobs) for trace in selection.traces}
+    traces = {trace.name: _traced(selection.paper, trace, how.get("jobs", 0)) for trace in selection.traces}
     return Measured(selection, results, traces), failures
 
 
 def _traced(paper: Paper, trace: WindowTrace, jobs: int) -> Results:
-    scenario = {key: value for key, value in trace.scenario.items() if key != "sweep"}
+    scenario = trace.scenario._replace(swept={}, zipped=[])
     scenarios = []
     for variant in trace.variants:
         change = {**paper.variants[variant].change, **trace.change}

@@ -11,10 +11,13 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._reproduce.claims import Claim
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Json, Values
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,16 +34,23 @@ class Variant(NamedTuple):
     name: str
     label: str
     #: Keys of the scenario and their values.
-    change: dict[str, Any]
+    change: Values
+
+
+class Template(NamedTuple):
+    """A scenario file: its keys, the values that it sweeps, and those that it sweeps together."""
+
+    keys: dict[str, object]
+    swept: Values
+    zipped: list[dict[str, list[Json]]]
 
 
 class Experiment(NamedTuple):
     name: str
-    #: The scenario as read from TOML.
-    scenario: dict[str, Any]
+    scenario: Template
     variants: list[str]
     #: Keys of the sweep and the values that `--quick` runs.
-    quick: dict[str, list[Any]]
+    quick: dict[str, list[Json]]
     #: True if the paper ran it on real kernels: then it runs in worlds that have one.
     testbed: bool
 
@@ -54,7 +64,7 @@ class Item(NamedTuple):
     title: str
     experiment: str
     #: Swept keys and their values in this item.
-    at: dict[str, Any]
+    at: Values
     #: Published metrics and their names here.
     metrics: dict[str, str]
 
@@ -64,9 +74,9 @@ class WindowTrace(NamedTuple):
 
     name: str
     title: str
-    scenario: dict[str, Any]
+    scenario: Template
     variants: list[str]
-    change: dict[str, Any]
+    change: Values
     #: The sum over the flows instead of each flow.
     total: bool
     #: True if `--quick` draws it.
@@ -90,9 +100,9 @@ class Reading(NamedTuple):
     about: str
     items: list[str]
     variants: list[str]
-    change: dict[str, Any]
+    change: Values
     #: Keys of the sweep and the values that this reading runs.
-    only: dict[str, list[Any]]
+    only: dict[str, list[Json]]
 
 
 class Cause(NamedTuple):
@@ -172,7 +182,7 @@ def load(name: str) -> Paper:
         {
             key: Experiment(
                 key,
-                _toml(folder / one["scenario"]),
+                _template(folder / one["scenario"]),
                 one.get("variants", every),
                 one.get("quick", {}),
                 one.get("testbed", False),
@@ -194,7 +204,7 @@ def load(name: str) -> Paper:
             key: WindowTrace(
                 key,
                 one["title"],
-                _toml(folder / one["scenario"]),
+                _template(folder / one["scenario"]),
                 one.get("variants", every),
                 one.get("change", {}),
                 one.get("total", False),
@@ -241,7 +251,15 @@ def _toml(path: Path) -> dict[str, Any]:
         raise error(shown, one_line(str(failed))) from None
 
 
-def _tables(paper: str, kind: str, document: Any) -> list[tuple[str, dict[str, Any]]]:
+def _template(path: Path) -> Template:
+    keys = _toml(path)
+    swept = keys.pop("sweep", {})
+    return Template(keys, swept, swept.pop("zip", []))
+
+
+def _tables(
+    paper: str, kind: str, document: dict[str, dict[str, Any]] | list[dict[str, Any]]
+) -> list[tuple[str, dict[str, Any]]]:
     """The tables of a kind by name, or by number; an `Error` for a key that is missing or unknown."""
     named = list(document.items()) if isinstance(document, dict) else list(enumerate(document, 1))
     needed, others = _KEYS[kind]

@@ -12,10 +12,10 @@ from cwnd._common.notebook import shows_progress
 from cwnd._reproduce import measure as runs
 from cwnd._reproduce.paper import load
 from cwnd._reproduce.verdicts import Reproduction
-from cwnd._run.sweep import Progress
+from cwnd._run.sweep import Progress, share_done
 
 
-@shows_progress(lambda progress: progress.share)
+@shows_progress(share_done)
 def reproduce(
     name: str,
     *,

@@ -7,12 +7,12 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from cwnd._common.errors import one_line, os_error
+from cwnd._common.errors import MissingError, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.text import digits, exponent
-from cwnd._reproduce.claims import MissingError, SeedEstimate
+from cwnd._reproduce.claims import SeedEstimate
 from cwnd._reproduce.judge import Judged, Number, judge, numbers, read_so
 from cwnd._reproduce.measure import Measured
 from cwnd._reproduce.paper import Item, Reading
@@ -51,7 +51,7 @@ class Reproduction:
     def summary(self) -> Summary:
         return _summary(self.numbers, self.claims)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The reproduction as JSON."""
         return {
             "name": self.paper.name,
@@ -251,7 +251,7 @@ def _summary(judged: Sequence[Number], claims: Sequence[Judged]) -> Summary:
     return Summary(agree + differ, agree, differ, explained, hold + fail, hold, fail)
 
 
-def _number(one: Number) -> dict[str, Any]:
+def _number(one: Number) -> dict[str, object]:
     ours = one.ours
     return {
         "item": one.item,
@@ -296,7 +296,7 @@ def _letter(index: int) -> str:
     return chr(ord("a") + index) if index < 26 else f"a{_letter(index - 26)}"
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
     lines += ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"

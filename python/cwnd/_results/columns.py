@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cwnd._common.shapes import Cell
 
 #: The columns of some rows by name. A NUL follows each text.
 Columns: TypeAlias = "Mapping[str, bytes | str]"
 
 #: Kinds of columns; of numbers, as `struct` names them.
-DOUBLE, WORD, COUNT, TEXT = "d", "I", "Q", "text"
+DOUBLE: Final = "d"
+WORD: Final = "I"
+COUNT: Final = "Q"
+TEXT: Final = "text"
 
 #: So many numbers of a column, and fewer, are converted one by one. More are converted by NumPy, which takes
 #: longer to import than all else of a small run but polars.
@@ -30,7 +35,13 @@ def type_of(kind: str) -> pl.DataType:
     return types[kind]
 
 
-def values_of(data: bytes | str, kind: str) -> Sequence[Any]:
+@overload
+def values_of(data: bytes | str, kind: Literal["d"]) -> Sequence[float]: ...
+@overload
+def values_of(data: bytes | str, kind: Literal["I", "Q"]) -> Sequence[int]: ...
+@overload
+def values_of(data: bytes | str, kind: str) -> Sequence[Cell]: ...
+def values_of(data: bytes | str, kind: str) -> Sequence[Cell]:
     """The numbers or the texts in `data`."""
     if isinstance(data, str):
         return data.split("\0")[:-1]

@@ -9,12 +9,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist
 from cwnd._cwnd import __version__
 from cwnd._results.manifest import FORMAT, read_manifest
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Provenance
 
 TABLES = ("flows", "links", "samples", "transfers", "summary")
 _PLOTS = (
@@ -101,7 +104,7 @@ def new_files(folder: Path) -> Iterator[Path]:
         shutil.rmtree(workshop, ignore_errors=True)
 
 
-def provenance(command: Sequence[str] | None) -> dict[str, Any]:
+def provenance(command: Sequence[str] | None) -> Provenance:
     """The origin of a result."""
     if command is not None and not all(isinstance(part, str) for part in command):
         raise TypeError(f"command: {one_line(repr(command))} is not a list of texts")

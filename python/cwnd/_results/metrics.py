@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from cwnd import _cwnd
 from cwnd._results.columns import DOUBLE, Columns, bytes_of, values_of
@@ -13,14 +13,7 @@ from cwnd._results.columns import DOUBLE, Columns, bytes_of, values_of
 if TYPE_CHECKING:
     import polars as pl
 
-
-class Estimate(TypedDict):
-    """A mean, the ends of its 95 % interval (Student's t; None for one value) and the number of values."""
-
-    mean: float
-    ci95_low: float | None
-    ci95_high: float | None
-    n: int
+    from cwnd._common.shapes import Estimate
 
 
 def estimate(values: Iterable[float]) -> Estimate:

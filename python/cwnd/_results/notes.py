@@ -5,11 +5,14 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.rows import runs_of_rows
 from cwnd._cwnd import Runs
 from cwnd._results.columns import DOUBLE, WORD, values_of
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import ScenarioJson
 
 #: Notes on runs whose path was not what the scenario asks for begin so.
 INVALID = "not valid: "
@@ -31,13 +34,13 @@ class _Limit(NamedTuple):
     may_be_limited: bool
 
 
-def notes_of(scenario: dict[str, Any], runs: Runs) -> list[str]:
+def notes_of(scenario: ScenarioJson, runs: Runs) -> list[str]:
     """The notes of the runs, each once, and those on slow start."""
     of_runs = [note for notes in runs.notes for note in notes]
     return [*dict.fromkeys(of_runs), *_slow_start_notes(scenario, runs)]
 
 
-def _slow_start_notes(scenario: dict[str, Any], runs: Runs) -> list[str]:
+def _slow_start_notes(scenario: ScenarioJson, runs: Runs) -> list[str]:
     """A first slow start that takes long, or what keeps flows in it for good, as far as it is known."""
     read = runs.slow_starts()
     numbers = (values_of(read[name], DOUBLE) for name in ("start_s", "stop_s", "slow_start_s"))
@@ -94,7 +97,7 @@ def _reaches(used: float, limit: float) -> bool:
     return used >= _LIMIT_SHARE * limit
 
 
-def _limits(scenario: dict[str, Any]) -> tuple[list[int], list[_Limit]]:
+def _limits(scenario: ScenarioJson) -> tuple[list[int], list[_Limit]]:
     """The first flow of each run of flows that are alike, and what may limit these."""
     firsts, limits, first = [], [], 0
     for run in runs_of_rows(scenario["flows"]):

@@ -12,7 +12,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cwnd._common import html
 from cwnd._common.errors import error, one_line
@@ -23,11 +23,11 @@ from cwnd._cwnd import Scenario, __version__
 from cwnd._results.metrics import metrics_by_run, metrics_of, summarize
 from cwnd._results.tables import (
     Answer,
-    complete,
     empty_table,
     row_texts,
     schema_of,
     table_of,
+    traced_flow,
     traced_flows,
     values_in,
 )
@@ -35,6 +35,8 @@ from cwnd._results.tables import (
 if TYPE_CHECKING:
     import matplotlib.figure
     import polars as pl
+
+    from cwnd._common.shapes import Cell, Connection, Engine, Entry, ScenarioJson, Values
 
 
 class Results:
@@ -44,20 +46,24 @@ class Results:
     for the summary, `seed`.
     """
 
-    def __init__(self) -> None:
-        raise TypeError("use cwnd.run(...), cwnd.kernel.trace(...) or Results.load(directory)")
-
-    #: One entry per scenario, as the manifest has it: world, scenario, values, seeds, summary, engine.
-    entries: list[dict[str, Any]]
-    #: Reads or makes the table of that name.
-    _read: Callable[[str], pl.DataFrame]
-    #: By scenario, if the runs were made here.
-    _answers: Mapping[str, Answer]
+    def __init__(
+        self,
+        entries: list[Entry],
+        read: Callable[[str], pl.DataFrame],
+        answers: Mapping[str, Answer] | None = None,
+    ) -> None:
+        """Made by `cwnd.run`, `cwnd.sweep`, `cwnd.kernel.trace` and `Results.load`."""
+        #: One entry per scenario, as the manifest has it: world, scenario, values, seeds, summary, engine.
+        self.entries = entries
+        #: Reads or makes the table of that name.
+        self._read = read
+        #: By scenario, if the runs were made here.
+        self._answers = answers or {}
 
     @classmethod
     def _of(cls, scenarios: Sequence[Scenario], answers: Sequence[Answer]) -> Results:
         """The runs of each scenario."""
-        entries: list[dict[str, Any]] = []
+        entries: list[Entry] = []
         for scenario, answer in zip(scenarios, answers, strict=True):
             described = scenario.json()
             metrics = metrics_by_run(described, answer.flows(), answer.links())
@@ -88,20 +94,7 @@ class Results:
             return pl.concat(parts, how="diagonal")
 
         names = (scenario.name for scenario in scenarios)
-        return cls._made(entries, read, dict(zip(names, answers, strict=True)))
-
-    @classmethod
-    def _made(
-        cls,
-        entries: list[dict[str, Any]],
-        read: Callable[[str], pl.DataFrame],
-        answers: Mapping[str, Answer] | None = None,
-    ) -> Results:
-        results = object.__new__(cls)
-        results.entries = entries
-        results._read = read
-        results._answers = answers or {}
-        return results
+        return cls(entries, read, dict(zip(names, answers, strict=True)))
 
     @classmethod
     def _traced(
@@ -110,27 +103,21 @@ class Results:
         name: str,
         interval_ns: int,
         elapsed_s: float,
-        connections: list[dict[str, Any]],
+        connections: list[Connection],
         samples: pl.DataFrame,
     ) -> Results:
         """One run, of live connections: a scenario without links."""
-        scenario = {
+        scenario: ScenarioJson = {
             "name": name,
             "duration_ns": round(elapsed_s * 1e9),
             "seed": 0,
             "repeat": 1,
             "samples": {"interval": {"interval_ns": interval_ns}},
             "links": [],
-            "flows": [
-                {
-                    "cca": {"name": one["cca"]},
-                    **{key: one[key] for key in ("local", "remote", "netns", "min_rtt_ms")},
-                }
-                for one in connections
-            ],
+            "flows": [traced_flow(one) for one in connections],
         }
-        engine = {"version": __version__, "kernel": platform.release()}
-        entry = {
+        engine: Engine = {"version": __version__, "kernel": platform.release()}
+        entry: Entry = {
             "world": world,
             "scenario": scenario,
             "values": {},
@@ -140,7 +127,7 @@ class Results:
         }
         flows = traced_flows(name, connections, samples)
         tables = {"flows": flows, "samples": samples}
-        return cls._made([entry], lambda table: tables.get(table, empty_table(table)))
+        return cls([entry], lambda table: tables.get(table, empty_table(table)))
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> Results:
@@ -154,10 +141,10 @@ class Results:
         folder = Path(directory)
         manifest = read_manifest(folder)
         check_files(folder, manifest)
-        results = [{"world": "sim", "values": {}, **entry} for entry in manifest["results"]]
+        results = manifest["results"]
 
         def read(table: str) -> pl.DataFrame:
-            return complete(table, read_table(folder / f"{table}.parquet"))
+            return read_table(folder / f"{table}.parquet")
 
         tables = {name: read(name) for name in ("flows", "links")}
         # Not every result has time series and transfers.
@@ -166,7 +153,7 @@ class Results:
             for name in ("samples", "transfers")
             if not os.path.lexists(folder / f"{name}.parquet")
         }
-        return cls._made(results, lambda table: tables[table] if table in tables else read(table))
+        return cls(results, lambda table: tables[table] if table in tables else read(table))
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -229,7 +216,7 @@ class Results:
         ]
         return pl.DataFrame(rows, schema=schema_of("summary"))
 
-    def _values(self, table: str, scenario: str, names: Sequence[str]) -> list[list[Any]]:
+    def _values(self, table: str, scenario: str, names: Sequence[str]) -> list[Sequence[Cell]]:
         """These columns of the scenario's "flows" or "links", without a table if the runs were made here.
 
         Polars, which tables take, is longer to import than all else of a small run lasts.
@@ -260,12 +247,12 @@ class Results:
         ]
 
     @property
-    def scenarios(self) -> list[dict[str, Any]]:
+    def scenarios(self) -> list[ScenarioJson]:
         """The scenarios, every default and unit resolved."""
         return [entry["scenario"] for entry in self.entries]
 
     @property
-    def values(self) -> list[dict[str, Any]]:
+    def values(self) -> list[Values]:
         """The swept values of each scenario, such as {"flows.cca": "cubic", "dumbbell.buffer": 50}."""
         return [entry["values"] for entry in self.entries]
 
@@ -302,7 +289,7 @@ class Results:
         mine, others = ({entry["scenario"]["name"] for entry in each.entries} for each in both)
         if common := sorted(mine & others):
             raise error("", f"both have a scenario '{one_line(common[0])}'; give them different names")
-        return Results._made(
+        return Results(
             [*self.entries, *other.entries],
             lambda table: pl.concat([getattr(each, table) for each in both], how="diagonal"),
         )
@@ -399,7 +386,7 @@ class Results:
 
         return figures.applicable(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _unpickle, (
             self.entries,
             {name: getattr(self, name) for name in ("flows", "links", "samples")},
@@ -412,9 +399,9 @@ class Results:
         return f"<cwnd.Results: {runs} run{'s' * (runs != 1)} of {names}{more}>"
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, default=fold)
 
 
-def _unpickle(entries: list[dict[str, Any]], tables: dict[str, pl.DataFrame]) -> Results:
-    return Results._made(entries, tables.__getitem__)
+def _unpickle(entries: list[Entry], tables: dict[str, pl.DataFrame]) -> Results:
+    return Results(entries, tables.__getitem__)

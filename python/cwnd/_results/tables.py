@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cwnd._common.rows import flow_algorithms, series_algorithms
 from cwnd._cwnd import Runs, __version__
@@ -23,6 +23,8 @@ from cwnd._results.notes import notes_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cwnd._common.shapes import Cell, Connection, Engine, FlowJson, RunRows, ScenarioJson
 
 
 #: `ssthresh` before the first loss.
@@ -142,7 +144,13 @@ def traced_samples(columns: dict[str, bytes], name: str, ccas: Sequence[str]) ->
     return pl.concat([empty, rows], how="diagonal")
 
 
-def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataFrame) -> pl.DataFrame:
+def traced_flow(connection: Connection) -> FlowJson:
+    """The connection as a flow of the trace's scenario."""
+    ends = {key: connection[key] for key in ("local", "remote", "netns", "min_rtt_ms")}
+    return cast("FlowJson", {"cca": {"name": connection["cca"]}, **ends})
+
+
+def traced_flows(name: str, connections: list[Connection], samples: pl.DataFrame) -> pl.DataFrame:
     """The row of each connection over the time of its trace; timeouts are unknown."""
     import polars as pl
 
@@ -156,8 +164,11 @@ def traced_flows(name: str, connections: list[dict[str, Any]], samples: pl.DataF
     for one in connections:
         seconds = one["stop_s"] - one["start_s"]
         rate = {
-            metric: one[column] * 8e-6 / seconds if seconds else 0.0
-            for metric, column in (("throughput_mbps", "delivered_bytes"), ("goodput_mbps", "acked_bytes"))
+            metric: moved * 8e-6 / seconds if seconds else 0.0
+            for metric, moved in (
+                ("throughput_mbps", one["delivered_bytes"]),
+                ("goodput_mbps", one["acked_bytes"]),
+            )
         }
         loss_ratio = one["lost_pkts"] / max(one["sent_pkts"], 1)
         row = {"scenario": name, "seed": 0, "timeouts": None, "loss_ratio": loss_ratio}
@@ -177,18 +188,18 @@ class Answer(NamedTuple):
     flows: Callable[[], Columns]
     links: Callable[[], Columns]
     #: Makes the time series of the scenario, which is given in the form of the results.
-    samples: Callable[[dict[str, Any]], pl.DataFrame]
+    samples: Callable[[ScenarioJson], pl.DataFrame]
     #: Maker of the runs: `version`, and for the simulator `wall_s, packets, packets_per_s`.
-    engine: dict[str, Any]
+    engine: Engine
     #: Makes the transfers, in the same way as the samples.
-    transfers: Callable[[dict[str, Any]], pl.DataFrame] = lambda _: empty_table("transfers")
+    transfers: Callable[[ScenarioJson], pl.DataFrame] = lambda _: empty_table("transfers")
     #: Makes the notes for the reader of the metrics, given the scenario: a sentence each.
-    notes: Callable[[dict[str, Any]], list[str]] = lambda _: []
+    notes: Callable[[ScenarioJson], list[str]] = lambda _: []
 
 
 def answer_of(runs: Runs) -> Answer:
     """The runs of the simulator as an answer."""
-    engine = {
+    engine: Engine = {
         "wall_s": runs.wall_s,
         "packets": runs.packets,
         "packets_per_s": runs.packets / runs.wall_s if runs.wall_s > 0 else 0.0,
@@ -221,25 +232,17 @@ def table_of(runs: Runs | Answer, table: str) -> pl.DataFrame:
     return rows.with_columns(pl.Series("seed", runs.seeds, pl.UInt64).gather(rows["run"]))
 
 
-def values_in(runs: Runs | Answer, table: str, names: Iterable[str]) -> list[list[Any]]:
+def values_in(runs: Runs | Answer, table: str, names: Iterable[str]) -> list[Sequence[Cell]]:
     """These columns of one of the tables of `rows_of`, without polars."""
     columns, kinds = getattr(runs, table)(), _KINDS[table]
     seeds = runs.seeds
-    values = []
+    values: list[Sequence[Cell]] = []
     for name in names:
         if name == "seed":
             values.append([seeds[run] for run in values_of(columns["run"], WORD)])
         else:
             values.append([None if one != one else one for one in values_of(columns[name], kinds[name])])
     return values
-
-
-def complete(table: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """`rows` with the columns that the table has gained since they were written, null."""
-    import polars as pl
-
-    gained = {name: kind for name, kind in schema_of(table).items() if name not in rows.columns}
-    return rows.with_columns(pl.lit(None, kind).alias(name) for name, kind in gained.items())
 
 
 def empty_table(table: str) -> pl.DataFrame:
@@ -249,7 +252,7 @@ def empty_table(table: str) -> pl.DataFrame:
     return pl.DataFrame(schema=schema_of(table))
 
 
-def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
+def _samples_of(scenario: ScenarioJson, runs: Runs) -> pl.DataFrame:
     import polars as pl
 
     parts = [empty_table("samples")]
@@ -289,7 +292,7 @@ def _samples_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal")
 
 
-def _transfers_of(scenario: dict[str, Any], runs: Runs) -> pl.DataFrame:
+def _transfers_of(scenario: ScenarioJson, runs: Runs) -> pl.DataFrame:
     import polars as pl
 
     kinds = _KINDS["transfers"]
@@ -325,12 +328,11 @@ def row_texts(table: pl.DataFrame) -> Iterator[str]:
         yield f"{',' if number else ''}{text[1:-1]}"
 
 
-def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], dict[str, Any]]:
+def runs_of(tables: dict[str, pl.DataFrame]) -> dict[tuple[str, int], RunRows]:
     """The runs as `to_json` has them, from their tables, by scenario and seed."""
-    runs: dict[tuple[str, int], dict[str, Any]] = {}
+    rows: dict[tuple[str, int], dict[str, list[object]]] = {}
     for of, table in tables.items():
         for row in table.drop("job", strict=False).iter_rows(named=True):
-            scenario, seed = row.pop("scenario"), row.pop("seed")
-            run = runs.setdefault((scenario, seed), {"seed": seed, "flows": [], "links": []})
+            run = rows.setdefault((row.pop("scenario"), row.pop("seed")), {"flows": [], "links": []})
             run[of].append(row)
-    return runs
+    return {(name, seed): cast("RunRows", {"seed": seed, **own}) for (name, seed), own in rows.items()}

@@ -6,9 +6,10 @@ import importlib
 import itertools
 import logging
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from cwnd import _cwnd
@@ -25,6 +26,25 @@ _CONNECT_S = 10
 _PORT = 8786
 
 
+class _Future(Protocol):
+    """A task on the cluster."""
+
+    key: str
+    status: str
+
+    def result(self) -> tuple[str | None, Rows]: ...
+    def release(self) -> None: ...
+
+
+class _Client(Protocol):
+    """A connection to the scheduler."""
+
+    loop: object
+
+    def submit(self, work: Callable[[Task], object], task: Task, *, retries: int, pure: bool) -> _Future: ...
+    def nthreads(self) -> Mapping[str, int]: ...
+
+
 class Task(NamedTuple):
     """A worker's task: scenarios as JSON, and runs of them by index, seed and key."""
 
@@ -35,7 +55,7 @@ class Task(NamedTuple):
 def runner(address: str) -> Runner:
     """Runs jobs through the scheduler at `address`."""
     try:
-        distributed: Any = importlib.import_module("distributed")
+        distributed = importlib.import_module("distributed")
     except ImportError:
         raise error("dask", "the package distributed is missing; pip install 'cwnd[dask]'") from None
 
@@ -77,14 +97,14 @@ def _reach(address: str) -> None:
 
 
 def _run(
-    distributed: Any,
-    client: Any,
+    distributed: ModuleType,
+    client: _Client,
     points: Sequence[SweepPoint],
     jobs: Sequence[Job],
     take: Take,
     failed: Failed,
 ) -> None:
-    def submit(indices: Sequence[int]) -> Any:
+    def submit(indices: Sequence[int]) -> _Future:
         future = client.submit(
             work, _task(points, [jobs[index] for index in indices]), retries=_RETRIES, pure=False
         )

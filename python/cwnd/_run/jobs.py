@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cwnd import _cwnd
 from cwnd._common.rows import unfold
@@ -12,15 +12,17 @@ from cwnd._common.rows import unfold
 if TYPE_CHECKING:
     import polars as pl
 
+    from cwnd._common.shapes import ScenarioJson, Values
+
 
 class SweepPoint(NamedTuple):
     """One combination of swept values, and its scenario, which keeps no time series."""
 
-    values: dict[str, Any]
+    values: Values
     scenario: _cwnd.Scenario
 
     @property
-    def description(self) -> dict[str, Any]:
+    def description(self) -> ScenarioJson:
         """The scenario in the form of the results."""
         return unfold(json.loads(self.scenario.json()))
 

@@ -16,28 +16,39 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import io
 import itertools
 import json
 import os
 import shutil
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import can_exist, read_sealed, write_file, write_sealed
 from cwnd._common.rows import fold
 from cwnd._results.manifest import FORMAT, describe_tables, find_damaged, read_manifest, write_manifest
-from cwnd._results.metrics import Estimate, metrics_of, summarize
+from cwnd._results.metrics import metrics_of, summarize
 from cwnd._results.tables import schema_of
 from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.lock import lock
+from cwnd._run.parquet import join, parquet
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from cwnd._common.shapes import (
+        Engine,
+        Entry,
+        Estimate,
+        Manifest,
+        ScenarioJson,
+        SweepHead,
+        SweepJson,
+        Values,
+    )
 
 
 #: A shard is written after this time or this many rows, whichever comes first. The time grows as the sweep
@@ -50,9 +61,6 @@ _FLUSH_ROWS = 50_000
 _GROUP_ROWS = 200_000
 
 _TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
-
-#: Rows in a row group of the tables: fixed, for the same bytes everywhere.
-_ROW_GROUP = 1 << 16
 
 #: Attempts to write into shards/ while other processes remove it.
 _ATTEMPTS = 100
@@ -75,7 +83,7 @@ class Store:
         points: Sequence[SweepPoint],
         seeds: Sequence[range],
         world: str = "sim",
-        engine: Mapping[str, Any] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         """Opens or creates the directory for these points and the seeds that each may have.
 
@@ -101,7 +109,7 @@ class Store:
     def seeds_done(self) -> list[int]:
         """The number of seeds that the tables hold for each point."""
         with self._one_line():
-            results = self._sound_manifest()["results"]
+            results = self._sound_results()
         kept = {_name(result["values"]): len(result["seeds"]) for result in results}
         return [kept.get(_name(point.values), 0) for point in self._points]
 
@@ -133,7 +141,7 @@ class Store:
             return
         columns = {"job": None, **schema_of("flows"), **schema_of("links")}.keys() - {"scenario", "seed"}
         rows = pl.concat(self._pending).select(sorted(columns))
-        data = _parquet(rows, compression_level=1)
+        data = parquet(rows, level=1)
         with self._one_line():
             self._write_shard(f"{_shard_name(data)}.parquet", data)
         self._pending.clear()
@@ -148,7 +156,7 @@ class Store:
                 summaries |= ended
             return summaries
 
-    def finish(self, asked: Sequence[Job], broken: Container[str], manifest: dict[str, Any]) -> list[Job]:
+    def finish(self, asked: Sequence[Job], broken: Container[str], manifest: SweepHead) -> list[Job]:
         """Writes the manifest and the tables of the jobs, and removes the shards whose runs they hold.
 
         The jobs are the `asked` ones without the `broken` ones, which are given by key. The tables' bytes
@@ -179,7 +187,7 @@ class Store:
             self._remove_shards({job.key for job in jobs})
             return []
 
-    def _build(self, jobs: Sequence[Job], kept: _Kept, manifest: dict[str, Any], building: Path) -> list[Job]:
+    def _build(self, jobs: Sequence[Job], kept: _Kept, manifest: SweepHead, building: Path) -> list[Job]:
         """Writes the tables and the manifest to `building`, a group of jobs at a time.
 
         Returns the jobs whose runs turn out to be incomplete; then there is no manifest.
@@ -195,16 +203,16 @@ class Store:
                 seeds[job.point].append(job.seed)
             for name, table in tables.items():
                 parts[name].append(building / f"{name}.{number}")
-                write_file(parts[name][-1], _parquet(table, compression_level=1, statistics=False))
+                write_file(parts[name][-1], parquet(table, level=1, statistics=False))
         if missing:
             return missing
         for name, pieces in parts.items():
-            _join(pieces, building / f"{name}.parquet")
+            join(pieces, building / f"{name}.parquet")
             for piece in pieces:
                 piece.unlink()
-        write_file(building / "summary.parquet", _parquet(self._summary_table(summaries)))
-        engine = {"wall_s": None, "packets": None, "packets_per_s": None, **self._engine}
-        results = (
+        write_file(building / "summary.parquet", parquet(self._summary_table(summaries)))
+        engine: Engine = {"wall_s": None, "packets": None, "packets_per_s": None, **self._engine}
+        results: Iterator[Entry] = (
             {
                 "world": self._world,
                 "seeds": seeds[index],
@@ -236,7 +244,7 @@ class Store:
         with self._one_line():
             if self._shards.exists():
                 return False
-            results = self._sound_manifest()["results"]
+            results = self._sound_results()
         seeds: list[list[int]] = [[] for _ in self._points]
         for job in jobs:
             seeds[job.point].append(job.seed)
@@ -283,12 +291,12 @@ class Store:
     def _check_tables(self, seeds: Sequence[range]) -> bool:
         """True if there are tables of a sweep. Raises an `Error` if not all of it is part of this one."""
         manifest = self._manifest()
-        if not manifest["results"]:
+        if manifest is None or not manifest["results"]:
             return False
         if "sweep" not in manifest:
             raise error(self._shown, "holds a result that is not a sweep's; choose another directory")
         same_version = manifest["cwnd"] == _cwnd.__version__
-        self._check_world(manifest["results"][0].get("world", "sim"))
+        self._check_world(manifest["results"][0]["world"])
         for result in manifest["results"]:
             essence = _essence(result["scenario"]) if same_version else None
             self._check(result["values"], result["scenario"]["name"], essence, result["seeds"], seeds)
@@ -298,7 +306,7 @@ class Store:
         """True if there are shards of a sweep. Raises an `Error` if not all of it is part of this one."""
         file = self._shards / "sweep.json"
         try:
-            kept = read_sealed(file.read_bytes())
+            kept = cast("SweepJson | None", read_sealed(file.read_bytes()))
         except FileNotFoundError:
             return False
         if kept is None:
@@ -307,7 +315,7 @@ class Store:
             file.unlink(missing_ok=True)
             return True
         same_version = kept["cwnd"] == _cwnd.__version__
-        self._check_world(kept.get("world", "sim"))
+        self._check_world(kept["world"])
         for point in kept["points"]:
             essence = point["scenario"] if same_version else None
             self._check(point["values"], point["name"], essence, point["seeds"], self._seeds)
@@ -320,7 +328,7 @@ class Store:
 
     def _check(
         self,
-        values: dict[str, Any],
+        values: Values,
         name: str,
         essence: str | None,
         held: Sequence[int],
@@ -349,17 +357,17 @@ class Store:
             spans[job.point] = (min(first, job.seed), max(last, job.seed))
         return [range(spans[point][0], spans[point][1] + 1) for point in range(len(self._points))]
 
-    def _manifest(self) -> dict[str, Any]:
-        if not (self._folder / "manifest.json").exists():
-            return {"results": []}
-        return read_manifest(self._folder)
+    def _manifest(self) -> Manifest | None:
+        return read_manifest(self._folder) if (self._folder / "manifest.json").exists() else None
 
-    def _sound_manifest(self) -> dict[str, Any]:
-        """The manifest, if the tables are unchanged; else a manifest without results."""
+    def _sound_results(self) -> list[Entry]:
+        """The results of the manifest, if there is one and the tables are unchanged."""
         manifest = self._manifest()
-        damaged = find_damaged(self._folder, manifest) if manifest["results"] else {}
+        if manifest is None or not manifest["results"]:
+            return []
+        damaged = find_damaged(self._folder, manifest)
         self._report(*damaged)
-        return {"results": []} if damaged else manifest
+        return [] if damaged else manifest["results"]
 
     def _report(self, *names: str) -> None:
         self.damaged += [name for name in names if name not in self.damaged]
@@ -369,7 +377,7 @@ class Store:
         import polars as pl
 
         kept = _Kept({}, {}, [])
-        if self._sound_manifest()["results"]:
+        if self._sound_results():
             for table in ("flows", "links"):
                 jobs = pl.read_parquet(self._folder / f"{table}.parquet", columns=["job"])["job"].rle()
                 start = 0
@@ -403,7 +411,7 @@ class Store:
         import polars as pl
 
         wanted = {job.key for job in jobs}
-        schemas: dict[str, dict[str, Any]] = {}
+        schemas: dict[str, dict[str, pl.DataType]] = {}
         for table in ("flows", "links"):
             rest = {name: kind for name, kind in schema_of(table).items() if name not in ("scenario", "seed")}
             schemas[table] = {"job": pl.String(), **rest}
@@ -557,13 +565,13 @@ def _in_tables(kept: _Kept) -> set[str]:
     return set.intersection(*map(set, kept.rows.values())) if kept.rows else set()
 
 
-def _name(values: dict[str, Any]) -> str:
+def _name(values: Values) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-def _essence(described: dict[str, Any]) -> str:
+def _essence(described: ScenarioJson) -> str:
     """A hash that identifies a scenario, without parameters, which may change with the algorithms."""
-    kept = {
+    kept: dict[str, object] = {
         key: value for key, value in described.items() if key not in ("name", "seed", "repeat", "samples")
     }
     kept["flows"] = [{**flow, "cca": flow["cca"]["name"]} for flow in described["flows"]]
@@ -572,25 +580,3 @@ def _essence(described: dict[str, Any]) -> str:
 
 def _shard_name(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-def _parquet(table: pl.DataFrame, **how: Any) -> bytes:
-    # Not directly to the file: polars raises no distinct error for a full disk.
-    data = io.BytesIO()
-    table.write_parquet(data, **how)
-    return data.getvalue()
-
-
-def _join(files: Sequence[Path], to: Path) -> None:
-    """Joins tables into one without holding them in memory."""
-    import polars as pl
-
-    try:
-        pl.scan_parquet(list(files)).sink_parquet(to, row_group_size=_ROW_GROUP, maintain_order=True)
-    except pl.exceptions.PolarsError as failed:
-        # polars reports an error of the disk as text.
-        if "os error 28" in str(failed):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
-        raise
-    with to.open("rb+") as file:
-        os.fsync(file.fileno())

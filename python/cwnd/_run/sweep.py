@@ -14,16 +14,13 @@ import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
-
-import tomli_w
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
 
 from cwnd import _cwnd, _worlds
 from cwnd._common.checks import whole
 from cwnd._common.errors import error, one_line
 from cwnd._common.notebook import shows_progress
 from cwnd._results.directory import provenance
-from cwnd._results.metrics import Estimate
 from cwnd._results.results import Results
 from cwnd._results.tables import empty_table
 from cwnd._run import local
@@ -32,10 +29,13 @@ from cwnd._run.jobs import Job, Rows, SweepPoint
 from cwnd._run.run import Question
 from cwnd._run.store import Store
 from cwnd._scenario.custom import CongestionControl
-from cwnd._scenario.scenario import Scenario, check_class, classes_beside, read_text, to_toml
+from cwnd._scenario.scenario import Scenario, check_class, classes_beside, read_text, toml_text
+
+if TYPE_CHECKING:
+    from cwnd._common.shapes import Engine, Estimate, Git, SweepHead
 
 #: Keys of a scenario, or tuples of keys that vary together, and the values of each.
-Grid: TypeAlias = "Mapping[str | tuple[str, ...], Any]"
+Grid: TypeAlias = "Mapping[str, object] | Mapping[str | tuple[str, ...], object]"
 
 _REPEAT_MAX = 1_000_000
 _MAX_SEEDS = 100
@@ -61,6 +61,10 @@ class Progress(NamedTuple):
         return self.done / self.total if self.total else 0.0
 
 
+def share_done(progress: Progress) -> float:
+    return progress.share
+
+
 class Failure(NamedTuple):
     """A run that could not be finished."""
 
@@ -83,6 +87,15 @@ class SweepOutcome(NamedTuple):
     wall_s: float
 
 
+class How(TypedDict, total=False):
+    """Arguments of `work` that functions hand on: where its jobs run, and what is told and noted of them."""
+
+    jobs: int
+    dask: str | None
+    progress: Callable[[Progress], object] | None
+    command: Sequence[str] | None
+
+
 class Plan(NamedTuple):
     """A sweep that was read: the points, the seeds of each, and the classes that it may name."""
 
@@ -93,7 +106,7 @@ class Plan(NamedTuple):
     essence: bytes = b""
 
 
-@shows_progress(lambda progress: progress.share)
+@shows_progress(share_done)
 def sweep(
     scenario: Question,
     *,
@@ -131,39 +144,29 @@ def sweep(
         Error: bad input; `out` holds something else; the file system fails; every run failed.
     """
     plan = read(scenario, grid, repeat)
-    if out is None:
-        if shard is not None:
-            raise error("shard", "needs a directory: give out")
-        with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
-            return _swept(plan, Path(folder), jobs, shard, until, max_seeds, dask, world, progress)
-    return _swept(plan, Path(out), jobs, shard, until, max_seeds, dask, world, progress)
 
+    def swept(folder: Path) -> Results:
+        outcome = work(
+            plan,
+            folder,
+            jobs=jobs,
+            shard=None if shard is None else read_shard(shard),
+            until=None if until is None else read_until(until),
+            max_seeds=max_seeds,
+            dask=dask,
+            world=world,
+            progress=progress,
+        )
+        if outcome.failures and outcome.runs == len(outcome.failures):
+            raise error("", f"every run failed; {outcome.failures[0]}")
+        return Results.load(folder) if outcome.finished else Results([], empty_table)
 
-def _swept(
-    plan: Plan,
-    folder: Path,
-    jobs: int,
-    shard: tuple[int, int] | str | None,
-    until: float | str | None,
-    max_seeds: int | None,
-    dask: str | None,
-    world: str,
-    progress: Callable[[Progress], object] | None,
-) -> Results:
-    outcome = work(
-        plan,
-        folder,
-        jobs=jobs,
-        shard=None if shard is None else read_shard(shard),
-        until=None if until is None else read_until(until),
-        max_seeds=max_seeds,
-        dask=dask,
-        world=world,
-        progress=progress,
-    )
-    if outcome.failures and outcome.runs == len(outcome.failures):
-        raise error("", f"every run failed; {outcome.failures[0]}")
-    return Results.load(folder) if outcome.finished else Results._made([], empty_table)
+    if out is not None:
+        return swept(Path(out))
+    if shard is not None:
+        raise error("shard", "needs a directory: give out")
+    with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
+        return swept(Path(folder))
 
 
 def read(scenario: Question, grid: Grid | None = None, repeat: int | None = None) -> Plan:
@@ -220,9 +223,9 @@ def work(
     place = _worlds.find(world).place()
     if dask is not None and place is not None:
         raise error("dask", f"runs the simulator alone; leave out the world '{one_line(world)}'")
+    for point in plan.points:
+        _worlds.check(place, point.scenario)
     if place is not None:
-        for point in plan.points:
-            place.check(point.scenario)
         plan = plan._replace(essence=place.essence)
     begin = time.monotonic()
     runner = local.runner(jobs, place)
@@ -233,7 +236,7 @@ def work(
     seeds = plan.seeds
     if until is not None:
         seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
-    engine = {"version": _cwnd.__version__, **({} if place is None else dict([place.ends]))}
+    engine: Engine = {"version": _cwnd.__version__, **({} if place is None else dict([place.ends]))}
     store = Store(folder, plan.points, seeds, world, engine)
     ran = 0
     found: int | None = None
@@ -423,7 +426,7 @@ def _grid(
     """`grid` as the [sweep] of a scenario, and the classes that it may name."""
     classes = dict(classes)
 
-    def named(value: Any) -> Any:
+    def named(value: object) -> object:
         if isinstance(value, type):
             classes[value.__name__] = check_class(value)
             return value.__name__
@@ -435,22 +438,23 @@ def _grid(
 
     if not isinstance(grid, Mapping):
         raise TypeError(f"grid: {one_line(repr(grid))} is not a mapping from keys to values")
-    lists: dict[str, Any] = {}
-    zips: list[dict[str, Any]] = []
+    lists: dict[str, object] = {}
+    zips: list[dict[str, list[object]]] = []
     for key, values in grid.items():
         if isinstance(key, str):
             lists[key] = named(values)
             continue
-        rows = [named(row) for row in values]
-        if any(not isinstance(row, list) or len(row) != len(key) for row in rows):
+        listed = named(values)
+        rows = [row for row in listed if isinstance(row, list)] if isinstance(listed, list) else []
+        if not isinstance(listed, list) or [len(row) for row in rows] != [len(key)] * len(listed):
             raise error(f"grid[{key!r}]", f"tuples of {len(key)} values are needed")
         zips.append({one: [row[index] for row in rows] for index, one in enumerate(key)})
-    return tomli_w.dumps(to_toml({"sweep": {**lists, "zip": zips} if zips else {**lists}})), classes
+    return toml_text({"sweep": {**lists, "zip": zips} if zips else {**lists}}), classes
 
 
 def _manifest(
     plan: Plan, jobs: Sequence[Job], failures: Sequence[Failure], command: Sequence[str] | None
-) -> dict[str, Any]:
+) -> SweepHead:
     return {
         **provenance(command),
         "host": platform.node(),
@@ -460,7 +464,7 @@ def _manifest(
     }
 
 
-def _git() -> dict[str, Any] | None:
+def _git() -> Git | None:
     """The state of the repository that the sweep was started in."""
 
     def ask(*arguments: str) -> str:

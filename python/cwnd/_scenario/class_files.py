@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from cwnd._common.errors import add_note, error, one_line
 from cwnd._scenario.custom import CongestionControl
@@ -67,7 +66,7 @@ def named_classes(text: str, source: str, folder: Path) -> dict[str, type[Conges
     return classes
 
 
-def _ccas(document: dict[str, Any]) -> Iterator[str]:
+def _ccas(document: Mapping[str, object]) -> Iterator[str]:
     flows = document.get("flows")
     for flow in flows if isinstance(flows, list) else []:
         yield from _names(flow.get("cca") if isinstance(flow, dict) else None)
@@ -79,7 +78,7 @@ def _ccas(document: dict[str, Any]) -> Iterator[str]:
                 yield from _names(values)
 
 
-def _names(value: Any) -> Iterator[str]:
+def _names(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from cwnd._common.errors import error
 
@@ -19,7 +19,7 @@ _HOOKS = (
 )
 
 
-def check_hook(owner: str, name: str, hook: Any) -> None:
+def check_hook(owner: str, name: str, hook: object) -> None:
     """Raises an `Error` for a generator or a coroutine function: calling it runs no code."""
     while isinstance(hook, staticmethod | classmethod | functools.partial | functools.partialmethod):
         hook = hook.func if hasattr(hook, "func") else hook.__func__
@@ -61,7 +61,7 @@ class CongestionControl(ABC):
     #: `window.ssthresh` before the first loss.
     SSTHRESH_INFINITE: Final = 0x7FFFFFFF
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, **keywords: object) -> None:
         super().__init_subclass__(**keywords)
         for name in _HOOKS:
             check_hook(cls.__name__, name, inspect.getattr_static(cls, name))

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from cwnd._common.rows import Run, runs_of_rows
 from cwnd._common.text import exponent, rate
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
-    Numbers = np.ndarray[Any, np.dtype[Any]]
+    from cwnd._common.shapes import FlowJson, LinkJson, ScenarioJson
+
+    Numbers = npt.NDArray[np.int64]
 
 
-def is_trace(scenario: dict[str, Any]) -> bool:
+def is_trace(scenario: ScenarioJson) -> bool:
     """Returns true if the scenario is a trace of live connections, whose path is unknown."""
     return not scenario["links"]
 
 
-def bottleneck_link(scenario: dict[str, Any], flow: int) -> dict[str, Any]:
+def bottleneck_link(scenario: ScenarioJson, flow: int) -> LinkJson:
     """The slowest link of a flow's path; of several, the link named `bottleneck`, else the first."""
     path = [scenario["links"][link] for link in scenario["flows"][flow]["path"]]
-    slowest: dict[str, Any] = min(path, key=lambda link: (link["rate_bps"], link["name"] != "bottleneck"))
-    return slowest
+    return min(path, key=lambda link: (link["rate_bps"], link["name"] != "bottleneck"))
 
 
-def bottlenecks(scenario: dict[str, Any]) -> list[str]:
+def bottlenecks(scenario: ScenarioJson) -> list[str]:
     """The name of each flow's `bottleneck_link`, each once."""
     import numpy as np
 
     links = scenario["links"]
     # If two links have one rate, the one named `bottleneck` is the lower.
-    rank = 2 * _of_links(scenario, "rate_bps") + (_of_links(scenario, "name") != "bottleneck")
+    named = [run.first["name"] != "bottleneck" for run in runs_of_rows(links) for _ in range(run.length)]
+    rank = 2 * _of_links(scenario, "rate_bps") + np.array(named)
     slowest = []
     for run in runs_of_rows(scenario["flows"]):
         paths = _paths(run, "path")
@@ -40,7 +43,7 @@ def bottlenecks(scenario: dict[str, Any]) -> list[str]:
     return [links[link]["name"] for link in dict.fromkeys(np.concatenate(slowest).tolist())]
 
 
-def flows_by_link(scenario: dict[str, Any]) -> Numbers:
+def flows_by_link(scenario: ScenarioJson) -> Numbers:
     """How many flows cross each link, with data or ACKs."""
     import numpy as np
 
@@ -53,7 +56,7 @@ def flows_by_link(scenario: dict[str, Any]) -> Numbers:
     return counts
 
 
-def base_rtts_ms(scenario: dict[str, Any]) -> Numbers:
+def base_rtts_ms(scenario: ScenarioJson) -> npt.NDArray[np.float64]:
     """Each flow's RTT over empty queues, with the times that a full packet and its ACK take on the links."""
     import numpy as np
 
@@ -69,14 +72,15 @@ def base_rtts_ms(scenario: dict[str, Any]) -> Numbers:
     return np.concatenate(rtts)
 
 
-def _of_links(scenario: dict[str, Any], key: str) -> Numbers:
-    """A number of each link; of the names in a run, the first."""
+def _of_links(scenario: ScenarioJson, key: Literal["rate_bps", "delay_ns"]) -> Numbers:
+    """A number of each link."""
     import numpy as np
 
-    return np.concatenate([np.full(run.length, run.first[key]) for run in runs_of_rows(scenario["links"])])
+    runs = runs_of_rows(scenario["links"])
+    return np.concatenate([np.full(run.length, run.first[key], np.int64) for run in runs])
 
 
-def _paths(run: Run, key: str) -> Numbers:
+def _paths(run: Run[FlowJson], key: Literal["path", "reverse_path"]) -> Numbers:
     """The links that the flows of a run cross, a row for each flow."""
     import numpy as np
 
@@ -86,7 +90,7 @@ def _paths(run: Run, key: str) -> Numbers:
     return paths
 
 
-def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
+def bottleneck(scenario: ScenarioJson) -> tuple[int, int | None, float]:
     """The first flow's slowest link: rate in bits/s, buffer in its packets (None: no limit), PER."""
     slowest = bottleneck_link(scenario, 0)
     buffer = slowest["buffer_pkts"]
@@ -95,13 +99,13 @@ def bottleneck(scenario: dict[str, Any]) -> tuple[int, int | None, float]:
     return slowest["rate_bps"], buffer, slowest["per"]
 
 
-def _packet_bytes(scenario: dict[str, Any]) -> int:
+def _packet_bytes(scenario: ScenarioJson) -> int:
     """A packet of the first flow on the wire."""
     flow = scenario["flows"][0]
     return int(flow["payload_bytes"] + flow["stack"]["header_bytes"])
 
 
-def rtt_ms(scenario: dict[str, Any]) -> float:
+def rtt_ms(scenario: ScenarioJson) -> float:
     """The first flow's delays, both ways."""
     flow = scenario["flows"][0]
     there, back = (
@@ -111,16 +115,16 @@ def rtt_ms(scenario: dict[str, Any]) -> float:
     return (there + back + flow["return_delay_ns"]) / 1e6 if back else 2 * there / 1e6
 
 
-def bdp_pkts(scenario: dict[str, Any]) -> float:
+def bdp_pkts(scenario: ScenarioJson) -> float:
     """Bandwidth-delay product of the first flow."""
     rate_bps, _, _ = bottleneck(scenario)
     return float(rate_bps * rtt_ms(scenario) / 8e3 / _packet_bytes(scenario))
 
 
-def shared_facts(scenarios: Sequence[dict[str, Any]]) -> list[str]:
+def shared_facts(scenarios: Sequence[ScenarioJson]) -> list[str]:
     """The facts that all the scenarios share, a few words each."""
 
-    def facts(scenario: dict[str, Any]) -> list[str]:
+    def facts(scenario: ScenarioJson) -> list[str]:
         flows = len(scenario["flows"])
         words = [f"{flows} flow{'s' * (flows != 1)}"]
         if is_trace(scenario):

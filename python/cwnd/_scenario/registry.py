@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TypedDict
+from typing import TypedDict, final
 
 from cwnd import _cwnd
 from cwnd._common.errors import one_line
@@ -27,9 +27,10 @@ class Setting(TypedDict):
     """Settings of a stack profile for one algorithm: parameters, and differences from its base stack."""
 
     params: dict[str, float | str]
-    stack: dict[str, Any]
+    stack: dict[str, bool | int | str | None]
 
 
+@final
 class Algorithm(TypedDict):
     """One algorithm of the registry.
 
@@ -50,15 +51,12 @@ class Algorithm(TypedDict):
     profiles: dict[str, Setting]
 
 
+@final
 class Preset(TypedDict):
-    """A name for an `algorithm` together with a `recovery`. None: the stack's own.
-
-    `law` is a former name of `algorithm`.
-    """
+    """A name for an `algorithm` together with a `recovery`. None: the stack's own."""
 
     name: str
     algorithm: str
-    law: str
     recovery: str | None
     about: str
     profiles: dict[str, Setting]
@@ -80,3 +78,11 @@ def algorithm(name: str) -> Algorithm | Preset:
     """The algorithm or preset called `name`. The `Error` for an unknown one suggests the nearest."""
     found: Algorithm | Preset = json.loads(_cwnd.algorithm(one_line(name)))
     return found
+
+
+def params_of(described: Algorithm | Preset) -> list[Param]:
+    """The parameters of an algorithm, or of the one that a preset names."""
+    if "params" in described:
+        return described["params"]
+    (own,) = (one["params"] for one in algorithms() if one["name"] == described["algorithm"])
+    return own

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import operator
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, TypedDict
 
 import tomli_w
 
@@ -20,6 +21,11 @@ from cwnd._common.rows import unfold
 from cwnd._common.text import digits, rate
 from cwnd._scenario.class_files import named_classes
 from cwnd._scenario.custom import CongestionControl
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from cwnd._common.shapes import Described, Param, ScenarioJson
 
 #: A name of the registry, or a class.
 Cca: TypeAlias = "str | type[CongestionControl]"
@@ -34,12 +40,13 @@ class Scenario:
 
     __slots__ = ("_inner", "_source")
 
-    _inner: _cwnd.Scenario
-    #: The TOML text, its name in errors, and the classes that it may name.
-    _source: tuple[str, str, dict[str, type[CongestionControl]]]
-
-    def __init__(self) -> None:
-        raise TypeError("use cwnd.dumbbell(), Scenario.from_toml(path) or Scenario.parse(text)")
+    def __init__(
+        self, inner: _cwnd.Scenario, source: tuple[str, str, dict[str, type[CongestionControl]]]
+    ) -> None:
+        """Made by `cwnd.dumbbell`, `Scenario.from_toml` and `Scenario.parse`."""
+        self._inner = inner
+        #: The TOML text, its name in errors, and the classes that it may name.
+        self._source = source
 
     @classmethod
     def from_toml(
@@ -66,16 +73,7 @@ class Scenario:
             inner = _cwnd.Scenario(text, one_line(source), classes)
         except UnicodeEncodeError:
             raise error(one_line(source), "text that is not Unicode; scenarios are TOML in UTF-8") from None
-        return cls._of(inner, (text, source, classes))
-
-    @classmethod
-    def _of(
-        cls, inner: _cwnd.Scenario, source: tuple[str, str, dict[str, type[CongestionControl]]]
-    ) -> Scenario:
-        scenario = object.__new__(cls)
-        scenario._inner = inner
-        scenario._source = source
-        return scenario
+        return cls(inner, (text, source, classes))
 
     @property
     def name(self) -> str:
@@ -90,7 +88,7 @@ class Scenario:
     def repeat(self) -> int:
         return self._inner.repeat
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ScenarioJson:
         """Everything a run depends on, in base units: the `scenario` of the results.
 
         A thousand or more flows, or links, in a row that follow by a rule are a sequence that makes them when
@@ -98,9 +96,9 @@ class Scenario:
         """
         return unfold(json.loads(self._inner.json()))
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Described:
         """The scenario for a reader: equal links and flows together, with RTTs, BDPs and buffers in BDPs."""
-        described: dict[str, Any] = json.loads(self._inner.describe())
+        described: Described = json.loads(self._inner.describe())
         return described
 
     def _replace(
@@ -110,9 +108,9 @@ class Scenario:
             seed = whole("seed", seed, 0, (1 << 63) - 1)
         if repeat is not None:
             repeat = whole("repeat", repeat, 1, 1_000_000)
-        return Scenario._of(self._inner.replace(name=name, seed=seed, repeat=repeat), self._source)
+        return Scenario(self._inner.replace(name=name, seed=seed, repeat=repeat), self._source)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _unpickle, (*self._source, self.name, self.seed, self.repeat)
 
     def _repr_html_(self) -> str:
@@ -183,47 +181,68 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise error(f"{shown}:{line}", "not UTF-8; scenarios are TOML in UTF-8") from None
 
 
+class RunKeys(TypedDict, total=False):
+    """Arguments of `dumbbell` that are keys of the whole scenario."""
+
+    duration: Quantity | None
+    warmup: Quantity | None
+    seed: int | None
+    repeat: int | None
+    samples: int | str | None
+    samples_by: str | None
+    clock: str | None
+    end: str | None
+
+
+class BottleneckKeys(TypedDict, total=False):
+    """Arguments of `dumbbell` that are keys of the bottleneck."""
+
+    rate: Quantity | None
+    delay: Quantity | None
+    rtt: Quantity | None
+    buffer: Quantity | None
+    per: float | None
+    ecn_threshold: Quantity | None
+    queue: str | Mapping[str, object] | None
+    loss: Quantity | Mapping[str, object] | None
+    jitter: Quantity | Mapping[str, object] | None
+
+
+class FlowKeys(TypedDict, total=False):
+    """Arguments of `dumbbell` that are keys of every flow."""
+
+    start: Quantity | None
+    stagger: Quantity | None
+    start_jitter: Quantity | None
+    stop: Quantity | None
+    stop_stagger: Quantity | None
+    packet: Quantity | None
+    size: Quantity | Mapping[str, object] | None
+    app_rate: Quantity | None
+    on: Quantity | None
+    off: Quantity | None
+
+
+class DumbbellKeys(RunKeys, BottleneckKeys, FlowKeys, total=False):
+    """Arguments of `dumbbell` by keyword alone, which describes them."""
+
+    access_rate: Quantity | None
+    access_delay: Quantity | None
+    access_buffer: Quantity | None
+    reverse_rate: Quantity | None
+    reverse_buffer: Quantity | None
+    stack: str | Mapping[str, object]
+    recovery: str | None
+    ecn: str | None
+
+
 def dumbbell(
     cca: Cca | Sequence[Cca] = "reno",
     *,
     flows: int | Sequence[int] = 1,
-    rate: Quantity = "1 Gbps",
-    delay: Quantity | None = None,
-    rtt: Quantity | None = None,
-    buffer: Quantity = "1 BDP",
-    per: float | None = None,
-    ecn_threshold: Quantity | None = None,
-    queue: str | Mapping[str, Any] | None = None,
-    loss: Quantity | Mapping[str, Any] | None = None,
-    jitter: Quantity | Mapping[str, Any] | None = None,
-    reverse_rate: Quantity | None = None,
-    reverse_buffer: Quantity | None = None,
-    ecn: str | None = None,
-    packet: Quantity | None = None,
-    duration: Quantity | None = None,
-    warmup: Quantity | None = None,
-    seed: int | None = None,
-    repeat: int | None = None,
-    start: Quantity | None = None,
-    stagger: Quantity | None = None,
-    start_jitter: Quantity | None = None,
-    stop: Quantity | None = None,
-    stop_stagger: Quantity | None = None,
-    size: Quantity | Mapping[str, Any] | None = None,
-    app_rate: Quantity | None = None,
-    on: Quantity | None = None,
-    off: Quantity | None = None,
-    access_rate: Quantity | None = None,
-    access_delay: Quantity | None = None,
-    access_buffer: Quantity | None = None,
-    stack: str | Mapping[str, Any] = "linux",
-    recovery: str | None = None,
-    samples: int | str | None = None,
-    samples_by: str | None = None,
-    clock: str | None = None,
-    end: str | None = None,
-    params: Mapping[str, float | str | bool] | None = None,
+    params: Mapping[str, Param] | None = None,
     name: str | None = None,
+    **keys: Unpack[DumbbellKeys],
 ) -> Scenario:
     """Flows that share one bottleneck, each with its own access links. Data goes one way.
 
@@ -233,8 +252,9 @@ def dumbbell(
         cca: The algorithm, by name or as a class; with several, each has `flows` flows on the same
             bottleneck.
         flows: Flows of each algorithm: one number, or one for each algorithm.
-        rate, delay, buffer, per: The bottleneck: "1 Gbps"; one way, "100 ms"; packets held, 3200, "2 BDP",
-            "64 KiB", "50 ms" or "unlimited"; probability that a packet is lost on the wire, 0 when left out.
+        rate, delay, buffer, per: The bottleneck: "1 Gbps" when left out; one way, "100 ms" when left out;
+            packets held, 3200, "2 BDP", "64 KiB", "50 ms" or "unlimited", "1 BDP" when left out; probability
+            that a packet is lost on the wire, 0 when left out.
         rtt: Twice the delay, instead of it.
         ecn_threshold: The bottleneck's queue, in packets, above which it marks; the flows then have ECN
             unless `stack` sets it. Never, when left out.
@@ -258,7 +278,7 @@ def dumbbell(
             default: unlimited data without pauses.
         access_rate, access_delay, access_buffer: Of each link between a host and the bottleneck; ten times
             the bottleneck's rate, no delay and no limit when left out.
-        stack: "linux" or "ns2", or a table as in a scenario file.
+        stack: "linux", the default, or "ns2", or a table as in a scenario file.
         recovery: "tahoe", "reno", "newreno", "vegas", "sack", "fack", "prr" or "rate-halving" instead of the
             stack's own.
         samples: Time series: a number of intervals (100), an interval "100 ms", "change" or "off".
@@ -272,6 +292,8 @@ def dumbbell(
     Raises:
         Error: with one line, ARGUMENT: what was found; what is accepted.
     """
+    for unknown in keys.keys() - DumbbellKeys.__annotations__.keys():
+        raise TypeError(f"dumbbell() got an unexpected keyword argument {unknown!r}")
     ccas = [cca] if isinstance(cca, str | type) else list(cca)
     if not ccas:
         raise error("cca", "an empty list; give at least one algorithm")
@@ -283,58 +305,37 @@ def dumbbell(
     if len(counts) != len(ccas):
         raise error("flows", f"{len(counts)} numbers for {len(ccas)} algorithms; give one, or one for each")
     own_params = _split_params(names, mapping("params", params or {}))
-    reverse = {"rate": reverse_rate, "buffer": reverse_buffer}
+    given: dict[str, object] = {"rate": "1 Gbps", "buffer": "1 BDP", **keys}
+    if keys.get("delay") is None and keys.get("rtt") is None:
+        given["delay"] = "100 ms"
+    if not (given.get("jitter") is None or isinstance(given["jitter"], Mapping)):
+        given["jitter"] = {"std": given["jitter"]}
+    reverse = {"rate": given.get("reverse_rate"), "buffer": given.get("reverse_buffer")}
+    access = {key: given.get(f"access_{key}") for key in ("rate", "delay", "buffer")}
+    of_flows = _chosen(given, FlowKeys.__annotations__)
     document = {
         "name": "+".join(dict.fromkeys(names))[:100] if name is None else name,
-        "duration": duration,
-        "warmup": warmup,
-        "seed": seed,
-        "repeat": repeat,
-        "samples": samples,
-        "samples_by": samples_by,
-        "clock": clock,
-        "end": end,
-        "stack": _stack(stack, recovery=recovery, ecn=ecn, marks=ecn_threshold is not None),
+        **_chosen(given, RunKeys.__annotations__),
+        "stack": _stack(keys),
         "dumbbell": {
-            "rate": rate,
-            "delay": "100 ms" if delay is None and rtt is None else delay,
-            "rtt": rtt,
-            "buffer": buffer,
-            "per": per,
-            "ecn_threshold": ecn_threshold,
-            "queue": queue,
-            "loss": loss,
-            "jitter": jitter if jitter is None or isinstance(jitter, Mapping) else {"std": jitter},
+            **_chosen(given, BottleneckKeys.__annotations__),
             "reverse": reverse if any(end is not None for end in reverse.values()) else None,
-            "access": {"rate": access_rate, "delay": access_delay, "buffer": access_buffer},
+            "access": access,
         },
         "flows": [
-            {
-                "cca": {"name": named, **own_params[named]},
-                "count": count,
-                "start": start,
-                "stagger": stagger,
-                "start_jitter": start_jitter,
-                "stop": stop,
-                "stop_stagger": stop_stagger,
-                "packet": packet,
-                "size": size,
-                "app_rate": app_rate,
-                "on": on,
-                "off": off,
-            }
+            {"cca": {"name": named, **own_params[named]}, "count": count, **of_flows}
             for named, count in zip(names, counts, strict=True)
         ],
     }
-    text = tomli_w.dumps(to_toml(document))
+    text = toml_text(document)
     try:
         return Scenario._read(text, "dumbbell", classes)
     except _cwnd.Error as refused:
         raise error(_argument(refused.key), refused.reason) from None
 
 
-def _split_params(names: list[str], params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    own: dict[str, dict[str, Any]] = {named: {} for named in names}
+def _split_params(names: list[str], params: Mapping[str, Param]) -> dict[str, dict[str, Param]]:
+    own: dict[str, dict[str, Param]] = {named: {} for named in names}
     for key, value in params.items():
         owner, dot, param = key.rpartition(".")
         if not dot and len(own) > 1:
@@ -353,13 +354,17 @@ def param_key(key: str) -> str:
     return f"params[{key!r}]"
 
 
-def _stack(
-    stack: str | Mapping[str, Any], *, recovery: str | None, ecn: str | None, marks: bool
-) -> str | dict[str, Any]:
-    """`stack` with these entries added; where a threshold marks, flows have ECN unless something sets it."""
+def _chosen(given: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    return {name: given.get(name) for name in names}
+
+
+def _stack(keys: DumbbellKeys) -> object:
+    """The stack with these entries; where a threshold marks, flows have ECN unless something sets it."""
+    stack, recovery, ecn = keys.get("stack", "linux"), keys.get("recovery"), keys.get("ecn")
+    marks = keys.get("ecn_threshold") is not None
     if recovery is None and ecn is None and not marks:
         return stack if isinstance(stack, str) else dict(mapping("stack", stack))
-    table: dict[str, Any] = {"profile": stack} if isinstance(stack, str) else dict(mapping("stack", stack))
+    table: dict[str, object] = {"profile": stack} if isinstance(stack, str) else dict(mapping("stack", stack))
     if ecn is not None:
         table["ecn"] = ecn
     elif marks:
@@ -405,17 +410,22 @@ def check_class(cca: type[CongestionControl]) -> type[CongestionControl]:
     return cca
 
 
-def to_toml(value: Any) -> Any:
+def toml_text(document: Mapping[str, object]) -> str:
+    """The document as TOML, without the keys that are None."""
+    return tomli_w.dumps({key: _to_toml(value) for key, value in document.items() if value is not None})
+
+
+def _to_toml(value: object) -> object:
     """The value as TOML can hold it: mappings without their Nones, lists, text, numbers."""
     if isinstance(value, Mapping):
-        return {str(key): to_toml(item) for key, item in value.items() if item is not None}
+        return {str(key): _to_toml(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
-        return [to_toml(item) for item in value]
+        return [_to_toml(item) for item in value]
     if isinstance(value, bool | str):
         return value
     if isinstance(value, float):
         return float(value)  # NumPy's would be written with its type.
-    try:
-        return operator.index(value)
-    except TypeError:
-        return value if not hasattr(value, "item") else to_toml(value.item())
+    if isinstance(value, SupportsIndex):
+        with contextlib.suppress(TypeError):  # of an array
+            return operator.index(value)
+    return _to_toml(value.item()) if hasattr(value, "item") else value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from cwnd import _cwnd
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import error, of_world, one_line
 from cwnd._results.tables import Answer, answer_of
 
 Progress = Callable[[float], object] | None
@@ -39,16 +39,23 @@ class Sim:
 
 
 class Beyond:
-    """A real kernel or a real QUIC stack, which `place` finds. Raises `Error` if it is absent."""
+    """A real kernel or a real QUIC stack."""
 
-    def __init__(self, place: Callable[[], _cwnd.World]) -> None:
-        self.place = place
+    def __init__(self, find: Callable[[], _cwnd.World]) -> None:
+        self._find = find
+
+    def place(self) -> _cwnd.World:
+        """Finds it. Raises `WorldError` if it is absent."""
+        try:
+            return self._find()
+        except _cwnd.Error as absent:
+            raise of_world(absent) from None
 
     def run(self, scenarios: Sequence[_cwnd.Scenario], jobs: int, progress: Progress) -> list[Answer]:
         """Runs the scenarios, after all of them were found to be possible."""
         place = self.place()
         for scenario in scenarios:
-            place.check(scenario)
+            check(place, scenario)
         answers = [answer_of(runs) for runs in _cwnd.run(scenarios, jobs, progress, place)]
         ends, version = place.ends
         return [answer._replace(engine={**answer.engine, ends: version}) for answer in answers]
@@ -88,6 +95,15 @@ WORLDS: dict[str, World] = {
     "s2n-quic": Beyond(lambda: _quic("s2n-quic")),
     "sim": sim,
 }
+
+
+def check(place: _cwnd.World | None, scenario: _cwnd.Scenario) -> None:
+    """Raises a `WorldError` if the place does not support the scenario. None: the engine, which does."""
+    try:
+        if place is not None:
+            place.check(scenario)
+    except _cwnd.Error as refused:
+        raise of_world(refused) from None
 
 
 def names() -> list[str]:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
@@ -30,6 +30,25 @@ _DRIVERS = (
     *("tcp_bbr", "tcp_bic", "tcp_highspeed", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_scalable"),
     *("tcp_vegas", "tcp_westwood", "tcp_yeah", "tcp_dctcp"),
 )
+
+
+class _Module(TypedDict):
+    """A module of the kernel: its file in the folder, and the modules that it needs."""
+
+    file: str
+    depends: list[str]
+
+
+class _Machine(TypedDict):
+    """The content of machine.json."""
+
+    release: str
+    emulator: list[str]
+    kernel: str
+    btf: str
+    modules: dict[str, _Module]
+    drivers: list[str]
+    sha256: dict[str, str]
 
 
 class Package(NamedTuple):
@@ -86,15 +105,15 @@ def get(report: Callable[[str], object]) -> str:
     return str(_read(folder())["release"])
 
 
-def _read(place: Path) -> dict[str, Any]:
+def _read(place: Path) -> _Machine:
     try:
-        machine: dict[str, Any] = json.loads((place / "machine.json").read_text(encoding="utf-8"))
+        machine: _Machine = json.loads((place / "machine.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as failed:
         raise error(one_line(str(place)), f"is damaged ({one_line(str(failed))}); remove it") from None
     return machine
 
 
-def _has_all(machine: dict[str, Any]) -> bool:
+def _has_all(machine: _Machine) -> bool:
     """Returns true if it was made with all modules that plans name; a kernel may have some built in."""
     return set(_DRIVERS) <= set(machine.get("drivers", ()))
 
@@ -184,13 +203,14 @@ def _build(place: Path, packages: list[Package], report: Callable[[str], object]
         raise error("linux", "the kernel's package holds no kernel")
     release = kernel.name.removeprefix("vmlinuz-")
     shutil.copy(kernel, place / "vmlinuz")
-    machine: dict[str, Any] = {
+    machine: _Machine = {
         "release": release,
         "emulator": _emulator(place, unpacked),
         "kernel": "vmlinuz",
         "btf": "btf",
         "modules": _modules(place, unpacked),
-        "drivers": _DRIVERS,
+        "drivers": list(_DRIVERS),
+        "sha256": {},
     }
     shutil.rmtree(unpacked)
     write_file(place / "machine.json", json.dumps(machine).encode())
@@ -225,13 +245,13 @@ def _emulator(place: Path, unpacked: Path) -> list[str]:
     return [str(wrapper)]
 
 
-def _modules(place: Path, unpacked: Path) -> dict[str, dict[str, Any]]:
+def _modules(place: Path, unpacked: Path) -> dict[str, _Module]:
     """The kernel's modules that plans name, and those that they need, unpacked."""
     files = {
         file.name.split(".")[0].replace("-", "_"): file for file in unpacked.glob("**/lib/modules/**/*.ko*")
     }
     (place / "modules").mkdir()
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, _Module] = {}
     waiting = list(_DRIVERS)
     while waiting:
         name = waiting.pop()

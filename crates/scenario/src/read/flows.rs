@@ -85,7 +85,6 @@ pub fn groups<'a>(
     topology: &Topology,
     duration_ns: u64,
     custom: &[&str],
-    warnings: &mut Vec<String>,
 ) -> Result<Vec<Group<'a>>, Error> {
     let node = root.need("flows", "give them as [[flows]]")?;
     let mut groups = Vec::new();
@@ -110,7 +109,7 @@ pub fn groups<'a>(
                 .error(found, "fewer: it is some 3 kB for each"));
         }
         let size = (groups.len() as u32, count);
-        groups.push(group(&table, root.get("stack"), topology, size, duration_ns, custom, warnings)?);
+        groups.push(group(&table, root.get("stack"), topology, size, duration_ns, custom)?);
     }
     Ok(groups)
 }
@@ -131,7 +130,6 @@ fn group<'a>(
     (number, count): (u32, u64),
     duration_ns: u64,
     custom: &[&str],
-    warnings: &mut Vec<String>,
 ) -> Result<Group<'a>, Error> {
     let cca_node = table.need("cca", CCA_EXAMPLE)?;
     let (name, params) = cca_draft(&cca_node, custom)?;
@@ -171,7 +169,7 @@ fn group<'a>(
         } else if Cca::OF_STACKS.contains(&name.as_str()) {
             cca_of_stack(name, params)?
         } else {
-            Cca { name: name.clone(), ..cca(&cca_node, bare_name, params, profile, warnings)? }
+            Cca { name: name.clone(), ..cca(&cca_node, bare_name, params, profile)? }
         }),
         stack: Arc::new(stack),
     })
@@ -371,13 +369,7 @@ fn udp(table: &Table, params: WrittenParams) -> Result<Cca, Error> {
 }
 
 /// An algorithm of the registry, or a preset of one: its defaults, then the profile's, then what the scenario sets.
-fn cca(
-    node: &Node,
-    name: &str,
-    params: WrittenParams,
-    profile: Profile,
-    warnings: &mut Vec<String>,
-) -> Result<Cca, Error> {
+fn cca(node: &Node, name: &str, params: WrittenParams, profile: Profile) -> Result<Cca, Error> {
     let refuse = |node: &Node, error: cwnd_algorithms::Error| {
         let refusal = param_refusal(error);
         node.error(refusal.found, refusal.accepted)
@@ -389,19 +381,7 @@ fn cca(
     }
     for (param, node) in &params {
         let value = node.read(|v| param_value(v, "on", "off"))?;
-        let Some(now) = algorithm.set(&mut values, param, &value).map_err(|error| refuse(node, error))?
-        else {
-            continue;
-        };
-        if params.iter().any(|(param, _)| *param == now.name) {
-            return Err(
-                node.error(format!("the former name of '{}', which is given too", now.name), "leave it out")
-            );
-        }
-        let line = now.to_string();
-        if !warnings.contains(&line) {
-            warnings.push(line);
-        }
+        algorithm.set(&mut values, param, &value).map_err(|error| refuse(node, error))?;
     }
     let params = algorithm.show(&values).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     Ok(Cca { name: name.to_owned(), algorithm: algorithm.name, params })

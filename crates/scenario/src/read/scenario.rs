@@ -127,8 +127,7 @@ impl Scenario {
         let seed = root.read("seed", |v| units::whole(v, 0..=i64::MAX as u64))?.unwrap_or(1);
         let repeat = root.read("repeat", |v| units::whole(v, 1..=1_000_000))?.unwrap_or(1) as u32;
         let topology = links::topology(&root)?;
-        let mut warnings = Vec::new();
-        let groups = flows::groups(&root, &topology, duration_ns, custom, &mut warnings)?;
+        let groups = flows::groups(&root, &topology, duration_ns, custom)?;
         let (links, flows) = layout::build(&topology, &groups)?;
         let mut sample_groups = sample_groups(&root, &groups)?;
         let rows_per_sample = rows_per_sample(links.len(), &flows, &sample_groups) as u64;
@@ -156,7 +155,6 @@ impl Scenario {
             warmup_ns,
             links,
             flows,
-            warnings,
         })
     }
 }

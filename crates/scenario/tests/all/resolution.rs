@@ -364,36 +364,6 @@ fn a_flow_overrides_the_scenario_which_overrides_the_profile_key_by_key() {
 }
 
 #[test]
-fn former_names_of_parameters_and_choices_are_read_with_one_warning() {
-    let former = [
-        ("reno", "arithmetic", "agent", "variant", "ns2-agent"),
-        ("reno", "arithmetic", "linux-agent", "variant", "ns2-no-module"),
-        ("elastic", "arithmetic", "exact", "variant", "spec"),
-        ("elastic", "arithmetic", "paper", "variant", "authors"),
-        ("bic", "arithmetic", "paper", "variant", "spec"),
-        ("cubic", "arithmetic", "rfc", "variant", "spec"),
-        ("cubic", "arithmetic", "linux", "variant", "linux"),
-        ("cubic", "hystart", "off", "slow_start", "standard"),
-        ("cubic", "hystart", "linux", "slow_start", "hystart"),
-        ("cubic", "hystart", "plusplus", "slow_start", "hystartpp"),
-    ];
-    for (cca, name, old, new_name, new) in former {
-        let flows = |param: &str, value: &str| {
-            let flow = format!("[[flows]]\ncca = {{ name = '{cca}', {param} = '{value}' }}\ncount = 3\n");
-            dumbbell("", &flow.repeat(2))
-        };
-        let (old_one, new_one) = (flows(name, old), flows(new_name, new));
-        assert_eq!(old_one.flows, new_one.flows);
-        let line = format!("parameter {name} = {old} of {cca} is now {new_name} = {new}");
-        assert_eq!((old_one.warnings, new_one.warnings), (vec![line], vec![]));
-    }
-    let mut flow = one_flow("", "");
-    let renamed = Arc::make_mut(&mut flow.cca).set("arithmetic", "agent", false).unwrap().unwrap();
-    assert_eq!((renamed.name, renamed.value.as_str()), ("variant", "ns2-agent"));
-    assert_eq!(flow.cca.params[0], ("variant".to_owned(), "ns2-agent".to_owned()));
-}
-
-#[test]
 fn a_profile_sets_parameters_and_a_scenario_overrides_them() {
     let cubic = cwnd_algorithms::find("cubic").unwrap();
     let value = |head: &str, cca: &str, param: &str| {

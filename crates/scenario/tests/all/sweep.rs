@@ -228,16 +228,12 @@ fn errors_name_the_line_of_the_value_and_what_would_do() {
 }
 
 #[test]
-fn a_scenario_survives_json_and_the_former_name_of_its_algorithm_is_read() {
+fn a_scenario_survives_json() {
     for point in points(
         "[sweep]\nsamples = [\"off\", \"change\", 77]\n\"dumbbell.per\" = [0.1, 1e-7, 0.30000000000000004]\n",
     ) {
         let json = serde_json::to_string(&point.scenario).unwrap();
         assert_eq!(serde_json::from_str::<Scenario>(&json).unwrap(), point.scenario);
-        // Results saved before the name was changed.
-        let former = json.replace("\"algorithm\":", "\"law\":");
-        assert_ne!(former, json);
-        assert_eq!(serde_json::from_str::<Scenario>(&former).unwrap(), point.scenario);
         assert_eq!(point.scenario.check(), Ok(()));
         let odd = json.replacen('{', "{\"odd\":1,", 1);
         assert!(serde_json::from_str::<Scenario>(&odd).is_err());

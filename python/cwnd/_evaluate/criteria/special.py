@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cwnd._evaluate import metrics
 from cwnd._evaluate.criteria.general import goodput, loss, queue, utilization
 from cwnd._evaluate.criterion import Criterion
@@ -75,7 +73,7 @@ def _aqm(quick: bool) -> Criterion:
 
 
 def _ecn(quick: bool) -> Criterion:
-    queues: dict[str, dict[str, Any]] = {
+    queues: dict[str, dict[str, object]] = {
         "codel": {"queue": {"discipline": "codel", "ecn": True}},
         "fq-codel": {"queue": "fq-codel"},
         "pie": {"queue": {"discipline": "pie", "ecn": True}},
@@ -173,7 +171,7 @@ def _high_delay(quick: bool) -> Criterion:
 
 
 def _reordering(quick: bool) -> Criterion:
-    ways: dict[str, dict[str, Any]] = {
+    ways: dict[str, dict[str, object]] = {
         "1 % overtake": {"reorder": "1%"},
         "10 % overtake": {"reorder": "10%"},
         "jitter of 5 ms without order": {"jitter": {"std": "5 ms", "reorder": True}},
@@ -197,7 +195,7 @@ def _reordering(quick: bool) -> Criterion:
 
 
 def _transients(quick: bool) -> Criterion:
-    def over(warmup: str, duration: str) -> dict[str, Any]:
+    def over(warmup: str, duration: str) -> dict[str, object]:
         return path("100 Mbps", "80 ms", 1024, duration=duration, warmup=warmup)
 
     cross = {"cca": "udp", "app_rate": "72 Mbps", "start": "20 s", "stop": "40 s"}
@@ -247,7 +245,7 @@ def _transients(quick: bool) -> Criterion:
 
 
 def _path_change(quick: bool) -> Criterion:
-    def over(steps: list[list[str]], warmup: str, duration: str) -> dict[str, Any]:
+    def over(steps: list[list[str]], warmup: str, duration: str) -> dict[str, object]:
         rates = {"steps": steps}
         return path(rates, "40 ms", 170, duration=duration, warmup=warmup, access={"rate": "500 Mbps"})
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cwnd._evaluate import metrics
 from cwnd._evaluate.criteria.general import goodput, loss, queue, utilization
 from cwnd._evaluate.criterion import Criterion
-from cwnd._evaluate.scenarios import SUBJECT, Measure, Part, Rule, bulk, case, path
+from cwnd._evaluate.scenarios import SUBJECT, Case, Measure, Part, Rule, bulk, case, path
 
 #: One-way delays of tcpeval's edges, in ms: nine RTTs from 4 to 200 ms, less the bottleneck's.
 _LEFT_MS, _RIGHT_MS = (0, 12, 25), (2, 37, 75)
@@ -17,7 +15,7 @@ def criteria(quick: bool) -> list[Criterion]:
     return [_basic(quick), _ramp_up(quick), _rtt_fairness(quick), _parking_lot(quick), _rfc7928(quick)]
 
 
-def _web(load: float, edges: bool = True) -> list[dict[str, Any]]:
+def _web(load: float, edges: bool = True) -> list[dict[str, object]]:
     """Poisson arrivals of web-search transfers from nine sources, one for each RTT, or from one."""
     delays = [left + right for left in _LEFT_MS for right in _RIGHT_MS] if edges else [0]
     return [
@@ -32,7 +30,7 @@ def _web(load: float, edges: bool = True) -> list[dict[str, Any]]:
 
 
 def _basic(quick: bool) -> Criterion:
-    def loaded(name: str, load: float, over: dict[str, Any], edges: bool = True) -> Any:
+    def loaded(name: str, load: float, over: dict[str, object], edges: bool = True) -> Case:
         return case(f"{name}, load {load:.0%}".replace("%", " %"), over, *_web(load, edges))
 
     access = path("100 Mbps", "4 ms", "100 ms", duration="60 s", warmup="10 s")
@@ -41,8 +39,8 @@ def _basic(quick: bool) -> Criterion:
     if not quick:
         ocean = path("1 Gbps", "130 ms", "100 ms", duration="40 s", warmup="10 s")
         center = path("1 Gbps", "220 us", "10 ms", duration="20 s", warmup="4 s")
-        satellite = path("40 Mbps", "600 ms", "100 ms", duration="120 s", warmup="20 s")
-        satellite["dumbbell"]["reverse"] = {"rate": "4 Mbps", "buffer": "1000 ms"}
+        back = {"rate": "4 Mbps", "buffer": "1000 ms"}
+        satellite = path("40 Mbps", "600 ms", "100 ms", duration="120 s", warmup="20 s", reverse=back)
         for load in loads[:2]:
             cases += [
                 loaded("trans-oceanic link", load, ocean),
@@ -132,7 +130,7 @@ def _rtt_fairness(quick: bool) -> Criterion:
 
 
 def _parking_lot(quick: bool) -> Criterion:
-    def over(seconds: int) -> dict[str, Any]:
+    def over(seconds: int) -> dict[str, object]:
         lot = {"hops": 3, "rate": "100 Mbps", "delay": "10 ms", "buffer": "1 BDP"}
         return {"duration": f"{seconds} s", "warmup": "20 s", "parking_lot": lot}
 
