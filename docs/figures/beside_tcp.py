@@ -56,7 +56,7 @@ def row(world: str, first: str, second: str, changed: str) -> str:
     few = shares[:FIRST_RUNS]
     half = STUDENT * stdev(shares) / RUNS**0.5
     cells = [
-        f"{first}, {world}" + (f", {changed}" if changed else ""),
+        f"{first}, {world}" + (f", `{changed}`" if changed else ""),
         second,
         *(f"{mean(goodput[:FIRST_RUNS]):.1f}" for goodput in goodputs),
         f"{mean(few):.2f} ({min(few):.2f} to {max(few):.2f})",
