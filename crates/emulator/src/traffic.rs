@@ -2,7 +2,7 @@
 
 use crate::shared::Shared;
 use crate::sys::{self, TcpInfo};
-use crate::{Ends, FAR, FIRST_PORT, Watch};
+use crate::{Ends, Error, FAR, FIRST_PORT, Watch};
 use cwnd_results::{
     FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, World,
     time_series,
@@ -120,15 +120,17 @@ pub fn run(
     names: &[String],
     ends: &Ends,
     watch: &impl Watch,
-) -> Result<Option<Traffic>, String> {
+) -> Result<Option<Traffic>, Error> {
     let lives: Vec<Arc<Live>> = scenario.flows.iter().map(|_| Arc::default()).collect();
     let mut receivers = Vec::new();
     for (flow, live) in lives.iter().enumerate() {
         let port = FIRST_PORT + flow as u16;
         let listen = move || TcpListener::bind(SocketAddrV4::new(FAR, port));
         let listener = ends.far.spawn(listen).join().expect("it does not panic");
-        let listener = listener.map_err(|error| format!("port {port}: {error}"))?;
-        listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+        let listener = listener.map_err(Error::of(format!("port {port}")))?;
+        listener
+            .set_nonblocking(true)
+            .map_err(|error| Error::Machine(error.to_string(), Some(error.into())))?;
         let (shared, live) = (Arc::clone(&ends.shared), Arc::clone(live));
         receivers.push(ends.far.spawn(move || receive(&listener, &shared, &live)));
     }
@@ -163,7 +165,7 @@ pub fn run(
         return Ok(None);
     }
     for (flow, outcome) in outcomes.into_iter().enumerate() {
-        outcome.map_err(|error| format!("flow {flow}: {error}"))?;
+        outcome.map_err(|line| Error::Machine(format!("flow {flow}: {line}"), None))?;
     }
     Ok(Some(traffic))
 }

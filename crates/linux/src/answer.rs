@@ -1,5 +1,6 @@
 //! Turns the report of a guest into the rows of a run.
 
+use crate::Error;
 use crate::plan::Plan;
 use crate::probes::{Burst, Trip};
 use crate::way;
@@ -27,14 +28,14 @@ fn rows<'a>(lines: &'a [String], kind: &'a str) -> impl Iterator<Item = Vec<f64>
     })
 }
 
-pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Result<Run, String> {
+pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Result<Run, Error> {
     let flow_rows: Vec<Vec<f64>> = rows(lines, "flow").collect();
     let link_rows: Vec<Vec<f64>> = rows(lines, "link").collect();
     let complete =
         flow_rows.len() == scenario.flows.len() && link_rows.len() == plan.watched.len() + plan.wires.len();
     if !complete || flow_rows.iter().any(|row| row.len() != 13) || link_rows.iter().any(|row| row.len() != 8)
     {
-        return Err("the guest's report is not whole".to_owned());
+        return Err(Error::Guest("the guest's report is not whole".to_owned()));
     }
     // By queues, and by wires.
     let dropped: f64 = link_rows.iter().map(|row| row[3]).sum();

@@ -1,5 +1,6 @@
 //! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
 
+use crate::Error;
 use crate::nodes::Nodes;
 use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, Netem, Qdisc};
@@ -52,7 +53,7 @@ pub struct Plan {
 }
 
 /// `seed` is that of the run.
-pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<Plan, String> {
+pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<Plan, Error> {
     refusal::check(scenario)?;
     let both_ways = has_data_both_ways(scenario);
     let ways: Vec<Way> = scenario.flows.iter().map(|flow| way(scenario, flow, both_ways)).collect();

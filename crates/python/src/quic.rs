@@ -1,6 +1,6 @@
 //! The algorithms in aioquic, which is written in Python.
 
-use crate::Error;
+use crate::refuse;
 use crate::scenario::warn;
 use cwnd_quic::{Bridge, Setup, Stack};
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ impl PyQuicSetup {
         let params: Vec<(&str, &str)> =
             params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let setup = Setup::new(Stack::Aioquic, algorithm, &params);
-        let setup = setup.map_err(|error| Error::new_err(error.to_string()))?;
+        let setup = setup.map_err(refuse)?;
         for renamed in setup.renamed() {
             warn(py, Some(renamed.to_string()))?;
         }

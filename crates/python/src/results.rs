@@ -1,6 +1,7 @@
 //! Results as Python reads them: columns of little-endian numbers, and of texts.
 
 use crate::Error;
+use crate::scenario::no_scenario;
 use cwnd_results::{
     Estimate, FlowResult, LinkResult, Metrics, Run, World, student_t_quantile, student_t_tail,
 };
@@ -250,9 +251,8 @@ pub fn metrics<'py>(
     flows: HashMap<String, PyBackedBytes>,
     links: HashMap<String, PyBackedBytes>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let refuse = |reason: String| Error::new_err(format!("not the JSON of a scenario; {reason}"));
-    let scenario: Scenario = serde_json::from_str(scenario).map_err(|error| refuse(error.to_string()))?;
-    scenario.check_paths().map_err(refuse)?;
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(no_scenario)?;
+    scenario.check_paths().map_err(no_scenario)?;
     let (flow_runs, flows) = read_flows(&Reader(&flows))?;
     let (link_runs, links) = read_links(&Reader(&links))?;
     if flows.iter().any(|flow| flow.flow as usize >= scenario.flows.len()) {

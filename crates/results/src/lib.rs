@@ -1,6 +1,8 @@
 //! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
 //! each written once.
 
+#[cfg(feature = "transfer")]
+mod error;
 mod flow_samples;
 mod group_samples;
 mod metrics;
@@ -9,6 +11,8 @@ mod statistics;
 #[cfg(feature = "transfer")]
 mod transfer;
 
+#[cfg(feature = "transfer")]
+pub use error::Error;
 pub use flow_samples::{FlowRow, FlowSamples, mbps};
 pub use group_samples::{GroupSamples, GroupSum, time_series};
 pub use metrics::Metrics;

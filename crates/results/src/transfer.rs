@@ -1,6 +1,6 @@
 //! A run as bytes (MessagePack), for another library of the same version in the same process. No file has this form.
 
-use crate::{FlowResult, FlowSamples, GroupSamples, LinkSamples, Run, Transfers, World};
+use crate::{Error, FlowResult, FlowSamples, GroupSamples, LinkSamples, Run, Transfers, World};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -41,12 +41,12 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// If the bytes are not those of a run of this version: the reason.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Run, String> {
-        let whole: Whole = rmp_serde::from_slice(bytes).map_err(|error| error.to_string())?;
+    /// If the bytes are not those of a run of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Run, Error> {
+        let whole: Whole = rmp_serde::from_slice(bytes).map_err(|error| Error::Form(error.into()))?;
         let Run { seed, flows, links, .. } = whole.rows.into_owned();
         if flows.len() != whole.slow_starts_s.len() {
-            return Err(format!("{} flows, {} slow starts", flows.len(), whole.slow_starts_s.len()));
+            return Err(Error::SlowStarts { flows: flows.len(), slow_starts: whole.slow_starts_s.len() });
         }
         let slow_starts_s = whole.slow_starts_s.into_iter();
         let flows = flows.into_iter().zip(slow_starts_s);
@@ -173,6 +173,6 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(Run::from_bytes(&bytes[..length]).is_err(), "{length}");
         }
-        assert!(Run::from_bytes(b"\x80").unwrap_err().contains("missing field"));
+        assert!(Run::from_bytes(b"\x80").unwrap_err().to_string().contains("missing field"));
     }
 }

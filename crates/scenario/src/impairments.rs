@@ -76,7 +76,7 @@ impl GilbertElliott {
 
 impl Impairments {
     /// Checks that a run can begin; the error is what prevents it.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         let chain = self.gilbert_elliott.iter().flat_map(|chain| [chain.p, chain.r, chain.good, chain.bad]);
         if !chain.chain([self.reorder, self.duplicate]).all(|share| (0.0..=1.0).contains(&share)) {
             return Err("a probability that is none");

@@ -36,6 +36,7 @@ pub use units::time_of;
 pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
 use cwnd_algorithms::{Algorithm, Params, Renamed};
+use error::Refusal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -431,15 +432,24 @@ impl Cca {
 
 impl Scenario {
     /// Checks that a run can begin: a scenario from TOML always can, one from JSON may be damaged.
-    pub fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.find_fault().map_err(Error::Damaged)
+    }
+
+    /// The error is the first fault, as a clause about the scenario.
+    fn find_fault(&self) -> Result<(), String> {
         if self.flows.is_empty() {
             return Err("it has no flows".to_owned());
         }
-        self.check_samples()?;
+        self.find_fault_of_samples()?;
         if self.warmup_ns >= self.duration_ns {
             return Err("its warmup does not end before the run".to_owned());
         }
-        self.check_paths()?;
+        self.find_lost_flow()?;
         let in_order = |path: &Vec<u32>| path.is_sorted_by(|one, next| one < next);
         if let Some(i) =
             self.flows.iter().position(|flow| !in_order(&flow.path) || !in_order(&flow.reverse_path))
@@ -492,20 +502,34 @@ impl Scenario {
         if self.flows.iter().filter(crosses).any(framed) { ETHERNET_BYTES } else { 0 }
     }
 
-    /// Checks that all algorithms are this project's, as the simulator and kernels need; the error is a line with the key.
-    pub fn check_algorithms(&self) -> Result<(), String> {
+    /// Checks that all algorithms are this project's, as the simulator and kernels need.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] with the first algorithm of a QUIC stack.
+    pub fn check_algorithms(&self) -> Result<(), Error> {
         let of_stack =
             |flow: &Flow| flow.cca.of_stack().map(|(stack, _)| (stack.to_owned(), flow.cca.name.clone()));
         match self.flows.iter().find_map(of_stack) {
-            Some((stack, name)) => Err(format!(
-                "flows.cca: '{name}' is the stack's own and can be had --on {stack} alone; accepted: an algorithm of 'cwnd algorithms'"
-            )),
+            Some((stack, name)) => {
+                let found = format!("'{name}' is the stack's own and can be had --on {stack} alone");
+                let accepted = "accepted: an algorithm of 'cwnd algorithms'";
+                Err(Refusal::new(found, accepted).of_value("flows.cca"))
+            }
             None => Ok(()),
         }
     }
 
     /// Checks that each flow has a path over the links: enough to compute metrics of a run.
-    pub fn check_paths(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`].
+    pub fn check_paths(&self) -> Result<(), Error> {
+        self.find_lost_flow().map_err(Error::Damaged)
+    }
+
+    fn find_lost_flow(&self) -> Result<(), String> {
         let within = |link: &u32| (*link as usize) < self.links.len();
         let lost =
             |flow: &Flow| flow.path.is_empty() || !flow.path.iter().chain(&flow.reverse_path).all(within);

@@ -91,7 +91,7 @@ impl Link {
     }
 
     /// Checks that a run over the link can begin; the error is what prevents it.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         self.variation.as_ref().map_or(Ok(()), |variation| variation.check())?;
         self.impairments.as_ref().map_or(Ok(()), |impairments| impairments.check())
     }

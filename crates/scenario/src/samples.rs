@@ -28,7 +28,7 @@ impl Scenario {
         rows_per_sample(self.links.len(), &self.flows, &self.sample_groups)
     }
 
-    pub(crate) fn check_samples(&self) -> Result<(), String> {
+    pub(crate) fn find_fault_of_samples(&self) -> Result<(), String> {
         match self.samples {
             Samples::Interval { interval_ns: 0 } => {
                 return Err("its samples have no time between them".to_owned());

@@ -110,8 +110,12 @@ pub struct Setting {
     pub base: Stack,
 }
 
-/// The algorithm or the preset of this name. The error is one line that suggests the nearest.
-pub fn named(name: &str) -> Result<Named, String> {
+/// The algorithm or the preset of this name.
+///
+/// # Errors
+///
+/// If there is none; the error suggests the nearest.
+pub fn named(name: &str) -> Result<Named, Error> {
     if let Some(preset) = preset(name) {
         return Ok(Named::Preset(preset));
     }
@@ -120,7 +124,8 @@ pub fn named(name: &str) -> Result<Named, String> {
         Some(found) => Ok(Named::Algorithm(found.clone())),
         None => {
             let names = known.iter().map(|algorithm| algorithm.name.as_str()).chain(presets());
-            Err(format!("unknown algorithm {}; {}", quote(name), suggest_algorithm(name, names)))
+            let found = format!("unknown algorithm {}", quote(name));
+            Err(Refusal::new(found, suggest_algorithm(name, names)).of_value(""))
         }
     }
 }

@@ -140,7 +140,7 @@ impl Trace {
 
 impl Variation {
     /// Checks that a run can begin; the error is what prevents it.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         let in_order = |from_ns: &mut dyn Iterator<Item = u64>| {
             let from_ns: Vec<u64> = from_ns.collect();
             from_ns.first() == Some(&0) && from_ns.is_sorted_by(|one, next| one < next)

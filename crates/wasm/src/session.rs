@@ -2,12 +2,14 @@
 
 #![expect(unsafe_code, reason = "a run that borrows its own scenario")]
 
+use crate::Error;
 use cwnd_engine::{Control, Simulation, until_last_arrival};
 use cwnd_results::{Estimate, FlowSamples, GroupSamples, LinkSamples, Metrics, Run};
 use cwnd_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io;
 use std::mem;
 use std::rc::Rc;
 
@@ -43,12 +45,12 @@ impl Session {
     /// # Errors
     ///
     /// The reader's line, `scenario:LINE: KEY: ...`.
-    pub fn begin(request: &[u8]) -> Result<Session, String> {
-        let Request { toml, files } = serde_json::from_slice(request).map_err(|error| error.to_string())?;
-        let read =
-            |name: &str| files.get(name).cloned().ok_or_else(|| "the page has no such file".to_owned());
-        let scenario = Scenario::from_toml_with_files(&toml, "scenario", &[], &read);
-        let scenario = Rc::new(scenario.map_err(|error| error.to_string())?);
+    pub fn begin(request: &[u8]) -> Result<Session, Error> {
+        let Request { toml, files } = serde_json::from_slice(request)?;
+        let read = |name: &str| {
+            files.get(name).cloned().ok_or_else(|| io::Error::other("the page has no such file"))
+        };
+        let scenario = Rc::new(Scenario::from_toml_with_files(&toml, "scenario", &[], &read)?);
         let control = Rc::<Control>::default();
         // SAFETY: both stay where they are until the session's own counts are dropped, which is after the simulation.
         let (asked, watched) = unsafe { (&*Rc::as_ptr(&scenario), &*Rc::as_ptr(&control)) };
@@ -64,8 +66,8 @@ impl Session {
     /// # Errors
     ///
     /// If the run cannot go on.
-    pub fn advance(&mut self, until_ns: u64) -> Result<(), String> {
-        self.simulation.advance(until_ns).map_err(|unfinished| unfinished.to_string())
+    pub fn advance(&mut self, until_ns: u64) -> Result<(), Error> {
+        Ok(self.simulation.advance(until_ns)?)
     }
 
     pub fn observe(&mut self) -> Value {
@@ -85,13 +87,12 @@ impl Session {
     /// # Errors
     ///
     /// If the run cannot go on to its end.
-    pub fn finish(self) -> Result<Answer, String> {
+    pub fn finish(self) -> Result<Answer, Error> {
         let Session { simulation, scenario, control } = self;
-        let error = |unfinished: cwnd_engine::Unfinished| unfinished.to_string();
-        let mut run = simulation.finish().map_err(error)?;
+        let mut run = simulation.finish()?;
         if let Some(shorter) = until_last_arrival(&scenario, &run) {
             let again = Simulation::new(&shorter, scenario.seed, &|_| None, &control);
-            run = again.finish().map_err(error)?;
+            run = again.finish()?;
         }
         let summary = Metrics::estimate(&[Metrics::of(&scenario, &run.flows, &run.links)]);
         Ok(Answer {

@@ -5,6 +5,7 @@
 
 mod checks;
 mod end;
+mod error;
 mod flow;
 mod noq;
 mod null;
@@ -21,6 +22,7 @@ pub use checks::check;
 use cwnd_results::{Run, World};
 use cwnd_scenario::{Cca, Scenario};
 use end::{Asked, Connection, Shared, params};
+pub use error::Error;
 pub use settings::{Crypto, Settings};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
@@ -108,7 +110,7 @@ impl Stack {
 /// # Errors
 ///
 /// If the scenario asks what this world cannot do, or the stack gives up a connection.
-pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, String> {
+pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, Error> {
     run_with(stack, Settings::default(), scenario, seed, watch)
 }
 
@@ -123,20 +125,21 @@ pub fn run_with(
     scenario: &Scenario,
     seed: u64,
     watch: &impl Watch,
-) -> Result<Option<Run>, String> {
+) -> Result<Option<Run>, Error> {
     if settings.has_tcp_recovery && stack != Stack::Noq {
-        return Err(format!("{} has its own recovery; accepted: noq", stack.name()));
+        return Err(Error::Unsupported(format!("{} has its own recovery; accepted: noq", stack.name())));
     }
     if settings.is_unpaced && stack == Stack::S2nQuic {
-        return Err("s2n-quic does not pace by itself; accepted: quinn or noq".to_owned());
+        return Err(Error::Unsupported(
+            "s2n-quic does not pace by itself; accepted: quinn or noq".to_owned(),
+        ));
     }
     if stack == Stack::S2nQuic
         && (settings.crypto == Crypto::Tls
             || settings.ack_every_pkts.is_some_and(|every_pkts| every_pkts > 1))
     {
-        return Err(
-            "s2n-quic runs without TLS and has its own ACKs; accepted: an ACK for each packet".to_owned()
-        );
+        let line = "s2n-quic runs without TLS and has its own ACKs; accepted: an ACK for each packet";
+        return Err(Error::Unsupported(line.to_owned()));
     }
     check(stack, scenario)?;
     run::run(stack, settings, scenario, seed, watch)

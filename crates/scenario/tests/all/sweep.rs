@@ -268,7 +268,7 @@ fn what_could_not_run_is_found_in_what_was_read_from_json() {
     for (spoil, error) in damage {
         let mut scenario = read("").unwrap().points.remove(0).scenario;
         spoil(&mut scenario);
-        let found = scenario.check().unwrap_err();
+        let found = scenario.check().unwrap_err().to_string();
         assert!(found.contains(error), "{found}");
     }
 }

@@ -13,7 +13,7 @@ fn text(new: &str) -> String {
 /// The file's name is what is in it, with semicolons for line breaks.
 fn read(text: &str) -> Result<Scenario, String> {
     let files = |name: &str| match name {
-        "absent.csv" => Err("No such file or directory".to_owned()),
+        "absent.csv" => Err(std::io::Error::other("No such file or directory")),
         lines => Ok(lines.replace(';', "\n")),
     };
     Scenario::from_toml_with_files(text, "bad.toml", &[], &files).map_err(|error| error.to_string())

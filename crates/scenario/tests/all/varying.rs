@@ -19,7 +19,7 @@ fn text(old: &str, new: &str) -> String {
 /// The file's name is what is in it, with commas for line breaks.
 fn read(text: &str) -> Result<Scenario, String> {
     let files = |name: &str| match name {
-        "absent.trace" => Err("No such file or directory".to_owned()),
+        "absent.trace" => Err(std::io::Error::other("No such file or directory")),
         lines => Ok(lines.replace(',', "\n")),
     };
     Scenario::from_toml_with_files(text, "bad.toml", &[], &files).map_err(|error| error.to_string())
@@ -183,7 +183,7 @@ fn a_damaged_scenario_is_refused_before_it_runs() {
         let mut scenario = good.clone();
         let link = scenario.links.iter_mut().find(|link| link.name == "bottleneck").unwrap();
         change(link.variation.as_mut().unwrap(), link.impairments.as_mut().unwrap());
-        scenario.check().unwrap_err()
+        scenario.check().unwrap_err().to_string()
     };
     assert_eq!(damaged(&|_, wire| wire.reorder = 2.0), "link 'bottleneck' has a probability that is none");
     let found = damaged(&|variation, _| variation.rate = Some(RateVariation::Steps(Vec::new())));
