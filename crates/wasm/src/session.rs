@@ -1,9 +1,7 @@
 //! One run under way, with the scenario that it answers.
 
-#![expect(unsafe_code, reason = "a run that borrows its own scenario")]
-
 use crate::Error;
-use cwnd_engine::{Control, Simulation, until_last_arrival};
+use cwnd_engine::{Simulation, until_last_arrival};
 use cwnd_results::{Estimate, FlowSamples, GroupSamples, LinkSamples, Metrics, Run};
 use cwnd_scenario::Scenario;
 use serde::{Deserialize, Serialize};
@@ -11,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io;
 use std::mem;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A scenario with the files that it names.
 #[derive(Deserialize)]
@@ -35,10 +33,8 @@ pub struct Answer {
 }
 
 pub struct Session {
-    /// It borrows the two below, and is dropped before them.
-    simulation: Simulation<'static>,
-    scenario: Rc<Scenario>,
-    control: Rc<Control>,
+    simulation: Simulation,
+    scenario: Arc<Scenario>,
 }
 
 impl Session {
@@ -50,12 +46,8 @@ impl Session {
         let read = |name: &str| {
             files.get(name).cloned().ok_or_else(|| io::Error::other("the page has no such file"))
         };
-        let scenario = Rc::new(Scenario::from_toml_with_files(&toml, "scenario", &[], &read)?);
-        let control = Rc::<Control>::default();
-        // SAFETY: both stay where they are until the session's own counts are dropped, which is after the simulation.
-        let (asked, watched) = unsafe { (&*Rc::as_ptr(&scenario), &*Rc::as_ptr(&control)) };
-        let simulation = Simulation::new(asked, scenario.seed, &|_| None, watched);
-        Ok(Session { simulation, scenario, control })
+        let scenario = Arc::new(Scenario::from_toml_with_files(&toml, "scenario", &[], &read)?);
+        Ok(Session { simulation: simulate(Arc::clone(&scenario)), scenario })
     }
 
     /// Describes the scenario: every default and unit resolved, and the quantities that follow from them.
@@ -88,11 +80,10 @@ impl Session {
     ///
     /// If the run cannot go on to its end.
     pub fn finish(self) -> Result<Answer, Error> {
-        let Session { simulation, scenario, control } = self;
+        let Session { simulation, scenario } = self;
         let mut run = simulation.finish()?;
         if let Some(shorter) = until_last_arrival(&scenario, &run) {
-            let again = Simulation::new(&shorter, scenario.seed, &|_| None, &control);
-            run = again.finish()?;
+            run = simulate(Arc::new(shorter)).finish()?;
         }
         let summary = Metrics::estimate(&[Metrics::of(&scenario, &run.flows, &run.links)]);
         Ok(Answer {
@@ -102,7 +93,12 @@ impl Session {
             group_samples: mem::take(&mut run.group_samples),
             link_samples: mem::take(&mut run.link_samples),
             runs: [run],
-            scenario: Rc::unwrap_or_clone(scenario),
+            scenario: Arc::unwrap_or_clone(scenario),
         })
     }
+}
+
+fn simulate(scenario: Arc<Scenario>) -> Simulation {
+    let seed = scenario.seed;
+    Simulation::new(scenario, seed, |_| None, Arc::default())
 }

@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::{answer_by_events, answer_scenario, read};
-use cwnd_engine::{Codepoint, EmulatedLink, Simulation};
+use cwnd_engine::{Codepoint, EmulatedLink};
 use cwnd_results::{FlowResult, LinkResult, Run};
 use cwnd_scenario::{Clock, End, Samples, Scenario, Sweep};
 use std::path::Path;
@@ -162,8 +162,7 @@ fn transfers_count_if_they_begin_after_the_warmup() {
 #[test]
 fn the_steps_in_which_a_run_is_advanced_do_not_move_the_end_of_the_warmup() {
     let scenario = Scenario { warmup_ns: 5_000_000_003, ..read(TRANSFERS) };
-    let control = cwnd_engine::Control::default();
-    let mut simulation = Simulation::new(&scenario, scenario.seed, &common::custom, &control);
+    let mut simulation = common::begin(&scenario);
     for step in 1..30 {
         simulation.advance(step * 700_000_001).unwrap();
     }

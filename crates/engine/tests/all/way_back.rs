@@ -1,7 +1,6 @@
 //! ACKs that cross links on their way back.
 
-use crate::common::{answer_by_events, answer_scenario, custom, read};
-use cwnd_engine::{Control, Simulation};
+use crate::common::{answer_by_events, answer_scenario, begin, read};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, End, Link, Scenario, Sweep};
 use proptest::prelude::*;
@@ -160,8 +159,7 @@ proptest! {
             link.rate_bps = 20_000_000 / slower;
         }
         scenario.seed = seed;
-        let control = Control::default();
-        let mut simulation = Simulation::new(&scenario, seed, &custom, &control);
+        let mut simulation = begin(&scenario);
         simulation.advance(scenario.duration_ns).unwrap();
         for flow in simulation.observe().flows {
             // All has arrived long after the end of the flows.

@@ -3,7 +3,7 @@
 use crate::flow::{Quic, is_of_stack};
 use crate::{Error, Settings, Stack, Watch};
 use cwnd_engine::net::{Endpoints, Parts};
-use cwnd_engine::{Control, Simulation};
+use cwnd_engine::{BorrowedSimulation, Control};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ pub fn run(
     };
     let parts = Parts { transports: &ends, packets_max: PACKETS_MAX, ..Parts::default() };
     let control = Control::default();
-    let mut simulation = Simulation::plain(scenario, seed, parts, &control);
+    let mut simulation = BorrowedSimulation::plain(scenario, seed, parts, &control);
     for look in 1..=LOOKS {
         let until_ns = u128::from(scenario.duration_ns) * u128::from(look) / u128::from(LOOKS);
         simulation.advance(until_ns as u64)?;

@@ -5,7 +5,7 @@ pub mod one_link;
 
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
 use cwnd_engine::parts::{Parts, run_with};
-use cwnd_engine::{Control, run};
+use cwnd_engine::{Control, Simulation, run};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use std::sync::{Arc, Mutex};
@@ -28,6 +28,11 @@ pub fn read_with_trace(toml: &str, trace: &str) -> Scenario {
 pub fn read_with_files(toml: &str) -> Result<Scenario, String> {
     let files = |name: &str| Ok(name.replace(',', "\n"));
     Scenario::from_toml_with_files(toml, "test.toml", &CUSTOM, &files).map_err(|error| error.to_string())
+}
+
+/// Begins a run of `scenario`.
+pub fn begin(scenario: &Scenario) -> Simulation {
+    Simulation::new(Arc::new(scenario.clone()), scenario.seed, custom, Arc::default())
 }
 
 pub fn answer(toml: &str) -> Run {
