@@ -23,6 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
+/// The name of this world in results.
+pub const WORLD: &str = "live";
+
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// The receiver of flow 0; the others count up.

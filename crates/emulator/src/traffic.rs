@@ -2,10 +2,9 @@
 
 use crate::shared::Shared;
 use crate::sys::{self, TcpInfo};
-use crate::{Ends, Error, FAR, FIRST_PORT, Watch};
+use crate::{Ends, Error, FAR, FIRST_PORT, WORLD, Watch};
 use cwnd_results::{
-    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, World,
-    time_series,
+    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
 };
 use cwnd_scenario::{Flow, Samples, Scenario, Size};
 use std::io::{ErrorKind, Write};
@@ -92,7 +91,7 @@ pub struct Traffic {
 impl Traffic {
     pub fn with(self, links: Vec<LinkResult>, link_samples: LinkSamples, seed: u64) -> Run {
         Run {
-            world: World::Live,
+            world: WORLD.into(),
             seed,
             flows: self.flows,
             links,

@@ -40,6 +40,7 @@ use fast::Parts;
 pub use instances::Custom;
 pub use memory::distribution::Distribution;
 use net::Advance;
+pub use net::WORLD;
 pub use net::lifetime::{start_jitter_ns, until_last_arrival};
 pub use net::link::emulated::{Crossed, EmulatedLink};
 pub use net::link::queue::discipline::Codepoint;

@@ -50,7 +50,7 @@ pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Re
     let packets = flows.iter().map(|flow| flow.sent_pkts).sum();
     let (flow_samples, group_samples) = flow_samples(scenario, lines);
     Ok(Run {
-        world: plan.world,
+        world: plan.world.into(),
         seed,
         links,
         flow_samples,

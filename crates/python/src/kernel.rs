@@ -65,7 +65,7 @@ mod linux {
         /// Where traces are made, as results have it.
         #[getter]
         fn world(&self) -> &'static str {
-            cwnd_results::World::Live.name()
+            cwnd_emulator::WORLD
         }
 
         /// `port` is of either end, `cca` the algorithm's name in the kernel; None: any. `interval_us` is the least

@@ -2,9 +2,7 @@
 
 use crate::Error;
 use crate::scenario::no_scenario;
-use cwnd_results::{
-    Estimate, FlowResult, LinkResult, Metrics, Run, World, student_t_quantile, student_t_tail,
-};
+use cwnd_results::{Estimate, FlowResult, LinkResult, Metrics, Run, student_t_quantile, student_t_tail};
 use cwnd_scenario::Scenario;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -40,8 +38,8 @@ impl Runs {
 
     /// Where the runs were made, as results have it.
     #[getter]
-    fn world(&self) -> &'static str {
-        self.runs.first().map_or(World::Sim, |run| run.world).name()
+    fn world(&self) -> &str {
+        self.runs.first().map_or(cwnd_engine::WORLD, |run| &run.world)
     }
 
     /// Notes for the reader of each run.

@@ -16,5 +16,5 @@ pub use error::Error;
 pub use flow_samples::{FlowRow, FlowSamples, mbps};
 pub use group_samples::{GroupSamples, GroupSum, time_series};
 pub use metrics::Metrics;
-pub use schema::{FlowResult, LinkResult, LinkSamples, Run, Transfers, World};
+pub use schema::{FlowResult, LinkResult, LinkSamples, Run, Transfers};
 pub use statistics::{Estimate, jain_index, student_t_quantile, student_t_tail};

@@ -3,55 +3,16 @@
 use crate::flow_samples::FlowSamples;
 use crate::group_samples::GroupSamples;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-
-/// Where a run was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum World {
-    /// The engine of this project.
-    #[default]
-    Sim,
-    /// The kernel of a machine, in real time.
-    Live,
-    /// A kernel in virtual time, with its own algorithms where it has them.
-    Linux,
-    /// A kernel in virtual time, with this project's algorithms as eBPF.
-    LinuxEbpf,
-    /// The QUIC stack quinn in virtual time.
-    Quinn,
-    /// The QUIC stack noq in virtual time.
-    Noq,
-    /// The QUIC stack s2n-quic in virtual time.
-    S2nQuic,
-    /// As `Quinn`, with TLS.
-    QuinnTls,
-    /// As `Noq`, with TLS.
-    NoqTls,
-}
-
-impl World {
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            World::Sim => "sim",
-            World::Live => "live",
-            World::Linux => "linux",
-            World::LinuxEbpf => "linux-ebpf",
-            World::Quinn => "quinn",
-            World::Noq => "noq",
-            World::S2nQuic => "s2n-quic",
-            World::QuinnTls => "quinn-tls",
-            World::NoqTls => "noq-tls",
-        }
-    }
-}
 
 /// One run of one scenario with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
+    /// Where the run was made, as worlds are named where they are chosen.
     #[serde(skip)]
-    pub world: World,
+    pub world: Cow<'static, str>,
     pub seed: u64,
     pub flows: Vec<FlowResult>,
     pub links: Vec<LinkResult>,

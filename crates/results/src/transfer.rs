@@ -1,6 +1,6 @@
 //! A run as bytes (MessagePack), for another library of the same version in the same process. No file has this form.
 
-use crate::{Error, FlowResult, FlowSamples, GroupSamples, LinkSamples, Run, Transfers, World};
+use crate::{Error, FlowResult, FlowSamples, GroupSamples, LinkSamples, Run, Transfers};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 struct Whole<'a> {
     rows: Cow<'a, Run>,
     slow_starts_s: Vec<Option<f64>>,
-    world: World,
+    world: Cow<'a, str>,
     flow_samples: Cow<'a, FlowSamples>,
     group_samples: Cow<'a, GroupSamples>,
     link_samples: Cow<'a, LinkSamples>,
@@ -25,7 +25,7 @@ impl Run {
         let whole = Whole {
             rows: Cow::Borrowed(self),
             slow_starts_s: self.flows.iter().map(|flow| flow.slow_start_s).collect(),
-            world: self.world,
+            world: Cow::Borrowed(&self.world),
             flow_samples: Cow::Borrowed(&self.flow_samples),
             group_samples: Cow::Borrowed(&self.group_samples),
             link_samples: Cow::Borrowed(&self.link_samples),
@@ -51,7 +51,7 @@ impl Run {
         let slow_starts_s = whole.slow_starts_s.into_iter();
         let flows = flows.into_iter().zip(slow_starts_s);
         Ok(Run {
-            world: whole.world,
+            world: Cow::Owned(whole.world.into_owned()),
             seed,
             flows: flows.map(|(flow, slow_start_s)| FlowResult { slow_start_s, ..flow }).collect(),
             links,
@@ -110,7 +110,7 @@ mod tests {
             marked_pkts: 8,
         };
         Run {
-            world: World::S2nQuic,
+            world: "s2n-quic".into(),
             seed: 7,
             flows: vec![flow, FlowResult::default()],
             links: vec![link],

@@ -6,6 +6,7 @@ use cwnd_results::{Estimate, FlowSamples, GroupSamples, LinkSamples, Metrics, Ru
 use cwnd_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::mem;
@@ -25,7 +26,7 @@ pub struct Answer {
     scenario: Scenario,
     runs: [Run; 1],
     summary: Metrics<Estimate>,
-    world: &'static str,
+    world: Cow<'static, str>,
     flow_samples: FlowSamples,
     #[serde(skip_serializing_if = "GroupSamples::is_empty")]
     group_samples: GroupSamples,
@@ -88,7 +89,7 @@ impl Session {
         let summary = Metrics::estimate(&[Metrics::of(&scenario, &run.flows, &run.links)]);
         Ok(Answer {
             summary,
-            world: run.world.name(),
+            world: run.world.clone(),
             flow_samples: mem::take(&mut run.flow_samples),
             group_samples: mem::take(&mut run.group_samples),
             link_samples: mem::take(&mut run.link_samples),

@@ -42,5 +42,5 @@ pub fn run(
         }
     }
     let run = simulation.finish()?;
-    Ok(Some(Run { world: stack.world(settings.crypto), ..run }))
+    Ok(Some(Run { world: stack.world(settings.crypto).into(), ..run }))
 }

@@ -1,16 +1,16 @@
 //! Counts, samples and results of a run.
 
 use crate::control::Unfinished;
-use crate::net::Advance;
 use crate::net::connection::Connection;
 use crate::net::link::Link;
 use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, Observation};
 use crate::net::measure::rows::{LinkCounts, group_row, transfer_rows};
 use crate::net::measure::samples::FlowSampler;
 use crate::net::network::Network;
+use crate::net::{Advance, WORLD};
 use crate::tcp::source::TransferRow;
 use crate::time::Tick;
-use cwnd_results::{Run, World};
+use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 
 impl<T: Tick> Network<'_, T> {
@@ -131,7 +131,7 @@ impl<T: Tick> Advance for Network<'_, T> {
             link.counts(end_ns).row_since(before, &described.name, end_ns - warmup_ns)
         });
         Run {
-            world: World::Sim,
+            world: WORLD.into(),
             seed: self.seed,
             packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
             last_arrival_ns,

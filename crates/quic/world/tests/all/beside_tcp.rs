@@ -32,7 +32,7 @@ fn a_tcp_flow_alone_does_what_it_does_in_the_simulator() {
     ] {
         let scenario = scenario(link, &format!("[[flows]]\ncca = 'tcp:{cca}'\nstack = {{ {stack} }}"));
         let (here, simulated) = (answer(Stack::Quinn, &scenario), simulate(&scenario));
-        assert_eq!(here, Run { world: here.world, ..simulated }, "{cca}, {link}, {stack}");
+        assert_eq!(here, Run { world: here.world.clone(), ..simulated }, "{cca}, {link}, {stack}");
         assert_eq!(here.flows[0].cca, format!("tcp:{cca}"));
     }
 }
@@ -46,7 +46,7 @@ fn transfers_over_tcp_and_datagrams_are_those_of_the_simulator() {
     let (here, simulated) = (answer(Stack::Noq, &scenario), simulate(&scenario));
     assert!(here.transfers.size_bytes.len() > 40, "{:?}", here.transfers);
     // Not a number where a transfer has not ended.
-    assert_eq!(format!("{here:?}"), format!("{:?}", Run { world: here.world, ..simulated }));
+    assert_eq!(format!("{here:?}"), format!("{:?}", Run { world: here.world.clone(), ..simulated }));
 }
 
 #[test]
