@@ -118,6 +118,7 @@ pub enum State {
 /// Events besides the ACKs of `pkts_acked`: `enum cc_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Event {
     TxStart = 0,
     CwndRestart = 1,
@@ -189,6 +190,7 @@ impl<T: CongestionControl + ?Sized> CongestionControl for Box<T> {
 
 /// One line of `registry.h`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Algorithm {
     /// As people write it: `agile-sd`.
     pub name: String,
@@ -206,6 +208,7 @@ pub struct Algorithm {
 
 /// A parameter of an algorithm. Stored values are in units of `1 / one`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Param {
     pub name: &'static str,
     /// The names of the stored values from 0 on: all of a choice's, those that are not numbers of a number.
@@ -219,6 +222,7 @@ pub struct Param {
 
 /// Why a name or a value was refused. Displays as one line that says what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     UnknownAlgorithm { name: String, nearest: Option<String> },
     UnknownParam { algorithm: String, name: String, accepted: Vec<&'static str> },
@@ -227,6 +231,7 @@ pub enum Error {
 
 /// A parameter that was given by its former name. Displays as one line that has both.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Renamed {
     /// As it is written now.
     pub name: &'static str,

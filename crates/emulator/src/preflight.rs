@@ -56,7 +56,7 @@ struct Seen {
 /// A sentence with what was measured; None: stopped.
 pub fn measure(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<String>, Error> {
     // Probes need no clean path; a probe is a datagram of one byte.
-    let quiet = Scenario { warmup_ns: 0, ..scenario.clone() };
+    let quiet = scenario.clone().with(|quiet| quiet.warmup_ns = 0);
     let (outcome, report) = over_path(&quiet, seed, |ends| -> Result<_, Error> {
         let far = bind_in(&ends.far, FAR)?;
         let near = bind_in(&ends.near, NEAR)?;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Progress of a run under way for others to read, and their means to stop it.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Control {
     /// Set to end every run that shares this control, within some thousand packets.
     pub stop: AtomicBool,
@@ -15,8 +16,16 @@ pub struct Control {
     pub threads: usize,
 }
 
+impl Control {
+    /// A control for runs on this many threads each; 0: on the calling one.
+    pub fn with_threads(threads: usize) -> Control {
+        Control { threads, ..Control::default() }
+    }
+}
+
 /// Why a run has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unfinished {
     /// It was ended through [`Control::stop`].
     Stopped,

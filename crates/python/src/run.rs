@@ -120,7 +120,7 @@ pub fn work(
     let threads = if custom { 1 } else { threads_of_a_run(queue, at_once, threads) };
     let jobs: Vec<cwnd_runner::Job> =
         queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
-    let control = Arc::new(Control { threads, ..Control::default() });
+    let control = Arc::new(Control::with_threads(threads));
     let failure = Arc::new(Failure::default());
     // Flows are asked for in their order: the search for one begins at the one before.
     let last = AtomicUsize::new(0);

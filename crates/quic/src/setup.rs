@@ -9,6 +9,7 @@ const ONE_WAY: &str = "one-way";
 
 /// A QUIC stack, and what an algorithm can get from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stack {
     Quinn,
     Noq,
@@ -69,6 +70,7 @@ impl Stack {
 
 /// Why an algorithm does not run on a stack. Displays as one line that says what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The name or a parameter is unknown, or a value is out of range.
     Choice(cwnd_algorithms::Error),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Time series of the flows, an entry per row in every column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FlowSamples {
     pub time_s: Vec<f64>,
     pub flow: Vec<u32>,

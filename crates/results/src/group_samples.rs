@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 
 /// Time series of groups of flows, an entry per row in every column. A group has a row while one of its flows lasts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GroupSamples {
     pub time_s: Vec<f64>,
     /// In the order of the scenario.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 /// One run of one scenario with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Run {
     /// Where the run was made, as worlds are named where they are chosen.
     #[serde(skip)]
@@ -38,6 +39,7 @@ pub struct Run {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FlowResult {
     pub flow: u32,
     pub cca: String,
@@ -88,6 +90,7 @@ pub struct FlowResult {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct LinkResult {
     pub link: String,
     /// Left the link at its far end.
@@ -107,6 +110,25 @@ pub struct LinkResult {
     /// Marked instead of dropped, and sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_pkts: u64,
+}
+
+impl Run {
+    /// A run without rows, made in `world` with `seed`.
+    pub fn new(world: impl Into<Cow<'static, str>>, seed: u64) -> Run {
+        Run {
+            world: world.into(),
+            seed,
+            flows: Vec::new(),
+            links: Vec::new(),
+            flow_samples: FlowSamples::default(),
+            group_samples: GroupSamples::default(),
+            link_samples: LinkSamples::default(),
+            transfers: Transfers::default(),
+            packets: 0,
+            last_arrival_ns: 0,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl FlowResult {
@@ -133,6 +155,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// Time series of the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LinkSamples {
     pub time_s: Vec<f64>,
     pub link: Vec<u32>,
@@ -147,6 +170,7 @@ pub struct LinkSamples {
 
 /// Transfers of flows with sizes, an entry per transfer in every column, in the order of their starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Transfers {
     pub flow: Vec<u32>,
     pub start_s: Vec<f64>,

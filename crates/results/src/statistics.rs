@@ -5,6 +5,7 @@ use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
 /// A mean with its 95 % confidence interval (Student's t); no interval for n < 2.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     pub mean: f64,
     pub ci95_low: Option<f64>,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// A scenario as a person would describe it; equal neighbours share an entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Description {
     pub name: String,
     pub duration_s: f64,
@@ -27,6 +28,7 @@ pub struct Description {
 
 /// Links in a row that differ in their names only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LinkGroup {
     /// `bottleneck`, or `access-0..3` for the first and the last of several.
     pub name: String,
@@ -60,6 +62,7 @@ pub struct LinkGroup {
 
 /// Flows in a row that differ in start and stop only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FlowGroup {
     /// Index of the first in [`Scenario::flows`].
     pub first: u32,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Bursts of losses, jitter, reordering and duplication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Impairments {
     /// None: no losses but those of `per`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

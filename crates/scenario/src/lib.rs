@@ -46,6 +46,7 @@ pub const ETHERNET_BYTES: u32 = 14;
 /// Everything a run depends on, but the seed of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Scenario {
     /// Default: the stem of the file's name.
     pub name: String,
@@ -79,6 +80,22 @@ pub struct Scenario {
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
+
+/// Gives structs that may get further fields a way to be made from one that there is.
+macro_rules! with {
+    ($($of:ty),*) => {$(
+        impl $of {
+            /// Returns it after `change`, as in `scenario.with(|scenario| scenario.seed = 7)`.
+            #[must_use]
+            pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+                change(&mut self);
+                self
+            }
+        }
+    )*};
+}
+
+with!(Scenario, Flow, Stack, Link, Traffic, Variation, Impairments);
 
 fn yes() -> bool {
     true
@@ -143,6 +160,7 @@ impl End {
 /// One TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Flow {
     /// Equal flows of a group share it, as they share `traffic` and `stack`; those of a custom algorithm have one each.
     pub cca: Arc<Cca>,
@@ -189,6 +207,7 @@ pub struct Cca {
 /// TCP behaviour of a flow besides congestion control. Defaults are those of `linux` and of `ns2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Stack {
     /// The profile it began as: `linux` or `ns2`.
     pub profile: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A link in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Link {
     pub name: String,
     pub rate_bps: u64,

@@ -27,6 +27,7 @@ pub enum Recovery {
 
 /// Choices of a sender for finding and repairing losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecoveryChoices {
     pub detection: Detection,
     pub reduction: Reduction,
@@ -72,6 +73,7 @@ pub enum Reduction {
 
 /// Behaviour of ns-2.35's senders that no RFC asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ns2Quirks {
     /// A window that restarted at one and grew during the recovery stays as it is when the recovery ends.
     pub keeps_regrown_window: bool,

@@ -49,6 +49,7 @@ pub enum Profile {
 const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
 
 /// A name that papers use for an algorithm together with a recovery.
+#[non_exhaustive]
 pub struct Preset {
     pub name: &'static str,
     pub algorithm: &'static str,
@@ -94,12 +95,14 @@ pub const PRESETS: [Preset; 5] = [
 const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-start", Recovery::Tahoe)];
 
 /// Algorithm or preset that a scenario's `cca` names.
+#[non_exhaustive]
 pub enum Named {
     Algorithm(Algorithm),
     Preset(&'static Preset),
 }
 
 /// Settings of a profile for an algorithm, or for a preset.
+#[non_exhaustive]
 pub struct Setting {
     /// `linux` or `ns2`.
     pub profile: &'static str,

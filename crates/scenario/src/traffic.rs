@@ -7,6 +7,7 @@ use statrs::function::erf::erfc_inv;
 /// Sizes, arrivals and pauses of what a flow sends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Payload of each transfer. None: there is no end to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +71,7 @@ pub fn frame_bytes(rate_bps: u64, frames_per_s: u32) -> u64 {
 /// Transfers one after the other on the same connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Requests {
     pub count: u64,
     /// From the end of a response to the next request, which takes one RTT to be answered.
@@ -185,6 +187,11 @@ impl Size {
         let mean_bytes = self.mean_bytes();
         mean_bytes + (mean_bytes / payload + rest) * f64::from(flow.stack.header_bytes)
     }
+}
+
+impl Requests {
+    /// One response, without a pause.
+    pub const ONE: Requests = Requests { count: 1, think_ns: 0, barrier: None };
 }
 
 impl Flow {

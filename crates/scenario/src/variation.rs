@@ -6,6 +6,7 @@ use std::sync::Arc;
 /// How the rate and the delay of a link change with time, and what a policer lets into it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Variation {
     /// None: the rate stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -412,19 +412,16 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         };
         let mut flows: Vec<_> = (0..self.scenario.flows.len() as u32).map(result).collect();
         transfers.set_quantiles(&mut flows, warmup_ns);
-        Run {
-            world: WORLD.into(),
-            seed: self.seed,
-            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
-            last_arrival_ns,
-            notes: Vec::new(),
-            flows,
-            links,
-            flow_samples: FlowSampler::join(self.shards.into_iter().map(|shard| shard.sampler)),
-            group_samples: self.group_samples,
-            link_samples: self.sampler.samples,
-            transfers,
-        }
+        let mut run = Run::new(WORLD, self.seed);
+        run.packets = flows.iter().map(|flow| flow.sent_pkts).sum();
+        run.last_arrival_ns = last_arrival_ns;
+        run.flows = flows;
+        run.links = links;
+        run.flow_samples = FlowSampler::join(self.shards.into_iter().map(|shard| shard.sampler));
+        run.group_samples = self.group_samples;
+        run.link_samples = self.sampler.samples;
+        run.transfers = transfers;
+        run
     }
 }
 

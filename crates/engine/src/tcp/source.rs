@@ -117,7 +117,7 @@ impl<'a> Source<'a> {
             start_ns,
             transfer: None,
             sizes: sizes.map(Box::new),
-            requests: requests.unwrap_or(Requests { count: 1, think_ns: 0, barrier: None }),
+            requests: requests.unwrap_or(Requests::ONE),
             rtt_ns,
             frames,
             pauses,

@@ -196,7 +196,9 @@ impl Endpoints<'_> for Credits {
     }
 
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {
-        FlowResult { flow: id, ..counted(counts, end_ns - measured_from_ns) }
+        let mut row = counted(counts, end_ns - measured_from_ns);
+        row.flow = id;
+        row
     }
 }
 

@@ -41,6 +41,7 @@ pub fn run(
             return Ok(None);
         }
     }
-    let run = simulation.finish()?;
-    Ok(Some(Run { world: stack.world(settings.crypto).into(), ..run }))
+    let mut run = simulation.finish()?;
+    run.world = stack.world(settings.crypto).into();
+    Ok(Some(run))
 }

@@ -28,6 +28,7 @@ const SPLIT: &str = "sweep fewer values, or split them over several sweeps";
 
 /// The scenarios of a grid.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Sweep {
     /// The scenario's, without any values.
     pub name: String,
@@ -36,6 +37,7 @@ pub struct Sweep {
 
 /// One scenario of a grid.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SweepPoint {
     /// Swept names, and the value of each at this point.
     pub values: Vec<(String, Value)>,

@@ -11,6 +11,7 @@ use toml::de::DeValue;
 /// A value as written; of a range, as it would be written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Value {
     Bool(bool),
     Integer(i64),

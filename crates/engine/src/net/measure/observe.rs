@@ -9,6 +9,7 @@ use cwnd_scenario::{Samples, Scenario};
 
 /// A run at one moment.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Observation {
     pub now_ns: u64,
     /// In the order of the scenario.
@@ -18,6 +19,7 @@ pub struct Observation {
 
 /// The state of a flow. For a flow with arrivals: sums over its connections. Windows and packets in flight are of open ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct FlowObservation {
     pub cwnd_pkts: u32,
     pub ssthresh_pkts: u32,
@@ -60,6 +62,7 @@ impl FlowObservation {
 
 /// Counts of the ACKs of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AckCounts {
     pub sent: u64,
     /// Copies that a wire of the way back made.
@@ -87,6 +90,7 @@ impl std::ops::AddAssign for AckCounts {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkObservation {
     /// The packet being sent included.
     pub queue_pkts: u64,

@@ -45,7 +45,7 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
 
 /// Runs `scenario` on this many `threads`.
 pub fn answer_on_threads(scenario: &Scenario, threads: usize) -> Run {
-    let control = Control { threads, ..Control::default() };
+    let control = Control::with_threads(threads);
     run(scenario, scenario.seed, &custom, &control).expect("nobody stops it")
 }
 
