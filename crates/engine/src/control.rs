@@ -30,11 +30,26 @@ pub enum Unfinished {
     /// It was ended through [`Control::stop`].
     Stopped,
     /// More packets than these were under way at one time.
-    Crowded { packets_max: usize, at_ns: u64 },
+    Crowded {
+        /// The limit of packets.
+        packets_max: usize,
+        /// Simulated time at which the run ended.
+        at_ns: u64,
+    },
     /// Samples by change had more rows than these.
-    TooManyRows { rows_max: usize, at_ns: u64 },
+    TooManyRows {
+        /// The limit of rows.
+        rows_max: usize,
+        /// Simulated time at which the run ended.
+        at_ns: u64,
+    },
     /// More transfers of a flow with arrivals than these had begun and not ended.
-    TooManyTransfers { transfers_max: usize, at_ns: u64 },
+    TooManyTransfers {
+        /// The limit of transfers.
+        transfers_max: usize,
+        /// Simulated time at which the run ended.
+        at_ns: u64,
+    },
 }
 
 impl fmt::Display for Unfinished {

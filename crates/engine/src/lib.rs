@@ -5,6 +5,8 @@
 //!
 //! [`net`] is the model, event by event: read that first. `fast` gives the same results sooner, for the scenarios that it supports.
 
+#![warn(missing_docs)]
+
 mod control;
 mod fast;
 mod instances;

@@ -1,6 +1,8 @@
 //! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
 //! each written once.
 
+#![warn(missing_docs)]
+
 #[cfg(feature = "transfer")]
 mod error;
 mod flow_samples;

@@ -12,6 +12,7 @@ use serde::Serialize;
 pub struct Metrics<T = f64> {
     /// All flows together, from the warmup to the end.
     pub throughput_mbps: T,
+    /// Payload of all flows, in order, once.
     pub goodput_mbps: T,
     /// Lost / sent over all flows; see [`FlowResult::loss_ratio`].
     pub loss_ratio: T,
@@ -25,12 +26,17 @@ pub struct Metrics<T = f64> {
     pub rtt_fairness: T,
     /// Utilization of the busiest link.
     pub utilization: T,
+    /// Retransmission timeouts of all flows.
     pub timeouts: T,
     /// Quantiles over the transfers of all flows that began after the warmup and finished.
     pub fct_p50_ms: T,
+    /// 95 % of the transfers took no longer.
     pub fct_p95_ms: T,
+    /// 99 % of the transfers took no longer.
     pub fct_p99_ms: T,
+    /// Median of the slowdowns of the transfers.
     pub slowdown_p50: T,
+    /// 99 % of the transfers had no larger slowdown.
     pub slowdown_p99: T,
 }
 

@@ -14,16 +14,22 @@ pub struct Run {
     /// Where the run was made, as worlds are named where they are chosen.
     #[serde(skip)]
     pub world: Cow<'static, str>,
+    /// Seed of the run.
     pub seed: u64,
+    /// In the order of the scenario.
     pub flows: Vec<FlowResult>,
+    /// In the order of the scenario.
     pub links: Vec<LinkResult>,
+    /// Time series of the flows.
     #[serde(skip)]
     pub flow_samples: FlowSamples,
     /// With samples by group, instead of those of flows.
     #[serde(skip)]
     pub group_samples: GroupSamples,
+    /// Time series of the links.
     #[serde(skip)]
     pub link_samples: LinkSamples,
+    /// Transfers of flows with sizes.
     #[serde(skip)]
     pub transfers: Transfers,
     /// Data packets that entered the network.
@@ -37,21 +43,28 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+/// Counts and means of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FlowResult {
+    /// The flow's number in the scenario.
     pub flow: u32,
+    /// Name of its algorithm, as the scenario writes it.
     pub cca: String,
+    /// When the flow started, from the start of the run.
     pub start_s: f64,
+    /// When the flow ended: its stop, or the end of its last transfer.
     pub stop_s: f64,
     /// Retransmissions included.
     pub sent_pkts: u64,
+    /// Segments that were sent again.
     pub retransmitted_pkts: u64,
     /// Reached the receiver, duplicates included.
     pub delivered_pkts: u64,
     /// Dropped by a queue or lost on a wire.
     pub lost_pkts: u64,
+    /// Retransmission timeouts.
     pub timeouts: u64,
     /// Bytes on the wire that reached the receiver, headers included, over the flow's own time.
     pub throughput_mbps: f64,
@@ -62,6 +75,7 @@ pub struct FlowResult {
     pub loss_ratio: f64,
     /// Over the RTT samples; null without one.
     pub mean_rtt_ms: Option<f64>,
+    /// 95 % of the RTT samples are no larger; null without one.
     pub p95_rtt_ms: Option<f64>,
     /// Over the flow's own time.
     pub mean_cwnd_pkts: f64,
@@ -74,12 +88,16 @@ pub struct FlowResult {
     /// Over the transfers of all flows of the run, the same for each flow with transfers; null without one that finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_p50_ms: Option<f64>,
+    /// 95 % of the transfers took no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_p95_ms: Option<f64>,
+    /// 99 % of the transfers took no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_p99_ms: Option<f64>,
+    /// Median of the times of transfers over those of an idle path without slow start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_p50: Option<f64>,
+    /// 99 % of the transfers have no larger slowdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_p99: Option<f64>,
     /// How long the first slow start lasted, to the flow's end if it did not end before; null where the algorithm sets no
@@ -88,10 +106,12 @@ pub struct FlowResult {
     pub slow_start_s: Option<f64>,
 }
 
+/// Counts and means of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LinkResult {
+    /// Name of the link.
     pub link: String,
     /// Left the link at its far end.
     pub delivered_pkts: u64,
@@ -101,6 +121,7 @@ pub struct LinkResult {
     pub error_pkts: u64,
     /// Time average of the packets held, the one being sent included.
     pub mean_queue_pkts: f64,
+    /// The most packets held at a time.
     pub max_queue_pkts: u64,
     /// Share of the time in which the link was sending.
     pub utilization: f64,
@@ -157,8 +178,11 @@ fn is_zero(number: &u64) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LinkSamples {
+    /// Time of the row, from the start of the run.
     pub time_s: Vec<f64>,
+    /// The link's number in the scenario.
     pub link: Vec<u32>,
+    /// Packets held, the one being sent included.
     pub queue_pkts: Vec<u32>,
     /// How long a packet that arrives now would wait, if all that wait are sent before it; infinite: it would never be sent.
     pub queue_ms: Vec<f64>,
@@ -172,7 +196,9 @@ pub struct LinkSamples {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Transfers {
+    /// The flow's number in the scenario.
     pub flow: Vec<u32>,
+    /// When each transfer began, from the start of the run.
     pub start_s: Vec<f64>,
     /// Payload of each transfer.
     pub size_bytes: Vec<u64>,
@@ -180,6 +206,7 @@ pub struct Transfers {
     pub fct_ms: Vec<f64>,
     /// `fct_ms` over the time without queueing, handshake and slow start; NaN: it did not finish.
     pub slowdown: Vec<f64>,
+    /// Segments of each transfer that were sent again.
     pub retransmitted_pkts: Vec<u64>,
 }
 

@@ -7,9 +7,13 @@ use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
+    /// Mean of the values.
     pub mean: f64,
+    /// Lower end of the 95 % interval of the mean; none for one value.
     pub ci95_low: Option<f64>,
+    /// Upper end of the 95 % interval of the mean; none for one value.
     pub ci95_high: Option<f64>,
+    /// Number of values.
     pub n: u32,
 }
 

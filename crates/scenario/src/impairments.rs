@@ -39,18 +39,26 @@ pub struct GilbertElliott {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jitter {
+    /// How likely each addition is.
     pub distribution: JitterDistribution,
     /// True if a packet may overtake another. If not, it waits until that has arrived.
     pub reorder: bool,
 }
 
+/// Distribution of the time that jitter adds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum JitterDistribution {
     /// Normal, cut off at three standard deviations.
-    Normal { std_ns: u64 },
+    Normal {
+        /// Standard deviation.
+        std_ns: u64,
+    },
     /// Each value from `-half_width_ns` to `half_width_ns` alike.
-    Uniform { half_width_ns: u64 },
+    Uniform {
+        /// Largest addition, and largest reduction.
+        half_width_ns: u64,
+    },
 }
 
 fn is_zero(number: &f64) -> bool {

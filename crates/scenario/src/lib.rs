@@ -3,6 +3,8 @@
 //! In a [`Scenario`] every unit, default and preset is resolved. [`Scenario::from_toml`] reads one from text,
 //! [`Sweep::from_toml`] many; [`Scenario::describe`] summarizes one for a reader.
 
+#![warn(missing_docs)]
+
 pub mod catalogue;
 mod description;
 mod error;
@@ -74,6 +76,7 @@ pub struct Scenario {
     /// In the order of the paths: access links, the shared ones, exit links.
     #[serde(with = "runs")]
     pub links: Vec<Link>,
+    /// In the order of the results. Equal flows may share their parts.
     #[serde(with = "runs")]
     pub flows: Vec<Flow>,
     /// A line for each parameter that the text gives by a former name.
@@ -188,6 +191,7 @@ pub struct Flow {
     /// Sizes, arrivals and pauses of the data. None, the default: as much as it can send, all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Arc<Traffic>>,
+    /// The TCP stack of both ends.
     pub stack: Arc<Stack>,
 }
 
@@ -308,6 +312,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
+    /// Returns true for [`Pacing::Own`].
     pub fn is_own(&self) -> bool {
         *self == Pacing::Own
     }
@@ -323,6 +328,7 @@ impl Ecn {
         ("l4s", Ecn::L4s),
     ];
 
+    /// Returns true if packets may be marked.
     pub fn is_on(self) -> bool {
         self != Ecn::Off
     }

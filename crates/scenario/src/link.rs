@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Link {
+    /// Name in results; no other link of the scenario has it.
     pub name: String,
+    /// Rate of sending, of bits on the wire.
     pub rate_bps: u64,
     /// One way.
     pub delay_ns: u64,

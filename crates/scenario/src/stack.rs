@@ -51,13 +51,17 @@ const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
 /// A name that papers use for an algorithm together with a recovery.
 #[non_exhaustive]
 pub struct Preset {
+    /// Name in scenarios.
     pub name: &'static str,
+    /// Algorithm of the registry.
     pub algorithm: &'static str,
     /// None: the profile's.
     pub recovery: Option<Recovery>,
+    /// A line for the reader, with the source.
     pub about: &'static str,
 }
 
+/// The presets, in the order of their reference.
 pub const PRESETS: [Preset; 5] = [
     Preset {
         name: "tahoe",
@@ -97,7 +101,9 @@ const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-star
 /// Algorithm or preset that a scenario's `cca` names.
 #[non_exhaustive]
 pub enum Named {
+    /// An algorithm of the registry.
     Algorithm(Algorithm),
+    /// A preset.
     Preset(&'static Preset),
 }
 
@@ -108,6 +114,7 @@ pub struct Setting {
     pub profile: &'static str,
     /// Parameters other than their defaults.
     pub params: Vec<(&'static str, &'static str)>,
+    /// The profile's stack for the algorithm or preset.
     pub stack: Stack,
     /// The profile's stack for an algorithm that it does not treat specially.
     pub base: Stack,

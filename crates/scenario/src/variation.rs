@@ -25,21 +25,27 @@ pub struct Variation {
 pub enum RateVariation {
     /// The first step begins at 0.
     Steps(Vec<RateStep>),
+    /// The link delivers at the moments of a trace.
     Trace(Trace),
 }
 
+/// A rate from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
+    /// Beginning, from the start of the run.
     pub from_ns: u64,
     /// 0: an outage.
     pub rate_bps: u64,
 }
 
+/// A delay from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelayStep {
+    /// Beginning, from the start of the run.
     pub from_ns: u64,
+    /// One way, of packets that are sent from then on.
     pub delay_ns: u64,
 }
 
@@ -62,6 +68,7 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
+    /// Rate at which tokens come, in bits.
     pub rate_bps: u64,
     /// Bytes that the bucket holds when it is full, as it is at the beginning.
     pub burst_bytes: u64,
@@ -114,6 +121,7 @@ impl Trace {
         }
     }
 
+    /// Returns the time of the last opportunity, after which a trace that is repeated begins anew.
     pub fn period_ns(&self) -> u64 {
         self.opportunities_ms.last().map_or(0, |last| u64::from(*last) * 1_000_000)
     }

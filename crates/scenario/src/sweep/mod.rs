@@ -32,6 +32,7 @@ const SPLIT: &str = "sweep fewer values, or split them over several sweeps";
 pub struct Sweep {
     /// The scenario's, without any values.
     pub name: String,
+    /// In the order of the swept values: the last varies fastest.
     pub points: Vec<SweepPoint>,
 }
 
@@ -41,6 +42,7 @@ pub struct Sweep {
 pub struct SweepPoint {
     /// Swept names, and the value of each at this point.
     pub values: Vec<(String, Value)>,
+    /// The scenario with these values.
     pub scenario: Scenario,
 }
 

@@ -50,6 +50,7 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
+    /// The link before anything has arrived; `seed` is that of the run.
     pub fn new(link: &Link, seed: u64) -> EmulatedLink {
         EmulatedLink {
             link: ManagedLink::new(packet_by_packet(link, seed), link, ETHERNET_BYTES, seed),

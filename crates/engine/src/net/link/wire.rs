@@ -62,6 +62,7 @@ impl Wire {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WireCounts {
+    /// Packets lost.
     pub lost: u64,
     /// Packets that arrived twice.
     pub duplicated: u64,

@@ -11,9 +11,11 @@ use cwnd_scenario::{Samples, Scenario};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Observation {
+    /// Simulated time.
     pub now_ns: u64,
     /// In the order of the scenario.
     pub flows: Vec<FlowObservation>,
+    /// In the order of the scenario.
     pub links: Vec<LinkObservation>,
 }
 
@@ -21,11 +23,15 @@ pub struct Observation {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct FlowObservation {
+    /// Congestion window.
     pub cwnd_pkts: u32,
+    /// Slow start threshold; 2³¹ - 1: none was set.
     pub ssthresh_pkts: u32,
+    /// Segments sent and neither delivered nor known to be lost.
     pub in_flight_pkts: u64,
     /// Smoothed (RFC 6298); 0: no sample yet.
     pub srtt_ns: u64,
+    /// Packets sent, retransmissions included.
     pub sent_pkts: u64,
     /// Packets that have arrived at the receiver, duplicates included.
     pub delivered_pkts: u64,
@@ -64,6 +70,7 @@ impl FlowObservation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AckCounts {
+    /// ACKs sent.
     pub sent: u64,
     /// Copies that a wire of the way back made.
     pub duplicated: u64,
@@ -89,6 +96,7 @@ impl std::ops::AddAssign for AckCounts {
     }
 }
 
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkObservation {
