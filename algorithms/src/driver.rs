@@ -70,6 +70,7 @@ use crate::{Ack, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
 pub struct Driver<C> {
     /// Input of the algorithm. The driver keeps `state`, and `lost` at a timeout; the stack fills in the rest.
     pub ack: Ack,
+    /// The window, which hooks change.
     pub window: Window,
     algorithm: C,
 }
@@ -88,10 +89,12 @@ pub enum Lowering {
 }
 
 impl<C: CongestionControl> Driver<C> {
+    /// A connection that begins with this window; `ack` has its first values.
     pub fn new(algorithm: C, window: Window, ack: Ack) -> Driver<C> {
         Driver { ack, window, algorithm }
     }
 
+    /// Returns the sender's state.
     #[inline]
     pub fn state(&self) -> State {
         match self.ack.state {

@@ -4,6 +4,8 @@
 //! their descriptions, [`Algorithm::build`] an instance for one connection, which a [`Driver`] runs. Other types plug in
 //! by implementing [`CongestionControl`].
 
+#![warn(missing_docs)]
+
 mod driver;
 mod ffi;
 mod names;
@@ -20,10 +22,13 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Window {
+    /// Congestion window, in segments.
     pub cwnd: u32,
     /// Segments acknowledged towards the next increase of `cwnd`.
     pub cwnd_cnt: u32,
+    /// Slow start threshold, in segments.
     pub ssthresh: u32,
+    /// Upper limit of `cwnd`.
     pub cwnd_clamp: u32,
     /// `cwnd` just before the last reduction, kept by the stack.
     pub prior_cwnd: u32,
@@ -44,6 +49,7 @@ impl Window {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Ack {
+    /// Time of the hook.
     pub now_us: u64,
     /// Segments delivered so far, in order or SACKed.
     pub delivered: u64,
@@ -76,7 +82,9 @@ pub struct Ack {
     pub lost: u32,
     /// From the sending of a segment to its arrival, plus a constant: the clocks' difference; 0: no sample.
     pub owd_us: u32,
+    /// Segments in flight before the ACK.
     pub prior_in_flight: u32,
+    /// Segments in flight now.
     pub in_flight: u32,
     /// Receive window in segments.
     pub snd_wnd: u32,
@@ -89,6 +97,7 @@ pub struct Ack {
     pub state: u8,
     /// [`CWND_LIMITED`], [`APP_LIMITED`], [`ECE`], [`RATE_APP_LIMITED`].
     pub flags: u8,
+    /// Zero.
     pub reserved: [u8; 2],
 }
 
@@ -108,21 +117,32 @@ pub const SSTHRESH_INFINITE: u32 = 0x7fff_ffff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
+    /// Nothing is missing.
     Open = 0,
+    /// Duplicate ACKs have come, or SACKs.
     Disorder = 1,
+    /// The window comes down for a mark of congestion.
     Cwr = 2,
+    /// Losses are repaired by fast recovery.
     Recovery = 3,
+    /// Losses are repaired after a timeout.
     Loss = 4,
 }
 
 /// Events besides the ACKs of `pkts_acked`: `enum cc_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Event {
+    /// The first segment is sent when nothing is in flight.
     TxStart = 0,
+    /// The window restarts after a pause.
     CwndRestart = 1,
+    /// A recovery, or a reduction for a mark, has ended.
     CompleteCwr = 2,
+    /// The retransmission timer has expired.
     Rto = 3,
+    /// An ACK is processed off the fast path.
     SlowAck = 6,
 }
 
@@ -147,6 +167,7 @@ pub trait CongestionControl: Send {
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32;
     /// The sender enters `state`.
     fn set_state(&mut self, _w: &mut Window, _a: &Ack, _state: State) {}
+    /// An event happens.
     fn cwnd_event(&mut self, _w: &mut Window, _a: &Ack, _event: Event) {}
     /// The last reduction was spurious: the `cwnd` to restore.
     fn undo_cwnd(&mut self, w: &mut Window, _a: &Ack) -> u32 {
@@ -189,40 +210,76 @@ impl<T: CongestionControl + ?Sized> CongestionControl for Box<T> {
 
 /// One line of `registry.h`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Algorithm {
     /// As people write it: `agile-sd`.
     pub name: String,
+    /// Name for people.
     pub title: &'static str,
+    /// Year of the publication.
     pub year: u32,
+    /// Source of the algorithm.
     pub paper: &'static str,
     /// `loss`, `delay`, `hybrid`, `model` or `ecn`.
     pub kind: &'static str,
     /// `published`, `rfc` or `reconstruction`.
     pub status: &'static str,
+    /// Size of the state of a connection.
     pub state_bytes: u32,
+    /// In the order of the header.
     pub params: Vec<Param>,
     index: usize,
 }
 
 /// A parameter of an algorithm. Stored values are in units of `1 / one`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Param {
+    /// Name in scenarios and on command lines.
     pub name: &'static str,
     /// The names of the stored values from 0 on: all of a choice's, those that are not numbers of a number.
     pub choices: Vec<&'static str>,
+    /// Meaning and source, as the header has them.
     pub doc: &'static str,
+    /// Stored value of the default.
     pub default: u32,
+    /// Stored value that stands for 1; 1 for whole numbers.
     pub one: u32,
+    /// The least stored value.
     pub min: u32,
+    /// The largest stored value.
     pub max: u32,
 }
 
 /// Why a name or a value was refused. Displays as one line that says what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
-    UnknownAlgorithm { name: String, nearest: Option<String> },
-    UnknownParam { algorithm: String, name: String, accepted: Vec<&'static str> },
-    BadValue { param: &'static str, found: String, accepted: String },
+    /// No algorithm of the registry has the name.
+    UnknownAlgorithm {
+        /// The name that was asked for.
+        name: String,
+        /// The nearest name, if one is like it.
+        nearest: Option<String>,
+    },
+    /// The algorithm has no parameter of the name.
+    UnknownParam {
+        /// The algorithm.
+        algorithm: String,
+        /// The name that was asked for.
+        name: String,
+        /// The parameters that there are.
+        accepted: Vec<&'static str>,
+    },
+    /// The value is no number of the parameter's range, or none of its choices.
+    BadValue {
+        /// The parameter.
+        param: &'static str,
+        /// The value that was given.
+        found: String,
+        /// The range or the choices, in words.
+        accepted: String,
+    },
 }
 
 /// Parameters of one algorithm, in the order of [`Algorithm::params`], stored values.
@@ -298,6 +355,7 @@ impl Algorithm {
         ffi::entries()[self.index].controls_window()
     }
 
+    /// Returns the defaults: the paper's or the RFC's.
     pub fn defaults(&self) -> Params {
         Params(self.params.iter().map(|p| p.default).collect())
     }

@@ -35,7 +35,7 @@ pub fn measure(scenario: &Scenario, threads: usize) -> Measured {
         return Measured::default();
     }
     let (cpu, start) = (cpu_s(), Instant::now());
-    let control = Control { threads, ..Control::default() };
+    let control = Control::with_threads(threads);
     let (run, heap_bytes) =
         heap::watch(|| run(scenario, scenario.seed, &|_| None, &control).expect("nothing stops it"));
     let wall_s = start.elapsed().as_secs_f64();

@@ -1,5 +1,6 @@
 //! The algorithm of each flow in this kernel: its own, or ours under a temporary name.
 
+use crate::Error;
 use cwnd_kernel::Host;
 use cwnd_scenario::Scenario;
 use std::path::Path;
@@ -15,7 +16,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    pub fn new(scenario: &Scenario) -> Result<Loaded, String> {
+    pub fn new(scenario: &Scenario) -> Result<Loaded, Error> {
         let host = Host::this();
         remove_stale(&host);
         let available = host.available();
@@ -26,10 +27,9 @@ impl Loaded {
                 made.names.push(made.names[before].clone());
                 continue;
             }
-            let refuse = |reason: &str| format!("flows.cca: {reason}");
             let (algorithm, params) = flow.cca.resolve().map_err(|_| {
-                refuse(&format!(
-                    "'{}' is not supported --on live; choose one of 'cwnd algorithms'",
+                Error::Unsupported(format!(
+                    "flows.cca: '{}' is not supported --on live; choose one of 'cwnd algorithms'",
                     flow.cca.name
                 ))
             })?;
@@ -38,7 +38,7 @@ impl Loaded {
             } else {
                 let name = format!("{PREFIX}{}_{}", process::id(), made.ours.len());
                 cwnd_kernel::load(&host, &algorithm, &params, &name, false, true)
-                    .map_err(|error| refuse(&error.to_string()))?;
+                    .map_err(Error::of("flows.cca"))?;
                 made.ours.push(name.clone());
                 name
             };

@@ -1,16 +1,20 @@
 //! Refuses scenarios that ask for what this world does not support.
 
-use crate::{FIRST_PORT, HEADER_BYTES};
+use crate::{Error, FIRST_PORT, HEADER_BYTES};
 use cwnd_scenario::{Clock, Ecn, End, Flow, Pacing, Reduction, Samples, Scenario, Size, Traffic};
 
 /// Each on a port of its own.
 const FLOWS_MAX: usize = 64;
 const PAYLOAD_BYTES: std::ops::RangeInclusive<u32> = 500..=8948;
 
-/// One line that names the key, if there is something.
-pub fn check(scenario: &Scenario) -> Result<(), String> {
+/// Checks that the scenario can run here.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`].
+pub fn check(scenario: &Scenario) -> Result<(), Error> {
     let refuse = |key: &str, found: &str, accepted: &str| {
-        Err(format!("{key}: {found} is not supported --on live; accepted: {accepted}"))
+        Err(Error::Unsupported(format!("{key}: {found} is not supported --on live; accepted: {accepted}")))
     };
     scenario.check_algorithms()?;
     if scenario.clock != Clock::Nanoseconds {
@@ -120,14 +124,15 @@ mod tests {
     const TEXT: &str = "duration = '2 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 50\n";
 
     fn answer(more: &str) -> Result<(), String> {
-        check(
-            &Scenario::from_toml(&format!("{more}{TEXT}[[flows]]\ncca = 'cubic'"), "path.toml", &[]).unwrap(),
-        )
+        answer_of(&format!("{more}{TEXT}[[flows]]\ncca = 'cubic'"))
     }
 
     fn answer_of_flow(more: &str) -> Result<(), String> {
-        let text = format!("{TEXT}[[flows]]\ncca = 'cubic'\n{more}");
-        check(&Scenario::from_toml(&text, "path.toml", &[]).unwrap())
+        answer_of(&format!("{TEXT}[[flows]]\ncca = 'cubic'\n{more}"))
+    }
+
+    fn answer_of(text: &str) -> Result<(), String> {
+        check(&Scenario::from_toml(text, "path.toml", &[]).unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod algorithms;
 mod back;
 mod checks;
+mod error;
 mod namespace;
 mod pace;
 mod packet;
@@ -22,6 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
+/// The name of this world in results.
+pub const WORLD: &str = "live";
+
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// The receiver of flow 0; the others count up.
@@ -34,16 +38,16 @@ pub trait Watch: Fn(u64) -> bool + Sync {}
 
 impl<T: Fn(u64) -> bool + Sync> Watch for T {}
 
-/// Checks that the scenario can run here; the error is the line that refuses it.
 pub use checks::check;
+pub use error::Error;
 
 /// Answers `scenario` with `seed`, in about its duration; None: stopped by `watch`. A note of the run begins with
 /// `not valid: ` if the path was not what the scenario asks for.
 ///
 /// # Errors
 ///
-/// If this machine cannot do what the scenario asks for.
-pub fn run(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, String> {
+/// If this world does not support the scenario, or this machine cannot do what it asks for.
+pub fn run(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, Error> {
     checks::check(scenario)?;
     let algorithms = algorithms::Loaded::new(scenario)?;
     let Some(measured) = preflight::measure(scenario, seed, watch)? else { return Ok(None) };
@@ -72,11 +76,7 @@ pub struct Ends {
 }
 
 /// Makes the path of `scenario`, calls `body` with its ends, and removes it.
-fn over_path<T>(
-    scenario: &Scenario,
-    seed: u64,
-    body: impl FnOnce(&Ends) -> T,
-) -> Result<(T, Report), String> {
+fn over_path<T>(scenario: &Scenario, seed: u64, body: impl FnOnce(&Ends) -> T) -> Result<(T, Report), Error> {
     let mtu = scenario.flows[0].payload_bytes + HEADER_BYTES;
     let ecn = scenario.flows[0].stack.ecn.is_on();
     let buffer_bytes = checks::buffer_bytes(scenario);
@@ -84,7 +84,9 @@ fn over_path<T>(
     let (far, far_device) = Namespace::new(FAR, mtu, ecn, buffer_bytes)?;
     let shared = Shared::new(scenario.flows.len());
     let copies = (near_device.try_clone(), far_device.try_clone());
-    let (Ok(near_copy), Ok(far_copy)) = copies else { return Err("no descriptor is left".to_owned()) };
+    let (Ok(near_copy), Ok(far_copy)) = copies else {
+        return Err(Error::Machine("no descriptor is left".to_owned(), None));
+    };
     thread::scope(|scope| {
         let seen = &*shared;
         let emulator =

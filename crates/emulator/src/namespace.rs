@@ -1,5 +1,6 @@
 //! A network namespace without a name: it ends with the process, however that ends.
 
+use crate::Error;
 use crate::sys::{self, Core};
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
@@ -22,7 +23,7 @@ impl Namespace {
         mtu: u32,
         ecn: bool,
         buffer_bytes: u64,
-    ) -> Result<(Namespace, File), String> {
+    ) -> Result<(Namespace, File), Error> {
         let (jobs, queue) = channel::<Job>();
         let (made, outcome) = channel();
         let live = move || {
@@ -33,7 +34,7 @@ impl Namespace {
                 queue.iter().for_each(|job| job());
             }
         };
-        thread::Builder::new().spawn(live).map_err(|error| format!("no thread can be made: {error}"))?;
+        thread::Builder::new().spawn(live).map_err(Error::of("no thread can be made"))?;
         let device = outcome.recv().expect("the thread answers")?;
         Ok((Namespace { jobs }, device))
     }
@@ -50,11 +51,15 @@ impl Namespace {
     }
 }
 
-fn set_up(address: Ipv4Addr, mtu: u32, ecn: bool, buffer_bytes: u64) -> Result<File, String> {
-    sys::enter_new_namespace()
-        .map_err(|error| format!("a network namespace cannot be made ({error}); run it as root"))?;
+fn set_up(address: Ipv4Addr, mtu: u32, ecn: bool, buffer_bytes: u64) -> Result<File, Error> {
+    sys::enter_new_namespace().map_err(|error| {
+        Error::Machine(
+            format!("a network namespace cannot be made ({error}); run it as root"),
+            Some(error.into()),
+        )
+    })?;
     let set = |name: &str, value: &str| {
-        fs::write(format!("/proc/sys/net/{name}"), value).map_err(|error| format!("sysctl {name}: {error}"))
+        fs::write(format!("/proc/sys/net/{name}"), value).map_err(Error::of(format!("sysctl {name}")))
     };
     // Nothing but the flows' own packets; where there is no IPv6, there is nothing to switch off.
     let _ = set("ipv6/conf/default/disable_ipv6", "1");
@@ -64,8 +69,11 @@ fn set_up(address: Ipv4Addr, mtu: u32, ecn: bool, buffer_bytes: u64) -> Result<F
     set("ipv4/tcp_rmem", &buffers)?;
     set("ipv4/tcp_wmem", &buffers)?;
     sys::open_tun(address, mtu, DEVICE_PKTS).map_err(|error| {
-        format!(
-            "no TUN device can be made ({error}); load the module tun, and let /dev/net/tun be used by root"
+        Error::Machine(
+            format!(
+                "no TUN device can be made ({error}); load the module tun, and let /dev/net/tun be used by root"
+            ),
+            Some(error.into()),
         )
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::path::Report;
 use crate::shared::Shared;
-use crate::{FAR, FIRST_PORT, NEAR, Watch, over_path, sys};
+use crate::{Error, FAR, FIRST_PORT, NEAR, Watch, over_path, sys};
 use cwnd_scenario::{Link, Scenario};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -20,9 +20,8 @@ const RATE_SHARE: f64 = 0.99;
 /// A thread that moves packets for more of the time has no room for TCP, whose packets take longer than datagrams.
 const BUSY_MAX: f64 = 0.7;
 
-fn bind(address: Ipv4Addr) -> Result<UdpSocket, String> {
-    let socket =
-        UdpSocket::bind(SocketAddrV4::new(address, FIRST_PORT)).map_err(|e| format!("preflight: {e}"))?;
+fn bind(address: Ipv4Addr) -> Result<UdpSocket, Error> {
+    let socket = UdpSocket::bind(SocketAddrV4::new(address, FIRST_PORT)).map_err(Error::of("preflight"))?;
     socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a time that is not zero");
     Ok(socket)
 }
@@ -55,10 +54,10 @@ struct Seen {
 }
 
 /// A sentence with what was measured; None: stopped.
-pub fn measure(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<String>, String> {
+pub fn measure(scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<String>, Error> {
     // Probes need no clean path; a probe is a datagram of one byte.
-    let quiet = Scenario { warmup_ns: 0, ..scenario.clone() };
-    let (outcome, report) = over_path(&quiet, seed, |ends| -> Result<_, String> {
+    let quiet = scenario.clone().with(|quiet| quiet.warmup_ns = 0);
+    let (outcome, report) = over_path(&quiet, seed, |ends| -> Result<_, Error> {
         let far = bind_in(&ends.far, FAR)?;
         let near = bind_in(&ends.near, NEAR)?;
         let probes = Arc::new(AtomicBool::new(true));
@@ -99,7 +98,7 @@ fn echo(far: UdpSocket, probes: &AtomicBool) -> UdpSocket {
 /// # Errors
 ///
 /// If this machine is too slow for the rate.
-fn judge(scenario: &Scenario, seen: &Seen, report: &Report) -> Result<String, String> {
+fn judge(scenario: &Scenario, seen: &Seen, report: &Report) -> Result<String, Error> {
     let link = scenario.bottleneck(0);
     let asked_mbps = link.rate_bps as f64 * 1e-6;
     let seconds = (seen.to.at_ns - seen.from.at_ns).max(1) as f64 * 1e-9;
@@ -109,13 +108,14 @@ fn judge(scenario: &Scenario, seen: &Seen, report: &Report) -> Result<String, St
     let is_steady = scenario.links.iter().all(|link| link.variation.is_none() && link.impairments.is_none());
     let per: f64 = scenario.links.iter().map(|link| link.per).sum();
     if is_steady && (mbps < asked_mbps * (RATE_SHARE - per) || busy > BUSY_MAX) {
-        return Err(format!(
+        let line = format!(
             "rate: this machine passes {mbps:.0} of {asked_mbps:.0} Mbit/s --on live, with the emulator at work for \
              {:.0} % of the time; {:.0} % of the rate at {:.0} % are needed: ask for a lower rate",
             busy * 100.0,
             RATE_SHARE * 100.0,
             BUSY_MAX * 100.0
-        ));
+        );
+        return Err(Error::Machine(line, None));
     }
     let asked_rtt_ns = least_rtt_ns(scenario);
     let is_late = seen.rtt_ns.is_none_or(|rtt_ns| rtt_ns > asked_rtt_ns + (asked_rtt_ns / 100).max(500_000));
@@ -152,12 +152,12 @@ fn least_rtt_ns(scenario: &Scenario) -> u64 {
     links.map(sending).sum::<u64>() + flow.return_delay_ns
 }
 
-fn bind_in(namespace: &crate::Namespace, address: Ipv4Addr) -> Result<UdpSocket, String> {
+fn bind_in(namespace: &crate::Namespace, address: Ipv4Addr) -> Result<UdpSocket, Error> {
     namespace.spawn(move || bind(address)).join().expect("it does not panic")
 }
 
 /// The least RTT of the probes, if one came back.
-fn probe(near: &UdpSocket, scenario: &Scenario, watch: &impl Watch) -> Result<Option<u64>, String> {
+fn probe(near: &UdpSocket, scenario: &Scenario, watch: &impl Watch) -> Result<Option<u64>, Error> {
     let patience_ns = 2 * least_rtt_ns(scenario) + 50_000_000;
     near.set_read_timeout(Some(Duration::from_nanos(patience_ns))).expect("a time that is not zero");
     let mut least_ns = None;
@@ -185,7 +185,7 @@ fn overload(
     scenario: &Scenario,
     shared: &Shared,
     watch: &impl Watch,
-) -> Result<(Passed, Passed), String> {
+) -> Result<(Passed, Passed), Error> {
     let link = scenario.bottleneck(0);
     let data = vec![0; scenario.flows[0].payload_bytes as usize];
     let wire_bytes = scenario.flows[0].packet_bytes();
@@ -217,6 +217,6 @@ fn overload(
     }
 }
 
-fn failed(error: std::io::Error) -> String {
-    format!("preflight: {error}")
+fn failed(error: std::io::Error) -> Error {
+    Error::of("preflight")(error)
 }

@@ -2,10 +2,9 @@
 
 use crate::shared::Shared;
 use crate::sys::{self, TcpInfo};
-use crate::{Ends, FAR, FIRST_PORT, Watch};
+use crate::{Ends, Error, FAR, FIRST_PORT, WORLD, Watch};
 use cwnd_results::{
-    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, World,
-    time_series,
+    FlowResult, FlowRow, FlowSamples, GroupSamples, LinkResult, LinkSamples, Run, Transfers, time_series,
 };
 use cwnd_scenario::{Flow, Samples, Scenario, Size};
 use std::io::{ErrorKind, Write};
@@ -91,19 +90,16 @@ pub struct Traffic {
 
 impl Traffic {
     pub fn with(self, links: Vec<LinkResult>, link_samples: LinkSamples, seed: u64) -> Run {
-        Run {
-            world: World::Live,
-            seed,
-            flows: self.flows,
-            links,
-            flow_samples: self.samples.0,
-            group_samples: self.samples.1,
-            link_samples,
-            transfers: self.transfers,
-            packets: self.packets,
-            last_arrival_ns: self.last_arrival_ns,
-            notes: Vec::new(),
-        }
+        let mut run = Run::new(WORLD, seed);
+        run.flows = self.flows;
+        run.links = links;
+        run.flow_samples = self.samples.0;
+        run.group_samples = self.samples.1;
+        run.link_samples = link_samples;
+        run.transfers = self.transfers;
+        run.packets = self.packets;
+        run.last_arrival_ns = self.last_arrival_ns;
+        run
     }
 }
 
@@ -120,15 +116,17 @@ pub fn run(
     names: &[String],
     ends: &Ends,
     watch: &impl Watch,
-) -> Result<Option<Traffic>, String> {
+) -> Result<Option<Traffic>, Error> {
     let lives: Vec<Arc<Live>> = scenario.flows.iter().map(|_| Arc::default()).collect();
     let mut receivers = Vec::new();
     for (flow, live) in lives.iter().enumerate() {
         let port = FIRST_PORT + flow as u16;
         let listen = move || TcpListener::bind(SocketAddrV4::new(FAR, port));
         let listener = ends.far.spawn(listen).join().expect("it does not panic");
-        let listener = listener.map_err(|error| format!("port {port}: {error}"))?;
-        listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+        let listener = listener.map_err(Error::of(format!("port {port}")))?;
+        listener
+            .set_nonblocking(true)
+            .map_err(|error| Error::Machine(error.to_string(), Some(error.into())))?;
         let (shared, live) = (Arc::clone(&ends.shared), Arc::clone(live));
         receivers.push(ends.far.spawn(move || receive(&listener, &shared, &live)));
     }
@@ -163,7 +161,7 @@ pub fn run(
         return Ok(None);
     }
     for (flow, outcome) in outcomes.into_iter().enumerate() {
-        outcome.map_err(|error| format!("flow {flow}: {error}"))?;
+        outcome.map_err(|line| Error::Machine(format!("flow {flow}: {line}"), None))?;
     }
     Ok(Some(traffic))
 }
@@ -384,27 +382,25 @@ impl<'a> Observer<'a> {
         let lost_pkts = now.lost_pkts - before.lost_pkts;
         let (cwnds, looks) = self.cwnds[flow];
         let slow_start_end_ns = self.slow_start_ns[flow].unwrap_or(stop_ns);
-        FlowResult {
-            flow: flow as u32,
-            cca: described.cca.name.clone(),
-            start_s: described.start_ns as f64 / 1e9,
-            stop_s: stop_ns as f64 / 1e9,
-            sent_pkts,
-            retransmitted_pkts: u64::from(now.info.retransmitted - before.info.retransmitted),
-            delivered_pkts: now.delivered_pkts - before.delivered_pkts,
-            lost_pkts,
-            timeouts: u64::from(now.info.timeouts.saturating_sub(before.info.timeouts)),
-            throughput_mbps: mbps(now.delivered_bytes - before.delivered_bytes, span_ns),
-            goodput_mbps: mbps(now.received_bytes - before.received_bytes, span_ns),
-            mean_rtt_ms: mean(rtts).map(|us| us * 1e-3),
-            p95_rtt_ms: quantile(rtts, 0.95).map(|us| us * 1e-3),
-            mean_cwnd_pkts: cwnds as f64 / looks.max(1) as f64,
-            marked_pkts: now.marked_pkts - before.marked_pkts,
-            slow_start_s: (looks > 0 && !described.cca.controls_window())
-                .then(|| slow_start_end_ns.saturating_sub(described.start_ns) as f64 / 1e9),
-            ..FlowResult::default()
-        }
-        .with_loss_ratio()
+        let mut row = FlowResult::default();
+        row.flow = flow as u32;
+        row.cca = described.cca.name.clone();
+        row.start_s = described.start_ns as f64 / 1e9;
+        row.stop_s = stop_ns as f64 / 1e9;
+        row.sent_pkts = sent_pkts;
+        row.retransmitted_pkts = u64::from(now.info.retransmitted - before.info.retransmitted);
+        row.delivered_pkts = now.delivered_pkts - before.delivered_pkts;
+        row.lost_pkts = lost_pkts;
+        row.timeouts = u64::from(now.info.timeouts.saturating_sub(before.info.timeouts));
+        row.throughput_mbps = mbps(now.delivered_bytes - before.delivered_bytes, span_ns);
+        row.goodput_mbps = mbps(now.received_bytes - before.received_bytes, span_ns);
+        row.mean_rtt_ms = mean(rtts).map(|us| us * 1e-3);
+        row.p95_rtt_ms = quantile(rtts, 0.95).map(|us| us * 1e-3);
+        row.mean_cwnd_pkts = cwnds as f64 / looks.max(1) as f64;
+        row.marked_pkts = now.marked_pkts - before.marked_pkts;
+        row.slow_start_s = (looks > 0 && !described.cca.controls_window())
+            .then(|| slow_start_end_ns.saturating_sub(described.start_ns) as f64 / 1e9);
+        row.with_loss_ratio()
     }
 }
 

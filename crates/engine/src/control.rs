@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Progress of a run under way for others to read, and their means to stop it.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Control {
     /// Set to end every run that shares this control, within some thousand packets.
     pub stop: AtomicBool,
@@ -15,17 +16,40 @@ pub struct Control {
     pub threads: usize,
 }
 
+impl Control {
+    /// A control for runs on this many threads each; 0: on the calling one.
+    pub fn with_threads(threads: usize) -> Control {
+        Control { threads, ..Control::default() }
+    }
+}
+
 /// Why a run has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unfinished {
     /// It was ended through [`Control::stop`].
     Stopped,
     /// More packets than these were under way at one time.
-    Crowded { packets_max: usize, at_ns: u64 },
+    Crowded {
+        /// The limit of packets.
+        packets_max: usize,
+        /// Simulated time at which the run ended.
+        at_ns: u64,
+    },
     /// Samples by change had more rows than these.
-    TooManyRows { rows_max: usize, at_ns: u64 },
+    TooManyRows {
+        /// The limit of rows.
+        rows_max: usize,
+        /// Simulated time at which the run ended.
+        at_ns: u64,
+    },
     /// More transfers of a flow with arrivals than these had begun and not ended.
-    TooManyTransfers { transfers_max: usize, at_ns: u64 },
+    TooManyTransfers {
+        /// The limit of transfers.
+        transfers_max: usize,
+        /// Simulated time at which the run ended.
+        at_ns: u64,
+    },
 }
 
 impl fmt::Display for Unfinished {

@@ -5,6 +5,8 @@
 //!
 //! [`net`] is the model, event by event: read that first. `fast` gives the same results sooner, for the scenarios that it supports.
 
+#![warn(missing_docs)]
+
 mod control;
 mod fast;
 mod instances;
@@ -33,17 +35,21 @@ pub mod parts {
 }
 
 pub use control::{Control, Unfinished};
+use cwnd_algorithms::CongestionControl;
 use cwnd_results::Run;
-use cwnd_scenario::Scenario;
+use cwnd_scenario::{Cca, Scenario};
 use fast::Parts;
 pub use instances::Custom;
 pub use memory::distribution::Distribution;
 use net::Advance;
+pub use net::WORLD;
 pub use net::lifetime::{start_jitter_ns, until_last_arrival};
 pub use net::link::emulated::{Crossed, EmulatedLink};
 pub use net::link::queue::discipline::Codepoint;
 pub use net::link::wire::WireCounts;
 pub use net::measure::observe::{AckCounts, FlowObservation, LinkObservation, Observation};
+use self_cell::self_cell;
+use std::sync::Arc;
 
 /// Fewer flows are simulated as fast by one thread.
 const FLOWS_FOR_THREADS: usize = 4000;
@@ -51,38 +57,109 @@ const FLOWS_FOR_THREADS: usize = 4000;
 /// A run under way, which can be looked at. How it is advanced does not change its results.
 ///
 /// ```
-/// use cwnd_engine::{Control, Simulation};
+/// use cwnd_engine::Simulation;
+/// use std::sync::Arc;
 ///
 /// let scenario = "duration = '10 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 50\n[[flows]]\ncca = 'cubic'";
 /// let scenario = cwnd_scenario::Scenario::from_toml(scenario, "example.toml", &[])?;
-/// let control = Control::default();
-/// let mut simulation = Simulation::new(&scenario, 1, &|_| None, &control);
+/// let mut simulation = Simulation::new(Arc::new(scenario), 1, |_| None, Arc::default());
 /// simulation.advance(1_000_000_000)?;
 /// assert!(simulation.observe().flows[0].cwnd_pkts > 10);
 /// let run = simulation.finish()?;
 /// assert!(run.flows[0].goodput_mbps > 9.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Simulation<'a> {
-    run: Box<dyn Advance + 'a>,
-    duration_ns: u64,
-    now_ns: u64,
+pub struct Simulation(Cell);
+
+/// The scenario, algorithms and control that a run borrows while it lasts.
+struct Asked {
+    scenario: Arc<Scenario>,
+    custom: Box<OwnedCustom>,
+    control: Arc<Control>,
 }
 
-impl<'a> Simulation<'a> {
-    /// Nothing has happened yet.
+type OwnedCustom = dyn Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync;
+
+/// None: it has finished.
+type UnderWay<'a> = Option<BorrowedSimulation<'a>>;
+
+self_cell! {
+    struct Cell {
+        owner: Asked,
+
+        #[covariant]
+        dependent: UnderWay,
+    }
+}
+
+impl Simulation {
+    /// Nothing has happened yet. `custom` makes the instances of algorithms that the registry does not have.
     ///
     /// # Panics
     ///
     /// If [`Scenario::check`] would refuse the scenario, or one of its algorithms is neither custom nor in the registry. A
     /// scenario that was read from a text is never refused.
     pub fn new(
+        scenario: Arc<Scenario>,
+        seed: u64,
+        custom: impl Fn(&Cca) -> Option<Box<dyn CongestionControl>> + Sync + 'static,
+        control: Arc<Control>,
+    ) -> Simulation {
+        let asked = Asked { scenario, custom: Box::new(custom), control };
+        Simulation(Cell::new(asked, |Asked { scenario, custom, control }| {
+            Some(BorrowedSimulation::new(scenario, seed, custom, control))
+        }))
+    }
+
+    /// Simulates what happens up to `until_ns`, included, or to the end of the duration.
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot go on.
+    pub fn advance(&mut self, until_ns: u64) -> Result<(), Unfinished> {
+        self.with(|run| run.advance(until_ns))
+    }
+
+    /// Windows, queues and counts at the time that the run has been advanced to.
+    pub fn observe(&mut self) -> Observation {
+        self.with(|run| run.observe())
+    }
+
+    /// Simulates the rest of the duration. [`End::LastArrival`](cwnd_scenario::End::LastArrival) takes a second run, of
+    /// [`until_last_arrival`].
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot go on.
+    pub fn finish(mut self) -> Result<Run, Unfinished> {
+        self.0.with_dependent_mut(|_, run| run.take().expect("it finishes once").finish())
+    }
+
+    fn with<T>(&mut self, act: impl FnOnce(&mut BorrowedSimulation) -> T) -> T {
+        self.0.with_dependent_mut(|_, run| act(run.as_mut().expect("it has not finished")))
+    }
+}
+
+/// A [`Simulation`] of a scenario, algorithms and a control that the caller keeps.
+pub struct BorrowedSimulation<'a> {
+    run: Box<dyn Advance + 'a>,
+    duration_ns: u64,
+    now_ns: u64,
+}
+
+impl<'a> BorrowedSimulation<'a> {
+    /// Nothing has happened yet.
+    ///
+    /// # Panics
+    ///
+    /// As [`Simulation::new`].
+    pub fn new(
         scenario: &'a Scenario,
         seed: u64,
         custom: Custom<'a>,
         control: &'a Control,
-    ) -> Simulation<'a> {
-        Simulation::with(scenario, seed, custom, control, Parts::default())
+    ) -> BorrowedSimulation<'a> {
+        BorrowedSimulation::with(scenario, seed, custom, control, Parts::default())
     }
 
     fn with(
@@ -91,12 +168,12 @@ impl<'a> Simulation<'a> {
         custom: Custom<'a>,
         control: &'a Control,
         parts: Parts,
-    ) -> Simulation<'a> {
+    ) -> BorrowedSimulation<'a> {
         if fast::supports(scenario) {
-            Simulation::of(scenario, fast::begin(scenario, seed, custom, control, parts))
+            BorrowedSimulation::of(scenario, fast::begin(scenario, seed, custom, control, parts))
         } else {
             let parts = net::Parts { algorithms: custom, ..net::Parts::default() };
-            Simulation::plain(scenario, seed, parts, control)
+            BorrowedSimulation::plain(scenario, seed, parts, control)
         }
     }
 
@@ -110,15 +187,15 @@ impl<'a> Simulation<'a> {
         seed: u64,
         parts: net::Parts<'a>,
         control: &'a Control,
-    ) -> Simulation<'a> {
-        Simulation::of(scenario, net::begin(scenario, seed, parts, control))
+    ) -> BorrowedSimulation<'a> {
+        BorrowedSimulation::of(scenario, net::begin(scenario, seed, parts, control))
     }
 
-    fn of(scenario: &Scenario, run: Box<dyn Advance + 'a>) -> Simulation<'a> {
-        Simulation { run, duration_ns: scenario.duration_ns, now_ns: 0 }
+    fn of(scenario: &Scenario, run: Box<dyn Advance + 'a>) -> BorrowedSimulation<'a> {
+        BorrowedSimulation { run, duration_ns: scenario.duration_ns, now_ns: 0 }
     }
 
-    /// Simulates what happens up to `until_ns`, included, or to the end of the duration.
+    /// As [`Simulation::advance`].
     ///
     /// # Errors
     ///
@@ -128,12 +205,12 @@ impl<'a> Simulation<'a> {
         self.run.advance(self.now_ns)
     }
 
-    /// Windows, queues and counts at the time that the run has been advanced to.
+    /// As [`Simulation::observe`].
     pub fn observe(&mut self) -> Observation {
         self.run.observe(self.now_ns)
     }
 
-    /// Simulates the rest of the duration. [`End::LastArrival`] takes a second run, of [`until_last_arrival`].
+    /// As [`Simulation::finish`].
     ///
     /// # Errors
     ///
@@ -172,6 +249,6 @@ pub fn run_with(
     parts: Parts,
 ) -> Result<Run, Unfinished> {
     net::lifetime::answer(scenario, |scenario| {
-        Simulation::with(scenario, seed, custom, control, parts).finish()
+        BorrowedSimulation::with(scenario, seed, custom, control, parts).finish()
     })
 }

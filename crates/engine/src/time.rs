@@ -34,6 +34,7 @@ pub trait Tick {
     }
 }
 
+/// Whole nanoseconds.
 pub struct Nanosecond;
 
 impl Tick for Nanosecond {

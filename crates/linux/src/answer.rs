@@ -1,5 +1,6 @@
 //! Turns the report of a guest into the rows of a run.
 
+use crate::Error;
 use crate::plan::Plan;
 use crate::probes::{Burst, Trip};
 use crate::way;
@@ -27,14 +28,14 @@ fn rows<'a>(lines: &'a [String], kind: &'a str) -> impl Iterator<Item = Vec<f64>
     })
 }
 
-pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Result<Run, String> {
+pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Result<Run, Error> {
     let flow_rows: Vec<Vec<f64>> = rows(lines, "flow").collect();
     let link_rows: Vec<Vec<f64>> = rows(lines, "link").collect();
     let complete =
         flow_rows.len() == scenario.flows.len() && link_rows.len() == plan.watched.len() + plan.wires.len();
     if !complete || flow_rows.iter().any(|row| row.len() != 13) || link_rows.iter().any(|row| row.len() != 8)
     {
-        return Err("the guest's report is not whole".to_owned());
+        return Err(Error::Guest("the guest's report is not whole".to_owned()));
     }
     // By queues, and by wires.
     let dropped: f64 = link_rows.iter().map(|row| row[3]).sum();
@@ -48,19 +49,17 @@ pub fn read(scenario: &Scenario, seed: u64, plan: &Plan, lines: &[String]) -> Re
     let links = links(scenario, plan, &link_rows, &flows);
     let packets = flows.iter().map(|flow| flow.sent_pkts).sum();
     let (flow_samples, group_samples) = flow_samples(scenario, lines);
-    Ok(Run {
-        world: plan.world,
-        seed,
-        links,
-        flow_samples,
-        group_samples,
-        link_samples: link_samples(scenario, plan, lines),
-        transfers,
-        packets,
-        last_arrival_ns: scenario.duration_ns,
-        notes: notes(scenario, plan, lines),
-        flows,
-    })
+    let mut run = Run::new(plan.world, seed);
+    run.links = links;
+    run.flow_samples = flow_samples;
+    run.group_samples = group_samples;
+    run.link_samples = link_samples(scenario, plan, lines);
+    run.transfers = transfers;
+    run.packets = packets;
+    run.last_arrival_ns = scenario.duration_ns;
+    run.notes = notes(scenario, plan, lines);
+    run.flows = flows;
+    Ok(run)
 }
 
 fn notes(scenario: &Scenario, plan: &Plan, lines: &[String]) -> Vec<String> {
@@ -185,31 +184,26 @@ fn flow(
             .push(fct_ms.map_or(f64::NAN, |ms| ms * 1e6 / scenario.ideal_fct_ns(index, *bytes)));
         transfers.retransmitted_pkts.push(retransmitted as u64);
     }
-    FlowResult {
-        flow: index as u32,
-        cca: asked.cca.name.clone(),
-        start_s: start_ns as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        sent_pkts: sent as u64,
-        retransmitted_pkts: retransmitted as u64,
-        delivered_pkts: delivered as u64,
-        lost_pkts: lost as u64,
-        timeouts: timeouts as u64,
-        throughput_mbps: per_s(delivered * f64::from(way::packet_bytes(asked))),
-        goodput_mbps: per_s(received_bytes),
-        mean_rtt_ms: ms(srtt_us),
-        p95_rtt_ms: ms(high_us),
-        mean_cwnd_pkts: cwnd,
-        marked_pkts: marked as u64,
-        fct_ms,
-        slow_start_s: (!asked.cca.controls_window()).then_some(if slow_ns > 0.0 {
-            slow_ns / 1e9
-        } else {
-            own_s
-        }),
-        ..FlowResult::default()
-    }
-    .with_loss_ratio()
+    let mut row = FlowResult::default();
+    row.flow = index as u32;
+    row.cca = asked.cca.name.clone();
+    row.start_s = start_ns as f64 / 1e9;
+    row.stop_s = stop_ns as f64 / 1e9;
+    row.sent_pkts = sent as u64;
+    row.retransmitted_pkts = retransmitted as u64;
+    row.delivered_pkts = delivered as u64;
+    row.lost_pkts = lost as u64;
+    row.timeouts = timeouts as u64;
+    row.throughput_mbps = per_s(delivered * f64::from(way::packet_bytes(asked)));
+    row.goodput_mbps = per_s(received_bytes);
+    row.mean_rtt_ms = ms(srtt_us);
+    row.p95_rtt_ms = ms(high_us);
+    row.mean_cwnd_pkts = cwnd;
+    row.marked_pkts = marked as u64;
+    row.fct_ms = fct_ms;
+    row.slow_start_s =
+        (!asked.cca.controls_window()).then_some(if slow_ns > 0.0 { slow_ns / 1e9 } else { own_s });
+    row.with_loss_ratio()
 }
 
 fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResult]) -> Vec<LinkResult> {
@@ -224,7 +218,9 @@ fn links(scenario: &Scenario, plan: &Plan, rows: &[Vec<f64>], flows: &[FlowResul
                 (pkts + flow.delivered_pkts, bytes + flow.delivered_pkts as f64 * f64::from(packet))
             });
             let utilization = (bytes / capacity_bytes(index)).min(1.0);
-            LinkResult { link: link.name.clone(), delivered_pkts: pkts, utilization, ..LinkResult::default() }
+            let mut row = LinkResult::default();
+            (row.link, row.delivered_pkts, row.utilization) = (link.name.clone(), pkts, utilization);
+            row
         })
         .collect();
     for (&index, row) in plan.watched.iter().zip(rows) {

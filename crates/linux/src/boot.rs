@@ -1,5 +1,6 @@
 //! The emulator's process: a machine whose clock counts instructions, and the lines that its guest reports.
 
+use crate::Error;
 use crate::machine::Machine;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -82,7 +83,7 @@ pub struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    fn command(&self) -> Result<Command, String> {
+    fn command(&self) -> Result<Command, Error> {
         let mut words = ["setpriv", "--pdeathsig", "KILL"].map(str::to_owned).to_vec();
         // Both threads of the emulator on one core: they wait for each other, and never work at once.
         words.extend(
@@ -93,7 +94,7 @@ impl Guest<'_> {
         words.extend(["-m".to_owned(), self.memory_mib.to_string()]);
         words.extend(["-kernel".to_owned(), self.machine.kernel.display().to_string()]);
         words.extend(["-append".to_owned(), command_line(self.speed, self.memory_mib, self.seed)]);
-        let image = in_memory(self.image).map_err(|error| format!("a file in memory: {error}"))?;
+        let image = in_memory(self.image).map_err(Error::of("a file in memory"))?;
         let mut command = Command::new(&words[0]);
         // Ctrl-C in a terminal is for this process, which then ends the guest.
         command.args(&words[1..]).stdin(image).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -101,11 +102,11 @@ impl Guest<'_> {
     }
 
     /// The lines that the guest reports; `None` if `watch` ended it.
-    pub fn boot(&self, duration_ns: u64, watch: &impl Watch) -> Result<Option<Vec<String>>, String> {
+    pub fn boot(&self, duration_ns: u64, watch: &impl Watch) -> Result<Option<Vec<String>>, Error> {
         let program = &self.machine.emulator[0];
         let mut command = self.command()?;
         let first = command.get_program().display().to_string();
-        let child = command.spawn().map_err(|error| format!("{first}: {error}"))?;
+        let child = command.spawn().map_err(Error::of(first))?;
         let mut emulator = Emulator(child);
         let stdout = emulator.0.stdout.take().expect("piped");
         let (sender, receiver) = mpsc::channel();
@@ -141,7 +142,7 @@ impl Guest<'_> {
             return Ok(Some(lines));
         }
         if let Some(failed) = lines.iter().find(|line| line.starts_with("failed")) {
-            return Err(format!("the guest {failed}"));
+            return Err(Error::Guest(format!("the guest {failed}")));
         }
         let mut said = String::new();
         if let Some(mut stderr) = emulator.0.stderr.take() {
@@ -149,6 +150,6 @@ impl Guest<'_> {
             let _ = stderr.read_to_string(&mut said);
         }
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing more");
-        Err(format!("the guest did not come to its end; {program} reports: {last}"))
+        Err(Error::Guest(format!("the guest did not come to its end; {program} reports: {last}")))
     }
 }

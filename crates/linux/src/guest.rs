@@ -1,5 +1,6 @@
 //! One guest for one run.
 
+use crate::Error;
 use crate::answer;
 use crate::boot::{Guest, Watch};
 use crate::image::Image;
@@ -15,6 +16,10 @@ use std::path::Path;
 pub const INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
 
 /// Boots a guest on processor `core` and returns its run, `None` if `watch` ended it.
+///
+/// # Errors
+///
+/// If the scenario, this machine or the guest prevents it.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -22,9 +27,12 @@ pub fn run(
     machine: &Machine,
     core: Option<usize>,
     watch: &impl Watch,
-) -> Result<Option<Run>, String> {
+) -> Result<Option<Run>, Error> {
     if INIT.is_empty() {
-        return Err("this build has no guest program; in a clone: make kernel".to_owned());
+        return Err(Error::Machine(
+            "this build has no guest program; in a clone: make kernel".to_owned(),
+            None,
+        ));
     }
     let plan = plan::write(scenario, seed, algorithms)?;
     let image = make_image(scenario, &plan, machine)?;
@@ -34,11 +42,11 @@ pub fn run(
     answer::read(scenario, seed, &plan, &lines).map(Some)
 }
 
-fn read_file(file: &Path) -> Result<Vec<u8>, String> {
-    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
+fn read_file(file: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(file).map_err(Error::of(file.display()))
 }
 
-fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec<u8>, String> {
+fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec<u8>, Error> {
     let mut image = begin_image();
     let mut text = String::new();
     for (name, file) in machine.modules_for(&plan.modules) {
@@ -47,12 +55,14 @@ fn make_image(scenario: &Scenario, plan: &Plan, machine: &Machine) -> Result<Vec
     }
     if !plan.programs.is_empty() {
         let btf = read_file(&machine.btf)?;
-        let resolve = |flow: usize| scenario.flows[flow].cca.resolve().map_err(|error| error.to_string());
+        let resolve = |flow: usize| {
+            scenario.flows[flow].cca.resolve().map_err(|error| Error::Unsupported(error.to_string()))
+        };
         let chosen = plan.programs.iter().map(|(_, flow)| resolve(*flow)).collect::<Result<Vec<_>, _>>()?;
         let registrations: Vec<_> = (plan.programs.iter().zip(&chosen))
             .map(|((name, _), (algorithm, params))| Registration { algorithm, params, name })
             .collect();
-        let calls = cwnd_kernel::script(&registrations, &btf).map_err(|error| error.to_string())?;
+        let calls = cwnd_kernel::script(&registrations, &btf)?;
         calls.iter().for_each(|call| text += &program_line(call));
     }
     Ok(finish_image(image, &(text + &plan.text)))
@@ -85,7 +95,11 @@ fn program_line(call: &cwnd_kernel::Call) -> String {
 }
 
 /// The kernel's description of its types, from a guest: the first thing that a new machine is asked for.
-pub fn read_types(machine: &Machine, watch: &impl Watch) -> Result<Option<Vec<u8>>, String> {
+///
+/// # Errors
+///
+/// If this machine or the guest prevents it.
+pub fn read_types(machine: &Machine, watch: &impl Watch) -> Result<Option<Vec<u8>>, Error> {
     let image = finish_image(begin_image(), "dump /sys/kernel/btf/vmlinux\n");
     let guest = Guest { machine, image: &image, speed: 1, memory_mib: 512, seed: 1, core: None };
     let Some(lines) = guest.boot(1, watch)? else { return Ok(None) };

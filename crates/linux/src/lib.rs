@@ -5,6 +5,7 @@
 
 mod answer;
 mod boot;
+mod error;
 mod guest;
 mod image;
 mod machine;
@@ -17,6 +18,7 @@ mod resources;
 mod way;
 
 pub use boot::Watch;
+pub use error::Error;
 pub use guest::{INIT, read_types, run};
 pub use machine::Machine;
 pub use plan::Algorithms;
@@ -45,8 +47,12 @@ pub fn processors() -> Vec<usize> {
     (0..rustix::thread::CpuSet::MAX_CPU).filter(is_allowed).collect()
 }
 
-/// Checks that the scenario can run here; the error is the line that refuses it.
-pub fn check(scenario: &Scenario, algorithms: Algorithms) -> Result<(), String> {
+/// Checks that the scenario can run here.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`].
+pub fn check(scenario: &Scenario, algorithms: Algorithms) -> Result<(), Error> {
     plan::write(scenario, scenario.seed, algorithms).map(|_| ())
 }
 

@@ -1,5 +1,6 @@
 //! The kernel, its modules and the emulator, as a folder holds them.
 
+use crate::Error;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,11 +27,10 @@ pub struct Module {
 }
 
 impl Machine {
-    pub fn open(folder: &Path) -> Result<Machine, String> {
+    pub fn open(folder: &Path) -> Result<Machine, Error> {
         let list = folder.join("machine.json");
-        let text = fs::read(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-        let mut machine: Machine =
-            serde_json::from_slice(&text).map_err(|error| format!("{}: {error}", list.display()))?;
+        let text = fs::read(&list).map_err(Error::of(list.display()))?;
+        let mut machine: Machine = serde_json::from_slice(&text).map_err(Error::of(list.display()))?;
         machine.kernel = folder.join(machine.kernel);
         machine.btf = folder.join(machine.btf);
         machine.modules.values_mut().for_each(|module| module.file = folder.join(&module.file));

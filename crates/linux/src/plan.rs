@@ -1,12 +1,12 @@
 //! A scenario as a guest's plan: namespaces, devices, routes, queues and flows, a command a line (guest/main.c).
 
+use crate::Error;
 use crate::nodes::Nodes;
 use crate::probes::{self, Burst, Trip};
 use crate::queue::{self, Netem, Qdisc};
 use crate::refusal;
 use crate::resources::{memory_bytes, quick_acks_beyond, speed};
 use crate::way::{TIMESTAMP_BYTES, Way, overhead_bytes, packet_bytes, way, wire_delay_ns};
-use cwnd_results::World;
 use cwnd_scenario::{Ecn, Flow, Pacing, Samples, Scenario, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -25,9 +25,19 @@ pub enum Algorithms {
     Ours,
 }
 
+impl Algorithms {
+    /// The name of the world where they run, in results.
+    pub fn world(self) -> &'static str {
+        match self {
+            Algorithms::Kernel => "linux",
+            Algorithms::Ours => "linux-ebpf",
+        }
+    }
+}
+
 /// One run as a guest gets it.
 pub struct Plan {
-    pub world: World,
+    pub world: &'static str,
     pub text: String,
     /// Kernel modules that the devices, queues and algorithms of `text` need.
     pub modules: Vec<String>,
@@ -52,7 +62,7 @@ pub struct Plan {
 }
 
 /// `seed` is that of the run.
-pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<Plan, String> {
+pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<Plan, Error> {
     refusal::check(scenario)?;
     let both_ways = has_data_both_ways(scenario);
     let ways: Vec<Way> = scenario.flows.iter().map(|flow| way(scenario, flow, both_ways)).collect();
@@ -106,7 +116,7 @@ pub fn write(scenario: &Scenario, seed: u64, algorithms: Algorithms) -> Result<P
     }
     let bursts = probes::bursts(scenario, &ways);
     let mut plan = Plan {
-        world: if algorithms == Algorithms::Ours { World::LinuxEbpf } else { World::Linux },
+        world: algorithms.world(),
         text: String::new(),
         modules: modules.into_iter().collect(),
         speed: speed(scenario, &ways)?,

@@ -296,7 +296,7 @@ mod tests {
             ecn: true,
             harddrop: false,
         };
-        let link = Link { rate_bps: 50_000_000, ..Link::default() };
+        let link = Link::default().with(|link| link.rate_bps = 50_000_000);
         let options = of_red(&red, &link, 0, Some(500_000), 1500);
         assert_eq!(&options[4..8], 500_000_u32.to_ne_bytes());
         // Wlog 5, as burst 69 gives; 0.1 / 125000 is more than 2^-21 and less than 2^-20.

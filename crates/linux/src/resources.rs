@@ -1,5 +1,6 @@
 //! Resources that a guest needs for a scenario: memory for windows, and a processor that keeps up.
 
+use crate::Error;
 use crate::way::{Way, packet_bytes};
 use cwnd_scenario::{Flow, Scenario, receive_memory};
 use std::collections::BTreeMap;
@@ -54,7 +55,7 @@ pub fn quick_acks_beyond(flow: &Flow, room_bytes: u64) -> Option<u32> {
 }
 
 /// The power of two of instructions per nanosecond that leaves the processor time to spare.
-pub fn speed(scenario: &Scenario, ways: &[Way]) -> Result<u32, String> {
+pub fn speed(scenario: &Scenario, ways: &[Way]) -> Result<u32, Error> {
     const SPEED_MAX: u32 = 16;
     let mut pkts_per_s = BTreeMap::new();
     let mut most_per_ack = 1.0_f64;
@@ -71,9 +72,9 @@ pub fn speed(scenario: &Scenario, ways: &[Way]) -> Result<u32, String> {
     let per_ns: f64 = pkts_per_s.values().sum::<f64>() / 1e9;
     let needed = per_ns / BUSY_MAX;
     if needed > f64::from(SPEED_MAX) {
-        return Err(format!(
+        return Err(Error::Unsupported(format!(
             "rate: these links carry packets that take {needed:.0} times the processor of --on linux; at most {SPEED_MAX}"
-        ));
+        )));
     }
     let for_bursts = (needed * most_per_ack).min(f64::from(SPEED_MAX));
     Ok((for_bursts.ceil() as u32).max(1).next_power_of_two())

@@ -1,6 +1,6 @@
 //! The registry and the presets as JSON.
 
-use crate::Error;
+use crate::refuse;
 use cwnd_scenario::catalogue;
 use pyo3::prelude::*;
 
@@ -19,11 +19,11 @@ pub fn presets() -> String {
 /// The names that a key of a scenario accepts: "queue", "ecn" or "recovery".
 #[pyfunction]
 pub fn choices(key: &str) -> PyResult<Vec<&'static str>> {
-    catalogue::choices(key).map_err(Error::new_err)
+    catalogue::choices(key).map_err(refuse)
 }
 
 /// One algorithm of the registry or one preset, as a JSON object. The error suggests the nearest name.
 #[pyfunction]
 pub fn algorithm(name: &str) -> PyResult<String> {
-    catalogue::algorithm(name).map(|found| found.to_string()).map_err(Error::new_err)
+    catalogue::algorithm(name).map(|found| found.to_string()).map_err(refuse)
 }

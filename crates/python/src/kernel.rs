@@ -1,6 +1,6 @@
 //! The algorithms in the running kernel.
 
-use crate::Error;
+use crate::refuse;
 use pyo3::prelude::*;
 
 pub use linux::KernelTrace;
@@ -21,38 +21,34 @@ pub fn kernel_load(
         algorithm.set(&mut values, param, value).map_err(refuse)?;
     }
     let name = name.map_or_else(|| algorithm.name.replace('-', "_"), str::to_owned);
-    py.detach(|| linux::load(&algorithm, &values, &name, default, force)).map_err(Error::new_err)?;
+    py.detach(|| linux::load(&algorithm, &values, &name, default, force)).map_err(refuse)?;
     Ok(name)
 }
 
 /// Unloads the algorithm of this name; if it was the default, returns the restored default.
 #[pyfunction]
 pub fn kernel_unload(py: Python, name: &str) -> PyResult<Option<String>> {
-    py.detach(|| linux::unload(name)).map_err(Error::new_err)
+    py.detach(|| linux::unload(name)).map_err(refuse)
 }
 
 /// The loaded algorithms, as a JSON list.
 #[pyfunction]
 pub fn kernel_status(py: Python) -> PyResult<String> {
-    py.detach(linux::status).map_err(Error::new_err)
+    py.detach(linux::status).map_err(refuse)
 }
 
 /// Lists what loading needs and whether this machine has it, as JSON.
 #[pyfunction]
 pub fn kernel_doctor(py: Python) -> PyResult<String> {
-    py.detach(linux::doctor).map_err(Error::new_err)
-}
-
-fn refuse(error: cwnd_algorithms::Error) -> PyErr {
-    Error::new_err(error.to_string())
+    py.detach(linux::doctor).map_err(refuse)
 }
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use crate::Error;
+    use crate::refuse;
     use crate::results::{doubles, words};
     use cwnd_algorithms::{Algorithm, Params};
-    use cwnd_kernel::{ConnectionTrace, Filter, Host};
+    use cwnd_kernel::{ConnectionTrace, Error, Filter, Host};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
 
@@ -67,7 +63,7 @@ mod linux {
         /// Where traces are made, as results have it.
         #[getter]
         fn world(&self) -> &'static str {
-            cwnd_results::World::Live.name()
+            cwnd_emulator::WORLD
         }
 
         /// `port` is of either end, `cca` the algorithm's name in the kernel; None: any. `interval_us` is the least
@@ -76,7 +72,7 @@ mod linux {
         fn new(py: Python, port: Option<u16>, cca: Option<String>, interval_us: u32) -> PyResult<Self> {
             let inner = py
                 .detach(|| ConnectionTrace::start(&Host::this(), &Filter { port, cca, interval_us }))
-                .map_err(|error| Error::new_err(error.to_string()))?;
+                .map_err(refuse)?;
             Ok(KernelTrace { inner })
         }
 
@@ -127,21 +123,20 @@ mod linux {
         name: &str,
         default: bool,
         force: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         cwnd_kernel::load(&Host::this(), algorithm, params, name, default, force)
-            .map_err(|error| error.to_string())
     }
 
-    pub fn unload(name: &str) -> Result<Option<String>, String> {
-        cwnd_kernel::unload(&Host::this(), name).map_err(|error| error.to_string())
+    pub fn unload(name: &str) -> Result<Option<String>, Error> {
+        cwnd_kernel::unload(&Host::this(), name)
     }
 
-    pub fn status() -> Result<String, String> {
-        let status = cwnd_kernel::status(&Host::this()).map_err(|error| error.to_string())?;
+    pub fn status() -> Result<String, Error> {
+        let status = cwnd_kernel::status(&Host::this())?;
         Ok(serde_json::to_string(&status).expect("a status has no map with odd keys"))
     }
 
-    pub fn doctor() -> Result<String, String> {
+    pub fn doctor() -> Result<String, Error> {
         Ok(serde_json::to_string(&Host::this().checks()).expect("a check has no map with odd keys"))
     }
 }
@@ -165,19 +160,19 @@ mod linux {
         }
     }
 
-    pub fn load(_: &Algorithm, _: &Params, _: &str, _: bool, _: bool) -> Result<(), String> {
-        Err(ELSEWHERE.to_owned())
+    pub fn load(_: &Algorithm, _: &Params, _: &str, _: bool, _: bool) -> Result<(), &'static str> {
+        Err(ELSEWHERE)
     }
 
-    pub fn unload(_: &str) -> Result<Option<String>, String> {
-        Err(ELSEWHERE.to_owned())
+    pub fn unload(_: &str) -> Result<Option<String>, &'static str> {
+        Err(ELSEWHERE)
     }
 
-    pub fn status() -> Result<String, String> {
-        Err(ELSEWHERE.to_owned())
+    pub fn status() -> Result<String, &'static str> {
+        Err(ELSEWHERE)
     }
 
-    pub fn doctor() -> Result<String, String> {
-        Err(ELSEWHERE.to_owned())
+    pub fn doctor() -> Result<String, &'static str> {
+        Err(ELSEWHERE)
     }
 }

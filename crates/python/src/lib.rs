@@ -27,6 +27,13 @@ pyo3::create_exception!(
     "The request cannot be met: one line, with what was found and what is accepted."
 );
 
+/// An error of another crate, whose line is for the user.
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+fn refuse(error: impl std::fmt::Display) -> pyo3::PyErr {
+    Error::new_err(error.to_string())
+}
+
 #[pyo3::pymodule]
 mod _cwnd {
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! The algorithms in aioquic, which is written in Python.
 
-use crate::Error;
+use crate::refuse;
 use cwnd_quic::{Bridge, Setup, Stack};
 use pyo3::prelude::*;
 
@@ -21,7 +21,7 @@ impl PyQuicSetup {
         let params: Vec<(&str, &str)> =
             params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let setup = Setup::new(Stack::Aioquic, algorithm, &params);
-        setup.map(PyQuicSetup).map_err(|error| Error::new_err(error.to_string()))
+        setup.map(PyQuicSetup).map_err(refuse)
     }
 
     /// A connection begins, with packets of `mtu_bytes` at most.

@@ -1,9 +1,8 @@
 //! Results as Python reads them: columns of little-endian numbers, and of texts.
 
 use crate::Error;
-use cwnd_results::{
-    Estimate, FlowResult, LinkResult, Metrics, Run, World, student_t_quantile, student_t_tail,
-};
+use crate::scenario::no_scenario;
+use cwnd_results::{Estimate, FlowResult, LinkResult, Metrics, Run, student_t_quantile, student_t_tail};
 use cwnd_scenario::Scenario;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -39,8 +38,8 @@ impl Runs {
 
     /// Where the runs were made, as results have it.
     #[getter]
-    fn world(&self) -> &'static str {
-        self.runs.first().map_or(World::Sim, |run| run.world).name()
+    fn world(&self) -> &str {
+        self.runs.first().map_or(cwnd_engine::WORLD, |run| &run.world)
     }
 
     /// Notes for the reader of each run.
@@ -250,9 +249,8 @@ pub fn metrics<'py>(
     flows: HashMap<String, PyBackedBytes>,
     links: HashMap<String, PyBackedBytes>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let refuse = |reason: String| Error::new_err(format!("not the JSON of a scenario; {reason}"));
-    let scenario: Scenario = serde_json::from_str(scenario).map_err(|error| refuse(error.to_string()))?;
-    scenario.check_paths().map_err(refuse)?;
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(no_scenario)?;
+    scenario.check_paths().map_err(no_scenario)?;
     let (flow_runs, flows) = read_flows(&Reader(&flows))?;
     let (link_runs, links) = read_links(&Reader(&links))?;
     if flows.iter().any(|flow| flow.flow as usize >= scenario.flows.len()) {
@@ -301,31 +299,36 @@ fn read_flows(columns: &Reader) -> PyResult<(Vec<u32>, Vec<FlowResult>)> {
     let (fct_p50, fct_p95) = (optional("fct_p50_ms")?, optional("fct_p95_ms")?);
     let fct_p99 = optional("fct_p99_ms")?;
     let (slowdown_p50, slowdown_p99) = (optional("slowdown_p50")?, optional("slowdown_p99")?);
-    let row = |row: usize| FlowResult {
-        flow: flow[row],
-        start_s: start[row],
-        stop_s: stop[row],
-        sent_pkts: sent[row],
-        delivered_pkts: delivered[row],
-        lost_pkts: lost[row],
-        timeouts: timeouts[row],
-        throughput_mbps: throughput[row],
-        goodput_mbps: goodput[row],
-        mean_rtt_ms: mean_rtt[row],
-        p95_rtt_ms: p95_rtt[row],
-        fct_p50_ms: fct_p50[row],
-        fct_p95_ms: fct_p95[row],
-        fct_p99_ms: fct_p99[row],
-        slowdown_p50: slowdown_p50[row],
-        slowdown_p99: slowdown_p99[row],
-        ..FlowResult::default()
+    let row = |row: usize| {
+        let mut result = FlowResult::default();
+        result.flow = flow[row];
+        result.start_s = start[row];
+        result.stop_s = stop[row];
+        result.sent_pkts = sent[row];
+        result.delivered_pkts = delivered[row];
+        result.lost_pkts = lost[row];
+        result.timeouts = timeouts[row];
+        result.throughput_mbps = throughput[row];
+        result.goodput_mbps = goodput[row];
+        result.mean_rtt_ms = mean_rtt[row];
+        result.p95_rtt_ms = p95_rtt[row];
+        result.fct_p50_ms = fct_p50[row];
+        result.fct_p95_ms = fct_p95[row];
+        result.fct_p99_ms = fct_p99[row];
+        result.slowdown_p50 = slowdown_p50[row];
+        result.slowdown_p99 = slowdown_p99[row];
+        result
     };
     Ok((columns.column("run", u32::from_le_bytes)?, (0..flow.len()).map(row).collect()))
 }
 
 fn read_links(columns: &Reader) -> PyResult<(Vec<u32>, Vec<LinkResult>)> {
     let utilization = columns.column("utilization", f64::from_le_bytes)?;
-    let link = |utilization| LinkResult { utilization, ..LinkResult::default() };
+    let link = |utilization| {
+        let mut row = LinkResult::default();
+        row.utilization = utilization;
+        row
+    };
     Ok((columns.column("run", u32::from_le_bytes)?, utilization.into_iter().map(link).collect()))
 }
 
@@ -333,7 +336,7 @@ fn read_links(columns: &Reader) -> PyResult<(Vec<u32>, Vec<LinkResult>)> {
 #[pyfunction]
 pub fn estimate(values: &[u8]) -> (f64, Option<f64>, Option<f64>, u32) {
     let values: Vec<f64> = values.as_chunks().0.iter().copied().map(f64::from_le_bytes).collect();
-    let Estimate { mean, ci95_low, ci95_high, n } = Estimate::of(&values);
+    let Estimate { mean, ci95_low, ci95_high, n, .. } = Estimate::of(&values);
     (mean, ci95_low, ci95_high, n)
 }
 

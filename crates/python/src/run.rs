@@ -1,12 +1,13 @@
 //! Runs on worker threads while the calling thread watches for signals.
 
-use crate::Error;
 use crate::custom::{Failure, PythonControl};
 use crate::results::Runs;
 use crate::scenario::PyScenario;
 use crate::world::PyWorld;
+use crate::{Error, Fault};
 use cwnd_algorithms::CongestionControl;
 use cwnd_engine::Control;
+use cwnd_results::Run;
 use cwnd_runner::{Done, Ended};
 use cwnd_scenario::Cca;
 use pyo3::exceptions::PySystemExit;
@@ -119,7 +120,7 @@ pub fn work(
     let threads = if custom { 1 } else { threads_of_a_run(queue, at_once, threads) };
     let jobs: Vec<cwnd_runner::Job> =
         queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
-    let control = Arc::new(Control { threads, ..Control::default() });
+    let control = Arc::new(Control::with_threads(threads));
     let failure = Arc::new(Failure::default());
     // Flows are asked for in their order: the search for one begins at the one before.
     let last = AtomicUsize::new(0);
@@ -138,13 +139,14 @@ pub fn work(
         }
         watch(done, share)
     };
-    let run = |index: usize, job: &cwnd_runner::Job| match world {
-        None => {
-            job.scenario.check_algorithms()?;
-            cwnd_engine::run(job.scenario, job.seed, &|cca| custom(index, cca), &control)
-                .map_err(|reason| reason.to_string())
+    let run = |index: usize, job: &cwnd_runner::Job| -> Result<Run, Fault> {
+        match world {
+            None => {
+                job.scenario.check_algorithms()?;
+                Ok(cwnd_engine::run(job.scenario, job.seed, &|cca| custom(index, cca), &control)?)
+            }
+            Some(world) => world.run(job.scenario, job.seed, &control),
         }
-        Some(world) => world.run(job.scenario, job.seed, &control),
     };
     let (done, ended) = cwnd_runner::run_jobs(&jobs, at_once, &control, run, watch_end);
     let ended = match ended {

@@ -1,11 +1,11 @@
 //! Scenarios for Python.
 
-use crate::Error;
+use crate::{Error, refuse};
 use cwnd_scenario::{Cca, Samples};
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,17 +24,15 @@ impl PyScenario {
         let custom: Vec<&str> = classes.keys().map(String::as_str).collect();
         let files = |name: &str| read_file(source, name);
         let inner = cwnd_scenario::Scenario::from_toml_with_files(text, source, &custom, &files);
-        let inner = inner.map_err(refuse)?;
+        let inner = inner.map_err(refuse_text)?;
         Ok(PyScenario { inner, classes })
     }
 
     /// Reads what [`PyScenario::json`] wrote, without custom algorithms.
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        let refuse = |error: String| Error::new_err(format!("not the JSON of a scenario; {error}"));
-        let inner: cwnd_scenario::Scenario =
-            serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
-        inner.check().map_err(refuse)?;
+        let inner: cwnd_scenario::Scenario = serde_json::from_str(text).map_err(no_scenario)?;
+        inner.check().map_err(no_scenario)?;
         Ok(PyScenario { inner, classes: HashMap::new() })
     }
 
@@ -112,8 +110,7 @@ impl PyScenario {
             }
             let before = flow.cca.clone();
             for (param, value) in &params {
-                let set = Arc::make_mut(&mut flow.cca).set(param, value, custom);
-                set.map_err(|error| Error::new_err(error.to_string()))?;
+                Arc::make_mut(&mut flow.cca).set(param, value, custom).map_err(refuse)?;
             }
             last = Some((before, flow.cca.clone()));
         }
@@ -121,20 +118,23 @@ impl PyScenario {
     }
 }
 
+pub fn no_scenario(error: impl std::fmt::Display) -> PyErr {
+    Error::new_err(format!("not the JSON of a scenario; {error}"))
+}
+
 /// A scenario names no longer files.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// The text of the file that the scenario in the file `source` calls `name`.
-fn read_file(source: &str, name: &str) -> Result<String, String> {
+fn read_file(source: &str, name: &str) -> io::Result<String> {
     let path = Path::new(source).parent().unwrap_or(Path::new("")).join(name);
-    let fault = |error: std::io::Error| error.to_string();
-    if !path.metadata().map_err(fault)?.is_file() {
-        return Err("not a file".to_owned());
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::other("not a file"));
     }
     let mut text = String::new();
-    File::open(path).map_err(fault)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fault)?;
+    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("more than {FILE_BYTES_MAX} bytes"));
+        return Err(io::Error::other(format!("more than {FILE_BYTES_MAX} bytes")));
     }
     Ok(text)
 }
@@ -158,7 +158,7 @@ pub fn sweep(
         cwnd_scenario::Sweep::from_toml_while(text, source, &custom, &files, &mut go_on)
     });
     signal?;
-    let sweep = read.map_err(refuse)?;
+    let sweep = read.map_err(refuse_text)?;
     let point = |point: cwnd_scenario::SweepPoint| {
         let values = serde_json::to_string(&point.values()).expect("a point has no map with odd keys");
         (values, PyScenario { inner: point.scenario, classes: copy(py, &classes) })
@@ -171,12 +171,13 @@ fn copy(py: Python, classes: &HashMap<String, Py<PyAny>>) -> HashMap<String, Py<
 }
 
 /// The error, with its key and its reason as attributes for callers that know the key by another name.
-fn refuse(error: cwnd_scenario::Error) -> PyErr {
+fn refuse_text(error: cwnd_scenario::Error) -> PyErr {
+    let refused = refuse(&error);
+    let cwnd_scenario::Error::Text { key, found, accepted, .. } = error else { return refused };
     Python::attach(|py| {
-        let refused = Error::new_err(error.to_string());
         let value = refused.value(py);
-        let reason = format!("{}; {}", error.found, error.accepted);
-        match value.setattr("key", error.key).and_then(|()| value.setattr("reason", reason)) {
+        let reason = format!("{found}; {accepted}");
+        match value.setattr("key", key).and_then(|()| value.setattr("reason", reason)) {
             Ok(()) => refused,
             Err(failed) => failed,
         }
@@ -186,5 +187,5 @@ fn refuse(error: cwnd_scenario::Error) -> PyErr {
 /// A time as scenarios write it, such as "10 ms", between `least` and `most`, which `limits` puts in words.
 #[pyfunction]
 pub fn time_ns(text: &str, least: u64, most: u64, limits: &str) -> PyResult<u64> {
-    cwnd_scenario::time_of(text, least..=most, limits).map_err(Error::new_err)
+    cwnd_scenario::time_of(text, least..=most, limits).map_err(refuse)
 }

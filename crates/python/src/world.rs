@@ -1,8 +1,8 @@
 //! Worlds other than the engine, for Python: guests of a real kernel, this machine's own, and those of another extension
 //! module.
 
-use crate::Error;
 use crate::scenario::PyScenario;
+use crate::{Error, Fault, refuse};
 use cwnd_engine::Control;
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
@@ -30,7 +30,7 @@ mod inner {
     }
 
     impl Inner {
-        pub fn guests(folder: &str, ours: bool) -> Result<Inner, String> {
+        pub fn guests(folder: &str, ours: bool) -> Result<Inner, Fault> {
             Ok(Inner::Guests {
                 machine: Machine::open(Path::new(folder))?,
                 algorithms: if ours { Algorithms::Ours } else { Algorithms::Kernel },
@@ -38,7 +38,7 @@ mod inner {
             })
         }
 
-        pub fn live() -> Result<Inner, String> {
+        pub fn live() -> Result<Inner, Fault> {
             let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
             Ok(Inner::Live(release.trim().to_owned()))
         }
@@ -50,17 +50,17 @@ mod inner {
             }
         }
 
-        pub fn read_types(&self, watch: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, String> {
+        pub fn read_types(&self, watch: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, Fault> {
             match self {
-                Inner::Guests { machine, .. } => cwnd_linux::read_types(machine, watch),
+                Inner::Guests { machine, .. } => Ok(cwnd_linux::read_types(machine, watch)?),
                 Inner::Live(_) => Ok(None),
             }
         }
 
-        pub fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        pub fn check(&self, scenario: &Scenario) -> Result<(), Fault> {
             match self {
-                Inner::Guests { algorithms, .. } => cwnd_linux::check(scenario, *algorithms),
-                Inner::Live(_) => cwnd_emulator::check(scenario),
+                Inner::Guests { algorithms, .. } => Ok(cwnd_linux::check(scenario, *algorithms)?),
+                Inner::Live(_) => Ok(cwnd_emulator::check(scenario)?),
             }
         }
 
@@ -75,7 +75,7 @@ mod inner {
             matches!(self, Inner::Live(_))
         }
 
-        pub fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, String> {
+        pub fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, Fault> {
             let watch = Watch::new(control);
             let watch = |reached_ns| watch.reach(reached_ns);
             let run = match self {
@@ -88,7 +88,7 @@ mod inner {
                 }
                 Inner::Live(_) => cwnd_emulator::run(scenario, seed, &watch)?,
             };
-            run.ok_or_else(|| "stopped".to_owned())
+            run.ok_or_else(|| "stopped".into())
         }
     }
 }
@@ -102,23 +102,23 @@ mod inner {
     pub enum Inner {}
 
     impl Inner {
-        pub fn guests(_: &str, _: bool) -> Result<Inner, String> {
-            Err(NEEDS.to_owned())
+        pub fn guests(_: &str, _: bool) -> Result<Inner, Fault> {
+            Err(NEEDS.into())
         }
 
-        pub fn live() -> Result<Inner, String> {
-            Err(NEEDS.to_owned())
+        pub fn live() -> Result<Inner, Fault> {
+            Err(NEEDS.into())
         }
 
         pub fn release(&self) -> &str {
             match *self {}
         }
 
-        pub fn read_types(&self, _: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, String> {
+        pub fn read_types(&self, _: &(impl Fn(u64) -> bool + Sync)) -> Result<Option<Vec<u8>>, Fault> {
             match *self {}
         }
 
-        pub fn check(&self, _: &Scenario) -> Result<(), String> {
+        pub fn check(&self, _: &Scenario) -> Result<(), Fault> {
             match *self {}
         }
 
@@ -130,7 +130,7 @@ mod inner {
             match *self {}
         }
 
-        pub fn run(&self, _: &Scenario, _: u64, _: &Arc<Control>) -> Result<Run, String> {
+        pub fn run(&self, _: &Scenario, _: u64, _: &Arc<Control>) -> Result<Run, Fault> {
             match *self {}
         }
     }
@@ -180,20 +180,20 @@ impl Extension {
         })
     }
 
-    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+    fn check(&self, scenario: &Scenario) -> Result<(), Fault> {
         Python::attach(|py| self.world.call_method1(py, "check", (json(scenario),)).map(drop)).map_err(line)
     }
 
-    fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, String> {
+    fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, Fault> {
         let answer = Python::attach(|py| -> PyResult<Option<PyBackedBytes>> {
             let answer = self.world.call_method1(py, "run", (json(scenario), seed, Watch::new(control)))?;
             Ok(answer.extract(py)?)
         });
         match answer.map_err(line)? {
             Some(bytes) => {
-                Run::from_bytes(&bytes).map_err(|reason| format!("the run cannot be read; {reason}"))
+                Run::from_bytes(&bytes).map_err(|reason| format!("the run cannot be read; {reason}").into())
             }
-            None => Err("stopped".to_owned()),
+            None => Err("stopped".into()),
         }
     }
 }
@@ -202,8 +202,8 @@ fn json(scenario: &Scenario) -> String {
     serde_json::to_string(scenario).expect("a scenario has no map with odd keys")
 }
 
-fn line(error: PyErr) -> String {
-    Python::attach(|py| error.value(py).to_string())
+fn line(error: PyErr) -> Fault {
+    Python::attach(|py| error.value(py).to_string()).into()
 }
 
 /// Where runs are made, other than the engine.
@@ -220,13 +220,13 @@ impl PyWorld {
     /// Guests of the kernel and the emulator in a folder; with `ours`, this project's algorithms as eBPF.
     #[staticmethod]
     fn guests(folder: &str, ours: bool) -> PyResult<Self> {
-        inner::Inner::guests(folder, ours).map(PyWorld::kernel).map_err(Error::new_err)
+        inner::Inner::guests(folder, ours).map(PyWorld::kernel).map_err(refuse)
     }
 
     /// This machine's kernel, in real time.
     #[staticmethod]
     fn live() -> PyResult<Self> {
-        inner::Inner::live().map(PyWorld::kernel).map_err(Error::new_err)
+        inner::Inner::live().map(PyWorld::kernel).map_err(refuse)
     }
 
     /// A world of another extension module.
@@ -264,7 +264,7 @@ impl PyWorld {
             }
         };
         let Place::Kernel(kernel) = &self.0 else { return Err(Error::new_err("a QUIC stack has no kernel")) };
-        let types = py.detach(|| kernel.read_types(&watch)).map_err(Error::new_err)?;
+        let types = py.detach(|| kernel.read_types(&watch)).map_err(refuse)?;
         match (types, interrupted.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             (Some(types), _) => Ok(PyBytes::new(py, &types)),
             (None, reason) => Err(reason.unwrap_or_else(|| Error::new_err("stopped"))),
@@ -291,7 +291,7 @@ impl PyWorld {
         PyWorld(Place::Kernel(kernel))
     }
 
-    pub fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, String> {
+    pub fn run(&self, scenario: &Scenario, seed: u64, control: &Arc<Control>) -> Result<Run, Fault> {
         match &self.0 {
             Place::Kernel(kernel) => kernel.run(scenario, seed, control),
             Place::Extension(world) => world.run(scenario, seed, control),

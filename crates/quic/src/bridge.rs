@@ -13,6 +13,7 @@ const LEAST_WINDOW_PKTS: u32 = 2;
 /// The connection as it was when a packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
+    /// When the packet was sent.
     pub sent_ns: u64,
     /// When the newest packet was sent that had been delivered: the rate sample's sending began then.
     first_sent_ns: u64,
@@ -141,6 +142,7 @@ impl Bridge {
         Some(self.driver.window.pacing_rate).filter(|rate| *rate > 0)
     }
 
+    /// Returns the bytes in flight.
     pub fn in_flight_bytes(&self) -> u64 {
         self.in_flight_bytes
     }
@@ -150,10 +152,12 @@ impl Bridge {
         self.srtt_ns
     }
 
+    /// Returns the most bytes of a packet.
     pub fn mtu_bytes(&self) -> u64 {
         self.mtu_bytes
     }
 
+    /// Returns the sender's state, as the algorithm sees it.
     pub fn state(&self) -> State {
         self.driver.state()
     }

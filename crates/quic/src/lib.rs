@@ -67,6 +67,8 @@
 //!
 //! A stack that is not here can run a [`Bridge`] by itself.
 
+#![warn(missing_docs)]
+
 mod bridge;
 #[cfg(feature = "noq")]
 pub mod noq;

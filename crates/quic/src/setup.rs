@@ -9,14 +9,20 @@ const ONE_WAY: &str = "one-way";
 
 /// A QUIC stack, and what an algorithm can get from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stack {
+    /// quinn, by its congestion controller.
     Quinn,
+    /// noq, by its congestion controller.
     Noq,
+    /// s2n-quic, by its congestion controller.
     S2nQuic,
+    /// aioquic, by the bridge in Python.
     Aioquic,
 }
 
 impl Stack {
+    /// Returns the name in worlds and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Stack::Quinn => "quinn",
@@ -69,17 +75,38 @@ impl Stack {
 
 /// Why an algorithm does not run on a stack. Displays as one line that says what would be accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The name or a parameter is unknown, or a value is out of range.
     Choice(cwnd_algorithms::Error),
     /// The algorithm sets the rate at which packets leave, and the stack has its own.
-    NeedsPacing { algorithm: String, stack: Stack },
+    NeedsPacing {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// The stack.
+        stack: Stack,
+    },
     /// The algorithm has to know how many packets are marked.
-    NeedsMarks { algorithm: String, stack: Stack },
+    NeedsMarks {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// The stack.
+        stack: Stack,
+    },
     /// Its packets have to carry ECT(1) (RFC 9331), and those of the stack carry ECT(0) or nothing.
-    NeedsL4s { algorithm: String, stack: Stack },
+    NeedsL4s {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// The stack.
+        stack: Stack,
+    },
     /// The parameter makes the algorithm measure one-way delays, which QUIC does not report.
-    NeedsOneWayDelays { algorithm: String, param: &'static str },
+    NeedsOneWayDelays {
+        /// Name of the algorithm.
+        algorithm: String,
+        /// Name of the parameter.
+        param: &'static str,
+    },
 }
 
 impl fmt::Display for Error {

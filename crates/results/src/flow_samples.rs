@@ -4,16 +4,22 @@ use serde::{Deserialize, Serialize};
 
 /// Time series of the flows, an entry per row in every column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FlowSamples {
+    /// Time of the row, from the start of the run.
     pub time_s: Vec<f64>,
+    /// The flow's number in the scenario.
     pub flow: Vec<u32>,
+    /// Congestion window.
     pub cwnd_pkts: Vec<u32>,
     /// The least since the flow's previous row, or since its start, this row's included; `cwnd_pkts` when samples are by
     /// change.
     pub min_cwnd_pkts: Vec<u32>,
     /// The greatest, in the same way.
     pub max_cwnd_pkts: Vec<u32>,
+    /// Slow start threshold; 2³¹ - 1: none was set.
     pub ssthresh_pkts: Vec<u32>,
+    /// Segments sent and neither delivered nor known to be lost.
     pub in_flight_pkts: Vec<u32>,
     /// Smoothed; 0 before the first sample.
     pub rtt_ms: Vec<f64>,
@@ -26,10 +32,13 @@ pub struct FlowSamples {
 /// Values of a row of a flow's time series, but for its time and its flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRow {
+    /// Congestion window.
     pub cwnd_pkts: u32,
     /// The least and the greatest since the flow's previous row, or since its start, this row's included.
     pub cwnd_range_pkts: (u32, u32),
+    /// Slow start threshold; 2³¹ - 1: none was set.
     pub ssthresh_pkts: u32,
+    /// Segments sent and neither delivered nor known to be lost.
     pub in_flight_pkts: u32,
     /// 0 before the first sample.
     pub srtt_ns: u64,

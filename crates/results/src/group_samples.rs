@@ -6,7 +6,9 @@ use std::ops::AddAssign;
 
 /// Time series of groups of flows, an entry per row in every column. A group has a row while one of its flows lasts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GroupSamples {
+    /// Time of the row, from the start of the run.
     pub time_s: Vec<f64>,
     /// In the order of the scenario.
     pub group: Vec<u32>,
@@ -114,6 +116,7 @@ impl AddAssign for GroupSum {
 }
 
 impl GroupSamples {
+    /// Returns true if there is no row.
     pub fn is_empty(&self) -> bool {
         self.group.is_empty()
     }

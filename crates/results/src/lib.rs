@@ -1,6 +1,10 @@
 //! Results: the rows of a run ([`Run`]), the metrics of a run ([`Metrics`]) and statistics over runs ([`Estimate`]),
 //! each written once.
 
+#![warn(missing_docs)]
+
+#[cfg(feature = "transfer")]
+mod error;
 mod flow_samples;
 mod group_samples;
 mod metrics;
@@ -9,8 +13,10 @@ mod statistics;
 #[cfg(feature = "transfer")]
 mod transfer;
 
+#[cfg(feature = "transfer")]
+pub use error::Error;
 pub use flow_samples::{FlowRow, FlowSamples, mbps};
 pub use group_samples::{GroupSamples, GroupSum, time_series};
 pub use metrics::Metrics;
-pub use schema::{FlowResult, LinkResult, LinkSamples, Run, Transfers, World};
+pub use schema::{FlowResult, LinkResult, LinkSamples, Run, Transfers};
 pub use statistics::{Estimate, jain_index, student_t_quantile, student_t_tail};

@@ -8,9 +8,11 @@ use serde::Serialize;
 /// The metrics of a run; with `T = Vec<f64>` those of many runs, with `T = Estimate` their statistics. NaN: the run has no
 /// such metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Metrics<T = f64> {
     /// All flows together, from the warmup to the end.
     pub throughput_mbps: T,
+    /// Payload of all flows, in order, once.
     pub goodput_mbps: T,
     /// Lost / sent over all flows; see [`FlowResult::loss_ratio`].
     pub loss_ratio: T,
@@ -24,12 +26,17 @@ pub struct Metrics<T = f64> {
     pub rtt_fairness: T,
     /// Utilization of the busiest link.
     pub utilization: T,
+    /// Retransmission timeouts of all flows.
     pub timeouts: T,
     /// Quantiles over the transfers of all flows that began after the warmup and finished.
     pub fct_p50_ms: T,
+    /// 95 % of the transfers took no longer.
     pub fct_p95_ms: T,
+    /// 99 % of the transfers took no longer.
     pub fct_p99_ms: T,
+    /// Median of the slowdowns of the transfers.
     pub slowdown_p50: T,
+    /// 99 % of the transfers had no larger slowdown.
     pub slowdown_p99: T,
 }
 
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_was_over_before_the_warmup_has_no_share() {
-        let scenario = Scenario { warmup_ns: 5_000_000_000, ..scenario(3) };
+        let scenario = scenario(3).with(|scenario| scenario.warmup_ns = 5_000_000_000);
         let over = FlowResult { stop_s: 4.0, ..row(2, 0.0, None) };
         let metrics = Metrics::of(&scenario, &[row(0, 5.0, None), row(1, 5.0, None), over], &[]);
         assert_eq!((metrics.jain_fairness, metrics.rtt_fairness), (1.0, 1.0));

@@ -3,65 +3,33 @@
 use crate::flow_samples::FlowSamples;
 use crate::group_samples::GroupSamples;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-
-/// Where a run was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum World {
-    /// The engine of this project.
-    #[default]
-    Sim,
-    /// The kernel of a machine, in real time.
-    Live,
-    /// A kernel in virtual time, with its own algorithms where it has them.
-    Linux,
-    /// A kernel in virtual time, with this project's algorithms as eBPF.
-    LinuxEbpf,
-    /// The QUIC stack quinn in virtual time.
-    Quinn,
-    /// The QUIC stack noq in virtual time.
-    Noq,
-    /// The QUIC stack s2n-quic in virtual time.
-    S2nQuic,
-    /// As `Quinn`, with TLS.
-    QuinnTls,
-    /// As `Noq`, with TLS.
-    NoqTls,
-}
-
-impl World {
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            World::Sim => "sim",
-            World::Live => "live",
-            World::Linux => "linux",
-            World::LinuxEbpf => "linux-ebpf",
-            World::Quinn => "quinn",
-            World::Noq => "noq",
-            World::S2nQuic => "s2n-quic",
-            World::QuinnTls => "quinn-tls",
-            World::NoqTls => "noq-tls",
-        }
-    }
-}
 
 /// One run of one scenario with one seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Run {
+    /// Where the run was made, as worlds are named where they are chosen.
     #[serde(skip)]
-    pub world: World,
+    pub world: Cow<'static, str>,
+    /// Seed of the run.
     pub seed: u64,
+    /// In the order of the scenario.
     pub flows: Vec<FlowResult>,
+    /// In the order of the scenario.
     pub links: Vec<LinkResult>,
+    /// Time series of the flows.
     #[serde(skip)]
     pub flow_samples: FlowSamples,
     /// With samples by group, instead of those of flows.
     #[serde(skip)]
     pub group_samples: GroupSamples,
+    /// Time series of the links.
     #[serde(skip)]
     pub link_samples: LinkSamples,
+    /// Transfers of flows with sizes.
     #[serde(skip)]
     pub transfers: Transfers,
     /// Data packets that entered the network.
@@ -75,20 +43,28 @@ pub struct Run {
     pub notes: Vec<String>,
 }
 
+/// Counts and means of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FlowResult {
+    /// The flow's number in the scenario.
     pub flow: u32,
+    /// Name of its algorithm, as the scenario writes it.
     pub cca: String,
+    /// When the flow started, from the start of the run.
     pub start_s: f64,
+    /// When the flow ended: its stop, or the end of its last transfer.
     pub stop_s: f64,
     /// Retransmissions included.
     pub sent_pkts: u64,
+    /// Segments that were sent again.
     pub retransmitted_pkts: u64,
     /// Reached the receiver, duplicates included.
     pub delivered_pkts: u64,
     /// Dropped by a queue or lost on a wire.
     pub lost_pkts: u64,
+    /// Retransmission timeouts.
     pub timeouts: u64,
     /// Bytes on the wire that reached the receiver, headers included, over the flow's own time.
     pub throughput_mbps: f64,
@@ -99,6 +75,7 @@ pub struct FlowResult {
     pub loss_ratio: f64,
     /// Over the RTT samples; null without one.
     pub mean_rtt_ms: Option<f64>,
+    /// 95 % of the RTT samples are no larger; null without one.
     pub p95_rtt_ms: Option<f64>,
     /// Over the flow's own time.
     pub mean_cwnd_pkts: f64,
@@ -111,12 +88,16 @@ pub struct FlowResult {
     /// Over the transfers of all flows of the run, the same for each flow with transfers; null without one that finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_p50_ms: Option<f64>,
+    /// 95 % of the transfers took no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_p95_ms: Option<f64>,
+    /// 99 % of the transfers took no longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fct_p99_ms: Option<f64>,
+    /// Median of the times of transfers over those of an idle path without slow start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_p50: Option<f64>,
+    /// 99 % of the transfers have no larger slowdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowdown_p99: Option<f64>,
     /// How long the first slow start lasted, to the flow's end if it did not end before; null where the algorithm sets no
@@ -125,9 +106,12 @@ pub struct FlowResult {
     pub slow_start_s: Option<f64>,
 }
 
+/// Counts and means of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct LinkResult {
+    /// Name of the link.
     pub link: String,
     /// Left the link at its far end.
     pub delivered_pkts: u64,
@@ -137,6 +121,7 @@ pub struct LinkResult {
     pub error_pkts: u64,
     /// Time average of the packets held, the one being sent included.
     pub mean_queue_pkts: f64,
+    /// The most packets held at a time.
     pub max_queue_pkts: u64,
     /// Share of the time in which the link was sending.
     pub utilization: f64,
@@ -146,6 +131,25 @@ pub struct LinkResult {
     /// Marked instead of dropped, and sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub marked_pkts: u64,
+}
+
+impl Run {
+    /// A run without rows, made in `world` with `seed`.
+    pub fn new(world: impl Into<Cow<'static, str>>, seed: u64) -> Run {
+        Run {
+            world: world.into(),
+            seed,
+            flows: Vec::new(),
+            links: Vec::new(),
+            flow_samples: FlowSamples::default(),
+            group_samples: GroupSamples::default(),
+            link_samples: LinkSamples::default(),
+            transfers: Transfers::default(),
+            packets: 0,
+            last_arrival_ns: 0,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl FlowResult {
@@ -172,9 +176,13 @@ fn is_zero(number: &u64) -> bool {
 
 /// Time series of the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct LinkSamples {
+    /// Time of the row, from the start of the run.
     pub time_s: Vec<f64>,
+    /// The link's number in the scenario.
     pub link: Vec<u32>,
+    /// Packets held, the one being sent included.
     pub queue_pkts: Vec<u32>,
     /// How long a packet that arrives now would wait, if all that wait are sent before it; infinite: it would never be sent.
     pub queue_ms: Vec<f64>,
@@ -186,8 +194,11 @@ pub struct LinkSamples {
 
 /// Transfers of flows with sizes, an entry per transfer in every column, in the order of their starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Transfers {
+    /// The flow's number in the scenario.
     pub flow: Vec<u32>,
+    /// When each transfer began, from the start of the run.
     pub start_s: Vec<f64>,
     /// Payload of each transfer.
     pub size_bytes: Vec<u64>,
@@ -195,6 +206,7 @@ pub struct Transfers {
     pub fct_ms: Vec<f64>,
     /// `fct_ms` over the time without queueing, handshake and slow start; NaN: it did not finish.
     pub slowdown: Vec<f64>,
+    /// Segments of each transfer that were sent again.
     pub retransmitted_pkts: Vec<u64>,
 }
 

@@ -5,10 +5,15 @@ use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
 /// A mean with its 95 % confidence interval (Student's t); no interval for n < 2.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
+    /// Mean of the values.
     pub mean: f64,
+    /// Lower end of the 95 % interval of the mean; none for one value.
     pub ci95_low: Option<f64>,
+    /// Upper end of the 95 % interval of the mean; none for one value.
     pub ci95_high: Option<f64>,
+    /// Number of values.
     pub n: u32,
 }
 

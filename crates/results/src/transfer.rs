@@ -1,6 +1,6 @@
 //! A run as bytes (MessagePack), for another library of the same version in the same process. No file has this form.
 
-use crate::{FlowResult, FlowSamples, GroupSamples, LinkSamples, Run, Transfers, World};
+use crate::{Error, FlowResult, FlowSamples, GroupSamples, LinkSamples, Run, Transfers};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 struct Whole<'a> {
     rows: Cow<'a, Run>,
     slow_starts_s: Vec<Option<f64>>,
-    world: World,
+    world: Cow<'a, str>,
     flow_samples: Cow<'a, FlowSamples>,
     group_samples: Cow<'a, GroupSamples>,
     link_samples: Cow<'a, LinkSamples>,
@@ -25,7 +25,7 @@ impl Run {
         let whole = Whole {
             rows: Cow::Borrowed(self),
             slow_starts_s: self.flows.iter().map(|flow| flow.slow_start_s).collect(),
-            world: self.world,
+            world: Cow::Borrowed(&self.world),
             flow_samples: Cow::Borrowed(&self.flow_samples),
             group_samples: Cow::Borrowed(&self.group_samples),
             link_samples: Cow::Borrowed(&self.link_samples),
@@ -41,17 +41,17 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// If the bytes are not those of a run of this version: the reason.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Run, String> {
-        let whole: Whole = rmp_serde::from_slice(bytes).map_err(|error| error.to_string())?;
+    /// If the bytes are not those of a run of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Run, Error> {
+        let whole: Whole = rmp_serde::from_slice(bytes).map_err(|error| Error::Form(error.into()))?;
         let Run { seed, flows, links, .. } = whole.rows.into_owned();
         if flows.len() != whole.slow_starts_s.len() {
-            return Err(format!("{} flows, {} slow starts", flows.len(), whole.slow_starts_s.len()));
+            return Err(Error::SlowStarts { flows: flows.len(), slow_starts: whole.slow_starts_s.len() });
         }
         let slow_starts_s = whole.slow_starts_s.into_iter();
         let flows = flows.into_iter().zip(slow_starts_s);
         Ok(Run {
-            world: whole.world,
+            world: Cow::Owned(whole.world.into_owned()),
             seed,
             flows: flows.map(|(flow, slow_start_s)| FlowResult { slow_start_s, ..flow }).collect(),
             links,
@@ -110,7 +110,7 @@ mod tests {
             marked_pkts: 8,
         };
         Run {
-            world: World::S2nQuic,
+            world: "s2n-quic".into(),
             seed: 7,
             flows: vec![flow, FlowResult::default()],
             links: vec![link],
@@ -173,6 +173,6 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(Run::from_bytes(&bytes[..length]).is_err(), "{length}");
         }
-        assert!(Run::from_bytes(b"\x80").unwrap_err().contains("missing field"));
+        assert!(Run::from_bytes(b"\x80").unwrap_err().to_string().contains("missing field"));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{Ended, Job};
 use cwnd_algorithms::CongestionControl;
-use cwnd_engine::{Control, Simulation, Unfinished, until_last_arrival};
+use cwnd_engine::{BorrowedSimulation, Control, Unfinished, until_last_arrival};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 
@@ -25,7 +25,7 @@ pub fn run_jobs_alone<E>(
         let control = Control::default();
         let own = |cca: &Cca| custom(index, cca);
         let mut step = |scenario: &Scenario, done_ns: f64| {
-            let mut simulation = Simulation::new(scenario, job.seed, &own, &control);
+            let mut simulation = BorrowedSimulation::new(scenario, job.seed, &own, &control);
             for step in 1..=STEPS {
                 let until_ns =
                     (u128::from(scenario.duration_ns) * u128::from(step) / u128::from(STEPS)) as u64;

@@ -13,7 +13,9 @@ pub struct JobKeys(Sha256);
 impl JobKeys {
     /// `extra` is whatever else the runs depend on, such as the source of custom algorithms.
     pub fn new(scenario: &Scenario, extra: &[u8]) -> Self {
-        let question = Scenario { name: String::new(), seed: 0, repeat: 1, ..scenario.clone() };
+        let question = scenario.clone().with(|question| {
+            (question.name, question.seed, question.repeat) = (String::new(), 0, 1);
+        });
         let json = serde_json::to_vec(&question).expect("a scenario has no map with odd keys");
         let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.algorithm.as_str()).collect();
         // The code of custom algorithms is in `extra`.

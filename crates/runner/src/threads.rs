@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_caller_that_stops_gets_the_finished_runs_and_no_more_is_begun() {
-        let mut scenario = Scenario { duration_ns: 864_000_000_000_000, ..scenario() };
+        let mut scenario = scenario().with(|scenario| scenario.duration_ns = 864_000_000_000_000);
         scenario.flows[0].stop_ns = scenario.duration_ns;
         let jobs = [Job { scenario: &scenario, seed: 1 }; 3];
         let control = Control::default();

@@ -1,5 +1,6 @@
 //! The registry and the presets as JSON, for reference pages and for the choices of a user interface.
 
+use crate::error::{Error, Refusal};
 use crate::read::queue::DISCIPLINES;
 use crate::{Ecn, Named, PRESETS, Preset, Recovery, Setting, named, settings};
 use cwnd_algorithms::{Algorithm, Param};
@@ -10,12 +11,15 @@ use serde_json::{Map, Value, json};
 /// # Errors
 ///
 /// If the names of the key are not listed.
-pub fn choices(key: &str) -> Result<Vec<&'static str>, String> {
+pub fn choices(key: &str) -> Result<Vec<&'static str>, Error> {
     match key {
         "queue" => Ok(DISCIPLINES.map(|(name, _)| name).into()),
         "ecn" => Ok(Ecn::NAMES.map(|(name, _)| name).into()),
         "recovery" => Ok(Recovery::ALL.map(Recovery::name).into()),
-        _ => Err(format!("key: '{key}' has no list of names; accepted: queue, ecn or recovery")),
+        _ => {
+            let found = format!("'{key}' has no list of names");
+            Err(Refusal::new(found, "accepted: queue, ecn or recovery").of_value("key"))
+        }
     }
 }
 
@@ -34,7 +38,7 @@ pub fn presets() -> Value {
 /// # Errors
 ///
 /// If there is none of this name; the error suggests the nearest.
-pub fn algorithm(name: &str) -> Result<Value, String> {
+pub fn algorithm(name: &str) -> Result<Value, Error> {
     Ok(match named(name)? {
         Named::Algorithm(found) => describe(&found),
         Named::Preset(found) => describe_preset(found),

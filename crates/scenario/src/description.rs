@@ -10,27 +10,40 @@ use std::sync::Arc;
 
 /// A scenario as a person would describe it; equal neighbours share an entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Description {
+    /// Name of the scenario.
     pub name: String,
+    /// Duration of a run.
     pub duration_s: f64,
+    /// Seed of the first repetition.
     pub seed: u64,
+    /// Number of repetitions.
     pub repeat: u32,
+    /// Time series that are kept.
     pub samples: Samples,
     /// [`Scenario::sample_groups`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sample_groups: Vec<u32>,
+    /// How time is kept.
     pub clock: Clock,
+    /// When results are taken.
     pub end: End,
+    /// Links, equal neighbours together.
     pub links: Vec<LinkGroup>,
+    /// Flows, equal neighbours together.
     pub flows: Vec<FlowGroup>,
 }
 
 /// Links in a row that differ in their names only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LinkGroup {
     /// `bottleneck`, or `access-0..3` for the first and the last of several.
     pub name: String,
+    /// Number of links in the group.
     pub count: u32,
+    /// Rate of each link at the beginning.
     pub rate_bps: u64,
     /// One way.
     pub delay_ms: f64,
@@ -60,10 +73,13 @@ pub struct LinkGroup {
 
 /// Flows in a row that differ in start and stop only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FlowGroup {
     /// Index of the first in [`Scenario::flows`].
     pub first: u32,
+    /// Number of flows in the group.
     pub count: u32,
+    /// Algorithm of each flow, with its parameters.
     pub cca: Cca,
     /// Start of the first and of the last flow.
     pub start_s: [f64; 2],
@@ -71,6 +87,7 @@ pub struct FlowGroup {
     pub start_jitter_s: f64,
     /// Stop of the first and of the last flow.
     pub stop_s: [f64; 2],
+    /// Payload of a full segment.
     pub payload_bytes: u32,
     /// On the wire.
     pub packet_bytes: u32,
@@ -91,6 +108,7 @@ pub struct FlowGroup {
     /// Sizes, arrivals and pauses of the data. None: as much as the flow can send, all the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Arc<Traffic>>,
+    /// TCP stack of each flow.
     pub stack: Stack,
 }
 

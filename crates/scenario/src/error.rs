@@ -2,18 +2,36 @@
 
 use std::fmt;
 
-/// Why a scenario was refused. Displays as exactly one line,
-/// `FILE:LINE: KEY: what was found; what is accepted`, whatever the text had in it.
+/// Why a scenario, a value or a name was refused. Displays as exactly one line, whatever the text had in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// The name that the caller gave the text.
-    pub file: String,
-    /// From 1.
-    pub line: usize,
-    /// Such as `flows[0].cca`; empty when the text is not TOML or the fault has no key.
-    pub key: String,
-    pub found: String,
-    pub accepted: String,
+#[non_exhaustive]
+pub enum Error {
+    /// A text is no scenario: `FILE:LINE: KEY: what was found; what is accepted`.
+    #[non_exhaustive]
+    Text {
+        /// The name that the caller gave the text.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// Such as `flows[0].cca`; empty when the text is not TOML or the fault has no key.
+        key: String,
+        /// The part that was refused.
+        found: String,
+        /// An accepted form.
+        accepted: String,
+    },
+    /// A value or a name that stands in no text: `KEY: what was found; what is accepted`.
+    #[non_exhaustive]
+    Value {
+        /// Such as `flows.cca`; empty when the fault has no key.
+        key: &'static str,
+        /// The part that was refused.
+        found: String,
+        /// An accepted form.
+        accepted: String,
+    },
+    /// A scenario that was not read from TOML contradicts itself: a clause about it, such as `it has no flows`.
+    Damaged(String),
 }
 
 /// An [`Error`] that does not know yet where it stands.
@@ -27,15 +45,27 @@ impl Refusal {
     pub fn new(found: impl Into<String>, accepted: impl Into<String>) -> Self {
         Refusal { found: found.into(), accepted: accepted.into() }
     }
+
+    /// The error where no text is refused; `key` may be empty.
+    pub fn of_value(self, key: &'static str) -> Error {
+        Error::Value { key, found: self.found, accepted: self.accepted }
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: ", self.file, self.line)?;
-        if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+        let (key, found, accepted) = match self {
+            Error::Text { file, line, key, found, accepted } => {
+                write!(f, "{file}:{line}: ")?;
+                (key.as_str(), found, accepted)
+            }
+            Error::Value { key, found, accepted } => (*key, found, accepted),
+            Error::Damaged(clause) => return f.write_str(clause),
+        };
+        if !key.is_empty() {
+            write!(f, "{key}: ")?;
         }
-        write!(f, "{}; {}", self.found, self.accepted)
+        write!(f, "{found}; {accepted}")
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Bursts of losses, jitter, reordering and duplication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Impairments {
     /// None: no losses but those of `per`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,18 +39,26 @@ pub struct GilbertElliott {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jitter {
+    /// How likely each addition is.
     pub distribution: JitterDistribution,
     /// True if a packet may overtake another. If not, it waits until that has arrived.
     pub reorder: bool,
 }
 
+/// Distribution of the time that jitter adds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum JitterDistribution {
     /// Normal, cut off at three standard deviations.
-    Normal { std_ns: u64 },
+    Normal {
+        /// Standard deviation.
+        std_ns: u64,
+    },
     /// Each value from `-half_width_ns` to `half_width_ns` alike.
-    Uniform { half_width_ns: u64 },
+    Uniform {
+        /// Largest addition, and largest reduction.
+        half_width_ns: u64,
+    },
 }
 
 fn is_zero(number: &f64) -> bool {
@@ -76,7 +85,7 @@ impl GilbertElliott {
 
 impl Impairments {
     /// Checks that a run can begin; the error is what prevents it.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         let chain = self.gilbert_elliott.iter().flat_map(|chain| [chain.p, chain.r, chain.good, chain.bad]);
         if !chain.chain([self.reorder, self.duplicate]).all(|share| (0.0..=1.0).contains(&share)) {
             return Err("a probability that is none");

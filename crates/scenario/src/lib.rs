@@ -3,6 +3,8 @@
 //! In a [`Scenario`] every unit, default and preset is resolved. [`Scenario::from_toml`] reads one from text,
 //! [`Sweep::from_toml`] many; [`Scenario::describe`] summarizes one for a reader.
 
+#![warn(missing_docs)]
+
 pub mod catalogue;
 mod description;
 mod error;
@@ -36,6 +38,7 @@ pub use units::time_of;
 pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
 use cwnd_algorithms::{Algorithm, Params};
+use error::Refusal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -45,6 +48,7 @@ pub const ETHERNET_BYTES: u32 = 14;
 /// Everything a run depends on, but the seed of a repetition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Scenario {
     /// Default: the stem of the file's name.
     pub name: String,
@@ -72,9 +76,26 @@ pub struct Scenario {
     /// In the order of the paths: access links, the shared ones, exit links.
     #[serde(with = "runs")]
     pub links: Vec<Link>,
+    /// In the order of the results. Equal flows may share their parts.
     #[serde(with = "runs")]
     pub flows: Vec<Flow>,
 }
+
+/// Gives structs that may get further fields a way to be made from one that there is.
+macro_rules! with {
+    ($($of:ty),*) => {$(
+        impl $of {
+            /// Returns it after `change`, as in `scenario.with(|scenario| scenario.seed = 7)`.
+            #[must_use]
+            pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+                change(&mut self);
+                self
+            }
+        }
+    )*};
+}
+
+with!(Scenario, Flow, Stack, Link, Traffic, Variation, Impairments);
 
 fn yes() -> bool {
     true
@@ -139,6 +160,7 @@ impl End {
 /// One TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Flow {
     /// Equal flows of a group share it, as they share `traffic` and `stack`; those of a custom algorithm have one each.
     pub cca: Arc<Cca>,
@@ -166,6 +188,7 @@ pub struct Flow {
     /// Sizes, arrivals and pauses of the data. None, the default: as much as it can send, all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Arc<Traffic>>,
+    /// The TCP stack of both ends.
     pub stack: Arc<Stack>,
 }
 
@@ -184,6 +207,7 @@ pub struct Cca {
 /// TCP behaviour of a flow besides congestion control. Defaults are those of `linux` and of `ns2`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Stack {
     /// The profile it began as: `linux` or `ns2`.
     pub profile: String,
@@ -284,6 +308,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
+    /// Returns true for [`Pacing::Own`].
     pub fn is_own(&self) -> bool {
         *self == Pacing::Own
     }
@@ -299,6 +324,7 @@ impl Ecn {
         ("l4s", Ecn::L4s),
     ];
 
+    /// Returns true if packets may be marked.
     pub fn is_on(self) -> bool {
         self != Ecn::Off
     }
@@ -419,15 +445,24 @@ impl Cca {
 
 impl Scenario {
     /// Checks that a run can begin: a scenario from TOML always can, one from JSON may be damaged.
-    pub fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.find_fault().map_err(Error::Damaged)
+    }
+
+    /// The error is the first fault, as a clause about the scenario.
+    fn find_fault(&self) -> Result<(), String> {
         if self.flows.is_empty() {
             return Err("it has no flows".to_owned());
         }
-        self.check_samples()?;
+        self.find_fault_of_samples()?;
         if self.warmup_ns >= self.duration_ns {
             return Err("its warmup does not end before the run".to_owned());
         }
-        self.check_paths()?;
+        self.find_lost_flow()?;
         let in_order = |path: &Vec<u32>| path.is_sorted_by(|one, next| one < next);
         if let Some(i) =
             self.flows.iter().position(|flow| !in_order(&flow.path) || !in_order(&flow.reverse_path))
@@ -480,20 +515,34 @@ impl Scenario {
         if self.flows.iter().filter(crosses).any(framed) { ETHERNET_BYTES } else { 0 }
     }
 
-    /// Checks that all algorithms are this project's, as the simulator and kernels need; the error is a line with the key.
-    pub fn check_algorithms(&self) -> Result<(), String> {
+    /// Checks that all algorithms are this project's, as the simulator and kernels need.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`] with the first algorithm of a QUIC stack.
+    pub fn check_algorithms(&self) -> Result<(), Error> {
         let of_stack =
             |flow: &Flow| flow.cca.of_stack().map(|(stack, _)| (stack.to_owned(), flow.cca.name.clone()));
         match self.flows.iter().find_map(of_stack) {
-            Some((stack, name)) => Err(format!(
-                "flows.cca: '{name}' is the stack's own and can be had --on {stack} alone; accepted: an algorithm of 'cwnd algorithms'"
-            )),
+            Some((stack, name)) => {
+                let found = format!("'{name}' is the stack's own and can be had --on {stack} alone");
+                let accepted = "accepted: an algorithm of 'cwnd algorithms'";
+                Err(Refusal::new(found, accepted).of_value("flows.cca"))
+            }
             None => Ok(()),
         }
     }
 
     /// Checks that each flow has a path over the links: enough to compute metrics of a run.
-    pub fn check_paths(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`].
+    pub fn check_paths(&self) -> Result<(), Error> {
+        self.find_lost_flow().map_err(Error::Damaged)
+    }
+
+    fn find_lost_flow(&self) -> Result<(), String> {
         let within = |link: &u32| (*link as usize) < self.links.len();
         let lost =
             |flow: &Flow| flow.path.is_empty() || !flow.path.iter().chain(&flow.reverse_path).all(within);

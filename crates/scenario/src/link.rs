@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 /// A link in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Link {
+    /// Name in results; no other link of the scenario has it.
     pub name: String,
+    /// Rate of sending, of bits on the wire.
     pub rate_bps: u64,
     /// One way.
     pub delay_ns: u64,
@@ -91,7 +94,7 @@ impl Link {
     }
 
     /// Checks that a run over the link can begin; the error is what prevents it.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         self.variation.as_ref().map_or(Ok(()), |variation| variation.check())?;
         self.impairments.as_ref().map_or(Ok(()), |impairments| impairments.check())
     }

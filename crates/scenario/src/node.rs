@@ -1,11 +1,12 @@
 //! Values of a TOML text that know their key and line.
 
 use crate::error::{Error, Refusal, cut, printable, quote, suggest};
+use std::io;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Reads a file that a scenario names, as the scenario names it; the error says what is wrong with it.
-pub type Files<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+pub type Files<'a> = &'a dyn Fn(&str) -> io::Result<String>;
 
 /// The text and the name that errors call it by.
 #[derive(Clone, Copy)]
@@ -55,7 +56,7 @@ impl<'a> Document<'a> {
 
     fn error(self, offset: usize, key: String, refusal: Refusal) -> Error {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        Error {
+        Error::Text {
             file: printable(self.file),
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
             key,
@@ -80,8 +81,9 @@ impl<'a> Node<'a> {
             .value
             .as_str()
             .ok_or_else(|| self.error(format!("{} is not a file's name", show(self.value)), accepted))?;
-        (self.document.files)(name)
-            .map_err(|fault| self.error(format!("{}: {}", quote(name), printable(&fault)), accepted))
+        (self.document.files)(name).map_err(|fault| {
+            self.error(format!("{}: {}", quote(name), printable(&fault.to_string())), accepted)
+        })
     }
 
     /// Another value at the same place.

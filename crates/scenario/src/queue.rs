@@ -6,10 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Queue {
+    /// Random early detection.
     Red(Red),
+    /// Controlled delay.
     Codel(Codel),
+    /// Flow queueing with CoDel.
     FqCodel(FqCodel),
+    /// Proportional integral controller enhanced.
     Pie(Pie),
+    /// Dual queue coupled AQM.
     #[serde(rename = "dualpi2")]
     DualPi2(DualPi2),
 }
@@ -73,6 +78,7 @@ pub struct Codel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqCodel {
+    /// CoDel of each queue.
     pub codel: Codel,
     /// Bytes that a flow may send in a round. Default: 1514.
     pub quantum_bytes: u32,

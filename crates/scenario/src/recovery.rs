@@ -27,14 +27,18 @@ pub enum Recovery {
 
 /// Choices of a sender for finding and repairing losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecoveryChoices {
+    /// How losses are found.
     pub detection: Detection,
+    /// How the window comes down.
     pub reduction: Reduction,
     /// A segment is sent when the ACKs of the last ones are late (RFC 8985, 7).
     pub tail_probe: bool,
     /// The algorithm gets the RTT of the segment that caused an ACK, SACKed or not; without this, that of the first
     /// segment that waited for the ACK, if the ACK moves the left edge.
     pub times_causing_segment: bool,
+    /// Behaviour of ns-2 beside.
     pub quirks: Ns2Quirks,
 }
 
@@ -72,6 +76,7 @@ pub enum Reduction {
 
 /// Behaviour of ns-2.35's senders that no RFC asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ns2Quirks {
     /// A window that restarted at one and grew during the recovery stays as it is when the recovery ends.
     pub keeps_regrown_window: bool,
@@ -108,6 +113,7 @@ impl Detection {
 }
 
 impl Ns2Quirks {
+    /// No behaviour of ns-2.
     pub const NONE: Ns2Quirks = Ns2Quirks {
         keeps_regrown_window: false,
         times_in_milliseconds: false,
@@ -167,6 +173,7 @@ static RATE_HALVING: RecoveryChoices = RecoveryChoices {
 };
 
 impl Recovery {
+    /// All bundles, in the order of their reference.
     pub const ALL: [Recovery; 8] = [
         Recovery::Tahoe,
         Recovery::Reno,
@@ -192,6 +199,7 @@ impl Recovery {
         }
     }
 
+    /// Returns the choices that the bundle stands for.
     pub fn choices(self) -> &'static RecoveryChoices {
         match self {
             Recovery::Tahoe => &TAHOE,

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Samples {
+    /// No time series.
     Off,
     /// One row per link at every multiple of `interval_ns` from 0 to the end, and one per flow while it lasts.
     Interval {
+        /// Time between two rows.
         interval_ns: u64,
     },
     /// One row per flow at its start, at every change of its cwnd or ssthresh, and at its stop.
@@ -28,7 +30,7 @@ impl Scenario {
         rows_per_sample(self.links.len(), &self.flows, &self.sample_groups)
     }
 
-    pub(crate) fn check_samples(&self) -> Result<(), String> {
+    pub(crate) fn find_fault_of_samples(&self) -> Result<(), String> {
         match self.samples {
             Samples::Interval { interval_ns: 0 } => {
                 return Err("its samples have no time between them".to_owned());

@@ -49,14 +49,19 @@ pub enum Profile {
 const PROFILES: [Profile; 2] = [Profile::Linux, Profile::Ns2];
 
 /// A name that papers use for an algorithm together with a recovery.
+#[non_exhaustive]
 pub struct Preset {
+    /// Name in scenarios.
     pub name: &'static str,
+    /// Algorithm of the registry.
     pub algorithm: &'static str,
     /// None: the profile's.
     pub recovery: Option<Recovery>,
+    /// A line for the reader, with the source.
     pub about: &'static str,
 }
 
+/// The presets, in the order of their reference.
 pub const PRESETS: [Preset; 5] = [
     Preset {
         name: "tahoe",
@@ -94,24 +99,33 @@ pub const PRESETS: [Preset; 5] = [
 const AGENTS: [(&str, Recovery); 2] = [("discrete", Recovery::Sack), ("fast-start", Recovery::Tahoe)];
 
 /// Algorithm or preset that a scenario's `cca` names.
+#[non_exhaustive]
 pub enum Named {
+    /// An algorithm of the registry.
     Algorithm(Algorithm),
+    /// A preset.
     Preset(&'static Preset),
 }
 
 /// Settings of a profile for an algorithm, or for a preset.
+#[non_exhaustive]
 pub struct Setting {
     /// `linux` or `ns2`.
     pub profile: &'static str,
     /// Parameters other than their defaults.
     pub params: Vec<(&'static str, &'static str)>,
+    /// The profile's stack for the algorithm or preset.
     pub stack: Stack,
     /// The profile's stack for an algorithm that it does not treat specially.
     pub base: Stack,
 }
 
-/// The algorithm or the preset of this name. The error is one line that suggests the nearest.
-pub fn named(name: &str) -> Result<Named, String> {
+/// The algorithm or the preset of this name.
+///
+/// # Errors
+///
+/// If there is none; the error suggests the nearest.
+pub fn named(name: &str) -> Result<Named, Error> {
     if let Some(preset) = preset(name) {
         return Ok(Named::Preset(preset));
     }
@@ -120,7 +134,8 @@ pub fn named(name: &str) -> Result<Named, String> {
         Some(found) => Ok(Named::Algorithm(found.clone())),
         None => {
             let names = known.iter().map(|algorithm| algorithm.name.as_str()).chain(presets());
-            Err(format!("unknown algorithm {}; {}", quote(name), suggest_algorithm(name, names)))
+            let found = format!("unknown algorithm {}", quote(name));
+            Err(Refusal::new(found, suggest_algorithm(name, names)).of_value(""))
         }
     }
 }

@@ -7,6 +7,7 @@ use statrs::function::erf::erfc_inv;
 /// Sizes, arrivals and pauses of what a flow sends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Payload of each transfer. None: there is no end to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -14,6 +15,7 @@ pub struct Traffic {
     /// None: one transfer, or those of `requests`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
+    /// Transfers one after the other on the connection. None: one transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
     /// The application writes for exponential times of the first mean, and pauses for those of the second.
@@ -28,26 +30,36 @@ pub struct Traffic {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Size {
+    /// Every transfer has the same size.
     Fixed {
+        /// Payload of a transfer.
         bytes: u64,
     },
     /// Linear between points of a size and the probability that a size is no larger, from 0 bytes at probability 0; the
     /// last has probability 1.
     Points {
+        /// Each size with the probability that a transfer is no larger.
         points: Vec<(u64, f64)>,
     },
     /// Lognormal: the logarithm of a size has the mean `mu` and the standard deviation `sigma`.
     Lognormal {
+        /// Mean of the logarithm of the size in bytes.
         mu: f64,
+        /// Standard deviation of the logarithm.
         sigma: f64,
     },
     /// Bounded: as Pareto's between `min_bytes` and `max_bytes`, and nothing outside.
     Pareto {
+        /// Shape: the larger, the fewer large transfers.
         alpha: f64,
+        /// The smallest size.
         min_bytes: u64,
+        /// The largest size.
         max_bytes: u64,
     },
+    /// Exponential.
     Exponential {
+        /// Mean size.
         mean_bytes: u64,
     },
 }
@@ -57,9 +69,15 @@ pub enum Size {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Arrivals {
     /// At exponential distances.
-    Poisson { per_s: f64 },
+    Poisson {
+        /// Mean number of transfers in a second.
+        per_s: f64,
+    },
     /// After the start of the flow, in order.
-    Times { times_ns: Vec<u64> },
+    Times {
+        /// Time of each from the start of the flow.
+        times_ns: Vec<u64>,
+    },
 }
 
 /// Returns the bytes that an application writes at once if it sends `frames_per_s` frames a second at a rate: at least 1.
@@ -70,7 +88,9 @@ pub fn frame_bytes(rate_bps: u64, frames_per_s: u32) -> u64 {
 /// Transfers one after the other on the same connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Requests {
+    /// Number of responses.
     pub count: u64,
     /// From the end of a response to the next request, which takes one RTT to be answered.
     pub think_ns: u64,
@@ -114,12 +134,15 @@ const DATA_MINING: [(u64, f64); 12] = [
 const QUANTILES: u32 = 100_000;
 
 impl Size {
+    /// The largest size of a transfer.
     pub const BYTES_MAX: u64 = 1_000_000_000_000;
 
+    /// Sizes of the web search workload of the DCTCP paper.
     pub fn web_search() -> Size {
         Size::Points { points: WEB_SEARCH.into() }
     }
 
+    /// Sizes of the data mining workload of the VL2 paper.
     pub fn data_mining() -> Size {
         Size::Points { points: DATA_MINING.into() }
     }
@@ -187,11 +210,18 @@ impl Size {
     }
 }
 
+impl Requests {
+    /// One response, without a pause.
+    pub const ONE: Requests = Requests { count: 1, think_ns: 0, barrier: None };
+}
+
 impl Flow {
+    /// Sizes of its transfers. None: it sends without an end, or datagrams.
     pub fn size(&self) -> Option<&Size> {
         self.traffic.as_ref()?.size.as_ref()
     }
 
+    /// Arrivals of its transfers. None: it is one connection.
     pub fn arrivals(&self) -> Option<&Arrivals> {
         self.traffic.as_ref()?.arrivals.as_ref()
     }

@@ -1,6 +1,6 @@
 //! Numbers with units, parsed exactly from their decimal text.
 
-use crate::error::Refusal;
+use crate::error::{Error, Refusal};
 use crate::node::show;
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
@@ -109,10 +109,14 @@ pub fn time(value: &DeValue, range: RangeInclusive<u64>, limits: &str) -> Result
     TIME.parse(value, range, limits)
 }
 
-/// Parses a time outside a scenario, in nanoseconds; the error is one line.
-pub fn time_of(text: &str, range: RangeInclusive<u64>, limits: &str) -> Result<u64, String> {
+/// Parses a time outside a scenario, such as `10 ms`, in nanoseconds.
+///
+/// # Errors
+///
+/// If the text is no time, or not within `range`, which `limits` puts in words.
+pub fn time_of(text: &str, range: RangeInclusive<u64>, limits: &str) -> Result<u64, Error> {
     let value = DeValue::String(text.into());
-    time(&value, range, limits).map_err(|refusal| format!("{}; {}", refusal.found, refusal.accepted))
+    time(&value, range, limits).map_err(|refusal| refusal.of_value(""))
 }
 
 /// Bits per second.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 /// How the rate and the delay of a link change with time, and what a policer lets into it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Variation {
     /// None: the rate stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,21 +25,27 @@ pub struct Variation {
 pub enum RateVariation {
     /// The first step begins at 0.
     Steps(Vec<RateStep>),
+    /// The link delivers at the moments of a trace.
     Trace(Trace),
 }
 
+/// A rate from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
+    /// Beginning, from the start of the run.
     pub from_ns: u64,
     /// 0: an outage.
     pub rate_bps: u64,
 }
 
+/// A delay from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DelayStep {
+    /// Beginning, from the start of the run.
     pub from_ns: u64,
+    /// One way, of packets that are sent from then on.
     pub delay_ns: u64,
 }
 
@@ -61,6 +68,7 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policer {
+    /// Rate at which tokens come, in bits.
     pub rate_bps: u64,
     /// Bytes that the bucket holds when it is full, as it is at the beginning.
     pub burst_bytes: u64,
@@ -113,6 +121,7 @@ impl Trace {
         }
     }
 
+    /// Returns the time of the last opportunity, after which a trace that is repeated begins anew.
     pub fn period_ns(&self) -> u64 {
         self.opportunities_ms.last().map_or(0, |last| u64::from(*last) * 1_000_000)
     }
@@ -140,7 +149,7 @@ impl Trace {
 
 impl Variation {
     /// Checks that a run can begin; the error is what prevents it.
-    pub fn check(&self) -> Result<(), &'static str> {
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
         let in_order = |from_ns: &mut dyn Iterator<Item = u64>| {
             let from_ns: Vec<u64> = from_ns.collect();
             from_ns.first() == Some(&0) && from_ns.is_sorted_by(|one, next| one < next)

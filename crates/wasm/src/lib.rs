@@ -5,8 +5,10 @@
 
 #![expect(unsafe_code, reason = "memory that the page reads and writes")]
 
+mod error;
 pub mod session;
 
+pub use error::Error;
 use serde::Serialize;
 use serde_json::{Value, json};
 use session::Session;
@@ -36,10 +38,10 @@ unsafe fn take(text: *mut u8, bytes: usize) -> Vec<u8> {
 }
 
 /// Keeps the answer, whose length the call returns.
-fn answer(found: Result<impl Serialize, String>) -> usize {
+fn answer(found: Result<impl Serialize, Error>) -> usize {
     let text = match found {
         Ok(found) => serde_json::to_vec(&found),
-        Err(error) => serde_json::to_vec(&json!({ "error": error })),
+        Err(error) => serde_json::to_vec(&json!({ "error": error.to_string() })),
     };
     ANSWER.with_borrow_mut(|answer| {
         *answer = text.expect("no answer has a map with odd keys");
@@ -82,8 +84,8 @@ pub unsafe extern "C" fn begin(request: *mut u8, bytes: usize) -> usize {
     }))
 }
 
-fn with_session(call: impl FnOnce(&mut Session) -> Result<Value, String>) -> usize {
-    answer(SESSION.with_borrow_mut(|session| call(session.as_mut().ok_or("no scenario; call begin first")?)))
+fn with_session(call: impl FnOnce(&mut Session) -> Result<Value, Error>) -> usize {
+    answer(SESSION.with_borrow_mut(|session| call(session.as_mut().ok_or(Error::NoScenario)?)))
 }
 
 /// Simulates up to `until_ns`, included.
@@ -102,5 +104,5 @@ pub extern "C" fn observe() -> usize {
 /// `flow_samples` and `link_samples` by column; with samples by group `group_samples`, too.
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() -> usize {
-    answer(SESSION.take().ok_or_else(|| "no scenario; call begin first".to_owned()).and_then(Session::finish))
+    answer(SESSION.take().ok_or(Error::NoScenario).and_then(Session::finish))
 }

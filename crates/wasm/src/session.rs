@@ -1,15 +1,16 @@
 //! One run under way, with the scenario that it answers.
 
-#![expect(unsafe_code, reason = "a run that borrows its own scenario")]
-
-use cwnd_engine::{Control, Simulation, until_last_arrival};
+use crate::Error;
+use cwnd_engine::{Simulation, until_last_arrival};
 use cwnd_results::{Estimate, FlowSamples, GroupSamples, LinkSamples, Metrics, Run};
 use cwnd_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io;
 use std::mem;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A scenario with the files that it names.
 #[derive(Deserialize)]
@@ -25,7 +26,7 @@ pub struct Answer {
     scenario: Scenario,
     runs: [Run; 1],
     summary: Metrics<Estimate>,
-    world: &'static str,
+    world: Cow<'static, str>,
     flow_samples: FlowSamples,
     #[serde(skip_serializing_if = "GroupSamples::is_empty")]
     group_samples: GroupSamples,
@@ -33,27 +34,21 @@ pub struct Answer {
 }
 
 pub struct Session {
-    /// It borrows the two below, and is dropped before them.
-    simulation: Simulation<'static>,
-    scenario: Rc<Scenario>,
-    control: Rc<Control>,
+    simulation: Simulation,
+    scenario: Arc<Scenario>,
 }
 
 impl Session {
     /// # Errors
     ///
     /// The reader's line, `scenario:LINE: KEY: ...`.
-    pub fn begin(request: &[u8]) -> Result<Session, String> {
-        let Request { toml, files } = serde_json::from_slice(request).map_err(|error| error.to_string())?;
-        let read =
-            |name: &str| files.get(name).cloned().ok_or_else(|| "the page has no such file".to_owned());
-        let scenario = Scenario::from_toml_with_files(&toml, "scenario", &[], &read);
-        let scenario = Rc::new(scenario.map_err(|error| error.to_string())?);
-        let control = Rc::<Control>::default();
-        // SAFETY: both stay where they are until the session's own counts are dropped, which is after the simulation.
-        let (asked, watched) = unsafe { (&*Rc::as_ptr(&scenario), &*Rc::as_ptr(&control)) };
-        let simulation = Simulation::new(asked, scenario.seed, &|_| None, watched);
-        Ok(Session { simulation, scenario, control })
+    pub fn begin(request: &[u8]) -> Result<Session, Error> {
+        let Request { toml, files } = serde_json::from_slice(request)?;
+        let read = |name: &str| {
+            files.get(name).cloned().ok_or_else(|| io::Error::other("the page has no such file"))
+        };
+        let scenario = Arc::new(Scenario::from_toml_with_files(&toml, "scenario", &[], &read)?);
+        Ok(Session { simulation: simulate(Arc::clone(&scenario)), scenario })
     }
 
     /// Describes the scenario: every default and unit resolved, and the quantities that follow from them.
@@ -64,8 +59,8 @@ impl Session {
     /// # Errors
     ///
     /// If the run cannot go on.
-    pub fn advance(&mut self, until_ns: u64) -> Result<(), String> {
-        self.simulation.advance(until_ns).map_err(|unfinished| unfinished.to_string())
+    pub fn advance(&mut self, until_ns: u64) -> Result<(), Error> {
+        Ok(self.simulation.advance(until_ns)?)
     }
 
     pub fn observe(&mut self) -> Value {
@@ -85,23 +80,26 @@ impl Session {
     /// # Errors
     ///
     /// If the run cannot go on to its end.
-    pub fn finish(self) -> Result<Answer, String> {
-        let Session { simulation, scenario, control } = self;
-        let error = |unfinished: cwnd_engine::Unfinished| unfinished.to_string();
-        let mut run = simulation.finish().map_err(error)?;
+    pub fn finish(self) -> Result<Answer, Error> {
+        let Session { simulation, scenario } = self;
+        let mut run = simulation.finish()?;
         if let Some(shorter) = until_last_arrival(&scenario, &run) {
-            let again = Simulation::new(&shorter, scenario.seed, &|_| None, &control);
-            run = again.finish().map_err(error)?;
+            run = simulate(Arc::new(shorter)).finish()?;
         }
         let summary = Metrics::estimate(&[Metrics::of(&scenario, &run.flows, &run.links)]);
         Ok(Answer {
             summary,
-            world: run.world.name(),
+            world: run.world.clone(),
             flow_samples: mem::take(&mut run.flow_samples),
             group_samples: mem::take(&mut run.group_samples),
             link_samples: mem::take(&mut run.link_samples),
             runs: [run],
-            scenario: Rc::unwrap_or_clone(scenario),
+            scenario: Arc::unwrap_or_clone(scenario),
         })
     }
+}
+
+fn simulate(scenario: Arc<Scenario>) -> Simulation {
+    let seed = scenario.seed;
+    Simulation::new(scenario, seed, |_| None, Arc::default())
 }

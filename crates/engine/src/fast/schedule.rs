@@ -22,7 +22,6 @@ use crate::fast::shard::{Numbering, Shard};
 use crate::fast::shared::links::Links;
 use crate::fast::threads::{THREADS_MAX, Threads};
 use crate::fast::topology::{LinkFacts, Topology};
-use crate::net::Advance;
 use crate::net::group::Group;
 use crate::net::lifetime::start_jitter_ns;
 use crate::net::link::managed::ManagedLink;
@@ -30,11 +29,12 @@ use crate::net::link::queue::discipline::Disciplines;
 use crate::net::measure::observe::{LinkSampler, Observation};
 use crate::net::measure::rows::LinkCounts;
 use crate::net::measure::samples::FlowSampler;
+use crate::net::{Advance, WORLD};
 use crate::tcp::source::{Sizes, Source};
 use crate::tcp::ticks::Ticks;
 use crate::time::{NEVER, Span};
 use cwnd_algorithms::CongestionControl;
-use cwnd_results::{GroupSamples, Run, World};
+use cwnd_results::{GroupSamples, Run};
 use cwnd_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -412,19 +412,16 @@ impl<C: CongestionControl, T: Timing> Advance for Schedule<'_, C, T> {
         };
         let mut flows: Vec<_> = (0..self.scenario.flows.len() as u32).map(result).collect();
         transfers.set_quantiles(&mut flows, warmup_ns);
-        Run {
-            world: World::Sim,
-            seed: self.seed,
-            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
-            last_arrival_ns,
-            notes: Vec::new(),
-            flows,
-            links,
-            flow_samples: FlowSampler::join(self.shards.into_iter().map(|shard| shard.sampler)),
-            group_samples: self.group_samples,
-            link_samples: self.sampler.samples,
-            transfers,
-        }
+        let mut run = Run::new(WORLD, self.seed);
+        run.packets = flows.iter().map(|flow| flow.sent_pkts).sum();
+        run.last_arrival_ns = last_arrival_ns;
+        run.flows = flows;
+        run.links = links;
+        run.flow_samples = FlowSampler::join(self.shards.into_iter().map(|shard| shard.sampler));
+        run.group_samples = self.group_samples;
+        run.link_samples = self.sampler.samples;
+        run.transfers = transfers;
+        run
     }
 }
 

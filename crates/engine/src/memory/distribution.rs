@@ -68,6 +68,7 @@ impl Default for Distribution {
 }
 
 impl Distribution {
+    /// A distribution without values.
     pub fn new() -> Distribution {
         Distribution {
             width: 0,
@@ -85,6 +86,7 @@ impl Distribution {
         }
     }
 
+    /// Adds a value.
     #[inline]
     pub fn add(&mut self, value: u64) {
         if value.wrapping_sub(self.from) <= u64::from(self.width) {
@@ -210,6 +212,7 @@ impl Distribution {
         counted + self.others().map(|(_, values)| values).sum::<u64>()
     }
 
+    /// The exact mean; None without values.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum.get() as f64 / count as f64)

@@ -26,11 +26,14 @@ pub enum Load {
 /// Which end of a connection: data goes from the sender to the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
+    /// The end that sends data.
     Sender,
+    /// The end that receives data.
     Receiver,
 }
 
 impl Side {
+    /// Returns the other end.
     pub fn other(self) -> Side {
         match self {
             Side::Sender => Side::Receiver,
@@ -45,6 +48,7 @@ pub struct Datagram {
     pub to: Side,
     /// On the wire.
     pub bytes: u32,
+    /// Codepoint of ECN with which it was sent.
     pub codepoint: Codepoint,
     /// A queue has marked it.
     pub marked: bool,
@@ -54,6 +58,7 @@ pub struct Datagram {
 
 /// The content of a datagram, of which a wire may make a copy.
 pub trait Content: Any {
+    /// Returns a copy, for a wire that delivers a packet twice.
     fn copy(&self) -> Box<dyn Content>;
 }
 
@@ -82,11 +87,13 @@ impl Load {
 
 /// Both ends of a connection: what they do when a packet arrives or a timer runs out. What they send goes to `out`.
 pub trait Endpoints<'a> {
+    /// When the flow starts.
     fn start_ns(&self) -> u64;
 
     /// When [`Endpoints::on_timer`] is to be called, or [`NEVER`](crate::time::NEVER).
     fn next_due_ns(&self) -> u64;
 
+    /// The time is [`Endpoints::next_due_ns`]. What is sent is appended to `out`.
     fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>);
 
     /// Data is at the receiver.
@@ -143,6 +150,7 @@ pub trait Endpoints<'a> {
         None
     }
 
+    /// The sender of TCP, where there is one.
     fn sender_mut(&mut self) -> Option<&mut TcpSender<'a>> {
         None
     }

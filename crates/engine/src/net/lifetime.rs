@@ -32,5 +32,5 @@ pub fn until_last_arrival(scenario: &Scenario, run: &Run) -> Option<Scenario> {
     let started_ns = scenario.flows.iter().map(|flow| flow.start_ns + flow.start_jitter_ns + 1).max();
     let stopped_ns = scenario.flows.iter().map(|flow| flow.stop_ns).max();
     let end_ns = run.last_arrival_ns.min(stopped_ns.unwrap_or(NEVER)).max(started_ns.unwrap_or(1));
-    Some(Scenario { duration_ns: end_ns, ..scenario.clone() })
+    Some(scenario.clone().with(|shorter| shorter.duration_ns = end_ns))
 }

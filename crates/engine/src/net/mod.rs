@@ -66,6 +66,9 @@ use crate::time::{Fraction, Nanosecond};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 
+/// The name of this world in results.
+pub const WORLD: &str = "sim";
+
 /// A run under way, whatever its algorithms and timing.
 pub trait Advance {
     /// Simulates all that happens up to `until_ns`, included.

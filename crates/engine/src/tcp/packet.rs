@@ -6,7 +6,9 @@ use std::ops::Range;
 /// A data packet as it arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Segment {
+    /// The segment's number with the sender's flags.
     pub tag: Tag,
+    /// When it was sent.
     pub sent_ns: u64,
 }
 
@@ -59,6 +61,7 @@ impl Tag {
         Tag(self.0 & !SIZE_MASK | u64::from(bytes) << FLAG_BITS)
     }
 
+    /// Returns the segment's number.
     #[inline]
     pub fn seq(self) -> u64 {
         self.0 >> (FLAG_BITS + SIZE_BITS)
@@ -82,6 +85,7 @@ impl Tag {
         self.0 & u64::from(flags) != 0
     }
 
+    /// Returns the tag with these flags, too.
     pub fn with(self, flags: u8) -> Tag {
         Tag(self.0 | u64::from(flags))
     }
@@ -123,7 +127,9 @@ pub const BLOCKS_MAX: usize = 3;
 /// An ACK with the SACK blocks that it carries, the one that grew last first; the rest are empty (RFC 2018).
 #[derive(Clone, Debug, Default)]
 pub struct SelectiveAck {
+    /// The cumulative ACK.
     pub ack: AckPacket,
+    /// Blocks of SACKed segments; those that are not used are empty.
     pub blocks: [Block; BLOCKS_MAX],
 }
 

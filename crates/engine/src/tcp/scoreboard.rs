@@ -70,6 +70,7 @@ enum LostRetransmissions {
 pub struct Scoreboard {
     /// Without SACK: segments that duplicate ACKs show to have left the network.
     pub sacked_out: u64,
+    /// Segments that count as lost, sent again or not.
     pub lost_out: u64,
     /// Retransmissions in flight.
     pub retrans_out: u64,
@@ -117,6 +118,7 @@ impl SackState {
 }
 
 impl Scoreboard {
+    /// A scoreboard without segments.
     pub fn new(stack: &Stack) -> Scoreboard {
         let by_order = stack.recovery.choices().quirks.waits_for_fifth_retransmission;
         Scoreboard {
@@ -199,6 +201,7 @@ impl Scoreboard {
         self.sacks.as_ref().map_or(0, |sacks| sacks.top_sacked[DUP_THRESH as usize - 1])
     }
 
+    /// Returns true if the segment was SACKed.
     pub fn is_sacked(&self, seq: u64) -> bool {
         self.sacked_out > 0 && self.sacks.as_ref().is_some_and(|sacks| sacks.sacked.contains(seq))
     }

@@ -34,10 +34,13 @@ pub struct Source<'a> {
 /// A transfer, finished or not.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferRow {
+    /// When the transfer began.
     pub start_ns: u64,
+    /// Payload of the transfer.
     pub bytes: u64,
     /// When its last byte was acknowledged.
     pub end_ns: Option<u64>,
+    /// Segments of the transfer that were sent again.
     pub retransmitted_pkts: u64,
 }
 
@@ -117,7 +120,7 @@ impl<'a> Source<'a> {
             start_ns,
             transfer: None,
             sizes: sizes.map(Box::new),
-            requests: requests.unwrap_or(Requests { count: 1, think_ns: 0, barrier: None }),
+            requests: requests.unwrap_or(Requests::ONE),
             rtt_ns,
             frames,
             pauses,

@@ -1,10 +1,11 @@
 //! A run that is looked at on its way.
 
-use crate::common::{answer_scenario, custom, read};
+use crate::common::{answer_scenario, begin, custom, read};
 use cwnd_engine::{Control, Simulation, Unfinished};
 use cwnd_scenario::{End, Samples, Sweep};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const TWO_FLOWS: &str = r#"
@@ -29,8 +30,8 @@ proptest! {
     #[test]
     fn the_steps_in_which_a_run_is_advanced_change_nothing(steps_ns in prop::collection::vec(1..2_000_000_000_u64, 1..20)) {
         let scenario = read(TWO_FLOWS);
-        let control = Control::default();
-        let mut simulation = Simulation::new(&scenario, 1, &custom, &control);
+        let control = Arc::<Control>::default();
+        let mut simulation = Simulation::new(Arc::new(scenario.clone()), 1, custom, Arc::clone(&control));
         let mut until_ns = 0;
         for step_ns in steps_ns {
             until_ns += step_ns;
@@ -53,8 +54,7 @@ fn golden_scenarios_come_out_the_same_in_steps() {
             if scenario.end != End::Duration {
                 continue;
             }
-            let control = Control::default();
-            let mut simulation = Simulation::new(&scenario, scenario.seed, &custom, &control);
+            let mut simulation = begin(&scenario);
             for step in 1..10 {
                 simulation.advance(step * scenario.duration_ns / 7).unwrap();
                 simulation.observe();
@@ -72,8 +72,7 @@ fn an_observation_is_what_a_sample_of_that_time_has() {
     let scenario = read(TWO_FLOWS);
     assert!(matches!(scenario.samples, Samples::Interval { .. }));
     let run = answer_scenario(&scenario);
-    let control = Control::default();
-    let mut simulation = Simulation::new(&scenario, 1, &custom, &control);
+    let mut simulation = begin(&scenario);
     let mut rows = 0;
     for tick in 1..=50_u64 {
         simulation.advance(tick * 100_000_000).unwrap();
@@ -102,8 +101,8 @@ fn an_observation_is_what_a_sample_of_that_time_has() {
 #[test]
 fn a_run_that_is_stopped_says_so() {
     let scenario = read(TWO_FLOWS);
-    let control = Control::default();
-    let mut simulation = Simulation::new(&scenario, 1, &custom, &control);
+    let control = Arc::<Control>::default();
+    let mut simulation = Simulation::new(Arc::new(scenario), 1, custom, Arc::clone(&control));
     simulation.advance(1_000_000_000).unwrap();
     control.stop.store(true, Relaxed);
     assert_eq!(simulation.advance(2_000_000_000), Err(Unfinished::Stopped));

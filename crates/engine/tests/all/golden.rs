@@ -40,7 +40,7 @@ fn answers(threads: usize) -> Vec<(String, Run)> {
             .map(move |(index, point)| (format!("{stem}-{index}"), point.scenario))
     });
     let points: Vec<_> = points.collect();
-    let control = Control { threads, ..Control::default() };
+    let control = Control::with_threads(threads);
     let answer = |(name, scenario): (String, cwnd_scenario::Scenario)| {
         (name, run(&scenario, scenario.seed, &|_| None, &control).expect("nobody stops it"))
     };

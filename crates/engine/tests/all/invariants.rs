@@ -141,8 +141,9 @@ fn check_spans(scenario: &Scenario, run: &Run) -> Result<(), String> {
     if warmup_ns == 0 || !all_began || scenario.clock == Clock::Ns2 {
         return Ok(());
     }
-    let whole = answer_scenario(&Scenario { warmup_ns: 0, ..scenario.clone() });
-    let mut before = Scenario { warmup_ns: 0, duration_ns: warmup_ns, ..scenario.clone() };
+    let whole = answer_scenario(&scenario.clone().with(|scenario| scenario.warmup_ns = 0));
+    let mut before =
+        scenario.clone().with(|scenario| (scenario.warmup_ns, scenario.duration_ns) = (0, warmup_ns));
     before.flows.iter_mut().for_each(|flow| flow.stop_ns = flow.stop_ns.min(warmup_ns));
     let before = answer_scenario(&before);
     for ((one, first), all) in run.flows.iter().zip(&before.flows).zip(&whole.flows) {

@@ -75,7 +75,7 @@ fn losses_in_short_and_long_transfers_cost_what_they_cost_in_linux() {
         let scenario = Scenario::from_toml(text, "rack.toml", &[]).unwrap();
         let runs: Vec<_> = (1..=SEEDS)
             .into_par_iter()
-            .map(|seed| of_links(&answer_scenario(&Scenario { seed, ..scenario.clone() })))
+            .map(|seed| of_links(&answer_scenario(&scenario.clone().with(|scenario| scenario.seed = seed))))
             .collect();
         for (place, link) in linux(size).iter().enumerate() {
             let ours = Seeds::of(runs.iter().map(|run| run[place]));

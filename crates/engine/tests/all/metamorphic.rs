@@ -76,7 +76,8 @@ fn a_policer_that_never_refuses_changes_nothing(_: &str, scenario: &Scenario) ->
     let mut policed = scenario.clone();
     for link in &mut policed.links {
         let policer = Policer { rate_bps: 9_000_000_000, burst_bytes: 1 << 30, mark: false };
-        link.variation = Some(Box::new(Variation { policer: Some(policer), ..Variation::default() }));
+        link.variation =
+            Some(Box::new(Variation::default().with(|variation| variation.policer = Some(policer))));
     }
     near(&text(&answer_scenario(scenario)), &text(&answer_scenario(&policed)))
 }
@@ -109,7 +110,8 @@ fn a_delay_written_as_a_step_changes_nothing(_: &str, scenario: &Scenario) -> Re
     let mut stepped = scenario.clone();
     for link in &mut stepped.links {
         let delay_steps = vec![DelayStep { from_ns: 0, delay_ns: link.delay_ns }];
-        link.variation = Some(Box::new(Variation { delay_steps, ..Variation::default() }));
+        link.variation =
+            Some(Box::new(Variation::default().with(|variation| variation.delay_steps = delay_steps)));
     }
     near(&text(&answer_scenario(scenario)), &text(&answer_scenario(&stepped)))
 }
@@ -120,11 +122,12 @@ fn with_link_behind(scenario: &Scenario, delay_ns: impl Fn(&Link) -> u64) -> Opt
     let last = *scenario.flows[0].path.last()?;
     let added = scenario.links.len() as u32;
     // A packet takes a nanosecond, whatever its size.
-    let fast = Link { name: "fast".to_owned(), rate_bps: 100_000_000_000_000, ..Link::default() };
+    let fast =
+        Link::default().with(|link| (link.name, link.rate_bps) = ("fast".to_owned(), 100_000_000_000_000));
     let behind_ns = delay_ns(&scenario.links[last as usize]);
     let link = &mut longer.links[last as usize];
     link.delay_ns = link.delay_ns.checked_sub(behind_ns + 1)?;
-    longer.links.push(Link { delay_ns: behind_ns, ..fast });
+    longer.links.push(fast.with(|link| link.delay_ns = behind_ns));
     for flow in &mut longer.flows {
         if flow.reverse_path.contains(&last) || flow.path.contains(&last) && flow.path.last() != Some(&last) {
             return None;
@@ -192,7 +195,7 @@ fn seeds_run_one_by_one_as_together(_: &str, scenario: &Scenario) -> Result<(), 
     let seeds = scenario.seed..scenario.seed + 3;
     let together: Vec<_> = seeds.clone().into_par_iter().map(|seed| with_seed(scenario, seed)).collect();
     for (seed, together) in seeds.zip(together) {
-        let alone = Scenario { seed, repeat: 1, ..scenario.clone() };
+        let alone = scenario.clone().with(|scenario| (scenario.seed, scenario.repeat) = (seed, 1));
         same(&text(&with_seed(&alone, seed)?), &text(&together?))?;
     }
     Ok(())
@@ -237,7 +240,7 @@ fn a_run_begins_as_a_longer_one(_: &str, scenario: &Scenario) -> Result<(), Stri
         longer.samples = Samples::Interval { interval_ns: 50_000_000 };
     }
     let end_ns = 1_234_567_890;
-    let mut shorter = Scenario { duration_ns: end_ns, ..longer.clone() };
+    let mut shorter = longer.clone().with(|scenario| scenario.duration_ns = end_ns);
     if shorter.flows.iter().any(|flow| flow.start_ns + flow.start_jitter_ns >= end_ns) {
         return Ok(());
     }
@@ -264,7 +267,8 @@ fn a_run_that_starts_later_is_the_same_later(_: &str, scenario: &Scenario) -> Re
     if scenario.flows.iter().any(|flow| OF_THE_CLOCK.contains(&flow.cca.name.as_str())) {
         return Ok(());
     }
-    let mut later = Scenario { warmup_ns: 0, samples: Samples::Off, ..scenario.clone() };
+    let mut later =
+        scenario.clone().with(|scenario| (scenario.warmup_ns, scenario.samples) = (0, Samples::Off));
     later.sample_groups.clear();
     let now = answer_scenario(&later);
     later.duration_ns += LATER_NS;

@@ -2,7 +2,7 @@
 
 use crate::common::{answer_on_threads, custom, read};
 use crate::scenarios::{Kind, any_tied_text, each, each_of, same};
-use cwnd_engine::{Control, LinkObservation, Observation, Simulation, net};
+use cwnd_engine::{BorrowedSimulation, Control, Observation, net};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, Scenario, Sweep};
 use std::path::Path;
@@ -61,9 +61,9 @@ fn an_arrival_finds_a_packet_that_is_leaving_still_there() {
 #[test]
 fn they_show_the_same_on_the_way() {
     // Counts of wires are kept by managed links alone in the fast engine.
-    let without_wires = |observation: Observation| {
-        let links = observation.links.into_iter().map(|link| LinkObservation { wire: None, ..link });
-        Observation { links: links.collect(), ..observation }
+    let without_wires = |mut observation: Observation| {
+        observation.links.iter_mut().for_each(|link| link.wire = None);
+        observation
     };
     each(Kind::Any, 100, |_, scenario| {
         if scenario.clock == Clock::Ns2 {
@@ -72,8 +72,8 @@ fn they_show_the_same_on_the_way() {
         let (plainly, fast) = (Control::default(), Control::default());
         let parts = net::Parts { algorithms: &custom, ..net::Parts::default() };
         let mut runs = [
-            Simulation::plain(scenario, scenario.seed, parts, &plainly),
-            Simulation::new(scenario, scenario.seed, &custom, &fast),
+            BorrowedSimulation::plain(scenario, scenario.seed, parts, &plainly),
+            BorrowedSimulation::new(scenario, scenario.seed, &custom, &fast),
         ];
         for step in 1..6 {
             let [plain, fast] = runs.each_mut().map(|run| {

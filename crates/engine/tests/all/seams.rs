@@ -5,7 +5,7 @@ use crate::common::read;
 use cwnd_algorithms::{Ack, CongestionControl, Window};
 use cwnd_engine::net::{self, Counts, Endpoints, Load, NEVER, Parts, Received, Side, counted};
 use cwnd_engine::parts::{Discipline, Next, Packet};
-use cwnd_engine::{Codepoint, Control, Simulation};
+use cwnd_engine::{BorrowedSimulation, Codepoint, Control};
 use cwnd_results::{FlowResult, Run};
 use cwnd_scenario::{Cca, Scenario};
 use std::any::Any;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 fn answer<'a>(scenario: &'a Scenario, parts: Parts<'a>, control: &'a Control) -> Run {
-    Simulation::plain(scenario, scenario.seed, parts, control).finish().expect("nobody stops it")
+    BorrowedSimulation::plain(scenario, scenario.seed, parts, control).finish().expect("nobody stops it")
 }
 
 /// A FIFO queue that holds a packet if the memory has room for it.
@@ -196,7 +196,9 @@ impl Endpoints<'_> for Credits {
     }
 
     fn row(&self, id: u32, counts: Counts, measured_from_ns: u64, end_ns: u64) -> FlowResult {
-        FlowResult { flow: id, ..counted(counts, end_ns - measured_from_ns) }
+        let mut row = counted(counts, end_ns - measured_from_ns);
+        row.flow = id;
+        row
     }
 }
 

@@ -1,13 +1,11 @@
 //! Flows that share a queue under a discipline.
 
-use crate::common::{custom, read};
-use cwnd_engine::{Control, Simulation};
+use crate::common::{begin, read};
 use cwnd_scenario::Scenario;
 
 /// The goodput of each flow from `from_s` on, as its share of all.
 fn shares(scenario: &Scenario, from_s: u64) -> Vec<f64> {
-    let control = Control::default();
-    let mut simulation = Simulation::new(scenario, scenario.seed, &custom, &control);
+    let mut simulation = begin(scenario);
     let mut delivered = |until_ns| -> Vec<u64> {
         simulation.advance(until_ns).expect("nobody stops it");
         simulation.observe().flows.iter().map(|flow| flow.delivered_pkts).collect()

@@ -4,7 +4,6 @@
 
 use crate::common;
 use crate::common::{answer, answer_by_events, answer_scenario, read};
-use cwnd_engine::{Control, Simulation};
 use cwnd_results::{Run, Transfers};
 
 /// One link of 12 Mbps, 10 ms there and back: a packet of 1,500 bytes takes a millisecond.
@@ -226,8 +225,7 @@ fn arrivals_in_long_spans_are_those_event_by_event() {
     assert!(run.transfers.flow.len() > 500, "{}", run.transfers.flow.len());
     assert!(run.flows[1].lost_pkts > 100);
     assert_eq!(text(&run), text(&answer_by_events(&scenario)));
-    let control = Control::default();
-    let mut simulation = Simulation::new(&scenario, scenario.seed, &common::custom, &control);
+    let mut simulation = common::begin(&scenario);
     for step in 1..40 {
         simulation.advance(step * 251_234_567).unwrap();
         simulation.observe();

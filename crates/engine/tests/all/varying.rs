@@ -5,7 +5,6 @@ use crate::common::{
     Hook, answer, answer_by_events, answer_on_threads, answer_scenario, read, read_with_trace, times_us,
     watch_scenario,
 };
-use cwnd_engine::{Control, Simulation};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use proptest::prelude::*;
@@ -111,8 +110,7 @@ fn a_step_of_the_delay_down_reorders_the_packets_under_way() {
     let stepped = read(&text.replace("60 s", "11 s"));
     let steady = read(&text.replace("60 s", "11 s").replace("20 ms", "30 ms"));
     let delivered = |scenario: &Scenario| {
-        let control = Control::default();
-        let mut simulation = Simulation::new(scenario, 1, &common::custom, &control);
+        let mut simulation = common::begin(scenario);
         simulation.advance(10_030_500_000).unwrap();
         simulation.observe().flows[0].delivered_pkts
     };
@@ -320,8 +318,7 @@ proptest! {
 
     #[test]
     fn packets_sent_and_duplicated_arrive_or_are_lost_or_under_way(scenario in any_scenario()) {
-        let control = Control::default();
-        let mut simulation = Simulation::new(&scenario, scenario.seed, &common::custom, &control);
+        let mut simulation = common::begin(&scenario);
         simulation.advance(scenario.duration_ns).unwrap();
         let end = simulation.observe();
         let run = simulation.finish().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::{answer_by_events, answer_scenario, read};
-use cwnd_engine::{Codepoint, EmulatedLink, Simulation};
+use cwnd_engine::{Codepoint, EmulatedLink};
 use cwnd_results::{FlowResult, LinkResult, Run};
 use cwnd_scenario::{Clock, End, Samples, Scenario, Sweep};
 use std::path::Path;
@@ -29,8 +29,8 @@ fn of_link(link: &LinkResult, span_s: f64) -> ([u64; 4], [f64; 2]) {
 
 fn check(scenario: &Scenario, warmup_ns: u64, what: &str) {
     let whole = answer_scenario(scenario);
-    let before = answer_scenario(&Scenario { duration_ns: warmup_ns, ..scenario.clone() });
-    let warm = Scenario { warmup_ns, ..scenario.clone() };
+    let before = answer_scenario(&scenario.clone().with(|scenario| scenario.duration_ns = warmup_ns));
+    let warm = scenario.clone().with(|scenario| scenario.warmup_ns = warmup_ns);
     let measured = answer_scenario(&warm);
     assert_eq!(measured.flow_samples, whole.flow_samples, "{what}");
     assert_eq!(measured.link_samples, whole.link_samples, "{what}");
@@ -131,7 +131,7 @@ const TRANSFERS: &str = r#"
 fn transfers_count_if_they_begin_after_the_warmup() {
     let scenario = read(TRANSFERS);
     check(&scenario, 5_000_000_003, "transfers");
-    let warm = Scenario { warmup_ns: 5_000_000_003, ..scenario.clone() };
+    let warm = scenario.clone().with(|scenario| scenario.warmup_ns = 5_000_000_003);
     let run = answer_scenario(&warm);
     let transfers = |run: &Run| format!("{:?}", run.transfers);
     assert!(transfers(&run) == transfers(&answer_scenario(&scenario)));
@@ -161,9 +161,8 @@ fn transfers_count_if_they_begin_after_the_warmup() {
 
 #[test]
 fn the_steps_in_which_a_run_is_advanced_do_not_move_the_end_of_the_warmup() {
-    let scenario = Scenario { warmup_ns: 5_000_000_003, ..read(TRANSFERS) };
-    let control = cwnd_engine::Control::default();
-    let mut simulation = Simulation::new(&scenario, scenario.seed, &common::custom, &control);
+    let scenario = read(TRANSFERS).with(|scenario| scenario.warmup_ns = 5_000_000_003);
+    let mut simulation = common::begin(&scenario);
     for step in 1..30 {
         simulation.advance(step * 700_000_001).unwrap();
     }

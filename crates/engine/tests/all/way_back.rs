@@ -1,7 +1,6 @@
 //! ACKs that cross links on their way back.
 
-use crate::common::{answer_by_events, answer_scenario, custom, read};
-use cwnd_engine::{Control, Simulation};
+use crate::common::{answer_by_events, answer_scenario, begin, read};
 use cwnd_results::Run;
 use cwnd_scenario::{Clock, End, Link, Scenario, Sweep};
 use proptest::prelude::*;
@@ -22,7 +21,10 @@ fn with_links_back(scenario: &Scenario) -> Scenario {
         let forward = &scenario.links[link as usize];
         let name = format!("back-{link}");
         let delay_ns = forward.delay_ns;
-        scenario.links.push(Link { name, rate_bps: BACK_BPS, delay_ns, ..Link::default() });
+        scenario.links.push(
+            Link::default()
+                .with(|link| (link.name, link.rate_bps, link.delay_ns) = (name, BACK_BPS, delay_ns)),
+        );
     }
     for flow in &mut scenario.flows {
         for (place, link) in (0..).zip(shared.iter().rev()).filter(|(_, link)| flow.path.contains(link)) {
@@ -114,7 +116,12 @@ fn asymmetric(cca: &str, back_bps: u64) -> Run {
          [[chain]]\nrate = '50 Mbps'\ndelay = '0 ms'\nbuffer = 167\n[[flows]]\ncca = '{cca}'"
     ));
     let (name, delay_ns, buffer_pkts) = ("back".to_owned(), 40_000_000, Some(51));
-    scenario.links.push(Link { name, rate_bps: back_bps, delay_ns, buffer_pkts, ..Link::default() });
+    scenario.links.push(Link::default().with(|link| {
+        link.name = name;
+        link.rate_bps = back_bps;
+        link.delay_ns = delay_ns;
+        link.buffer_pkts = buffer_pkts;
+    }));
     scenario.flows[0].reverse_path = vec![1];
     scenario.flows[0].return_delay_ns = 0;
     answer_scenario(&scenario)
@@ -160,8 +167,7 @@ proptest! {
             link.rate_bps = 20_000_000 / slower;
         }
         scenario.seed = seed;
-        let control = Control::default();
-        let mut simulation = Simulation::new(&scenario, seed, &custom, &control);
+        let mut simulation = begin(&scenario);
         simulation.advance(scenario.duration_ns).unwrap();
         for flow in simulation.observe().flows {
             // All has arrived long after the end of the flows.

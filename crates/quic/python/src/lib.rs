@@ -48,7 +48,7 @@ impl World {
 
     /// Raises `ValueError`, a line, if the scenario asks what the stack cannot do.
     fn check(&self, scenario: &str) -> PyResult<()> {
-        cwnd_quic_world::check(self.stack, &read(scenario)?).map_err(PyValueError::new_err)
+        cwnd_quic_world::check(self.stack, &read(scenario)?).map_err(refuse)
     }
 
     /// Runs a scenario, which was checked, and returns the run as bytes; None: stopped.
@@ -80,8 +80,12 @@ impl World {
         if let Some(error) = raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        Ok(run.map_err(PyValueError::new_err)?.map(|bytes| PyBytes::new(py, &bytes)))
+        Ok(run.map_err(refuse)?.map(|bytes| PyBytes::new(py, &bytes)))
     }
+}
+
+fn refuse(error: cwnd_quic_world::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 fn read(scenario: &str) -> PyResult<Scenario> {

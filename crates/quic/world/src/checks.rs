@@ -1,7 +1,7 @@
 //! Refuses scenarios that ask for what these worlds do not support.
 
-use crate::Stack;
 use crate::flow::{datagram_bytes, is_of_stack};
+use crate::{Error, Stack};
 use cwnd_scenario::{Cca, Clock, Ecn, End, Flow, Handshake, Samples, Scenario, Size, Stack as TcpStack};
 use serde_json::Value;
 use std::ops::RangeInclusive;
@@ -10,10 +10,15 @@ const FLOWS_MAX: usize = 250;
 /// Payload of UDP: what every path of QUIC carries (RFC 9000, 14), and what IPv4 carries.
 const DATAGRAM_BYTES: RangeInclusive<u32> = 1200..=65_507;
 
-/// One line that names the key, if there is something.
-pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
+/// Checks that the scenario can run on the stack.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`].
+pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), Error> {
     let refuse = |key: &str, found: &str, accepted: &str| {
-        Err(format!("{key}: {found} is not supported --on {}; accepted: {accepted}", stack.name()))
+        let name = stack.name();
+        Err(Error::Unsupported(format!("{key}: {found} is not supported --on {name}; accepted: {accepted}")))
     };
     scenario.check()?;
     if scenario.clock != Clock::Nanoseconds {
@@ -30,7 +35,7 @@ pub fn check(stack: Stack, scenario: &Scenario) -> Result<(), String> {
     }
     scenario.flows.iter().filter(|flow| is_of_stack(flow)).try_for_each(|flow| {
         if flow.cca.of_stack().is_none() {
-            stack.check(&flow.cca).map_err(|line| format!("flows.cca: {line}"))?;
+            stack.check(&flow.cca).map_err(|line| Error::Unsupported(format!("flows.cca: {line}")))?;
         }
         let refusal = algorithm(stack, &flow.cca).or_else(|| quic_packets(flow));
         let refusal = refusal.or_else(|| traffic(flow)).or_else(|| settings(stack, flow));
@@ -149,6 +154,7 @@ mod tests {
             "{more}duration = '2 s'\n[dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 50\n[[flows]]\n{flow}"
         );
         check(stack, &Scenario::from_toml(&text, "path.toml", &[]).unwrap())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

@@ -252,19 +252,18 @@ impl<'a> Endpoints<'a> for Quic<'a> {
         let from_ns = measured_from_ns.min(stop_ns);
         let fct_ms = self.finished_ns().map(|ns| (ns - self.start_ns) as f64 * 1e-6);
         let mut seen = self.seen();
-        FlowResult {
-            flow: id,
-            cca: self.flow.cca.name.clone(),
-            start_s: self.start_ns as f64 / 1e9,
-            stop_s: stop_ns as f64 / 1e9,
-            mean_rtt_ms: seen.mean_rtt_ms(),
-            p95_rtt_ms: seen.p95_rtt_ms(),
-            mean_cwnd_pkts: seen.mean_cwnd_pkts(stop_ns),
-            // Of a transfer that began in the warmup nothing is measured.
-            fct_ms: fct_ms.filter(|_| self.start_ns >= from_ns),
-            slow_start_s: seen.slow_start_end_ns(stop_ns).map(|ns| (ns - self.start_ns) as f64 / 1e9),
-            ..counted(counts, stop_ns - from_ns)
-        }
+        let mut row = counted(counts, stop_ns - from_ns);
+        row.flow = id;
+        row.cca = self.flow.cca.name.clone();
+        row.start_s = self.start_ns as f64 / 1e9;
+        row.stop_s = stop_ns as f64 / 1e9;
+        row.mean_rtt_ms = seen.mean_rtt_ms();
+        row.p95_rtt_ms = seen.p95_rtt_ms();
+        row.mean_cwnd_pkts = seen.mean_cwnd_pkts(stop_ns);
+        // Of a transfer that began in the warmup nothing is measured.
+        row.fct_ms = fct_ms.filter(|_| self.start_ns >= from_ns);
+        row.slow_start_s = seen.slow_start_end_ns(stop_ns).map(|ns| (ns - self.start_ns) as f64 / 1e9);
+        row
     }
 
     fn look(&mut self, now_ns: u64) -> Option<FlowLook> {

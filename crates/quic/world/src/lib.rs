@@ -5,6 +5,7 @@
 
 mod checks;
 mod end;
+mod error;
 mod flow;
 mod noq;
 mod null;
@@ -18,9 +19,10 @@ mod settings;
 mod tls;
 
 pub use checks::check;
-use cwnd_results::{Run, World};
+use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use end::{Asked, Connection, Shared, params};
+pub use error::Error;
 pub use settings::{Crypto, Settings};
 
 /// Gets the time that the run has reached, now and then; answers whether it is to go on.
@@ -41,13 +43,13 @@ impl Stack {
 
     /// As worlds are named, and algorithms of the stack begin.
     pub fn name(self) -> &'static str {
-        self.world(Crypto::Null).name()
+        self.world(Crypto::Null)
     }
 
     /// The stack of the world of that name, and what protects its packets there.
     pub fn in_world(name: &str) -> Option<(Stack, Crypto)> {
         let all = Stack::ALL.into_iter().flat_map(|stack| Crypto::ALL.map(|crypto| (stack, crypto)));
-        all.into_iter().find(|(stack, crypto)| stack.world(*crypto).name() == name)
+        all.into_iter().find(|(stack, crypto)| stack.world(*crypto) == name)
     }
 
     /// Returns the version of the library that runs, as its package has it.
@@ -59,13 +61,14 @@ impl Stack {
         }
     }
 
-    fn world(self, crypto: Crypto) -> World {
+    /// The name of its world in results.
+    fn world(self, crypto: Crypto) -> &'static str {
         match (self, crypto) {
-            (Stack::Quinn, Crypto::Null) => World::Quinn,
-            (Stack::Quinn, Crypto::Tls) => World::QuinnTls,
-            (Stack::Noq, Crypto::Null) => World::Noq,
-            (Stack::Noq, Crypto::Tls) => World::NoqTls,
-            (Stack::S2nQuic, _) => World::S2nQuic, // without TLS: `run_with` refuses it
+            (Stack::Quinn, Crypto::Null) => "quinn",
+            (Stack::Quinn, Crypto::Tls) => "quinn-tls",
+            (Stack::Noq, Crypto::Null) => "noq",
+            (Stack::Noq, Crypto::Tls) => "noq-tls",
+            (Stack::S2nQuic, _) => "s2n-quic", // without TLS: `run_with` refuses it
         }
     }
 
@@ -108,7 +111,7 @@ impl Stack {
 /// # Errors
 ///
 /// If the scenario asks what this world cannot do, or the stack gives up a connection.
-pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, String> {
+pub fn run(stack: Stack, scenario: &Scenario, seed: u64, watch: &impl Watch) -> Result<Option<Run>, Error> {
     run_with(stack, Settings::default(), scenario, seed, watch)
 }
 
@@ -123,20 +126,21 @@ pub fn run_with(
     scenario: &Scenario,
     seed: u64,
     watch: &impl Watch,
-) -> Result<Option<Run>, String> {
+) -> Result<Option<Run>, Error> {
     if settings.has_tcp_recovery && stack != Stack::Noq {
-        return Err(format!("{} has its own recovery; accepted: noq", stack.name()));
+        return Err(Error::Unsupported(format!("{} has its own recovery; accepted: noq", stack.name())));
     }
     if settings.is_unpaced && stack == Stack::S2nQuic {
-        return Err("s2n-quic does not pace by itself; accepted: quinn or noq".to_owned());
+        return Err(Error::Unsupported(
+            "s2n-quic does not pace by itself; accepted: quinn or noq".to_owned(),
+        ));
     }
     if stack == Stack::S2nQuic
         && (settings.crypto == Crypto::Tls
             || settings.ack_every_pkts.is_some_and(|every_pkts| every_pkts > 1))
     {
-        return Err(
-            "s2n-quic runs without TLS and has its own ACKs; accepted: an ACK for each packet".to_owned()
-        );
+        let line = "s2n-quic runs without TLS and has its own ACKs; accepted: an ACK for each packet";
+        return Err(Error::Unsupported(line.to_owned()));
     }
     check(stack, scenario)?;
     run::run(stack, settings, scenario, seed, watch)
@@ -151,7 +155,7 @@ pub const RESULTS_VERSION: u32 = 4;
 
 /// The part of a key for everything that a run depends on besides its scenario and the engine: the stack, and this crate.
 pub fn essence(stack: Stack, crypto: Crypto) -> Vec<u8> {
-    format!("{} {} {RESULTS_VERSION}", stack.world(crypto).name(), stack.version()).into_bytes()
+    format!("{} {} {RESULTS_VERSION}", stack.world(crypto), stack.version()).into_bytes()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! A run: connections of a stack as ends of the plain network.
 
 use crate::flow::{Quic, is_of_stack};
-use crate::{Settings, Stack, Watch};
+use crate::{Error, Settings, Stack, Watch};
 use cwnd_engine::net::{Endpoints, Parts};
-use cwnd_engine::{Control, Simulation};
+use cwnd_engine::{BorrowedSimulation, Control};
 use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 use std::cell::RefCell;
@@ -20,7 +20,7 @@ pub fn run(
     scenario: &Scenario,
     seed: u64,
     watch: &impl Watch,
-) -> Result<Option<Run>, String> {
+) -> Result<Option<Run>, Error> {
     let fault = RefCell::new(None);
     let ends = |index: u32, start_ns: u64| -> Option<Box<dyn Endpoints + '_>> {
         is_of_stack(&scenario.flows[index as usize]).then(|| {
@@ -30,17 +30,18 @@ pub fn run(
     };
     let parts = Parts { transports: &ends, packets_max: PACKETS_MAX, ..Parts::default() };
     let control = Control::default();
-    let mut simulation = Simulation::plain(scenario, seed, parts, &control);
+    let mut simulation = BorrowedSimulation::plain(scenario, seed, parts, &control);
     for look in 1..=LOOKS {
         let until_ns = u128::from(scenario.duration_ns) * u128::from(look) / u128::from(LOOKS);
-        simulation.advance(until_ns as u64).map_err(|unfinished| unfinished.to_string())?;
+        simulation.advance(until_ns as u64)?;
         if let Some(fault) = fault.take() {
-            return Err(fault);
+            return Err(Error::Stack(fault));
         }
         if !watch(until_ns as u64) {
             return Ok(None);
         }
     }
-    let run = simulation.finish().map_err(|unfinished| unfinished.to_string())?;
-    Ok(Some(Run { world: stack.world(settings.crypto), ..run }))
+    let mut run = simulation.finish()?;
+    run.world = stack.world(settings.crypto).into();
+    Ok(Some(run))
 }

@@ -412,5 +412,6 @@ fn param_refusal(error: cwnd_algorithms::Error) -> Refusal {
         BadValue { found, accepted, .. } => {
             Refusal::new(format!("{} is not accepted", quote(&found)), accepted)
         }
+        other => Refusal::new(other.to_string(), "'cwnd algorithms' has what is accepted"),
     }
 }

@@ -6,6 +6,7 @@ use crate::read::{flows, layout, links};
 use crate::samples::rows_per_sample;
 use crate::units::{self, DAY, MICROSECOND, SECOND};
 use crate::{Clock, End, Flow, Link, Samples, Scenario};
+use std::io;
 use std::path::Path;
 use toml::de::DeValue;
 
@@ -171,8 +172,8 @@ fn warmup(root: &Table, duration_ns: u64, end: End) -> Result<u64, Error> {
 }
 
 /// For texts that name no further files.
-pub fn no_files(_: &str) -> Result<String, String> {
-    Err("no file can be read here".to_owned())
+pub fn no_files(_: &str) -> io::Result<String> {
+    Err(io::Error::other("no file can be read here"))
 }
 
 pub fn name(value: &DeValue) -> Result<String, Refusal> {

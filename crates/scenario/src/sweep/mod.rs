@@ -28,17 +28,21 @@ const SPLIT: &str = "sweep fewer values, or split them over several sweeps";
 
 /// The scenarios of a grid.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Sweep {
     /// The scenario's, without any values.
     pub name: String,
+    /// In the order of the swept values: the last varies fastest.
     pub points: Vec<SweepPoint>,
 }
 
 /// One scenario of a grid.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SweepPoint {
     /// Swept names, and the value of each at this point.
     pub values: Vec<(String, Value)>,
+    /// The scenario with these values.
     pub scenario: Scenario,
 }
 

@@ -11,10 +11,15 @@ use toml::de::DeValue;
 /// A value as written; of a range, as it would be written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Value {
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number.
     Integer(i64),
+    /// A number with a fraction.
     Number(f64),
+    /// A text.
     Text(String),
     /// A table or a list, as TOML on one line.
     Inline(String),

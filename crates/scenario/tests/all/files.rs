@@ -23,7 +23,7 @@ fn every_file_loads_and_says_what_it_shows() {
         }
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{} begins with a comment", path.display());
-        let files = |name: &str| fs::read_to_string(folder().join(name)).map_err(|error| error.to_string());
+        let files = |name: &str| fs::read_to_string(folder().join(name));
         let path = path.to_str().unwrap();
         let sweep = Sweep::from_toml_while(&text, path, &[], &files, &mut || true).unwrap();
         assert_eq!(sweep.name, Path::new(path).file_stem().unwrap().to_str().unwrap());

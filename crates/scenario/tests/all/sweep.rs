@@ -40,7 +40,8 @@ fn buffers(sweep: &str) -> Vec<u32> {
 fn a_text_without_a_sweep_is_one_point_and_the_scenario_itself() {
     let sweep = read("").unwrap();
     let scenario = Scenario::from_toml(BASE, "s.toml", &[]).unwrap();
-    assert_eq!(sweep, Sweep { name: "base".into(), points: vec![SweepPoint { values: vec![], scenario }] });
+    assert_eq!((sweep.name.as_str(), sweep.points.len()), ("base", 1));
+    assert_eq!((&sweep.points[0].values, &sweep.points[0].scenario), (&vec![], &scenario));
 }
 
 #[test]
@@ -264,7 +265,7 @@ fn what_could_not_run_is_found_in_what_was_read_from_json() {
     for (spoil, error) in damage {
         let mut scenario = read("").unwrap().points.remove(0).scenario;
         spoil(&mut scenario);
-        let found = scenario.check().unwrap_err();
+        let found = scenario.check().unwrap_err().to_string();
         assert!(found.contains(error), "{found}");
     }
 }

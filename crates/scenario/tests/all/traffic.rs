@@ -1,6 +1,6 @@
 //! Traffic of flows, as it is written and refused.
 
-use cwnd_scenario::{Arrivals, Requests, Scenario, Size};
+use cwnd_scenario::{Arrivals, Scenario, Size};
 
 const FLOW: &str = "cca = 'reno'";
 
@@ -13,7 +13,7 @@ fn text(new: &str) -> String {
 /// The file's name is what is in it, with semicolons for line breaks.
 fn read(text: &str) -> Result<Scenario, String> {
     let files = |name: &str| match name {
-        "absent.csv" => Err("No such file or directory".to_owned()),
+        "absent.csv" => Err(std::io::Error::other("No such file or directory")),
         lines => Ok(lines.replace(';', "\n")),
     };
     Scenario::from_toml_with_files(text, "bad.toml", &[], &files).map_err(|error| error.to_string())
@@ -110,7 +110,8 @@ fn traffic_is_what_is_written() {
     let points = traffic("cca = 'reno'\nsize = { csv = '# size, share;;1000, 0.5; 3000 ,1' }").size;
     assert_eq!(points, Some(Size::Points { points: vec![(1000, 0.5), (3000, 1.0)] }));
     let requests = traffic("cca = 'reno'\nsize = '1 KB'\nrequests = { count = 3 }").requests;
-    assert_eq!(requests, Some(Requests { count: 3, think_ns: 0, barrier: None }));
+    let requests = requests.map(|requests| (requests.count, requests.think_ns, requests.barrier));
+    assert_eq!(requests, Some((3, 0, None)));
     // A packet of 1448 bytes has 66 of headers: 25 Mbps are 2063.9... a second.
     let arrivals =
         traffic("cca = 'reno'\nsize = '1448 bytes'\narrivals = { process = 'poisson', load = 0.5 }");

@@ -19,7 +19,7 @@ fn text(old: &str, new: &str) -> String {
 /// The file's name is what is in it, with commas for line breaks.
 fn read(text: &str) -> Result<Scenario, String> {
     let files = |name: &str| match name {
-        "absent.trace" => Err("No such file or directory".to_owned()),
+        "absent.trace" => Err(std::io::Error::other("No such file or directory")),
         lines => Ok(lines.replace(',', "\n")),
     };
     Scenario::from_toml_with_files(text, "bad.toml", &[], &files).map_err(|error| error.to_string())
@@ -134,7 +134,8 @@ fn a_link_has_what_is_written() {
         link(DELAY, "delay = { steps = [['0 s', '20 ms'], ['1 s', '5 ms']] }\njitter = { std = '1 ms' }");
     let step = |s: u64, ms: u64| DelayStep { from_ns: s * 1_000_000_000, delay_ns: ms * 1_000_000 };
     assert_eq!((delay.delay_ns, delay.least_delay_ns()), (20_000_000, 2_000_000));
-    let variation = Variation { delay_steps: vec![step(0, 20), step(1, 5)], ..Variation::default() };
+    let variation =
+        Variation::default().with(|variation| variation.delay_steps = vec![step(0, 20), step(1, 5)]);
     assert_eq!(delay.variation, Some(Box::new(variation)));
     let distribution = JitterDistribution::Normal { std_ns: 1_000_000 };
     assert_eq!(delay.impairments.unwrap().jitter, Some(Jitter { distribution, reorder: false }));
@@ -144,12 +145,12 @@ fn a_link_has_what_is_written() {
                 policer = { rate = '40 Mbps', burst = '64 KiB' }";
     let impaired = link(DELAY, &format!("{DELAY}\n{keys}"));
     let distribution = JitterDistribution::Uniform { half_width_ns: 5_000_000 };
-    let impairments = Impairments {
-        gilbert_elliott: Some(GilbertElliott { p: 2e-4, r: 0.2, good: 0.0, bad: 0.5 }),
-        jitter: Some(Jitter { distribution, reorder: true }),
-        reorder: 0.001,
-        duplicate: 0.01,
-    };
+    let impairments = Impairments::default().with(|impairments| {
+        impairments.gilbert_elliott = Some(GilbertElliott { p: 2e-4, r: 0.2, good: 0.0, bad: 0.5 });
+        impairments.jitter = Some(Jitter { distribution, reorder: true });
+        impairments.reorder = 0.001;
+        impairments.duplicate = 0.01;
+    });
     assert_eq!(impaired.impairments, Some(Box::new(impairments)));
     let policer = Policer { rate_bps: 40_000_000, burst_bytes: 65_536, mark: false };
     assert_eq!(impaired.variation.unwrap().policer, Some(policer));
@@ -183,7 +184,7 @@ fn a_damaged_scenario_is_refused_before_it_runs() {
         let mut scenario = good.clone();
         let link = scenario.links.iter_mut().find(|link| link.name == "bottleneck").unwrap();
         change(link.variation.as_mut().unwrap(), link.impairments.as_mut().unwrap());
-        scenario.check().unwrap_err()
+        scenario.check().unwrap_err().to_string()
     };
     assert_eq!(damaged(&|_, wire| wire.reorder = 2.0), "link 'bottleneck' has a probability that is none");
     let found = damaged(&|variation, _| variation.rate = Some(RateVariation::Steps(Vec::new())));

@@ -348,7 +348,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn queue<T: Tick>(buffer_pkts: Option<u32>, ecn_threshold_pkts: Option<u32>) -> DropTail<T> {
-        let link = cwnd_scenario::Link { rate_bps: 1, buffer_pkts, ecn_threshold_pkts, ..Default::default() };
+        let link = cwnd_scenario::Link::default().with(|link| {
+            link.rate_bps = 1;
+            link.buffer_pkts = buffer_pkts;
+            link.ecn_threshold_pkts = ecn_threshold_pkts;
+        });
         DropTail::new(&link)
     }
 

@@ -41,6 +41,7 @@ pub struct FifoLink<T> {
 }
 
 impl<T: Tick> FifoLink<T> {
+    /// The link before anything has arrived; `seed` is that of the run.
     pub fn new(link: &cwnd_scenario::Link, seed: u64) -> FifoLink<T> {
         FifoLink { queue: DropTail::new(link), wire: Wire::new(link, seed), waits: Waits::new() }
     }

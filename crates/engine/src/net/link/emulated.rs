@@ -11,6 +11,7 @@ use cwnd_scenario::{ETHERNET_BYTES, Link};
 
 /// A packet's way over the link has come to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Crossed {
     /// The number that it was given.
     pub packet: u64,
@@ -27,13 +28,11 @@ pub struct Crossed {
 /// ```
 /// use cwnd_engine::{Codepoint, EmulatedLink};
 ///
-/// let link = cwnd_scenario::Link {
-///     name: "bottleneck".to_owned(),
-///     rate_bps: 8_000_000,
-///     delay_ns: 5_000_000,
-///     buffer_pkts: Some(2),
-///     ..Default::default()
-/// };
+/// let link = cwnd_scenario::Link::default().with(|link| {
+///     link.rate_bps = 8_000_000;
+///     link.delay_ns = 5_000_000;
+///     link.buffer_pkts = Some(2);
+/// });
 /// let mut link = EmulatedLink::new(&link, 1);
 /// // Three packets at once: one is being sent, one waits, one is dropped.
 /// (0..3).for_each(|packet| link.accept(0, packet, 1000, 0, Codepoint::NotEct));
@@ -51,6 +50,7 @@ pub struct EmulatedLink {
 }
 
 impl EmulatedLink {
+    /// The link before anything has arrived; `seed` is that of the run.
     pub fn new(link: &Link, seed: u64) -> EmulatedLink {
         EmulatedLink {
             link: ManagedLink::new(packet_by_packet(link, seed), link, ETHERNET_BYTES, seed),

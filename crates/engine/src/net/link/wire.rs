@@ -60,7 +60,9 @@ impl Wire {
 
 /// How often a wire did what to a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WireCounts {
+    /// Packets lost.
     pub lost: u64,
     /// Packets that arrived twice.
     pub duplicated: u64,
@@ -283,7 +285,9 @@ mod tests {
     fn wire(impairments: Impairments) -> VaryingWire {
         let impairments = Some(Box::new(impairments));
         VaryingWire::new(
-            &Link { name: "wire".to_owned(), delay_ns: DELAY_NS, impairments, ..Link::default() },
+            &Link::default().with(|link| {
+                (link.name, link.delay_ns, link.impairments) = ("wire".to_owned(), DELAY_NS, impairments)
+            }),
             1,
         )
     }
@@ -298,7 +302,7 @@ mod tests {
     }
 
     fn jitter(distribution: JitterDistribution, reorder: bool) -> Impairments {
-        Impairments { jitter: Some(Jitter { distribution, reorder }), ..Impairments::default() }
+        Impairments::default().with(|impairments| impairments.jitter = Some(Jitter { distribution, reorder }))
     }
 
     #[test]
@@ -375,7 +379,10 @@ mod tests {
 
     #[test]
     fn a_share_of_packets_takes_no_delay_and_a_share_arrives_twice() {
-        let mut wire = wire(Impairments { reorder: 0.1, duplicate: 0.02, ..Impairments::default() });
+        let mut wire = wire(
+            Impairments::default()
+                .with(|impairments| (impairments.reorder, impairments.duplicate) = (0.1, 0.02)),
+        );
         let passages: Vec<Passage> = (0..100_000).map(|k| wire.pass(1000 * k)).collect();
         let hurried = (0..).zip(&passages).filter(|(k, passage)| passage.at_ns == 1000 * k).count();
         let twice = passages.iter().filter(|passage| passage.copies == 2).count();
@@ -386,9 +393,11 @@ mod tests {
     #[test]
     fn jitter_reordering_and_duplication_change_no_loss() {
         let chain = cwnd_scenario::GilbertElliott { p: 0.01, r: 0.3, good: 0.001, bad: 0.5 };
-        let alone = Impairments { gilbert_elliott: Some(chain), ..Impairments::default() };
+        let alone = Impairments::default().with(|impairments| impairments.gilbert_elliott = Some(chain));
         let jitter = jitter(JitterDistribution::Normal { std_ns: 1_000_000 }, true).jitter;
-        let mut all = wire(Impairments { jitter, reorder: 0.1, duplicate: 0.1, ..alone.clone() });
+        let mut all = wire(alone.clone().with(|impairments| {
+            (impairments.jitter, impairments.reorder, impairments.duplicate) = (jitter, 0.1, 0.1)
+        }));
         let mut alone = wire(alone);
         for k in 0..10_000 {
             assert_eq!(all.pass(1000 * k).copies == 0, alone.pass(1000 * k).copies == 0);
@@ -398,8 +407,10 @@ mod tests {
     #[test]
     fn a_packet_takes_the_delay_of_the_moment_when_it_was_sent() {
         let step = |from_ns, delay_ns| DelayStep { from_ns, delay_ns };
-        let variation = Variation { delay_steps: vec![step(0, 30), step(100, 20)], ..Variation::default() };
-        let link = Link { delay_ns: 30, variation: Some(Box::new(variation)), ..Link::default() };
+        let variation =
+            Variation::default().with(|variation| variation.delay_steps = vec![step(0, 30), step(100, 20)]);
+        let link =
+            Link::default().with(|link| (link.delay_ns, link.variation) = (30, Some(Box::new(variation))));
         let mut wire = VaryingWire::new(&link, 1);
         let at = [0, 99, 100, 200].map(|sent_ns| wire.pass(sent_ns).at_ns);
         assert_eq!(at, [30, 129, 120, 220]);

@@ -8,10 +8,15 @@ use cwnd_scenario::{Flow, Handshake};
 /// Packets that a connection, or several, sent, lost and received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
+    /// Packets sent, retransmissions included.
     pub sent: u64,
+    /// Packets sent again.
     pub retransmissions: u64,
+    /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Packets dropped by queues or lost on wires.
     pub lost: u64,
+    /// Counts of the receiver.
     pub received: Received,
 }
 
@@ -20,6 +25,7 @@ pub struct Counts {
 pub struct Received {
     /// Duplicates included.
     pub pkts: u64,
+    /// Packets that arrived with a mark of congestion.
     pub marked_pkts: u64,
     /// On the wire.
     pub bytes: u64,
@@ -30,6 +36,7 @@ pub struct Received {
 }
 
 impl Counts {
+    /// Returns the counts since `before`.
     #[must_use]
     pub fn since(self, before: Counts) -> Counts {
         Counts {

@@ -9,21 +9,29 @@ use cwnd_scenario::{Samples, Scenario};
 
 /// A run at one moment.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Observation {
+    /// Simulated time.
     pub now_ns: u64,
     /// In the order of the scenario.
     pub flows: Vec<FlowObservation>,
+    /// In the order of the scenario.
     pub links: Vec<LinkObservation>,
 }
 
 /// The state of a flow. For a flow with arrivals: sums over its connections. Windows and packets in flight are of open ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct FlowObservation {
+    /// Congestion window.
     pub cwnd_pkts: u32,
+    /// Slow start threshold; 2³¹ - 1: none was set.
     pub ssthresh_pkts: u32,
+    /// Segments sent and neither delivered nor known to be lost.
     pub in_flight_pkts: u64,
     /// Smoothed (RFC 6298); 0: no sample yet.
     pub srtt_ns: u64,
+    /// Packets sent, retransmissions included.
     pub sent_pkts: u64,
     /// Packets that have arrived at the receiver, duplicates included.
     pub delivered_pkts: u64,
@@ -60,7 +68,9 @@ impl FlowObservation {
 
 /// Counts of the ACKs of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AckCounts {
+    /// ACKs sent.
     pub sent: u64,
     /// Copies that a wire of the way back made.
     pub duplicated: u64,
@@ -86,7 +96,9 @@ impl std::ops::AddAssign for AckCounts {
     }
 }
 
+/// The state of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkObservation {
     /// The packet being sent included.
     pub queue_pkts: u64,

@@ -34,17 +34,17 @@ impl LinkCounts {
         // A link that only delays has no memory of when its packets came.
         let was_idle = self.totals.held_ns <= before.totals.held_ns;
         let unseen = self.looks > 0 && self.looks == before.looks;
-        LinkResult {
-            link: name.to_owned(),
-            delivered_pkts: self.delivered - before.delivered,
-            dropped_pkts: self.totals.dropped - before.totals.dropped,
-            error_pkts: self.totals.corrupted - before.totals.corrupted,
-            mean_queue_pkts: (self.totals.held_ns - before.totals.held_ns) / span_ns,
-            max_queue_pkts: if was_idle { 0 } else { self.totals.max_queue },
-            utilization: self.totals.utilization_since(&before.totals),
-            marked_pkts: self.marked - before.marked,
-            p95_queue_ms: self.totals.p95_wait_ns.filter(|_| !was_idle && !unseen).map(|ns| ns * 1e-6),
-        }
+        let mut row = LinkResult::default();
+        row.link = name.to_owned();
+        row.delivered_pkts = self.delivered - before.delivered;
+        row.dropped_pkts = self.totals.dropped - before.totals.dropped;
+        row.error_pkts = self.totals.corrupted - before.totals.corrupted;
+        row.mean_queue_pkts = (self.totals.held_ns - before.totals.held_ns) / span_ns;
+        row.max_queue_pkts = if was_idle { 0 } else { self.totals.max_queue };
+        row.utilization = self.totals.utilization_since(&before.totals);
+        row.marked_pkts = self.marked - before.marked;
+        row.p95_queue_ms = self.totals.p95_wait_ns.filter(|_| !was_idle && !unseen).map(|ns| ns * 1e-6);
+        row
     }
 }
 
@@ -62,35 +62,32 @@ pub fn sender_row<C: CongestionControl>(
     let stop_ns = finished_ns.unwrap_or(measured.1).min(end_ns);
     let from_ns = measured.0.min(stop_ns);
     let rows = source.iter().flat_map(|source| source.all_rows(end_ns, *retransmissions));
-    FlowResult {
-        flow: id,
-        cca: flow.cca.name.clone(),
-        start_s: *start_ns as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        mean_rtt_ms: rtts.mean().map(|ns| ns * 1e-6),
-        p95_rtt_ms: rtts.quantile(0.95).map(|ns| ns * 1e-6),
-        mean_cwnd_pkts: if *started { sender.mean_cwnd(from_ns, stop_ns) } else { 0.0 },
-        fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
-        slow_start_s: started.then(|| sender.slow_start_s(stop_ns)).flatten(),
-        ..counted(counts, stop_ns - from_ns)
-    }
+    let mut row = counted(counts, stop_ns - from_ns);
+    row.flow = id;
+    row.cca = flow.cca.name.clone();
+    row.start_s = *start_ns as f64 / 1e9;
+    row.stop_s = stop_ns as f64 / 1e9;
+    row.mean_rtt_ms = rtts.mean().map(|ns| ns * 1e-6);
+    row.p95_rtt_ms = rtts.quantile(0.95).map(|ns| ns * 1e-6);
+    row.mean_cwnd_pkts = if *started { sender.mean_cwnd(from_ns, stop_ns) } else { 0.0 };
+    row.fct_ms = mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns));
+    row.slow_start_s = started.then(|| sender.slow_start_s(stop_ns)).flatten();
+    row
 }
 
 /// The columns that follow from the counts over `span_ns`, with no others.
 pub fn counted(counts: Counts, span_ns: u64) -> FlowResult {
     let Counts { sent, retransmissions, timeouts, lost, received } = counts;
-    FlowResult {
-        sent_pkts: sent,
-        retransmitted_pkts: retransmissions,
-        delivered_pkts: received.pkts,
-        lost_pkts: lost,
-        timeouts,
-        throughput_mbps: mbps(received.bytes * 8, span_ns),
-        goodput_mbps: mbps(received.delivered_bytes * 8, span_ns),
-        marked_pkts: received.marked_pkts,
-        ..FlowResult::default()
-    }
-    .with_loss_ratio()
+    let mut row = FlowResult::default();
+    row.sent_pkts = sent;
+    row.retransmitted_pkts = retransmissions;
+    row.delivered_pkts = received.pkts;
+    row.lost_pkts = lost;
+    row.timeouts = timeouts;
+    row.throughput_mbps = mbps(received.bytes * 8, span_ns);
+    row.goodput_mbps = mbps(received.delivered_bytes * 8, span_ns);
+    row.marked_pkts = received.marked_pkts;
+    row.with_loss_ratio()
 }
 
 /// Returns the row of a flow with arrivals, which has `counts` at `end_ns`: the sums over its transfers.
@@ -98,30 +95,28 @@ pub fn group_row(group: &Group, counts: Counts, warmup_ns: u64, end_ns: u64) -> 
     let (totals, stop_ns) = (&group.totals, group.flow.stop_ns.min(end_ns));
     let from_ns = group.start_ns.max(warmup_ns).min(stop_ns);
     let rows = totals.rows.iter().map(|(_, row)| *row);
-    FlowResult {
-        flow: group.id,
-        cca: group.flow.cca.name.clone(),
-        start_s: group.start_ns as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        mean_rtt_ms: totals.rtts.mean().map(|ns| ns * 1e-6),
-        p95_rtt_ms: totals.rtts.quantile(0.95).map(|ns| ns * 1e-6),
-        mean_cwnd_pkts: if totals.busy_ns > 0 { totals.cwnd_ns as f64 / totals.busy_ns as f64 } else { 0.0 },
-        fct_ms: mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns)),
-        ..counted(counts, stop_ns - from_ns)
-    }
+    let mut row = counted(counts, stop_ns - from_ns);
+    row.flow = group.id;
+    row.cca = group.flow.cca.name.clone();
+    row.start_s = group.start_ns as f64 / 1e9;
+    row.stop_s = stop_ns as f64 / 1e9;
+    row.mean_rtt_ms = totals.rtts.mean().map(|ns| ns * 1e-6);
+    row.p95_rtt_ms = totals.rtts.quantile(0.95).map(|ns| ns * 1e-6);
+    row.mean_cwnd_pkts = if totals.busy_ns > 0 { totals.cwnd_ns as f64 / totals.busy_ns as f64 } else { 0.0 };
+    row.fct_ms = mean_fct_ms(rows.filter(|row| row.start_ns >= from_ns));
+    row
 }
 
 /// Returns the row of the flow without congestion control with number `id` in the scenario, which has `counts` at `end_ns`.
 /// `began`: when the flow started, and from when on it is measured.
 pub fn datagrams_row(id: u32, flow: &Flow, counts: Counts, began: (u64, u64), end_ns: u64) -> FlowResult {
     let stop_ns = flow.stop_ns.min(end_ns);
-    FlowResult {
-        flow: id,
-        cca: flow.cca.name.clone(),
-        start_s: began.0 as f64 / 1e9,
-        stop_s: stop_ns as f64 / 1e9,
-        ..counted(counts, stop_ns - began.1.min(stop_ns))
-    }
+    let mut row = counted(counts, stop_ns - began.1.min(stop_ns));
+    row.flow = id;
+    row.cca = flow.cca.name.clone();
+    row.start_s = began.0 as f64 / 1e9;
+    row.stop_s = stop_ns as f64 / 1e9;
+    row
 }
 
 /// Returns the mean completion time of the transfers that finished.

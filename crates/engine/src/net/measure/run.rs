@@ -1,16 +1,16 @@
 //! Counts, samples and results of a run.
 
 use crate::control::Unfinished;
-use crate::net::Advance;
 use crate::net::connection::Connection;
 use crate::net::link::Link;
 use crate::net::measure::observe::{FlowObservation, LinkLook, LinkObservation, Observation};
 use crate::net::measure::rows::{LinkCounts, group_row, transfer_rows};
 use crate::net::measure::samples::FlowSampler;
 use crate::net::network::Network;
+use crate::net::{Advance, WORLD};
 use crate::tcp::source::TransferRow;
 use crate::time::Tick;
-use cwnd_results::{Run, World};
+use cwnd_results::Run;
 use cwnd_scenario::Scenario;
 
 impl<T: Tick> Network<'_, T> {
@@ -130,18 +130,16 @@ impl<T: Tick> Advance for Network<'_, T> {
         let links = links.map(|((link, described), before)| {
             link.counts(end_ns).row_since(before, &described.name, end_ns - warmup_ns)
         });
-        Run {
-            world: World::Sim,
-            seed: self.seed,
-            packets: flows.iter().map(|flow| flow.sent_pkts).sum(),
-            last_arrival_ns,
-            notes: self.connections.iter().filter_map(|connection| connection.ends.note(end_ns)).collect(),
-            links: links.collect(),
-            flows,
-            flow_samples: FlowSampler::join(std::iter::once(self.flow_sampler)),
-            group_samples: self.group_samples,
-            link_samples: self.link_sampler.samples,
-            transfers,
-        }
+        let mut run = Run::new(WORLD, self.seed);
+        run.packets = flows.iter().map(|flow| flow.sent_pkts).sum();
+        run.last_arrival_ns = last_arrival_ns;
+        run.notes = self.connections.iter().filter_map(|connection| connection.ends.note(end_ns)).collect();
+        run.links = links.collect();
+        run.flows = flows;
+        run.flow_samples = FlowSampler::join(std::iter::once(self.flow_sampler));
+        run.group_samples = self.group_samples;
+        run.link_samples = self.link_sampler.samples;
+        run.transfers = transfers;
+        run
     }
 }

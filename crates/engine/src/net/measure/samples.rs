@@ -167,6 +167,7 @@ impl FlowSampler {
 pub struct FlowLook {
     /// Windows, packets in flight and RTT. What has arrived is left out.
     pub row: FlowRow,
+    /// When the flow starts.
     pub start_ns: u64,
     /// A transfer of many is acknowledged: only what arrived of it counts.
     pub is_over: bool,

@@ -5,7 +5,7 @@ pub mod one_link;
 
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
 use cwnd_engine::parts::{Parts, run_with};
-use cwnd_engine::{Control, run};
+use cwnd_engine::{Control, Simulation, run};
 use cwnd_results::Run;
 use cwnd_scenario::{Cca, Scenario};
 use std::sync::{Arc, Mutex};
@@ -30,6 +30,11 @@ pub fn read_with_files(toml: &str) -> Result<Scenario, String> {
     Scenario::from_toml_with_files(toml, "test.toml", &CUSTOM, &files).map_err(|error| error.to_string())
 }
 
+/// Begins a run of `scenario`.
+pub fn begin(scenario: &Scenario) -> Simulation {
+    Simulation::new(Arc::new(scenario.clone()), scenario.seed, custom, Arc::default())
+}
+
 pub fn answer(toml: &str) -> Run {
     answer_scenario(&read(toml))
 }
@@ -40,7 +45,7 @@ pub fn answer_scenario(scenario: &Scenario) -> Run {
 
 /// Runs `scenario` on this many `threads`.
 pub fn answer_on_threads(scenario: &Scenario, threads: usize) -> Run {
-    let control = Control { threads, ..Control::default() };
+    let control = Control::with_threads(threads);
     run(scenario, scenario.seed, &custom, &control).expect("nobody stops it")
 }
 

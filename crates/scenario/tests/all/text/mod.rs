@@ -6,13 +6,16 @@ use cwnd_scenario::{Error, Scenario, Sweep, SweepPoint};
 pub fn read(text: &str, file: &str) -> Result<Option<Sweep>, String> {
     let custom = ["cubic", "elastic", "mine"];
     let refused = |error: &Error| {
+        let Error::Text { line: line_number, found, accepted, .. } = error else {
+            return Err(format!("a refusal without a place: {error}"));
+        };
         let line = error.to_string();
         let breaks = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
         let holds = !line.contains(breaks)
             && line.chars().count() < 600 + file.len() * 10
-            && (1..=1 + text.matches('\n').count()).contains(&error.line)
-            && !error.found.is_empty()
-            && !error.accepted.is_empty();
+            && (1..=1 + text.matches('\n').count()).contains(line_number)
+            && !found.is_empty()
+            && !accepted.is_empty();
         if holds { Ok(()) } else { Err(format!("a refusal: {line:?}")) }
     };
     // Every file that a text names is this trace.

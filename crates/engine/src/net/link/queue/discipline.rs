@@ -9,12 +9,14 @@ pub enum Codepoint {
     /// It may not be marked.
     #[default]
     NotEct,
+    /// ECN-capable, for a classic sender (RFC 3168).
     Ect0,
     /// Sent by a scalable sender.
     Ect1,
 }
 
 impl Codepoint {
+    /// Returns true if a queue may mark the packet.
     pub fn is_ect(self) -> bool {
         self != Codepoint::NotEct
     }
@@ -33,12 +35,15 @@ pub fn codepoint(flow: &Flow) -> Codepoint {
 /// A packet as a discipline sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
+    /// The flow's number.
     pub flow: u32,
     /// On the wire.
     pub bytes: u32,
+    /// Codepoint of ECN with which it was sent.
     pub codepoint: Codepoint,
     /// Congestion experienced (RFC 3168, CE).
     pub marked: bool,
+    /// When it arrived at the queue.
     pub arrived_ns: u64,
     pub(in crate::net::link) load: Load,
 }
