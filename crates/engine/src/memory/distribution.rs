@@ -229,7 +229,7 @@ impl Distribution {
         for (bucket, count) in self.buckets() {
             seen += count;
             if seen >= rank {
-                let middle = (128.5 + f64::from(bucket % 128)) * 2f64.powi(i32::from(bucket / 128));
+                let middle = (128.5 + f64::from(bucket % 128)) * (1_u64 << (bucket / 128)) as f64;
                 return Some(middle.clamp(self.least as f64, self.most as f64));
             }
         }
