@@ -93,7 +93,7 @@ pub trait Endpoints<'a> {
     /// When [`Endpoints::on_timer`] is to be called, or [`NEVER`](crate::time::NEVER).
     fn next_due_ns(&self) -> u64;
 
-    /// The time is [`Endpoints::next_due_ns`]. What is sent is appended to `out`.
+    /// The time is [`Endpoints::next_due_ns`], which is later afterwards. What is sent is appended to `out`.
     fn on_timer(&mut self, now_ns: u64, out: &mut Vec<Load>);
 
     /// Data is at the receiver.

@@ -104,7 +104,9 @@ impl Events {
 
 /// Rank of a packet among the packets that arrive at a link at one instant; the least is first. A packet that an end has just sent
 /// comes before a packet from another link. Among packets from links, the first is the packet whose link has been sending without
-/// a pause for the shortest time, so that no flow is always first. Equal packets rank by flow, then by transfer.
+/// a pause for the shortest time: where two equal links deliver in step, one flow would else be first until the end of the run, and
+/// with a full queue have all its packets accepted. A pause of its own link changes the order. Packets with links that began
+/// together, or with one link that delivers them together, rank by flow, then by transfer.
 pub type Rank = (Option<Reverse<u64>>, u32, u64);
 
 /// Sorts packets that arrive at one instant, and stand as they were sent, by their `rank`. Packets of one `origin`, a connection and

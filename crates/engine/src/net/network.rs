@@ -324,7 +324,7 @@ impl<'a, T: Tick> Network<'a, T> {
         self.note_delivery(number);
         if let Some(packet @ Packet { delay_ns: 1.., .. }) = &mut self.packets[number as usize] {
             let at_ticks = T::count(now_ns + packet.delay_ns);
-            // With 0 links crossed it is not counted again.
+            // It comes here again after the constant delay. Its delivery was counted, which 0 links crossed say.
             (packet.crossed, packet.delay_ns) = (0, 0);
             return self.events.schedule(at_ticks, Order::Ack, number);
         }

@@ -53,7 +53,7 @@ pub struct Arriving {
     pub segment: Segment,
     /// Value of [`Departure::hop`] for this packet.
     pub label: u32,
-    /// The connection.
+    /// The connection's number; see [`Packet::flow`](crate::net::link::queue::discipline::Packet::flow).
     pub flow: u32,
     /// Codepoint of the flow's packets.
     pub codepoint: Codepoint,

@@ -1,4 +1,4 @@
-//! The seam for queue disciplines. A droptail FIFO queue needs none: see `droptail.rs`.
+//! The trait of queue disciplines, and the packets that they hold.
 
 use crate::tcp::packet::Segment;
 use cwnd_scenario::{Ecn, Flow};
@@ -35,7 +35,7 @@ pub fn codepoint(flow: &Flow) -> Codepoint {
 /// A packet as a discipline sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// The flow's number.
+    /// The number of the connection, by which disciplines tell flows apart: each transfer of a flow with arrivals has its own.
     pub flow: u32,
     /// On the wire.
     pub bytes: u32,

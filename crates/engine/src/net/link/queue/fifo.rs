@@ -1,5 +1,5 @@
-//! The droptail FIFO queue packet by packet, for links whose rate varies. It drops and marks as `droptail.rs` does, and marks
-//! by time.
+//! The droptail FIFO queue packet by packet, for links whose rate varies. It drops at its limit, and marks by
+//! length or by time.
 
 use crate::net::link::queue::discipline::{Discipline, Next, Packet};
 use crate::random::uniform;
