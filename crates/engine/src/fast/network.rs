@@ -44,9 +44,9 @@ pub struct Ahead {
 
 #[derive(Clone, Copy, Default)]
 struct Slot {
-    /// Of the packet two steps ahead.
+    /// That of the packet two steps ahead.
     hop: u32,
-    /// Of the packet a step ahead.
+    /// That of the packet a step ahead.
     flow: u32,
 }
 
