@@ -1,8 +1,8 @@
 //! The registry and the presets as JSON, for reference pages and for the choices of a user interface.
 
-use crate::error::{Error, Refusal};
-use crate::read::queue::DISCIPLINES;
-use crate::{Ecn, Named, PRESETS, Preset, Recovery, Setting, named, settings};
+use crate::error::{Error, Refusal, suggest};
+use crate::keys::{self, Absent, Form, Key, Keys};
+use crate::{Named, PRESETS, Preset, Setting, named, settings};
 use cwnd_algorithms::{Algorithm, Param};
 use serde_json::{Map, Value, json};
 
@@ -12,15 +12,53 @@ use serde_json::{Map, Value, json};
 ///
 /// If the names of the key are not listed.
 pub fn choices(key: &str) -> Result<Vec<&'static str>, Error> {
-    match key {
-        "queue" => Ok(DISCIPLINES.map(|(name, _)| name).into()),
-        "ecn" => Ok(Ecn::NAMES.map(|(name, _)| name).into()),
-        "recovery" => Ok(Recovery::ALL.map(Recovery::name).into()),
-        _ => {
-            let found = format!("'{key}' has no list of names");
-            Err(Refusal::new(found, "accepted: queue, ecn or recovery").of_value("key"))
-        }
-    }
+    let tables = [&keys::SCENARIO, &keys::DUMBBELL, &keys::FLOWS, &keys::STACK];
+    let listed =
+        || tables.into_iter().flat_map(Keys::iter).filter_map(|key| Some((key.name, key.form.names()?)));
+    let found = listed().find_map(|(name, names)| (name == key).then_some(names));
+    found.ok_or_else(|| {
+        let names = listed().map(|(name, _)| name);
+        Refusal::new(format!("'{key}' has no list of names"), suggest(key, names)).of_value("key")
+    })
+}
+
+/// The tables of a scenario, the scenario itself first, each with its keys: how a value is written, the default and what
+/// the key means.
+pub fn keys() -> Value {
+    keys::all().into_iter().map(describe_keys).collect()
+}
+
+fn describe_keys(keys: &'static Keys) -> Value {
+    json!({
+        "name": keys.name,
+        "written": keys.written,
+        "one_of": keys.one_of,
+        "keys": keys.iter().map(|key| describe_key(keys, key)).collect::<Value>(),
+    })
+}
+
+fn describe_key(keys: &Keys, key: &Key) -> Value {
+    let (default, is_literal) = match key.default {
+        Absent::Needed => (None, false),
+        Absent::Is(value) => (Some(value), true),
+        Absent::Words(words) => (Some(words), false),
+    };
+    json!({
+        "name": key.name,
+        "forms": match key.form {
+            Form::OwnName => vec![format!("\"{}\"", keys.name)],
+            ref form => form.words(),
+        },
+        "names": key.form.names(),
+        "default": default,
+        "is_literal": is_literal,
+        "about": key.about,
+    })
+}
+
+/// The JSON Schema of scenarios: the keys of every table and the forms of their values.
+pub fn schema() -> Value {
+    crate::schema::schema()
 }
 
 /// The registry in its order.

@@ -1,6 +1,7 @@
 //! Values of a TOML text that know their key and line.
 
 use crate::error::{Error, Refusal, cut, printable, quote, suggest};
+use crate::keys::{Key, Keys};
 use std::io;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -99,12 +100,18 @@ impl<'a> Node<'a> {
     }
 
     /// A table with no other keys than `known`.
-    pub fn table(&self, known: &[&str]) -> Result<Table<'a>, Error> {
+    pub fn table(&self, known: &Keys) -> Result<Table<'a>, Error> {
+        self.table_of(known.parts)
+    }
+
+    /// A table with no other keys than those of `parts`.
+    pub fn table_of(&self, parts: &[&[Key]]) -> Result<Table<'a>, Error> {
+        let known = || parts.iter().copied().flatten().map(|key| key.name);
         let table = self.any_table("a table", "write key = value pairs")?;
         for (key, _) in table.entries {
             let name = key.get_ref();
-            if !known.contains(&name.as_ref()) {
-                let refusal = Refusal::new("unknown key", suggest(name, known.iter().copied()));
+            if !known().any(|known| known == name) {
+                let refusal = Refusal::new("unknown key", suggest(name, known()));
                 return Err(self.document.error(key.span().start, self.key_of(name), refusal));
             }
         }
@@ -120,7 +127,7 @@ impl<'a> Node<'a> {
     }
 
     /// The tables under `[[name]]`: at least one.
-    pub fn tables(&self, name: &str, known: &[&str]) -> Result<Vec<Table<'a>>, Error> {
+    pub fn tables(&self, name: &str, known: &Keys) -> Result<Vec<Table<'a>>, Error> {
         let write = || format!("write [[{name}]], once for each");
         let DeValue::Array(list) = self.value else {
             return Err(self.error(format!("{} is not a list of tables", show(self.value)), write()));

@@ -173,31 +173,17 @@ static RATE_HALVING: RecoveryChoices = RecoveryChoices {
 };
 
 impl Recovery {
-    /// All bundles, in the order of their reference.
-    pub const ALL: [Recovery; 8] = [
-        Recovery::Tahoe,
-        Recovery::Reno,
-        Recovery::NewReno,
-        Recovery::Vegas,
-        Recovery::Sack,
-        Recovery::Fack,
-        Recovery::Prr,
-        Recovery::RateHalving,
+    /// The names in scenarios and results, in the order of their reference.
+    pub const NAMES: [(&str, Recovery); 8] = [
+        ("tahoe", Recovery::Tahoe),
+        ("reno", Recovery::Reno),
+        ("newreno", Recovery::NewReno),
+        ("vegas", Recovery::Vegas),
+        ("sack", Recovery::Sack),
+        ("fack", Recovery::Fack),
+        ("prr", Recovery::Prr),
+        ("rate-halving", Recovery::RateHalving),
     ];
-
-    /// As scenarios and results write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Recovery::Tahoe => "tahoe",
-            Recovery::Reno => "reno",
-            Recovery::NewReno => "newreno",
-            Recovery::Vegas => "vegas",
-            Recovery::Sack => "sack",
-            Recovery::Fack => "fack",
-            Recovery::Prr => "prr",
-            Recovery::RateHalving => "rate-halving",
-        }
-    }
 
     /// Returns the choices that the bundle stands for.
     pub fn choices(self) -> &'static RecoveryChoices {
@@ -220,8 +206,8 @@ mod tests {
 
     #[test]
     fn a_recovery_is_read_and_written_by_its_name() {
-        for recovery in Recovery::ALL {
-            let text = format!("\"{}\"", recovery.name());
+        for (name, recovery) in Recovery::NAMES {
+            let text = format!("\"{name}\"");
             assert_eq!(serde_json::to_string(&recovery).unwrap(), text);
             assert_eq!(serde_json::from_str::<Recovery>(&text).unwrap(), recovery);
         }
@@ -229,8 +215,9 @@ mod tests {
 
     #[test]
     fn no_two_recoveries_make_the_same_choices() {
-        for (place, one) in Recovery::ALL.iter().enumerate() {
-            assert!(Recovery::ALL[..place].iter().all(|other| other.choices() != one.choices()), "{one:?}");
+        for (place, (name, one)) in Recovery::NAMES.iter().enumerate() {
+            let others = &Recovery::NAMES[..place];
+            assert!(others.iter().all(|(_, other)| other.choices() != one.choices()), "{name}");
         }
     }
 }

@@ -1,41 +1,12 @@
 //! Profiles: what a TCP stack does unless the scenario says otherwise.
 
 use crate::error::{Error, Refusal, quote, suggest, suggest_algorithm};
+use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
 use crate::{Ecn, Handshake, Pacing, Recovery, Stack, receive_memory};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
-
-const KEYS: [&str; 27] = [
-    "profile",
-    "recovery",
-    "header",
-    "ack",
-    "initial_window",
-    "initial_ssthresh",
-    "receive_window",
-    "ack_every",
-    "quick_acks",
-    "ack_delay",
-    "sack_delay",
-    "timestamps",
-    "initial_rto",
-    "min_rto",
-    "max_rto",
-    "restart_at_half_ssthresh",
-    "detect_lost_retransmissions",
-    "undo_spurious_rto",
-    "idle_restart",
-    "ecn",
-    "accecn_option",
-    "one_way_delays",
-    "beta_ecn",
-    "pacing",
-    "handshake",
-    "restart_at_one",
-    "round_rtt",
-];
 
 /// The TCP stacks whose defaults are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -365,7 +336,7 @@ pub fn resolve(
             continue;
         }
         layer.any_table("a stack", accepted)?;
-        let table = layer.table(&KEYS)?;
+        let table = layer.table(&keys::STACK)?;
         profile = table.read("profile", Profile::parse)?.unwrap_or(profile);
         timestamps = table.read("timestamps", units::flag)?.unwrap_or(timestamps);
         tables.push(table);
@@ -395,17 +366,18 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
         }
         Ok(())
     }
-    let bytes = |value: &DeValue| units::bytes(value, 1..=1000);
     let rto = |value: &DeValue| units::time(value, MILLISECOND..=HOUR, "'1 ms' to '60 min'");
     set(table, "recovery", &mut stack.recovery, recovery)?;
-    set(table, "header", &mut stack.header_bytes, bytes)?;
-    set(table, "ack", &mut stack.ack_bytes, bytes)?;
+    set(table, "header", &mut stack.header_bytes, |v| units::bytes(v, keys::STACK.bounds("header")))?;
+    set(table, "ack", &mut stack.ack_bytes, |v| units::bytes(v, keys::STACK.bounds("ack")))?;
     set(table, "initial_window", &mut stack.initial_window_pkts, units::initial_window)?;
     set(table, "initial_ssthresh", &mut stack.initial_ssthresh_pkts, units::packets)?;
     set(table, "receive_window", &mut stack.receive_window_pkts, units::packets)?;
-    set(table, "ack_every", &mut stack.ack_every_pkts, |v| units::whole(v, 1..=1000).map(|n| n as u32))?;
+    set(table, "ack_every", &mut stack.ack_every_pkts, |v| {
+        units::whole(v, keys::STACK.bounds("ack_every")).map(|n| n as u32)
+    })?;
     set(table, "quick_acks", &mut stack.quick_acks_pkts, |v| {
-        units::whole(v, 0..=u64::from(u32::MAX)).map(|n| n as u32)
+        units::whole(v, keys::STACK.bounds("quick_acks")).map(|n| n as u32)
     })?;
     set(table, "ack_delay", &mut stack.ack_delay_ns, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"))?;
     set(table, "sack_delay", &mut stack.sack_delay_ns, |v| units::time(v, 0..=SECOND, "'0 s' to '1 s'"))?;
@@ -428,8 +400,9 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
 
 fn recovery(value: &DeValue) -> Result<Recovery, Refusal> {
     let name = value.as_str().unwrap_or("");
-    Recovery::ALL.into_iter().find(|recovery| recovery.name() == name).ok_or_else(|| {
-        let names = Recovery::ALL.map(Recovery::name);
+    let found = Recovery::NAMES.into_iter().find_map(|(known, recovery)| (known == name).then_some(recovery));
+    found.ok_or_else(|| {
+        let names = Recovery::NAMES.map(|(name, _)| name);
         Refusal::new(format!("{} is not a recovery", show(value)), suggest(name, names))
     })
 }

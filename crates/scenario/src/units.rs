@@ -286,6 +286,26 @@ pub fn is_counted(unit: &str) -> bool {
     BYTES.units.iter().chain(PACKET_UNITS).any(|(name, _)| *name == unit)
 }
 
+fn names(units: &'static [(&'static str, u128)]) -> impl Iterator<Item = &'static str> {
+    units.iter().map(|(name, _)| *name)
+}
+
+pub fn time_units() -> impl Iterator<Item = &'static str> {
+    names(TIME.units)
+}
+
+pub fn rate_units() -> impl Iterator<Item = &'static str> {
+    names(RATE.units)
+}
+
+pub fn data_units() -> impl Iterator<Item = &'static str> {
+    names(DATA.units)
+}
+
+pub fn packet_units() -> impl Iterator<Item = &'static str> {
+    names(PACKET_UNITS)
+}
+
 /// Every unit there is.
 pub fn all() -> String {
     let names: Vec<&str> = KINDS.iter().flat_map(|units| units.iter()).map(|(name, _)| *name).collect();

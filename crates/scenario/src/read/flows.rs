@@ -1,6 +1,7 @@
 //! The flows of a scenario, as written: a group for each `[[flows]]`.
 
 use crate::error::{Error, Refusal, quote, suggest, suggest_algorithm};
+use crate::keys::{self, FLOWS_MAX};
 use crate::node::{Node, Table, show};
 use crate::read::links::{self, Topology};
 use crate::read::traffic;
@@ -11,32 +12,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use toml::de::DeValue;
 
-const FLOW_KEYS: [&str; 17 + traffic::KEYS.len()] = [
-    "cca",
-    "count",
-    "start",
-    "stagger",
-    "start_jitter",
-    "stop",
-    "stop_stagger",
-    "packet",
-    "app_rate",
-    "on",
-    "off",
-    "access_delay",
-    "direction",
-    "over",
-    "path",
-    "reverse_path",
-    "stack",
-    traffic::KEYS[0],
-    traffic::KEYS[1],
-    traffic::KEYS[2],
-    traffic::KEYS[3],
-];
-
-/// A run takes some 3 kB for each.
-const FLOWS_MAX: u64 = 4_000_000;
+/// Memory of a run for each flow.
 const BYTES_PER_FLOW: u64 = 3000;
 /// For fewer there is memory.
 const FLOWS_WITHOUT_ASKING: u64 = 25_000;
@@ -89,8 +65,8 @@ pub fn groups<'a>(
     let node = root.need("flows", "give them as [[flows]]")?;
     let mut groups = Vec::new();
     let mut room = FLOWS_MAX;
-    for table in node.tables("flows", &FLOW_KEYS)? {
-        let count = table.read("count", |v| units::whole(v, 1..=FLOWS_MAX))?.unwrap_or(1);
+    for table in node.tables("flows", &keys::FLOWS)? {
+        let count = table.read("count", |v| units::whole(v, keys::FLOWS.bounds("count")))?.unwrap_or(1);
         room = match (room.checked_sub(count), table.get("count")) {
             (Some(room), _) => room,
             (None, at) => {
@@ -135,7 +111,7 @@ fn group<'a>(
     let (name, params) = cca_draft(&cca_node, custom)?;
     let layers: Vec<Node> = shared_stack.into_iter().chain(table.get("stack")).collect();
     let bare_name = name.strip_prefix(Cca::OVER_TCP).unwrap_or(&name);
-    let packet_bytes = table.read("packet", |v| units::bytes(v, 1..=65_000))?;
+    let packet_bytes = table.read("packet", |v| units::bytes(v, keys::FLOWS.bounds("packet")))?;
     let (profile, payload_bytes, stack) = stack::resolve(&layers, bare_name, packet_bytes)?;
     let access_delay_ns = table.read("access_delay", links::delay)?;
     if let Some(node) = table.get("access_delay") {
@@ -361,8 +337,8 @@ fn udp(table: &Table, params: WrittenParams) -> Result<Cca, Error> {
         return Err(node.error("unknown parameter", "'udp' has none"));
     }
     table.need("app_rate", "give the rate of its payload, like app_rate = \"2 Mbps\"")?;
-    let others = ["on", "off"].into_iter().chain(traffic::KEYS);
-    match others.filter_map(|key| table.get(key)).next() {
+    let others = ["on", "off", "size", "arrivals", "requests", "frame_rate"];
+    match others.into_iter().find_map(|key| table.get(key)) {
         Some(node) => Err(node.error("'udp' sends at a constant rate all the time", "leave it out")),
         None => Ok(Cca { name: Cca::UDP.to_owned(), algorithm: Cca::UDP.to_owned(), params: Vec::new() }),
     }

@@ -1,6 +1,7 @@
 //! Reads the impairments of packets on the wire.
 
 use crate::error::Error;
+use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR};
 use crate::{GilbertElliott, Impairments, Jitter, JitterDistribution};
@@ -27,7 +28,7 @@ pub fn losses(table: &Table) -> Result<(f64, Option<GilbertElliott>), Error> {
 }
 
 fn gilbert_elliott(node: &Node) -> Result<GilbertElliott, Error> {
-    let table = node.table(&["model", "p", "r", "good", "bad"])?;
+    let table = node.table(&keys::GILBERT_ELLIOTT)?;
     let model = table.need("model", "give it like model = \"gilbert-elliott\"")?;
     if model.value().as_str() != Some("gilbert-elliott") {
         return Err(model.error(format!("{} is not a model", show(model.value())), "'gilbert-elliott'"));
@@ -68,7 +69,7 @@ fn jitter(node: &Node, least_delay_ns: u64) -> Result<Jitter, Error> {
     if node.value().as_table().is_none_or(|table| table.is_empty()) {
         return Err(node.error(format!("{} is not a jitter", show(node.value())), JITTER_EXAMPLE));
     }
-    let table = node.table(&["std", "uniform", "reorder"])?;
+    let table = node.table(&keys::JITTER)?;
     let read = |key| table.read(key, |v| units::time(v, 0..=HOUR, "'0 s' to '60 min'"));
     let distribution = match (read("std")?, read("uniform")?) {
         (Some(std_ns), None) => JitterDistribution::Normal { std_ns },

@@ -2,83 +2,13 @@
 
 use crate::description::bdp_bytes;
 use crate::error::{Error, Refusal, quote};
+use crate::keys::{self, HOPS_MAX, Keys};
 use crate::node::{Node, Table};
 use crate::read::{impairments, queue, variation};
 use crate::units::{self, Buffer, HOUR, PacketsOrTime};
 use crate::{DelayStep, Impairments, Link, Queue, RateVariation, Variation};
 use toml::de::DeValue;
 
-const DUMBBELL_KEYS: [&str; 15] = [
-    "rate",
-    "rtt",
-    "queue",
-    "delay",
-    "buffer",
-    "per",
-    "ecn_threshold",
-    "loss",
-    "jitter",
-    "reorder",
-    "duplicate",
-    "policer",
-    "access",
-    "exit",
-    "reverse",
-];
-const ACCESS_KEYS: [&str; 3] = ["rate", "delay", "buffer"];
-const LINK_KEYS: [&str; 11] = [
-    "rate",
-    "queue",
-    "delay",
-    "buffer",
-    "per",
-    "ecn_threshold",
-    "loss",
-    "jitter",
-    "reorder",
-    "duplicate",
-    "policer",
-];
-
-const PARKING_LOT_KEYS: [&str; 14] = [
-    "rate",
-    "queue",
-    "delay",
-    "buffer",
-    "per",
-    "ecn_threshold",
-    "loss",
-    "jitter",
-    "reorder",
-    "duplicate",
-    "policer",
-    "access",
-    "exit",
-    "hops",
-];
-const NAMED_LINK_KEYS: [&str; 12] = [
-    "rate",
-    "queue",
-    "delay",
-    "buffer",
-    "per",
-    "ecn_threshold",
-    "loss",
-    "jitter",
-    "reorder",
-    "duplicate",
-    "policer",
-    "name",
-];
-/// The keys of a scenario that give its links, and how they are written.
-const TOPOLOGIES: [(&str, &str); 4] = [
-    ("dumbbell", "[dumbbell]"),
-    ("chain", "[[chain]]"),
-    ("parking_lot", "[parking_lot]"),
-    ("links", "[[links]]"),
-];
-
-const CHAIN_LINKS_MAX: usize = 100;
 const LINKS_MAX: usize = 1000;
 /// How much faster than the bottleneck an access link without a rate is.
 const ACCESS_SPEEDUP: u64 = 10;
@@ -129,39 +59,42 @@ pub struct NamedLink<'a> {
 }
 
 pub fn topology<'a>(root: &Table<'a>) -> Result<Topology<'a>, Error> {
-    let given: Vec<(&str, Node)> =
-        TOPOLOGIES.into_iter().filter_map(|(key, written)| Some((written, root.get(key)?))).collect();
-    let (written, node) = match &given[..] {
+    let given: Vec<(&Keys, Node)> =
+        keys::TOPOLOGIES.into_iter().filter_map(|keys| Some((keys, root.get(keys.name)?))).collect();
+    let (keys, node) = match &given[..] {
         [] => return Err(root.missing("dumbbell", &format!("give the links as {}", one_of_topologies()))),
         [one] => one,
         [(first, _), (second, node), ..] => {
-            return Err(node.error(format!("both {first} and {second}"), "give one of them"));
+            return Err(
+                node.error(format!("both {} and {}", first.written, second.written), "give one of them")
+            );
         }
     };
-    match *written {
-        "[dumbbell]" => dumbbell(&node.table(&DUMBBELL_KEYS)?),
-        "[[chain]]" => chain(node),
-        "[parking_lot]" => parking_lot(&node.table(&PARKING_LOT_KEYS)?),
+    match keys.name {
+        "dumbbell" => dumbbell(&node.table(keys)?),
+        "chain" => chain(node),
+        "parking_lot" => parking_lot(&node.table(keys)?),
         _ => named(node),
     }
 }
 
 fn one_of_topologies() -> String {
-    let written: Vec<&str> = TOPOLOGIES.iter().map(|(_, written)| *written).collect();
-    format!("{} or {}", written[..written.len() - 1].join(", "), written[written.len() - 1])
+    let [others @ .., last] = keys::TOPOLOGIES.map(|keys| keys.written);
+    format!("{} or {last}", others.join(", "))
 }
 
 fn dumbbell<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
     let shared = link(table)?;
     let (access, exit) = edges(table, &shared)?;
-    let reverse = table.get("reverse").map(|node| reverse(&node.table(&LINK_KEYS)?, &shared)).transpose()?;
+    let reverse =
+        table.get("reverse").map(|node| reverse(&node.table(&keys::REVERSE)?, &shared)).transpose()?;
     Ok(Topology::Dumbbell { shared, access, exit, reverse: reverse.map(Box::new) })
 }
 
 fn parking_lot<'a>(table: &Table<'a>) -> Result<Topology<'a>, Error> {
     let hop = link(table)?;
     let hops = table.need("hops", "give it like hops = 3")?;
-    let hops = hops.read(|value| units::whole(value, 1..=CHAIN_LINKS_MAX as u64))? as u32;
+    let hops = hops.read(|value| units::whole(value, keys::PARKING_LOT.bounds("hops")))? as u32;
     let (access, exit) = edges(table, &hop)?;
     Ok(Topology::ParkingLot { hop, hops, access, exit })
 }
@@ -179,7 +112,7 @@ fn edges<'a>(table: &Table<'a>, shared: &LinkDraft) -> Result<(Box<LinkDraft<'a>
         impairments: None,
     };
     if let Some(node) = table.get("access") {
-        let table = node.table(&ACCESS_KEYS)?;
+        let table = node.table(&keys::ACCESS)?;
         access.rate_bps = table.read("rate", units::rate)?.unwrap_or(access.rate_bps);
         access.delay_ns = table.read("delay", delay)?.unwrap_or(access.delay_ns);
         access.buffer = table.get("buffer");
@@ -196,15 +129,15 @@ fn reverse<'a>(table: &Table<'a>, there: &LinkDraft) -> Result<LinkDraft<'a>, Er
 }
 
 fn chain<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
-    let tables = node.tables("chain", &LINK_KEYS)?;
-    if tables.len() > CHAIN_LINKS_MAX {
-        return Err(node.error(format!("{} links", tables.len()), format!("at most {CHAIN_LINKS_MAX}")));
+    let tables = node.tables("chain", &keys::CHAIN)?;
+    if tables.len() as u64 > HOPS_MAX {
+        return Err(node.error(format!("{} links", tables.len()), format!("at most {HOPS_MAX}")));
     }
     Ok(Topology::Chain(tables.iter().map(link).collect::<Result<_, _>>()?))
 }
 
 fn named<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
-    let tables = node.tables("links", &NAMED_LINK_KEYS)?;
+    let tables = node.tables("links", &keys::LINKS)?;
     if tables.len() > LINKS_MAX {
         return Err(node.error(format!("{} links", tables.len()), format!("at most {LINKS_MAX}")));
     }

@@ -1,38 +1,12 @@
 //! The queue discipline of a link, as written.
 
 use crate::error::{Error, Refusal, suggest};
+use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
 use crate::units::{self, MICROSECOND, MILLISECOND, SECOND};
 use toml::de::DeValue;
 
-/// The disciplines by name, each with the keys of its table.
-pub const DISCIPLINES: [(&str, &[&str]); 6] = [
-    ("droptail", &["discipline"]),
-    (
-        "red",
-        &[
-            "discipline",
-            "variant",
-            "min",
-            "max",
-            "weight",
-            "burst",
-            "probability",
-            "gentle",
-            "adaptive",
-            "ecn",
-            "harddrop",
-        ],
-    ),
-    ("codel", &["discipline", "variant", "target", "interval", "ecn", "ce_threshold"]),
-    (
-        "fq-codel",
-        &["discipline", "variant", "target", "interval", "ecn", "ce_threshold", "quantum", "queues"],
-    ),
-    ("pie", &["discipline", "variant", "target", "update", "burst", "ecn"]),
-    ("dualpi2", &["discipline", "variant", "target", "update", "step"]),
-];
 const ACCEPTED: &str =
     "write a discipline like \"fq-codel\", or { discipline = \"codel\", target = \"5 ms\" }";
 /// A full frame of Ethernet, as Linux counts it.
@@ -47,12 +21,12 @@ pub fn queue(node: &Node) -> Result<Option<Queue>, Error> {
         }
         _ => (node.clone(), None),
     };
-    let (name, known) = name_node.read(|value| {
+    let known = name_node.read(|value| {
         let name = value
             .as_str()
             .ok_or_else(|| Refusal::new(format!("{} is not a queue discipline", show(value)), ACCEPTED))?;
-        DISCIPLINES.into_iter().find(|(known, _)| *known == name).ok_or_else(|| {
-            let names = DISCIPLINES.map(|(known, _)| known);
+        keys::DISCIPLINES.into_iter().find(|known| known.name == name).ok_or_else(|| {
+            let names = keys::DISCIPLINES.map(|known| known.name);
             Refusal::new(format!("{} is not a queue discipline", show(value)), suggest(name, names))
         })
     })?;
@@ -62,7 +36,7 @@ pub fn queue(node: &Node) -> Result<Option<Queue>, Error> {
         Some(node) => node.table(known)?,
         None => name_node.with(&none).table(known)?,
     };
-    Ok(match name {
+    Ok(match known.name {
         "red" => Some(Queue::Red(red(&table)?)),
         "codel" => Some(Queue::Codel(codel(&table, false)?)),
         "fq-codel" => Some(Queue::FqCodel(fq_codel(&table)?)),
@@ -113,8 +87,12 @@ fn codel(table: &Table, ecn: bool) -> Result<Codel, Error> {
 fn fq_codel(table: &Table) -> Result<FqCodel, Error> {
     Ok(FqCodel {
         codel: codel(table, true)?,
-        quantum_bytes: table.read("quantum", |v| units::bytes(v, 256..=131_071))?.unwrap_or(QUANTUM_BYTES),
-        queues: table.read("queues", |v| units::whole(v, 1..=65_536))?.map(|queues| queues as u32),
+        quantum_bytes: table
+            .read("quantum", |v| units::bytes(v, keys::FQ_CODEL.bounds("quantum")))?
+            .unwrap_or(QUANTUM_BYTES),
+        queues: table
+            .read("queues", |v| units::whole(v, keys::FQ_CODEL.bounds("queues")))?
+            .map(|queues| queues as u32),
     })
 }
 
@@ -191,7 +169,7 @@ fn red(table: &Table) -> Result<Red, Error> {
     let weight = match (table.get("burst"), table.get("weight")) {
         (Some(node), Some(_)) => return Err(node.error("burst and weight", "give one of them")),
         (Some(node), None) => {
-            let burst = node.read(|v| units::whole(v, 1..=1_000_000))?;
+            let burst = node.read(|v| units::whole(v, keys::RED.bounds("burst")))?;
             let min_pkts = if min.0 { min.1 / 1500.0 } else { min.1 };
             weight_of_burst(burst as f64, min_pkts).ok_or_else(|| {
                 node.error("too small for min", format!("more than {min_pkts:.0}, the packets of min"))

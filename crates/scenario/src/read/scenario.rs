@@ -1,6 +1,7 @@
 //! The text as a whole, and what is not of a link or a flow.
 
 use crate::error::{Error, Refusal, printable};
+use crate::keys::{self, INTERVALS_MAX};
 use crate::node::{Document, Files, Table, show};
 use crate::read::{flows, layout, links};
 use crate::samples::rows_per_sample;
@@ -10,26 +11,7 @@ use std::io;
 use std::path::Path;
 use toml::de::DeValue;
 
-const KEYS: [&str; 15] = [
-    "name",
-    "duration",
-    "warmup",
-    "seed",
-    "repeat",
-    "samples",
-    "samples_by",
-    "clock",
-    "end",
-    "stack",
-    "dumbbell",
-    "chain",
-    "parking_lot",
-    "links",
-    "flows",
-];
-
 pub const NAME_CHARS_MAX: usize = 100;
-const INTERVALS_MAX: u64 = 1_000_000;
 /// Also the limit of samples by change.
 const ROWS_MAX: u64 = 10_000_000;
 
@@ -116,7 +98,7 @@ impl Scenario {
     }
 
     pub(crate) fn read(document: Document, value: &DeValue, custom: &[&str]) -> Result<Scenario, Error> {
-        let root = document.root(value).table(&KEYS)?;
+        let root = document.root(value).table(&keys::SCENARIO)?;
         let name = match root.read("name", name)? {
             Some(name) => name,
             None => stem(document.file),
@@ -125,8 +107,9 @@ impl Scenario {
             .read("duration", |v| units::time(v, 1..=10 * DAY, "more than 0, at most 10 days ('14400 min')"))?
             .unwrap_or(DURATION_DEFAULT);
         // Seeds count up from the first: all of them fit.
-        let seed = root.read("seed", |v| units::whole(v, 0..=i64::MAX as u64))?.unwrap_or(1);
-        let repeat = root.read("repeat", |v| units::whole(v, 1..=1_000_000))?.unwrap_or(1) as u32;
+        let seed = root.read("seed", |v| units::whole(v, keys::SCENARIO.bounds("seed")))?.unwrap_or(1);
+        let repeat =
+            root.read("repeat", |v| units::whole(v, keys::SCENARIO.bounds("repeat")))?.unwrap_or(1) as u32;
         let topology = links::topology(&root)?;
         let groups = flows::groups(&root, &topology, duration_ns, custom)?;
         let (links, flows) = layout::build(&topology, &groups)?;
@@ -269,7 +252,9 @@ fn samples(root: &Table, duration_ns: u64, rows_per_sample: u64) -> Result<Sampl
             let interval_ns = units::time(value, MICROSECOND..=10 * DAY, limits)?;
             Ok(Samples::Interval { interval_ns })
         }
-        None if units::integer(value).is_some() => units::whole(value, 1..=INTERVALS_MAX).map(interval),
+        None if units::integer(value).is_some() => {
+            units::whole(value, keys::SCENARIO.bounds("samples")).map(interval)
+        }
         _ => {
             let accepted = "a number of intervals like 100, an interval like '100 ms', 'change' or 'off'";
             Err(Refusal::new(format!("{} is not a choice of samples", show(value)), accepted))

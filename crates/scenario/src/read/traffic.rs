@@ -1,15 +1,13 @@
 //! Reads what the flows of a group send.
 
 use crate::error::{Error, Refusal, quote, suggest};
+use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::traffic::{Arrivals, Requests, Size, Traffic};
 use crate::units::{self, DAY, MICROSECOND};
 use crate::{Flow, Link};
 use std::sync::Arc;
 use toml::de::DeValue;
-
-/// The keys of `[[flows]]` that are read here, besides those of [`on_off`].
-pub const KEYS: [&str; 4] = ["size", "arrivals", "requests", "frame_rate"];
 
 const SIZE_EXAMPLE: &str = "give it like size = \"100 KB\" or { distribution = \"web-search\" }";
 const ARRIVALS_EXAMPLE: &str =
@@ -19,8 +17,6 @@ const POINTS_EXAMPLE: &str =
 const TIMES_EXAMPLE: &str =
     "lines of a time in seconds after the start of the flow, in order, before its stop";
 const ARRIVALS_MAX: f64 = 1e7;
-const REQUESTS_MAX: u64 = 10_000_000;
-const FRAMES_MAX: u64 = 1000;
 
 /// Traffic whose load may depend on the path.
 pub struct Draft<'a> {
@@ -70,7 +66,7 @@ pub fn traffic<'a>(
         if let Some(key) = ["size", "on", "off"].into_iter().find(|key| table.get(key).is_some()) {
             return Err(node.error(format!("both 'frame_rate' and '{key}'"), "give one of them"));
         }
-        traffic.frames_per_s = Some(node.read(|v| units::whole(v, 1..=FRAMES_MAX))? as u32);
+        traffic.frames_per_s = Some(node.read(|v| units::whole(v, keys::FLOWS.bounds("frame_rate")))? as u32);
     }
     let given = load.is_some() || traffic != Traffic::default();
     Ok(given.then(|| Draft { traffic: Arc::new(traffic), load }))
@@ -96,42 +92,34 @@ fn size(node: &Node) -> Result<Size, Error> {
     }
     let table = node.any_table("a size", SIZE_EXAMPLE)?;
     if let Some(file) = table.get("csv") {
-        node.table(&["csv"])?;
+        node.table(&keys::SIZE_FILE)?;
         return points(&file);
     }
     let name = table.need("distribution", "give it like distribution = \"web-search\", or csv = \"FILE\"")?;
-    let known: &[&str] = match name.value().as_str() {
-        Some("web-search" | "data-mining") => &[],
-        Some("lognormal") => &["mu", "sigma"],
-        Some("pareto") => &["alpha", "min", "max"],
-        Some("exponential") => &["mean"],
-        _ => {
-            let all = ["web-search", "data-mining", "lognormal", "pareto", "exponential"];
-            let text = name.value().as_str().unwrap_or_default();
-            return Err(
-                name.error(format!("{} is not a distribution", show(name.value())), suggest(text, all))
-            );
-        }
-    };
-    let keys: Vec<&str> = ["distribution"].iter().chain(known).copied().collect();
-    let table = node.table(&keys)?;
-    let number = |key: &str, range: std::ops::RangeInclusive<f64>| {
+    let known = name.read(|value| {
+        let text = value.as_str().unwrap_or_default();
+        keys::DISTRIBUTIONS.into_iter().find(|known| known.name == text).ok_or_else(|| {
+            let names = keys::DISTRIBUTIONS.map(|known| known.name);
+            Refusal::new(format!("{} is not a distribution", show(value)), suggest(text, names))
+        })
+    })?;
+    let table = node.table(known)?;
+    let number = |key: &str| {
+        let range = known.range(key);
         let accepted = format!("a number from {} to {}", range.start(), range.end());
         table.need(key, &accepted)?.read(|value| within(value, range, &accepted))
     };
     let data = |key: &str| table.need(key, "a size like '100 KB'")?.read(units::data);
-    Ok(match name.value().as_str() {
-        Some("web-search") => Size::web_search(),
-        Some("data-mining") => Size::data_mining(),
-        Some("lognormal") => {
-            Size::Lognormal { mu: number("mu", 0.0..=20.0)?, sigma: number("sigma", 0.0..=3.0)? }
-        }
-        Some("pareto") => {
+    Ok(match known.name {
+        "web-search" => Size::web_search(),
+        "data-mining" => Size::data_mining(),
+        "lognormal" => Size::Lognormal { mu: number("mu")?, sigma: number("sigma")? },
+        "pareto" => {
             let (min_bytes, max_bytes) = (data("min")?, data("max")?);
             if min_bytes >= max_bytes {
                 return Err(table.need("max", "")?.error(format!("{max_bytes} bytes"), "more than 'min'"));
             }
-            Size::Pareto { alpha: number("alpha", 0.1..=10.0)?, min_bytes, max_bytes }
+            Size::Pareto { alpha: number("alpha")?, min_bytes, max_bytes }
         }
         _ => Size::Exponential { mean_bytes: data("mean")? },
     })
@@ -189,9 +177,9 @@ fn points(node: &Node) -> Result<Size, Error> {
 type Loaded<'a> = (Option<Arrivals>, Option<(Node<'a>, f64)>);
 
 fn arrivals<'a>(node: &Node<'a>, span_ns: u64) -> Result<Loaded<'a>, Error> {
-    let table = node.table(&["process", "load", "rate", "times"])?;
+    let table = node.table_of(&[keys::POISSON.parts[0], keys::ARRIVAL_TIMES.parts[0]])?;
     if let Some(times) = table.get("times") {
-        node.table(&["times"])?;
+        node.table(&keys::ARRIVAL_TIMES)?;
         return Ok((Some(Arrivals::Times { times_ns: times_ns(&times, span_ns)? }), None));
     }
     let process = table.need("process", ARRIVALS_EXAMPLE)?;
@@ -203,12 +191,14 @@ fn arrivals<'a>(node: &Node<'a>, span_ns: u64) -> Result<Loaded<'a>, Error> {
         (Some(load), None) => {
             let share = load.read(|value| {
                 let accepted = "more than 0 and less than 1: the share of the slowest link's rate";
-                within(value, 1e-6..=0.999_999, accepted)
+                within(value, keys::POISSON.range("load"), accepted)
             })?;
             Ok((None, Some((load, share))))
         }
         (None, Some(rate)) => {
-            let per_s = rate.read(|value| within(value, 1e-6..=1e9, "transfers per second, more than 0"))?;
+            let per_s = rate.read(|value| {
+                within(value, keys::POISSON.range("rate"), "transfers per second, more than 0")
+            })?;
             check_count(&rate, per_s, span_ns)?;
             Ok((Some(Arrivals::Poisson { per_s }), None))
         }
@@ -243,11 +233,11 @@ fn times_ns(node: &Node, span_ns: u64) -> Result<Vec<u64>, Error> {
 
 /// `group`: the number of the [[flows]], which is that of its barrier.
 fn requests(node: &Node, group: u32) -> Result<Requests, Error> {
-    let table = node.table(&["count", "think", "barrier"])?;
+    let table = node.table(&keys::REQUESTS)?;
     Ok(Requests {
         count: table
             .need("count", "give it like { count = 10, think = \"1 s\" }")?
-            .read(|v| units::whole(v, 1..=REQUESTS_MAX))?,
+            .read(|v| units::whole(v, keys::REQUESTS.bounds("count")))?,
         think_ns: table.read("think", |v| units::time(v, 0..=DAY, "'0 s' to '1440 min'"))?.unwrap_or(0),
         barrier: table.read("barrier", units::flag)?.unwrap_or(false).then_some(group),
     })
@@ -279,7 +269,7 @@ fn mean_on_off(table: &Table) -> Result<Option<(u64, u64)>, Error> {
     let mean = |key| {
         let node = table.get(key).filter(|node| matches!(node.value(), DeValue::Table(_)));
         let read =
-            |node: Node| node.table(&["mean"])?.need("mean", "give it like mean = \"1 s\"")?.read(pause);
+            |node: Node| node.table(&keys::MEAN)?.need("mean", "give it like mean = \"1 s\"")?.read(pause);
         node.map(read).transpose()
     };
     Ok(mean("on")?.zip(mean("off")?))

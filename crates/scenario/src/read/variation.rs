@@ -1,15 +1,12 @@
 //! How a link changes with time, as written, and what polices it.
 
 use crate::error::{Error, quote};
+use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::units::{self, DAY, HOUR};
 use crate::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 use std::sync::Arc;
 use toml::de::DeValue;
-
-const RATE_KEYS: [&str; 2] = ["steps", "trace"];
-const TRACE_KEYS: [&str; 5] = ["trace", "bytes", "repeat", "scale", "offset"];
-const POLICER_KEYS: [&str; 3] = ["rate", "burst", "mark"];
 
 /// In bytes, as Mahimahi documents it.
 const OPPORTUNITY_BYTES: u32 = 1500;
@@ -24,10 +21,11 @@ pub fn rate(node: &Node) -> Result<(u64, Option<RateVariation>), Error> {
     }
     let table = node.any_table("a rate", RATE_STEPS)?;
     if table.get("trace").is_some() {
-        let trace = trace(&node.table(&TRACE_KEYS)?)?;
+        let trace = trace(&node.table(&keys::TRACE)?)?;
         return Ok((trace.mean_bps(), Some(RateVariation::Trace(trace))));
     }
-    let steps = node.table(&RATE_KEYS)?.need("steps", RATE_STEPS)?;
+    let steps =
+        node.table_of(&[keys::RATE_STEPS.parts[0], keys::TRACE.parts[0]])?.need("steps", RATE_STEPS)?;
     let read = steps_of(&steps, RATE_STEPS, units::rate_or_outage)?;
     if let Some(last) = steps.elements().last().filter(|_| read.last().is_some_and(|step| step.1 == 0)) {
         return Err(last.error("a rate of 0 for ever", "a later step with a rate"));
@@ -44,7 +42,7 @@ pub fn delay(node: &Node) -> Result<(u64, Vec<DelayStep>), Error> {
     if !is_filled_table(node) {
         return Ok((node.read(delay)?, Vec::new()));
     }
-    let steps = node.table(&["steps"])?.need("steps", DELAY_STEPS)?;
+    let steps = node.table(&keys::DELAY_STEPS)?.need("steps", DELAY_STEPS)?;
     let read = steps_of(&steps, DELAY_STEPS, delay)?;
     let first_ns = read[0].1;
     Ok((first_ns, read.into_iter().map(|(from_ns, delay_ns)| DelayStep { from_ns, delay_ns }).collect()))
@@ -117,7 +115,8 @@ fn trace(table: &Table) -> Result<Trace, Error> {
         let name = node.value().as_str().unwrap_or_default();
         node.error(format!("{}, line {line}: {found}", quote(name)), accepted)
     })?;
-    let bytes = table.read("bytes", |v| units::bytes(v, 1..=65_535))?.unwrap_or(OPPORTUNITY_BYTES);
+    let bytes =
+        table.read("bytes", |v| units::bytes(v, keys::TRACE.bounds("bytes")))?.unwrap_or(OPPORTUNITY_BYTES);
     let scale = table.read("scale", scale)?.unwrap_or(1.0);
     let repeat = table.read("repeat", units::flag)?.unwrap_or(true);
     let offset_ns =
@@ -141,7 +140,7 @@ fn trace(table: &Table) -> Result<Trace, Error> {
 }
 
 fn scale(value: &DeValue) -> Result<f64, crate::error::Refusal> {
-    units::factor(value, 0.001..=1000.0)
+    units::factor(value, keys::TRACE.range("scale"))
 }
 
 fn policer(node: &Node) -> Result<Policer, Error> {
@@ -149,7 +148,7 @@ fn policer(node: &Node) -> Result<Policer, Error> {
     if !is_filled_table(node) {
         return Err(node.error(format!("{} is not a policer", show(node.value())), example));
     }
-    let table = node.table(&POLICER_KEYS)?;
+    let table = node.table(&keys::POLICER)?;
     let burst = table.need("burst", "give it like burst = \"64 KiB\"")?;
     Ok(Policer {
         rate_bps: table.need("rate", "give it like rate = \"40 Mbps\"")?.read(units::rate)?,

@@ -3,12 +3,11 @@
 use super::range::range;
 use super::value::{Value, short};
 use crate::error::{Error, Refusal, cut, quote};
+use crate::keys;
 use crate::node::{Node, Table, show};
 use std::collections::HashSet;
 use toml::Spanned;
 use toml::de::DeValue;
-
-const RANGE_KEYS: [&str; 6] = ["from", "to", "step", "factor", "points", "scale"];
 
 pub const AXIS_EXAMPLE: &str = "give a list, or a range like { from = 50, to = 6400, factor = 2 }";
 const PATH_EXAMPLE: &str = "write it like \"dumbbell.buffer\" or \"flows[0].cca\"";
@@ -110,7 +109,7 @@ fn columns<'a>(key: &str, node: &Node<'a>) -> Result<Vec<Column<'a>>, Error> {
 fn read_columns<'a>(key: &str, node: &Node<'a>) -> Result<Vec<Column<'a>>, Error> {
     if let DeValue::Table(entries) = node.value()
         && !entries.is_empty()
-        && !RANGE_KEYS.iter().any(|known| entries.contains_key(*known))
+        && !keys::RANGE.iter().any(|key| entries.contains_key(key.name))
     {
         let table = node.any_table("a table", AXIS_EXAMPLE)?;
         let below = table.entries().map(|(name, entry)| read_columns(&format!("{key}.{name}"), &entry));
@@ -119,7 +118,7 @@ fn read_columns<'a>(key: &str, node: &Node<'a>) -> Result<Vec<Column<'a>>, Error
     let path = path(key).map_err(|refusal| node.error(refusal.found, refusal.accepted))?;
     let cells: Vec<Cell> = match node.value() {
         DeValue::Array(_) => node.elements().map(|element| given(&element)).collect(),
-        DeValue::Table(_) => range(&node.table(&RANGE_KEYS)?)?,
+        DeValue::Table(_) => range(&node.table(&keys::RANGE)?)?,
         other => return Err(node.error(format!("{} is not a list", show(other)), AXIS_EXAMPLE)),
     };
     if cells.is_empty() {

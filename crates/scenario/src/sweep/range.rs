@@ -3,11 +3,10 @@
 use super::axes::{AXIS_EXAMPLE, Cell, Written};
 use super::value::Value;
 use crate::error::{Error, Refusal, suggest};
+use crate::keys::{self, RANGE_MAX};
 use crate::node::{Node, Table, show};
 use crate::units;
 use toml::de::DeValue;
-
-const RANGE_MAX: usize = 10_000;
 
 /// A number of a range.
 struct Quantity {
@@ -77,7 +76,7 @@ pub fn range<'a>(table: &Table<'a>) -> Result<Vec<Cell<'a>>, Error> {
         let count = (libm::log(to / first) / libm::log(factor) + 1e-9).floor() + 1.0;
         (count, Box::new(move |i| first * libm::pow(factor, i)))
     } else {
-        let points = way.read(|value| units::whole(value, 2..=RANGE_MAX as u64))? as f64;
+        let points = way.read(|value| units::whole(value, keys::RANGE.bounds("points")))? as f64;
         if log {
             positive(way)?;
             (points, Box::new(move |i| first * libm::pow(to / first, i / (points - 1.0))))

@@ -3,6 +3,7 @@
 mod any_text;
 mod errors;
 mod files;
+mod keys;
 mod queues;
 mod resolution;
 mod samples;
