@@ -172,9 +172,10 @@ papers: .venv/package
 		cp reproduced/$$paper/figures/*.svg papers/$$paper/figures/ || exit 1; \
 	done
 
-# The pages of the algorithms, from their headers.
+# The pages of the algorithms, from their headers; the schema and the tables of keys, from the table of the reader.
 docs: .venv/package
 	$(BIN)/python docs/algorithms/generate.py
+	$(BIN)/python tools/keys.py
 
 # The manual pages, from the help of the commands. Wheels have them in share/man.
 man: $(MAN)/cwnd.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import pytest
 
 import cwnd
 from cwnd import _cwnd
-from cwnd._cli import options
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,8 +20,8 @@ else:
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "scenario.schema.json").read_text())
+WRITTEN = runpy.run_path(str(ROOT / "tools" / "keys.py"))
 JUDGE = jsonschema.Draft202012Validator(SCHEMA)
-READER = ROOT / "crates" / "scenario" / "src"
 SCENARIOS = [
     path
     for folder in ("scenarios", "papers")
@@ -32,76 +31,20 @@ SCENARIOS = [
 SHORT = '[dumbbell]\nrate = "1 Gbps"\ndelay = "10 ms"\nbuffer = 100\n[[flows]]\ncca = "reno"\n'
 
 
-def definition(name: str) -> dict[str, object]:
-    return SCHEMA["$defs"][name]
-
-
-def keys_read(file: str, constant: str) -> set[str]:
-    """The keys in a constant of the reader."""
-    text = (READER / file).read_text()
-    found = re.search(rf"const {constant}: \[&str; [^\]]*\] =\s*\[(.*?)\];", text, re.DOTALL)
-    assert found
-    return set(re.findall(r'"(\w+)"', found[1]))
-
-
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_ready_scenario_is_valid(path: Path) -> None:
     JUDGE.validate(tomllib.loads(path.read_text()))
 
 
-def test_the_schema_has_the_keys_that_the_reader_has() -> None:
-    assert set(SCHEMA["properties"]) - {"sweep"} == keys_read("read/scenario.rs", "KEYS")
-    flow_keys = keys_read("read/flows.rs", "FLOW_KEYS") | keys_read("read/traffic.rs", "KEYS")
-    assert set(definition("flows")["properties"]) == flow_keys
-    for name, file, constant in [
-        ("dumbbell", "read/links.rs", "DUMBBELL_KEYS"),
-        ("access", "read/links.rs", "ACCESS_KEYS"),
-        ("link", "read/links.rs", "LINK_KEYS"),
-        ("reverse", "read/links.rs", "LINK_KEYS"),
-        ("parking_lot", "read/links.rs", "PARKING_LOT_KEYS"),
-        ("named_link", "read/links.rs", "NAMED_LINK_KEYS"),
-        ("policer", "read/variation.rs", "POLICER_KEYS"),
-    ]:
-        assert set(definition(name)["properties"]) == keys_read(file, constant), name
-    trace = definition("link_rate")["anyOf"][2]
-    assert set(trace["properties"]) == keys_read("read/variation.rs", "TRACE_KEYS")
-    assert set(definition("stack")["anyOf"][1]["properties"]) == keys_read("stack.rs", "KEYS")
-    assert set(definition("values")["anyOf"][1]["properties"]) == keys_read("sweep/axes.rs", "RANGE_KEYS")
+def test_the_schema_and_the_reference_are_what_the_table_of_keys_makes() -> None:
+    assert WRITTEN["SCHEMA"].read_text() == WRITTEN["schema"](), "stale: run 'make docs'"
+    text = WRITTEN["REFERENCE"].read_text()
+    assert text == WRITTEN["reference"](text), "stale: run 'make docs'"
 
 
-def test_the_names_of_the_reader_are_those_of_the_schema_the_reference_and_the_help() -> None:
-    names, *tables = definition("queue")["anyOf"]
-    assert names["enum"] == _cwnd.choices("queue")
-    text = (READER / "read/queue.rs").read_text()
-    found = re.findall(r'^    \(\s*"([\w-]+)",\s*&\[(.*?)\],?\s*\),$', text, re.DOTALL | re.MULTILINE)
-    keys = {name: set(re.findall(r'"(\w+)"', listed)) for name, listed in found}
-    assert list(keys) == _cwnd.choices("queue")
-    described: dict[str, set[str]] = {}
-    for table in tables:
-        for name in table["properties"]["discipline"]["enum"]:
-            described[name] = set(table["properties"])
-    assert described == keys
-    reference = (ROOT / "docs" / "reference.md").read_text()
-    for key in ("queue", "ecn", "recovery"):
-        assert all(re.search(rf"\b{name}\b", reference) for name in _cwnd.choices(key)), key
-    assert all(name in options.SCENARIO_FLAGS["queue"][1] for name in _cwnd.choices("queue"))
-
-
-def test_the_reference_has_every_key_of_the_schema() -> None:
-    reference = (ROOT / "docs" / "reference.md").read_text()
-    for name in (
-        "dumbbell",
-        "flows",
-        "parking_lot",
-        "named_link",
-        "policer",
-        "jitter",
-        "arrivals",
-        "requests",
-    ):
-        for table in [definition(name), *definition(name).get("anyOf", [])]:
-            missing = [key for key in table.get("properties", {}) if not re.search(rf"\b{key}\b", reference)]
-            assert not missing, name
+def test_the_reference_has_every_table_of_keys() -> None:
+    assert WRITTEN["missing"](WRITTEN["REFERENCE"].read_text()) == []
+    assert "stack" in WRITTEN["missing"]("<!-- keys scenario -->\n<!-- end -->")
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,22 @@ pub fn presets() -> String {
     catalogue::presets().to_string()
 }
 
-/// The names that a key of a scenario accepts: "queue", "ecn" or "recovery".
+/// The names that a key of a scenario accepts, such as "queue".
 #[pyfunction]
 pub fn choices(key: &str) -> PyResult<Vec<&'static str>> {
     catalogue::choices(key).map_err(refuse)
+}
+
+/// The tables of a scenario with their keys, as a JSON list.
+#[pyfunction]
+pub fn keys() -> String {
+    catalogue::keys().to_string()
+}
+
+/// The JSON Schema of scenarios.
+#[pyfunction]
+pub fn schema() -> String {
+    catalogue::schema().to_string()
 }
 
 /// One algorithm of the registry or one preset, as a JSON object. The error suggests the nearest name.

@@ -39,7 +39,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::Error;
     #[pymodule_export]
-    use super::algorithms::{algorithm, algorithms, choices, presets};
+    use super::algorithms::{algorithm, algorithms, choices, keys, presets, schema};
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
