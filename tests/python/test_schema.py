@@ -12,6 +12,7 @@ import pytest
 
 import cwnd
 from cwnd import _cwnd
+from cwnd._cli import options
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,6 +46,13 @@ def test_the_schema_and_the_reference_are_what_the_table_of_keys_makes() -> None
 def test_the_reference_has_every_table_of_keys() -> None:
     assert WRITTEN["missing"](WRITTEN["REFERENCE"].read_text()) == []
     assert "stack" in WRITTEN["missing"]("<!-- keys scenario -->\n<!-- end -->")
+
+
+def test_the_help_has_the_names_that_a_key_accepts() -> None:
+    names = _cwnd.choices("queue")
+    assert "fq-codel" in names and all(name in options.flag_help("queue") for name in names)
+    with pytest.raises(cwnd.Error, match="has no list of names; did you mean 'queue'"):
+        _cwnd.choices("queues")
 
 
 @pytest.mark.parametrize(

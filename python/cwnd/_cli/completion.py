@@ -143,11 +143,11 @@ _WORDS: dict[str, _Words] = {
     "table": _fixed("summary", "flows", "links"),
     "queue": _choices("queue"),
     "ecn": _choices("ecn"),
-    "stack": _fixed("linux", "ns2"),
+    "stack": _choices("stack"),
     "recovery": _choices("recovery"),
-    "clock": _fixed("nanoseconds", "ns2"),
-    "end": _fixed("duration", "last-arrival"),
-    "samples_by": _fixed("flow", "group"),
+    "clock": _choices("clock"),
+    "end": _choices("end"),
+    "samples_by": _choices("samples_by"),
     "shell": _fixed(*_SHELLS),
 }
 

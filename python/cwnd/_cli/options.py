@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 
 import click
 
-from cwnd import CongestionControl, Error, Scenario, dumbbell
+from cwnd import CongestionControl, Error, Scenario, _cwnd, dumbbell
 from cwnd._common.errors import about, error, one_line
 from cwnd._scenario.class_files import load_class
 
@@ -20,44 +22,45 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
-#: Flags that describe a scenario, each an argument of `dumbbell`: how the value is shown, and its help.
+#: Flags that describe a scenario, each an argument of `dumbbell`: how the value is shown, the table and its
+#: key, and the default where it is not the key's.
 SCENARIO_FLAGS = {
-    "flows": ("N", "Flows of each algorithm.  [1]"),
-    "rate": ("RATE", "Rate of the bottleneck, such as 100Mbps.  [1Gbps]"),
-    "delay": ("TIME", "One-way delay of the bottleneck, such as 10ms.  [100ms]"),
-    "rtt": ("TIME", "Twice that delay, instead of it."),
-    "buffer": ("SIZE", "Buffer of the bottleneck: packets, 2BDP, 64KiB, 50ms or unlimited.  [1BDP]"),
-    "per": ("P", "Packet error rate of the bottleneck, such as 1e-5.  [0]"),
-    "ecn_threshold": ("PACKETS", "Queue above which the bottleneck marks; turns ECN on.  [never]"),
-    "queue": ("NAME", "Queue of the bottleneck: droptail, red, codel, fq-codel, pie or dualpi2.  [droptail]"),
-    "ecn": ("NAME", "Marks instead of drops: off, classic, accurate or l4s.  [off]"),
-    "loss": ("P", "The same as --per, also as 0.01%.  [0]"),
-    "jitter": ("TIME", "Standard deviation of the bottleneck's delay; the order is kept.  [none]"),
-    "reverse_rate": ("RATE", "Rate of the way back, where ACKs are packets then.  [no such link]"),
-    "reverse_buffer": ("SIZE", "Buffer of the way back.  [unlimited]"),
-    "packet": ("BYTES", "Payload of a packet.  [1448; 1000 with --stack ns2]"),
-    "duration": ("TIME", "Simulated time.  [100s]"),
-    "warmup": ("TIME", "Metrics leave out what comes before this.  [0s]"),
-    "seed": ("N", "Seed of the first repetition; the others count up.  [1]"),
-    "repeat": ("N", "Repetitions, for confidence intervals.  [1]"),
-    "access_rate": ("RATE", "Rate of each host's own links.  [10 times --rate]"),
-    "access_delay": ("TIME", "One-way delay of each host's own links.  [0s]"),
-    "access_buffer": ("SIZE", "Buffer of each host's own links.  [unlimited]"),
-    "start": ("TIME", "When the first flow starts.  [0s]"),
-    "stagger": ("TIME", "Each flow starts later than the previous one by this.  [0s]"),
-    "start_jitter": ("TIME", "Each flow starts later by a random time below this.  [0s]"),
-    "stop": ("TIME", "When the first flow stops.  [the end]"),
-    "stop_stagger": ("TIME", "Each flow stops earlier than the previous one by this.  [0s]"),
-    "size": ("BYTES", "Each flow ends when so much is delivered, such as 100KB.  [never]"),
-    "app_rate": ("RATE", "Rate at which each application writes payload.  [all at once]"),
-    "on": ("TIME", "Each application writes for this time,"),
-    "off": ("TIME", "then pauses for this time, and so on.  [no pauses]"),
-    "stack": ("NAME", "TCP stack: linux (today's) or ns2 (of ns-2.35).  [linux]"),
-    "recovery": ("NAME", "tahoe, reno, newreno, vegas, sack, fack, prr or rate-halving.  [the stack's]"),
-    "samples": ("N|TIME", "Time series: intervals, an interval, change or off.  [100]"),
-    "samples_by": ("NAME", "A time series for each flow, or for each group of --flows.  [flow]"),
-    "clock": ("NAME", "nanoseconds, or ns2: doubles, whose rounding decides ties.  [nanoseconds]"),
-    "end": ("NAME", "Take results at the duration, or at the last-arrival before it.  [duration]"),
+    "flows": ("N", "flows.count", None),
+    "rate": ("RATE", "dumbbell.rate", "1Gbps"),
+    "delay": ("TIME", "dumbbell.delay", "100ms"),
+    "rtt": ("TIME", "dumbbell.rtt", None),
+    "buffer": ("SIZE", "dumbbell.buffer", "1BDP"),
+    "per": ("P", "dumbbell.per", None),
+    "ecn_threshold": ("PACKETS", "dumbbell.ecn_threshold", "never; turns ECN on"),
+    "queue": ("NAME", "dumbbell.queue", None),
+    "ecn": ("NAME", "stack.ecn", "off"),
+    "loss": ("P", "dumbbell.loss", None),
+    "jitter": ("TIME", "jitter.std", None),
+    "reverse_rate": ("RATE", "reverse.rate", "no such link"),
+    "reverse_buffer": ("SIZE", "reverse.buffer", None),
+    "packet": ("BYTES", "flows.packet", None),
+    "duration": ("TIME", "scenario.duration", None),
+    "warmup": ("TIME", "scenario.warmup", None),
+    "seed": ("N", "scenario.seed", None),
+    "repeat": ("N", "scenario.repeat", None),
+    "access_rate": ("RATE", "access.rate", None),
+    "access_delay": ("TIME", "access.delay", None),
+    "access_buffer": ("SIZE", "access.buffer", None),
+    "start": ("TIME", "flows.start", None),
+    "stagger": ("TIME", "flows.stagger", None),
+    "start_jitter": ("TIME", "flows.start_jitter", None),
+    "stop": ("TIME", "flows.stop", None),
+    "stop_stagger": ("TIME", "flows.stop_stagger", None),
+    "size": ("BYTES", "flows.size", None),
+    "app_rate": ("RATE", "flows.app_rate", None),
+    "on": ("TIME", "flows.on", None),
+    "off": ("TIME", "flows.off", None),
+    "stack": ("NAME", "scenario.stack", None),
+    "recovery": ("NAME", "stack.recovery", None),
+    "samples": ("N|TIME", "scenario.samples", None),
+    "samples_by": ("NAME", "scenario.samples_by", None),
+    "clock": ("NAME", "scenario.clock", None),
+    "end": ("NAME", "scenario.end", None),
 }
 
 #: The value of a flag, or of one that may be given several times; None: not given.
@@ -96,9 +99,42 @@ def _flag(name: str) -> str:
     return special.get(name, "--" + name.replace("_", "-"))
 
 
+class _ScenarioFlag(click.Option):
+    """A flag whose help is made from the table of keys when it is asked for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.help
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "help" and self.name:
+            return flag_help(self.name)
+        raise AttributeError(name)
+
+
+def flag_help(name: str) -> str:
+    """The help of a flag: what its key means, the names among which it is chosen, the default."""
+    _, place, default = SCENARIO_FLAGS[name]
+    table, _, key = place.partition(".")
+    found = _keys()[table][key]
+    text: str = found["about"]
+    if table == "dumbbell":
+        text = text.replace("the link", "the bottleneck")
+    if found["names"] and found["forms"][0] == f'"{found["names"][0]}"':
+        *others, last = found["names"]
+        text = f"{text.removesuffix('.')}: {', '.join(others)} or {last}."
+    return f"{text}  [{default or found['default']}]"
+
+
+@functools.cache
+def _keys() -> dict[str, dict[str, Any]]:
+    """The keys of each table of a scenario."""
+    return {table["name"]: {key["name"]: key for key in table["keys"]} for table in json.loads(_cwnd.keys())}
+
+
 def scenario_flags(command: _Command) -> _Command:
-    for name, (metavar, help_text) in reversed(SCENARIO_FLAGS.items()):
-        command = click.option(_flag(name), name, metavar=metavar, help=help_text)(command)
+    for name, (metavar, _, _) in reversed(SCENARIO_FLAGS.items()):
+        command = click.option(_flag(name), name, metavar=metavar, cls=_ScenarioFlag)(command)
     command = click.option(
         "--param",
         "params",
