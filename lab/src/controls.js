@@ -1,5 +1,5 @@
 // The left side: each value as a slider and a number, or as a choice.
-import { ECN, FLOW, PATH } from "./scenario.js";
+import { FLOW, PATH } from "./scenario.js";
 
 let rows = 0;
 
@@ -139,7 +139,7 @@ export function showFlow(index, pane, catalogue, changed, rebuild) {
 		legend,
 		cca,
 		...FLOW.map((field) => slider(field, flow[field.key], set(field.key))),
-		choice("ECN", options(ECN), flow.ecn, set("ecn")),
+		choice("ECN", options(catalogue.ecn), flow.ecn, set("ecn")),
 	);
 	if (params.length) {
 		place.append(

@@ -11,8 +11,6 @@ export const PATH = [
 	{ key: "duration", label: "Duration", unit: "s", min: 2, max: 200, log: true },
 ];
 
-export const ECN = ["off", "classic", "accurate", "l4s"];
-
 export const FLOW = [
 	{ key: "count", label: "Flows", unit: "", min: 1, max: 16, step: 1 },
 	{ key: "start", label: "Start", unit: "s", min: 0, max: 100, step: 0.1, none: 0 },

@@ -55,7 +55,7 @@ pub extern "C" fn answered() -> *const u8 {
     ANSWER.with_borrow(|answer| answer.as_ptr())
 }
 
-/// The algorithms and the presets, with their parameters, and the names of queue disciplines.
+/// The algorithms and the presets, with their parameters, and the names of queue disciplines and of kinds of ECN.
 #[unsafe(no_mangle)]
 pub extern "C" fn catalogue() -> usize {
     use cwnd_scenario::catalogue;
@@ -64,6 +64,7 @@ pub extern "C" fn catalogue() -> usize {
         "algorithms": catalogue::algorithms(),
         "presets": catalogue::presets(),
         "queues": choices("queue"),
+        "ecn": choices("ecn"),
     })))
 }
 
