@@ -120,6 +120,24 @@ fn a_response_that_would_be_written_after_the_stop_never_begins() {
 }
 
 #[test]
+fn a_flow_that_has_stopped_has_no_timeouts() {
+    // Losses at the stop are never repaired; what a longer run shows of the flow is what one that ends then shows.
+    for recovery in ["tahoe", "reno", "newreno", "vegas", "sack", "prr"] {
+        for seed in 1..20 {
+            let timeouts = |duration_s: u32| {
+                let text = format!(
+                    "duration = '{duration_s} s'\nsamples = 'off'\nseed = {seed}\nstack = {{ recovery = '{recovery}' }}\n\
+                     [dumbbell]\nrate = '10 Mbps'\ndelay = '20 ms'\nbuffer = 10\nper = 0.03\n\
+                     [[flows]]\ncca = 'reno'\nstop = '3 s'"
+                );
+                answer(&text).flows[0].timeouts
+            };
+            assert_eq!(timeouts(60), timeouts(3), "{recovery}, seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn frames_are_written_whole_and_end_with_a_short_packet() {
     // 10 frames a second of 3,000 bytes: two full packets and 132 bytes.
     let flow = "[[flows]]\ncca = 'reno'\npacket = '1434 bytes'\napp_rate = '240 kbps'\nframe_rate = 10";

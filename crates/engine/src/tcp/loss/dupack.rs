@@ -43,7 +43,7 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 
     /// Without SACK: an ACK or the next segment may have to do with a segment that is missing, or that seemed to be. Once
-    /// closed, ACKs restart a timer that runs.
+    /// closed, no segment follows.
     pub(in crate::tcp) fn repairs_without_sack(&self) -> bool {
         let repairs = self.repairs.as_ref();
         !self.choices.detection.uses_sack()
@@ -84,7 +84,7 @@ impl<C: CongestionControl> Sender<'_, C> {
         if !ack.retransmission || self.timestamps {
             self.sample_rtt(now, now - ack.echo_ns);
         }
-        if self.first_unsent == self.una {
+        if self.first_unsent == self.una || self.closed {
             self.rto_at = NEVER;
         } else if !(partial && self.non_sack().restarted_timer) {
             self.set_timer(now);
