@@ -6,6 +6,8 @@ use crate::{Named, PRESETS, Preset, Setting, named, settings};
 use cwnd_algorithms::{Algorithm, Param};
 use serde_json::{Map, Value, json};
 
+pub use crate::schema::schema;
+
 /// The names that a key of a scenario accepts, in the order of their reference.
 ///
 /// # Errors
@@ -54,11 +56,6 @@ fn describe_key(keys: &Keys, key: &Key) -> Value {
         "is_literal": is_literal,
         "about": key.about,
     })
-}
-
-/// The JSON Schema of scenarios: the keys of every table and the forms of their values.
-pub fn schema() -> Value {
-    crate::schema::schema()
 }
 
 /// The registry in its order.

@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 /// A number at the beginning of a text, before its unit.
 const NUMBER: &str = r"[0-9][0-9_.eE+-]*\s*";
 
-/// The schema. Tables are its definitions, by their names.
+/// The JSON Schema of scenarios: the keys of every table and the forms of their values. Tables are its definitions, by their
+/// names.
 pub fn schema() -> Value {
     let mut schema = table(&keys::SCENARIO);
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -122,7 +123,7 @@ fn quantity(form: &Form) -> Value {
     }
 }
 
-/// `ways` without the nesting of those that are choices themselves.
+/// One choice among `ways`. The ways of a choice that stands among them are listed with the others.
 fn any_of(ways: impl Iterator<Item = Value>) -> Value {
     let flat = ways.flat_map(|way| match way {
         Value::Object(mut only) if only.len() == 1 && only.contains_key("anyOf") => {

@@ -102,14 +102,13 @@ def _flag(name: str) -> str:
 class _ScenarioFlag(click.Option):
     """A flag whose help is made from the table of keys when it is asked for."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        del self.help
+    @property
+    def help(self) -> str | None:
+        return self.name and flag_help(self.name)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "help" and self.name:
-            return flag_help(self.name)
-        raise AttributeError(name)
+    @help.setter
+    def help(self, given: str | None) -> None:
+        """The table has it."""
 
 
 def flag_help(name: str) -> str:

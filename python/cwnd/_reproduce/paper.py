@@ -38,7 +38,7 @@ class Variant(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A scenario file: its keys, the values that it sweeps, and those that it sweeps together."""
+    """A scenario file: its keys, the axes of its sweep, and the axes that several keys share."""
 
     keys: dict[str, object]
     swept: Values

@@ -88,7 +88,7 @@ class SweepOutcome(NamedTuple):
 
 
 class How(TypedDict, total=False):
-    """Arguments of `work` that functions hand on: where its jobs run, and what is told and noted of them."""
+    """Arguments that functions pass on to `work`: where jobs run, how progress is reported and recorded."""
 
     jobs: int
     dask: str | None

@@ -10,7 +10,8 @@ use crate::fast::onward::{Arrival, Crossed, Onward, cross_as_most};
 use crate::fast::shared::arrivals::{Arrivals, Outcome, entry};
 use crate::fast::shared::inbox::{InTransit, Inbox};
 use crate::fast::topology::{Hop, Topology};
-use crate::memory::ring::{Ring, prefetch, prefetch_all};
+use crate::memory::prefetch::{prefetch_all, prefetch_at};
+use crate::memory::ring::Ring;
 use crate::net::link::managed::Arriving;
 use crate::tcp::packet::{Segment, Tag};
 use crate::time::{NEVER, Span};
@@ -175,8 +176,8 @@ impl<'a, T: Timing> Network<'a, T> {
     /// `flow`, whose first hop is `first`, will soon be gone through.
     #[inline(always)]
     pub fn prefetch_path(&self, flow: u32, first: u32) {
-        prefetch(&raw const self.to_receiver[flow as usize]);
-        prefetch(&raw const self.topology.hops[first as usize]);
+        prefetch_at(&self.to_receiver, flow as usize);
+        prefetch_at(&self.topology.hops, first as usize);
     }
 
     /// Prefetches the ends of the flow's path, after [`Network::prefetch_path`].
@@ -421,10 +422,10 @@ impl<'a, T: Timing> Network<'a, T> {
         for (next, &order) in self.arrivals.order.iter().enumerate() {
             let packet = |order: u64| self.arrivals.packet(order);
             if let Some(&ahead) = self.arrivals.order.get(next + 2 * STEP) {
-                prefetch(packet(ahead));
+                self.arrivals.prefetch(ahead);
             }
             if let Some(&ahead) = self.arrivals.order.get(next + STEP) {
-                prefetch(&raw const self.topology.hops[packet(ahead).hop as usize]);
+                prefetch_at(&self.topology.hops, packet(ahead).hop as usize);
             }
             arriving.push(self.arriving(packet(order)));
         }
@@ -463,10 +464,10 @@ impl<'a, T: Timing> Network<'a, T> {
         let Slot { hop: hop_before, flow: flow_before } = ahead.slots[ahead.next];
         self.to_receiver[flow_before as usize].prefetch_back();
         let flow = self.topology.hops[hop_before as usize].flow;
-        prefetch(self.to_receiver.as_ptr().wrapping_add(flow as usize));
+        prefetch_at(&self.to_receiver, flow as usize);
         self.agenda.prefetch(flow);
         let hop = hop.unwrap_or(hop_before);
-        prefetch(self.topology.hops.as_ptr().wrapping_add(hop as usize));
+        prefetch_at(&self.topology.hops, hop as usize);
         ahead.slots[ahead.next] = Slot { hop, flow };
         ahead.next = (ahead.next + 1) % STEP;
     }

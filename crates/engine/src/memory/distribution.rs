@@ -1,6 +1,6 @@
 //! The distribution of many values, without a list of them.
 
-use crate::memory::ring::prefetch;
+use crate::memory::prefetch::prefetch;
 use crate::memory::sum::Sum;
 use std::collections::BTreeMap;
 

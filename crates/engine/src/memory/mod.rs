@@ -2,6 +2,7 @@
 
 pub mod bits;
 pub mod distribution;
+pub mod prefetch;
 pub mod radix;
 pub mod ring;
 pub mod sum;

@@ -1,6 +1,7 @@
 //! A queue that takes little more memory than what is in it.
 #![expect(unsafe_code, reason = "keeps a ring in one allocation without checks of bounds")]
 
+use crate::memory::prefetch::prefetch;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
@@ -32,29 +33,6 @@ struct ChunkLink {
     /// In a circle this one. The last of a row may have one behind it in which nothing is.
     next: Option<NonNull<ChunkLink>>,
     slots: u32,
-}
-
-/// `pointer` leads to what will be needed soon. It comes to the second cache: more may be on its way there than to the first.
-#[inline(always)]
-pub fn prefetch<T>(pointer: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: it reads nothing that a program sees, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(pointer.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = pointer;
-}
-
-/// All of `value` will be needed soon.
-#[inline(always)]
-pub fn prefetch_all<T>(value: &T) {
-    let first = (&raw const *value).cast::<u8>();
-    (0..size_of::<T>()).step_by(64).for_each(|byte| prefetch(first.wrapping_add(byte)));
-    if !align_of::<T>().is_multiple_of(64) {
-        prefetch(first.wrapping_add(size_of::<T>() - 1)); // in one cache line more, maybe
-    }
 }
 
 const LEAST_SLOTS: u32 = 4;

@@ -129,7 +129,7 @@ pub const BLOCKS_MAX: usize = 3;
 pub struct SelectiveAck {
     /// The cumulative ACK.
     pub ack: AckPacket,
-    /// Blocks of SACKed segments; those that are not used are empty.
+    /// SACK blocks; unused ones are empty.
     pub blocks: [Block; BLOCKS_MAX],
 }
 

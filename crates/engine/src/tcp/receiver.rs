@@ -1,6 +1,6 @@
 //! The receiving end of a TCP connection: which segments it acknowledges, and when.
 
-use crate::memory::ring::prefetch_all;
+use crate::memory::prefetch::prefetch_all;
 use crate::tcp::out_of_order::OutOfOrder;
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, CONGESTION, CWR, RETRANSMISSION, SYN, Segment, Tag};
 use crate::tcp::paws::Paws;

@@ -1,6 +1,6 @@
 //! Reductions of the window with SACK: how one begins, goes on and ends.
 
-use crate::memory::ring::prefetch_all;
+use crate::memory::prefetch::prefetch_all;
 use crate::tcp::reduction::cut;
 use crate::tcp::reduction::prr::{Progress, Prr};
 use crate::tcp::reduction::rate_halving::{RateHalving, final_cwnd};

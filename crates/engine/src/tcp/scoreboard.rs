@@ -1,7 +1,7 @@
 //! The scoreboard: the sender's knowledge of the segments in flight.
 
 use crate::memory::bits::BitRing;
-use crate::memory::ring::{prefetch, prefetch_all};
+use crate::memory::prefetch::{prefetch, prefetch_all};
 use crate::tcp::ns2::retransmissions::RetransmissionOrder;
 use crate::tcp::packet::{BLOCKS_MAX, Block};
 use cwnd_scenario::Stack;

@@ -285,11 +285,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
     /// Nothing is sent from now on.
     pub fn close(&mut self) {
         self.closed = true;
-        self.slow_path = SlowPath {
-            acks: self.slow_path.acks || !self.choices.detection.uses_sack(),
-            segments: true,
-            by_application: false,
-        };
+        self.slow_path = SlowPath { segments: true, by_application: false, ..self.slow_path };
         (self.rto_at, self.wake_at, self.reorder_at) = (NEVER, NEVER, NEVER);
     }
 

@@ -226,6 +226,7 @@ pub static FLOWS: Keys = keys("flows", "[[flows]]", &[&[
     key("stack", STACK_FORM, Words("the scenario's"),
         "TCP stack of the flows, over the scenario's key by key."),
 ], &[
+    // Traffic, which datagrams do not have.
     key("size", OneOf(&[Data, Table(&SIZE_FILE), Tables(&DISTRIBUTIONS)]), NO_LIMIT_OF_DATA,
         "Payload after which a flow or a transfer ends."),
     key("arrivals", Tables(&[&POISSON, &ARRIVAL_TIMES]), NONE,

@@ -337,8 +337,8 @@ fn udp(table: &Table, params: WrittenParams) -> Result<Cca, Error> {
         return Err(node.error("unknown parameter", "'udp' has none"));
     }
     table.need("app_rate", "give the rate of its payload, like app_rate = \"2 Mbps\"")?;
-    let others = ["on", "off", "size", "arrivals", "requests", "frame_rate"];
-    match others.into_iter().find_map(|key| table.get(key)) {
+    let traffic = keys::FLOWS.parts[1].iter().map(|key| key.name);
+    match ["on", "off"].into_iter().chain(traffic).find_map(|key| table.get(key)) {
         Some(node) => Err(node.error("'udp' sends at a constant rate all the time", "leave it out")),
         None => Ok(Cca { name: Cca::UDP.to_owned(), algorithm: Cca::UDP.to_owned(), params: Vec::new() }),
     }

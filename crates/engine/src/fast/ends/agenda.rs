@@ -1,6 +1,6 @@
 //! When each flow has something to do.
 
-use crate::memory::ring::prefetch;
+use crate::memory::prefetch::prefetch_at;
 use crate::time::NEVER;
 
 /// Flows that are passed over with one look if none of them has something to do.
@@ -51,7 +51,7 @@ impl Agenda {
     /// [`Agenda::hasten`] will be called soon.
     #[inline(always)]
     pub fn prefetch(&self, flow: u32) {
-        prefetch(self.due.as_ptr().wrapping_add(flow as usize));
+        prefetch_at(&self.due, flow as usize);
     }
 
     /// `flow` has something to do at `at`, if not sooner.

@@ -7,7 +7,7 @@ use crate::fast::link::timing::Timing;
 use crate::fast::network::{Network, PACKETS_PER_LOOK};
 use crate::fast::onward::Arrival;
 use crate::fast::topology::{Route, Topology};
-use crate::memory::ring::prefetch;
+use crate::memory::prefetch::prefetch;
 use crate::net::group::Totals;
 use crate::net::measure::counts::{Counts, Received};
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block, Segment, SelectiveAck, Tag};

@@ -2,8 +2,8 @@
 
 use crate::fast::link::passing::{Facts, Fate};
 use crate::fast::shared::inbox::InTransit;
+use crate::memory::prefetch::prefetch_at;
 use crate::memory::radix::Radix;
-use crate::memory::ring::prefetch;
 use crate::net::events::sort_tied;
 use crate::net::link::managed::{Arriving, Departure};
 use crate::time::{NEVER, Span};
@@ -89,7 +89,7 @@ impl<E: Copy> Arrivals<E> {
     /// Prefetches the packet of an entry of `order`.
     #[inline(always)]
     pub fn prefetch(&self, order: u64) {
-        prefetch(self.packets.as_ptr().wrapping_add(order as u32 as usize));
+        prefetch_at(&self.packets, order as u32 as usize);
     }
 
     /// When entry `index` of `order` arrives, counted from the span's beginning; None: there is no such entry.

@@ -42,13 +42,11 @@ impl<C: CongestionControl> Sender<'_, C> {
         self.first_unsent = self.first_unsent.max(self.nxt);
     }
 
-    /// Without SACK: an ACK or the next segment may have to do with a segment that is missing, or that seemed to be. Once
-    /// closed, no segment follows.
+    /// Without SACK: an ACK or the next segment may have to do with a segment that is missing, or that seemed to be.
     pub(in crate::tcp) fn repairs_without_sack(&self) -> bool {
         let repairs = self.repairs.as_ref();
         !self.choices.detection.uses_sack()
-            && (self.closed
-                || self.nxt != self.first_unsent
+            && (self.nxt != self.first_unsent
                 || repairs.is_some_and(|repairs| repairs.non_sack.is_repairing()))
     }
 
