@@ -339,12 +339,15 @@ impl Algorithm {
         CODE[self.index].get_or_init(|| self.texts().map(c_tokens).collect::<Vec<_>>().join("\0"))
     }
 
-    /// The header's account of the algorithm, then those of the variants in headers of their own and of slow start: the
-    /// first comment of each after the licence, as text. Equations are indented.
+    /// The header's account of the algorithm, then those of the variants in headers of their own and of the parameter
+    /// slow_start: the first comment of each after the licence, as text. Equations are indented.
     pub fn essay(&self) -> String {
         let (header, others) = TEXTS[self.index].split_first().expect("an algorithm has a header");
-        let told = |path: &str| path.starts_with("variants/") || path == "parts/slow_start.h";
-        let others = others.iter().filter(|(path, _)| told(path));
+        let has_slow_start = self.params.iter().any(|param| param.name == "slow_start");
+        let is_described = |path: &str| {
+            path.starts_with("variants/") || (path == "parts/slow_start.h" && has_slow_start)
+        };
+        let others = others.iter().filter(|(path, _)| is_described(path));
         let essays: Vec<String> =
             std::iter::once(header).chain(others).map(|(_, text)| essay(text)).collect();
         essays.join("\n\n")

@@ -66,3 +66,11 @@ fn an_essay_has_those_of_the_variants_in_headers_of_their_own() {
         ["CUBIC: after a loss", "variant = linux is", "variant = ns2 is"].map(|text| essay.find(text));
     assert!(parts.is_sorted() && parts.iter().all(Option::is_some), "{essay}");
 }
+
+#[test]
+fn an_essay_describes_the_parameter_slow_start_where_there_is_one() {
+    for algorithm in all() {
+        let has = algorithm.params.iter().any(|param| param.name == "slow_start");
+        assert_eq!(algorithm.essay().contains("The parameter slow_start:"), has, "{}", algorithm.name);
+    }
+}

@@ -7,7 +7,7 @@ from stack import LOST, TIMEOUT, UNDO, Model, acks, at, avoiding, case
 
 
 class Africa(HighSpeed):
-    """RFC 3649's growth on an empty queue, Reno's otherwise; RFC 3649's loss."""
+    """RFC 3649's growth on an empty queue, Reno's otherwise; RFC 3649's loss, or each mode's own."""
 
     part = 0.0
 
@@ -18,9 +18,17 @@ class Africa(HighSpeed):
     def ack(self, s):
         Model.ack(self, s)
 
-    def avoid(self, s, acked):
+    def is_fast(self, s):
         waiting = s.cwnd * (s.rtt - s.min_rtt) / s.rtt if s.rtt else float("inf")
-        if waiting < float(self.params.get("alpha", 1)) and s.cwnd > self.low:
+        return waiting < float(self.params.get("alpha", 1))
+
+    def loss(self, s, timeout):
+        if self.params.get("slow_loss") == "half" and not self.is_fast(s):
+            return max(s.cwnd // 2, 2)
+        return super().loss(s, timeout)
+
+    def avoid(self, s, acked):
+        if self.is_fast(s) and s.cwnd > self.low:
             self.part += acked * min(self.a(s.cwnd) / s.cwnd, 1)
             s.cwnd, self.part = s.cwnd + floor(self.part), self.part % 1
         else:
@@ -66,6 +74,30 @@ CASES = [
         LOST,
         *path(2, 2000, 50),
         tolerance=1,
+    ),
+    case(
+        "slow_loss = half: HighSpeed TCP's part on an empty queue, a half on a queue",
+        Africa,
+        avoiding(5000),
+        *path(1, 5, 0),
+        LOST,
+        *path(2, 2000, 0),
+        *path(1, 200, 50),
+        LOST,
+        *path(2, 2000, 50),
+        TIMEOUT,
+        tolerance=1,
+        slow_loss="half",
+    ),
+    case(
+        "alpha = 1.5: a part of a segment counts",
+        Africa,
+        avoiding(1000),
+        *path(1, 1, 0),
+        *path(2, 1000, 0.14),
+        *path(2, 1000, 0.17),
+        tolerance=1,
+        alpha="1.5",
     ),
     case("up to Low_Window it is Reno", Africa, avoiding(20), *path(1, 500, 0), LOST, tolerance=1),
     case(
