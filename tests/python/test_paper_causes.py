@@ -1,5 +1,6 @@
 """Causes that explain a published value's difference, and points that a reading runs."""
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,8 +41,20 @@ def test_a_reading_runs_the_points_that_it_is_limited_to() -> None:
 
 def test_packets_in_flight_at_the_end_are_missing() -> None:
     flows = [
-        {"sent_pkts": 60, "delivered_pkts": 57, "mean_rtt_ms": 100.0},
-        {"sent_pkts": 40, "delivered_pkts": 38, "mean_rtt_ms": 100.0},
+        {"sent_pkts": 60, "delivered_pkts": 57},
+        {"sent_pkts": 40, "delivered_pkts": 38},
     ]
     assert measure._OF_FLOWS["missing_percent"](flows) == pytest.approx(5)
-    assert measure._OF_FLOWS["rtt_jain"](flows) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("waits_ms", "index"), [([1, 3], 16 / 20), ([2, 2], 1), ([0, 5], 1 / 2), ([0, None], None)]
+)
+def test_rtt_fairness_is_the_index_of_the_queueing_delays(waits_ms: list[float | None], index: float) -> None:
+    # Jain's index by hand: (1 + 3)^2 / (2 (1 + 9)).
+    flows: Any = [
+        {"mean_rtt_ms": None if wait is None else base + wait}
+        for wait, base in zip(waits_ms, [204.0, 104.0], strict=True)
+    ]
+    found = measure.queueing_jain(flows, [204.0, 104.0])
+    assert found == pytest.approx(index) if index is not None else math.isnan(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -17,6 +19,7 @@ from cwnd._results.results import Results
 from cwnd._results.tables import empty_table, runs_of
 from cwnd._run import sweep
 from cwnd._run.jobs import SweepPoint
+from cwnd._scenario.facts import base_rtts_ms
 from cwnd._worlds import sim
 
 if TYPE_CHECKING:
@@ -123,7 +126,8 @@ def _points(
 ) -> list[SweepPoint]:
     change = {**selection.paper.variants[variant].change, **({} if reading is None else reading.change)}
     name = ", ".join([experiment.name, *([] if reading is None else [reading.name]), variant])
-    text = _text(experiment.scenario, name, change)
+    scenario = experiment.scenario if reading is None else reading.scenario or experiment.scenario
+    text = _text(scenario, name, change)
     tags = {"experiment": experiment.name, "reading": reading and reading.name, "variant": variant}
     points = []
     for point in sweep.read(text).points:
@@ -170,6 +174,7 @@ class Measured:
         self.paper = selection.paper
         self.items = {item.name: item for item in selection.items}
         self._traces = traces
+        self._reading: str | None = None
         runs: dict[str, dict[int, RunRows]] = {}
         for (scenario, seed), run in runs_of({"flows": results.flows}).items():
             runs.setdefault(scenario, {})[seed] = run
@@ -200,14 +205,23 @@ class Measured:
         if item not in self.items:
             raise MissingError
         its = self.items[item]
-        ours = its.metrics[metric] if metric is not None else next(iter(its.metrics.values()))
-        tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
+        published = metric if metric is not None else next(iter(its.metrics))
+        ours = its.metrics[published]
         change = self.paper.variants[variant].change
-        again = {} if reading is None else self.paper.readings[reading].change
+        template = self.paper.experiments[its.experiment].scenario
+        again: Values = {}
+        if reading is None and self._reading is not None:
+            reading = self._reading
+            if item not in self.paper.readings[reading].items:
+                raise MissingError
+        if reading is not None:
+            read = self.paper.readings[reading]
+            again, template = read.change, read.scenario or template
+            ours = read.metrics.get(published, ours)
+        tags = {"experiment": its.experiment, "reading": reading, "variant": variant}
         fixed = _left({**its.at, **(at or {})}, again)
         # Keys that are swept together form one axis, named by the first.
-        zipped = self.paper.experiments[its.experiment].scenario.zipped
-        others = {key for one in zipped for key in list(one)[1:]}
+        others = {key for one in template.zipped for key in list(one)[1:]}
         series: dict[Place, Quantity] = {}
         for values, scenario, runs in self._points:
             if not _is_at(values, {**tags, **fixed}) or not runs:
@@ -219,9 +233,15 @@ class Measured:
             }
             place = tuple(one if isinstance(one, float | int) else str(one) for one in rest.values())
             x = place[0] if len(place) == 1 else place
-            by_seed = {seed: self._value(scenario["name"], run, ours) for seed, run in sorted(runs.items())}
+            by_seed = {seed: self._value(scenario, run, ours) for seed, run in sorted(runs.items())}
             series[x] = Quantity(by_seed, fixed=not is_random(scenario), of=rest)
         return Series(series)
+
+    def read_as(self, reading: str) -> Measured:
+        """These values as a reading has them; what the reading did not run is missing."""
+        other = copy.copy(self)
+        other._reading, other._traces = reading, {}
+        return other
 
     def best(
         self,
@@ -263,14 +283,16 @@ class Measured:
 
         return self._traces[name].samples.filter(pl.col("scenario") == variant)
 
-    def _value(self, scenario: str, run: RunRows, metric: str) -> float:
+    def _value(self, scenario: ScenarioJson, run: RunRows, metric: str) -> float:
         name, _, argument = metric.partition(" ")
+        if name == QUEUEING_JAIN:
+            return queueing_jain(run["flows"], base_rtts_ms(scenario).tolist())
         if name in _OF_FLOWS:
             flows = run["flows"]
             if argument:
                 flows = [flows[int(argument) - 1]]
             return _OF_FLOWS[name](flows)
-        return float(self._metrics[scenario][run["seed"]][name])
+        return float(self._metrics[scenario["name"]][run["seed"]][name])
 
 
 #: Columns that are summed over flows.
@@ -297,12 +319,32 @@ _OF_FLOWS: dict[str, Callable[[Sequence[FlowRow]], float]] = {
     "missing_percent": lambda flows: (
         100 * (1 - _total(flows, "delivered_pkts") / max(_total(flows, "sent_pkts"), 1))
     ),
+    # All flows together, from the first start to the end of the last transfer.
+    "transfers_mbps": lambda flows: (
+        sum(flow["throughput_mbps"] * (flow["stop_s"] - flow["start_s"]) for flow in flows)
+        / (max(flow["stop_s"] for flow in flows) - min(flow["start_s"] for flow in flows))
+    ),
     # The sum of the flows' mean windows.
     "mean_cwnd": lambda flows: _total(flows, "mean_cwnd_pkts"),
-    # Jain's index of the flows' mean RTTs.
-    "rtt_jain": lambda flows: jain_index([rtt for flow in flows if (rtt := flow["mean_rtt_ms"]) is not None]),
     "loss_percent": lambda flows: 100 * _total(flows, "lost_pkts") / max(_total(flows, "sent_pkts"), 1),
 }
+
+
+#: Name of `queueing_jain` in paper.toml.
+QUEUEING_JAIN = "queueing_delay_jain"
+
+
+def queueing_jain(flows: Sequence[FlowRow], base_rtts_ms: Sequence[float]) -> float:
+    """Jain's index of the flows' mean queueing delays: the mean RTT without the RTT over empty queues.
+
+    NaN without a flow that waited. The index of whole RTTs is 1 wherever queues are short beside the path.
+    """
+    waits = [
+        max(flow["mean_rtt_ms"] - base_ms, 0)
+        for flow, base_ms in zip(flows, base_rtts_ms, strict=True)
+        if flow["mean_rtt_ms"] is not None
+    ]
+    return jain_index(waits) if any(waits) else math.nan
 
 
 def measure(

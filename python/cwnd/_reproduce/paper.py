@@ -103,6 +103,10 @@ class Reading(NamedTuple):
     change: Values
     #: Keys of the sweep and the values that this reading runs.
     only: dict[str, list[Json]]
+    #: Published metrics that it counts in another way, and their names here.
+    metrics: dict[str, str]
+    #: Runs in place of the experiment's; None: the experiment's.
+    scenario: Template | None
 
 
 class Cause(NamedTuple):
@@ -148,7 +152,7 @@ _KEYS = {
     "item": (("title", "experiment"), ("published", "at", "metrics")),
     "trace": (("title", "scenario"), ("variants", "change", "total", "quick")),
     "figure": (("title", "items"), ("gain_of",)),
-    "reading": (("about", "items", "change"), ("variants", "only")),
+    "reading": (("about", "items"), ("variants", "change", "only", "metrics", "scenario")),
     "cause": (("text",), ("of", "reading", "within", "tested")),
 }
 
@@ -219,8 +223,10 @@ def load(name: str) -> Paper:
                 one["about"],
                 one["items"],
                 one.get("variants", every),
-                one["change"],
+                one.get("change", {}),
                 one.get("only", {}),
+                one.get("metrics", {}),
+                _template(folder / one["scenario"]) if "scenario" in one else None,
             )
             for key, one in tables["reading"]
         },

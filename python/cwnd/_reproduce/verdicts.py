@@ -38,6 +38,17 @@ class Summary(NamedTuple):
         )
 
 
+class ReadSo(NamedTuple):
+    """Counts of numbers that agree and claims that hold, as the paper is read here and by another reading."""
+
+    numbers: int
+    agree: int
+    agree_so: int
+    claims: int
+    hold: int
+    hold_so: int
+
+
 class Reproduction:
     """A re-run paper with its verdicts; `simulated` is for values of another world."""
 
@@ -74,13 +85,14 @@ class Reproduction:
                 for one in self.claims
             ],
             "readings": [
-                {"name": reading.name, "about": reading.about, "numbers": n, "agree": ours, "agree_so": so}
-                for reading, n, ours, so in self.readings()
+                {"name": reading.name, "about": reading.about, **counts._asdict()}
+                for reading, counts in self.readings()
             ],
         }
 
-    def readings(self) -> list[tuple[Reading, int, int, int]]:
-        """For each other reading: the count of its numbers, of those that agree without it, and with it."""
+    def readings(self) -> list[tuple[Reading, ReadSo]]:
+        """Each other reading that was run, with what agrees and holds without it, and with it."""
+        held = {one.claim.name: one.verdict for one in self.claims}
         parts = []
         for reading in self.paper.readings.values():
             about = [
@@ -90,8 +102,18 @@ class Reproduction:
             ]
             so = read_so(self.measured, about, reading.name)
             if so:
-                ours = sum(one.verdict == "agrees" for one, _ in so)
-                parts.append((reading, len(so), ours, sum(agrees for _, agrees in so)))
+                claims = [
+                    one for one in judge(self.measured.read_as(reading.name)) if one.verdict != "not run"
+                ]
+                counts = ReadSo(
+                    len(so),
+                    sum(one.verdict == "agrees" for one, _ in so),
+                    sum(agrees for _, agrees in so),
+                    len(claims),
+                    sum(held[one.claim.name] == "holds" for one in claims),
+                    sum(one.verdict == "holds" for one in claims),
+                )
+                parts.append((reading, counts))
         return parts
 
     def items(self) -> list[tuple[Item, Summary]]:
@@ -195,8 +217,8 @@ class Reproduction:
             parts.append("## Other readings\n")
             parts.append(
                 _table(
-                    ["", "what it is", "numbers", "agree", "agree if read so"],
-                    [[one.name, one.about, *counts] for one, *counts in readings],
+                    ["", "what it is", "numbers", "agree", "if read so", "claims", "hold", "if read so"],
+                    [[one.name, one.about, *counts] for one, counts in readings],
                 )
             )
         for item, _ in with_numbers:
