@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -208,6 +209,22 @@ def test_verdicts_follow_from_the_published_values(folder: Path) -> None:
     assert "A link carries no more than its rate." in verdicts
     figures = sorted(path.name for path in (Path("first") / "small" / "figures").iterdir())
     assert figures == ["both.png", "both.svg", "fig3.png", "fig3.svg"]
+
+
+def test_a_metric_that_is_the_same_in_all_runs_judges_nothing(folder: Path) -> None:
+    # One flow alone: Jain's index is 1 whatever happens.
+    (folder / "pair.toml").write_text(PAIR.replace("count = 2", "count = 1"))
+    metrics = 'metrics = { throughput = "throughput_mbps", fairness = "jain_fairness" }'
+    (folder / "paper.toml").write_text(re.sub("(?m)^metrics = .*$", metrics, PAPER, count=1))
+    publish(
+        folder,
+        "Fig. 1,,1,0,20,reno,fairness,,1,",
+        "Fig. 1,,1,0,20,reno,throughput,Mbps,1000,",
+    )
+    again = cwnd.reproduce("small", only=["fig1"], seeds=1, out="one")
+    assert [one.verdict for one in again.numbers] == ["not judged", "differs"]
+    assert again.summary[:3] == (1, 0, 1)
+    assert "*not judged*" in (Path("one") / "small-fig1" / "verdicts.md").read_text()
 
 
 def test_a_reading_may_have_other_runs_or_count_in_another_way(folder: Path) -> None:

@@ -13,9 +13,13 @@ from cwnd._reproduce.paper import Item
 #: The name in a scenario (the last part of a key) of each published column.
 _COLUMNS = {"buffer_pkts": "buffer", "per": "per"}
 
+#: A metric whose runs in an item lie within this share of each other cannot differ there, and judges nothing.
+#: Jain's index of RTTs that are nearly all propagation delay is one.
+_ONE_VALUE = 1e-5
+
 
 class Number(NamedTuple):
-    """A published value beside ours. `verdict` is agrees, differs or not run."""
+    """A published value beside ours. `verdict` is agrees, differs, not judged or not run."""
 
     item: str
     row: dict[str, str]
@@ -43,17 +47,39 @@ def numbers(measured: Measured, simulated: Measured | None) -> list[Number]:
         for metric in item.metrics:
             item_of.setdefault((item.published or "", metric), item)
     judged = []
+    judges = {
+        (item.name, metric): _can_differ(measured, item, metric)
+        for item in measured.selection.items
+        for metric in item.metrics
+    }
     for row in measured.paper.published:
         its = item_of.get((row["item"], row["metric"]))
         if its is None:
             continue
         ours = _ours(measured, its, row, None)
         value = float(row["value"])
-        verdict = "not run" if ours is None else "agrees" if ours.agrees(value) else "differs"
+        if ours is None:
+            verdict = "not run"
+        elif not judges[its.name, row["metric"]]:
+            verdict = "not judged"
+        else:
+            verdict = "agrees" if ours.agrees(value) else "differs"
         cause = _cause(measured, its, row, value, ours) if verdict == "differs" else None
         beside = None if simulated is None else _ours(simulated, its, row, None)
         judged.append(Number(its.name, row, its.metrics[row["metric"]], ours, verdict, cause, beside))
     return judged
+
+
+def _can_differ(measured: Measured, item: Item, metric: str) -> bool:
+    """Returns false if all runs of an item, which are several, have one value."""
+    values = []
+    for variant in measured.variants(item.name):
+        try:
+            series = measured(item.name, variant, metric)
+        except MissingError:
+            continue
+        values += [value for quantity in series.points.values() for value in quantity.by_seed.values()]
+    return len(values) < 2 or max(values) - min(values) > _ONE_VALUE * max(map(abs, values))
 
 
 def _ours(measured: Measured, item: Item, row: Mapping[str, str], reading: str | None) -> SeedEstimate | None:

@@ -21,7 +21,7 @@ _OURS = "ours `--on {}` behind it, in brackets the simulator's"
 
 
 class Summary(NamedTuple):
-    """Counts of numbers and claims by verdict, without those that were not run."""
+    """Counts of numbers and claims by verdict, without those that were not run or not judged."""
 
     numbers: int
     agree: int
@@ -166,7 +166,8 @@ class Reproduction:
         parts.append(
             f"A published value is in front, {ours}, with half the width of the 95 % interval where "
             "randomness plays a part. It agrees if it lies within the interval or within 10 % of our mean; "
-            "**≠** marks those that do not, with the letter of the cause, or ? where it is unexplained.\n"
+            "**≠** marks those that do not, with the letter of the cause, or ? where it is unexplained. "
+            "Where all of our runs have one value, the metric cannot differ: the number is *not judged*.\n"
         )
         with_numbers = [(item, summary) for item, summary in self.items() if summary.numbers]
         if with_numbers:
@@ -303,6 +304,8 @@ def _cell(one: Number, letters: dict[str, str]) -> str:
     text = f"{one.row['value']} / {_shown(one.ours)}"
     if one.simulated is not None:
         text += f" ({_shown(one.simulated)})"
+    if one.verdict == "not judged":
+        text += " *not judged*"
     if one.verdict == "differs":
         text += f" **≠** {'?' if one.cause is None else letters[one.cause]}"
     return text
