@@ -4,7 +4,7 @@
     python3 tests/ns2/judges.py reno cubic   the rows of these algorithms
     python3 tests/ns2/judges.py --seeds 1    the run without randomness and one more of each row
 
-A run is kept in target/ns2-judges, so that a stopped command continues. All rows are some 800 runs of one to ten minutes.
+A run is kept in target/ns2-judges, so that a stopped command continues. All rows are some 800 runs.
 Installs Debian's ns2 if it is missing (root).
 """
 
