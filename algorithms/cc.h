@@ -136,6 +136,36 @@ struct cc_ack {
 	u8 reserved[2];
 };
 
+/*
+ * The range of each field that a caller guarantees, R(field, smallest, largest). The driver asserts it in debug
+ * builds, and `cwnd prove` assumes it; fields left out may have any value. Relations besides:
+ *
+ *   1 <= cwnd <= cwnd_clamp; prior_cwnd <= cwnd_clamp
+ *   rtt_us >= 1 in pkts_acked; acked >= 1 in cong_avoid
+ *   rate_prior_delivered <= delivered
+ *   now_us, delivered, delivered_ce and lost_total never decrease
+ *
+ * A header keeps 1 <= cwnd <= cwnd_clamp, and returns from ssthresh what is in the range of ssthresh.
+ */
+#define CC_WINDOW_RANGES(R)            \
+	R(cwnd, 1, 0x7fffffff)         \
+	R(ssthresh, 2, 0x7fffffff)     \
+	R(cwnd_clamp, 1, 0xffffffff)   \
+	R(pacing_rate, 0, 0xffffffffffff)
+
+#define CC_ACK_RANGES(R)                          \
+	R(now_us, 0, 0x3fffffffffffffff)          \
+	R(delivered, 0, 0xffffffffffff)           \
+	R(rate_prior_delivered, 0, 0xffffffffffff) \
+	R(delivered_ce, 0, 0xffffffffffff)        \
+	R(lost_total, 0, 0xffffffffffff)          \
+	R(rtt_us, 0, 0x7fffffff)                  \
+	R(srtt_us, 0, 0x7fffffff)                 \
+	R(min_rtt_us, 0, 0x7fffffff)              \
+	R(acked, 0, 0x7fffffff)                   \
+	R(mss, 1, 0xffff)                         \
+	R(state, 0, 4)
+
 /* Values are the kernel's enum tcp_ca_state. */
 enum cc_state { CC_OPEN = 0, CC_DISORDER = 1, CC_CWR = 2, CC_RECOVERY = 3, CC_LOSS = 4 };
 

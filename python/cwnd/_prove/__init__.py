@@ -1,0 +1,1 @@
+"""Proofs about the hooks of a header: its bytecode as expressions, the questions, the solver, the verdicts."""
