@@ -137,8 +137,8 @@ struct cc_ack {
 };
 
 /*
- * The range of each field that a caller guarantees, R(field, smallest, largest). The driver asserts it in debug
- * builds, and `cwnd prove` assumes it; fields left out may have any value. Relations besides:
+ * The range of each field that a caller guarantees, R(field, smallest, largest): `cwnd prove` assumes it. Fields left out
+ * may have any value. Relations besides:
  *
  *   1 <= cwnd <= cwnd_clamp; prior_cwnd <= cwnd_clamp
  *   rtt_us >= 1 in pkts_acked; acked >= 1 in cong_avoid
@@ -228,7 +228,7 @@ static inline u32 cc_max(u32 a, u32 b)
 /* A random number, all 32 bits of it. */
 static inline u32 cc_random(const struct cc_ack *a)
 {
-	return (u32)(a->chance * 0x9e3779b97f4a7c15ULL >> 32);
+	return (u32)(a->chance * 0x9e3779b97f4a7c15ULL >> 32); /* wraps: a hash */
 }
 
 /* A window as the stack allows it: at most cwnd_clamp, but at least one segment. */

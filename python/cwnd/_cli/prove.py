@@ -30,8 +30,8 @@ def prove_command(
 ) -> None:
     """Prove what the hooks of a header can never do, or show an event on which they do.
 
-    The hooks are those that 'cwnd kernel load' loads, as bytecode. A counterexample is an event, after an init with
-    the same event, that was replayed on the header compiled for this machine: exit 1.
+    The hooks are compiled to the bytecode of a kernel. A counterexample is an event, after an init with the
+    same event, that was replayed on the header compiled for this machine: exit 1.
 
     \b
     cwnd prove elastic

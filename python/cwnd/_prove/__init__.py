@@ -1,1 +1,1 @@
-"""Proofs about the hooks of a header: its bytecode as expressions, the questions, the solver, the verdicts."""
+"""Proofs about the hooks of a header: bytecode as expressions, questions, the solver, verdicts."""

@@ -61,12 +61,24 @@ def build(asked: str, folder: Path) -> Built:
     common = [f'-DHEADER="{header}"', f"-DNAME={name}", f"-DFORWARD_{name}", "-I", str(HEADERS), "-std=gnu11"]
     _compile(
         asked,
-        [*_bpf_compiler(), "-mcpu=v3", "-O2", "-g", "-c", *common, str(_KERNEL.resolve() / "ebpf/events.c"), "-o", str(made)],
+        [
+            *_bpf_compiler(),
+            "-mcpu=v3",
+            "-O2",
+            "-g",
+            "-c",
+            *common,
+            str(_KERNEL.resolve() / "ebpf/events.c"),
+            "-o",
+            str(made),
+        ],
     )
     native = [*common, "-I", str(_KERNEL.resolve()), str(_HERE / "native.c"), "-o", str(program)]
     compiler = _native_compiler()
     checked = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
-    sanitized = subprocess.run([*compiler, *checked, *native], capture_output=True, check=False).returncode == 0
+    sanitized = (
+        subprocess.run([*compiler, *checked, *native], capture_output=True, check=False).returncode == 0
+    )
     if not sanitized:
         _compile(asked, [*compiler, "-O1", *native])
     return Built(name, made, program, sanitized)

@@ -1,7 +1,7 @@
 """Expressions over natural numbers below 2^64, each with the interval that its value lies in.
 
-A node is made once for the same operation on the same nodes. Its interval is found when it is made, and what the
-interval decides is decided then.
+A node is made once for the same operation on the same nodes. Its interval is found when it is made, and so is
+what the interval decides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Node:
         self.lo = lo
         self.hi = hi
         self.id = number
-        #: It is a step of an unrolled loop: of a root, whose digits solvers of linear questions treat as unknown.
+        #: It is a step of an unrolled loop, a digit of a root: unknown in linear questions.
         self.in_loop = False
         #: Its value stands for a negative number where it has the highest bit.
         self.signed = False
@@ -118,7 +118,11 @@ class Dag:
         # a - (a / b) b = a mod b
         if b.op == "mul":
             for quotient, divisor in (b.args, b.args[::-1]):
-                if quotient.op == "div" and plain(quotient.args[0]) is plain(a) and quotient.args[1] is divisor:
+                if (
+                    quotient.op == "div"
+                    and plain(quotient.args[0]) is plain(a)
+                    and quotient.args[1] is divisor
+                ):
                     return self.mod(a, divisor)
         if b.is_const and b.lo == 1 and a.hi <= 1:  # a mask
             return self.ite(a, self.const(0), self.const(whole - 1))
@@ -198,7 +202,7 @@ class Dag:
             return self.const(a.lo | b.lo)
         if a.is_const:
             a, b = b, a
-        if b.is_const and b.lo == 0 or a is b:
+        if (b.is_const and b.lo == 0) or a is b:
             return a
         return self._make("or", (a, b), 64, max(a.lo, b.lo), _bits(a.hi | b.hi))
 
@@ -237,7 +241,12 @@ class Dag:
             # A number of 32 bits that was moved up and down again.
             if a.op == "shl" and a.args[1].is_const and a.args[1].lo == places and a.width == width:
                 return self.truncate(a.args[0], width - places)
-            if a.op == "sub" and places == a.width - 1 and a.args[0].hi >> places == 0 and a.args[1].hi >> places == 0:
+            if (
+                a.op == "sub"
+                and places == a.width - 1
+                and a.args[0].hi >> places == 0
+                and a.args[1].hi >> places == 0
+            ):
                 return self.less(a.args[0], a.args[1])
             if a.op == "shr" and a.args[1].is_const and a.args[1].lo + places < width:
                 return self.shr(a.args[0], self.const(a.args[1].lo + places), width)

@@ -43,6 +43,7 @@ class Hooks:
     def __init__(self, code: Object, built: Built) -> None:
         self.code = code
         self.built = built
+        self.controls = "cong_control" in code.hooks
 
     def decide(self, hook: str, wanted: list[str]) -> list[Cell]:
         """The cells of a hook, of those properties that say something of it."""
@@ -58,7 +59,7 @@ class Hooks:
         linear = Linear(_LINEAR_STEPS)
         found = []
         for name in wanted:
-            asked = questions(anyhow, name)
+            asked = questions(anyhow, name, self.controls)
             if asked is not None:
                 began = time.perf_counter()
                 verdict, reason, event = self._cell(anyhow, linear, name, asked)
@@ -76,7 +77,7 @@ class Hooks:
         if not left:
             return PROVED, "", {}
         fresh = model(self.code, anyhow.name, fresh=True)
-        first = self._drawn(fresh, questions(fresh, name) or [])
+        first = self._drawn(fresh, questions(fresh, name, self.controls) or [])
         if first is not None:
             return REFUTED, first[0], first[1]
         open_questions = []
@@ -90,7 +91,9 @@ class Hooks:
                 event = self._solved(fresh, question.where, name)
                 if event is not None:
                     return REFUTED, question.where, event
-                open_questions.append(f"{question.where} (only from a state that one hook after init does not have)")
+                open_questions.append(
+                    f"{question.where} (only from a state that one hook after init does not have)"
+                )
             else:
                 open_questions.append(f"{question.where} (the solver gave up)")
         if not open_questions:
@@ -111,7 +114,7 @@ class Hooks:
 
     def _solved(self, fresh: Model, where: str, name: str) -> dict[str, int] | None:
         """A counterexample that the solver finds."""
-        for question in questions(fresh, name) or []:
+        for question in questions(fresh, name, self.controls) or []:
             if question.where == where and not _impossible(question):
                 answer, event = solve([fresh.assumed, question.wrong], _EXACT_STEPS)
                 if answer == "sat" and self.replays(fresh, question, event):
@@ -124,7 +127,9 @@ class Hooks:
         state = {f.name: 0 for f in shape.fields if f.name.startswith("state.")}
         values = {**{f.name: f.lo for f in shape.fields}, **event, **state}
         if "init" in self.code.hooks and fresh.name != "init":
-            begun, fault = run_native(self.built.program, vector(shape, {**values, "what": 0}, HOOKS.index("init")))
+            begun, fault = run_native(
+                self.built.program, vector(shape, {**values, "what": 0}, HOOKS.index("init"))
+            )
             if fault or len(begun) != shape.size:
                 return False
             after_init = unpack(shape, begun)
@@ -138,7 +143,8 @@ class Hooks:
         compared = [
             field.name
             for field in shape.fields
-            if field.name not in ("what", "result") or (field.name == "result" and fresh.name in ("ssthresh", "undo_cwnd"))
+            if field.name not in ("what", "result")
+            or (field.name == "result" and fresh.name in ("ssthresh", "undo_cwnd"))
         ]
         made = evaluate([question.wrong, fresh.assumed, *(fresh.after[name] for name in compared)], inputs)
         native = unpack(shape, output)

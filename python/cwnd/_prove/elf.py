@@ -1,4 +1,4 @@
-"""The object of a header's hooks: sections, the symbols that the code refers to, the source line of each step.
+"""The object of a header's hooks: sections, symbols, the source line of each step.
 
 A reader of the few parts of ELF and BTF that are needed is shorter than a dependency that reads all of them.
 """
@@ -98,7 +98,9 @@ def _text(data: bytes, at: int) -> str:
 def _symbols(sections: list[_Section]) -> list[tuple[int, int]]:
     for section in sections:
         if section.kind == _SYMTAB:
-            return [struct.unpack_from("<IBBHQQ", section.data, at)[3:5] for at in range(0, len(section.data), 24)]
+            return [
+                struct.unpack_from("<IBBHQQ", section.data, at)[3:5] for at in range(0, len(section.data), 24)
+            ]
     return []
 
 

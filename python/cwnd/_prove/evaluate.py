@@ -130,8 +130,10 @@ def _value(node: Node, args: list[Numbers], inputs: Mapping[str, Numbers], count
             return args[0] >> (args[1] & _u(node.width - 1))
         case "sar":
             up = _u(64 - node.width)
-            signed = (args[0] << up).view(np.int64) >> (args[1] & _u(node.width - 1)).view(np.int64)
-            return (signed.view(np.uint64) >> up) & mask
+            lifted: npt.NDArray[np.int64] = (args[0] << up).view(np.int64)
+            places: npt.NDArray[np.int64] = (args[1] & _u(node.width - 1)).view(np.int64)
+            moved: npt.NDArray[np.int64] = lifted >> places
+            return np.right_shift(moved.view(np.uint64), up) & mask
         case "eq":
             return (args[0] == args[1]).astype(np.uint64)
         case "lt":

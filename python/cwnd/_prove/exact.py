@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Any
 
 from cwnd._prove.dag import Node, reachable
 from cwnd._prove.linear import load_z3
@@ -17,14 +18,14 @@ def solve(conditions: Iterable[Node], rlimit: int) -> tuple[str, dict[str, int]]
     wanted = list(conditions)
     solver = z3.SolverFor("QF_BV")
     solver.set("rlimit", rlimit)
-    made: dict[int, object] = {}
-    inputs: dict[str, object] = {}
+    made: dict[int, Any] = {}
+    inputs: dict[str, Any] = {}
 
-    def number(node: Node) -> object:
+    def number(node: Node) -> Any:
         found = made[node.id]
         return z3.If(found, z3.BitVecVal(1, 64), z3.BitVecVal(0, 64)) if node.op in _BOOLEAN else found
 
-    def truth(node: Node) -> object:
+    def truth(node: Node) -> Any:
         found = made[node.id]
         return found if node.op in _BOOLEAN else found != z3.BitVecVal(0, 64)
 
@@ -56,34 +57,34 @@ def solve(conditions: Iterable[Node], rlimit: int) -> tuple[str, dict[str, int]]
     }
 
 
-def _operation(z3: ModuleType, node: Node, a: object, b: object) -> object:
+def _operation(z3: ModuleType, node: Node, a: Any, b: Any) -> Any:
     zero, mask = z3.BitVecVal(0, 64), z3.BitVecVal((1 << node.width) - 1, 64)
-    places = z3.BitVecVal(0, 64) + b & z3.BitVecVal(node.width - 1, 64)
-    made: object
+    places = b & z3.BitVecVal(node.width - 1, 64)
+    made: Any
     match node.op:
         case "add":
-            made = (zero + a + b) & mask
+            made = (a + b) & mask
         case "sub":
-            made = (zero + a - b) & mask
+            made = (a - b) & mask
         case "mul":
-            made = (zero + a) * b & mask
+            made = a * b & mask
         case "div":
             made = z3.If(b == zero, zero, z3.UDiv(a, b))
         case "mod":
             made = z3.If(b == zero, a, z3.URem(a, b))
         case "and":
-            made = (zero + a) & b
+            made = a & b
         case "or":
-            made = (zero + a) | b
+            made = a | b
         case "xor":
-            made = (zero + a) ^ b
+            made = a ^ b
         case "shl":
-            made = (zero + a) << places & mask
+            made = a << places & mask
         case "shr":
             made = z3.LShR(a, places)
         case "sar":
             up = z3.BitVecVal(64 - node.width, 64)
-            made = z3.LShR((((zero + a) << up) >> places), up) & mask
+            made = z3.LShR(((a << up) >> places), up) & mask
         case "eq":
             made = a == b
         case "lt":

@@ -70,7 +70,9 @@ def layout(hook: str) -> Layout:
                 fields.append(Field(f"{prefix}.{name}{index if count else ''}", at, size, lo, hi))
                 at += size
         at = -(-at // 8) * 8
-    fields += [Field(f"state.{index}", at + 4 * index, 4, 0, (1 << 32) - 1) for index in range(STATE_BYTES // 4)]
+    fields += [
+        Field(f"state.{index}", at + 4 * index, 4, 0, (1 << 32) - 1) for index in range(STATE_BYTES // 4)
+    ]
     return Layout(tuple(fields), at + STATE_BYTES)
 
 

@@ -1,7 +1,7 @@
 """Questions in linear integers: what they answer with no is proved.
 
-An operation that is not linear becomes an unknown number with what holds of it: each claim made here is of fewer facts
-than the bytecode has, never of more.
+An operation that is not linear becomes an unknown number, of which less is claimed than the bytecode
+guarantees, never more.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Any
 
 from cwnd._common.errors import error
 from cwnd._prove.dag import Node, reachable
@@ -21,7 +22,9 @@ def load_z3() -> ModuleType:
     try:
         return importlib.import_module("z3")
     except ImportError:
-        raise error("", "proving needs the package z3-solver, which is missing; pip install 'cwnd[prove]'") from None
+        raise error(
+            "", "proving needs the package z3-solver, which is missing; pip install 'cwnd[prove]'"
+        ) from None
 
 
 class Linear:
@@ -31,10 +34,10 @@ class Linear:
         self.z3 = load_z3()
         self.solver = self.z3.SolverFor("QF_LIA")
         self.solver.set("rlimit", rlimit)
-        self.numbers: dict[int, object] = {}
-        self.truths: dict[int, object] = {}
+        self.numbers: dict[int, Any] = {}
+        self.truths: dict[int, Any] = {}
         #: What has to hold for the interval of a node to be right: that the paths it was made on are taken.
-        self.right: dict[int, object] = {}
+        self.right: dict[int, Any] = {}
 
     def refutes(self, conditions: Iterable[Node]) -> bool:
         """No event makes all of them true."""
@@ -52,7 +55,7 @@ class Linear:
     def define(self, node: Node) -> None:
         z3 = self.z3
         args = [self.right[arg.id] for arg in node.args if self.right[arg.id] is not True]
-        right: object = True if not args else args[0] if len(args) == 1 else z3.And(args)
+        right: Any = True if not args else args[0] if len(args) == 1 else z3.And(args)
         if node.op == "ite":
             yes, no = self.right[node.args[1].id], self.right[node.args[2].id]
             if yes is not True or no is not True:
@@ -73,16 +76,16 @@ class Linear:
         self.numbers[node.id] = number
         self.truths[node.id] = number != 0 if node.op != "const" else z3.BoolVal(node.lo != 0)
 
-    def truth(self, node: Node) -> object:
+    def truth(self, node: Node) -> Any:
         z3 = self.z3
         if node.op == "not":
             return z3.Not(self.truths[node.args[0].id])
         if node.op == "both":
             return z3.And([self.truths[arg.id] for arg in node.args])
         a, b = (self.numbers[arg.id] for arg in node.args)
-        return a == b if node.op == "eq" else z3.IntVal(0) + a < b
+        return a == b if node.op == "eq" else a < b
 
-    def unknown(self, node: Node, *claims: object) -> object:
+    def unknown(self, node: Node, *claims: Any) -> Any:
         """A number within the interval of the node, of which the claims hold."""
         z3 = self.z3
         number = z3.Int(f"n{node.id}")
@@ -91,7 +94,7 @@ class Linear:
         self.solver.add(held if right is True else z3.Implies(right, held))
         return number
 
-    def number(self, node: Node) -> object:
+    def number(self, node: Node) -> Any:
         z3 = self.z3
         if node.op == "const":
             return z3.IntVal(node.lo)
@@ -142,11 +145,10 @@ class Linear:
                 return self.unknown(node, z3.Int(f"n{node.id}") <= a)
         return self.unknown(node)
 
-    def product(self, node: Node, a: object, b: object) -> object:
+    def product(self, node: Node, a: Any, b: Any) -> Any:
         z3 = self.z3
         x, y = node.args
         whole = 1 << node.width
-        a, b = z3.IntVal(0) + a, z3.IntVal(0) + b
         if y.is_const:
             return a * y.lo if x.hi * y.lo < whole else (a * y.lo) % whole
         number = z3.Int(f"n{node.id}")
@@ -166,12 +168,11 @@ class Linear:
                 claims += [number <= dividend, z3.Implies(by >= 1, number > dividend - by)]
         return self.unknown(node, *claims)
 
-    def quotient(self, node: Node, a: object, b: object) -> object:
+    def quotient(self, node: Node, a: Any, b: Any) -> Any:
         z3 = self.z3
         x, y = node.args
         if y.is_const:
-            return a / y.lo if y.lo else z3.IntVal(0)  # type: ignore[operator]
-        a, b = z3.IntVal(0) + a, z3.IntVal(0) + b
+            return a / y.lo if y.lo else z3.IntVal(0)
         number = z3.Int(f"n{node.id}")
         claims = [
             number <= a,
@@ -184,36 +185,36 @@ class Linear:
         ]
         if x.op == "mul" and x.args[0].hi * x.args[1].hi < 1 << x.width:
             for factor, other in (x.args, x.args[::-1]):
-                u, v = self.numbers[factor.id], z3.IntVal(0) + self.numbers[other.id]
+                u, v = self.numbers[factor.id], self.numbers[other.id]
                 claims += [
                     z3.Implies(v <= b, number <= u),
                     z3.Implies(z3.And(b >= 1, v >= b), number >= u),
                 ]
         if x.op == "shl" and x.args[1].is_const and x.args[0].hi << x.args[1].lo < 1 << x.width:
             # (u 2^k) / y <= 2^k where u <= y
-            u, factor = self.numbers[x.args[0].id], 1 << x.args[1].lo
-            claims += [z3.Implies(u <= b, number <= factor), z3.Implies(z3.And(b >= 1, u >= b), number >= factor)]
+            u, most = self.numbers[x.args[0].id], 1 << x.args[1].lo
+            claims += [
+                z3.Implies(u <= b, number <= most),
+                z3.Implies(z3.And(b >= 1, u >= b), number >= most),
+            ]
         return self.unknown(node, *claims)
 
-    def rest(self, node: Node, a: object, b: object) -> object:
+    def rest(self, node: Node, a: Any, b: Any) -> Any:
         z3 = self.z3
         y = node.args[1]
         if y.is_const:
-            return a % y.lo if y.lo else a  # type: ignore[operator]
-        a, b = z3.IntVal(0) + a, z3.IntVal(0) + b
+            return a % y.lo if y.lo else a
         number = z3.Int(f"n{node.id}")
-        return self.unknown(
-            node, number <= a, z3.Implies(b >= 1, number < b), z3.Implies(b > a, number == a)
-        )
+        return self.unknown(node, number <= a, z3.Implies(b >= 1, number < b), z3.Implies(b > a, number == a))
 
-    def masked(self, node: Node, a: object, b: object) -> object:
+    def masked(self, node: Node, a: Any, b: Any) -> Any:
         z3 = self.z3
         mask = node.args[1]
         if mask.is_const and mask.lo:
             low = (mask.lo & -mask.lo).bit_length() - 1
             run = mask.lo >> low
             if run & (run + 1) == 0:
-                moved = (a / (1 << low)) % (run + 1)  # type: ignore[operator]
+                moved = (a / (1 << low)) % (run + 1)
                 return moved * (1 << low)
         number = z3.Int(f"n{node.id}")
         return self.unknown(node, number <= a, number <= b)

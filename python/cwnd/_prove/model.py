@@ -96,7 +96,7 @@ def run_native(program: Path, events: bytes) -> tuple[bytes, str]:
 
 
 def differences(of: Model, built: Built, count: int, seed: int) -> tuple[int, list[str]]:
-    """How many random events were compared, and the first that the expressions and the native hook differ on."""
+    """The number of random events that were compared, and the first with a difference."""
     compared = 0
     fields = [field for field in of.layout.fields if field.name not in ("result", "what")]
     if of.name in ("ssthresh", "undo_cwnd"):

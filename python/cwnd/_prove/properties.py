@@ -16,6 +16,9 @@ PROPERTIES = {
     "wrap": "no product and no sum wraps",
 }
 
+#: Segments that a header with cong_control may always set cwnd to (draft-ietf-ccwg-bbr, BBRMinPipeCwnd).
+_LEAST_CONTROLLED = 4
+
 #: Text of a source line on which a sum or a product is meant to wrap.
 _MEANT = "wraps"
 
@@ -27,8 +30,11 @@ class Question(NamedTuple):
     where: str
 
 
-def questions(of: Model, name: str) -> list[Question] | None:
-    """The questions of a property, or `None` if it says nothing of this hook."""
+def questions(of: Model, name: str, controls: bool) -> list[Question] | None:
+    """The questions of a property, or `None` if it says nothing of this hook.
+
+    `controls`: the header has cong_control.
+    """
     if name == "division":
         return _risks(of, ("division", "shift"))
     if name == "wrap":
@@ -37,19 +43,16 @@ def questions(of: Model, name: str) -> list[Question] | None:
         return _window(of)
     if name == "growth":
         return _growth(of)
-    return _ssthresh(of) if of.name == "ssthresh" else None
+    return _ssthresh(of, controls) if of.name == "ssthresh" else None
 
 
 def _risks(of: Model, kinds: tuple[str, ...]) -> list[Question]:
     return [
         Question(of.dag.both(risk.path, risk.wrong), f"{risk.kind}: {risk.line}")
         for risk in of.risks
-        if risk.kind in kinds and not (name_is_wrap(risk.kind) and (risk.in_loop or _MEANT in risk.line))
+        if risk.kind in kinds
+        and not (risk.kind in ("product", "sum") and (risk.in_loop or _MEANT in risk.line))
     ]
-
-
-def name_is_wrap(kind: str) -> bool:
-    return kind in ("product", "sum")
 
 
 def _window(of: Model) -> list[Question]:
@@ -79,17 +82,27 @@ def _growth(of: Model) -> list[Question] | None:
             ),
         ]
     if of.name == "cong_control":
-        prior = of.before["w.prior_cwnd"]
-        most = dag.add(dag.ite(dag.less(cwnd, prior), prior, cwnd), acked, 64)
-        return [Question(dag.less(most, after), "cwnd grows above max(cwnd, prior_cwnd) + acked")]
+        most = dag.add(
+            _largest(of, [cwnd, of.before["w.prior_cwnd"], dag.const(_LEAST_CONTROLLED)]), acked, 64
+        )
+        return [Question(dag.less(most, after), "cwnd grows above max(cwnd, prior_cwnd, 4) + acked")]
     return None
 
 
-def _ssthresh(of: Model) -> list[Question]:
-    dag, cwnd, made = of.dag, of.before["w.cwnd"], of.after["result"]
+def _ssthresh(of: Model, controls: bool) -> list[Question]:
+    dag, made = of.dag, of.after["result"]
     two = dag.const(2)
-    most = dag.ite(dag.less(cwnd, two), two, cwnd)
+    # With cong_control ssthresh bounds nothing: the hook may leave it as it is.
+    kept = [of.before["w.ssthresh"], of.before["w.prior_cwnd"]] if controls else []
+    most = _largest(of, [of.before["w.cwnd"], two, *kept])
     return [
         Question(dag.less(made, two), "ssthresh is below 2"),
-        Question(dag.less(most, made), "ssthresh is above max(cwnd, 2)"),
+        Question(dag.less(most, made), "ssthresh is above its bound"),
     ]
+
+
+def _largest(of: Model, numbers: list[Node]) -> Node:
+    most = numbers[0]
+    for number in numbers[1:]:
+        most = of.dag.ite(of.dag.less(most, number), number, most)
+    return most

@@ -58,7 +58,10 @@ class Proof(NamedTuple):
             verdicts = {cell.property: cell.verdict for cell in self.cells if cell.hook == hook}
             rows.append([hook, *(verdicts.get(name, "-") for name in names)])
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         for cell in self.cells:
             if cell.verdict != PROVED:
                 lines.append(f"{cell.hook}, {cell.property}: {cell.verdict}: {cell.reason}")
@@ -83,8 +86,8 @@ def prove(
 ) -> Proof:
     """Decides the properties for every hook of a header, on the bytecode that a kernel loads.
 
-    `algorithm` is a name of `algorithms()` or a header `FILE.h`. Parameters have their defaults. `events` random events a
-    hook check the translation beside the native hooks. `out`: a directory that gets `NAME.json`.
+    `algorithm` is a name of `algorithms()` or a header `FILE.h`. Parameters have their defaults. `events` random
+    events a hook check the translation beside the native hooks. `out`: a directory that gets `NAME.json`.
 
     Raises:
         Error: bad input; the solver or a compiler is missing; the compiler refuses the header.
@@ -101,9 +104,7 @@ def prove(
         built = build(asked, Path(folder))
         code = read_object(built.object)
         hooks = Hooks(code, built)
-        cells = [
-            cell for hook in HOOKS if hook in code.hooks for cell in hooks.decide(hook, wanted)
-        ]
+        cells = [cell for hook in HOOKS if hook in code.hooks for cell in hooks.decide(hook, wanted)]
         compared, differing = _compare(code, built, events)
     proof = Proof(built.name.replace("_", "-"), cells, compared, differing)
     if out is not None:

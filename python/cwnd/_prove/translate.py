@@ -1,7 +1,7 @@
 """A hook's bytecode as expressions: each step once for all paths, which are joined where they meet.
 
-Loops are followed as often as their counters say, which have to be constants. At each step that the questions are about,
-the condition of its path and what would be wrong there are kept.
+Loops are followed as often as their counters say, which have to be constants. At each step that the questions
+are about, the condition of its path and what would be wrong there are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Pointer(NamedTuple):
 
     region: str
     offset: int
-    index: Node | None = None
+    by: Node | None = None
 
 
 Value = Node | Pointer
@@ -159,9 +159,7 @@ class _Translator:
             if isinstance(a, Pointer) == isinstance(b, Pointer) and (isinstance(a, Node) or a == b):
                 pairs[number] = (a, b)
         common = 0
-        while (
-            common < min(len(into.path), len(other.path)) and into.path[common] is other.path[common]
-        ):
+        while common < min(len(into.path), len(other.path)) and into.path[common] is other.path[common]:
             common += 1
         dag = self.dag
         here, there = dag.all_of(into.path[common:]), dag.all_of(other.path[common:])
@@ -185,7 +183,11 @@ class _Translator:
                 continue
             region, offset = key
             length = 1
-            while length < 8 and self.goes_on(old, region, offset, length) and self.goes_on(new, region, offset, length):
+            while (
+                length < 8
+                and self.goes_on(old, region, offset, length)
+                and self.goes_on(new, region, offset, length)
+            ):
                 length += 1
             node = self.dag.ite(
                 here, read(self.dag, old, region, offset, length), read(self.dag, new, region, offset, length)
@@ -252,10 +254,10 @@ class _Translator:
             if b.is_const:
                 offset = b.lo - (1 << 64) if b.lo >> 63 else b.lo
                 return a._replace(offset=a.offset + (offset if op == 0 else -offset))
-            if op == 0 and a.index is None:
-                return a._replace(index=b)
-        if isinstance(b, Pointer) and not isinstance(a, Pointer) and op == 0 and b.index is None and width == 64:
-            return b._replace(index=a)
+            if op == 0 and a.by is None:
+                return a._replace(by=b)
+        if isinstance(b, Pointer) and not isinstance(a, Pointer) and op == 0 and b.by is None and width == 64:
+            return b._replace(by=a)
         if isinstance(a, Pointer) or isinstance(b, Pointer):
             raise UntranslatableError("arithmetic of addresses")
         if width == 32:
@@ -280,7 +282,12 @@ class _Translator:
                 return dag.sub(a, b, width)
             case 0x2:
                 made = dag.mul(a, b, width)
-                if made.op == "mul" and a.hi * b.hi >= whole and not _quotient(a, b) and not _cut(a, b, width):
+                if (
+                    made.op == "mul"
+                    and a.hi * b.hi >= whole
+                    and not _quotient(a, b)
+                    and not _cut(a, b, width)
+                ):
                     self.risk("product", self.overflows(a, b, width), step, paths)
                 return made
             case 0x3 | 0x9:
@@ -328,9 +335,11 @@ class _Translator:
         if kind == 1:
             paths.registers[step.dst] = self.load(base, offset, size, paths)
             return
-        if base.index is not None:
+        if base.by is not None:
             raise UntranslatableError("a write to a variable place")
-        value = self.dag.const(step.imm & ((1 << 8 * size) - 1)) if kind == 2 else self.register(paths, step.src)
+        value = (
+            self.dag.const(step.imm & ((1 << 8 * size) - 1)) if kind == 2 else self.register(paths, step.src)
+        )
         if isinstance(value, Pointer):
             if base.region != _STACK or size != 8:
                 raise UntranslatableError("an address in memory")
@@ -341,27 +350,33 @@ class _Translator:
                 paths.pointers.pop(at, None)
         elif not base.region.startswith(".data"):
             raise UntranslatableError(f"a write to {base.region}")
-        write(paths.memory, base.region, offset, size, value if value.parts else self.dag.truncate(value, 8 * size))
+        write(
+            paths.memory,
+            base.region,
+            offset,
+            size,
+            value if value.parts else self.dag.truncate(value, 8 * size),
+        )
 
     def load(self, base: Pointer, offset: int, size: int, paths: _Paths) -> Value:
         if base.region == _STACK and offset in paths.pointers:
             return paths.pointers[offset]
         if not base.region.startswith(".rodata"):
-            if base.index is not None:
+            if base.by is not None:
                 raise UntranslatableError("a read of a variable place")
             return read(self.dag, paths.memory, base.region, offset, size)
         data = self.data[base.region]
-        if base.index is None:
+        if base.by is None:
             return self.dag.const(int.from_bytes(data[offset : offset + size], "little"))
-        places = [at for at in range(len(data) - size - offset + 1) if base.index.lo <= at <= base.index.hi]
-        if base.index.op == "shl":
-            places = [at for at in places if at % (1 << base.index.args[1].lo) == 0]
+        places = [at for at in range(len(data) - size - offset + 1) if base.by.lo <= at <= base.by.hi]
+        if base.by.op == "shl":
+            places = [at for at in places if at % (1 << base.by.args[1].lo) == 0]
         if not places or len(places) > _TABLE_MAX:
             raise UntranslatableError("a table that is too large")
         made = self.dag.const(0)
         for number, at in enumerate(reversed(places)):
             entry = self.dag.const(int.from_bytes(data[offset + at : offset + at + size], "little"))
-            made = self.dag.ite(self.dag.equal(base.index, self.dag.const(at)), entry, made) if number else entry
+            made = self.dag.ite(self.dag.equal(base.by, self.dag.const(at)), entry, made) if number else entry
         return made
 
     def jump(self, pc: int, step: Step, paths: _Paths) -> None:
@@ -432,7 +447,7 @@ def _quotient(a: Node, b: Node) -> bool:
 
 
 def _cut(a: Node, b: Node, width: int) -> bool:
-    """Arithmetic of 32 bits on a number that the source cut to these: modulo 2^32, as counters that wrap are."""
+    """Arithmetic of 32 bits on a number that the source cut to these: it is meant modulo 2^32."""
     return width == 32 and any(x.op == "and" and x.args[0].hi >> 32 and x.hi == (1 << 32) - 1 for x in (a, b))
 
 
