@@ -336,7 +336,7 @@ class Dag:
         return self._make("ite", (condition, yes, no), 64, lo, hi)
 
     def refine(self, a: Node, lo: int, hi: int) -> Node:
-        """The same number, known on this path to be between lo and hi."""
+        """Narrows the interval of a number by the condition of a path."""
         lo, hi = max(lo, a.lo), min(hi, a.hi)
         if lo > hi or (lo, hi) == (a.lo, a.hi):
             return a

@@ -133,11 +133,13 @@ def _value(node: Node, args: list[Numbers], inputs: Mapping[str, Numbers], count
             lifted: npt.NDArray[np.int64] = (args[0] << up).view(np.int64)
             places: npt.NDArray[np.int64] = (args[1] & _u(node.width - 1)).view(np.int64)
             moved: npt.NDArray[np.int64] = lifted >> places
-            return np.right_shift(moved.view(np.uint64), up) & mask
+            raw: Numbers = moved.view(np.uint64)
+            made: Numbers = raw >> up
+            return made & mask
         case "eq":
-            return (args[0] == args[1]).astype(np.uint64)
+            return np.asarray(args[0] == args[1], dtype=np.uint64)
         case "lt":
-            return (args[0] < args[1]).astype(np.uint64)
+            return np.asarray(args[0] < args[1], dtype=np.uint64)
         case "not":
             return _u(1) - args[0]
         case "both":

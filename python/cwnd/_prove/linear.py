@@ -36,7 +36,7 @@ class Linear:
         self.solver.set("rlimit", rlimit)
         self.numbers: dict[int, Any] = {}
         self.truths: dict[int, Any] = {}
-        #: What has to hold for the interval of a node to be right: that the paths it was made on are taken.
+        #: Condition for the interval of a node to be right: the paths that it was made on are taken.
         self.right: dict[int, Any] = {}
 
     def refutes(self, conditions: Iterable[Node]) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cwnd._prove.dag import Node
 from cwnd._prove.model import Model
 
-#: What is proved, in the order of the tables.
+#: The properties in the order of the tables, each in words.
 PROPERTIES = {
     "division": "no division by zero, no shift by the width or more",
     "window": "1 <= cwnd <= cwnd_clamp",
