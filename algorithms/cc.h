@@ -136,6 +136,36 @@ struct cc_ack {
 	u8 reserved[2];
 };
 
+/*
+ * The range of each field that a caller guarantees, R(field, smallest, largest): `cwnd prove` assumes it. Fields left out
+ * may have any value. Relations besides:
+ *
+ *   1 <= cwnd <= cwnd_clamp; prior_cwnd <= cwnd_clamp
+ *   rtt_us >= 1 in pkts_acked; acked >= 1 in cong_avoid
+ *   rate_prior_delivered <= delivered
+ *   now_us, delivered, delivered_ce and lost_total never decrease
+ *
+ * A header keeps 1 <= cwnd <= cwnd_clamp, and returns from ssthresh what is in the range of ssthresh.
+ */
+#define CC_WINDOW_RANGES(R)            \
+	R(cwnd, 1, 0x7fffffff)         \
+	R(ssthresh, 2, 0x7fffffff)     \
+	R(cwnd_clamp, 1, 0xffffffff)   \
+	R(pacing_rate, 0, 0xffffffffffff)
+
+#define CC_ACK_RANGES(R)                          \
+	R(now_us, 0, 0x3fffffffffffffff)          \
+	R(delivered, 0, 0xffffffffffff)           \
+	R(rate_prior_delivered, 0, 0xffffffffffff) \
+	R(delivered_ce, 0, 0xffffffffffff)        \
+	R(lost_total, 0, 0xffffffffffff)          \
+	R(rtt_us, 0, 0x7fffffff)                  \
+	R(srtt_us, 0, 0x7fffffff)                 \
+	R(min_rtt_us, 0, 0x7fffffff)              \
+	R(acked, 0, 0x7fffffff)                   \
+	R(mss, 1, 0xffff)                         \
+	R(state, 0, 4)
+
 /* Values are the kernel's enum tcp_ca_state. */
 enum cc_state { CC_OPEN = 0, CC_DISORDER = 1, CC_CWR = 2, CC_RECOVERY = 3, CC_LOSS = 4 };
 
@@ -198,7 +228,7 @@ static inline u32 cc_max(u32 a, u32 b)
 /* A random number, all 32 bits of it. */
 static inline u32 cc_random(const struct cc_ack *a)
 {
-	return (u32)(a->chance * 0x9e3779b97f4a7c15ULL >> 32);
+	return (u32)(a->chance * 0x9e3779b97f4a7c15ULL >> 32); /* wraps: a hash */
 }
 
 /* A window as the stack allows it: at most cwnd_clamp, but at least one segment. */

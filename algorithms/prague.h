@@ -233,7 +233,7 @@ static inline void prague_set_state(struct prague *ca, const struct prague_param
 	(void)a;
 	if (state == CC_RECOVERY) {
 		prague_lose(ca, p, w);
-		w->cwnd = cc_max(cc_min(w->cwnd, w->ssthresh), 2);
+		w->cwnd = cc_allowed(w, cc_max(cc_min(w->cwnd, w->ssthresh), 2));
 	} else if (state == CC_LOSS) {
 		ca->window = (u64)cc_max(w->cwnd, 1) << 32;
 	}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cwnd._common.errors import WorldError
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
+    from cwnd._prove.prove import Proof, prove
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
     from cwnd._results.results import Results
@@ -41,6 +42,7 @@ __all__ = [
     "Evaluation",
     "Gate",
     "Progress",
+    "Proof",
     "Reproduction",
     "Results",
     "Scenario",
@@ -58,6 +60,7 @@ __all__ = [
     "kernel",
     "models",
     "presets",
+    "prove",
     "reproduce",
     "run",
     "sweep",
@@ -74,6 +77,7 @@ _MODULES = {
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
     "Reproduction": "cwnd._reproduce.verdicts",
+    "Proof": "cwnd._prove.prove",
     "Results": "cwnd._results.results",
     "Scenario": "cwnd._scenario.scenario",
     "Tuning": "cwnd._analysis.tune",
@@ -90,6 +94,7 @@ _MODULES = {
     "kernel": "cwnd.kernel",
     "models": "cwnd.models",
     "presets": "cwnd._scenario.registry",
+    "prove": "cwnd._prove.prove",
     "reproduce": "cwnd._reproduce.reproduce",
     "run": "cwnd._run.run",
     "sweep": "cwnd._run.sweep",

@@ -33,6 +33,7 @@ _LISTED = {
     "linux": Listed("linux", "The kernel of 'run --on linux': set it up."),
     "model": Listed("model", "Compare a model of the throughput with a simulation."),
     "papers": Listed("papers", "List the papers that can be re-run."),
+    "prove": Listed("prove", "Prove what a header can never do, or show how it does."),
     "report": Listed("results", "Write a result as one HTML page."),
     "reproduce": Listed("papers", "Re-run papers and compare published numbers with ours."),
     "results": Listed("results", "Summarise a result, export its tables, redraw its figures."),

@@ -83,6 +83,7 @@ _OTHER_FLAGS = {
     *("baseline", "beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world"),
+    *("property", "events"),
 }
 
 

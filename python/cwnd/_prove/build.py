@@ -1,0 +1,113 @@
+"""A header's hooks compiled twice: for BPF, as `cwnd kernel` compiles them, and for this machine."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cwnd._common.errors import error, one_line
+from cwnd._prove.layout import HEADERS
+
+_HERE = Path(__file__).parent
+_KERNEL = _HERE / "kernel"
+
+
+class Built(NamedTuple):
+    """The object of the hooks, and a program that runs them."""
+
+    name: str
+    object: Path
+    program: Path
+    sanitized: bool
+
+
+def header_of(asked: str) -> tuple[str, Path]:
+    """The algorithm's name as in C, and its header: one of the registry's, or a file `NAME.h`."""
+    if asked.endswith(".h"):
+        path = Path(asked)
+        if not path.is_file():
+            raise error(one_line(asked), "no such header")
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = re.findall(r"^#define (\w+)_HOOKS\(", text, re.MULTILINE)
+        if len(found) != 1:
+            raise error(one_line(asked), "a header of an algorithm has one #define NAME_HOOKS(H, A)")
+        return found[0], path.resolve()
+    if asked not in registered():
+        raise error(one_line(asked), "neither an algorithm of 'cwnd algorithms' nor a FILE.h")
+    name = asked.replace("-", "_")
+    return name, HEADERS.resolve() / f"{name}.h"
+
+
+@cache
+def registered() -> tuple[str, ...]:
+    """The names of the registry."""
+    text = (HEADERS / "registry.h").read_text(encoding="utf-8")
+    return tuple(name.replace("_", "-") for name in re.findall(r"^\s*CC\((\w+),", text, re.MULTILINE))
+
+
+def build(asked: str, folder: Path) -> Built:
+    """Compiles the header into a folder.
+
+    Raises:
+        Error: there is no such header, no compiler, or the compiler refuses the header.
+    """
+    name, header = header_of(asked)
+    made, program = folder / f"{name}.events.o", folder / f"{name}.native"
+    common = [f'-DHEADER="{header}"', f"-DNAME={name}", f"-DFORWARD_{name}", "-I", str(HEADERS), "-std=gnu11"]
+    _compile(
+        asked,
+        [
+            *_bpf_compiler(),
+            "-mcpu=v3",
+            "-O2",
+            "-g",
+            "-c",
+            *common,
+            str(_KERNEL.resolve() / "ebpf/events.c"),
+            "-o",
+            str(made),
+        ],
+    )
+    native = [*common, "-I", str(_KERNEL.resolve()), str(_HERE / "native.c"), "-o", str(program)]
+    compiler = _native_compiler()
+    checked = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    sanitized = (
+        subprocess.run([*compiler, *checked, *native], capture_output=True, check=False).returncode == 0
+    )
+    if not sanitized:
+        _compile(asked, [*compiler, "-O1", *native])
+    return Built(name, made, program, sanitized)
+
+
+def _compile(asked: str, command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
+        reason = lines[0].split("error:")[-1].strip() if lines else "no reason given"
+        raise error(one_line(asked), f"the compiler refuses it: {one_line(reason)}")
+
+
+@cache
+def _bpf_compiler() -> tuple[str, ...]:
+    for name in ("clang", *(f"clang-{version}" for version in range(39, 13, -1))):
+        found = shutil.which(name)
+        if found:
+            return (found, "-target", "bpf")
+    zig = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding")
+    if subprocess.run([*zig[:3], "version"], capture_output=True, check=False).returncode == 0:
+        return zig
+    raise error("", "no compiler for BPF, clang or the package ziglang; pip install 'cwnd[prove]'")
+
+
+@cache
+def _native_compiler() -> tuple[str, ...]:
+    for name in ("cc", "gcc", "clang"):
+        found = shutil.which(name)
+        if found:
+            return (found,)
+    return (sys.executable, "-m", "ziglang", "cc")
