@@ -87,7 +87,7 @@ def prove(
     """Decides the properties for every hook of a header, on the bytecode that a kernel loads.
 
     `algorithm` is a name of `algorithms()` or a header `FILE.h`. Parameters have their defaults. `events`
-    random events check the translation of each hook beside the native one. `out`: a directory for `NAME.json`.
+    random events check the translation of each hook beside the native one. `out`: a folder for `NAME.json`.
 
     Raises:
         Error: bad input; the solver or a compiler is missing; the compiler refuses the header.
