@@ -33,6 +33,7 @@ CALLS = {
     "kernel status": ("", {"loaded"}),
     "model": ("--cca reno --rate 10Mbps --rtt 20ms --duration 5s", {"cca", "path"}),
     "papers": ("", {"papers"}),
+    "prove": ("reno --events 100", {"name", "cells", "compared", "differing"}),
     "report": ("result", {"page"}),
     "reproduce": ("elastic-tcp --only windows --quick --seeds 1 --out reproduced", {"summary", "papers"}),
     "results": ("result", {"scenario", "runs", "summary"}),

@@ -86,8 +86,8 @@ def prove(
 ) -> Proof:
     """Decides the properties for every hook of a header, on the bytecode that a kernel loads.
 
-    `algorithm` is a name of `algorithms()` or a header `FILE.h`. Parameters have their defaults. `events` random
-    events check the translation of each hook beside the native one. `out`: a directory that gets `NAME.json`.
+    `algorithm` is a name of `algorithms()` or a header `FILE.h`. Parameters have their defaults. `events`
+    random events check the translation of each hook beside the native one. `out`: a folder for `NAME.json`.
 
     Raises:
         Error: bad input; the solver or a compiler is missing; the compiler refuses the header.
