@@ -344,9 +344,8 @@ impl Algorithm {
     pub fn essay(&self) -> String {
         let (header, others) = TEXTS[self.index].split_first().expect("an algorithm has a header");
         let has_slow_start = self.params.iter().any(|param| param.name == "slow_start");
-        let is_described = |path: &str| {
-            path.starts_with("variants/") || (path == "parts/slow_start.h" && has_slow_start)
-        };
+        let is_described =
+            |path: &str| path.starts_with("variants/") || (path == "parts/slow_start.h" && has_slow_start);
         let others = others.iter().filter(|(path, _)| is_described(path));
         let essays: Vec<String> =
             std::iter::once(header).chain(others).map(|(_, text)| essay(text)).collect();
