@@ -8,8 +8,10 @@ One flow on one bottleneck. Windows are in packets, times in seconds, rates and 
 bottleneck's capacity; arrays are of float64. Wrong arguments raise `Error` with one line.
 
 The chains and the epoch of Agile-SD are a reconstruction from the set-up, captions and the example of N = 5
-states of M. A. Alrshah's thesis (UPM, FSKTM 2017 31, chapter 5; IEEE Access 2016, DOI
-10.1109/ACCESS.2016.2647237), whose equations are not public, its Eq. 5.20 among them.
+states of M. A. Alrshah's thesis (UPM, FSKTM 2017 31, chapter 5). The equations are published (Alrshah et al.,
+"Modeling the Throughput of the Linux-based Agile-SD Transmission Control Protocol", IEEE Access 4, 2017, DOI
+10.1109/ACCESS.2016.2647237, arXiv 1702.04861) and were not consulted. Their λmax(β) is one function here,
+`lambda_max_auto`.
 """
 
 from __future__ import annotations
@@ -423,7 +425,7 @@ def lambda_max_auto(beta: ArrayLike, epoch_ratio: float = EPOCH_RATIO) -> Array:
     """λmax with which an epoch lasts `epoch_ratio` of NewReno's; same shape as `beta`, at least 1.
 
     (1 − β)(1 + ln λ)/(λ/2) = epoch_ratio. The default, about 0.14, gives λmax = 3 at β = 0.9, the authors'
-    own pair. A substitute for the thesis' Eq. 5.20, which is not public.
+    own pair. It stands for the thesis' Eq. 5.20 (arXiv 1702.04861), which was not consulted.
     """
     beta = _share("beta", beta)
     _positive("epoch_ratio", epoch_ratio)
