@@ -13,7 +13,7 @@ const WINDOW_NS: u64 = 100_000_000;
 /// A cause has a window that it fills by half: there is one cause at a time.
 const HALF: f64 = 0.5;
 /// A queue: the RTT above its least by this share or time. Below are jitter of machines and segments ahead on the wire.
-const QUEUE_SHARE: f64 = 0.05;
+const QUEUE_SHARE: f64 = 0.02;
 const QUEUE_US: u32 = 1_000;
 /// A path is full while its queue is never empty: in so many of the slots with an RTT, since a slot has its least.
 const FULL: f64 = 0.9;
@@ -107,7 +107,7 @@ pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>, u32) {
     let judge = Judge {
         facts,
         queue_us,
-        bucket: bucket(facts, queue_us),
+        bucket: bucket(facts),
         forward: facts.slots.iter().map(|slot| slot.forward).min().unwrap_or(0),
         back: facts.slots.iter().map(|slot| slot.back).min().unwrap_or(0),
     };
@@ -143,17 +143,20 @@ impl Judge<'_> {
                 continue;
             }
             let mut sum = Slot::new(start as u64, slots[0].state);
-            let (mut sampled, mut queued, mut ack_queued) = (0, 0, 0);
+            let (mut sampled, mut queued, mut ack_queued, mut waiting) = (0, 0, 0, 0);
             for (slot, &rtt) in slots.iter().zip(&facts.rtts[start..]) {
                 sum.add(slot);
+                // Behind a time without an RTT the next one says if a queue was there: an idle path has none.
+                waiting += 1;
                 if rtt != NONE {
-                    sampled += 1;
                     let queue = rtt > facts.base_us.saturating_add(self.queue_us);
-                    queued += u32::from(queue);
+                    sampled += waiting;
+                    queued += u32::from(queue) * waiting;
+                    let counted = std::mem::take(&mut waiting);
                     if queue && slot.back != i32::MAX {
                         let back = i64::from(slot.back) - i64::from(self.back);
                         let forward = i64::from(slot.forward) - i64::from(self.forward);
-                        ack_queued += u32::from(back > forward);
+                        ack_queued += u32::from(back > forward) * counted;
                     }
                 }
             }
@@ -181,7 +184,8 @@ impl Judge<'_> {
             return (Cause::Timeout, None);
         }
         if share(sum.closed_ns) >= HALF
-            || self.facts.scale_known && share(sum.blocked_ns + sum.closed_ns) >= HALF * (1.0 - share(sum.idle_ns))
+            || self.facts.scale_known
+                && share(sum.blocked_ns + sum.closed_ns) >= HALF * (1.0 - share(sum.idle_ns))
                 && share(sum.idle_ns) < HALF
         {
             return (Cause::Receiver, None);
@@ -189,18 +193,28 @@ impl Judge<'_> {
         if share(sum.idle_ns) >= HALF {
             return (Cause::Application, None);
         }
-        let full = window.queued.is_some_and(|queued| queued >= FULL);
+        let full = window.queued.is_some_and(|queued| queued >= FULL) && share(sum.idle_ns) <= 1.0 - FULL;
         if let Some(bucket) = &self.bucket
             && window.to_ns > bucket.from_ns
             && !full
         {
             return (Cause::Policer, None);
         }
-        if full {
+        let held = self.is_held(windows, at);
+        if full && !held {
             let acks = window.ack_queued >= HALF;
             return (if acks { Cause::AckPath } else { Cause::FullPath }, None);
         }
-        if self.writes(sum) {
+        if held {
+            return (Cause::SenderBuffer, None);
+        }
+        if sum.segments > 0 && f64::from(sum.short) >= WRITES * f64::from(sum.segments) {
+            return (Cause::Application, None);
+        }
+        if self.facts.place == Place::Sender
+            && sum.sent > 0
+            && sum.unclocked as f64 >= UNCLOCKED * sum.sent as f64
+        {
             return (Cause::Application, None);
         }
         if covered(&self.facts.half.recoveries) >= HALF && self.facts.place != Place::Unknown {
@@ -216,9 +230,6 @@ impl Judge<'_> {
         if self.grows(windows, at) {
             return (Cause::SlowStart, None);
         }
-        if self.is_flat(windows, at) {
-            return (Cause::SenderBuffer, None);
-        }
         if window.queued.is_none() && self.facts.half.rtts == 0 {
             return (Cause::Unknown, None);
         }
@@ -226,12 +237,6 @@ impl Judge<'_> {
             Some(After::Loss) => (Cause::RandomLoss, after),
             _ => (Cause::Cwnd, after),
         }
-    }
-
-    /// Segments that the application's writes made: short ones, or without an ACK that released them.
-    fn writes(&self, sum: &Slot) -> bool {
-        sum.segments > 0 && f64::from(sum.short) >= WRITES * f64::from(sum.segments)
-            || self.facts.place == Place::Sender && sum.sent > 0 && sum.unclocked as f64 >= UNCLOCKED * sum.sent as f64
     }
 
     fn grows(&self, windows: &[Window], at: usize) -> bool {
@@ -243,26 +248,47 @@ impl Judge<'_> {
         !lost && (doubles(before, now) || doubles(now, next))
     }
 
-    /// A flight that something holds which is neither the path nor an algorithm.
-    fn is_flat(&self, windows: &[Window], at: usize) -> bool {
+    /// A flight that something holds which is neither the path nor an algorithm: the sender's buffer.
+    fn is_held(&self, windows: &[Window], at: usize) -> bool {
         let facts = self.facts;
-        let span_ns = FLAT_RTTS * (u64::from(facts.base_us) * 1000).max(WINDOW_NS / FLAT_RTTS);
+        let span_ns = FLAT_RTTS * (u64::from(facts.base_us) * 1000).max(WINDOW_NS);
         let per = (windows[at].to_ns - windows[at].from_ns).max(1);
         let reach = span_ns.div_ceil(per) as usize;
         // The span may begin, end or have its middle here.
         [(reach, 0), (0, reach), (reach / 2, reach - reach / 2)].into_iter().any(|(before, behind)| {
             let (Some(from), to) = (at.checked_sub(before), at + behind) else { return false };
-            let Some(part) = windows.get(from..=to) else { return false };
-            let (mut least, mut most) = (u32::MAX, 0);
-            for window in part {
-                (least, most) = (least.min(window.sum.flight), most.max(window.sum.flight));
-                if window.sum.losses + window.sum.marks > 0 {
-                    return false;
-                }
-            }
-            // A segment more or less is the grain of a flight.
-            f64::from(most - least) <= (FLAT * f64::from(most)).max(f64::from(facts.mss)) && most > 4 * facts.mss
+            windows.get(from..=to).is_some_and(|part| self.holds(part, windows[at].sum.flight))
         })
+    }
+
+    fn holds(&self, part: &[Window], flight: u32) -> bool {
+        let facts = self.facts;
+        let (mut least, mut most, mut full) = (u32::MAX, 0, 0);
+        let (mut sent, mut unclocked, mut short, mut segments, mut blocked_ns) = (0, 0, 0, 0, 0);
+        // A buffer that is refilled in pieces shows its size once in three windows.
+        for three in part.windows(3) {
+            let flight = three.iter().map(|window| window.sum.flight).max().unwrap_or(0);
+            (least, most) = (least.min(flight), most.max(flight));
+        }
+        for window in part {
+            if window.sum.losses + window.sum.marks > 0 {
+                return false;
+            }
+            full += usize::from(window.queued.is_some_and(|queued| queued >= FULL));
+            sent += window.sum.sent;
+            unclocked += window.sum.unclocked;
+            short += window.sum.short;
+            segments += window.sum.segments;
+            blocked_ns += window.sum.blocked_ns;
+        }
+        // A segment more or less is the grain of a flight.
+        f64::from(most.saturating_sub(least)) <= (FLAT * f64::from(most)).max(f64::from(facts.mss))
+            && most > 4 * facts.mss
+            && f64::from(flight) >= HALF * f64::from(most)
+            && 2 * full < part.len()
+            && (unclocked as f64) < UNCLOCKED * sent as f64
+            && f64::from(short) < WRITES * f64::from(segments)
+            && (blocked_ns as f64) < HALF * (part[part.len() - 1].to_ns - part[0].from_ns) as f64
     }
 
     /// The last event before `to_ns` that brought the window down.
@@ -272,7 +298,8 @@ impl Judge<'_> {
         let last = losses.partition_point(|loss| loss.at_ns < to_ns);
         // The window's memory is the epoch; one loss may stand at the queue's edge, the last three decide.
         let recent = &losses[last.saturating_sub(3)..last];
-        let marked = facts.slots.iter().take((to_ns / facts.width_ns) as usize + 1).rposition(|slot| slot.marks > 0);
+        let marked =
+            facts.slots.iter().take((to_ns / facts.width_ns) as usize + 1).rposition(|slot| slot.marks > 0);
         let mark_ns = marked.map(|at| at as u64 * facts.width_ns);
         match (recent.last(), mark_ns) {
             (None, None) => None,
@@ -280,7 +307,7 @@ impl Judge<'_> {
             (None, Some(_)) => Some(After::Mark),
             _ => {
                 let full = facts.base_us.saturating_add(self.queue_us);
-                let queued = recent.iter().filter(|loss| loss.rtt_us > full).count();
+                let queued = recent.iter().filter(|loss| loss.peak_us > full).count();
                 Some(if 2 * queued > recent.len() { After::Overflow } else { After::Loss })
             }
         }

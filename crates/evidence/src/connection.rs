@@ -48,7 +48,12 @@ impl Connection {
         if s.has(RST) {
             return;
         }
-        if self.opened_ns.is_none() && from == 0 && s.has(ACK) && self.halves[1].syn_ns.is_some() && !s.has(SYN | FIN) {
+        if self.opened_ns.is_none()
+            && from == 0
+            && s.has(ACK)
+            && self.halves[1].syn_ns.is_some()
+            && !s.has(SYN | FIN)
+        {
             self.opened_ns = Some(now);
         }
         let scale = self.scale_of(from);

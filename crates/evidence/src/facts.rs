@@ -29,8 +29,6 @@ pub(crate) struct Facts<'a> {
     pub place: Place,
     /// Least RTT.
     pub base_us: u32,
-    /// Share of it between the capture and the sender, by echoes of timestamps or the handshake.
-    pub release_us: u32,
     /// The scale of the receiver's window was in the handshake.
     pub scale_known: bool,
     pub width_ns: u64,
@@ -51,7 +49,8 @@ impl<'a> Facts<'a> {
         let (data, release) = if sender == 0 { (responder, client) } else { (client, responder) };
         let us = |ns: Option<u64>| ns.map(|ns| (ns / 1000).min(u64::from(NONE - 1)) as u32);
         let data_us = [us(data), Some(half.rtt_min_us).filter(|&us| us != NONE)].into_iter().flatten().min();
-        let release_us = [us(release), Some(half.release_min_us).filter(|&us| us != NONE)].into_iter().flatten().min();
+        let release_us =
+            [us(release), Some(half.release_min_us).filter(|&us| us != NONE)].into_iter().flatten().min();
         let place = match (data_us, release_us) {
             (Some(data), Some(release)) => {
                 let near = NEAR * f64::from(data.saturating_add(release));
@@ -78,7 +77,6 @@ impl<'a> Facts<'a> {
             mss: connection.segment(sender),
             place,
             base_us,
-            release_us,
             scale_known: connection.scale_of(1 - sender).is_some(),
             width_ns: half.slots.width_ns,
             slots,

@@ -47,13 +47,14 @@ pub(crate) enum Kind {
     Probe,
 }
 
-/// A retransmission's first segment of an episode, or one of it.
+/// A retransmission that is no probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loss {
     pub at_ns: u64,
-    pub kind: Kind,
-    /// The last RTT before it, in microseconds; 0 if there is none.
+    /// The last RTT before it; 0 if there is none.
     pub rtt_us: u32,
+    /// The largest RTT of the last RTT: of the segments that left beside the lost one.
+    pub peak_us: u32,
     /// When the lost segment was first sent.
     pub sent_ns: u64,
 }
@@ -111,6 +112,9 @@ pub(crate) struct Half {
     echo: Option<(u32, u64)>,
     /// The first timestamp of the receiver.
     first_clock: Option<u32>,
+    /// Largest RTTs of this half of an RTT and the one before, and when this one began.
+    peaks: [u32; 2],
+    peak_since: u64,
 }
 
 impl Half {
@@ -162,6 +166,8 @@ impl Half {
             recovery_since: 0,
             echo: None,
             first_clock: None,
+            peaks: [0; 2],
+            peak_since: 0,
         }
     }
 
@@ -256,7 +262,15 @@ impl Half {
 
     fn send_new(&mut self, s: &Segment, now: u64, start: u64, end: u64, mss: u32) {
         if start > self.next {
-            let hole = Run { start: self.next, end: start, sent_ns: now, resent: 0, sacked: false, lost: false, unseen: true };
+            let hole = Run {
+                start: self.next,
+                end: start,
+                sent_ns: now,
+                resent: 0,
+                sacked: false,
+                lost: false,
+                unseen: true,
+            };
             self.push(hole);
         }
         let run = Run { start, end, sent_ns: now, resent: 0, sacked: false, lost: false, unseen: false };
@@ -366,8 +380,13 @@ impl Half {
             Kind::Timeout => self.timeouts += 1,
             Kind::Probe => self.probes += 1,
         }
-        if self.losses.len() < MOST_EVENTS {
-            self.losses.push(Loss { at_ns: now, kind, rtt_us: self.last_rtt_us, sent_ns });
+        if kind != Kind::Probe && self.losses.len() < MOST_EVENTS {
+            self.losses.push(Loss {
+                at_ns: now,
+                rtt_us: self.last_rtt_us,
+                peak_us: self.peaks[0].max(self.peaks[1]),
+                sent_ns,
+            });
         }
     }
 
@@ -466,6 +485,11 @@ impl Half {
             slot.back = slot.back.min(wrap(relative(now) - base));
         }
         self.last_rtt_us = rtt;
+        if now - self.peak_since > u64::from(rtt) * 500 {
+            self.peaks = [0, self.peaks[0]];
+            self.peak_since = now;
+        }
+        self.peaks[0] = self.peaks[0].max(rtt);
         self.rtt_min_us = self.rtt_min_us.min(rtt);
         self.rtts += 1;
     }

@@ -18,5 +18,6 @@ mod table;
 
 pub use error::Error;
 pub use report::{
-    CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share, Span, explain,
+    CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share,
+    Span, explain,
 };

@@ -14,6 +14,9 @@ const EMPTY_ELSEWHERE: f64 = 0.5;
 const EMPTY_SEGMENTS: f64 = 4.0;
 /// A queue at this share of the losses makes them an overflow's.
 const QUEUED_LOSSES: f64 = 0.2;
+/// A queue at a loss: one RTT has the jitter of machines and of the burst that it is in, which the least of a slot has not.
+const QUEUE_SHARE: f64 = 0.05;
+const QUEUE_US: f64 = 2_000.0;
 
 /// The bucket.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +25,17 @@ pub(crate) struct Bucket {
     pub from_ns: u64,
 }
 
-/// The bucket that explains the losses of a connection, if there is one. `queue_us` is a queue that shows in the RTT.
-pub(crate) fn bucket(facts: &Facts<'_>, queue_us: u32) -> Option<Bucket> {
+/// The bucket that explains the losses of a connection, if there is one.
+pub(crate) fn bucket(facts: &Facts<'_>) -> Option<Bucket> {
     let losses = facts.losses();
     let (first, last) = (losses.first()?, losses.last()?);
     let duration = last.at_ns.saturating_sub(first.sent_ns);
     if losses.len() < LEAST_LOSSES || duration < LEAST_RTTS * u64::from(facts.base_us) * 1000 {
         return None;
     }
-    let queued = losses.iter().filter(|loss| loss.rtt_us > facts.base_us.saturating_add(queue_us)).count();
+    let base_us = f64::from(facts.base_us);
+    let full_us = base_us + QUEUE_US.max(QUEUE_SHARE * base_us);
+    let queued = losses.iter().filter(|loss| f64::from(loss.rtt_us) > full_us).count();
     if queued as f64 > QUEUED_LOSSES * losses.len() as f64 {
         return None;
     }
@@ -71,7 +76,9 @@ pub(crate) fn bucket(facts: &Facts<'_>, queue_us: u32) -> Option<Bucket> {
 fn window_losses(facts: &Facts<'_>, from: usize, to: usize) -> Vec<u32> {
     let mut lost = vec![0; to + 1 - from];
     for loss in facts.losses() {
-        if let Some(count) = ((loss.sent_ns / facts.width_ns) as usize).checked_sub(from).and_then(|at| lost.get_mut(at)) {
+        if let Some(count) =
+            ((loss.sent_ns / facts.width_ns) as usize).checked_sub(from).and_then(|at| lost.get_mut(at))
+        {
             *count += 1;
         }
     }

@@ -1,12 +1,12 @@
 //! The answer about a capture.
 
 use crate::capture::Capture;
+pub use crate::classify::Cause;
 use crate::classify::{After, Judged, judge};
 use crate::connection::Connection;
 use crate::error::Error;
-pub use crate::classify::Cause;
-pub use crate::facts::Place;
 use crate::facts::Facts;
+pub use crate::facts::Place;
 use crate::policer::Bucket;
 use crate::segment::{Content, End, read};
 use crate::slots::{NONE, Slot};
@@ -196,7 +196,9 @@ pub fn explain(reader: Box<dyn Read>) -> Result<Explanation, Error> {
             }
             Content::Fragment => fragments += 1,
             Content::Cut => cut += 1,
-            Content::UnknownLink(link) if !unknown_links.contains(&link) && unknown_links.len() < 8 => unknown_links.push(link),
+            Content::UnknownLink(link) if !unknown_links.contains(&link) && unknown_links.len() < 8 => {
+                unknown_links.push(link)
+            }
             Content::UnknownLink(_) | Content::Other => {}
         }
     });
@@ -298,7 +300,10 @@ fn explain_time(report: &mut ConnectionReport, facts: &Facts<'_>) {
     let (mut judged, bucket, _) = judge(facts);
     if facts.begin_ns > 0 {
         let sum = Slot::new(0, crate::slots::State::Idle);
-        judged.insert(0, Judged { from_ns: 0, to_ns: facts.begin_ns, cause: Cause::Handshake, after: None, sum });
+        judged.insert(
+            0,
+            Judged { from_ns: 0, to_ns: facts.begin_ns, cause: Cause::Handshake, after: None, sum },
+        );
     }
     let delivered: u64 = facts.slots.iter().map(|slot| slot.delivered).sum();
     let time = seconds(facts.end_ns - facts.begin_ns);
@@ -389,7 +394,9 @@ fn divide(report: &mut ConnectionReport, judged: &[Judged], base_us: u32) {
 fn cannot(report: &mut ConnectionReport, facts: &Facts<'_>) {
     let mut say = |line: &str| report.cannot.push(line.to_owned());
     if !facts.scale_known {
-        say("the handshake is not in the capture: the scale of the receiver's window is inferred, and whether that window limits is not known");
+        say(
+            "the handshake is not in the capture: the scale of the receiver's window is inferred, and whether that window limits is not known",
+        );
     }
     match facts.place {
         Place::Receiver => say("taken at the receiver: the sender's flight is known one delay late"),

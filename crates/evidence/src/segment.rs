@@ -184,7 +184,14 @@ fn read_v6(ip: &[u8]) -> Option<Ip> {
     Some((from, to, protocol, at, if payload == 0 { 0 } else { 40 + payload }, first, marked))
 }
 
-fn read_tcp(time_ns: u64, tcp: &[u8], from: IpAddr, to: IpAddr, length: usize, marked: bool) -> Option<Segment> {
+fn read_tcp(
+    time_ns: u64,
+    tcp: &[u8],
+    from: IpAddr,
+    to: IpAddr,
+    length: usize,
+    marked: bool,
+) -> Option<Segment> {
     let header = usize::from(tcp.get(12)? >> 4) * 4;
     if header < 20 || header > length {
         return None;

@@ -53,7 +53,9 @@ impl Capture {
                 None => return Err(Error("a pcapng file without a byte order".into())),
             }
         } else {
-            return Err(Error("not a capture; one is pcap or pcapng, as it is or in gzip, xz or zstd".into()));
+            return Err(Error(
+                "not a capture; one is pcap or pcapng, as it is or in gzip, xz or zstd".into(),
+            ));
         };
         Ok(Capture { bytes, format, ended: None })
     }

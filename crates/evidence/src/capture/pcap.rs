@@ -9,7 +9,6 @@ pub(crate) struct Pcap {
     order: Order,
     nanoseconds: bool,
     link: u16,
-    pub snap: u32,
 }
 
 impl Pcap {
@@ -28,7 +27,7 @@ impl Pcap {
         let order = Order { big };
         // The upper bits of the link type are about the frame check sequence.
         let link = order.u32(header, 20) as u16;
-        Some(Pcap { order, nanoseconds, link, snap: order.u32(header, 16) })
+        Some(Pcap { order, nanoseconds, link })
     }
 
     /// Reads a packet.

@@ -81,7 +81,9 @@ impl PcapNg {
                     return Outcome::Damaged;
                 };
                 let kept = order.u32(block, 12) as usize;
-                let Some(data) = block.get(20..).and_then(|rest| rest.get(..kept)) else { return Outcome::Damaged };
+                let Some(data) = block.get(20..).and_then(|rest| rest.get(..kept)) else {
+                    return Outcome::Damaged;
+                };
                 let ticks = u64::from(order.u32(block, 4)) << 32 | u64::from(order.u32(block, 8));
                 let time_ns = interface.time_ns(ticks);
                 self.last_ns = time_ns;
@@ -144,7 +146,8 @@ fn interface_of(order: Order, block: &[u8]) -> Interface {
         // if_tsresol: a power of ten, or of two with the highest bit.
         (9, [resolution, ..]) => {
             let power = u32::from(resolution & 0x7f);
-            let ticks = if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 2u64.checked_pow(power) };
+            let ticks =
+                if resolution & 0x80 == 0 { 10u64.checked_pow(power) } else { 2u64.checked_pow(power) };
             interface.ticks = ticks.unwrap_or(u64::MAX);
         }
         (14, value) => interface.offset_s = number(order, value) as i64,
