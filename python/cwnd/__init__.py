@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cwnd._common.errors import WorldError
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
+    from cwnd._explain.explain import Explained, explain
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
     from cwnd._results.results import Results
@@ -39,6 +40,7 @@ __all__ = [
     "CongestionControl",
     "Error",
     "Evaluation",
+    "Explained",
     "Gate",
     "Progress",
     "Reproduction",
@@ -53,6 +55,7 @@ __all__ = [
     "compare",
     "dumbbell",
     "evaluate",
+    "explain",
     "explore",
     "gate",
     "kernel",
@@ -71,6 +74,7 @@ _MODULES = {
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
+    "Explained": "cwnd._explain.explain",
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
     "Reproduction": "cwnd._reproduce.verdicts",
@@ -85,6 +89,7 @@ _MODULES = {
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",
+    "explain": "cwnd._explain.explain",
     "explore": "cwnd._analysis.explore",
     "gate": "cwnd._analysis.gate",
     "kernel": "cwnd.kernel",

@@ -17,6 +17,7 @@ __all__ = [
     "algorithms",
     "end_runs",
     "estimate",
+    "explain",
     "job_keys",
     "kernel_doctor",
     "kernel_load",

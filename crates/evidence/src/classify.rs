@@ -114,7 +114,8 @@ pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>, u32) {
     let windows = judge.windows();
     let mut judged: Vec<Judged> = Vec::with_capacity(windows.len());
     for at in 0..windows.len() {
-        let (cause, after) = judge.cause(&windows, at);
+        let before = judged.last().map(|one| (one.cause, one.after));
+        let (cause, after) = judge.cause(&windows, at, before);
         let window = &windows[at];
         judged.push(Judged {
             from_ns: window.from_ns,
@@ -172,8 +173,13 @@ impl Judge<'_> {
         windows
     }
 
-    /// The first cause whose sign a window shows.
-    fn cause(&self, windows: &[Window], at: usize) -> (Cause, Option<After>) {
+    /// The first cause whose sign a window shows; `before` is that of the window before.
+    fn cause(
+        &self,
+        windows: &[Window],
+        at: usize,
+        before: Option<(Cause, Option<After>)>,
+    ) -> (Cause, Option<After>) {
         let window = &windows[at];
         let sum = &window.sum;
         let span = (window.to_ns - window.from_ns) as f64;
@@ -222,10 +228,7 @@ impl Judge<'_> {
         }
         if sum.sent + sum.delivered == 0 {
             // The state before lasts: nothing left, nothing came back.
-            return match at.checked_sub(1) {
-                Some(before) if window.queued.is_none() => self.cause(windows, before),
-                _ => (Cause::Unknown, None),
-            };
+            return before.filter(|_| window.queued.is_none()).unwrap_or((Cause::Unknown, None));
         }
         if self.grows(windows, at) {
             return (Cause::SlowStart, None);

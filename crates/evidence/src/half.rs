@@ -1,5 +1,7 @@
 //! A direction of a connection: its data, and the ACKs that come back.
 
+use crate::run::Run;
+pub(crate) use crate::run::{Kind, Loss};
 use crate::segment::{ACK, ECE, FIN, PSH, SYN, Segment};
 use crate::slots::{Slots, State};
 use std::collections::VecDeque;
@@ -14,50 +16,6 @@ const LEAST_RTO_NS: u64 = 180_000_000;
 const ORIGIN: u64 = 1 << 40;
 /// Segments above a hole that make it a loss (RFC 6675: DupThresh).
 const DUP_THRESH: u64 = 3;
-
-/// An outstanding segment.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    start: u64,
-    end: u64,
-    sent_ns: u64,
-    resent: u8,
-    sacked: bool,
-    /// Counted out of the flight until it is sent again.
-    lost: bool,
-    /// Never seen: lost before the capture, or not captured.
-    unseen: bool,
-}
-
-impl Run {
-    fn len(&self) -> u64 {
-        self.end - self.start
-    }
-
-    fn in_flight(&self) -> u64 {
-        if self.sacked || self.lost || self.unseen { 0 } else { self.len() }
-    }
-}
-
-/// A kind of retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Fast,
-    Timeout,
-    Probe,
-}
-
-/// A retransmission that is no probe.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Loss {
-    pub at_ns: u64,
-    /// The last RTT before it; 0 if there is none.
-    pub rtt_us: u32,
-    /// The largest RTT of the last RTT: of the segments that left beside the lost one.
-    pub peak_us: u32,
-    /// When the lost segment was first sent.
-    pub sent_ns: u64,
-}
 
 /// A direction.
 #[derive(Clone, Debug)]
@@ -283,7 +241,7 @@ impl Half {
         slot.sent += end - start;
         // Offloads cut a large segment: it counts as the segments that it becomes.
         slot.segments += s.len.div_ceil(mss.max(1));
-        if s.len % mss.max(1) != 0 && s.has(PSH) {
+        if !s.len.is_multiple_of(mss.max(1)) && s.has(PSH) {
             slot.short += 1;
         }
         // An ACK releases data at once; a millisecond is for a busy machine and a paced train.
@@ -413,7 +371,11 @@ impl Half {
         if !self.known {
             self.begin(s.ack);
         }
-        let ack = Self::unwrap(s.ack, self.una);
+        let mut ack = Self::unwrap(s.ack, self.una);
+        // A FIN takes a sequence number, and no byte.
+        if self.finished && ack == self.next + 1 {
+            ack = self.next;
+        }
         if ack + (1 << 30) < self.una || ack > self.next.saturating_add(1 << 30) {
             return;
         }
@@ -578,7 +540,7 @@ impl Half {
                 self.window *= 2;
             }
         }
-        let state = if self.next == self.una && self.window == 0 || self.window == 0 {
+        let state = if self.window == 0 {
             State::Closed
         } else if ahead.saturating_add(u64::from(mss)) > self.window {
             State::Blocked

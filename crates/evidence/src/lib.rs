@@ -12,6 +12,7 @@ mod facts;
 mod half;
 mod policer;
 mod report;
+mod run;
 mod segment;
 mod slots;
 mod table;

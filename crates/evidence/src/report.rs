@@ -305,6 +305,11 @@ fn explain_time(report: &mut ConnectionReport, facts: &Facts<'_>) {
             Judged { from_ns: 0, to_ns: facts.begin_ns, cause: Cause::Handshake, after: None, sum },
         );
     }
+    if judged.is_empty() {
+        // A connection without duration.
+        let sum = Slot::new(0, crate::slots::State::Idle);
+        judged.push(Judged { from_ns: 0, to_ns: facts.end_ns, cause: Cause::Unknown, after: None, sum });
+    }
     let delivered: u64 = facts.slots.iter().map(|slot| slot.delivered).sum();
     let time = seconds(facts.end_ns - facts.begin_ns);
     report.goodput_bps = if time > 0.0 { delivered as f64 * 8.0 / time } else { 0.0 };

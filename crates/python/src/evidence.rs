@@ -1,6 +1,7 @@
 //! Captures for Python.
 
 use crate::{Error, refuse};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -24,13 +25,21 @@ impl<R: Read> Read for Interruptible<R> {
     }
 }
 
+/// An `OSError` with its number, which Python shows without Rust's "(os error 2)".
+fn os_error(failed: io::Error) -> PyErr {
+    match failed.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, failed.to_string())),
+        None => failed.into(),
+    }
+}
+
 /// Explains a capture as JSON: the one in `capture`, of the file `path`, or of standard input.
 #[pyfunction]
 #[pyo3(signature = (path=None, capture=None))]
 pub fn explain(py: Python, path: Option<&str>, capture: Option<Vec<u8>>) -> PyResult<String> {
     let reader: Box<dyn Read + Send> = match (capture, path) {
         (Some(bytes), _) => Box::new(Cursor::new(bytes)),
-        (None, Some(path)) => Box::new(File::open(path)?),
+        (None, Some(path)) => Box::new(File::open(path).map_err(os_error)?),
         (None, None) => Box::new(io::stdin()),
     };
     let raised = Arc::new(Mutex::new(None));

@@ -61,7 +61,7 @@ impl PcapNg {
         let order = self.order;
         let kind = order.u32(head, 0);
         let length = order.u32(head, 4) as usize;
-        if !(12..=LARGEST).contains(&length) || length % 4 != 0 {
+        if !(12..=LARGEST).contains(&length) || !length.is_multiple_of(4) {
             return Outcome::Damaged;
         }
         if bytes.fill(length) == Filled::Short {
