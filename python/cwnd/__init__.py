@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cwnd._common.errors import WorldError
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
+    from cwnd._explain.explain import Explained, explain
     from cwnd._prove.prove import Proof, prove
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
@@ -40,6 +41,7 @@ __all__ = [
     "CongestionControl",
     "Error",
     "Evaluation",
+    "Explained",
     "Gate",
     "Progress",
     "Proof",
@@ -55,6 +57,7 @@ __all__ = [
     "compare",
     "dumbbell",
     "evaluate",
+    "explain",
     "explore",
     "gate",
     "kernel",
@@ -74,6 +77,7 @@ _MODULES = {
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
+    "Explained": "cwnd._explain.explain",
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
     "Reproduction": "cwnd._reproduce.verdicts",
@@ -89,6 +93,7 @@ _MODULES = {
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",
+    "explain": "cwnd._explain.explain",
     "explore": "cwnd._analysis.explore",
     "gate": "cwnd._analysis.gate",
     "kernel": "cwnd.kernel",

@@ -3,6 +3,7 @@
 
 mod algorithms;
 mod custom;
+mod evidence;
 mod jobs;
 mod kernel;
 mod memory;
@@ -42,6 +43,8 @@ mod _cwnd {
     use super::algorithms::{algorithm, algorithms, choices, keys, presets, schema};
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
+    #[pymodule_export]
+    use super::evidence::explain;
     #[pymodule_export]
     use super::jobs::{job_keys, run_jobs};
     #[pymodule_export]

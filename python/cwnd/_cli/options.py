@@ -82,7 +82,7 @@ _OTHER_FLAGS = {
     *("cca", "jobs", "shard", "until", "max_seeds", "dask", "margins", "only", "seeds"),
     *("baseline", "beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
-    *("port", "interval", "world"),
+    *("port", "interval", "world", "connection"),
     *("property", "events"),
 }
 

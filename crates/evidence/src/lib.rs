@@ -1,0 +1,24 @@
+//! Packet captures in, what limited each connection out.
+//!
+//! A capture is read once, packet by packet ([`explain`]). A connection keeps its outstanding segments and summaries of its
+//! time, so that memory grows with connections and not with packets. At the end each connection's time is divided into
+//! causes, which `classify.rs` describes.
+
+mod capture;
+mod classify;
+mod connection;
+mod error;
+mod facts;
+mod half;
+mod policer;
+mod report;
+mod run;
+mod segment;
+mod slots;
+mod table;
+
+pub use error::Error;
+pub use report::{
+    CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share,
+    Span, explain,
+};

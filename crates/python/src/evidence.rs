@@ -1,0 +1,53 @@
+//! Captures for Python.
+
+use crate::{Error, refuse};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::sync::{Arc, Mutex};
+
+/// A reader that ends when Python has a signal for the user: a capture may take long, and standard input may wait.
+struct Interruptible<R> {
+    reader: R,
+    raised: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl<R: Read> Read for Interruptible<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Err(raised) = Python::attach(|py| py.check_signals()) {
+            if let Ok(mut place) = self.raised.lock() {
+                *place = Some(raised);
+            }
+            return Err(io::Error::other("interrupted"));
+        }
+        self.reader.read(buffer)
+    }
+}
+
+/// An `OSError` with its number, which Python shows without Rust's "(os error 2)".
+fn os_error(failed: io::Error) -> PyErr {
+    match failed.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, failed.to_string())),
+        None => failed.into(),
+    }
+}
+
+/// Explains a capture as JSON: the one in `capture`, of the file `path`, or of standard input.
+#[pyfunction]
+#[pyo3(signature = (path=None, capture=None))]
+pub fn explain(py: Python, path: Option<&str>, capture: Option<Vec<u8>>) -> PyResult<String> {
+    let reader: Box<dyn Read + Send> = match (capture, path) {
+        (Some(bytes), _) => Box::new(Cursor::new(bytes)),
+        (None, Some(path)) => Box::new(File::open(path).map_err(os_error)?),
+        (None, None) => Box::new(io::stdin()),
+    };
+    let raised = Arc::new(Mutex::new(None));
+    let reader = Interruptible { reader, raised: Arc::clone(&raised) };
+    let explained = py.detach(|| cwnd_evidence::explain(Box::new(reader)));
+    if let Some(raised) = raised.lock().ok().and_then(|mut place| place.take()) {
+        return Err(raised);
+    }
+    let explained = explained.map_err(refuse)?;
+    serde_json::to_string(&explained).map_err(|failed| Error::new_err(failed.to_string()))
+}

@@ -1,0 +1,42 @@
+"""`cwnd explain`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from cwnd import explain
+from cwnd._cli.options import flag_errors, read_number
+
+
+@click.command("explain")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--connection", metavar="N", help="Explain the connection with this number.  [most bytes]")
+@click.option("--anonymous", is_flag=True, help="Replace addresses by 10.0.0.1, 10.0.0.2, ...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file.")
+def explain_command(files: tuple[str, ...], connection: str | None, anonymous: bool, as_json: bool) -> None:
+    """Say what limited each connection of a packet capture, and what to do.
+
+    FILE is a pcap or pcapng, as it is or in gzip, xz or zstd; - is standard input.
+
+    \b
+    cwnd explain slow.pcap
+    tcpdump -i eth0 -s 128 -c 100000 -w - tcp | cwnd explain -
+    cwnd explain slow.pcap.gz --json --anonymous
+    """
+    with flag_errors():
+        number = None if connection is None else read_number(connection)
+        # All are read before the first is printed: an error of one leaves no half answer.
+        for_files = [(name, explain(name, anonymous=anonymous)) for name in files]
+        chosen = [(name, e, e.connection(number) if number is not None else None) for name, e in for_files]
+    for at, (name, explained, one) in enumerate(chosen):
+        if as_json:
+            data = json.loads(explained.to_json())
+            if one is not None:
+                data["connections"] = [c for c in data["connections"] if c["number"] == one["number"]]
+            click.echo(json.dumps(data))
+            continue
+        if len(files) > 1:
+            click.echo(f"{'' if at == 0 else chr(10)}{name}")
+        click.echo(str(explained) if one is None else explained.describe(one["number"]))

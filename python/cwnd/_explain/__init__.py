@@ -1,0 +1,1 @@
+"""Packet captures explained: what limited each connection, and what to do."""

@@ -1,0 +1,104 @@
+"""Shapes of the JSON that the core answers with; `crates/evidence/src/report.rs` describes each field."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class Numbers(TypedDict):
+    """The numbers behind a cause."""
+
+    rate_bps: float
+    flight_bytes: int
+    window_bytes: int
+    rtt_min_ms: float | None
+    rtt_mean_ms: float | None
+    queue_ms: float | None
+    losses: int
+    marks: int
+
+
+class Share(TypedDict):
+    """A cause's share of a connection's time."""
+
+    cause: str
+    share: float
+    seconds: float
+    after: str | None
+    numbers: Numbers
+
+
+class Span(TypedDict):
+    """A span of one cause."""
+
+    start_s: float
+    end_s: float
+    cause: str
+    after: str | None
+    numbers: Numbers
+
+
+class Handshake(TypedDict):
+    """The handshake, as far as it was seen."""
+
+    seen: bool
+    segment_bytes: int
+    window_scale: int
+    sack: bool | None
+    timestamps: bool
+    rtt_ms: float | None
+
+
+class Retransmissions(TypedDict):
+    """Retransmissions by class."""
+
+    bytes: int
+    fast: int
+    timeouts: int
+    probes: int
+    spurious: int
+    reordered: int
+
+
+class Connection(TypedDict):
+    """A connection explained by the core."""
+
+    number: int
+    sender: str
+    receiver: str
+    start_s: float
+    duration_s: float
+    bytes: int
+    bytes_back: int
+    goodput_bps: float
+    place: str
+    handshake: Handshake
+    rtt_min_ms: float | None
+    rtt_samples: int
+    retransmissions: Retransmissions
+    zero_windows: int
+    policer_bps: float | None
+    queue_bytes: int | None
+    causes: list[Share]
+    spans: list[Span]
+    cannot: list[str]
+
+
+class Capture(TypedDict):
+    """Counts of a capture."""
+
+    format: str
+    packets: int
+    segments: int
+    bytes: int
+    duration_s: float
+    dropped: int
+
+
+class Explanation(TypedDict):
+    """A capture explained by the core."""
+
+    capture: Capture
+    notes: list[str]
+    connection_count: int
+    connections: list[Connection]
