@@ -90,7 +90,7 @@ def window(cca: str) -> dict[str, str]:
 
 
 def ns2(cca: str, **settings: object) -> dict[str, str]:
-    """What the script prints, by its first word or by time; kept under its settings."""
+    """Output of the script by its first word or by time, kept under its settings."""
     keys = {"cca": cca, "look_s": 0, **settings}
     kept = RUNS / ("-".join(f"{key}{value}" for key, value in keys.items()) + ".txt")
     if not kept.exists():

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import cwnd
+from captures import window_limited
 from conftest import FILE, SMALL, Command
 from cwnd import kernel
 from cwnd._cli.commands import cli
@@ -28,6 +29,7 @@ CALLS = {
     "algorithms": ("", {"algorithms", "presets"}),
     "compare": ("result result", {"names", "ok", "lines", "notes"}),
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),
+    "explain": ("slow.pcap", {"capture", "notes", "connections"}),
     "gate": ("result result", {"ok", "verdicts"}),
     "kernel doctor": ("", {"checks"}),
     "kernel status": ("", {"loaded"}),
@@ -59,6 +61,7 @@ def commands(command: click.Command = cli, name: str = "") -> Iterator[tuple[str
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     (folder / "small.toml").write_text(FILE)
+    (folder / "slow.pcap").write_bytes(window_limited())
     (folder / "sweep.toml").write_text(SWEEP)
     cwnd.run(cwnd.dumbbell("cubic", samples="off", **SMALL)).save(folder / "result")
     return folder

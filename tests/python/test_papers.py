@@ -202,7 +202,7 @@ def test_verdicts_follow_from_the_published_values(folder: Path) -> None:
     assert again.summary == (4, 2, 2, 1, 3, 2, 1)
     assert str(again.summary) == "4 numbers: 2 agree, 2 differ (1 explained); 3 claims: 2 hold, 1 fail"
     ((reading, counts),) = again.readings()
-    # Of the claims, two are about what the reading ran, and at half the rate none of them holds.
+    # Two claims are about what the reading ran, and at half the rate neither holds.
     assert (reading.name, counts) == ("half", (3, 1, 1, 2, 1, 0))
     verdicts = (Path("first") / "small" / "verdicts.md").read_text()
     assert "**≠** a" in verdicts and "**≠** ?" in verdicts and "TCP Reno" in verdicts
@@ -246,7 +246,7 @@ metrics = { throughput = "goodput_mbps" }
         for reading in (None, "slow", "payload")
     )
     assert slow == pytest.approx(2, rel=0.02) and wire > 5
-    # Of 1500 bytes on the wire 1448 are payload, and a few are sent twice.
+    # 1448 of 1500 bytes on the wire are payload, and a few are sent twice.
     assert 0.9 < payload / wire < 1448 / 1500
 
 

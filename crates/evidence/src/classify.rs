@@ -91,7 +91,7 @@ struct Window {
     ack_queued: f64,
 }
 
-/// What is known of the whole connection.
+/// Knowledge about the whole connection.
 pub(crate) struct Judge<'a> {
     facts: &'a Facts<'a>,
     pub queue_us: u32,

@@ -32,7 +32,7 @@ impl Connection {
         }
     }
 
-    /// Whether `s` opens another connection between the same ends.
+    /// Returns true if `s` opens another connection between the same ends.
     pub fn is_over_for(&self, s: &Segment) -> bool {
         let over = self.reset || self.halves.iter().any(|half| half.finished);
         s.has(SYN) && !s.has(ACK) && (over || self.halves[0].bytes + self.halves[1].bytes > 0)

@@ -169,9 +169,9 @@ pub struct ConnectionReport {
     pub queue_bytes: Option<u64>,
     /// Causes, the largest share first.
     pub causes: Vec<Share>,
-    /// The same over time.
+    /// Causes over time.
     pub spans: Vec<Span>,
-    /// What cannot be known from this capture, and why.
+    /// Limits of this capture: what is not known from it, and why.
     pub cannot: Vec<String>,
 }
 

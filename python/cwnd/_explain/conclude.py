@@ -34,7 +34,7 @@ _DEEP = 1.0
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a cause: the reason, the command and its roll-back; both empty where there is none."""
+    """Advice on a cause: the reason, the command and its roll-back; both empty where there is none."""
 
     text: str
     command: str = ""
@@ -96,12 +96,9 @@ def _sentence(connection: Connection, share: Share) -> str:
             f"allows {rate(allowed)}."
         )
     if share["cause"] == "sender_buffer":
-        allowed = (
-            f" at {_rtt(connection)} allows {rate(numbers['flight_bytes'] * 8e3 / least)}" if least else ""
-        )
-        return (
-            f"{begin}the sender's socket buffer limits: {size(numbers['flight_bytes'])} in flight{allowed}."
-        )
+        flight = numbers["flight_bytes"]
+        allows = f" at {_rtt(connection)} allows {rate(flight * 8e3 / least)}" if least else ""
+        return f"{begin}the sender's socket buffer limits: {size(flight)} in flight{allows}."
     if share["cause"] == "policer" and connection["policer_bps"]:
         return (
             f"{begin}a policer limits: it drops what is above {rate(connection['policer_bps'])}, "
@@ -165,12 +162,12 @@ def _advice(connection: Connection, share: Share) -> Advice | None:
         queue = numbers["queue_ms"]
         if queue is not None and least and queue > _DEEP * least:
             return Advice(
-                "More than the path's rate is not to be had. Its queue is longer than the path: a queue "
-                "discipline at the bottleneck keeps the rate and takes the delay. DEV is its device.",
+                "The path's rate is the limit. Its queue is longer than the path: a queue discipline at the "
+                "bottleneck keeps the rate and takes the delay. DEV is its device.",
                 "tc qdisc replace dev DEV root fq_codel",
                 "tc qdisc del dev DEV root",
             )
-        return Advice("More than the path's rate is not to be had: the answer is a faster path.")
+        return Advice("The path's rate is the limit: more needs a faster path.")
     if share["cause"] in {"random_loss", "cwnd"} and least:
         goal = rate(numbers["rate_bps"])
         return Advice(
@@ -187,22 +184,30 @@ _ADVICE = {
         "sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
         "sysctl -w net.ipv4.tcp_slow_start_after_idle=1",
     ),
-    "ack_path": Advice(
-        "ACKs need a queue of their own, or more rate: see cake's 'ack-filter'."
-    ),
+    "ack_path": Advice("ACKs need a queue of their own, or more rate: see cake's 'ack-filter'."),
     "slow_start": Advice("The transfer is short for its path: reuse connections."),
     "timeout": Advice("Look for outages and for bursts of losses; SACK and timestamps shorten them."),
 }
+
+
+#: Least, first and largest bytes of a socket's buffers in Linux, where nobody changed them (tcp(7)).
+_LINUX = {"rmem": (4096, 131_072, 6_291_456), "wmem": (4096, 16_384, 4_194_304)}
 
 
 def _window(name: str, end: str, option: str, held: int, least_ms: float) -> Advice:
     """Advice to give a window of twice the present one: the capture does not show the path's own limit."""
     wanted = 2 * held
     value = _OVERHEAD * wanted
+    least, first, largest = _LINUX[name]
+    needs = f"For {rate(wanted * 8e3 / least_ms)} the {end} needs {size(wanted)} at {digits(least_ms)} ms"
+    if value <= largest:
+        return Advice(
+            f"{needs}. Linux's default lets a buffer grow to {size(largest)}, so the application sets "
+            f"{option}, or 'sysctl net.ipv4.tcp_{name}' shows less than that: let neither hold it."
+        )
     return Advice(
-        f"For {rate(wanted * 8e3 / least_ms)} the {end} needs {size(wanted)} at {digits(least_ms)} ms, and "
-        f"twice that in memory. If its application sets {option}, this changes nothing. "
+        f"{needs}, and twice that in memory. If its application sets {option}, this changes nothing. "
         f"OLD is what 'sysctl -n net.ipv4.tcp_{name}' shows before.",
-        f'sysctl -w net.ipv4.tcp_{name}="4096 131072 {value}"',
+        f'sysctl -w net.ipv4.tcp_{name}="{least} {first} {value}"',
         f'sysctl -w net.ipv4.tcp_{name}="OLD"',
     )

@@ -84,7 +84,7 @@ class Explained:
 
 
 def explain(source: str | os.PathLike[str] | bytes, *, anonymous: bool = False) -> Explained:
-    """What limited each connection of a packet capture.
+    """Finds what limited each connection of a packet capture.
 
     `source` is a file, "-" for standard input, or the bytes of a capture: pcap or pcapng, as it is or in
     gzip, xz or zstd. `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.

@@ -11,7 +11,7 @@ fn share(connection: &ConnectionReport, cause: Cause) -> f64 {
     connection.causes.iter().find(|share| share.cause == cause).map_or(0.0, |share| share.share)
 }
 
-/// The same packets as the receiver sees them: half an RTT later or earlier.
+/// These packets as the receiver sees them: half an RTT later or earlier.
 fn at_receiver(packets: &[Tcp], rtt_us: u64) -> Vec<Tcp> {
     let half = rtt_us / 2;
     let moved = |packet: &Tcp| packet.time_us + if packet.up { half } else { rtt_us - half };
