@@ -364,7 +364,7 @@ def small_buffers_others(m):
 @claim(
     "IV.B.3",
     "In all scenarios not more than 0.5 % of the packets are lost.",
-    why="Where errors end slow start, or buffers are long, single runs lose more, and the runs are far apart.",
+    why="Where errors end slow start, or buffers are long, some runs lose more; the runs are far apart.",
 )
 def few_losses(m):
     items = ("losses-single", "losses-sequential", "losses-synchronous")
