@@ -52,8 +52,6 @@ pub enum Cause {
     FullPath,
     /// As `FullPath`, on the way of the ACKs.
     AckPath,
-    /// The sender spreads segments, below what its window allows.
-    Pacing,
     /// The congestion window, which grows; the path is not full.
     Cwnd,
     /// The signs are missing.
@@ -99,10 +97,12 @@ pub(crate) struct Judge<'a> {
     /// Least one-way delays.
     forward: i32,
     back: i32,
+    /// Slots with marks.
+    marked: Vec<usize>,
 }
 
 /// The causes of a connection's time from its first data on.
-pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>, u32) {
+pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>) {
     let queue_us = QUEUE_US.max((f64::from(facts.base_us) * QUEUE_SHARE) as u32);
     let judge = Judge {
         facts,
@@ -110,6 +110,7 @@ pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>, u32) {
         bucket: bucket(facts),
         forward: facts.slots.iter().map(|slot| slot.forward).min().unwrap_or(0),
         back: facts.slots.iter().map(|slot| slot.back).min().unwrap_or(0),
+        marked: (0..facts.slots.len()).filter(|&at| facts.slots[at].marks > 0).collect(),
     };
     let windows = judge.windows();
     let mut judged: Vec<Judged> = Vec::with_capacity(windows.len());
@@ -125,7 +126,7 @@ pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>, u32) {
             sum: window.sum.clone(),
         });
     }
-    (judged, judge.bucket, queue_us)
+    (judged, judge.bucket)
 }
 
 impl Judge<'_> {
@@ -246,7 +247,7 @@ impl Judge<'_> {
         let now = windows[at].sum.flight;
         let before = if at == 0 { 0 } else { windows[at - 1].sum.flight };
         let next = windows.get(at + 1).map_or(now, |next| next.sum.flight);
-        let lost = self.facts.losses().iter().any(|loss| loss.at_ns < windows[at].from_ns);
+        let lost = self.facts.losses().first().is_some_and(|loss| loss.at_ns < windows[at].from_ns);
         let doubles = |from: u32, to: u32| f64::from(to) >= DOUBLING * f64::from(from);
         !lost && (doubles(before, now) || doubles(now, next))
     }
@@ -301,9 +302,9 @@ impl Judge<'_> {
         let last = losses.partition_point(|loss| loss.at_ns < to_ns);
         // The window's memory is the epoch; one loss may stand at the queue's edge, the last three decide.
         let recent = &losses[last.saturating_sub(3)..last];
-        let marked =
-            facts.slots.iter().take((to_ns / facts.width_ns) as usize + 1).rposition(|slot| slot.marks > 0);
-        let mark_ns = marked.map(|at| at as u64 * facts.width_ns);
+        let until = (to_ns / facts.width_ns) as usize;
+        let marked = &self.marked[..self.marked.partition_point(|&at| at <= until)];
+        let mark_ns = marked.last().map(|&at| at as u64 * facts.width_ns);
         match (recent.last(), mark_ns) {
             (None, None) => None,
             (Some(loss), Some(mark)) if mark > loss.at_ns => Some(After::Mark),
@@ -317,7 +318,9 @@ impl Judge<'_> {
     }
 }
 
-/// Time from `from` to `to` that the spans cover.
+/// Time from `from` to `to` that the spans cover, which are in order and apart.
 fn overlap(spans: &[(u64, u64)], from: u64, to: u64) -> u64 {
-    spans.iter().map(|&(start, end)| end.min(to).saturating_sub(start.max(from))).sum()
+    let first = spans.partition_point(|span| span.1 <= from);
+    let within = spans[first..].iter().take_while(|span| span.0 < to);
+    within.map(|&(start, end)| end.min(to).saturating_sub(start.max(from))).sum()
 }

@@ -68,7 +68,8 @@ impl<'a> Facts<'a> {
         let slots = half.slots.dense(connection.last_ns);
         let rtts: Vec<u32> = slots.iter().map(|slot| rtt_of(place, slot, release_us)).collect();
         let sampled = rtts.iter().copied().min().unwrap_or(NONE);
-        let base_us = if sampled == NONE { data_us.unwrap_or(0).saturating_add(release_us) } else { sampled };
+        let parts_us = data_us.unwrap_or(0).saturating_add(release_us).min(NONE - 1);
+        let base_us = if sampled == NONE { parts_us } else { sampled };
         // The delay of the handshake is a sample, too, when it is of the whole path.
         let handshake_us = us(responder).zip(us(client)).map(|(a, b)| a.saturating_add(b));
         let base_us = handshake_us.filter(|_| connection.handshake).map_or(base_us, |us| us.min(base_us));

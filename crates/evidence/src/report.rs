@@ -297,7 +297,7 @@ fn report(number: usize, connection: &mut Connection) -> ConnectionReport {
 }
 
 fn explain_time(report: &mut ConnectionReport, facts: &Facts<'_>) {
-    let (mut judged, bucket, _) = judge(facts);
+    let (mut judged, bucket) = judge(facts);
     if facts.begin_ns > 0 {
         let sum = Slot::new(0, crate::slots::State::Idle);
         judged.insert(
@@ -410,7 +410,7 @@ fn cannot(report: &mut ConnectionReport, facts: &Facts<'_>) {
         Place::Sender => {}
     }
     if facts.half.rtts == 0 {
-        say("no RTT: a queue cannot be told from a long path");
+        say("no RTT: a queue cannot be distinguished from a long path");
     }
     if facts.half.unseen_bytes > 0 {
         let bytes = facts.half.unseen_bytes;

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from cwnd import explain
@@ -28,15 +26,12 @@ def explain_command(files: tuple[str, ...], connection: str | None, anonymous: b
     with flag_errors():
         number = None if connection is None else read_number(connection)
         # All are read before the first is printed: an error of one leaves no half answer.
-        for_files = [(name, explain(name, anonymous=anonymous)) for name in files]
-        chosen = [(name, e, e.connection(number) if number is not None else None) for name, e in for_files]
-    for at, (name, explained, one) in enumerate(chosen):
+        all_explained = [explain(name, anonymous=anonymous) for name in files]
         if as_json:
-            data = json.loads(explained.to_json())
-            if one is not None:
-                data["connections"] = [c for c in data["connections"] if c["number"] == one["number"]]
-            click.echo(json.dumps(data))
-            continue
-        if len(files) > 1:
+            texts = [explained.to_json(number) for explained in all_explained]
+        else:
+            texts = [str(one) if number is None else one.describe(number) for one in all_explained]
+    for at, (name, text) in enumerate(zip(files, texts, strict=True)):
+        if len(files) > 1 and not as_json:
             click.echo(f"{'' if at == 0 else chr(10)}{name}")
-        click.echo(str(explained) if one is None else explained.describe(one["number"]))
+        click.echo(text)

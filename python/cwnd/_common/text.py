@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from cwnd._common.errors import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cwnd._common.shapes import Estimate
 
 
@@ -36,6 +38,18 @@ def digits(number: float | None) -> str:
     if number is None:
         return "-"
     return f"{number:.0f}" if abs(number) >= 1000 else exponent(float(f"{number:.4g}"))
+
+
+def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
+    """Lines of a table with columns of equal width; `right`: all but the first stand at the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if right and at > 0 else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def estimate(row: Estimate | None, scale: float) -> str:

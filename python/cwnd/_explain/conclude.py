@@ -20,7 +20,6 @@ NAMES = {
     "random_loss": "random loss",
     "full_path": "full path",
     "ack_path": "path of the ACKs",
-    "pacing": "pacing",
     "cwnd": "congestion window",
     "unknown": "not known",
 }
@@ -130,7 +129,6 @@ _PLAIN = {
     "timeout": "nothing moves until the sender's timer runs out.",
     "recovery": "lost segments are repaired ({goodput}).",
     "policer": "a policer limits ({goodput}).",
-    "pacing": "the sender paces below what its window allows ({goodput}).",
     "unknown": "the cause is not known.",
 }
 

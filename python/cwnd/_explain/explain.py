@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
-from cwnd._common.text import digits, rate
+from cwnd._common.text import aligned, digits, rate
 from cwnd._explain.conclude import NAMES, advise_on, conclude, size
 
 if TYPE_CHECKING:
@@ -28,15 +28,19 @@ class Explained:
 
     data: Explanation
 
-    def to_json(self) -> str:
-        """One JSON object: `data`, and for each connection its conclusion and the advice."""
+    def to_json(self, number: int | None = None) -> str:
+        """One JSON object: `data`, and for each connection its conclusion and the advice.
+
+        `number`: of the connection with this number alone.
+        """
+        chosen = self.data["connections"] if number is None else [self.connection(number)]
         connections = [
             {
                 **connection,
                 "conclusion": conclude(connection),
                 "advice": [advice.to_dict() for advice in advise_on(connection)],
             }
-            for connection in self.data["connections"]
+            for connection in chosen
         ]
         return json.dumps({**self.data, "connections": connections})
 
@@ -53,10 +57,8 @@ class Explained:
         """The answer about one connection in words: conclusion, causes, advice, what cannot be known."""
         connection = self.connection(number)
         lines = [*conclude(connection), ""]
-        lines += _table(
-            ("cause", "share", "seconds", "rate", "least RTT", "queue", "flight", "window", "losses"),
-            [_row(share) for share in connection["causes"]],
-        )
+        heads = ("cause", "share", "seconds", "rate", "least RTT", "queue", "flight", "window", "losses")
+        lines += aligned([heads, *(_row(share) for share in connection["causes"])], right=True)
         lines += ["", *_facts(connection)]
         for advice in advise_on(connection):
             lines += ["", advice.text]
@@ -74,7 +76,7 @@ class Explained:
         if count > 1:
             shown = connections[:20]
             heads = ("number", "sender", "receiver", "bytes", "seconds", "goodput", "main cause")
-            table = _table(heads, [_connection(connection) for connection in shown])
+            table = aligned([heads, *(_connection(connection) for connection in shown)], right=True)
             intro = f"{count} connections, by bytes; above is the first, --connection N shows another:"
             left = [f"and {count - len(shown)} more"] if count > len(shown) else []
             parts.append("\n".join([intro, "", *table, *left]))
@@ -168,15 +170,4 @@ def _facts(connection: Connection) -> list[str]:
         f"window scale {handshake['window_scale']}{'' if handshake['seen'] else ' (inferred)'}.",
         f"Sent again: {again['fast']} fast, {again['timeouts']} by timeouts, {again['probes']} probes; "
         f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered.",
-    ]
-
-
-def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (heads, *rows)
     ]

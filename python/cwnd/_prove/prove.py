@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.text import aligned
 from cwnd._prove.build import Built, build, registered
 from cwnd._prove.decide import PROPERTIES, PROVED, REFUTED, UNDECIDED, Cell, Hooks
 from cwnd._prove.elf import Object, read_object
@@ -57,11 +58,7 @@ class Proof(NamedTuple):
         for hook in hooks:
             verdicts = {cell.property: cell.verdict for cell in self.cells if cell.hook == hook}
             rows.append([hook, *(verdicts.get(name, "-") for name in names)])
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        lines = aligned(rows)
         for cell in self.cells:
             if cell.verdict != PROVED:
                 lines.append(f"{cell.hook}, {cell.property}: {cell.verdict}: {cell.reason}")

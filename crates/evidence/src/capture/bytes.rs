@@ -9,6 +9,9 @@ use std::io::{Cursor, Read};
 /// Bytes that one read asks for.
 const CHUNK: usize = 1 << 18;
 
+/// Memory that a capture in xz may ask for: twice that of `xz -9`. A hostile header may ask for 4 GB.
+const XZ_KIB: u32 = 128 << 10;
+
 /// The largest record of a capture: a packet of 2^24 bytes with its options. Larger lengths are damage.
 pub(crate) const LARGEST: usize = (1 << 24) + (1 << 16);
 
@@ -31,7 +34,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// Opens `reader`; gzip, xz and zstd are told by their first bytes.
+    /// Opens `reader`; gzip, xz and zstd are recognised by their first bytes.
     pub fn open(mut reader: Box<dyn Read>) -> Result<Self, Error> {
         let mut head = Vec::new();
         if let Err(failed) = reader.by_ref().take(6).read_to_end(&mut head) {
@@ -40,7 +43,7 @@ impl Bytes {
         let whole = Box::new(Cursor::new(head.clone()).chain(reader));
         let reader: Box<dyn Read> = match head.as_slice() {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
-            [0xfd, b'7', b'z', b'X', b'Z', 0] => Box::new(XzReader::new(whole, true)),
+            [0xfd, b'7', b'z', b'X', b'Z', 0] => Box::new(XzReader::new_mem_limit(whole, true, XZ_KIB)),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => match StreamingDecoder::new(whole) {
                 Ok(decoder) => Box::new(decoder),
                 Err(failed) => return Err(Error(format!("zstd: {failed}"))),
