@@ -20,9 +20,11 @@
  *   2 (1 - beta) (1 + ln lambda_max) / lambda_max = r,   r = (1 + ln 3) / 15 = 0.14
  *
  * for lambda_max >= 1; above beta = 1 - r / 2 = 0.93, where Reno's growth is faster than that, it
- * is 1. The authors set lambda_max by a model of theirs (M. A. Alrshah, PhD thesis, Universiti
- * Putra Malaysia, FSKTM 2017 31, chapter 5), whose equation could not be had: this one is a
- * reconstruction.
+ * is 1. The authors set lambda_max by a model of theirs (M. A. Alrshah et al., "Modeling the
+ * Throughput of the Linux-based Agile-SD Transmission Control Protocol", IEEE Access 4, 2017,
+ * arXiv 1702.04861; M. A. Alrshah, PhD thesis, Universiti Putra Malaysia, FSKTM 2017 31, chapter 5).
+ * Its equation is published and was not consulted: this one is a reconstruction, one function,
+ * agile_sd_auto.
  *
  * RTT plays no part. Before the first loss, and above cwnd_loss, lambda = lambda_min. A timeout
  * keeps the two marks, as the module does.

@@ -16,9 +16,10 @@
  * Differences from the paper, and what it leaves open:
  *  - beta is not stated. 0.9 is what Fig. 7a shows (29180 -> 26258, 30846 -> 27758).
  *  - Algorithm 1 takes samples in congestion avoidance alone, so that the queue built by slow
- *    start goes unseen; the published figures come out only if slow start counts as well.
- *    rtt_max_from has both. Samples taken while losses are repaired never count: they time
- *    the repair.
+ *    start goes unseen: rtt_max_from = avoidance. The default counts slow start as well. The
+ *    published figures do not decide: both give the windows and epochs of Fig. 7a, and all or
+ *    nearly all of the points of Figs. 10a to 12a (papers/elastic-tcp). Samples taken while
+ *    losses are repaired never count: they time the repair.
  *  - Fig. 1 sets ssthresh = cwnd - 1 after the cut, so that a stack whose slow start includes
  *    cwnd == ssthresh goes on in congestion avoidance. Here slow start ends at ssthresh, so the
  *    new ssthresh is beta * cwnd itself: same window after the cut, avoidance at once.
@@ -26,7 +27,7 @@
  *    ("over this connection").
  *  - The window never grows faster than in slow start. Without this bound it would where
  *    RTTmax / RTTcur > cwnd, a few segments after a timeout.
- *  - variant = spec keeps the fractions. paper is what the paper's figures were made with:
+ *  - variant = spec keeps the fractions. authors is what the paper's figures were made with:
  *    growth per segment in whole thousandths, rounded down, the fraction lost at each cut
  *    (Fig. 7a: six below cwnd = 29166, five above).
  */
