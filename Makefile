@@ -186,6 +186,7 @@ papers: .venv/package
 docs: .venv/package
 	$(BIN)/python docs/algorithms/generate.py
 	$(BIN)/python tools/keys.py
+	$(BIN)/python tools/verdicts.py
 
 # The manual pages, from the help of the commands. Wheels have them in share/man.
 man: $(MAN)/cwnd.1
