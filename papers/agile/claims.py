@@ -10,7 +10,9 @@ from cwnd._reproduce.claims import Outcome, claim
 
 DEFAULTS = ("cubic", "compound")
 AF = ("fig4_10_0", "fig4_10_4", "fig4_11_0", "fig4_11_4", "fig4_12_0", "fig4_12_4")
-WWF = ("fig6_7", "fig6_9", "fig6_9_errors")
+WWF = ("fig6_7", "fig6_8", "fig6_8_errors", "fig6_9", "fig6_9_errors")
+#: Those without errors, at every buffer.
+WWF_CLEAN = ("fig6_7", "fig6_8", "fig6_9")
 ANY = (
     *("fig7_5_one_50", "fig7_5_one_500", "fig7_5_one_6400"),
     *("fig7_5_turns_50", "fig7_5_turns_500", "fig7_5_turns_6400"),
@@ -153,10 +155,61 @@ def wwf_fairness(m):
 )
 def wwf_large_buffers(m):
     others = ("agile-sd", *DEFAULTS)
-    large = ratios(m, WWF[:2], "elastic", others, lambda x: x >= 3200)
-    small = ratios(m, WWF[:2], "elastic", others, lambda x: x <= 100)
+    large = ratios(m, WWF_CLEAN, "elastic", others, lambda x: x >= 3200)
+    small = ratios(m, WWF_CLEAN, "elastic", others, lambda x: x <= 100)
     one, other = (exp(sum(log(x.mean) for x in part) / len(part)) for part in (large, small))
     return Outcome(one > other, f"ratio {one:.3g} at large, {other:.3g} at small buffers")
+
+
+@claim(
+    "abstract, 6.12",
+    "Elastic-TCP maintains fairness among different RTTs, too: its index is as high as those of Agile-SD, "
+    "CUBIC and C-TCP, or higher.",
+)
+def wwf_rtt_fairness(m):
+    found = differences(m, ("fig6_12",), "elastic", ("agile-sd", *DEFAULTS))
+    lower_at = sum(one.below(0).holds for one in found)
+    shown = ", ".join(f"{name} {m('fig6_12', name).value.mean:.3f}" for name in m.variants("fig6_12"))
+    return Outcome(not lower_at, shown)
+
+
+def indices(m, item):
+    """Each pair of an item with its index at each point, as text."""
+    return "; ".join(
+        f"{pair} " + ", ".join(f"{one.mean:.3f}" for one in m(item, pair).points.values())
+        for pair in m.variants(item)
+    )
+
+
+@claim(
+    "abstract, 4.16",
+    "Agile-SD outperforms in fairness, beside others too: it is fairer to CUBIC and C-TCP than these are to "
+    "each other.",
+)
+def af_inter_fairness(m):
+    pair = m("fig4_16", "cubic+compound").value
+    leads = [m("fig4_16", f"agile-sd+{other}").value - pair for other in DEFAULTS]
+    return Outcome(all(one.above(0).holds for one in leads), indices(m, "fig4_16"))
+
+
+@claim(
+    "abstract, 6.13",
+    "Elastic-TCP maintains fairness beside others: Jain's index of two and two flows is above 0.9.",
+)
+def wwf_inter_fairness(m):
+    found = [m("fig6_13", f"elastic+{other}").value for other in ("agile-sd", *DEFAULTS)]
+    return Outcome(all(one.above(0.9).holds for one in found), indices(m, "fig6_13"))
+
+
+@claim(
+    "abstract, 7.9",
+    "Agile-TCP outperforms in fairness beside others: it is fairer to CUBIC and C-TCP than these are to each "
+    "other, at each RTT.",
+)
+def agile_inter_fairness(m):
+    pair = m("fig7_9", "cubic+compound")
+    leads = [one for other in DEFAULTS for one in (m("fig7_9", f"agile+{other}") - pair).points.values()]
+    return Outcome(all(one.above(0).holds for one in leads), indices(m, "fig7_9"))
 
 
 @claim("abstract, 7.5, 7.11", "Agile-TCP outperforms CUBIC and C-TCP in most scenarios.")
