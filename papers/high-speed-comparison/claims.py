@@ -95,7 +95,10 @@ def bic_shares_more_evenly(m):
 @claim(
     "2.6",
     "Africa loses less than HighSpeed and Scalable.",
-    why="Fails in the paper's own table too: HighSpeed has as much at 500 packets and less at 2500 and 5000, Scalable less at 100.",
+    why=(
+        "Fails in the paper's own table too: HighSpeed has as much at 500 packets and less at "
+        "2500 and 5000, Scalable less at 100."
+    ),
 )
 def africa_loses_less(m):
     return every((m("fig6", other) - m("fig6", "africa")).above(0) for other in ("highspeed", "scalable"))
@@ -135,7 +138,10 @@ def yeah_is_more_efficient(m):
 @claim(
     "2.9",
     "YeAH is fairer than Africa and Compound, among its own flows.",
-    why="Fails in the paper's own table too: Compound is fairer at all buffers but 500, where both have 1.00, Africa at three.",
+    why=(
+        "Fails in the paper's own table too: Compound is fairer at all buffers but 500, where "
+        "both have 1.00, Africa at three."
+    ),
 )
 def yeah_is_fairer(m):
     return every((m("fig7", "yeah") - m("fig7", other)).above(0) for other in ("africa", "compound"))
@@ -144,7 +150,10 @@ def yeah_is_fairer(m):
 @claim(
     "2.10",
     "Fusion uses more of the link than Compound, HighSpeed and BIC.",
-    why="Fails in the paper's own table too: Fusion has less than BIC at every buffer, than HighSpeed at five.",
+    why=(
+        "Fails in the paper's own table too: Fusion has less than BIC at every buffer, than "
+        "HighSpeed at five."
+    ),
 )
 def fusion_uses_more(m):
     others = ("compound", "highspeed", "bic")
