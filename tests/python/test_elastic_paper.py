@@ -22,6 +22,7 @@ def test_the_code_lines_beside_table_2_are_those_of_the_headers() -> None:
     assert {name: int(lines) for name, lines, _ in rows} == published
     ours = {name: code_lines(ROOT / f"algorithms/{name.replace('-', '_')}.h") for name in published}
     assert {name: int(lines) for name, _, lines in rows} == ours
+    assert sorted(ours, key=ours.__getitem__) == sorted(published, key=published.__getitem__)
 
 
 def test_every_published_number_belongs_to_an_item_and_a_point() -> None:
