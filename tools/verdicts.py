@@ -24,7 +24,7 @@ _CLAIMS = ("claims", "hold", "fail")
 
 
 class Verdicts(NamedTuple):
-    """What a verdicts.md says, as text cut into cells."""
+    """A verdicts.md, cut into cells."""
 
     #: Counts of the whole paper.
     whole: dict[str, int]
@@ -32,7 +32,7 @@ class Verdicts(NamedTuple):
     items: dict[str, dict[str, int]]
     #: The last six cells of each reading: numbers, agree, if read so; claims, hold, if read so.
     readings: dict[str, list[int]]
-    #: What was measured of each claim, by its sentence.
+    #: The measured text of each claim, by its sentence.
     claims: dict[str, str]
     #: Tables of numbers by their headings: rows by name, cells by column.
     tables: dict[str, dict[str, dict[str, str]]]

@@ -56,7 +56,7 @@ def _mean_mbps(m, variant):
 
 
 def _ratio(m, variant):
-    """What the flow with half the RTT has, for what the other has."""
+    """Throughput of the flow with half the RTT, for that of the other."""
     return m("rtts", variant, "first") / m("rtts", variant, "second")
 
 

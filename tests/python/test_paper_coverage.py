@@ -73,7 +73,7 @@ def test_the_links_of_the_page_exist() -> None:
 
 
 def test_every_item_and_trace_of_a_paper_is_on_the_page() -> None:
-    """What a claim needs and no figure shows is behind that claim's row."""
+    """An item that only a claim needs is behind the row of that claim."""
     shown = {(paper, kind, name) for paper, _, place, _ in rows() for kind, name in named(place)}
     for path in PAPERS.glob("*/paper.toml"):
         paper = load(path.parent.name)

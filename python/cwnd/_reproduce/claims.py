@@ -148,6 +148,11 @@ class Quantity:
         return self._with(other, lambda a, b: a / b if b else math.inf)
 
 
+def only(value: float) -> Quantity:
+    """The value of one run without randomness."""
+    return Quantity({1: value}, fixed=True)
+
+
 #: A point of an axis: a swept value, or one of each of several keys.
 Place: TypeAlias = "float | str | tuple[float | str, ...]"
 

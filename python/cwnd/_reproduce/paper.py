@@ -241,7 +241,7 @@ def load(name: str) -> Paper:
             for _, one in tables["cause"]
         ],
         _published(folder / "published.csv"),
-        _claims(folder / "claims.py"),
+        [claim for path in sorted(folder.glob("claims*.py")) for claim in _claims(path)],
     )
     _check(paper)
     return paper
@@ -312,9 +312,7 @@ def _published(path: Path) -> list[dict[str, str]]:
 
 
 def _claims(path: Path) -> list[Claim]:
-    if not path.exists():
-        return []
-    spec = importlib.util.spec_from_file_location(f"cwnd_papers.{path.parent.name}", path)
+    spec = importlib.util.spec_from_file_location(f"cwnd_papers.{path.parent.name}.{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
