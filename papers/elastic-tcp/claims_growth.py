@@ -46,7 +46,7 @@ def one_window_at_every_rtt(m):
     "II, IV.B.1",
     "Elastic-TCP depends less on the RTT than CUBIC, C-TCP and NewReno: it keeps more of its throughput "
     "from 25 to 200 ms.",
-    why="CUBIC grows by the time since its last loss, and keeps more.",
+    why="Its throughput is in proportion to 1/RTT: an eighth for eight times the RTT.",
 )
 def depends_least_on_the_rtt(m):
     share = {cca: m("rtts", cca).at("100 ms") / m("rtts", cca).at("12.5 ms") for cca in m.variants("rtts")}
@@ -129,7 +129,6 @@ def shortest_epoch(m):
 @claim(
     "III.B",
     "Elastic-TCP keeps its losses as low as NewReno's: one flow loses no more at each buffer and error rate.",
-    why="It cuts by a tenth and is back sooner, so where the buffer drops it does so more often.",
 )
 def losses_as_low_as_newreno(m):
     lead = m("losses-single", "elastic") - m("losses-newreno", "newreno")
