@@ -12,7 +12,6 @@ mod facts;
 mod half;
 mod policer;
 mod report;
-mod run;
 mod segment;
 mod slots;
 mod table;

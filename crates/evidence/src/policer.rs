@@ -12,8 +12,8 @@ const EMPTY_AT_LOSSES: f64 = 0.8;
 const EMPTY_ELSEWHERE: f64 = 0.5;
 /// A bucket is empty below this many segments: one loss more or less in a slot.
 const EMPTY_SEGMENTS: f64 = 4.0;
-/// A queue at this share of the losses makes them an overflow's.
-const QUEUED_LOSSES: f64 = 0.2;
+/// An overflow shows its queue at nearly every loss and a policer at few: the majority decides.
+const QUEUED_LOSSES: f64 = 0.5;
 /// A queue at a loss: one RTT has the jitter of machines and of the burst that it is in, which the least of a slot has not.
 const QUEUE_SHARE: f64 = 0.05;
 const QUEUE_US: f64 = 2_000.0;

@@ -306,9 +306,9 @@ fn explain_time(report: &mut ConnectionReport, facts: &Facts<'_>) {
         );
     }
     if judged.is_empty() {
-        // A connection without duration.
-        let sum = Slot::new(0, crate::slots::State::Idle);
-        judged.push(Judged { from_ns: 0, to_ns: facts.end_ns, cause: Cause::Unknown, after: None, sum });
+        let (at, sum) = (facts.begin_ns, Slot::new(0, crate::slots::State::Idle));
+        judged.push(Judged { from_ns: at, to_ns: at, cause: Cause::Unknown, after: None, sum });
+        report.cannot.push("a single packet with data has no duration to divide".into());
     }
     let delivered: u64 = facts.slots.iter().map(|slot| slot.delivered).sum();
     let time = seconds(facts.end_ns - facts.begin_ns);

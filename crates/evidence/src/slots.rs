@@ -127,12 +127,13 @@ pub(crate) struct Slots {
     since_ns: u64,
 }
 
-impl Slots {
-    /// No slots yet.
-    pub const fn new() -> Self {
+impl Default for Slots {
+    fn default() -> Self {
         Slots { width_ns: WIDTH_NS, slots: Vec::new(), state: State::Idle, since_ns: 0 }
     }
+}
 
+impl Slots {
     /// The slot of `now_ns`, which is relative to the connection's beginning.
     pub fn at(&mut self, now_ns: u64) -> &mut Slot {
         while now_ns / self.width_ns >= MOST {

@@ -1,24 +1,70 @@
-//! A direction of a connection: its data, and the ACKs that come back.
+//! A direction of a connection: its data (here), and the ACKs that come back (`acks.rs`).
 
-use crate::run::Run;
-pub(crate) use crate::run::{Kind, Loss};
-use crate::segment::{ACK, ECE, FIN, PSH, SYN, Segment};
+mod acks;
+
+use crate::segment::{FIN, PSH, SYN, Segment};
 use crate::slots::{Slots, State};
 use std::collections::VecDeque;
 
 /// Segments in flight that are followed, at most: a window of 90 MB. A hostile capture may have more.
 const MOST_RUNS: usize = 1 << 16;
+/// Runs of one captured segment, at most: BIG TCP has 512 KB.
+const MOST_PIECES: u64 = 512;
 /// Losses and stalls that are kept one by one, at most.
 const MOST_EVENTS: usize = 4096;
 /// Linux's least RTO is 200 ms; RFC 6298 has 1 s. A margin of a tenth is for late timers and captures.
 const LEAST_RTO_NS: u64 = 180_000_000;
 /// Sequence numbers begin here, so that those before the first have room.
 const ORIGIN: u64 = 1 << 40;
-/// Segments above a hole that make it a loss (RFC 6675: DupThresh).
+/// Duplicate ACKs, or segments above a hole, that make it a loss (RFC 6675: DupThresh).
 const DUP_THRESH: u64 = 3;
 
-/// A direction.
-#[derive(Clone, Debug)]
+/// An outstanding segment.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    start: u64,
+    end: u64,
+    sent_ns: u64,
+    resent: u8,
+    sacked: bool,
+    /// Counted out of the flight until it is sent again.
+    lost: bool,
+    /// Never seen: lost before the capture, or not captured.
+    unseen: bool,
+}
+
+impl Run {
+    fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    fn in_flight(&self) -> u64 {
+        if self.sacked || self.lost || self.unseen { 0 } else { self.len() }
+    }
+}
+
+/// A kind of retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Fast,
+    Timeout,
+    Probe,
+}
+
+/// A retransmission that is no probe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    pub at_ns: u64,
+    /// The last RTT before it; 0 if there is none.
+    pub rtt_us: u32,
+    /// The largest RTT of the last RTT: of the segments that left beside the lost one.
+    pub peak_us: u32,
+    /// When the lost segment was first sent.
+    pub sent_ns: u64,
+}
+
+/// What was seen of a direction.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
     pub bytes: u64,
     pub packets: u64,
@@ -54,6 +100,8 @@ pub(crate) struct Half {
     pub needed_scale: u8,
     pub slots: Slots,
     runs: VecDeque<Run>,
+    /// SACKed ranges, in order and apart; those below the ACK are dropped when they are the half.
+    sacked: Vec<(u64, u64)>,
     known: bool,
     next: u64,
     una: u64,
@@ -76,56 +124,15 @@ pub(crate) struct Half {
 }
 
 impl Half {
-    /// Nothing was seen.
-    pub const fn new() -> Self {
+    /// A direction before its first packet.
+    pub fn new() -> Self {
         Half {
-            bytes: 0,
-            packets: 0,
-            resent_bytes: 0,
-            fast: 0,
-            timeouts: 0,
-            probes: 0,
-            spurious: 0,
-            reordered: 0,
-            unseen_bytes: 0,
-            marks: 0,
-            largest: 0,
-            mss: None,
-            scale: None,
-            sack: false,
-            timestamps: false,
-            syn_ns: None,
-            first_data_ns: None,
-            last_data_ns: 0,
-            finished: false,
-            window_field: 0,
-            zero_windows: 0,
             rtt_min_us: u32::MAX,
             release_min_us: u32::MAX,
-            rtts: 0,
-            losses: Vec::new(),
-            stalls: Vec::new(),
-            recoveries: Vec::new(),
-            needed_scale: 0,
-            slots: Slots::new(),
-            runs: VecDeque::new(),
-            known: false,
             next: ORIGIN,
             una: ORIGIN,
-            flight: 0,
-            highest_sack: 0,
-            lost_up_to: 0,
-            dup_acks: 0,
             window: u64::MAX,
-            last_ack_ns: 0,
-            last_send_ns: 0,
-            last_rtt_us: 0,
-            recovery_point: None,
-            recovery_since: 0,
-            echo: None,
-            first_clock: None,
-            peaks: [0; 2],
-            peak_since: 0,
+            ..Half::default()
         }
     }
 
@@ -231,8 +238,22 @@ impl Half {
             };
             self.push(hole);
         }
-        let run = Run { start, end, sent_ns: now, resent: 0, sacked: false, lost: false, unseen: false };
-        self.push(run);
+        // A large segment that an offload cuts is as many runs as it becomes, since SACKs may cover a part.
+        let piece = u64::from(mss.max(1)).max((end - start).div_ceil(MOST_PIECES));
+        let mut at = start;
+        while at < end {
+            let to = end.min(at + piece);
+            self.push(Run {
+                start: at,
+                end: to,
+                sent_ns: now,
+                resent: 0,
+                sacked: false,
+                lost: false,
+                unseen: false,
+            });
+            at = to;
+        }
         self.next = end;
         self.bytes += end - start;
         let after_ack = now.saturating_sub(self.last_ack_ns);
@@ -363,175 +384,6 @@ impl Half {
         self.runs.partition_point(|run| run.end <= seq)
     }
 
-    /// A segment of the other direction, with an ACK of this one. `scale` is of its window.
-    pub fn acknowledge(&mut self, s: &Segment, now: u64, scale: Option<u8>, mss: u32) {
-        if !s.has(ACK) {
-            return;
-        }
-        if !self.known {
-            self.begin(s.ack);
-        }
-        let mut ack = Self::unwrap(s.ack, self.una);
-        // A FIN takes a sequence number, and no byte.
-        if self.finished && ack == self.next + 1 {
-            ack = self.next;
-        }
-        if ack + (1 << 30) < self.una || ack > self.next.saturating_add(1 << 30) {
-            return;
-        }
-        if !s.has(SYN) {
-            self.window_field = self.window_field.max(s.window);
-            self.zero_windows += u64::from(s.window == 0);
-        }
-        self.window = u64::from(s.window) << if s.has(SYN) { 0 } else { scale.unwrap_or(self.needed_scale) };
-        if ack > self.next {
-            self.unseen_bytes += ack - self.next;
-            self.next = ack;
-        }
-        let (mut rtt, mut delivered) = (None, 0);
-        let dsack = s.sack_count > 0 && {
-            let (start, end) = (Self::unwrap(s.sacks[0].0, ack), Self::unwrap(s.sacks[0].1, ack));
-            let second = s.sacks[1];
-            let within = s.sack_count > 1
-                && Self::unwrap(second.0, ack) <= start
-                && end <= Self::unwrap(second.1, ack);
-            end <= ack || within
-        };
-        self.spurious += u64::from(dsack);
-        if ack > self.una {
-            self.una = ack;
-            self.dup_acks = 0;
-            self.pop(ack, now, &mut rtt, &mut delivered);
-        } else if s.len == 0 && self.flight > 0 {
-            self.dup_acks = self.dup_acks.saturating_add(1);
-        }
-        for &(start, end) in s.sacks.iter().take(s.sack_count).skip(usize::from(dsack)) {
-            self.mark(Self::unwrap(start, ack), Self::unwrap(end, ack), now, &mut rtt, &mut delivered);
-        }
-        self.find_lost(u64::from(mss));
-        if self.recovery_point.is_some_and(|point| ack >= point) {
-            self.recovery_point = None;
-            if self.recoveries.len() < MOST_EVENTS {
-                self.recoveries.push((self.recovery_since, now));
-            }
-        }
-        if let (Some((value, _)), None) = (s.timestamps, self.echo) {
-            self.echo = Some((value, now));
-        } else if self.echo.is_some_and(|(_, seen)| now - seen > 2_000_000_000) {
-            self.echo = None;
-        }
-        self.note(s, now, rtt, delivered);
-        if delivered > 0 || self.dup_acks > 0 {
-            self.last_ack_ns = now;
-        }
-        self.note_state(now, mss);
-    }
-
-    fn note(&mut self, s: &Segment, now: u64, rtt: Option<(u64, u64)>, delivered: u64) {
-        let window = self.window.min(u64::from(u32::MAX)) as u32;
-        let slot = self.slots.at(now);
-        slot.delivered += delivered;
-        slot.window = slot.window.max(window);
-        slot.marks += u32::from(s.has(ECE) && !s.has(SYN));
-        let Some((ns, sent)) = rtt else { return };
-        let rtt = us(ns);
-        slot.rtt_min = slot.rtt_min.min(rtt);
-        slot.rtt_sum += u64::from(rtt);
-        slot.rtt_count += 1;
-        if let Some((value, _)) = s.timestamps {
-            // The receiver's clock, in milliseconds on Linux.
-            let first = *self.first_clock.get_or_insert(value);
-            let base = i64::from(value.wrapping_sub(first) as i32) * 1000;
-            let relative = |ns: u64| (ns / 1000) as i64;
-            slot.forward = slot.forward.min(wrap(base - relative(sent)));
-            slot.back = slot.back.min(wrap(relative(now) - base));
-        }
-        self.last_rtt_us = rtt;
-        if now - self.peak_since > u64::from(rtt) * 500 {
-            self.peaks = [0, self.peaks[0]];
-            self.peak_since = now;
-        }
-        self.peaks[0] = self.peaks[0].max(rtt);
-        self.rtt_min_us = self.rtt_min_us.min(rtt);
-        self.rtts += 1;
-    }
-
-    fn pop(&mut self, ack: u64, now: u64, rtt: &mut Option<(u64, u64)>, delivered: &mut u64) {
-        while let Some(run) = self.runs.front_mut() {
-            if run.end > ack {
-                if run.start < ack {
-                    let part = ack - run.start;
-                    if !run.sacked {
-                        *delivered += part;
-                    }
-                    let before = run.in_flight();
-                    run.start = ack;
-                    self.flight = self.flight - before + run.in_flight();
-                }
-                break;
-            }
-            self.flight -= run.in_flight();
-            if !run.sacked {
-                *delivered += run.len();
-                if run.unseen {
-                    self.unseen_bytes += run.len();
-                } else {
-                    // Of a segment that was sent twice no one knows which is acknowledged (Karn).
-                    *rtt = (run.resent == 0).then(|| (now.saturating_sub(run.sent_ns), run.sent_ns));
-                }
-            }
-            self.runs.pop_front();
-        }
-    }
-
-    fn mark(&mut self, start: u64, end: u64, now: u64, rtt: &mut Option<(u64, u64)>, delivered: &mut u64) {
-        if end <= start || end > self.next {
-            return;
-        }
-        // From the end: a block grows there, and the rest of it is marked already.
-        let (first, mut at) = (self.find(start), self.runs.partition_point(|run| run.end <= end));
-        let mut known = 0;
-        while at > first && known < 2 {
-            at -= 1;
-            let run = &mut self.runs[at];
-            if run.start < start {
-                break;
-            }
-            if run.sacked {
-                known += 1;
-                continue;
-            }
-            known = 0;
-            self.flight -= run.in_flight();
-            run.sacked = true;
-            run.lost = false;
-            *delivered += run.len();
-            if run.resent == 0 && !run.unseen && rtt.is_none() {
-                *rtt = Some((now.saturating_sub(run.sent_ns), run.sent_ns));
-            }
-        }
-        self.highest_sack = self.highest_sack.max(end);
-    }
-
-    /// Takes for lost what has three segments SACKed above it (RFC 6675).
-    fn find_lost(&mut self, mss: u64) {
-        let limit = self.highest_sack.saturating_sub(DUP_THRESH * mss);
-        if limit <= self.lost_up_to || limit <= self.una {
-            return;
-        }
-        let first = self.find(self.lost_up_to.max(self.una));
-        for run in self.runs.range_mut(first..) {
-            if run.end > limit {
-                break;
-            }
-            if !run.sacked && run.resent == 0 && !run.lost {
-                self.flight -= run.in_flight();
-                run.lost = true;
-            }
-        }
-        self.lost_up_to = limit;
-    }
-
     fn note_state(&mut self, now: u64, mss: u32) {
         let ahead = self.next - self.una;
         if self.window < u64::MAX && self.window > 0 && ahead > self.window && self.scale.is_none() {
@@ -559,13 +411,10 @@ impl Half {
             self.recoveries.push((self.recovery_since, now));
         }
         self.runs = VecDeque::new();
+        self.sacked = Vec::new();
     }
 }
 
 fn us(ns: u64) -> u32 {
     (ns / 1000).min(u64::from(u32::MAX - 1)) as u32
-}
-
-fn wrap(us: i64) -> i32 {
-    us.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }
