@@ -308,7 +308,7 @@ static inline void bbr_lt_interval_over(struct bbr *ca, const struct cc_ack *a, 
 
 static inline void bbr_lt_sample(struct bbr *ca, const struct cc_ack *a, u32 app_limited, u32 lost)
 {
-	u32 delivered = (u32)a->delivered - ca->lt_delivered, ms = bbr_ms(a) - ca->lt_ms;
+	u32 delivered = cc_since(a->delivered, ca->lt_delivered), ms = bbr_ms(a) - ca->lt_ms;
 
 	if (ca->lt_used) {
 		if (ca->mode != BBR_PROBE_BW || !ca->round_over)
@@ -356,7 +356,7 @@ static inline void bbr_update_rate(struct bbr *ca, const struct bbr_params *p,
 	ca->round_over = 0;
 	if (!a->rate_interval_us)
 		return;
-	if (a->rate_prior_delivered >= ca->round_end) {
+	if (!cc_after(ca->round_end, a->rate_prior_delivered)) {
 		ca->round_end = a->delivered;
 		ca->rounds++;
 		ca->round_over = 1;

@@ -229,12 +229,6 @@ static inline u32 bbr3_ms(const struct cc_ack *a)
 	return (u32)(a->now_us / 1000);
 }
 
-/* Whether a count of segments has reached end. */
-static inline u32 bbr3_reached(u32 count, u32 end)
-{
-	return count - end < 1U << 31;
-}
-
 static inline u32 bbr3_at_most(u64 value, u32 most)
 {
 	return value < most ? (u32)value : most;
@@ -482,19 +476,17 @@ static inline void bbr3_update_rounds(struct bbr3 *ca, const struct bbr3_params 
 				      const struct cc_window *w, const struct cc_ack *a,
 				      const struct bbr3_sample *s)
 {
-	u32 prior = (u32)a->rate_prior_delivered;
-
 	ca->loss_round_start = 0;
 	ca->round_start = 0;
 	if (!ca->sampled)
 		return;
 	ca->bw_latest = cc_max(ca->bw_latest, s->rate);
 	ca->inflight_latest = cc_max(ca->inflight_latest, s->delivered);
-	if (bbr3_reached(prior, ca->loss_round_end)) {
+	if (!cc_after(ca->loss_round_end, a->rate_prior_delivered)) {
 		ca->loss_round_end = (u32)a->delivered;
 		ca->loss_round_start = 1;
 	}
-	if (bbr3_reached(prior, ca->round_end)) {
+	if (!cc_after(ca->round_end, a->rate_prior_delivered)) {
 		bbr3_start_round(ca, a);
 		ca->round_start = 1;
 		ca->rounds = cc_min(ca->rounds + 1, 255) & 255;
@@ -840,7 +832,7 @@ static inline void bbr3_cong_control(struct bbr3 *ca, const struct bbr3_params *
 	bbr3_update_rounds(ca, p, w, a, &s);
 	CC_FORGET();
 	if (p->samples == BBR3_MAINLINE) {
-		s.lost = ca->sampled ? (u32)a->lost_total - ca->lost[0] : 0;
+		s.lost = ca->sampled ? cc_since(a->lost_total, ca->lost[0]) : 0;
 		s.in_flight = bbr3_at_most((u64)s.delivered + s.lost, BBR3_INFINITE);
 	}
 	CC_FORGET();

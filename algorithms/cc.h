@@ -99,6 +99,10 @@ struct cc_window {
 /* What an algorithm may know. One per ACK; the hooks between two ACKs see the last one. */
 struct cc_ack {
 	u64 now_us;          /* any monotonic clock */
+	/*
+	 * Counts since the connection began: delivered, rate_prior_delivered, delivered_ce, lost_total. A kernel has them
+	 * modulo 2^32, so they are compared by cc_after() and subtracted by cc_since().
+	 */
 	u64 delivered;       /* segments delivered so far, in order or SACKed */
 	/*
 	 * The delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation), only for
@@ -235,6 +239,18 @@ static inline u32 cc_random(const struct cc_ack *a)
 static inline u32 cc_allowed(const struct cc_window *w, u64 cwnd)
 {
 	return cwnd < w->cwnd_clamp ? cc_max((u32)cwnd, 1) : cc_max(w->cwnd_clamp, 1);
+}
+
+/* The segments counted since the count was `then`: fewer than 2^32. */
+static inline u32 cc_since(u64 count, u64 then)
+{
+	return (u32)count - (u32)then;
+}
+
+/* Is the count beyond `end`, by less than 2^31? */
+static inline u32 cc_after(u64 count, u64 end)
+{
+	return (u32)end - (u32)count > 0x7fffffff;
 }
 
 static inline u32 cc_cwnd_limited(const struct cc_ack *a)

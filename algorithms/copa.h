@@ -206,7 +206,7 @@ static inline void copa_cong_control(struct copa *ca, const struct copa_params *
 	if (!windowed_max(&ca->standing))
 		return; /* no RTT yet */
 	ca->lost += cc_min(a->lost, ~ca->lost);
-	if (a->delivered > ca->round_end) {
+	if (cc_after(a->delivered, ca->round_end)) {
 		ca->round_end = a->delivered + a->in_flight;
 		copa_round(ca, p, w);
 	}

@@ -114,16 +114,16 @@ static inline void dctcp_pkts_acked(struct dctcp *ca, const struct dctcp_params 
 			w->ssthresh = cc_allowed(w, (u64)w->ssthresh + 1);
 		}
 	}
-	if (a->delivered + (p->variant == DCTCP_LINUX) <= ca->round_end)
+	if (!cc_after(a->delivered + (p->variant == DCTCP_LINUX), ca->round_end))
 		return;
 	if (p->variant == DCTCP_LINUX) {
 		delivered -= a->acked;
 		ce -= a->ce;
-		ca->alpha = dctcp_linux_towards(ca->alpha >> 10, p->gain, ce - ca->delivered_ce,
-						delivered - ca->delivered) << 10;
+		ca->alpha = dctcp_linux_towards(ca->alpha >> 10, p->gain, cc_since(ce, ca->delivered_ce),
+						cc_since(delivered, ca->delivered)) << 10;
 	} else {
-		ca->alpha = dctcp_towards(ca->alpha, p->gain, ce - ca->delivered_ce,
-					  delivered - ca->delivered);
+		ca->alpha = dctcp_towards(ca->alpha, p->gain, cc_since(ce, ca->delivered_ce),
+					  cc_since(delivered, ca->delivered));
 	}
 	dctcp_begin_round(ca, a, delivered, ce);
 }

@@ -109,7 +109,7 @@ static inline void fast_pkts_acked(struct fast *ca, const struct fast_params *p,
 static inline void fast_cong_avoid(struct fast *ca, const struct fast_params *p,
 				   struct cc_window *w, const struct cc_ack *a)
 {
-	u32 over = a->delivered > ca->round_end;
+	u32 over = cc_after(a->delivered, ca->round_end);
 	u32 due = p->update_ms ? a->now_us - ca->updated_us >= (u64)p->update_ms * 1000 : over;
 	u64 threshold = ((u64)a->min_rtt_us + p->mi_threshold_ms) << 24, grown;
 

@@ -71,7 +71,7 @@ static inline void fast_start_cong_avoid(struct fast_start *ca, const struct fas
 {
 	(void)p;
 	w->pacing_rate = 0;
-	if (a->delivered >= ca->end)
+	if (!cc_after(ca->end, a->delivered))
 		ca->end = 0;
 	if (cc_cwnd_limited(a))
 		cc_reno_growth(w, a->acked);
@@ -80,7 +80,7 @@ static inline void fast_start_cong_avoid(struct fast_start *ca, const struct fas
 static inline u32 fast_start_ssthresh(struct fast_start *ca, const struct fast_start_params *p,
 				      struct cc_window *w, const struct cc_ack *a)
 {
-	u32 starting = ca->end != 0 && a->delivered < ca->end;
+	u32 starting = ca->end != 0 && cc_after(ca->end, a->delivered);
 
 	(void)p;
 	w->pacing_rate = 0;

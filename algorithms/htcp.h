@@ -160,12 +160,12 @@ static inline void htcp_paper_cong_avoid(struct htcp_paper *ca, const struct htc
 {
 	u64 grown;
 
-	if (a->delivered > ca->round_end) {
-		u64 took = a->now_us - ca->round_us, most = 1ULL << 33;
-		u64 arrived = a->delivered - ca->round_start;
+	if (cc_after(a->delivered, ca->round_end)) {
+		u64 took = a->now_us - ca->round_us;
+		u64 arrived = cc_since(a->delivered, ca->round_start);
 
 		if (took)
-			ca->rate = (arrived < most ? arrived : most) * 1000000000 / took;
+			ca->rate = arrived * 1000000000 / took;
 		htcp_start_round(ca, a);
 	}
 	if (!cc_cwnd_limited(a))

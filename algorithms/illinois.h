@@ -241,7 +241,7 @@ static inline void illinois_cong_avoid(struct illinois *ca, const struct illinoi
 {
 	u32 acked;
 
-	if (a->delivered > ca->round_end)
+	if (cc_after(a->delivered, ca->round_end))
 		illinois_update(ca, p, w, a);
 	if (p->variant != ILLINOIS_NS2)
 		slow_start_sample(&ca->hystart, p->slow_start, w, a, a->min_rtt_us);

@@ -197,7 +197,7 @@ static inline void ledbat_plus_pkts_acked(struct ledbat_plus *ca, const struct l
 static inline void ledbat_plus_cong_avoid(struct ledbat_plus *ca, const struct ledbat_plus_params *p,
 					  struct cc_window *w, const struct cc_ack *a)
 {
-	ca->round_over = a->delivered > ca->round_end;
+	ca->round_over = cc_after(a->delivered, ca->round_end) & 1;
 	if (ca->round_over)
 		ca->round_end = a->delivered + a->in_flight;
 	ledbat_plus_pass(ca, p, w, a);

@@ -88,15 +88,15 @@ static inline void prague_round(struct prague *ca, const struct prague_params *p
 {
 	u32 now = (u32)a->now_us;
 
-	if (a->delivered <= ca->round_end)
+	if (!cc_after(a->delivered, ca->round_end))
 		return;
 	ca->round_end = a->delivered + a->in_flight;
 	ca->rounds += ca->marked && ca->rounds < 0xffffffff;
 	if (now - ca->updated_us < prague_vrtt_us(p, a))
 		return;
 	ca->updated_us = now;
-	ca->alpha = prague_towards(ca->alpha, p->gain, a->delivered_ce - ca->delivered_ce,
-				   a->delivered - ca->delivered);
+	ca->alpha = prague_towards(ca->alpha, p->gain, cc_since(a->delivered_ce, ca->delivered_ce),
+				   cc_since(a->delivered, ca->delivered));
 	ca->delivered = a->delivered;
 	ca->delivered_ce = a->delivered_ce;
 }

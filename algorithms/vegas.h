@@ -240,7 +240,7 @@ static inline void vegas_agent_round(struct vegas *ca, const struct vegas_params
 	struct vegas_agent *g = &ca->agent;
 	u64 unacked = (u64)a->in_flight + 1, next = a->delivered + a->in_flight, sent, rtt, diff;
 
-	sent = next > g->begin ? next - g->begin : 0;
+	sent = cc_after(next, g->begin) ? cc_since(next, g->begin) : 0;
 	g->begin = next;
 	g->step = 0;
 	ca->grows = cc_in_slow_start(w) && !ca->grows;
@@ -287,7 +287,7 @@ static inline void vegas_agent_cong_avoid(struct vegas *ca, const struct vegas_p
 		w->cwnd = g->initial;
 		g->initial = 0;
 	}
-	if (a->delivered > g->begin)
+	if (cc_after(a->delivered, g->begin))
 		vegas_agent_round(ca, p, w, a);
 	if (ca->grows && w->cwnd <= (u64)a->in_flight + 3)
 		vegas_agent_grow(g, w);
@@ -314,7 +314,7 @@ static inline void vegas_init(struct vegas *ca, const struct vegas_params *p,
 	if (p->variant != VEGAS_NS2_AGENT)
 		return;
 	ca->agent.initial = w->cwnd;
-	ca->agent.begin = 1; /* the SYN */
+	ca->agent.begin = a->delivered + 1; /* the SYN */
 	w->cwnd = 1;
 }
 

@@ -100,7 +100,7 @@ static inline void westwood_paper_sample(struct westwood *ca, const struct westw
 					 const struct cc_ack *a)
 {
 	u64 delta = a->now_us - ca->start_us, tau2 = 2000 * (u64)p->tau_ms;
-	u64 segments = a->delivered - ca->delivered, sample, weight;
+	u64 segments = cc_since(a->delivered, ca->delivered), sample, weight;
 
 	if (!ca->started) {
 		ca->started = 1;
@@ -157,7 +157,7 @@ static inline void westwood_linux_sample(struct westwood *ca, const struct cc_ac
 		return;
 	westwood_module_sample(ca, a);
 	if (ca->started)
-		ca->bytes += (a->delivered - ca->delivered) * a->mss;
+		ca->bytes += (u64)cc_since(a->delivered, ca->delivered) * a->mss;
 	ca->started = 1;
 	ca->delivered = a->delivered;
 }

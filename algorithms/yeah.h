@@ -185,7 +185,7 @@ static inline void yeah_cong_avoid(struct yeah *ca, const struct yeah_params *p,
 		yeah_ns2_growth(ca, p, w, a->acked);
 	else
 		yeah_growth(ca, p, w, a->acked);
-	if (a->delivered <= ca->round_end)
+	if (!cc_after(a->delivered, ca->round_end))
 		return;
 	if (ca->round_rtts > (p->variant == YEAH_SPEC ? 0 : 2))
 		yeah_update(ca, p, w);

@@ -34,9 +34,9 @@ static inline void bandwidth_start(struct bandwidth *b, const struct cc_ack *a)
 /* To be called for every ACK, that is, from pkts_acked. */
 static inline void bandwidth_sample(struct bandwidth *b, const struct cc_ack *a)
 {
-	u64 segments = a->delivered - b->start_delivered, time = a->now_us - b->start_us, rate;
+	u64 segments = cc_since(a->delivered, b->start_delivered), time = a->now_us - b->start_us, rate;
 
-	if (a->delivered <= b->round_end)
+	if (!cc_after(a->delivered, b->round_end))
 		return;
 	segments = segments < 1U << 31 ? segments : 1U << 31;
 	rate = (segments << 32) / (time ? time : 1);

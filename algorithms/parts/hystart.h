@@ -70,10 +70,9 @@ static inline void hystart_linux_round(struct hystart *h, const struct cc_ack *a
 	h->start_us = h->train_us = (u32)a->now_us;
 }
 
-/* Were more than round_end segments delivered? Half of 2^32 is as far as a round is. */
 static inline u32 hystart_round_over(const struct hystart *h, const struct cc_ack *a)
 {
-	return h->round_end - (u32)a->delivered > 0x7fffffff;
+	return cc_after(a->delivered, h->round_end);
 }
 
 /* The time of four bursts at the pacing rate of the last ACK, in us; 1 ms at most. */

@@ -21,10 +21,10 @@ static inline u32 round_over(struct round *r, const struct cc_ack *a)
 {
 	u64 end = a->delivered + a->in_flight;
 
-	if (a->delivered <= r->end)
+	if (!cc_after(a->delivered, r->end))
 		return 0;
 	r->delivered = r->sent;
-	r->sent = (u32)(end - r->end);
+	r->sent = cc_since(end, r->end);
 	r->end = end;
 	return 1;
 }
@@ -42,7 +42,7 @@ static inline void round_restart(struct round *r, const struct cc_ack *a)
 	u64 start = r->end - r->sent, end = a->delivered + a->in_flight;
 
 	/* After losses fewer may be on their way than when the round began. */
-	r->sent = end > start ? (u32)(end - start) : 0;
+	r->sent = cc_after(end, start) ? cc_since(end, start) : 0;
 	r->end = end;
 	r->rtts = 0;
 }

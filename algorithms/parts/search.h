@@ -104,7 +104,7 @@ static inline void search_sample(struct search *s, struct cc_window *w, const st
 		search_begin(s, a);
 		return;
 	}
-	search_turn(s, (u32)a->delivered - s->delivered, passed);
+	search_turn(s, cc_since(a->delivered, s->delivered), passed);
 	s->bin_end_us += (passed + 1) * s->bin_us;
 	s->delivered = (u32)a->delivered;
 	if (a->rtt_us && search_found(s, a->rtt_us))

@@ -13,3 +13,4 @@ mod sender;
 mod stream;
 mod texts;
 mod vectors;
+mod wraps;
