@@ -63,7 +63,7 @@ pub(crate) struct Loss {
     pub sent_ns: u64,
 }
 
-/// What was seen of a direction.
+/// Facts of a direction, as far as the capture shows it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
     pub bytes: u64,
