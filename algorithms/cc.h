@@ -141,21 +141,19 @@ struct cc_ack {
 };
 
 /*
- * The range of each field that a caller guarantees, R(field, smallest, largest): `cwnd prove` assumes it. Fields left out
- * may have any value. Relations besides:
+ * The range of each field that a caller guarantees, R(field, smallest, largest): the driver asserts it in debug builds, and
+ * `cwnd prove` assumes it. Fields left out may have any value. Relations besides:
  *
  *   1 <= cwnd <= cwnd_clamp; prior_cwnd <= cwnd_clamp
  *   rtt_us >= 1 in pkts_acked; acked >= 1 in cong_avoid
- *   rate_prior_delivered <= delivered
- *   now_us, delivered, delivered_ce and lost_total never decrease
+ *   now_us never decreases
  *
  * A header keeps 1 <= cwnd <= cwnd_clamp, and returns from ssthresh what is in the range of ssthresh.
  */
 #define CC_WINDOW_RANGES(R)            \
 	R(cwnd, 1, 0x7fffffff)         \
 	R(ssthresh, 2, 0x7fffffff)     \
-	R(cwnd_clamp, 1, 0xffffffff)   \
-	R(pacing_rate, 0, 0xffffffffffff)
+	R(cwnd_clamp, 1, 0xffffffff)
 
 #define CC_ACK_RANGES(R)                          \
 	R(now_us, 0, 0x3fffffffffffffff)          \

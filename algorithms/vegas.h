@@ -148,7 +148,7 @@ static inline void vegas_clamp(struct cc_window *w)
 
 static inline u32 vegas_below(const struct cc_window *w)
 {
-	return cc_min(w->ssthresh, w->cwnd);
+	return cc_max(cc_min(w->ssthresh, w->cwnd), 2);
 }
 
 static inline void vegas_linux_round(struct vegas *ca, const struct vegas_params *p,
@@ -314,7 +314,7 @@ static inline void vegas_init(struct vegas *ca, const struct vegas_params *p,
 	if (p->variant != VEGAS_NS2_AGENT)
 		return;
 	ca->agent.initial = w->cwnd;
-	ca->agent.begin = a->delivered + 1; /* the SYN */
+	ca->agent.begin = a->delivered ? a->delivered : 1; /* the SYN */
 	w->cwnd = 1;
 }
 

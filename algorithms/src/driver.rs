@@ -60,6 +60,7 @@
 //! assert_eq!(windows[12..], [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
 //! ```
 
+use crate::ffi::out_of_range;
 use crate::{Ack, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
 
 /// An algorithm at work on one connection, with what it sees and what it decides.
@@ -114,6 +115,7 @@ impl<C: CongestionControl> Driver<C> {
 
     /// The connection is established.
     pub fn start(&mut self) {
+        self.assert_ranges();
         self.algorithm.init(&mut self.window, &self.ack);
     }
 
@@ -133,6 +135,8 @@ impl<C: CongestionControl> Driver<C> {
     /// The ACK has an RTT sample, in `ack.rtt_us`.
     #[inline(always)]
     pub fn on_rtt_sample(&mut self) {
+        self.assert_ranges();
+        debug_assert!(self.ack.rtt_us > 0, "pkts_acked without an RTT");
         self.algorithm.pkts_acked(&mut self.window, &self.ack);
     }
 
@@ -140,7 +144,9 @@ impl<C: CongestionControl> Driver<C> {
     /// [controls its window](Driver::controls_window).
     #[inline(always)]
     pub fn grow(&mut self) {
+        self.assert_ranges();
         debug_assert!(!self.controls_window());
+        debug_assert!(self.ack.acked > 0, "cong_avoid without segments");
         self.algorithm.cong_avoid(&mut self.window, &self.ack);
     }
 
@@ -148,6 +154,7 @@ impl<C: CongestionControl> Driver<C> {
     /// its pacing rate.
     #[inline]
     pub fn control(&mut self) {
+        self.assert_ranges();
         self.algorithm.cong_control(&mut self.window, &self.ack);
     }
 
@@ -203,6 +210,7 @@ impl<C: CongestionControl> Driver<C> {
 
     fn lower_ssthresh(&mut self) {
         self.window.prior_cwnd = self.window.cwnd;
+        self.assert_ranges();
         self.window.ssthresh = self.algorithm.ssthresh(&mut self.window, &self.ack);
     }
 
@@ -235,6 +243,7 @@ impl<C: CongestionControl> Driver<C> {
 
     /// The last reduction was needless: the windows are those before it, `ssthresh` as given.
     pub fn undo(&mut self, ssthresh: u32) {
+        self.assert_ranges();
         self.window.cwnd = self.algorithm.undo_cwnd(&mut self.window, &self.ack);
         self.window.ssthresh = ssthresh;
         self.enter(State::Open);
@@ -269,11 +278,19 @@ impl<C: CongestionControl> Driver<C> {
     }
 
     fn event(&mut self, event: Event) {
+        self.assert_ranges();
         self.algorithm.cwnd_event(&mut self.window, &self.ack, event);
+    }
+
+    /// In debug builds: the fields have the ranges and relations that `cc.h` promises to an algorithm.
+    #[inline(always)]
+    fn assert_ranges(&self) {
+        debug_assert_eq!(out_of_range(&self.window, &self.ack), None, "{:?} {:?}", self.window, self.ack);
     }
 
     fn enter(&mut self, state: State) {
         if state != self.state() {
+            self.assert_ranges();
             self.algorithm.set_state(&mut self.window, &self.ack, state);
             self.ack.state = state as u8;
         }

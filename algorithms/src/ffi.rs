@@ -59,6 +59,7 @@ unsafe impl Sync for Entry {}
 unsafe extern "C" {
     static cwnd_algorithms: [Entry; 0];
     static cwnd_algorithm_count: usize;
+    fn cwnd_out_of_range(window: *const Window, ack: *const Ack) -> *const c_char;
     #[cfg(test)]
     static cwnd_struct_bytes: [usize; 4];
 }
@@ -66,6 +67,13 @@ unsafe extern "C" {
 pub fn entries() -> &'static [Entry] {
     // SAFETY: table.c defines the array with this many entries.
     unsafe { std::slice::from_raw_parts((&raw const cwnd_algorithms).cast(), cwnd_algorithm_count) }
+}
+
+/// The first field that is not in its range of `cc.h`, or out of a relation; `None`: all are.
+pub fn out_of_range(window: &Window, ack: &Ack) -> Option<&'static str> {
+    // SAFETY: the references are valid for the call and not kept.
+    let field = unsafe { cwnd_out_of_range(window, ack) };
+    (!field.is_null()).then(|| text(field))
 }
 
 /// As in C: with `_` for `-`.

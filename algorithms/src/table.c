@@ -64,6 +64,23 @@ CC_REGISTRY(DEFINE)
 const struct cc_algorithm cwnd_algorithms[] = { CC_REGISTRY(ENTRY) };
 const size_t cwnd_algorithm_count = sizeof(cwnd_algorithms) / sizeof(cwnd_algorithms[0]);
 
+#define CHECK_WINDOW(field, least, most) \
+	if ((u64)w->field - (u64)(least) > (u64)(most) - (u64)(least)) return #field;
+#define CHECK_ACK(field, least, most) \
+	if ((u64)a->field - (u64)(least) > (u64)(most) - (u64)(least)) return #field;
+
+/* The first field that is not in the range that cc.h promises, or out of a relation; NULL: all are. */
+const char *cwnd_out_of_range(const struct cc_window *w, const struct cc_ack *a)
+{
+	CC_WINDOW_RANGES(CHECK_WINDOW)
+	CC_ACK_RANGES(CHECK_ACK)
+	if (w->cwnd > w->cwnd_clamp)
+		return "cwnd";
+	if (w->prior_cwnd > w->cwnd_clamp)
+		return "prior_cwnd";
+	return NULL;
+}
+
 /* Rust mirrors these structs; a test compares the sizes. */
 const size_t cwnd_struct_bytes[] = {
 	sizeof(struct cc_window), sizeof(struct cc_ack), sizeof(struct cc_algorithm), sizeof(struct cc_param_info),

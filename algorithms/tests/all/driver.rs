@@ -51,7 +51,8 @@ impl CongestionControl for Recorder {
 fn record(controls: bool, steps: impl FnOnce(&mut Driver<Recorder>)) -> (Vec<String>, Window) {
     let lines = Arc::default();
     let recorder = Recorder { lines: Arc::clone(&lines), controls };
-    let mut driver = Driver::new(recorder, Window::new(20), Ack { rtt_us: 1000, ..Ack::default() });
+    let mut driver =
+        Driver::new(recorder, Window::new(20), Ack { rtt_us: 1000, acked: 1, mss: 1448, ..Ack::default() });
     steps(&mut driver);
     (std::mem::take(&mut *lines.lock().unwrap()), driver.window)
 }

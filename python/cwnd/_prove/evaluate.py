@@ -43,7 +43,6 @@ def draw(of: Layout, count: int, seed: int) -> dict[str, Numbers]:
     clamp = np.maximum(drawn["w.cwnd_clamp"], drawn["w.cwnd"])
     drawn["w.cwnd_clamp"] = clamp
     drawn["w.prior_cwnd"] = np.minimum(drawn["w.prior_cwnd"], clamp)
-    drawn["a.rate_prior_delivered"] = np.minimum(drawn["a.rate_prior_delivered"], drawn["a.delivered"])
     return drawn
 
 

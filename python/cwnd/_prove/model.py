@@ -80,7 +80,6 @@ def _relations(dag: Dag, of: dict[str, Node]) -> Node:
         for smaller, larger in (
             ("w.cwnd", "w.cwnd_clamp"),
             ("w.prior_cwnd", "w.cwnd_clamp"),
-            ("a.rate_prior_delivered", "a.delivered"),
         )
     )
 

@@ -44,7 +44,7 @@ struct Acks {
 }
 
 /// Largest cwnd, and most segments at once.
-const LARGEST: u32 = 1 << 31;
+const LARGEST: u32 = 0x7fff_ffff;
 const TEN_MINUTES_US: u32 = 600_000_000;
 const PARAMS_MAX: usize = 16;
 const HAPPENINGS_MAX: usize = 60;

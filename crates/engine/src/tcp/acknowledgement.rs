@@ -148,11 +148,14 @@ impl<C: CongestionControl> Sender<'_, C> {
     }
 }
 
+/// Largest RTT that `cc.h` allows: 36 minutes.
+const RTT_MAX_US: u64 = 0x7fff_ffff;
+
 #[inline(always)]
 fn to_us(ns: u64) -> u32 {
     // Four seconds are rare, and 32 bits are divided faster.
     match u32::try_from(ns + 500) {
         Ok(ns) => ns / 1000 + u32::from(ns < 1000),
-        Err(_) => u32::try_from((ns + 500) / 1000).unwrap_or(u32::MAX),
+        Err(_) => ((ns + 500) / 1000).min(RTT_MAX_US) as u32,
     }
 }

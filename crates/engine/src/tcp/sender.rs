@@ -123,7 +123,8 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         let stack = &flow.stack;
         let choices = stack.recovery.choices();
         let window = Window {
-            ssthresh: stack.initial_ssthresh_pkts.unwrap_or(SSTHRESH_INFINITE),
+            // Two segments at least, as after a loss (RFC 5681, 3.1): headers rely on it.
+            ssthresh: stack.initial_ssthresh_pkts.map_or(SSTHRESH_INFINITE, |pkts| pkts.max(2)),
             ..Window::new(stack.initial_window_pkts)
         };
         let ack = cwnd_algorithms::Ack {

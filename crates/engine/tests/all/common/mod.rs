@@ -151,7 +151,7 @@ impl CongestionControl for Pulse {
         w.cwnd = if self.acks == self.at_ack { 2 } else { 1 };
     }
     fn ssthresh(&mut self, _: &mut Window, _: &Ack) -> u32 {
-        1
+        2
     }
 }
 
