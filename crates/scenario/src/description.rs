@@ -315,6 +315,13 @@ fn varies(link: &Link) -> Vec<String> {
     });
     let delay_steps = variation.delay_steps.len();
     let delay = (delay_steps > 0).then(|| format!("delay in steps: {delay_steps}"));
+    let suspension = (!variation.suspension_ns.is_empty()).then(|| {
+        let total_ns = variation.suspension_ns.iter().map(|[from, until]| until - from).sum();
+        format!("suspensions: {}, {} in all", variation.suspension_ns.len(), show_time(total_ns))
+    });
+    let aggregation = variation.aggregation.map(|turns| {
+        format!("at most {} packets together every {}", turns.most_pkts, show_time(turns.every_ns))
+    });
     let policer = variation.policer.map(|policer| {
         let action = if policer.mark { "marks" } else { "drops" };
         format!("policer of {} bps that {action}, burst {} bytes", policer.rate_bps, policer.burst_bytes)
@@ -336,7 +343,12 @@ fn varies(link: &Link) -> Vec<String> {
     let shares = [share("reordering", impairments.reorder), share("duplication", impairments.duplicate)];
     let given = [("losses", impairments.losses), ("marks", impairments.marks)];
     let given = given.map(|(what, set)| set.map(|set| format!("{what} of {}", show_set(&set))));
-    [rate, delay, policer, bursts, jitter].into_iter().chain(shares).chain(given).flatten().collect()
+    [rate, suspension, aggregation, delay, policer, bursts, jitter]
+        .into_iter()
+        .chain(shares)
+        .chain(given)
+        .flatten()
+        .collect()
 }
 
 /// The first few packets and spans of a set.

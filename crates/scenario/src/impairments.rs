@@ -1,5 +1,6 @@
 //! Impairments of packets on the wire.
 
+use crate::intervals::{are_apart, are_spans, merged};
 use serde::{Deserialize, Serialize};
 
 /// Losses and marks of given packets, bursts of losses, jitter, reordering and duplication.
@@ -103,24 +104,9 @@ impl PacketSet {
     }
 
     fn is_in_order(&self) -> bool {
-        let apart = |one: &[u64; 2], next: &[u64; 2]| one[1] < next[0];
         let numbers = self.numbers.iter().all(|[first, last]| (1..=*last).contains(first));
-        let spans = self.spans_ns.iter().all(|[from_ns, until_ns]| from_ns < until_ns);
-        numbers && spans && self.numbers.is_sorted_by(apart) && self.spans_ns.is_sorted_by(apart)
+        numbers && are_apart(&self.numbers) && are_spans(&self.spans_ns)
     }
-}
-
-/// Joins intervals of which one begins no later than `step` behind the end of another.
-fn merged(mut intervals: Vec<[u64; 2]>, step: u64) -> Vec<[u64; 2]> {
-    intervals.sort_unstable();
-    let mut joined: Vec<[u64; 2]> = Vec::with_capacity(intervals.len());
-    for [from, until] in intervals {
-        match joined.last_mut() {
-            Some(last) if from <= last[1].saturating_add(step) => last[1] = last[1].max(until),
-            _ => joined.push([from, until]),
-        }
-    }
-    joined
 }
 
 impl GilbertElliott {

@@ -9,6 +9,7 @@ pub mod catalogue;
 mod description;
 mod error;
 mod impairments;
+mod intervals;
 mod keys;
 mod link;
 mod node;
@@ -37,7 +38,7 @@ pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
 pub use traffic::{Arrivals, Requests, Size, Traffic, frame_bytes};
 pub use units::time_of;
-pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
+pub use variation::{Aggregation, DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
 use cwnd_algorithms::{Algorithm, Params};
 use error::Refusal;

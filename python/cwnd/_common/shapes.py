@@ -151,12 +151,21 @@ class Policer(TypedDict):
     mark: bool
 
 
+class Aggregation(TypedDict):
+    """Turns at which packets of a link leave together."""
+
+    every_ns: int
+    most_pkts: int
+
+
 class VariationJson(TypedDict, total=False):
     """Changes of a link over time."""
 
     rate: RateVariation
     delay_steps: list[DelayStep]
     policer: Policer
+    suspension_ns: Sequence[tuple[int, int]]
+    aggregation: Aggregation
 
 
 class GilbertElliott(TypedDict):

@@ -28,6 +28,7 @@ mod pacing;
 mod plain;
 mod queues;
 mod recoveries;
+mod resting;
 mod samples;
 mod scenarios;
 mod seams;

@@ -176,6 +176,19 @@ pub fn any_rate() -> impl Strategy<Value = String> {
     prop_oneof![2 => (200..20_000_u64).prop_map(|kbps| format!("'{kbps} kbps'")), 2 => steps, 2 => trace]
 }
 
+/// Times at which a link sends nothing, and turns at which packets leave together.
+fn any_rest() -> impl Strategy<Value = String> {
+    let span = (0..1_900_000_u64, 1..200_000_u64)
+        .prop_map(|(from_us, us)| format!("['{from_us} us', '{} us']", from_us + us));
+    let suspension =
+        prop::collection::vec(span, 1..4).prop_map(|spans| format!("suspension = [{}]\n", spans.join(", ")));
+    let aggregation = (1..20_000_u64, 1..40_u32)
+        .prop_map(|(us, most)| format!("aggregation = {{ every = '{us} us', most = {most} }}\n"));
+    let suspension = prop_oneof![2 => Just(String::new()), 1 => suspension];
+    let aggregation = prop_oneof![2 => Just(String::new()), 1 => aggregation];
+    (suspension, aggregation).prop_map(|(one, other)| one + &other)
+}
+
 /// Packets by number and by time, that overlap or not.
 fn any_packets() -> impl Strategy<Value = String> {
     let number = (1..400_u64, 0..6_u64).prop_map(|(first, more)| match more {
@@ -237,8 +250,10 @@ pub fn any_link() -> impl Strategy<Value = String> {
         }),
     ];
     let delays_us = prop::collection::vec(1..30_000_u64, 1..4);
-    (any_rate(), delays_us, (buffer, queue), (loss, given), jitter, policer, share(), share()).prop_map(
-        |(rate, delays_us, (buffer, queue), (loss, given), jitter, policer, reorder, duplicate)| {
+    (any_rate(), delays_us, (buffer, queue), (loss, given, any_rest()), jitter, policer, share(), share()).prop_map(
+        |(rate, delays_us, (buffer, queue), (loss, given, rest), jitter, policer, reorder, duplicate)| {
+            // A trace has the times to send.
+            let rest = if rate.contains("trace") { String::new() } else { rest };
             let steps = (0..).zip(&delays_us).map(|(k, delay_us)| format!("['{} ms', '{delay_us} us']", 400 * k));
             let delay = match delays_us.as_slice() {
                 [delay_us] => format!("'{delay_us} us'"),
@@ -255,7 +270,7 @@ pub fn any_link() -> impl Strategy<Value = String> {
             };
             format!(
                 "rate = {rate}\ndelay = {delay}\nbuffer = {buffer}\nqueue = {queue}\nreorder = {reorder}\nduplicate = {duplicate}\n\
-                 {loss}{given}{jitter}{policer}"
+                 {loss}{given}{rest}{jitter}{policer}"
             )
         },
     )

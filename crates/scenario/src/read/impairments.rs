@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::keys;
 use crate::node::{Node, Table, show};
-use crate::units::{self, DAY, HOUR};
+use crate::read::variation::span;
+use crate::units::{self, HOUR};
 use crate::{GilbertElliott, Impairments, Jitter, JitterDistribution, PacketSet};
 use toml::de::DeValue;
 
@@ -100,7 +101,6 @@ fn jitter(node: &Node, least_delay_ns: u64) -> Result<Jitter, Error> {
 fn packet_set(node: &Node, key: &str) -> Result<PacketSet, Error> {
     let example = format!("write it like {key} = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]");
     let number = |value: &DeValue| units::whole(value, 1..=keys::PACKET_NUMBER_MAX);
-    let time = |value: &DeValue| units::time(value, 0..=10 * DAY, "'0 s' to '14400 min'");
     let count = node.elements().count();
     if count == 0 {
         let found = match node.value() {
@@ -118,12 +118,7 @@ fn packet_set(node: &Node, key: &str) -> Result<PacketSet, Error> {
         let is_text = |node: &Node| node.value().as_str().is_some();
         match (element.value(), ends.as_slice()) {
             (DeValue::Array(_), [from, until]) if is_text(from) && is_text(until) => {
-                let span_ns = [from.read(time)?, until.read(time)?];
-                if span_ns[0] >= span_ns[1] {
-                    let found = format!("a span from {} to {}", show(from.value()), show(until.value()));
-                    return Err(element.error(found, "the earlier time first"));
-                }
-                spans_ns.push(span_ns);
+                spans_ns.push(span(&element, from, until)?);
             }
             (DeValue::Array(_), [from, until]) if is_text(from) || is_text(until) => {
                 return Err(element.error("a number of a packet beside a time", example));

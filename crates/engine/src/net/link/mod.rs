@@ -9,6 +9,7 @@ pub mod packet_set;
 pub mod policer;
 pub mod queue;
 pub mod rate;
+pub mod turns;
 pub mod waits;
 pub mod wire;
 
