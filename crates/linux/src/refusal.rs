@@ -47,14 +47,20 @@ fn check_link(link: &Link) -> Result<(), String> {
     let refuse =
         |key: &str, accepted: &str| Err(format!("{key} is not supported --on linux; accepted: {accepted}"));
     if let Some(variation) = &link.variation {
-        let key = match (&variation.rate, &variation.policer) {
-            (Some(_), _) => "rate that varies",
-            (None, Some(_)) => "policer",
-            (None, None) => "delay that varies",
-        };
-        return refuse(key, "a rate and a delay that stay, and no policer");
+        let varying = [
+            (variation.rate.is_some(), "rate that varies"),
+            (variation.policer.is_some(), "policer"),
+            (!variation.suspension_ns.is_empty(), "suspension"),
+            (variation.aggregation.is_some(), "aggregation"),
+        ];
+        let key = varying.into_iter().find_map(|(has, key)| has.then_some(key));
+        return refuse(key.unwrap_or("delay that varies"), "a rate and a delay that stay, and no policer");
     }
     if let Some(impairments) = &link.impairments {
+        let given = [("losses", &impairments.losses), ("marks", &impairments.marks)];
+        if let Some((key, _)) = given.into_iter().find(|(_, set)| set.is_some()) {
+            return refuse(key, "per and loss");
+        }
         if impairments.duplicate > 0.0 {
             return refuse("duplicate", "per, loss, reorder, and jitter with uniform");
         }
@@ -170,6 +176,10 @@ mod tests {
             ("queue = \"dualpi2\"", "", "link 'bottleneck': queue: dualpi2"),
             ("jitter = { std = \"1 ms\" }", "", "jitter with std"),
             ("duplicate = 0.01", "", "duplicate"),
+            ("losses = [3]", "", "link 'bottleneck': losses"),
+            ("suspension = [[\"1 s\", \"2 s\"]]", "", "link 'bottleneck': suspension"),
+            ("aggregation = { every = \"5 ms\", most = 32 }", "", "link 'bottleneck': aggregation"),
+            ("marks = [3]", "", "link 'bottleneck': marks"),
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),

@@ -2,8 +2,8 @@
 
 use crate::units::show_time;
 use crate::{
-    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, Queue, RateVariation, Samples, Scenario,
-    Stack, Traffic,
+    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, PacketSet, Queue, RateVariation,
+    Samples, Scenario, Stack, Traffic,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -315,6 +315,13 @@ fn varies(link: &Link) -> Vec<String> {
     });
     let delay_steps = variation.delay_steps.len();
     let delay = (delay_steps > 0).then(|| format!("delay in steps: {delay_steps}"));
+    let suspension = (!variation.suspension_ns.is_empty()).then(|| {
+        let total_ns = variation.suspension_ns.iter().map(|[from, until]| until - from).sum();
+        format!("suspensions: {}, {} in all", variation.suspension_ns.len(), show_time(total_ns))
+    });
+    let aggregation = variation.aggregation.map(|turns| {
+        format!("at most {} packets together every {}", turns.most_pkts, show_time(turns.every_ns))
+    });
     let policer = variation.policer.map(|policer| {
         let action = if policer.mark { "marks" } else { "drops" };
         format!("policer of {} bps that {action}, burst {} bytes", policer.rate_bps, policer.burst_bytes)
@@ -334,7 +341,34 @@ fn varies(link: &Link) -> Vec<String> {
         }
     });
     let shares = [share("reordering", impairments.reorder), share("duplication", impairments.duplicate)];
-    [rate, delay, policer, bursts, jitter].into_iter().chain(shares).flatten().collect()
+    let given = [("losses", impairments.losses), ("marks", impairments.marks)];
+    let given = given.map(|(what, set)| set.map(|set| format!("{what} of {}", show_set(&set))));
+    [rate, suspension, aggregation, delay, policer, bursts, jitter]
+        .into_iter()
+        .chain(shares)
+        .chain(given)
+        .flatten()
+        .collect()
+}
+
+/// The first few packets and spans of a set.
+fn show_set(set: &PacketSet) -> String {
+    const SHOWN: usize = 5;
+    let numbers = set.numbers.iter().map(|[first, last]| match last - first {
+        0 => format!("packet {first}"),
+        _ => format!("packets {first} to {last}"),
+    });
+    let spans = set
+        .spans_ns
+        .iter()
+        .map(|[from, until]| format!("packets from {} to {}", show_time(*from), show_time(*until)));
+    let mut all: Vec<String> = numbers.chain(spans).collect();
+    let more = all.len().saturating_sub(SHOWN);
+    all.truncate(SHOWN);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
 }
 
 fn pkts_per_s(link: &Link, flow: &Flow) -> f64 {

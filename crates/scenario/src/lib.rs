@@ -9,6 +9,7 @@ pub mod catalogue;
 mod description;
 mod error;
 mod impairments;
+mod intervals;
 mod keys;
 mod link;
 mod node;
@@ -27,7 +28,7 @@ mod variation;
 
 pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
-pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution};
+pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution, PacketSet};
 pub use link::Link;
 pub use node::Files;
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
@@ -37,7 +38,7 @@ pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
 pub use sweep::{Sweep, SweepPoint, Value};
 pub use traffic::{Arrivals, Requests, Size, Traffic, frame_bytes};
 pub use units::time_of;
-pub use variation::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
+pub use variation::{Aggregation, DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 
 use cwnd_algorithms::{Algorithm, Params};
 use error::Refusal;

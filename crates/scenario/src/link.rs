@@ -70,15 +70,19 @@ impl Link {
     pub fn least_sending_ns(&self, bytes: u32) -> u64 {
         let rate = self.variation.as_ref().and_then(|variation| variation.rate.as_ref());
         match rate {
-            None => self.sending_ns(bytes),
-            Some(RateVariation::Steps(steps)) => {
-                let rates = steps.iter().map(|step| step.rate_bps);
-                // What was left of the nanosecond before may be used.
-                let whole_ns = u64::from(bytes) * 8_000_000_000 / rates.max().unwrap_or(0).max(1);
-                whole_ns.saturating_sub(1)
-            }
             // An opportunity may come just then.
             Some(RateVariation::Trace(_)) => 0,
+            None if self.variation.iter().all(|variation| variation.suspension_ns.is_empty()) => {
+                self.sending_ns(bytes)
+            }
+            rate => {
+                let most_bps = match rate {
+                    Some(RateVariation::Steps(steps)) => steps.iter().map(|step| step.rate_bps).max(),
+                    _ => Some(self.rate_bps),
+                };
+                // What was left of the nanosecond before may be used.
+                (u64::from(bytes) * 8_000_000_000 / most_bps.unwrap_or(0).max(1)).saturating_sub(1)
+            }
         }
     }
 

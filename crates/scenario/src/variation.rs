@@ -1,5 +1,6 @@
 //! Links that change with time, and policers.
 
+use crate::intervals;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -17,6 +18,23 @@ pub struct Variation {
     /// None: every packet is let in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policer: Option<Policer>,
+    /// Spans of time from the start of the run in which the link sends nothing: rising, and apart from each other. Empty: it never
+    /// rests. There are none beside a trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspension_ns: Vec<[u64; 2]>,
+    /// None: packets leave one by one. There is none beside a trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<Aggregation>,
+}
+
+/// Turns at which packets leave together, as frames of Wi-Fi do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aggregation {
+    /// Turns come at the multiples of this; more than 0.
+    pub every_ns: u64,
+    /// Packets that leave in a turn at most; more than 0.
+    pub most_pkts: u32,
 }
 
 /// How the rate of a link changes with time.
@@ -148,6 +166,27 @@ impl Trace {
 }
 
 impl Variation {
+    /// Returns the rates from each time on, without those of a suspension, of a link whose rate is `rate_bps` where it stays.
+    /// Empty: it stays, or follows a trace.
+    pub fn rate_steps(&self, rate_bps: u64) -> Vec<RateStep> {
+        let steps = match &self.rate {
+            Some(RateVariation::Steps(steps)) => steps.clone(),
+            None if !self.suspension_ns.is_empty() => vec![RateStep { from_ns: 0, rate_bps }],
+            None | Some(RateVariation::Trace(_)) => return Vec::new(),
+        };
+        let rate_at = |from_ns: u64| {
+            let rests = self.suspension_ns.iter().any(|[from, until]| (*from..*until).contains(&from_ns));
+            let passed = steps.partition_point(|step| step.from_ns <= from_ns);
+            let rate_bps = passed.checked_sub(1).map_or(rate_bps, |place| steps[place].rate_bps);
+            RateStep { from_ns, rate_bps: if rests { 0 } else { rate_bps } }
+        };
+        let changes = self.suspension_ns.iter().flatten().copied();
+        let mut times: Vec<u64> = steps.iter().map(|step| step.from_ns).chain(changes).collect();
+        times.sort_unstable();
+        times.dedup();
+        times.into_iter().map(rate_at).collect()
+    }
+
     /// Checks that a run can begin; the error is what prevents it.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let in_order = |from_ns: &mut dyn Iterator<Item = u64>| {
@@ -168,6 +207,16 @@ impl Variation {
         }
         if !self.delay_steps.is_empty() && !in_order(&mut self.delay_steps.iter().map(|step| step.from_ns)) {
             return Err("steps of the delay that do not begin at 0, or are not in order");
+        }
+        if !intervals::are_spans(&self.suspension_ns) {
+            return Err("suspensions that are not in order");
+        }
+        if self.aggregation.is_some_and(|turns| turns.every_ns == 0 || turns.most_pkts == 0) {
+            return Err("an aggregation of nothing");
+        }
+        let has_trace = matches!(self.rate, Some(RateVariation::Trace(_)));
+        if has_trace && !(self.suspension_ns.is_empty() && self.aggregation.is_none()) {
+            return Err("a suspension or an aggregation beside a trace");
         }
         match self.policer {
             Some(Policer { rate_bps: 0, .. }) => Err("a policer with a rate of 0"),

@@ -151,12 +151,21 @@ class Policer(TypedDict):
     mark: bool
 
 
+class Aggregation(TypedDict):
+    """Turns at which packets of a link leave together."""
+
+    every_ns: int
+    most_pkts: int
+
+
 class VariationJson(TypedDict, total=False):
     """Changes of a link over time."""
 
     rate: RateVariation
     delay_steps: list[DelayStep]
     policer: Policer
+    suspension_ns: Sequence[tuple[int, int]]
+    aggregation: Aggregation
 
 
 class GilbertElliott(TypedDict):
@@ -168,6 +177,13 @@ class GilbertElliott(TypedDict):
     bad: float
 
 
+class PacketSetJson(TypedDict, total=False):
+    """Packets of a link, by number or by the time at which they are sent."""
+
+    numbers: Sequence[tuple[int, int]]
+    spans_ns: Sequence[tuple[int, int]]
+
+
 class ImpairmentsJson(TypedDict, total=False):
     """Faults of a link's wire."""
 
@@ -175,6 +191,8 @@ class ImpairmentsJson(TypedDict, total=False):
     jitter: Mapping[str, object]
     reorder: float
     duplicate: float
+    losses: PacketSetJson
+    marks: PacketSetJson
 
 
 class LinkJson(TypedDict):

@@ -135,7 +135,17 @@ pub fn any_tied_text() -> impl Strategy<Value = String> {
         one_of(&["4", "8", "8", "16"]),
         one_of(&["0", "1", "2", "5"]),
         one_of(&["1", "2", "3", "5", "'unlimited'"]),
-        one_of(&["", "", "", "per = 0.05\n", "ecn_threshold = 2\n", "queue = 'fq-codel'\n"]),
+        one_of(&[
+            "",
+            "",
+            "",
+            "per = 0.05\n",
+            "ecn_threshold = 2\n",
+            "queue = 'fq-codel'\n",
+            "aggregation = { every = '4 ms', most = 3 }\n",
+            "suspension = [['20 ms', '60 ms']]\n",
+            "losses = [5, [9, 11], ['50 ms', '60 ms']]\n",
+        ]),
     );
     let link = link.prop_map(|(mbps, ms, pkts, more)| {
         format!("rate = '{mbps} Mbps'\ndelay = '{ms} ms'\nbuffer = {pkts}\n{more}")
@@ -256,6 +266,10 @@ fn random_scenarios_mix_every_key() {
         "jitter = ",
         "reorder = 0.",
         "duplicate = 0.",
+        "losses = [",
+        "marks = [",
+        "suspension = ",
+        "aggregation = ",
         "codel",
         "fq-codel",
         "pie",

@@ -9,6 +9,7 @@ pub const FLOWS_MAX: u64 = 4_000_000;
 pub const HOPS_MAX: u64 = 100;
 pub const INTERVALS_MAX: u64 = 1_000_000;
 pub const RANGE_MAX: u64 = 10_000;
+pub const PACKET_NUMBER_MAX: u64 = 1_000_000_000_000;
 
 const NO_LIMIT: Absent = Is("unlimited");
 const ZERO: Absent = Is("0");
@@ -84,6 +85,10 @@ static IMPAIRMENTS: &[Key] = &[
     key("reorder", Share, ZERO, "Probability that a packet takes no delay."),
     key("duplicate", Share, ZERO, "Probability that a packet arrives twice."),
     key("policer", Table(&POLICER), NONE, "Bucket of tokens before the queue."),
+    key("losses", PacketSet, NONE, "Packets that the wire loses, by number from 1 or by the time at which they are sent."),
+    key("marks", PacketSet, NONE, "Packets that are marked if they are ECN-capable, written like losses."),
+    key("suspension", List(&Pair(&Time)), NONE, "Spans of time in which the link sends nothing, and loses nothing."),
+    key("aggregation", Table(&AGGREGATION), NONE, "Turns at which packets leave together."),
 ];
 static OF_EDGES: &[Key] = &[
     key("access", Table(&ACCESS), Words("ten times the rate"),
@@ -134,6 +139,11 @@ pub static POLICER: Keys = keys("policer", "policer = { ... }", &[&[
     key("rate", Rate, Needed, "Rate at which the bucket fills."),
     key("burst", Data, Needed, "Tokens in the full bucket."),
     key("mark", Flag, OFF, "Packets of flows with ECN that find too few tokens are marked instead of dropped."),
+]]);
+
+pub static AGGREGATION: Keys = keys("aggregation", "aggregation = { ... }", &[&[
+    key("every", Time, Needed, "Time between two turns."),
+    key("most", Whole(1, 1_000_000), Needed, "Packets that leave in a turn at most."),
 ]]);
 
 // Queue disciplines. The first key of each is its name.

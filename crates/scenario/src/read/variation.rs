@@ -1,16 +1,18 @@
 //! How a link changes with time, as written, and what polices it.
 
 use crate::error::{Error, quote};
+use crate::intervals::merged;
 use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::units::{self, DAY, HOUR};
-use crate::{DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
+use crate::{Aggregation, DelayStep, Policer, RateStep, RateVariation, Trace, Variation};
 use std::sync::Arc;
 use toml::de::DeValue;
 
 /// In bytes, as Mahimahi documents it.
 const OPPORTUNITY_BYTES: u32 = 1500;
 const STEPS_MAX: usize = 1_000_000;
+const SUSPENSIONS_MAX: usize = 10_000;
 const RATE_STEPS: &str = "write them like [[\"0 s\", \"50 Mbps\"], [\"20 s\", \"5 Mbps\"]]";
 const DELAY_STEPS: &str = "write them like [[\"0 s\", \"20 ms\"], [\"20 s\", \"40 ms\"]]";
 
@@ -55,7 +57,16 @@ pub fn variation(
     delay_steps: Vec<DelayStep>,
 ) -> Result<Option<Box<Variation>>, Error> {
     let policer = table.get("policer").map(|node| policer(&node)).transpose()?;
-    let variation = Variation { rate, delay_steps, policer };
+    let suspension_ns =
+        table.get("suspension").map(|node| suspension(&node)).transpose()?.unwrap_or_default();
+    let aggregation = table.get("aggregation").map(|node| aggregation(&node)).transpose()?;
+    if matches!(rate, Some(RateVariation::Trace(_))) {
+        let keys = ["suspension", "aggregation"];
+        if let Some(node) = keys.into_iter().find_map(|key| table.get(key)) {
+            return Err(node.error("beside a trace, which has the times to send", "a rate, or steps of it"));
+        }
+    }
+    let variation = Variation { rate, delay_steps, policer, suspension_ns, aggregation };
     Ok((variation != Variation::default()).then(|| Box::new(variation)))
 }
 
@@ -137,6 +148,52 @@ fn trace(table: &Table) -> Result<Trace, Error> {
         return Err(node.error("more than '100 Tbps' in the mean", "fewer opportunities, or a lower scale"));
     }
     Ok(trace)
+}
+
+/// Spans of time in which a link sends nothing.
+fn suspension(node: &Node) -> Result<Vec<[u64; 2]>, Error> {
+    const EXAMPLE: &str = "write it like [[\"4 s\", \"4.8 s\"]]";
+    let count = node.elements().count();
+    if count == 0 {
+        let found = match node.value() {
+            DeValue::Array(_) => "an empty list".to_owned(),
+            value => format!("{} is not a list of spans", show(value)),
+        };
+        return Err(node.error(found, EXAMPLE));
+    }
+    if count > SUSPENSIONS_MAX {
+        return Err(node.error(format!("{count} spans"), format!("at most {SUSPENSIONS_MAX}")));
+    }
+    let spans = node.elements().map(|element| match element.elements().collect::<Vec<_>>().as_slice() {
+        [from, until] => span(&element, from, until),
+        _ => Err(element.error(format!("{} is not a span", show_step(element.value())), EXAMPLE)),
+    });
+    Ok(merged(spans.collect::<Result<_, _>>()?, 0))
+}
+
+/// A span of time, of which `from` is before `until`.
+pub fn span(node: &Node, from: &Node, until: &Node) -> Result<[u64; 2], Error> {
+    let time = |value: &DeValue| units::time(value, 0..=10 * DAY, "'0 s' to '14400 min'");
+    let span_ns = [from.read(time)?, until.read(time)?];
+    if span_ns[0] >= span_ns[1] {
+        let found = format!("a span from {} to {}", show(from.value()), show(until.value()));
+        return Err(node.error(found, "the earlier time first"));
+    }
+    Ok(span_ns)
+}
+
+fn aggregation(node: &Node) -> Result<Aggregation, Error> {
+    let example = "write it like { every = \"5 ms\", most = 32 }";
+    if !is_filled_table(node) {
+        return Err(node.error(format!("{} is not an aggregation", show(node.value())), example));
+    }
+    let table = node.table(&keys::AGGREGATION)?;
+    let every = table.need("every", "give it like every = \"5 ms\"")?;
+    let most = table.need("most", "give it like most = 32")?;
+    Ok(Aggregation {
+        every_ns: every.read(|value| units::time(value, 1..=HOUR, "'1 ns' to '60 min'"))?,
+        most_pkts: most.read(|value| units::whole(value, keys::AGGREGATION.bounds("most")))? as u32,
+    })
 }
 
 fn scale(value: &DeValue) -> Result<f64, crate::error::Refusal> {

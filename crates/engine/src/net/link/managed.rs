@@ -4,6 +4,7 @@ use crate::net::link::accounting::Totals;
 use crate::net::link::policer::Policer;
 use crate::net::link::queue::discipline::{Codepoint, Discipline, Load, Next, Packet};
 use crate::net::link::rate::{Begun, Rate};
+use crate::net::link::turns::Turns;
 use crate::net::link::waits::Waits;
 use crate::net::link::wire::{Passage, VaryingWire};
 use crate::tcp::packet::{CONGESTION, RETRANSMISSION, SYN, Segment};
@@ -16,6 +17,8 @@ pub struct ManagedLink<T> {
     spares_retransmissions: bool,
     policer: Option<Policer>,
     rate: Rate,
+    /// None: packets leave one by one.
+    turns: Option<Box<Turns<Departure>>>,
     pub wire: VaryingWire,
     /// Packets that it marked, and sent.
     pub marked_pkts: u64,
@@ -72,7 +75,13 @@ pub struct Departure {
 impl Departure {
     /// A packet that was dropped or lost.
     pub fn lost(hop: u32, segment: Segment) -> Departure {
-        Departure { hop, segment, marked: false, busy_since_ns: 0, passage: Passage { copies: 0, at_ns: 0 } }
+        Departure {
+            hop,
+            segment,
+            marked: false,
+            busy_since_ns: 0,
+            passage: Passage { copies: 0, at_ns: 0, marked: false },
+        }
     }
 }
 
@@ -93,6 +102,11 @@ impl<T: Tick> ManagedLink<T> {
                 .and_then(|variation| variation.policer.as_ref())
                 .map(Policer::new),
             rate: Rate::new(link),
+            turns: link
+                .variation
+                .as_ref()
+                .and_then(|variation| variation.aggregation)
+                .map(|turns| Box::new(Turns::new(turns))),
             wire: VaryingWire::new(link, seed),
             marked_pkts: 0,
             free_at: 0,
@@ -188,6 +202,10 @@ impl<T: Tick> ManagedLink<T> {
             } else {
                 self.rate.ready_when_idle::<T>(now, true)
             };
+            let ready = match &self.turns {
+                Some(turns) => turns.ready::<T>(&self.rate, ready),
+                None => ready,
+            };
             self.ask_at = self.ask_at.min(ready);
         }
     }
@@ -195,6 +213,9 @@ impl<T: Tick> ManagedLink<T> {
     /// The link asks for its next packet.
     #[inline(always)]
     pub fn depart(&mut self) -> Option<Departure> {
+        if self.turns.is_some() {
+            return self.depart_together();
+        }
         let now = self.ask_at;
         let now_ns = T::ns_after(now);
         let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
@@ -227,8 +248,75 @@ impl<T: Tick> ManagedLink<T> {
         }
         let passage = self.wire.pass(T::ns_after(self.free_at));
         let busy_since_ns = self.busy_since_ns;
-        self.marked_pkts += u64::from(seen.marked && passage.copies > 0);
-        Some(Departure { hop, segment, marked: seen.marked, busy_since_ns, passage })
+        let marked = seen.marked || passage.marked && seen.codepoint.is_ect();
+        self.marked_pkts += u64::from(marked && passage.copies > 0);
+        Some(Departure { hop, segment, marked, busy_since_ns, passage })
+    }
+
+    /// The link asks for the packets of a turn, or passes on the next of those that it has. They are one packet in the queue from
+    /// now until the last of them is sent, when all are on the wire.
+    #[inline(never)]
+    fn depart_together(&mut self) -> Option<Departure> {
+        let mut turns = self.turns.take()?;
+        if turns.leaving.is_empty() {
+            self.begin_turn(&mut turns);
+        }
+        let departure = turns.leaving.pop_front();
+        if turns.leaving.is_empty() {
+            self.ask_at = turns.next_at;
+        }
+        self.turns = Some(turns);
+        departure
+    }
+
+    fn begin_turn(&mut self, turns: &mut Turns<Departure>) {
+        let now = self.ask_at;
+        let now_ns = T::ns_after(now);
+        if self.free_at < now {
+            self.busy_since_ns = now_ns;
+        }
+        let mut free_at = now;
+        let mut sent: Vec<Packet> = Vec::new();
+        let mut wait_until = now;
+        while sent.len() < turns.most_pkts as usize {
+            let next = self.discipline.dequeue(now_ns, &mut self.newly_dropped);
+            self.count_dropped(now);
+            match next {
+                Next::Send(seen) => {
+                    self.waiting_pkts -= 1;
+                    self.waiting_bytes -= u64::from(seen.bytes);
+                    self.waiting_ticks = self.waiting_ticks.saturating_sub(seen.load.tx_ticks);
+                    self.waits.note(now_ns, seen.arrived_ns, || now_ns);
+                    self.begun_bytes += u64::from(seen.bytes);
+                    self.held_ticks += i128::from(now);
+                    free_at = self.rate.send::<T>(free_at, seen.bytes.into(), seen.load.tx_ticks);
+                    sent.push(seen);
+                }
+                Next::Wait(until_ns) => {
+                    wait_until = T::count(until_ns).max(now + 1);
+                    break;
+                }
+                Next::Empty => break,
+            }
+        }
+        if !sent.is_empty() {
+            self.busy_ticks += free_at - now;
+            self.held_ticks += i128::from(free_at - now);
+            self.free_at = free_at;
+        }
+        let busy_since_ns = self.busy_since_ns;
+        for seen in sent {
+            let passage = self.wire.pass(T::ns_after(free_at));
+            let marked = seen.marked || passage.marked && seen.codepoint.is_ect();
+            self.marked_pkts += u64::from(marked && passage.copies > 0);
+            let Load { hop, segment, .. } = seen.load;
+            turns.leaving.push_back(Departure { hop, segment, marked, busy_since_ns, passage });
+        }
+        turns.next_at = if self.waiting_pkts == 0 {
+            NEVER
+        } else {
+            turns.ready::<T>(&self.rate, wait_until.max(free_at).max(now + 1))
+        };
     }
 
     /// Counts what the discipline just dropped.
@@ -294,6 +382,19 @@ impl<T: Tick> ManagedLink<T> {
     pub fn wait_ns(&self, now_ns: u64) -> u64 {
         let now = T::count(now_ns);
         let mut free_at = self.free_at.max(now);
+        if let Some(turns) = &self.turns {
+            let mut rate = self.rate.clone();
+            let mut left_pkts = self.waiting_pkts;
+            while left_pkts > 0 {
+                let pkts = left_pkts.min(turns.most_pkts.into());
+                let part =
+                    |of: u64| (u128::from(of) * u128::from(pkts) / u128::from(self.waiting_pkts)) as u64;
+                let turn_at = turns.ready::<T>(&self.rate, free_at);
+                free_at = rate.send::<T>(turn_at, part(self.waiting_bytes), part(self.waiting_ticks));
+                left_pkts -= pkts;
+            }
+            return T::ns_after(turns.ready::<T>(&self.rate, free_at) - now);
+        }
         if self.waiting_bytes > 0 && free_at < NEVER {
             let frame_bytes = if self.rate.takes_opportunities() { self.frame_bytes } else { 0 };
             let bytes = self.waiting_bytes.saturating_sub(self.waiting_pkts * u64::from(frame_bytes)).max(1);

@@ -5,9 +5,11 @@ pub mod delayed;
 pub mod emulated;
 pub mod fineness;
 pub mod managed;
+pub mod packet_set;
 pub mod policer;
 pub mod queue;
 pub mod rate;
+pub mod turns;
 pub mod waits;
 pub mod wire;
 

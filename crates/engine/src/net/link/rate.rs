@@ -18,10 +18,13 @@ pub enum Rate {
 
 impl Rate {
     pub fn new(link: &Link) -> Rate {
-        match link.variation.as_ref().and_then(|variation| variation.rate.as_ref()) {
-            None => Rate::Fixed,
-            Some(RateVariation::Steps(steps)) => Rate::Steps(Steps::new(steps)),
-            Some(RateVariation::Trace(trace)) => Rate::Opportunities(Opportunities::new(trace)),
+        let Some(variation) = &link.variation else { return Rate::Fixed };
+        if let Some(RateVariation::Trace(trace)) = &variation.rate {
+            return Rate::Opportunities(Opportunities::new(trace));
+        }
+        match variation.rate_steps(link.rate_bps).as_slice() {
+            [] => Rate::Fixed,
+            steps => Rate::Steps(Steps::new(steps, &variation.suspension_ns)),
         }
     }
 
@@ -36,7 +39,8 @@ impl Rate {
     pub fn ready_when_idle<T: Tick>(&self, now: u64, arrives: bool) -> u64 {
         match self {
             Rate::Opportunities(opportunities) => opportunities.ready_when_idle::<T>(now, arrives),
-            Rate::Fixed | Rate::Steps(_) => now,
+            Rate::Steps(steps) => steps.ready::<T>(now),
+            Rate::Fixed => now,
         }
     }
 
@@ -47,6 +51,7 @@ impl Rate {
             Rate::Opportunities(opportunities) if opportunities.left_bytes == 0 => {
                 opportunities.at_ns(opportunities.next).map_or(NEVER, T::count)
             }
+            Rate::Steps(steps) => steps.ready::<T>(free_at),
             _ => free_at,
         }
     }
@@ -99,6 +104,8 @@ pub struct Begun {
 #[derive(Clone)]
 pub struct Steps {
     steps: Vec<RateStep>,
+    /// Spans in which the link begins with no packet; the rate is 0 there.
+    suspension_ns: Vec<[u64; 2]>,
     /// When the last packet was sent.
     free_at: u64,
     /// Unused capacity in the rest of that tick, in bits times ticks per second.
@@ -106,8 +113,17 @@ pub struct Steps {
 }
 
 impl Steps {
-    fn new(steps: &[RateStep]) -> Steps {
-        Steps { steps: steps.to_vec(), free_at: 0, spare: 0 }
+    fn new(steps: &[RateStep], suspension_ns: &[[u64; 2]]) -> Steps {
+        Steps { steps: steps.to_vec(), suspension_ns: suspension_ns.to_vec(), free_at: 0, spare: 0 }
+    }
+
+    /// When the link may begin with a packet, and not before `now`.
+    fn ready<T: Tick>(&self, now: u64) -> u64 {
+        let passed = self.suspension_ns.partition_point(|[_, until_ns]| T::count(*until_ns) <= now);
+        match self.suspension_ns.get(passed) {
+            Some([from_ns, until_ns]) if T::count(*from_ns) <= now => T::count(*until_ns),
+            _ => now,
+        }
     }
 
     fn send<T: Tick>(&mut self, start: u64, bytes: u64) -> u64 {
@@ -294,7 +310,7 @@ mod tests {
     fn check_steps<T: Tick>(rates: &[u64], bytes: &[u32]) -> Result<(), TestCaseError> {
         let steps: Vec<RateStep> =
             (0..).zip(rates).map(|(k, &rate_bps)| RateStep { from_ns: 777_777 * k, rate_bps }).collect();
-        let mut link = Steps::new(&steps);
+        let mut link = Steps::new(&steps, &[]);
         let (mut now, mut sent) = (0, 0);
         for &bytes in bytes {
             now = link.send::<T>(now, bytes.into());
