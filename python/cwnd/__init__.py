@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cwnd._common.errors import WorldError
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
+    from cwnd._expect.expect import Expected, expect
     from cwnd._explain.explain import Explained, explain
     from cwnd._prove.prove import Proof, prove
     from cwnd._reproduce.reproduce import reproduce
@@ -41,6 +42,7 @@ __all__ = [
     "CongestionControl",
     "Error",
     "Evaluation",
+    "Expected",
     "Explained",
     "Gate",
     "Progress",
@@ -57,6 +59,7 @@ __all__ = [
     "compare",
     "dumbbell",
     "evaluate",
+    "expect",
     "explain",
     "explore",
     "gate",
@@ -77,6 +80,7 @@ _MODULES = {
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
+    "Expected": "cwnd._expect.expect",
     "Explained": "cwnd._explain.explain",
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
@@ -93,6 +97,7 @@ _MODULES = {
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",
+    "expect": "cwnd._expect.expect",
     "explain": "cwnd._explain.explain",
     "explore": "cwnd._analysis.explore",
     "gate": "cwnd._analysis.gate",
