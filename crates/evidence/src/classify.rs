@@ -17,8 +17,18 @@ const QUEUE_SHARE: f64 = 0.02;
 const QUEUE_US: u32 = 1_000;
 /// A path is full while its queue is never empty: in so many of the slots with an RTT, since a slot has its least.
 const FULL: f64 = 0.9;
+/// A connection alone on its link: this share of its busy stretches has the link's rate within `SAME_RATE`.
+const ALONE: f64 = 0.5;
+/// Delivery at the link's rate: a segment more or less in a window, and the SYNs and ACKs of others.
+const SAME_RATE: f64 = 0.95;
+/// Slots of a stretch of busy link: one alone has a segment more or less in every ten.
+const STRETCH: usize = 3;
+/// Stretches that a rate is read off, at least.
+const STRETCHES: usize = 10;
 /// Slow start doubles the flight in each RTT: this growth in a window of an RTT is no growth of congestion avoidance.
 const DOUBLING: f64 = 1.25;
+/// An idle time after which a sender starts slowly again: Linux's least RTO.
+const RESTART_NS: u64 = 200_000_000;
 /// A flight that stays within this share of its largest, over `FLAT_RTTS`, is held: congestion avoidance adds a segment an RTT.
 const FLAT: f64 = 0.02;
 const FLAT_RTTS: u64 = 10;
@@ -87,6 +97,9 @@ struct Window {
     /// Share of the slots with an RTT that show a queue, of data's way and of the ACKs' way.
     queued: Option<f64>,
     ack_queued: f64,
+    /// When the last slow start began, at the latest, and the largest flight from there to this window.
+    began_ns: u64,
+    peak: u32,
 }
 
 /// Knowledge about the whole connection.
@@ -94,6 +107,8 @@ pub(crate) struct Judge<'a> {
     facts: &'a Facts<'a>,
     pub queue_us: u32,
     pub bucket: Option<Bucket>,
+    /// Rate of the link in bytes a nanosecond, if the connection has a link alone.
+    link_rate: Option<f64>,
     /// Least one-way delays.
     forward: i32,
     back: i32,
@@ -108,6 +123,7 @@ pub(crate) fn judge(facts: &Facts<'_>) -> (Vec<Judged>, Option<Bucket>) {
         facts,
         queue_us,
         bucket: bucket(facts),
+        link_rate: link_rate(facts, queue_us),
         forward: facts.slots.iter().map(|slot| slot.forward).min().unwrap_or(0),
         back: facts.slots.iter().map(|slot| slot.back).min().unwrap_or(0),
         marked: (0..facts.slots.len()).filter(|&at| facts.slots[at].marks > 0).collect(),
@@ -169,9 +185,32 @@ impl Judge<'_> {
                 sum,
                 queued: (sampled > 0).then(|| share(queued)),
                 ack_queued: share(ack_queued),
+                began_ns: 0,
+                peak: 0,
             });
         }
+        self.find_slow_starts(&mut windows);
         windows
+    }
+
+    /// Notes in each window the last beginning of slow start: of the connection, after an idle time, or after a timeout.
+    fn find_slow_starts(&self, windows: &mut [Window]) {
+        let stalls = &self.facts.half.stalls;
+        let (mut idle_ns, mut began_ns, mut peak) = (0, 0, 0);
+        for window in windows {
+            let span_ns = window.to_ns - window.from_ns;
+            let stalled = stalls.partition_point(|stall| stall.1 <= window.to_ns);
+            let after_stall = stalled > 0 && stalls[stalled - 1].1 > began_ns;
+            if after_stall || window.sum.idle_ns < span_ns && idle_ns >= RESTART_NS {
+                (began_ns, peak) = (window.from_ns, 0);
+                if after_stall {
+                    began_ns = stalls[stalled - 1].1;
+                }
+            }
+            (window.began_ns, window.peak) = (began_ns, peak);
+            peak = peak.max(window.sum.flight);
+            idle_ns = if 2 * window.sum.idle_ns >= span_ns { idle_ns + window.sum.idle_ns } else { 0 };
+        }
     }
 
     /// The first cause whose sign a window shows; `before` is that of the window before.
@@ -200,7 +239,7 @@ impl Judge<'_> {
         if share(sum.idle_ns) >= HALF {
             return (Cause::Application, None);
         }
-        let full = window.queued.is_some_and(|queued| queued >= FULL) && share(sum.idle_ns) <= 1.0 - FULL;
+        let full = self.is_full(window);
         if let Some(bucket) = &self.bucket
             && window.to_ns > bucket.from_ns
             && !full
@@ -243,13 +282,27 @@ impl Judge<'_> {
         }
     }
 
+    /// The link is busy for the whole window.
+    fn is_full(&self, window: &Window) -> bool {
+        let span = (window.to_ns - window.from_ns) as f64;
+        let queued = match self.link_rate {
+            // Alone on its link, a connection fills it while it gets the link's rate.
+            Some(rate) => window.sum.delivered as f64 >= SAME_RATE * rate * span,
+            None => window.queued.is_some_and(|queued| queued >= FULL),
+        };
+        queued && window.sum.idle_ns as f64 <= (1.0 - FULL) * span
+    }
+
+    /// The flight passes all that it has been since slow start began, without a loss since then.
     fn grows(&self, windows: &[Window], at: usize) -> bool {
+        let Window { from_ns, began_ns, peak, .. } = windows[at];
+        let losses = self.facts.losses();
+        let lost = losses.partition_point(|loss| loss.at_ns < began_ns)
+            < losses.partition_point(|loss| loss.at_ns < from_ns);
         let now = windows[at].sum.flight;
-        let before = if at == 0 { 0 } else { windows[at - 1].sum.flight };
         let next = windows.get(at + 1).map_or(now, |next| next.sum.flight);
-        let lost = self.facts.losses().first().is_some_and(|loss| loss.at_ns < windows[at].from_ns);
         let doubles = |from: u32, to: u32| f64::from(to) >= DOUBLING * f64::from(from);
-        !lost && (doubles(before, now) || doubles(now, next))
+        !lost && (doubles(peak, now) || doubles(peak.max(now), next))
     }
 
     /// A flight that something holds which is neither the path nor an algorithm: the sender's buffer.
@@ -278,7 +331,7 @@ impl Judge<'_> {
             if window.sum.losses + window.sum.marks > 0 {
                 return false;
             }
-            full += usize::from(window.queued.is_some_and(|queued| queued >= FULL));
+            full += usize::from(self.is_full(window));
             sent += window.sum.sent;
             unclocked += window.sum.unclocked;
             short += window.sum.short;
@@ -316,6 +369,26 @@ impl Judge<'_> {
             }
         }
     }
+}
+
+/// The rate at which a link delivers while its queue is never empty, in bytes a nanosecond; `None` if that differs, as it does
+/// for connections that share a link or where its rate changes.
+fn link_rate(facts: &Facts<'_>, queue_us: u32) -> Option<f64> {
+    let full_us = facts.base_us.saturating_add(queue_us);
+    let busy = |rtt: u32| rtt != NONE && rtt > full_us;
+    let stretches = facts.slots.windows(STRETCH).zip(facts.rtts.windows(STRETCH));
+    let mut rates: Vec<u64> = stretches
+        .filter(|(_, rtts)| rtts.iter().all(|&rtt| busy(rtt)))
+        .map(|(slots, _)| slots.iter().map(|slot| slot.delivered).sum())
+        .collect();
+    rates.sort_unstable();
+    let typical = *rates.get(rates.len() * 3 / 4).filter(|_| rates.len() >= STRETCHES)?;
+    let same = rates.iter().filter(|&&rate| {
+        let ratio = rate as f64 / typical as f64;
+        (SAME_RATE..=1.0 / SAME_RATE).contains(&ratio)
+    });
+    let alone = same.count() as f64 >= ALONE * rates.len() as f64;
+    alone.then(|| typical as f64 / (STRETCH as u64 * facts.width_ns) as f64)
 }
 
 /// Time from `from` to `to` that the spans cover, which are in order and apart.

@@ -55,6 +55,10 @@ fn check_link(link: &Link) -> Result<(), String> {
         return refuse(key, "a rate and a delay that stay, and no policer");
     }
     if let Some(impairments) = &link.impairments {
+        let given = [("losses", &impairments.losses), ("marks", &impairments.marks)];
+        if let Some((key, _)) = given.into_iter().find(|(_, set)| set.is_some()) {
+            return refuse(key, "per and loss");
+        }
         if impairments.duplicate > 0.0 {
             return refuse("duplicate", "per, loss, reorder, and jitter with uniform");
         }
@@ -170,6 +174,8 @@ mod tests {
             ("queue = \"dualpi2\"", "", "link 'bottleneck': queue: dualpi2"),
             ("jitter = { std = \"1 ms\" }", "", "jitter with std"),
             ("duplicate = 0.01", "", "duplicate"),
+            ("losses = [3]", "", "link 'bottleneck': losses"),
+            ("marks = [3]", "", "link 'bottleneck': marks"),
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),

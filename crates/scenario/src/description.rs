@@ -2,8 +2,8 @@
 
 use crate::units::show_time;
 use crate::{
-    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, Queue, RateVariation, Samples, Scenario,
-    Stack, Traffic,
+    Cca, Clock, End, Flow, GilbertElliott, JitterDistribution, Link, PacketSet, Queue, RateVariation,
+    Samples, Scenario, Stack, Traffic,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -334,7 +334,29 @@ fn varies(link: &Link) -> Vec<String> {
         }
     });
     let shares = [share("reordering", impairments.reorder), share("duplication", impairments.duplicate)];
-    [rate, delay, policer, bursts, jitter].into_iter().chain(shares).flatten().collect()
+    let given = [("losses", impairments.losses), ("marks", impairments.marks)];
+    let given = given.map(|(what, set)| set.map(|set| format!("{what} of {}", show_set(&set))));
+    [rate, delay, policer, bursts, jitter].into_iter().chain(shares).chain(given).flatten().collect()
+}
+
+/// The first few packets and spans of a set.
+fn show_set(set: &PacketSet) -> String {
+    const SHOWN: usize = 5;
+    let numbers = set.numbers.iter().map(|[first, last]| match last - first {
+        0 => format!("packet {first}"),
+        _ => format!("packets {first} to {last}"),
+    });
+    let spans = set
+        .spans_ns
+        .iter()
+        .map(|[from, until]| format!("packets from {} to {}", show_time(*from), show_time(*until)));
+    let mut all: Vec<String> = numbers.chain(spans).collect();
+    let more = all.len().saturating_sub(SHOWN);
+    all.truncate(SHOWN);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
 }
 
 fn pkts_per_s(link: &Link, flow: &Flow) -> f64 {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bursts of losses, jitter, reordering and duplication.
+/// Losses and marks of given packets, bursts of losses, jitter, reordering and duplication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -19,6 +19,26 @@ pub struct Impairments {
     /// Probability that a packet arrives twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duplicate: f64,
+    /// Packets that the wire loses. None: no others than by chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub losses: Option<PacketSet>,
+    /// Packets that are marked (CE) where they are ECN-capable and the wire does not lose them. None: no others than the queue marks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marks: Option<PacketSet>,
+}
+
+/// Packets of a link, by their numbers or by the time at which they are sent. A packet of either belongs to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketSet {
+    /// Ranges of numbers, first and last: rising, and apart from each other. The wire counts from 1 the packets that reach it, in
+    /// the order in which the link sends them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<[u64; 2]>,
+    /// Spans of time from the start of the run, rising and apart: a packet belongs to one if its last bit is sent at its beginning
+    /// or later, and before its end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spans_ns: Vec<[u64; 2]>,
 }
 
 /// Losses in bursts: with each packet a chain of two states takes a step.
@@ -75,6 +95,34 @@ impl Jitter {
     }
 }
 
+impl PacketSet {
+    /// Makes the set of ranges and spans in any order, which may overlap. Each begins before it ends, or a range where it ends.
+    pub fn new(numbers: Vec<[u64; 2]>, spans_ns: Vec<[u64; 2]>) -> PacketSet {
+        // Numbers 1 to 3 and 4 to 5 are 1 to 5; spans that touch are one.
+        PacketSet { numbers: merged(numbers, 1), spans_ns: merged(spans_ns, 0) }
+    }
+
+    fn is_in_order(&self) -> bool {
+        let apart = |one: &[u64; 2], next: &[u64; 2]| one[1] < next[0];
+        let numbers = self.numbers.iter().all(|[first, last]| (1..=*last).contains(first));
+        let spans = self.spans_ns.iter().all(|[from_ns, until_ns]| from_ns < until_ns);
+        numbers && spans && self.numbers.is_sorted_by(apart) && self.spans_ns.is_sorted_by(apart)
+    }
+}
+
+/// Joins intervals of which one begins no later than `step` behind the end of another.
+fn merged(mut intervals: Vec<[u64; 2]>, step: u64) -> Vec<[u64; 2]> {
+    intervals.sort_unstable();
+    let mut joined: Vec<[u64; 2]> = Vec::with_capacity(intervals.len());
+    for [from, until] in intervals {
+        match joined.last_mut() {
+            Some(last) if from <= last[1].saturating_add(step) => last[1] = last[1].max(until),
+            _ => joined.push([from, until]),
+        }
+    }
+    joined
+}
+
 impl GilbertElliott {
     /// Returns true if it loses every packet from some time on.
     pub fn loses_all(&self) -> bool {
@@ -92,6 +140,9 @@ impl Impairments {
         }
         if self.gilbert_elliott.is_some_and(|chain| chain.loses_all()) {
             return Err("losses of all packets");
+        }
+        if !self.losses.iter().chain(&self.marks).all(PacketSet::is_in_order) {
+            return Err("losses or marks that are not in order");
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ mod variation;
 pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
 pub use expectation::{Direction, Expectation, Kind};
-pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution};
+pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution, PacketSet};
 pub use link::Link;
 pub use node::Files;
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};

@@ -117,6 +117,13 @@ fn quantity(form: &Form) -> Value {
             "maxItems": 2,
             "prefixItems": [self::form(&Form::Time), self::form(of)],
         }}),
+        Form::PacketSet => {
+            let pair =
+                |of: Form| json!({"type": "array", "minItems": 2, "maxItems": 2, "items": self::form(&of)});
+            let number = || Form::Whole(1, keys::PACKET_NUMBER_MAX);
+            let ways = [self::form(&number()), pair(number()), pair(Form::Time)];
+            json!({"type": "array", "minItems": 1, "items": any_of(ways.into_iter())})
+        }
         Form::OneOf(forms) => any_of(forms.iter().map(self::form)),
         Form::Scalar => json!({"type": ["string", "number", "boolean"]}),
         Form::Anything => json!({}),

@@ -168,6 +168,13 @@ class GilbertElliott(TypedDict):
     bad: float
 
 
+class PacketSetJson(TypedDict, total=False):
+    """Packets of a link, by number or by the time at which they are sent."""
+
+    numbers: Sequence[tuple[int, int]]
+    spans_ns: Sequence[tuple[int, int]]
+
+
 class ImpairmentsJson(TypedDict, total=False):
     """Faults of a link's wire."""
 
@@ -175,6 +182,8 @@ class ImpairmentsJson(TypedDict, total=False):
     jitter: Mapping[str, object]
     reorder: float
     duplicate: float
+    losses: PacketSetJson
+    marks: PacketSetJson
 
 
 class LinkJson(TypedDict):

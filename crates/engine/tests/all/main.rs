@@ -12,6 +12,7 @@ mod disciplines;
 mod discrete_tcp;
 mod dualpi2;
 mod extreme;
+mod given;
 mod golden;
 mod hand;
 mod invariants;

@@ -256,6 +256,8 @@ fn random_scenarios_mix_every_key() {
         "jitter = ",
         "reorder = 0.",
         "duplicate = 0.",
+        "losses = [",
+        "marks = [",
         "codel",
         "fq-codel",
         "pie",

@@ -176,6 +176,18 @@ pub fn any_rate() -> impl Strategy<Value = String> {
     prop_oneof![2 => (200..20_000_u64).prop_map(|kbps| format!("'{kbps} kbps'")), 2 => steps, 2 => trace]
 }
 
+/// Packets by number and by time, that overlap or not.
+fn any_packets() -> impl Strategy<Value = String> {
+    let number = (1..400_u64, 0..6_u64).prop_map(|(first, more)| match more {
+        0 => first.to_string(),
+        _ => format!("[{first}, {}]", first + more),
+    });
+    let span = (0..1_900_000_u64, 1..60_000_u64)
+        .prop_map(|(from_us, us)| format!("['{from_us} us', '{} us']", from_us + us));
+    prop::collection::vec(prop_oneof![3 => number, 1 => span], 1..6)
+        .prop_map(|all| format!("[{}]", all.join(", ")))
+}
+
 /// A link that has some of what there is.
 pub fn any_link() -> impl Strategy<Value = String> {
     let share = || prop_oneof![2 => Just(0.0), 1 => 0.0..0.05_f64];
@@ -194,6 +206,12 @@ pub fn any_link() -> impl Strategy<Value = String> {
         1 => (0..33_u64, any::<bool>()).prop_map(|(part, reorder)| {
             format!("jitter = {{ std = 'PART{part} us', reorder = {reorder} }}\n")
         }),
+    ];
+    let given = prop_oneof![
+        3 => Just(String::new()),
+        1 => (any_packets(), prop::sample::select(vec!["losses", "marks"]))
+            .prop_map(|(packets, key)| format!("{key} = {packets}\n")),
+        1 => (any_packets(), any_packets()).prop_map(|(lost, marked)| format!("losses = {lost}\nmarks = {marked}\n")),
     ];
     let policer = prop_oneof![
         3 => Just(String::new()),
@@ -219,8 +237,8 @@ pub fn any_link() -> impl Strategy<Value = String> {
         }),
     ];
     let delays_us = prop::collection::vec(1..30_000_u64, 1..4);
-    (any_rate(), delays_us, (buffer, queue), loss, jitter, policer, share(), share()).prop_map(
-        |(rate, delays_us, (buffer, queue), loss, jitter, policer, reorder, duplicate)| {
+    (any_rate(), delays_us, (buffer, queue), (loss, given), jitter, policer, share(), share()).prop_map(
+        |(rate, delays_us, (buffer, queue), (loss, given), jitter, policer, reorder, duplicate)| {
             let steps = (0..).zip(&delays_us).map(|(k, delay_us)| format!("['{} ms', '{delay_us} us']", 400 * k));
             let delay = match delays_us.as_slice() {
                 [delay_us] => format!("'{delay_us} us'"),
@@ -237,7 +255,7 @@ pub fn any_link() -> impl Strategy<Value = String> {
             };
             format!(
                 "rate = {rate}\ndelay = {delay}\nbuffer = {buffer}\nqueue = {queue}\nreorder = {reorder}\nduplicate = {duplicate}\n\
-                 {loss}{jitter}{policer}"
+                 {loss}{given}{jitter}{policer}"
             )
         },
     )

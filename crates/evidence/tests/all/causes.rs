@@ -87,3 +87,59 @@ fn the_wait_for_the_timer_is_a_timeout() {
         .map_or(0.0, |share| share.seconds);
     assert!((waited - 1.0).abs() < 0.1, "{:?}", connection.causes);
 }
+
+/// Bursts of segments over a link that sends one of them in a millisecond, 50 ms from end to end and back: when each burst
+/// begins, and its segments.
+fn bursts(bursts: &[(u64, u32)]) -> Vec<Tcp> {
+    let path = Path { rtt_us: 50_000, window: 20, rounds: 1, lost: None };
+    let mut packets: Vec<Tcp> = windowed(&path).drain(..3).collect();
+    // A window scale of 2: the receiver's window is no limit.
+    packets[..2].iter_mut().for_each(|packet| packet.options.extend([3, 3, 2]));
+    let (mut seq, mut free_us) = (packets[2].seq, 0);
+    for &(at_us, segments) in bursts {
+        for number in 0..segments {
+            free_us = at_us.max(free_us) + 1000;
+            packets.push(Tcp::new(at_us + u64::from(number), true, seq, 100, ACK, 1000));
+            seq = seq.wrapping_add(1000);
+            packets.push(Tcp::new(free_us + 50_000, false, 100, seq, ACK, 0));
+        }
+    }
+    packets.sort_by_key(|packet| packet.time_us);
+    packets
+}
+
+#[test]
+fn bursts_of_an_application_do_not_fill_the_path_that_they_queue_on() {
+    // 70 ms of data each 125 ms: all but the first segment of a burst wait, and the link is busy for 56 %.
+    let connection = connection(&bursts(&(0..40).map(|at| (100_000 + 125_000 * at, 70)).collect::<Vec<_>>()));
+    assert!(share(&connection, Cause::FullPath) < 0.05, "{:?}", connection.causes);
+}
+
+#[test]
+fn a_link_that_is_never_idle_is_a_full_path_although_each_burst_finds_no_queue() {
+    // 60 segments each 60 ms are the link's rate.
+    let connection = connection(&bursts(&(0..100).map(|at| (100_000 + 60_000 * at, 60)).collect::<Vec<_>>()));
+    assert!(share(&connection, Cause::FullPath) > 0.95, "{:?}", connection.causes);
+}
+
+#[test]
+fn a_window_that_doubles_after_an_idle_second_is_slow_start_again_although_a_segment_was_lost_before() {
+    let ramp = |from_us: u64| (0..5).map(move |round| (from_us + 51_000 * round, 2 << round));
+    let mut packets = bursts(&(0..4).flat_map(|at| ramp(100_000 + 1_500_000 * at)).collect::<Vec<_>>());
+    // Segment 10 of the first ramp, in its third burst, is lost: its ACK is missing, those behind it repeat the one before, until
+    // it is sent again.
+    let data: Vec<Tcp> = packets.iter().filter(|packet| packet.len > 0).cloned().collect();
+    let (lost, again_us) = (data[10].seq, 270_000);
+    packets.retain(|packet| packet.up || packet.ack != lost.wrapping_add(1000));
+    for packet in packets.iter_mut().filter(|packet| !packet.up && packet.time_us < again_us + 50_000) {
+        if (packet.ack.wrapping_sub(lost) as i32) > 0 {
+            packet.ack = lost;
+        }
+    }
+    packets.push(Tcp { time_us: again_us, ..data[10].clone() });
+    packets.sort_by_key(|packet| packet.time_us);
+    let connection = connection(&packets);
+    assert_eq!(connection.retransmissions.fast, 1);
+    let later = connection.spans.iter().filter(|span| span.cause == Cause::SlowStart && span.start_s > 1.5);
+    assert_eq!(later.count(), 3, "{:?}", connection.spans);
+}

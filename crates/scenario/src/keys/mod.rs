@@ -66,6 +66,8 @@ pub enum Form {
     Pair(&'static Form),
     /// Pairs of a time and the value from then on.
     Steps(&'static Form),
+    /// A list of packets' numbers, pairs of them, and spans of time.
+    PacketSet,
     OneOf(&'static [Form]),
     /// A number, a text, true or false.
     Scalar,
@@ -190,6 +192,7 @@ impl Form {
             Form::List(form) => vec![format!("list of {}", several(form))],
             Form::Pair(form) => vec![format!("two {}", several(form))],
             Form::Steps(form) => vec![format!("list of pairs, time and {}", form.words().join(" or "))],
+            Form::PacketSet => one("list of numbers of packets, two of them, or two times"),
             Form::OneOf(forms) => forms.iter().flat_map(Form::words).collect(),
             Form::Scalar => one("number, text, true or false"),
             Form::Anything => one("any value"),

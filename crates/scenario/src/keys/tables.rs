@@ -9,6 +9,7 @@ pub const FLOWS_MAX: u64 = 4_000_000;
 pub const HOPS_MAX: u64 = 100;
 pub const INTERVALS_MAX: u64 = 1_000_000;
 pub const RANGE_MAX: u64 = 10_000;
+pub const PACKET_NUMBER_MAX: u64 = 1_000_000_000_000;
 
 const NO_LIMIT: Absent = Is("unlimited");
 const ZERO: Absent = Is("0");
@@ -85,6 +86,8 @@ static IMPAIRMENTS: &[Key] = &[
     key("reorder", Share, ZERO, "Probability that a packet takes no delay."),
     key("duplicate", Share, ZERO, "Probability that a packet arrives twice."),
     key("policer", Table(&POLICER), NONE, "Bucket of tokens before the queue."),
+    key("losses", PacketSet, NONE, "Packets that the wire loses, by number from 1 or by the time at which they are sent."),
+    key("marks", PacketSet, NONE, "Packets that are marked if they are ECN-capable, written like losses."),
 ];
 static OF_EDGES: &[Key] = &[
     key("access", Table(&ACCESS), Words("ten times the rate"),

@@ -3,11 +3,14 @@
 use crate::error::Error;
 use crate::keys;
 use crate::node::{Node, Table, show};
-use crate::units::{self, HOUR};
-use crate::{GilbertElliott, Impairments, Jitter, JitterDistribution};
+use crate::units::{self, DAY, HOUR};
+use crate::{GilbertElliott, Impairments, Jitter, JitterDistribution, PacketSet};
+use toml::de::DeValue;
 
 const LOSS_EXAMPLE: &str =
     "write it like 0.01, '0.01%' or { model = \"gilbert-elliott\", p = 0.001, r = 0.1, bad = 0.5 }";
+/// Elements of `losses` and `marks`.
+const PACKET_SETS_MAX: usize = 100_000;
 const JITTER_EXAMPLE: &str = "write it like { std = \"2 ms\" } or { uniform = \"5 ms\" }";
 
 /// The losses of a link: the probability of independent ones, and bursts.
@@ -55,8 +58,15 @@ pub fn impairments(
     let share = |key| table.read(key, units::share).map(|share| share.unwrap_or(0.0));
     let jitter = table.get("jitter").map(|node| jitter(&node, least_delay_ns)).transpose()?;
     let jitter = jitter.filter(|jitter| jitter.most_ns() > 0);
-    let impairments =
-        Impairments { gilbert_elliott, jitter, reorder: share("reorder")?, duplicate: share("duplicate")? };
+    let packets = |key| table.get(key).map(|node| packet_set(&node, key)).transpose();
+    let impairments = Impairments {
+        gilbert_elliott,
+        jitter,
+        reorder: share("reorder")?,
+        duplicate: share("duplicate")?,
+        losses: packets("losses")?,
+        marks: packets("marks")?,
+    };
     if let Some(node) = table.get("reorder").filter(|_| impairments.reorder > 0.0 && least_delay_ns == 0) {
         return Err(
             node.error("no packet overtakes another on a link without a delay", "a delay of more than 0")
@@ -84,4 +94,54 @@ fn jitter(node: &Node, least_delay_ns: u64) -> Result<Jitter, Error> {
         return Err(node.error(found, "at most the delay, with three standard deviations"));
     }
     Ok(jitter)
+}
+
+/// Packets by number, and spans of time: [1300, [1201, 1204], ["2 s", "2.3 s"]].
+fn packet_set(node: &Node, key: &str) -> Result<PacketSet, Error> {
+    let example = format!("write it like {key} = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]");
+    let number = |value: &DeValue| units::whole(value, 1..=keys::PACKET_NUMBER_MAX);
+    let time = |value: &DeValue| units::time(value, 0..=10 * DAY, "'0 s' to '14400 min'");
+    let count = node.elements().count();
+    if count == 0 {
+        let found = match node.value() {
+            DeValue::Array(_) => "an empty list".to_owned(),
+            value => format!("{} is not a list of packets", show(value)),
+        };
+        return Err(node.error(found, example));
+    }
+    if count > PACKET_SETS_MAX {
+        return Err(node.error(format!("{count} elements"), format!("at most {PACKET_SETS_MAX}")));
+    }
+    let (mut numbers, mut spans_ns) = (Vec::new(), Vec::new());
+    for element in node.elements() {
+        let ends: Vec<Node> = element.elements().collect();
+        let is_text = |node: &Node| node.value().as_str().is_some();
+        match (element.value(), ends.as_slice()) {
+            (DeValue::Array(_), [from, until]) if is_text(from) && is_text(until) => {
+                let span_ns = [from.read(time)?, until.read(time)?];
+                if span_ns[0] >= span_ns[1] {
+                    let found = format!("a span from {} to {}", show(from.value()), show(until.value()));
+                    return Err(element.error(found, "the earlier time first"));
+                }
+                spans_ns.push(span_ns);
+            }
+            (DeValue::Array(_), [from, until]) if is_text(from) || is_text(until) => {
+                return Err(element.error("a number of a packet beside a time", example));
+            }
+            (DeValue::Array(_), [first, last]) => {
+                let range = [first.read(number)?, last.read(number)?];
+                if range[0] > range[1] {
+                    let found = format!("packets {} to {}", range[0], range[1]);
+                    return Err(element.error(found, "the smaller number first"));
+                }
+                numbers.push(range);
+            }
+            (DeValue::Array(_), list) => {
+                return Err(element.error(format!("a list of {}", list.len()), example));
+            }
+            (value, _) if value.is_integer() => numbers.push([element.read(number)?; 2]),
+            (value, _) => return Err(element.error(format!("{} is not a packet", show(value)), example)),
+        }
+    }
+    Ok(PacketSet::new(numbers, spans_ns))
 }

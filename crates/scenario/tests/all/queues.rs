@@ -48,7 +48,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("reverse = { rate = { steps = [['0 s', '1 Mbps'], ['1 s', '0 bps']] } }", "5: dumbbell.reverse.rate.steps[1]: a rate of 0 for ever; a later step with a rate"),
     ("reverse = { buffer = 0 }", "5: dumbbell.reverse.buffer: 0 is out of range; 1 to 2147483647 packets, or 'unlimited'"),
     ("reverse = { queue = 'cake' }", "5: dumbbell.reverse.queue: 'cake' is not a queue discipline; there are droptail, red, codel, fq-codel, pie, dualpi2"),
-    ("reverse = { access = {} }", "5: dumbbell.reverse.access: unknown key; there are rate, queue, delay, buffer, per, ecn_threshold, loss, jitter, reorder, duplicate, policer"),
+    ("reverse = { access = {} }", "5: dumbbell.reverse.access: unknown key; there are rate, queue, delay, buffer, per, ecn_threshold, loss, jitter, reorder, duplicate, policer, losses, marks"),
 ];
 
 #[rustfmt::skip]

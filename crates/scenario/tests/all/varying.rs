@@ -1,8 +1,8 @@
 //! Links that vary, police and impair, as they are written and refused.
 
 use cwnd_scenario::{
-    DelayStep, GilbertElliott, Impairments, Jitter, JitterDistribution, Policer, RateStep, RateVariation,
-    Scenario, Trace, Variation,
+    DelayStep, GilbertElliott, Impairments, Jitter, JitterDistribution, PacketSet, Policer, RateStep,
+    RateVariation, Scenario, Trace, Variation,
 };
 use proptest::prelude::*;
 
@@ -88,6 +88,21 @@ const TABLE: &[(&str, &str, &str)] = &[
     (DELAY, "delay = '20 ms'\npolicer = { rate = '1 Mbps', burst = '0 KiB' }", "5: dumbbell.policer.burst: '0 KiB' is out of range; '1 byte' to '1000 GB'"),
     (DELAY, "delay = '20 ms'\npolicer = { rate = '1 Mbps', burst = '1 s' }", "5: dumbbell.policer.burst: '1 s' is not an amount of data; write it like '100 KB' (bytes, KB, MB, GB, KiB, MiB, GiB)"),
     (DELAY, "delay = '20 ms'\npolicer = { rate = '1 Mbps', burst = '9 KiB', mark = 'yes' }", "5: dumbbell.policer.mark: 'yes' is not true or false; write true or false"),
+    (DELAY, "delay = '20 ms'\nlosses = 5", "5: dumbbell.losses: 5 is not a list of packets; write it like losses = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
+    (DELAY, "delay = '20 ms'\nlosses = []", "5: dumbbell.losses: an empty list; write it like losses = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
+    (DELAY, "delay = '20 ms'\nlosses = [0]", "5: dumbbell.losses[0]: 0 is out of range; 1 to 1000000000000"),
+    (DELAY, "delay = '20 ms'\nlosses = [7, -1]", "5: dumbbell.losses[1]: -1 is out of range; 1 to 1000000000000"),
+    (DELAY, "delay = '20 ms'\nlosses = [1.5]", "5: dumbbell.losses[0]: 1.5 is not a packet; write it like losses = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
+    (DELAY, "delay = '20 ms'\nlosses = ['2 s', '3 s']", "5: dumbbell.losses[0]: '2 s' is not a packet; write it like losses = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
+    (DELAY, "delay = '20 ms'\nlosses = [[3, 1]]", "5: dumbbell.losses[0]: packets 3 to 1; the smaller number first"),
+    (DELAY, "delay = '20 ms'\nlosses = [[1, 2, 3]]", "5: dumbbell.losses[0]: a list of 3; write it like losses = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
+    (DELAY, "delay = '20 ms'\nlosses = [[1, '2 s']]", "5: dumbbell.losses[0]: a number of a packet beside a time; write it like losses = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
+    (DELAY, "delay = '20 ms'\nlosses = [[1, true]]", "5: dumbbell.losses[0][1]: true is not a whole number; 1 to 1000000000000"),
+    (DELAY, "delay = '20 ms'\nlosses = [['3 s', '2 s']]", "5: dumbbell.losses[0]: a span from '3 s' to '2 s'; the earlier time first"),
+    (DELAY, "delay = '20 ms'\nlosses = [['2 s', '2 s']]", "5: dumbbell.losses[0]: a span from '2 s' to '2 s'; the earlier time first"),
+    (DELAY, "delay = '20 ms'\nlosses = [['2 s', '3']]", "5: dumbbell.losses[0][1]: '3' has no unit; write it like '100 ms' (ns, us, ms, s, min)"),
+    (DELAY, "delay = '20 ms'\nmarks = [[3, 1]]", "5: dumbbell.marks[0]: packets 3 to 1; the smaller number first"),
+    (DELAY, "delay = '20 ms'\nmarks = true", "5: dumbbell.marks: true is not a list of packets; write it like marks = [1300, [1201, 1204], [\"2 s\", \"2.3 s\"]]"),
     (DELAY, "delay = '20 ms'\naccess = { jitter = { std = '1 ms' } }", "5: dumbbell.access.jitter: unknown key; there are rate, delay, buffer"),
     ("duration = '10 s'\n[dumbbell]", "clock = 'ns2'\n[dumbbell]\nduplicate = 0.1", "1: clock: link 'bottleneck' varies, polices or impairs; 'nanoseconds', or a link without that"),
 ];
@@ -152,6 +167,14 @@ fn a_link_has_what_is_written() {
         impairments.duplicate = 0.01;
     });
     assert_eq!(impaired.impairments, Some(Box::new(impairments)));
+    let given = link(
+        DELAY,
+        "delay = '20 ms'\nlosses = [9, [2, 3], 4, ['1 s', '1500 ms']]\nmarks = [['0 s', '3 s'], ['2 s', '4 s']]",
+    );
+    let given = given.impairments.unwrap();
+    let losses = PacketSet { numbers: vec![[2, 4], [9, 9]], spans_ns: vec![[1_000_000_000, 1_500_000_000]] };
+    assert_eq!(given.losses, Some(losses));
+    assert_eq!(given.marks, Some(PacketSet { numbers: vec![], spans_ns: vec![[0, 4_000_000_000]] }));
     let policer = Policer { rate_bps: 40_000_000, burst_bytes: 65_536, mark: false };
     assert_eq!(impaired.variation.unwrap().policer, Some(policer));
 }
@@ -169,12 +192,16 @@ fn a_link_without_any_of_it_is_as_it_was() {
 #[test]
 fn a_description_shows_how_a_link_varies_and_keeps_links_apart_that_differ_in_that() {
     let chain = |keys: &str| format!("[[chain]]\n{RATE}\n{DELAY}\nbuffer = 9\n{keys}");
-    let text =
-        [&chain("duplicate = 0.5\n"), &chain("jitter = { std = '1500 us' }\n"), "[[flows]]\ncca = 'reno'\n"];
+    let text = [
+        &chain("duplicate = 0.5\nlosses = [1, 3, 5, [7, 9], ['1 s', '2 s'], 20, 30]\n"),
+        &chain("jitter = { std = '1500 us' }\n"),
+        "[[flows]]\ncca = 'reno'\n",
+    ];
     let links = read(&text.concat()).unwrap().describe().links;
     let varies: Vec<_> = links.iter().map(|link| (link.name.as_str(), link.varies.join("; "))).collect();
     let jitter = "normal jitter of 1500 us in order".to_owned();
-    assert_eq!(varies, [("link-0", "duplication with probability 0.5".to_owned()), ("link-1", jitter)]);
+    let given = "duplication with probability 0.5; losses of packet 1, packet 3, packet 5, packets 7 to 9, packet 20, 2 more";
+    assert_eq!(varies, [("link-0", given.to_owned()), ("link-1", jitter)]);
 }
 
 #[test]
@@ -187,6 +214,13 @@ fn a_damaged_scenario_is_refused_before_it_runs() {
         scenario.check().unwrap_err().to_string()
     };
     assert_eq!(damaged(&|_, wire| wire.reorder = 2.0), "link 'bottleneck' has a probability that is none");
+    for (numbers, spans_ns) in
+        [(vec![[0, 1]], vec![]), (vec![[3, 4], [4, 5]], vec![]), (vec![], vec![[5, 5]])]
+    {
+        let set = PacketSet { numbers, spans_ns };
+        let found = damaged(&|_, wire| wire.marks = Some(set.clone()));
+        assert!(found.contains("losses or marks that are not in order"), "{found}");
+    }
     let found = damaged(&|variation, _| variation.rate = Some(RateVariation::Steps(Vec::new())));
     assert!(found.contains("steps of the rate"), "{found}");
     let found = damaged(&|variation, _| {

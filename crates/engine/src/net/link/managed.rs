@@ -72,7 +72,13 @@ pub struct Departure {
 impl Departure {
     /// A packet that was dropped or lost.
     pub fn lost(hop: u32, segment: Segment) -> Departure {
-        Departure { hop, segment, marked: false, busy_since_ns: 0, passage: Passage { copies: 0, at_ns: 0 } }
+        Departure {
+            hop,
+            segment,
+            marked: false,
+            busy_since_ns: 0,
+            passage: Passage { copies: 0, at_ns: 0, marked: false },
+        }
     }
 }
 
@@ -227,8 +233,9 @@ impl<T: Tick> ManagedLink<T> {
         }
         let passage = self.wire.pass(T::ns_after(self.free_at));
         let busy_since_ns = self.busy_since_ns;
-        self.marked_pkts += u64::from(seen.marked && passage.copies > 0);
-        Some(Departure { hop, segment, marked: seen.marked, busy_since_ns, passage })
+        let marked = seen.marked || passage.marked && seen.codepoint.is_ect();
+        self.marked_pkts += u64::from(marked && passage.copies > 0);
+        Some(Departure { hop, segment, marked, busy_since_ns, passage })
     }
 
     /// Counts what the discipline just dropped.

@@ -5,6 +5,7 @@ pub mod delayed;
 pub mod emulated;
 pub mod fineness;
 pub mod managed;
+pub mod packet_set;
 pub mod policer;
 pub mod queue;
 pub mod rate;

@@ -1,6 +1,7 @@
 //! Effects on a packet between its departure and the far end of the link.
 
 use crate::net::link::delayed::Delayed;
+use crate::net::link::packet_set::Members;
 use crate::random::random_stream;
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::Rng;
@@ -77,10 +78,12 @@ pub struct Passage {
     pub copies: u32,
     /// When it is at the far end.
     pub at_ns: u64,
+    /// Marked there, if it is ECN-capable.
+    pub marked: bool,
 }
 
-/// The wire of a managed link: bursts of losses, a delay that varies, packets that overtake and packets that arrive twice.
-/// Each draws from a stream of its own, once for each packet.
+/// The wire of a managed link: losses and marks of given packets, bursts of losses, a delay that varies, packets that overtake and
+/// packets that arrive twice. What is drawn has a stream of its own, and is drawn once for each packet.
 pub struct VaryingWire {
     independent: Option<Box<Chance>>,
     bursts: Option<GilbertElliott>,
@@ -90,6 +93,8 @@ pub struct VaryingWire {
     jitter: Option<DrawnJitter>,
     hurry: Option<Chance>,
     duplication: Option<Chance>,
+    losses: Option<Members>,
+    marks: Option<Members>,
     /// Nothing is drawn and the delay is constant.
     is_plain: bool,
     pub counts: WireCounts,
@@ -111,6 +116,8 @@ impl VaryingWire {
             jitter: impairments.jitter.map(jitter),
             hurry: chance(impairments.reorder, "reorder"),
             duplication: chance(impairments.duplicate, "duplicate"),
+            losses: impairments.losses.map(Members::new),
+            marks: impairments.marks.map(Members::new),
             is_plain: link.per == 0.0 && link.impairments.is_none() && link.variation.is_none(),
             counts: WireCounts::default(),
         }
@@ -120,7 +127,7 @@ impl VaryingWire {
     #[inline(always)]
     pub fn pass(&mut self, sent_ns: u64) -> Passage {
         if self.is_plain {
-            Passage { copies: 1, at_ns: sent_ns + self.delay_ns }
+            Passage { copies: 1, at_ns: sent_ns + self.delay_ns, marked: false }
         } else {
             self.draw_passage(sent_ns)
         }
@@ -132,15 +139,17 @@ impl VaryingWire {
         let hurries = self.hurry.as_mut().is_some_and(Chance::hits);
         let twice = self.duplication.as_mut().is_some_and(Chance::hits);
         let offset_ns = self.jitter.as_mut().map_or(0, DrawnJitter::draw_ns);
-        if lost || lost_in_burst {
+        let is_given = self.losses.as_mut().is_some_and(|losses| losses.next_is_one(sent_ns));
+        let marked = self.marks.as_mut().is_some_and(|marks| marks.next_is_one(sent_ns));
+        if lost || lost_in_burst || is_given {
             self.counts.lost += 1;
-            return Passage { copies: 0, at_ns: sent_ns };
+            return Passage { copies: 0, at_ns: sent_ns, marked: false };
         }
         self.counts.duplicated += u64::from(twice);
         self.counts.hurried += u64::from(hurries);
         let copies = 1 + u32::from(twice);
         if hurries {
-            return Passage { copies, at_ns: sent_ns };
+            return Passage { copies, at_ns: sent_ns, marked };
         }
         let at_ns = (sent_ns + self.delay_at(sent_ns)).saturating_add_signed(offset_ns);
         let at_ns = match &mut self.jitter {
@@ -150,7 +159,7 @@ impl VaryingWire {
             }
             _ => at_ns,
         };
-        Passage { copies, at_ns }
+        Passage { copies, at_ns, marked }
     }
 
     /// Returns true if packets may be at the far end in another order than they were sent in.
