@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
     from cwnd._common.errors import WorldError
+    from cwnd._conform.conform import Conformance, conform
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._expect.expect import Expected, expect
@@ -39,6 +40,7 @@ del TYPE_CHECKING
 __all__ = [
     "Advice",
     "Comparison",
+    "Conformance",
     "CongestionControl",
     "Error",
     "Evaluation",
@@ -57,6 +59,7 @@ __all__ = [
     "aioquic",
     "algorithms",
     "compare",
+    "conform",
     "dumbbell",
     "evaluate",
     "expect",
@@ -77,6 +80,7 @@ __all__ = [
 _MODULES = {
     "Advice": "cwnd._advise.answer",
     "Comparison": "cwnd._analysis.compare",
+    "Conformance": "cwnd._conform.conform",
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
@@ -95,6 +99,7 @@ _MODULES = {
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.registry",
     "compare": "cwnd._analysis.compare",
+    "conform": "cwnd._conform.conform",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",
     "expect": "cwnd._expect.expect",

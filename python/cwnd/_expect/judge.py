@@ -31,6 +31,8 @@ class Span(NamedTuple):
     to_s: float
     #: The smoothed RTT at its beginning; None: it begins with no event.
     round_s: float | None
+    #: The row of the record with that event.
+    row: int = 0
 
 
 class _NothingError(Exception):
@@ -80,7 +82,8 @@ def _span(expectation: ExpectationJson, source: Source) -> Span:
         raise UnseenError("events are of a flow, and this expectation is of a link")
     event, round_s = _event(expectation, source)
     rounds = expectation.get("rounds")
-    return Span(event.time_s, to_s if rounds is None else event.time_s + rounds * round_s, round_s)
+    end_s = to_s if rounds is None else event.time_s + rounds * round_s
+    return Span(event.time_s, end_s, round_s, event.row)
 
 
 def _event(expectation: ExpectationJson, source: Source) -> tuple[Event, float]:
@@ -113,8 +116,11 @@ def _within(series: Series, span: Span) -> tuple[NDArray[np.float64], NDArray[np
     """The rows of a span; the value at its beginning is that of the last row before."""
     first = int(series.time_s.searchsorted(span.from_s, side="left"))
     last = int(series.time_s.searchsorted(span.to_s, side="right"))
-    if first > 0 and (first >= len(series.time_s) or series.time_s[first] > span.from_s):
+    if series.rows is not None and span.round_s is not None:
+        first = int(series.rows.searchsorted(span.row, side="right")) - 1
+    elif first > 0 and (first >= len(series.time_s) or series.time_s[first] > span.from_s):
         first -= 1
+    first = max(first, 0)
     if last <= first:
         raise _NothingError("no value in that span")
     return series.time_s[first:last], series.values[first:last]

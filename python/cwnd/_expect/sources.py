@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cwnd._common.shapes import ExpectationJson
 
     Doubles = NDArray[np.float64]
+    Numbers = NDArray[np.int64]
 
 
 class UnseenError(Exception):
@@ -26,8 +27,8 @@ class Series(NamedTuple):
 
     time_s: Doubles
     values: Doubles
-    #: Rows are calls of the record.
-    is_record: bool
+    #: Rows of the record that these are; None: they are samples.
+    rows: Numbers | None
 
 
 class Source:
@@ -91,7 +92,7 @@ class Source:
         if not len(rows):
             raise UnseenError(f"the samples have no {name} of {of} {which}")
         times, values = rows["time_s"].to_numpy(), rows[name].to_numpy().astype(float)
-        return Series(times, values, is_record=False)
+        return Series(times, values, None)
 
 
 _COLUMNS = {
@@ -114,4 +115,4 @@ def _recorded(name: str, record: Record) -> Series:
         raise UnseenError(f"no call of the algorithm has a {name}")
     times: Doubles = record["time_us"][known] / 1e6
     values: Doubles = record[column][known].astype(float) * scale
-    return Series(times, values, is_record=True)
+    return Series(times, values, known.nonzero()[0])
