@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
     from cwnd._common.errors import WorldError
+    from cwnd._conform.conform import Conformance, conform
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
+    from cwnd._expect.expect import Expected, expect
     from cwnd._explain.explain import Explained, explain
     from cwnd._prove.prove import Proof, prove
     from cwnd._reproduce.reproduce import reproduce
@@ -38,9 +40,11 @@ del TYPE_CHECKING
 __all__ = [
     "Advice",
     "Comparison",
+    "Conformance",
     "CongestionControl",
     "Error",
     "Evaluation",
+    "Expected",
     "Explained",
     "Gate",
     "Progress",
@@ -55,8 +59,10 @@ __all__ = [
     "aioquic",
     "algorithms",
     "compare",
+    "conform",
     "dumbbell",
     "evaluate",
+    "expect",
     "explain",
     "explore",
     "gate",
@@ -74,9 +80,11 @@ __all__ = [
 _MODULES = {
     "Advice": "cwnd._advise.answer",
     "Comparison": "cwnd._analysis.compare",
+    "Conformance": "cwnd._conform.conform",
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
+    "Expected": "cwnd._expect.expect",
     "Explained": "cwnd._explain.explain",
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
@@ -91,8 +99,10 @@ _MODULES = {
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.registry",
     "compare": "cwnd._analysis.compare",
+    "conform": "cwnd._conform.conform",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",
+    "expect": "cwnd._expect.expect",
     "explain": "cwnd._explain.explain",
     "explore": "cwnd._analysis.explore",
     "gate": "cwnd._analysis.gate",

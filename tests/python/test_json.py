@@ -28,6 +28,7 @@ CALLS = {
     "advise": ("--rate 10Mbps --rtt 20ms --cca cubic", {"path", "recommendation", "candidates"}),
     "algorithms": ("", {"algorithms", "presets"}),
     "compare": ("result result", {"names", "ok", "lines", "notes"}),
+    "conform": ("reno --suite ratelimited-10", {"algorithm", "world", "ok", "cases"}),
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),
     "explain": ("slow.pcap", {"capture", "notes", "connections"}),
     "gate": ("result result", {"ok", "verdicts"}),

@@ -4,10 +4,12 @@
 mod algorithms;
 mod custom;
 mod evidence;
+mod hooks;
 mod jobs;
 mod kernel;
 mod memory;
 mod quic;
+mod record;
 mod results;
 mod run;
 mod scenario;
@@ -46,17 +48,21 @@ mod _cwnd {
     #[pymodule_export]
     use super::evidence::explain;
     #[pymodule_export]
+    use super::hooks::PyHooks;
+    #[pymodule_export]
     use super::jobs::{job_keys, run_jobs};
     #[pymodule_export]
     use super::kernel::{KernelTrace, kernel_doctor, kernel_load, kernel_status, kernel_unload};
     #[pymodule_export]
     use super::quic::{PyQuicBridge, PyQuicSetup, aioquic_algorithms};
     #[pymodule_export]
+    use super::record::record;
+    #[pymodule_export]
     use super::results::{Runs, estimate, metrics, t_quantile, t_tail};
     #[pymodule_export]
     use super::run::{end_runs, run};
     #[pymodule_export]
-    use super::scenario::{PyScenario, sweep, time_ns};
+    use super::scenario::{PyScenario, expectations, sweep, time_ns};
     #[pymodule_export]
     use super::world::PyWorld;
 

@@ -189,3 +189,14 @@ fn refuse_text(error: cwnd_scenario::Error) -> PyErr {
 pub fn time_ns(text: &str, least: u64, most: u64, limits: &str) -> PyResult<u64> {
     cwnd_scenario::time_of(text, least..=most, limits).map_err(refuse)
 }
+
+/// Reads a text of `[[expect]]` tables for a scenario, as the JSON list that the scenario's own would be.
+#[pyfunction]
+pub fn expectations(text: &str, source: &str, scenario: &PyScenario) -> PyResult<String> {
+    let inner = &scenario.inner;
+    let links: Vec<&str> = inner.links.iter().map(|link| link.name.as_str()).collect();
+    let (duration_ns, flows) = (inner.duration_ns, inner.flows.len());
+    let read = cwnd_scenario::Expectation::from_toml(text, source, duration_ns, flows, &links);
+    let read = read.map_err(refuse_text)?;
+    Ok(serde_json::to_string(&read).expect("an expectation has no map with odd keys"))
+}

@@ -8,6 +8,7 @@
 pub mod catalogue;
 mod description;
 mod error;
+mod expectation;
 mod impairments;
 mod intervals;
 mod keys;
@@ -28,6 +29,7 @@ mod variation;
 
 pub use description::{Description, FlowGroup, LinkGroup};
 pub use error::Error;
+pub use expectation::{Direction, Expectation, Kind};
 pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution, PacketSet};
 pub use link::Link;
 pub use node::Files;
@@ -82,6 +84,9 @@ pub struct Scenario {
     /// In the order of the results. Equal flows may share their parts.
     #[serde(with = "runs")]
     pub flows: Vec<Flow>,
+    /// Predicates over each run. No run depends on them, and neither does its key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Expectation>,
 }
 
 /// Gives structs that may get further fields a way to be made from one that there is.

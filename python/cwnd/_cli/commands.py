@@ -26,6 +26,7 @@ _LISTED = {
     "algorithms": Listed("algorithms", "List the algorithms, or show one in full."),
     "compare": Listed("compare", "Put results side by side: worlds, versions; exit 1 if they differ."),
     "completion": Listed("completion", "Print the completion of a shell: bash, zsh or fish."),
+    "conform": Listed("conform", "Try the clauses of RFCs and drafts on an algorithm."),
     "evaluate": Listed("evaluate", "Judge an algorithm by the criteria of RFC 9743."),
     "explain": Listed("explain", "Why a transfer was slow: what limited each connection of a capture."),
     "gate": Listed("gate", "Check that a result is no worse than another; exit 1 if it is."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwnd import Results, run
+from cwnd import Expected, Results, expect, run
 from cwnd._cli.options import (
     Flag,
     errors_about,
@@ -26,6 +26,7 @@ from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._results.notes import INVALID
 from cwnd._scenario.facts import shared_facts
+from cwnd._scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,14 +85,25 @@ def run_command(
     if out is not None:
         with errors_about("--out"):
             results.save(out, command=["cwnd", *sys.argv[1:]])
+    expected = _expected(results, scenarios)
     if as_json:
         print_json(results)
     else:
         _print_results(results)
         if out is not None:
             click.echo(f"Written to {one_line(out)}")
-    if any(note.startswith(INVALID) for _, note in results.notes):
+    if expected is not None:
+        click.echo(str(expected), err=as_json)
+    has_invalid = any(note.startswith(INVALID) for _, note in results.notes)
+    if has_invalid or (expected is not None and not expected.ok):
         sys.exit(1)
+
+
+def _expected(results: Results, scenarios: Iterable[object]) -> Expected | None:
+    """The verdicts on what the scenarios expect; None: they expect nothing."""
+    if not any("expect" in scenario for scenario in results.scenarios):
+        return None
+    return expect(results, scenarios=[one for one in scenarios if isinstance(one, Scenario)])
 
 
 def _print_results(results: Results) -> None:

@@ -239,6 +239,27 @@ class ScenarioJson(TypedDict):
     warmup_ns: NotRequired[int]
     links: Sequence[LinkJson]
     flows: Sequence[FlowJson]
+    expect: NotRequired[list[ExpectationJson]]
+
+
+class ExpectationJson(TypedDict):
+    """A predicate over each run, as `crates/scenario/src/expectation.rs` has it."""
+
+    kind: Literal["metric", "series", "event"]
+    name: str
+    flow: NotRequired[int]
+    link: NotRequired[str]
+    at_ns: NotRequired[int]
+    from_ns: NotRequired[int]
+    to_ns: NotRequired[int]
+    after: NotRequired[str]
+    number: NotRequired[int]
+    rounds: NotRequired[float]
+    statistic: NotRequired[str]
+    at_least: NotRequired[float]
+    at_most: NotRequired[float]
+    never: NotRequired[Literal["falls", "rises"]]
+    why: NotRequired[str]
 
 
 class DescribedLink(TypedDict):

@@ -41,6 +41,7 @@ pub static SCENARIO: Keys = Keys { one_of: &["dumbbell", "chain", "parking_lot",
     key("parking_lot", Table(&PARKING_LOT), NONE, "Equal links in a row, of which a flow crosses all or one."),
     key("links", List(&Table(&LINKS)), NONE, "Links with names, of which each flow has a path."),
     key("flows", List(&Table(&FLOWS)), Needed, "Groups of equal flows."),
+    key("expect", List(&Table(&EXPECT)), NONE, "Predicates over each run, which 'cwnd run' decides; they change no run."),
 ]])};
 
 // Topologies.
@@ -344,6 +345,61 @@ pub static STACK: Keys = keys("stack", "stack = { ... }", &[&[
     key("round_rtt", Flag, Words("false; compound of ns2: true"),
         "With rate-halving the algorithm gets RTTs rounded to the nearest microsecond."),
 ]]);
+
+// Expectations.
+
+pub const METRICS: &[&str] = &[
+    "throughput_mbps", "goodput_mbps", "loss_ratio", "mean_rtt_ms", "p95_rtt_ms", "jain_fairness", "rtt_fairness",
+    "utilization", "timeouts", "fct_p50_ms", "fct_p95_ms", "fct_p99_ms", "slowdown_p50", "slowdown_p99",
+];
+pub const COLUMNS_OF_FLOWS: &[&str] = &[
+    "sent_pkts", "retransmitted_pkts", "delivered_pkts", "lost_pkts", "timeouts", "marked_pkts", "throughput_mbps",
+    "goodput_mbps", "loss_ratio", "mean_rtt_ms", "p95_rtt_ms", "mean_cwnd_pkts", "fct_ms", "fct_p50_ms", "fct_p95_ms",
+    "fct_p99_ms", "slowdown_p50", "slowdown_p99",
+];
+pub const COLUMNS_OF_LINKS: &[&str] = &[
+    "delivered_pkts", "dropped_pkts", "error_pkts", "marked_pkts", "mean_queue_pkts", "max_queue_pkts", "utilization",
+    "p95_queue_ms",
+];
+pub const SERIES_OF_FLOWS: &[&str] = &["cwnd_pkts", "ssthresh_pkts", "in_flight_pkts", "rtt_ms", "pacing_mbps", "throughput_mbps"];
+pub const SERIES_OF_LINKS: &[&str] = &["queue_pkts", "queue_ms", "dropped_pkts", "marked_pkts"];
+pub const EVENTS: &[&str] = &["loss", "cut", "recovered", "timeout", "mark", "undo", "slow-start-exit", "idle-restart"];
+/// The first is the default.
+pub const STATISTICS_OF_SERIES: &[&str] =
+    &["every", "mean", "min", "max", "first", "last", "ratio", "rise_per_round", "largest_rise"];
+pub const STATISTICS_OF_EVENTS: &[&str] = &["count", "time_s"];
+
+const COLUMN: Form = OneOf(&[Names(METRICS), Names(COLUMNS_OF_FLOWS), Names(COLUMNS_OF_LINKS)]);
+const SERIES: Form = OneOf(&[Names(SERIES_OF_FLOWS), Names(SERIES_OF_LINKS)]);
+const EVENT: Form = Names(EVENTS);
+
+/// A text of expectations alone.
+pub static EXPECTATIONS: Keys = keys("expectations", "[[expect]]", &[&[
+    key("expect", List(&Table(&EXPECT)), Needed, "Predicates over each run."),
+]]);
+pub static EXPECT: Keys = Keys { one_of: &["metric", "series", "event"], ..keys("expect", "[[expect]]", &[&[
+    key("metric", COLUMN, NONE, "A metric of the run; with flow or link, a column of that row."),
+    key("series", SERIES, NONE, "A time series of a flow, or with link of a link."),
+    key("event", EVENT, NONE, "Events of a flow."),
+    key("flow", Whole(0, FLOWS_MAX - 1), Words("0 for a series or an event"), "Number of the flow."),
+    key("link", Text, NONE, "Name of the link."),
+], &[
+    key("at", Time, NONE, "Moment of the value."),
+    key("from", Time, ZERO_TIME, "Beginning of the span."),
+    key("to", Time, Words("the duration"), "End of the span."),
+    key("after", EVENT, NONE, "Event of the flow with which the span begins."),
+    key("number", Whole(1, 1_000_000), Is("1"), "Place of the event among those of its kind."),
+    key("rounds", AnyNumber, NONE, "Smoothed RTTs from the event to the end of the span."),
+], &[
+    key("statistic", OneOf(&[Names(STATISTICS_OF_SERIES), Names(STATISTICS_OF_EVENTS)]), Words("every; events: count"),
+        "Number that is compared; ratio is the last value over the first."),
+    key("at_least", AnyNumber, NONE, "Least that is accepted."),
+    key("at_most", AnyNumber, NONE, "Most that is accepted."),
+    key("equals", AnyNumber, NONE, "Accepted value."),
+    key("within", AnyNumber, ZERO, "Distance from equals that is accepted."),
+    key("never", Names(&["falls", "rises"]), NONE, "Direction in which the series does not go from one value to the next."),
+    key("why", Text, NONE, "Reason, which a failure repeats."),
+]])};
 
 // Sweeps.
 

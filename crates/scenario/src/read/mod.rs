@@ -1,5 +1,6 @@
 //! From the TOML to a [`Scenario`](crate::Scenario): every default, unit and preset is settled here.
 
+pub mod expect;
 pub mod flows;
 pub mod impairments;
 pub mod layout;

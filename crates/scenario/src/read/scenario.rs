@@ -3,7 +3,7 @@
 use crate::error::{Error, Refusal, printable};
 use crate::keys::{self, INTERVALS_MAX};
 use crate::node::{Document, Files, Table, show};
-use crate::read::{flows, layout, links};
+use crate::read::{expect, flows, layout, links};
 use crate::samples::rows_per_sample;
 use crate::units::{self, DAY, MICROSECOND, SECOND};
 use crate::{Clock, End, Flow, Link, Samples, Scenario};
@@ -74,6 +74,12 @@ impl Scenario {
     /// path = ["uplink", "core"] # needed with [[links]]: their names, in the order of the packets
     /// reverse_path = ["back"]   # links that ACKs cross as packets; without it they take the delays of the path
     /// stack = {}                # over the scenario's, key by key
+    ///
+    /// [[expect]]                # predicates over each run: see `Expectation`
+    /// series = "cwnd_pkts"      # or metric = "utilization", or event = "cut"
+    /// after = "cut"             # or at, or from and to
+    /// rounds = 3
+    /// at_least = 2              # or at_most, equals with within, or never = "falls"
     /// ```
     ///
     /// A text with `[sweep]` is more than one scenario: [`Sweep::from_toml`](crate::Sweep::from_toml).
@@ -127,6 +133,9 @@ impl Scenario {
         let clock = clock(&root, duration_ns, &links, &flows)?;
         let end = end(&root, &flows)?;
         let warmup_ns = warmup(&root, duration_ns, end)?;
+        let names = links.iter().map(|link| link.name.as_str()).collect();
+        let world = expect::World { duration_ns, flows: flows.len(), links: names };
+        let expect = expect::expectations(&root, &world)?;
         Ok(Scenario {
             name,
             duration_ns,
@@ -139,6 +148,7 @@ impl Scenario {
             warmup_ns,
             links,
             flows,
+            expect,
         })
     }
 }

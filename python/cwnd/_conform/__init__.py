@@ -1,0 +1,1 @@
+"""Conformance: clauses of RFCs and drafts as cases, run on an algorithm."""

@@ -1,0 +1,1 @@
+"""Expectations over runs: what a scenario's `[[expect]]` tables ask for, decided on its results."""
