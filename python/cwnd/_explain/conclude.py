@@ -101,7 +101,7 @@ def _sentence(connection: Connection, share: Share) -> str:
     if share["cause"] == "policer" and connection["policer_bps"]:
         return (
             f"{begin}a policer limits: it drops what is above {rate(connection['policer_bps'])}, "
-            f"without a queue ({numbers['losses']} losses)."
+            f"without a queue ({_losses(numbers['losses'])})."
         )
     if share["cause"] == "full_path":
         queue = f", its queue adds {digits(numbers['queue_ms'])} ms to {_rtt(connection)}"
@@ -113,7 +113,7 @@ def _sentence(connection: Connection, share: Share) -> str:
         return f"{begin}the way of the ACKs is full: the data's way could carry more than {goodput}."
     if share["cause"] == "random_loss":
         return (
-            f"{begin}losses without a queue hold the congestion window down: {numbers['losses']} losses, "
+            f"{begin}losses without a queue hold the congestion window down: {_losses(numbers['losses'])}, "
             f"{goodput} at {_rtt(connection)}."
         )
     if share["cause"] == "cwnd":
@@ -131,6 +131,10 @@ _PLAIN = {
     "policer": "a policer limits ({goodput}).",
     "unknown": "the cause is not known.",
 }
+
+
+def _losses(count: int) -> str:
+    return f"{count} loss{'es' * (count != 1)}"
 
 
 def _after(share: Share) -> str:

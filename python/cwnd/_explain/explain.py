@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
-from cwnd._common.text import aligned, digits, rate
-from cwnd._explain.conclude import NAMES, advise_on, conclude, size
+from cwnd._common.files import write_file
+from cwnd._common.text import aligned
+from cwnd._explain.conclude import advise_on, conclude
+from cwnd._explain.words import CONNECTION_HEADS, SHARE_HEADS, connection_row, facts, share_row
 
 if TYPE_CHECKING:
-    from cwnd._explain.shapes import Connection, Explanation, Numbers, Share
+    from cwnd._explain.shapes import Connection, Explanation
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class Explained:
         """The answer about one connection in words: conclusion, causes, advice, what cannot be known."""
         connection = self.connection(number)
         lines = [*conclude(connection), ""]
-        heads = ("cause", "share", "seconds", "rate", "least RTT", "queue", "flight", "window", "losses")
-        lines += aligned([heads, *(_row(share) for share in connection["causes"])], right=True)
-        lines += ["", *_facts(connection)]
+        rows = [share_row(share) for share in connection["causes"]]
+        lines += aligned([SHARE_HEADS, *rows], right=True)
+        lines += ["", *facts(connection)]
         for advice in advise_on(connection):
             lines += ["", advice.text]
             lines += [f"  {advice.command}"] if advice.command else []
@@ -75,8 +77,8 @@ class Explained:
         parts = [self.describe(connections[0]["number"])]
         if count > 1:
             shown = connections[:20]
-            heads = ("number", "sender", "receiver", "bytes", "seconds", "goodput", "main cause")
-            table = aligned([heads, *(_connection(connection) for connection in shown)], right=True)
+            rows = [connection_row(connection) for connection in shown]
+            table = aligned([CONNECTION_HEADS, *rows], right=True)
             intro = f"{count} connections, by bytes; above is the first, --connection N shows another:"
             left = [f"and {count - len(shown)} more"] if count > len(shown) else []
             parts.append("\n".join([intro, "", *table, *left]))
@@ -85,31 +87,52 @@ class Explained:
         return "\n\n".join(parts)
 
 
-def explain(source: str | os.PathLike[str] | bytes, *, anonymous: bool = False) -> Explained:
+def explain(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    anonymous: bool = False,
+    connection: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Explained:
     """Finds what limited each connection of a packet capture.
 
     `source` is a file, "-" for standard input, or the bytes of a capture: pcap or pcapng, as it is or in
     gzip, xz or zstd. `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
+    `out` is an HTML page to write about the connection with the number `connection`, else about that with the
+    most bytes, whose `data` then have time series under "series".
     """
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
+    series = None if out is None else connection or 0
+    data: Explanation = json.loads(_read(source, shown, series))
+    if anonymous:
+        _hide_addresses(data["connections"])
+    explained = Explained(data)
+    if out is not None:
+        from cwnd._explain.page import page
+
+        if connection is None and not data["connections"]:
+            raise error(shown, "no TCP connection in it, so there is no page to write")
+        one = data["connections"][0] if connection is None else explained.connection(connection)
+        try:
+            write_file(Path(out), page(data, one, Path(shown).name).encode())
+        except OSError as failed:
+            raise os_error(one_line(os.fspath(out)), failed) from None
+    return explained
+
+
+def _read(source: str | os.PathLike[str] | bytes, shown: str, series: int | None) -> str:
+    """The answer of the core as JSON."""
     if not isinstance(source, bytes) and Path(source).is_dir():
         raise error(shown, "a directory; accepted is a packet capture")
     try:
         if isinstance(source, bytes):
-            text = _cwnd.explain(None, source)
-        elif shown == "-":
-            text = _cwnd.explain()
-        else:
-            text = _cwnd.explain(os.fspath(source))
+            return _cwnd.explain(None, source, series=series)
+        return _cwnd.explain(None if shown == "-" else os.fspath(source), series=series)
     except OSError as failed:
         plain = failed if failed.errno is None else OSError(failed.errno, os.strerror(failed.errno))
         raise os_error(shown, plain) from None
     except _cwnd.Error as refused:
         raise error(shown, str(refused)) from None
-    data: Explanation = json.loads(text)
-    if anonymous:
-        _hide_addresses(data["connections"])
-    return Explained(data)
 
 
 def _hide_addresses(connections: list[Connection]) -> None:
@@ -120,54 +143,3 @@ def _hide_addresses(connections: list[Connection]) -> None:
             address, _, port = connection[end].rpartition(":")
             new = given.setdefault(address, str(ipaddress.IPv4Address(first + len(given) + 1)))
             connection[end] = f"{new}:{port}"
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{digits(value)} ms"
-
-
-def _row(share: Share) -> tuple[str, ...]:
-    numbers: Numbers = share["numbers"]
-    return (
-        NAMES[share["cause"]],
-        f"{share['share']:.1%}",
-        f"{share['seconds']:.2f}",
-        rate(numbers["rate_bps"]),
-        _ms(numbers["rtt_min_ms"]),
-        _ms(numbers["queue_ms"]),
-        size(numbers["flight_bytes"]),
-        size(numbers["window_bytes"]),
-        str(numbers["losses"]),
-    )
-
-
-def _connection(connection: Connection) -> tuple[str, ...]:
-    causes = connection["causes"]
-    main = f"{NAMES[causes[0]['cause']]} {causes[0]['share']:.0%}" if causes else "-"
-    return (
-        str(connection["number"]),
-        connection["sender"],
-        connection["receiver"],
-        size(connection["bytes"]),
-        f"{connection['duration_s']:.2f}",
-        rate(connection["goodput_bps"]),
-        main,
-    )
-
-
-def _facts(connection: Connection) -> list[str]:
-    again, handshake = connection["retransmissions"], connection["handshake"]
-    where = {
-        "sender": "at the sender",
-        "receiver": "at the receiver",
-        "middle": "between the ends",
-        "unknown": "at an unknown place",
-    }[connection["place"]]
-    return [
-        f"{connection['sender']} to {connection['receiver']}: {size(connection['bytes'])} in "
-        f"{connection['duration_s']:.2f} s, {rate(connection['goodput_bps'])}; captured {where}.",
-        f"Least RTT {_ms(connection['rtt_min_ms'])}, segments of {handshake['segment_bytes']} bytes, "
-        f"window scale {handshake['window_scale']}{'' if handshake['seen'] else ' (inferred)'}.",
-        f"Sent again: {again['fast']} fast, {again['timeouts']} by timeouts, {again['probes']} probes; "
-        f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered.",
-    ]

@@ -60,7 +60,38 @@ class Retransmissions(TypedDict):
     reordered: int
 
 
-class Connection(TypedDict):
+class LossAt(TypedDict):
+    """A loss, with the RTT of the segments beside it."""
+
+    at_s: float
+    rtt_ms: float | None
+
+
+class WithWindow(TypedDict, total=False):
+    """The sender's congestion window, which a capture does not show."""
+
+    cwnd_bytes: list[int | None]
+
+
+class Series(WithWindow):
+    """Values of a connection at even steps."""
+
+    step_s: float
+    rate_bps: list[float]
+    sent_bps: list[float] | None
+    flight_bytes: list[int | None]
+    window_bytes: list[int | None]
+    rtt_ms: list[float | None]
+    losses: list[LossAt]
+
+
+class WithSeries(TypedDict, total=False):
+    """A connection's values over time, where they were asked for."""
+
+    series: Series
+
+
+class Connection(WithSeries):
     """A connection explained by the core."""
 
     number: int

@@ -1,7 +1,7 @@
 //! Causes and their numbers, from hand calculations.
 
 use crate::write::{ACK, PSH, Path, Tcp, explain, pcap, plain, windowed};
-use cwnd_evidence::{Cause, ConnectionReport, Place};
+use cwnd_evidence::{Cause, ConnectionReport, Place, Wanted};
 
 fn connection(packets: &[Tcp]) -> ConnectionReport {
     explain(pcap(false, false, 1, 96, &plain(packets))).connections.remove(0)
@@ -86,4 +86,23 @@ fn the_wait_for_the_timer_is_a_timeout() {
         .find(|share| share.cause == Cause::Timeout)
         .map_or(0.0, |share| share.seconds);
     assert!((waited - 1.0).abs() < 0.1, "{:?}", connection.causes);
+}
+
+#[test]
+fn series_are_of_the_wanted_connection_alone() {
+    let packets = pcap(
+        false,
+        false,
+        1,
+        96,
+        &plain(&windowed(&Path { rtt_us: 50_000, window: 20, rounds: 60, lost: None })),
+    );
+    let of = |wanted| {
+        let explained = cwnd_evidence::explain_with(Box::new(std::io::Cursor::new(packets.clone())), wanted);
+        explained.map(|one| one.connections[0].series.clone().map(|series| series.rate_bps.len())).ok()
+    };
+    assert_eq!(of(Wanted::Nothing), Some(None));
+    assert_eq!(of(Wanted::Number(2)), Some(None));
+    assert_eq!(of(Wanted::First), of(Wanted::Number(1)));
+    assert!(of(Wanted::First).flatten() > Some(1));
 }

@@ -1,0 +1,71 @@
+"""Rows of tables and lines of facts about a connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cwnd._common.text import digits, rate
+from cwnd._explain.conclude import NAMES, size
+
+if TYPE_CHECKING:
+    from cwnd._explain.shapes import Connection, Share
+
+#: Headings of the rows of causes.
+SHARE_HEADS = ("cause", "share", "seconds", "rate", "least RTT", "queue", "flight", "window", "losses")
+#: Headings of the rows of connections.
+CONNECTION_HEADS = ("number", "sender", "receiver", "bytes", "seconds", "goodput", "main cause")
+_PLACES = {
+    "sender": "at the sender",
+    "receiver": "at the receiver",
+    "middle": "between the ends",
+    "unknown": "at an unknown place",
+}
+
+
+def share_row(share: Share) -> tuple[str, ...]:
+    """The row of a cause."""
+    numbers = share["numbers"]
+    return (
+        NAMES[share["cause"]],
+        f"{share['share']:.1%}",
+        f"{share['seconds']:.2f}",
+        rate(numbers["rate_bps"]),
+        _ms(numbers["rtt_min_ms"]),
+        _ms(numbers["queue_ms"]),
+        size(numbers["flight_bytes"]),
+        size(numbers["window_bytes"]),
+        str(numbers["losses"]),
+    )
+
+
+def connection_row(connection: Connection) -> tuple[str, ...]:
+    """The row of a connection."""
+    causes = connection["causes"]
+    main = f"{NAMES[causes[0]['cause']]} {causes[0]['share']:.0%}" if causes else "-"
+    return (
+        str(connection["number"]),
+        connection["sender"],
+        connection["receiver"],
+        size(connection["bytes"]),
+        f"{connection['duration_s']:.2f}",
+        rate(connection["goodput_bps"]),
+        main,
+    )
+
+
+def facts(connection: Connection) -> list[str]:
+    """Lines about the connection and the place of the capture."""
+    again, handshake = connection["retransmissions"], connection["handshake"]
+    return [
+        f"{connection['sender']} to {connection['receiver']}: {size(connection['bytes'])} in "
+        f"{connection['duration_s']:.2f} s, {rate(connection['goodput_bps'])}; captured "
+        f"{_PLACES[connection['place']]}.",
+        f"Least RTT {_ms(connection['rtt_min_ms'])}, segments of {handshake['segment_bytes']} bytes, "
+        f"window scale {handshake['window_scale']}{'' if handshake['seen'] else ' (inferred)'}.",
+        f"Sent again: {again['fast']} fast, {again['timeouts']} by timeouts, {again['probes']} probes; "
+        f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered.",
+    ]
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{digits(value)} ms"
