@@ -14,7 +14,7 @@ def can_plot() -> bool:
 
 
 def embed(data: object) -> tuple[str, str]:
-    """The scripts and the style of a page whose plots show `data`, in the form of `page.js`; empty without uPlot."""
+    """The scripts and the style of a page whose plots show `data`; empty without uPlot."""
     if not can_plot():
         return "", ""
     web = files("cwnd") / "_web"
