@@ -18,9 +18,10 @@ from cwnd._common.errors import error, one_line
 def explain_command(
     files: tuple[str, ...], connection: str | None, anonymous: bool, out: str | None, as_json: bool
 ) -> None:
-    """Say what limited each connection of a packet capture, and what to do.
+    """Say what limited each connection of a packet capture, or of other evidence, and what to do.
 
-    FILE is a pcap or pcapng, as it is or in gzip, xz or zstd; - is standard input.
+    FILE is a pcap or pcapng, as it is or in gzip, xz or zstd; text of 'ss -ti'; JSON of iperf3, flent or qlog;
+    the directory of a 'cwnd kernel trace'. - is standard input.
 
     \b
     cwnd explain slow.pcap

@@ -13,6 +13,7 @@ from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.text import aligned
+from cwnd._explain import evidence
 from cwnd._explain.conclude import advise_on, conclude
 from cwnd._explain.words import CONNECTION_HEADS, SHARE_HEADS, connection_row, facts, share_row
 
@@ -53,7 +54,7 @@ class Explained:
                 return connection
         reported = sorted(connection["number"] for connection in self.data["connections"])
         limits = f"1 to {reported[-1]}" if reported else "none"
-        raise error("connection", f"there is no {number} (the capture has {limits})")
+        raise error("connection", f"there is no {number} (accepted is {limits})")
 
     def describe(self, number: int) -> str:
         """The answer about one connection in words: conclusion, causes, advice, what cannot be known."""
@@ -73,7 +74,9 @@ class Explained:
         connections, count = self.data["connections"], self.data["connection_count"]
         notes = [f"Note: {note}." for note in self.data["notes"]]
         if not connections:
-            return "\n".join(["The capture has no TCP connection.", *notes])
+            kind = "trace" if self.data["capture"]["format"] == "trace" else "evidence"
+            what = "capture" if self.data["capture"]["packets"] else kind
+            return "\n".join([f"The {what} has no TCP connection.", *notes])
         parts = [self.describe(connections[0]["number"])]
         if count > 1:
             shown = connections[:20]
@@ -94,16 +97,17 @@ def explain(
     connection: int | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Explained:
-    """Finds what limited each connection of a packet capture.
+    """Finds what limited each connection of a packet capture, or of other evidence.
 
-    `source` is a file, "-" for standard input, or the bytes of a capture: pcap or pcapng, as it is or in
-    gzip, xz or zstd. `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
+    `source` is a file, "-" for standard input, or the bytes of one: a capture (pcap or pcapng, as it is or in
+    gzip, xz or zstd), text of `ss -ti`, JSON of iperf3, flent or qlog; or the directory of a trace.
+    `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
     `out` is an HTML page to write about the connection with the number `connection`, else about that with the
     most bytes, whose `data` then have time series under "series".
     """
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
     series = None if out is None else connection or 0
-    data: Explanation = json.loads(_read(source, shown, series))
+    data = _read(source, shown, series)
     if anonymous:
         _hide_addresses(data["connections"])
     explained = Explained(data)
@@ -120,19 +124,15 @@ def explain(
     return explained
 
 
-def _read(source: str | os.PathLike[str] | bytes, shown: str, series: int | None) -> str:
-    """The answer of the core as JSON."""
-    if not isinstance(source, bytes) and Path(source).is_dir():
-        raise error(shown, "a directory; accepted is a packet capture")
+def _read(source: str | os.PathLike[str] | bytes, shown: str, series: int | None) -> Explanation:
     try:
         if isinstance(source, bytes):
-            return _cwnd.explain(None, source, series=series)
-        return _cwnd.explain(None if shown == "-" else os.fspath(source), series=series)
-    except OSError as failed:
-        plain = failed if failed.errno is None else OSError(failed.errno, os.strerror(failed.errno))
-        raise os_error(shown, plain) from None
-    except _cwnd.Error as refused:
-        raise error(shown, str(refused)) from None
+            return evidence.read_bytes(source, series)
+        if shown == "-":
+            return evidence.read_stdin(series)
+        return evidence.read_file(os.fspath(source), series)
+    except (OSError, _cwnd.Error) as failed:
+        raise evidence.refused(failed, shown) from None
 
 
 def _hide_addresses(connections: list[Connection]) -> None:

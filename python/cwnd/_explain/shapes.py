@@ -1,4 +1,7 @@
-"""Shapes of the JSON that the core answers with; `crates/evidence/src/report.rs` describes each field."""
+"""Shapes of the answer's JSON; `crates/evidence/src/report.rs` describes each field.
+
+What evidence other than a capture does not have is None: handshake, retransmissions by class, flight, window.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ class Numbers(TypedDict):
     """The numbers behind a cause."""
 
     rate_bps: float
-    flight_bytes: int
-    window_bytes: int
+    flight_bytes: int | None
+    window_bytes: int | None
     rtt_min_ms: float | None
     rtt_mean_ms: float | None
     queue_ms: float | None
@@ -86,9 +89,10 @@ class Series(WithWindow):
 
 
 class WithSeries(TypedDict, total=False):
-    """A connection's values over time, where they were asked for."""
+    """Values over time, where they were asked for, and the algorithm that the evidence names."""
 
     series: Series
+    cca: str
 
 
 class Connection(WithSeries):
@@ -103,10 +107,10 @@ class Connection(WithSeries):
     bytes_back: int
     goodput_bps: float
     place: str
-    handshake: Handshake
+    handshake: Handshake | None
     rtt_min_ms: float | None
     rtt_samples: int
-    retransmissions: Retransmissions
+    retransmissions: Retransmissions | None
     zero_windows: int
     policer_bps: float | None
     queue_bytes: int | None

@@ -56,15 +56,26 @@ def connection_row(connection: Connection) -> tuple[str, ...]:
 def facts(connection: Connection) -> list[str]:
     """Lines about the connection and the place of the capture."""
     again, handshake = connection["retransmissions"], connection["handshake"]
-    return [
+    seen = f"captured {_PLACES[connection['place']]}" if handshake else "as its sender reports"
+    lines = [
         f"{connection['sender']} to {connection['receiver']}: {size(connection['bytes'])} in "
-        f"{connection['duration_s']:.2f} s, {rate(connection['goodput_bps'])}; captured "
-        f"{_PLACES[connection['place']]}.",
-        f"Least RTT {_ms(connection['rtt_min_ms'])}, segments of {handshake['segment_bytes']} bytes, "
-        f"window scale {handshake['window_scale']}{'' if handshake['seen'] else ' (inferred)'}.",
-        f"Sent again: {again['fast']} fast, {again['timeouts']} by timeouts, {again['probes']} probes; "
-        f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered.",
+        f"{connection['duration_s']:.2f} s, {rate(connection['goodput_bps'])}; {seen}."
     ]
+    least = f"Least RTT {_ms(connection['rtt_min_ms'])}"
+    if handshake is None:
+        algorithm = f", algorithm {connection['cca']}" if "cca" in connection else ""
+        lines.append(f"{least}{algorithm}.")
+    else:
+        lines.append(
+            f"{least}, segments of {handshake['segment_bytes']} bytes, "
+            f"window scale {handshake['window_scale']}{'' if handshake['seen'] else ' (inferred)'}."
+        )
+    if again is not None:
+        lines.append(
+            f"Sent again: {again['fast']} fast, {again['timeouts']} by timeouts, {again['probes']} probes; "
+            f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered."
+        )
+    return lines
 
 
 def _ms(value: float | None) -> str:
