@@ -15,8 +15,8 @@ from captures import window_limited
 from conftest import Command
 from test_trace import traced
 
-#: Two snapshots of `ss -tinm`, ten seconds apart, in the words of iproute2 6.1. In these the sender was busy for
-#: 8 s: 5 s with the receiver's window as the limit, 1 s with its own buffer.
+#: Two snapshots of `ss -tinm`, ten seconds apart, in the words of iproute2 6.1. Meanwhile the sender was busy
+#: for 8 s: 5 s with the receiver's window as the limit, 1 s with its own buffer.
 SS = """\
 1795677452.5
 State Recv-Q Send-Q Local Address:Port  Peer Address:PortProcess

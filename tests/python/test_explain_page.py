@@ -64,7 +64,7 @@ def test_without_uplot_the_page_has_drawings_and_no_script(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("slow.pcap", "slow.pcap", "--out", "slow.html"), "out: one page is about one FILE, not 2"),
+        (("slow.pcap", "slow.pcap", "--out", "slow.html"), "out: takes the answer about one FILE, not 2"),
         (("empty.pcap", "--out", "slow.html"), "no TCP connection"),
         (("slow.pcap", "--connection", "7", "--out", "slow.html"), "there is no 7"),
         (("slow.pcap", "--out", "missing/slow.html"), "no such file"),

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwnd import _cwnd
-from cwnd._common.errors import error, one_line, os_error
-from cwnd._common.files import write_file
+from cwnd._common.errors import error, one_line
 from cwnd._common.text import aligned
 from cwnd._explain import evidence
 from cwnd._explain.conclude import advise_on, conclude
 from cwnd._explain.words import CONNECTION_HEADS, SHARE_HEADS, connection_row, facts, share_row
+from cwnd._scenario.registry import algorithm
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cwnd._explain.shapes import Connection, Explanation
 
 
@@ -30,6 +32,8 @@ class Explained:
     """
 
     data: Explanation
+    #: Lines about the files that were written.
+    written: Sequence[str] = ()
 
     def to_json(self, number: int | None = None) -> str:
         """One JSON object: `data`, and for each connection its conclusion and the advice.
@@ -96,6 +100,7 @@ def explain(
     anonymous: bool = False,
     connection: int | None = None,
     out: str | os.PathLike[str] | None = None,
+    present: str | None = None,
 ) -> Explained:
     """Finds what limited each connection of a packet capture, or of other evidence.
 
@@ -103,8 +108,12 @@ def explain(
     gzip, xz or zstd), text of `ss -ti`, JSON of iperf3, flent or qlog; or the directory of a trace.
     `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
     `out` is an HTML page to write about the connection with the number `connection`, else about that with the
-    most bytes, whose `data` then have time series under "series".
+    most bytes, whose `data` then have time series under "series". A name without `.html` is a directory: of
+    the page, the JSON, and scenarios that replay the transfer; `present` is the sender's algorithm in these,
+    where the evidence does not name it.
     """
+    if present is not None:
+        algorithm(present)
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
     series = None if out is None else connection or 0
     data = _read(source, shown, series)
@@ -112,15 +121,13 @@ def explain(
         _hide_addresses(data["connections"])
     explained = Explained(data)
     if out is not None:
-        from cwnd._explain.page import page
+        from cwnd._explain.output import write
 
         if connection is None and not data["connections"]:
             raise error(shown, "no TCP connection in it, so there is no page to write")
         one = data["connections"][0] if connection is None else explained.connection(connection)
-        try:
-            write_file(Path(out), page(data, one, Path(shown).name).encode())
-        except OSError as failed:
-            raise os_error(one_line(os.fspath(out)), failed) from None
+        answer = explained.to_json(connection)
+        return Explained(data, write(Path(out), data, one, answer, Path(shown).name, present))
     return explained
 
 
