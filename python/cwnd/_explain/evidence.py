@@ -171,7 +171,7 @@ def _records(whole: str) -> tuple[list[object], str]:
         try:
             records.append(json.loads(part))
         except (ValueError, RecursionError):
-            # What is cut off ends a file that its writer did not close.
+            # A file that its writer did not close ends anywhere.
             if len(records) > 1:
                 return records, "the file is cut off or damaged; the answer is about what stands before"
             raise error("", f"JSON that cannot be read ({reason})") from None

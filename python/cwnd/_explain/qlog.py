@@ -54,7 +54,7 @@ def read(records: Iterable[object]) -> tuple[list[Sampled], list[str]]:
 
 @dataclass
 class _Bin:
-    """What happened in a sample's time."""
+    """Events of a sample's time."""
 
     delivered: int = 0
     losses: int = 0

@@ -29,7 +29,7 @@ _RECENT = 3
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of a sender from `start_s` to `end_s`; None: not in the evidence."""
+    """Knowledge of a sender from `start_s` to `end_s`; None: not in the evidence."""
 
     start_s: float
     end_s: float
@@ -130,7 +130,7 @@ def _connection(number: int, one: Sampled) -> Connection:
 def _parts(samples: Sequence[Sample], least_ms: float | None) -> list[_Part]:
     """The time of the samples, each part with its cause; the order within a sample is not known."""
     parts: list[_Part] = []
-    # Whether a queue was there at the last losses, by the RTT of the sample before and that of the loss.
+    # Queues at the last losses, by the RTT of the sample before and that of the loss.
     at_losses: list[bool] = []
     before: float | None = None
     for sample in samples:

@@ -117,7 +117,7 @@ _TIMELINE = "Causes over time"
 
 
 def still(connection: Connection, series: Series) -> list[Still]:
-    """The same as drawings."""
+    """The timeline and the plots as drawings."""
     end_s = max(len(series["rate_bps"]) * series["step_s"], 1e-9)
     per_s = (_WIDTH - _LEFT) / end_s
     boxes = "".join(
