@@ -12,7 +12,14 @@ from captures import SEGMENT, window_limited
 from conftest import Command
 from cwnd._explain.replay import Replay, replay
 
-_NUMBERS = {"rate_bps": 0.0, "rtt_mean_ms": 50.0, "flight_bytes": 0, "window_bytes": 0, "losses": 0, "marks": 0}
+_NUMBERS = {
+    "rate_bps": 0.0,
+    "rtt_mean_ms": 50.0,
+    "flight_bytes": 0,
+    "window_bytes": 0,
+    "losses": 0,
+    "marks": 0,
+}
 
 
 def connection(spans: list[tuple[float, float, str]], **given: Any) -> Any:
@@ -79,10 +86,10 @@ def test_a_path_that_was_never_full_has_lower_bounds_and_no_scenario_of_its_own(
     text = found.app_toml("t")
     assert (
         "8.528 Mbps is a lower bound" in text
-        and "buffer: a lower bound" in text
+        and "53.3 kB, the largest queue or flight, is a lower bound" in text
         and "receive_window = 50" in text
     )
-    assert 'rate = "17056000 bps"' in text
+    assert 'rate = "34112000 bps"' in text
     with pytest.raises(cwnd.Error, match=r"the path was never full: it carries 8\.528 Mbps or more"):
         found.path_toml("t")
 

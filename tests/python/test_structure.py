@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
     "_advise": {"kernel", "_common", "_scenario", "_results", "_run", "_analysis"},
     "_evaluate": {"_common", "_scenario", "_report", "_results", "_run", "_worlds", "_analysis"},
-    "_explain": {"_common", "_scenario", "_report", "_results"},
+    "_explain": {"_common", "_scenario", "_report", "_results", "_run"},
     "_prove": {"_common"},
     "_reproduce": {"_common", "_scenario", "_report", "_results", "_run", "_worlds", "_analysis"},
     "models": {"_common"},

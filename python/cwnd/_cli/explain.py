@@ -16,7 +16,11 @@ from cwnd._common.errors import error
 @click.option(
     "--out", metavar="PATH", help="Also write PATH.html with plots, or a directory with scenarios, too."
 )
-@click.option("--cca", metavar="NAME", help="The sender's algorithm in these scenarios.  [as seen, or cubic]")
+@click.option("--cca", metavar="NAME", help="The sender's algorithm.  [as the evidence says, or cubic]")
+@click.option(
+    "--with", "others", metavar="NAMES", help="Say what these would have had, such as bbr3,elastic."
+)
+@click.option("--jobs", metavar="N", default="0", help="Runs at a time, for --with.  [one per core]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file.")
 def explain_command(
     files: tuple[str, ...],
@@ -24,6 +28,8 @@ def explain_command(
     anonymous: bool,
     out: str | None,
     cca: str | None,
+    others: str | None,
+    jobs: str,
     as_json: bool,
 ) -> None:
     """Say what limited each connection of a packet capture, or of other evidence, and what to do.
@@ -34,6 +40,7 @@ def explain_command(
     \b
     cwnd explain slow.pcap
     cwnd explain slow.pcap --out slow.html
+    cwnd explain slow.pcap --cca cubic --with bbr3,elastic
     cwnd explain slow.pcap --out slow && cwnd run slow/app.toml --cca bbr3
     tcpdump -i eth0 -s 128 -c 100000 -w - tcp | cwnd explain -
     cwnd explain slow.pcap.gz --json --anonymous
@@ -44,7 +51,16 @@ def explain_command(
             raise error("out", f"takes the answer about one FILE, not {len(files)}")
         # All are read before the first is printed: an error of one leaves no half answer.
         all_explained = [
-            explain(name, anonymous=anonymous, connection=number, out=out, present=cca) for name in files
+            explain(
+                name,
+                anonymous=anonymous,
+                connection=number,
+                out=out,
+                present=cca,
+                ccas=[] if others is None else [one.strip() for one in others.split(",")],
+                jobs=read_number(jobs),
+            )
+            for name in files
         ]
         if as_json:
             texts = [explained.to_json(number) for explained in all_explained]

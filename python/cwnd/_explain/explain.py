@@ -14,7 +14,14 @@ from cwnd._common.errors import error, one_line
 from cwnd._common.text import aligned
 from cwnd._explain import evidence
 from cwnd._explain.conclude import advise_on, conclude
-from cwnd._explain.words import CONNECTION_HEADS, SHARE_HEADS, connection_row, facts, share_row
+from cwnd._explain.words import (
+    CONNECTION_HEADS,
+    SHARE_HEADS,
+    connection_row,
+    counterfactual_lines,
+    facts,
+    share_row,
+)
 from cwnd._scenario.registry import algorithm
 
 if TYPE_CHECKING:
@@ -72,6 +79,8 @@ class Explained:
             lines += [f"  {advice.command}"] if advice.command else []
             lines += [f"  back: {advice.rollback}"] if advice.rollback else []
         lines += [f"Not known: {line}." for line in connection["cannot"]]
+        if "counterfactual" in connection:
+            lines += ["", *counterfactual_lines(connection["counterfactual"])]
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -101,6 +110,8 @@ def explain(
     connection: int | None = None,
     out: str | os.PathLike[str] | None = None,
     present: str | None = None,
+    ccas: Sequence[str] = (),
+    jobs: int = 0,
 ) -> Explained:
     """Finds what limited each connection of a packet capture, or of other evidence.
 
@@ -111,21 +122,32 @@ def explain(
     most bytes, whose `data` then have time series under "series". A name without `.html` is a directory: of
     the page, the JSON, and scenarios that replay the transfer; `present` is the sender's algorithm in these,
     where the evidence does not name it.
+
+    `ccas` are algorithms whose goodput and RTT on that path are simulated, `jobs` runs at a time (0: one per
+    core); the answer is the connection's "counterfactual".
     """
-    if present is not None:
-        algorithm(present)
+    for name in (*ccas, *([] if present is None else [present])):
+        algorithm(name)
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
-    series = None if out is None else connection or 0
+    series = None if out is None and not ccas else connection or 0
     data = _read(source, shown, series)
     if anonymous:
         _hide_addresses(data["connections"])
     explained = Explained(data)
+    if series is None:
+        return explained
+    if connection is None and not data["connections"]:
+        raise error(shown, "no TCP connection in it, so there is nothing to write or to simulate")
+    one = data["connections"][0] if connection is None else explained.connection(connection)
+    if ccas:
+        from cwnd._explain.counterfactual import counterfactual
+
+        one["counterfactual"] = counterfactual(one, list(dict.fromkeys(ccas)), present, jobs=jobs)
+        if out is None:
+            one.pop("series", None)
     if out is not None:
         from cwnd._explain.output import write
 
-        if connection is None and not data["connections"]:
-            raise error(shown, "no TCP connection in it, so there is no page to write")
-        one = data["connections"][0] if connection is None else explained.connection(connection)
         answer = explained.to_json(connection)
         return Explained(data, write(Path(out), data, one, answer, Path(shown).name, present))
     return explained

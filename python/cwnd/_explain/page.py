@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from cwnd._common.text import digits, rate
 from cwnd._explain.conclude import NAMES, advise_on, conclude
 from cwnd._explain.timeline import COLOURS, plots, still
-from cwnd._explain.words import CONNECTION_HEADS, SHARE_HEADS, connection_row, facts, share_row
+from cwnd._explain.words import (
+    CONNECTION_HEADS,
+    SHARE_HEADS,
+    connection_row,
+    counterfactual_lines,
+    facts,
+    share_row,
+)
 from cwnd._report.page import SCRIPTED_STYLE, document, escape, table
 from cwnd._report.script import embed
 
@@ -48,6 +55,7 @@ def page(data: Explanation, connection: Connection, source: str) -> str:
         table(SHARE_HEADS, [share_row(share) for share in connection["causes"]], 1),
         "<h2>Advice</h2>",
         *([_advice(advice) for advice in advise_on(connection)] or ["<p>None.</p>"]),
+        *_counterfactual(connection),
         "<h2>Not known</h2>" if connection["cannot"] else "",
         _list(connection["cannot"]),
         "<h2>The connection</h2>",
@@ -85,6 +93,18 @@ def _advice(advice: Advice) -> str:
     lines += [f"# back: {advice.rollback}"] if advice.rollback else []
     commands = f'<pre tabindex="0">{escape(chr(10).join(lines))}</pre>' if lines else ""
     return f"<p>{escape(advice.text)}</p>{commands}"
+
+
+def _counterfactual(connection: Connection) -> list[str]:
+    if "counterfactual" not in connection:
+        return []
+    intro, *rows = counterfactual_lines(connection["counterfactual"])
+    block = "\n".join(rows).strip("\n")
+    return [
+        "<h2>Another algorithm</h2>",
+        f"<p>{escape(intro)}</p>",
+        f'<pre tabindex="0">{escape(block)}</pre>' if block else "",
+    ]
 
 
 def _list(lines: list[str]) -> str:

@@ -27,7 +27,7 @@ _QUEUED, _QUEUED_MS = 0.02, 1.0
 #: A loss below this part of the largest queue at a loss is random: droptail drops where the queue is full.
 _LOW = 0.25
 #: Bytes of Ethernet, IP and TCP with timestamps, as the simulator's.
-_HEADER = 66
+HEADER = 66
 #: Bytes of a full segment where the evidence does not say.
 _SEGMENT = 1448
 #: A cause below this share is no part of the replay, as of the conclusion.
@@ -38,9 +38,8 @@ _CHANGED = 0.25
 _WRITE_S = 0.01
 #: An application that pauses shows this many pauses; fewer are a beginning or an end.
 _PAUSES = 3
-#: A path that was never full has this many times the most that was seen; with just that it would be full.
-_ROOM = 2
-_LARGEST = "a lower bound, the largest queue or flight that was seen"
+#: A rate or a buffer that is a lower bound is this many times as much in a replay, where it must not limit.
+ROOM = 4
 #: The algorithm of a replay where the evidence does not name it.
 PRESENT = "cubic"
 
@@ -61,6 +60,8 @@ class Replay:
     #: A queue of this length overflowed: it is the buffer, not a lower bound.
     buffer_shown: bool
     loss: float
+    #: Losses behind `loss`.
+    random_losses: int
     policer: tuple[float, int] | None
     segment_bytes: int
     duration_s: float
@@ -89,15 +90,25 @@ class Replay:
         if not self.rate_shown:
             at_least = rate(self.rate_bps)
             raise error("rate", f"the path was never full: it carries {at_least} or more, no rate is known")
-        return self._toml(f"{name} (path)", [self._flow(limited=False)], self._comments(limited=False), None)
+        document = self.document(f"{name} (path)", limited=False, room=1.0)
+        return _commented(self._comments(limited=False), document)
 
     def app_toml(self, name: str) -> str:
         """The scenario of the transfer: the path, or one that does not limit, and the limits of the ends."""
-        comments = self._comments(limited=True)
-        return self._toml(f"{name} (transfer)", [self._flow(limited=True)], comments, self.window_pkts)
+        return _commented(self._comments(limited=True), self.document(f"{name} (transfer)"))
 
-    def _flow(self, *, limited: bool) -> dict[str, object]:
-        flow: dict[str, object] = {"cca": self.cca or PRESENT, "packet": f"{self.segment_bytes} bytes"}
+    def document(
+        self, name: str, *, cca: str | None = None, limited: bool = True, room: float = ROOM
+    ) -> dict[str, object]:
+        """A scenario as a document: with the limits of the ends, unless it is not `limited`.
+
+        A rate or a buffer that is a lower bound is multiplied by `room`.
+        """
+        flow: dict[str, object] = {
+            "cca": cca or self.cca or PRESENT,
+            "packet": f"{self.segment_bytes} bytes",
+        }
+        stack: dict[str, object] = {"profile": "linux"}
         if limited and self.bursts is not None:
             written, period_s = self.bursts
             flow["app_rate"] = f"{round(written * 8 / _WRITE_S)} bps"
@@ -105,45 +116,42 @@ class Replay:
             flow["off"] = f"{max(round((period_s - _WRITE_S) * 1e3), 1)} ms"
         elif limited and self.app_rate_bps is not None:
             flow["app_rate"] = f"{round(self.app_rate_bps)} bps"
-        return flow
-
-    def _toml(
-        self, name: str, flows: list[dict[str, object]], comments: list[str], window: int | None
-    ) -> str:
-        stack: dict[str, object] = {"profile": "linux"}
-        if window is not None:
-            stack["receive_window"] = window
-        factor = 1.0 if self.rate_shown else _ROOM
+        if limited and self.window_pkts is not None:
+            stack["receive_window"] = self.window_pkts
+        factor = 1.0 if self.rate_shown else room
         steps = [
             [f"{round(start_s * 1e3)} ms", f"{round(bps * factor)} bps"] for start_s, bps in self.rates_bps
         ]
         dumbbell: dict[str, object] = {
             "rate": {"steps": steps} if len(steps) > 1 else steps[0][1],
             "rtt": f"{round(self.rtt_ms * 1e6)} ns",
-            "buffer": f"{self.buffer_bytes} bytes",
+            "buffer": f"{round(self.buffer_bytes * (1.0 if self.buffer_shown else room))} bytes",
         }
         if self.loss:
             dumbbell["loss"] = float(f"{self.loss:.3g}")
         if self.policer is not None:
             limit_bps, burst = self.policer
             dumbbell["policer"] = {"rate": f"{round(limit_bps)} bps", "burst": f"{burst} bytes"}
-        document = {
+        return {
             "name": name,
-            "duration": f"{round(self.duration_s * 1e3)} ms",
+            "duration": f"{max(round(self.duration_s * 1e3), 1)} ms",
             "stack": stack,
             "dumbbell": dumbbell,
-            "flows": flows,
+            "flows": [flow],
         }
-        return "".join(f"# {line}\n" for line in comments) + "\n" + toml_text(document)
 
     def _comments(self, *, limited: bool) -> list[str]:
+        keeps = f"; {ROOM} times that keeps it from being the limit" if limited else ""
         lines = [
             f"rtt: the least RTT that was seen, {digits(self.rtt_ms)} ms.",
-            f"rate: of the plateau, with headers of {_HEADER} bytes."
+            f"rate: of the plateau, with headers of {HEADER} bytes."
             if self.rate_shown
-            else f"rate: not known, since the path was never full. {rate(self.rate_bps)} is a lower bound; "
-            f"{_ROOM} times that keeps it from being the limit.",
-            f"buffer: {'the queue at overflows' if self.buffer_shown else _LARGEST}.",
+            else f"rate: not known, since the path was never full. {rate(self.rate_bps)} is a lower "
+            f"bound{keeps}.",
+            "buffer: the queue at overflows."
+            if self.buffer_shown
+            else f"buffer: not known, since nothing overflowed. {size(self.buffer_bytes)}, the largest queue "
+            f"or flight, is a lower bound{keeps}.",
         ]
         if self.loss:
             lines.append("loss: losses without a queue, for each segment sent.")
@@ -158,6 +166,10 @@ class Replay:
         if self.cca is None:
             lines.append(f"cca: the evidence does not name the algorithm; {PRESENT} stands for it.")
         return lines
+
+
+def _commented(comments: list[str], document: dict[str, object]) -> str:
+    return "".join(f"# {line}\n" for line in comments) + "\n" + toml_text(document)
 
 
 def replay(connection: Connection, present: str | None = None) -> Replay:
@@ -182,13 +194,13 @@ def replay(connection: Connection, present: str | None = None) -> Replay:
     most = max((bps for _, bps in _window_rates(series, [whole], window_s)), default=0.0)
     policer_bps = connection["policer_bps"] if "policer" in shares else None
     rates = _steps(plateau)
-    # What was carried on average is less than the path carries: a slower plateau is a pause of it.
+    # The path carries more than the mean: a slower plateau is a pause of it.
     shown = len(plateau) >= _FULL_WINDOWS and max(bps for _, bps in rates) >= connection["goodput_bps"]
     if not shown:
         rates = [(0.0, most)]
     if most <= 0:
         raise error("replay", "nothing was delivered while it was watched")
-    wire = (segment + _HEADER) / segment
+    wire = (segment + HEADER) / segment
     policed = policer_bps is not None
     buffer_bytes, buffer_shown, random = _queue(series, least_ms, rates, policed)
     packets = max(connection["bytes"] / segment, 1.0)
@@ -212,9 +224,10 @@ def replay(connection: Connection, present: str | None = None) -> Replay:
         rtt_ms=least_ms,
         rates_bps=tuple((start_s, bps * wire) for start_s, bps in rates),
         rate_shown=shown or policed,
-        buffer_bytes=max(round(buffer_bytes * wire), 2 * (segment + _HEADER)),
+        buffer_bytes=max(round(buffer_bytes * wire), 2 * (segment + HEADER)),
         buffer_shown=buffer_shown,
         loss=random / packets,
+        random_losses=random,
         policer=None if policer_bps is None else (policer_bps * wire, _burst(series, policer_bps, segment)),
         segment_bytes=segment,
         duration_s=max(connection["duration_s"], 1e-3),
@@ -298,7 +311,7 @@ def _queue(
         for at, rtt in enumerate(series["rtt_ms"])
         if rtt is not None
     ]
-    # What was in flight at once found room, on a path as slow as this one may be.
+    # The largest flight found room, on a path that may be as slow as this one.
     flight = max((value for value in series["flight_bytes"] if value is not None), default=0)
     return max([*seen, flight]), False, len(losses)
 

@@ -70,6 +70,33 @@ class LossAt(TypedDict):
     rtt_ms: float | None
 
 
+class Range(TypedDict):
+    """A value with its 95 % interval; `at_least`: only the lower end is known."""
+
+    value: float
+    low: float
+    high: float | None
+    at_least: bool
+
+
+class Other(TypedDict):
+    """An algorithm in the place of the present one."""
+
+    cca: str
+    goodput_mbps: Range
+    mean_rtt_ms: Range
+
+
+class Counterfactual(TypedDict):
+    """Results of other algorithms on a transfer's path; `refused` is the reason where there are none."""
+
+    present: str
+    seen_mbps: float | None
+    simulated_mbps: float | None
+    others: list[Other]
+    refused: str | None
+
+
 class WithWindow(TypedDict, total=False):
     """The sender's congestion window, which a capture does not show."""
 
@@ -93,6 +120,7 @@ class WithSeries(TypedDict, total=False):
 
     series: Series
     cca: str
+    counterfactual: Counterfactual
 
 
 class Connection(WithSeries):

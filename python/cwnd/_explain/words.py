@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cwnd._common.text import digits, rate
+from cwnd._common.text import aligned, digits, rate
 from cwnd._explain.conclude import NAMES, size
 
 if TYPE_CHECKING:
-    from cwnd._explain.shapes import Connection, Share
+    from cwnd._explain.shapes import Connection, Counterfactual, Range, Share
 
 #: Headings of the rows of causes.
 SHARE_HEADS = ("cause", "share", "seconds", "rate", "least RTT", "queue", "flight", "window", "losses")
@@ -76,6 +76,25 @@ def facts(connection: Connection) -> list[str]:
             f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered."
         )
     return lines
+
+
+def counterfactual_lines(found: Counterfactual) -> list[str]:
+    """Lines about other algorithms, or why there are none."""
+    if found["refused"] is not None:
+        return [f"No counterfactual: {found['refused']}."]
+    intro = (
+        f"With another algorithm, by simulation with a droptail queue; that of {found['present']} has "
+        f"{digits(found['simulated_mbps'])} Mbit/s, the transfer had {digits(found['seen_mbps'])}:"
+    )
+    heads = ("", "Mbit/s [95 %]", "mean RTT ms [95 %]")
+    rows = [(one["cca"], _range(one["goodput_mbps"]), _range(one["mean_rtt_ms"])) for one in found["others"]]
+    return [intro, "", *aligned([heads, *rows], right=True)]
+
+
+def _range(found: Range) -> str:
+    if found["at_least"]:
+        return f"at least {digits(found['low'])}"
+    return f"{digits(found['value'])} [{digits(found['low'])}, {digits(found['high'])}]"
 
 
 def _ms(value: float | None) -> str:
