@@ -21,7 +21,7 @@ ALLOWED: dict[str, set[str]] = {
     "_worlds": {"_common", "_results"},
     "_run": {"_common", "_scenario", "_results", "_worlds"},
     "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
-    "_advise": {"kernel", "_common", "_scenario", "_results", "_run", "_analysis"},
+    "_advise": {"kernel", "_common", "_scenario", "_results", "_run", "_analysis", "_explain"},
     "_evaluate": {"_common", "_scenario", "_report", "_results", "_run", "_worlds", "_analysis"},
     "_explain": {"_common", "_scenario", "_report", "_results", "_run"},
     "_prove": {"_common"},

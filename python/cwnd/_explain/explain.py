@@ -130,7 +130,7 @@ def explain(
         algorithm(name)
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
     series = None if out is None and not ccas else connection or 0
-    data = _read(source, shown, series)
+    data = read_evidence(source, shown, series)
     if anonymous:
         _hide_addresses(data["connections"])
     explained = Explained(data)
@@ -153,7 +153,11 @@ def explain(
     return explained
 
 
-def _read(source: str | os.PathLike[str] | bytes, shown: str, series: int | None) -> Explanation:
+def read_evidence(source: str | os.PathLike[str] | bytes, shown: str, series: int | None) -> Explanation:
+    """The answer about evidence of any kind, which errors call `shown`.
+
+    `series` is the number of the connection that has time series, 0 that with the most bytes.
+    """
     try:
         if isinstance(source, bytes):
             return evidence.read_bytes(source, series)
