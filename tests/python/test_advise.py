@@ -17,6 +17,7 @@ from conftest import Command
 from cwnd._advise.candidates import Machine, candidates, preference
 from cwnd._advise.choose import GOALS, Choice, choose, judge
 from cwnd._advise.commands import commands
+from cwnd._advise.from_evidence import estimate_path_of
 from cwnd._advise.from_trace import Estimated, estimate_path
 from cwnd._advise.measure import Measured, Round
 from cwnd._advise.path import Factors, facts_of, near, path_of_file, path_of_flags, scaled
@@ -311,7 +312,7 @@ def test_the_command_prints_the_answer_or_json(cwnd_here: Command, monkeypatch: 
         (["--rate", "2Gbps", "--rtt", "80ms", "--flows", "0"], "--flows: 0 is out of range"),
         (["none.toml"], "none.toml: no such file"),
         (["none.toml", "--rate", "2Gbps"], "--rate: cannot be combined with a scenario file"),
-        (["--from", "none"], "none/manifest.json: no such file"),
+        (["--from", "none"], "none: no such file"),
     ],
 )
 def test_what_is_no_path_is_refused_in_one_line(flags: list[str], line: str, cwnd_here: Command) -> None:
@@ -450,3 +451,21 @@ def test_a_real_transfer_is_traced_and_its_path_estimated_within_15_percent(
         described.choice.decision,
         described.choice.cca,
     )
+
+
+def test_the_path_of_ss_is_that_of_its_replay_and_one_never_full_is_refused(tmp_path: Path) -> None:
+    def snapshot(at: int, acked: int, rtt_ms: float, lost: int) -> str:
+        info = f"cubic wscale:7,7 rto:250 rtt:{rtt_ms}/1 mss:1448 cwnd:90 ssthresh:70 bytes_acked:{acked} "
+        info += f"busy:{1000 * at + 1}ms unacked:80 retrans:0/{lost} minrtt:50 snd_wnd:3000000"
+        return f"{1_795_677_452 + at}\nESTAB 0 0 192.0.2.1:40000 192.0.2.2:443\n\t {info}\n"
+
+    # A megabyte each second with 40 ms of queue, and a loss in every third.
+    full = "".join(snapshot(at, 1_000_000 * at, 90, at // 3) for at in range(12))
+    (tmp_path / "ss.txt").write_text(full)
+    found = estimate_path_of(tmp_path / "ss.txt")
+    assert found.remote == "192.0.2.2" and found.rtt_ms == 50
+    assert found.rate_bps == pytest.approx(8e6 * 1514 / 1448)
+    assert found.buffer_ms == pytest.approx(40, rel=0.01) and found.loss == 0
+    (tmp_path / "idle.txt").write_text(full.replace("rtt:90/", "rtt:51/"))
+    with pytest.raises(cwnd.Error, match=r"idle\.txt: the path was never full: it carries .* or more"):
+        estimate_path_of(tmp_path / "idle.txt")

@@ -15,7 +15,7 @@ import pytest
 import cwnd
 from conftest import SMALL
 from cwnd._cli import main
-from cwnd._report import figures, plots
+from cwnd._report import figures, plots, script
 from cwnd._report import page as page_module
 
 MANIFEST = {"cwnd": "0", "command": ["cwnd", "sweep"], "platform": "p", "python": "3", "host": "h"}
@@ -129,7 +129,7 @@ def test_names_in_a_report_are_texts(tmp_path: Path) -> None:
 def test_a_report_is_without_script_where_the_package_has_no_uplot(
     grid: cwnd.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plots, "_LIBRARY", ("no such file",))
+    monkeypatch.setattr(script, "_LIBRARY", ("no such file",))
     page_module.write(grid, tmp_path / "report.html", MANIFEST)
     text = (tmp_path / "report.html").read_text()
     assert "<script" not in text and "<img" in text
@@ -207,7 +207,7 @@ def test_without_uplot_a_line_says_that_figures_cannot_be_zoomed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cwnd.run(cwnd.dumbbell("reno", samples="off", **SMALL)).save(tmp_path / "result")
-    monkeypatch.setattr(plots, "_LIBRARY", ("absent.js",))
+    monkeypatch.setattr(script, "_LIBRARY", ("absent.js",))
     assert main._main(["report", str(tmp_path / "result")]) == 0
     printed = capsys.readouterr()
     assert printed.err == ("cwnd: its figures cannot be zoomed: uPlot is missing; in a clone: make uplot\n")

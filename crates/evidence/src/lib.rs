@@ -13,11 +13,13 @@ mod half;
 mod policer;
 mod report;
 mod segment;
+mod series;
 mod slots;
 mod table;
 
 pub use error::Error;
 pub use report::{
     CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share,
-    Span, explain,
+    Span, explain, explain_with,
 };
+pub use series::{LossAt, Series, Wanted};

@@ -9,6 +9,7 @@ use crate::facts::Facts;
 pub use crate::facts::Place;
 use crate::policer::Bucket;
 use crate::segment::{Content, End, read};
+use crate::series::{Series, Wanted};
 use crate::slots::{NONE, Slot};
 use crate::table::Table;
 use serde::Serialize;
@@ -173,6 +174,9 @@ pub struct ConnectionReport {
     pub spans: Vec<Span>,
     /// Limits of this capture: what is not known from it, and why.
     pub cannot: Vec<String>,
+    /// Values over time, where they are wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
 }
 
 /// Reads a capture to its end and explains its connections.
@@ -180,6 +184,14 @@ pub struct ConnectionReport {
 /// # Errors
 /// The input is no capture. A capture that is damaged or cut off gives an answer about its beginning, with a note.
 pub fn explain(reader: Box<dyn Read>) -> Result<Explanation, Error> {
+    explain_with(reader, Wanted::Nothing)
+}
+
+/// As [`explain`], with time series of the connection that is wanted.
+///
+/// # Errors
+/// Those of [`explain`].
+pub fn explain_with(reader: Box<dyn Read>, series: Wanted) -> Result<Explanation, Error> {
     let mut capture = Capture::open(reader)?;
     let mut table = Table::default();
     let mut facts = CaptureFacts { format: capture.format(), ..CaptureFacts::default() };
@@ -222,7 +234,14 @@ pub fn explain(reader: Box<dyn Read>) -> Result<Explanation, Error> {
     let bytes = |at: &usize| table.connections[*at].halves.iter().map(|half| half.bytes).sum::<u64>();
     order.sort_by_key(|at| (std::cmp::Reverse(bytes(at)), *at));
     order.truncate(REPORTED);
-    let connections = order.iter().map(|&at| report(at + 1, &mut table.connections[at])).collect();
+    let first = order.first().map(|at| at + 1);
+    let chosen = |number: usize| match series {
+        Wanted::Nothing => false,
+        Wanted::First => first == Some(number),
+        Wanted::Number(one) => one == number,
+    };
+    let connections =
+        order.iter().map(|&at| report(at + 1, &mut table.connections[at], chosen(at + 1))).collect();
     Ok(Explanation { capture: facts, notes, connection_count, connections })
 }
 
@@ -238,7 +257,7 @@ fn ms(us: u32) -> Option<f64> {
     (us != NONE).then(|| f64::from(us) / 1000.0)
 }
 
-fn report(number: usize, connection: &mut Connection) -> ConnectionReport {
+fn report(number: usize, connection: &mut Connection, series: bool) -> ConnectionReport {
     for half in &mut connection.halves {
         half.close(connection.last_ns);
     }
@@ -282,6 +301,7 @@ fn report(number: usize, connection: &mut Connection) -> ConnectionReport {
         causes: Vec::new(),
         spans: Vec::new(),
         cannot: Vec::new(),
+        series: facts.as_ref().filter(|_| series).map(Series::of),
     };
     match facts {
         Some(facts) => explain_time(&mut report, &facts),

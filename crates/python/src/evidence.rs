@@ -1,6 +1,7 @@
 //! Captures for Python.
 
 use crate::{Error, refuse};
+use cwnd_evidence::Wanted;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::fs::File;
@@ -34,17 +35,32 @@ fn os_error(failed: io::Error) -> PyErr {
 }
 
 /// Explains a capture as JSON: the one in `capture`, of the file `path`, or of standard input.
+///
+/// `rest`: standard input goes on behind `capture`. `series` is the number of the connection whose time series
+/// are wanted, 0 that with the most bytes.
 #[pyfunction]
-#[pyo3(signature = (path=None, capture=None))]
-pub fn explain(py: Python, path: Option<&str>, capture: Option<Vec<u8>>) -> PyResult<String> {
+#[pyo3(signature = (path=None, capture=None, *, rest=false, series=None))]
+pub fn explain(
+    py: Python,
+    path: Option<&str>,
+    capture: Option<Vec<u8>>,
+    rest: bool,
+    series: Option<usize>,
+) -> PyResult<String> {
     let reader: Box<dyn Read + Send> = match (capture, path) {
+        (Some(bytes), _) if rest => Box::new(Cursor::new(bytes).chain(io::stdin())),
         (Some(bytes), _) => Box::new(Cursor::new(bytes)),
         (None, Some(path)) => Box::new(File::open(path).map_err(os_error)?),
         (None, None) => Box::new(io::stdin()),
     };
+    let series = match series {
+        None => Wanted::Nothing,
+        Some(0) => Wanted::First,
+        Some(number) => Wanted::Number(number),
+    };
     let raised = Arc::new(Mutex::new(None));
     let reader = Interruptible { reader, raised: Arc::clone(&raised) };
-    let explained = py.detach(|| cwnd_evidence::explain(Box::new(reader)));
+    let explained = py.detach(|| cwnd_evidence::explain_with(Box::new(reader), series));
     if let Some(raised) = raised.lock().ok().and_then(|mut place| place.take()) {
         return Err(raised);
     }

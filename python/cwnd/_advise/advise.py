@@ -60,7 +60,8 @@ def advise(
 
     Args:
         path: A scenario file, whose `[dumbbell]` is the path; its flows are left out.
-        trace: Instead, a trace of `cwnd kernel trace`, from which rate, RTT, loss and buffer are estimated.
+        trace: Instead, a trace of `cwnd kernel trace`, or a file of evidence as `cwnd.explain` takes it, from
+            which rate, RTT, loss and buffer are estimated.
         rate, rtt, loss, buffer, queue, jitter: Instead, the path: "2 Gbps"; "80 ms", both ways; "0.01%",
             none when left out; "1 BDP" when left out; "droptail" when left out; none. With `trace` they
             replace what was estimated.
@@ -91,8 +92,13 @@ def advise(
         here = path_of_file(path)
     else:
         if trace is not None:
-            results = trace if isinstance(trace, Results) else Results.load(File(trace))
-            estimated = estimate_path(results)
+            if isinstance(trace, Results) or File(trace).is_dir():
+                results = trace if isinstance(trace, Results) else Results.load(File(trace))
+                estimated = estimate_path(results)
+            else:
+                from cwnd._advise.from_evidence import estimate_path_of
+
+                estimated = estimate_path_of(trace)
             flows = estimated.flows if flows is None else flows
             given = {**estimated.flags(), **{name: given[name] for name in written}}
         here = path_of_flags(given)

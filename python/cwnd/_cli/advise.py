@@ -12,7 +12,10 @@ from cwnd._cli.progress import progress_bar
 @click.command("advise")
 @click.argument("path", required=False, metavar="[FILE]")
 @click.option(
-    "--from", "trace", metavar="DIR", help="Estimate the path from a 'cwnd kernel trace --out DIR'."
+    "--from",
+    "trace",
+    metavar="PATH",
+    help="Estimate the path from a 'cwnd kernel trace --out PATH', or a file that 'cwnd explain' takes.",
 )
 @click.option("--rate", metavar="RATE", help="Rate of the bottleneck, such as 2Gbps.")
 @click.option("--rtt", metavar="TIME", help="Round-trip time without a queue, such as 80ms.")
@@ -52,6 +55,7 @@ def advise_command(
     cwnd advise --rate 2Gbps --rtt 80ms --loss 0.01% --beside cubic:4
     cwnd advise --rate 20Mbps --rtt 30ms --buffer 500ms --goal latency
     cwnd advise --from traced
+    cwnd advise --from slow.pcap
     """
     with flag_errors(), progress_bar() as progress:
         advice = advise(

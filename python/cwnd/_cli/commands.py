@@ -28,7 +28,9 @@ _LISTED = {
     "completion": Listed("completion", "Print the completion of a shell: bash, zsh or fish."),
     "conform": Listed("conform", "Try the clauses of RFCs and drafts on an algorithm."),
     "evaluate": Listed("evaluate", "Judge an algorithm by the criteria of RFC 9743."),
-    "explain": Listed("explain", "Why a transfer was slow: what limited each connection of a capture."),
+    "explain": Listed(
+        "explain", "Why a transfer was slow: what limited each connection, by a capture, ss or iperf3."
+    ),
     "gate": Listed("gate", "Check that a result is no worse than another; exit 1 if it is."),
     "kernel": Listed("kernel", "In this machine's kernel: load, unload, status, doctor, trace."),
     "lab": Listed("lab", "Open the simulator as a web page."),

@@ -62,7 +62,7 @@ def results_command(directory: str, csv: str | None, table: str, as_json: bool) 
 @click.option("--json", "as_json", is_flag=True, help="Print the page's path as one JSON object.")
 def report_command(directory: str, out: str | None, as_json: bool) -> None:
     """Write one self-contained HTML page: figures, tables, scenario and origin."""
-    from cwnd._report import page, plots
+    from cwnd._report import page, script
 
     results = Results.load(directory)
     path = Path(directory) / "report.html" if out is None else Path(out)
@@ -70,7 +70,7 @@ def report_command(directory: str, out: str | None, as_json: bool) -> None:
         page.write(results, path, read_manifest(Path(directory)))
     except OSError as failed:
         raise os_error(one_line(str(path)), failed) from None
-    if not plots.can_plot():
+    if not script.can_plot():
         print("cwnd: its figures cannot be zoomed: uPlot is missing; in a clone: make uplot", file=sys.stderr)
     click.echo(json.dumps({"page": str(path)}) if as_json else f"Written to {one_line(str(path))}")
 

@@ -43,8 +43,10 @@ class Advice:
         return asdict(self)
 
 
-def size(count: float) -> str:
+def size(count: float | None) -> str:
     """Bytes with a unit."""
+    if count is None:
+        return "-"
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{digits(float(f'{count:.3g}'))} {unit}"
@@ -56,7 +58,7 @@ def conclude(connection: Connection) -> list[str]:
     """At most three sentences: the main cause with its arithmetic, the second one, and what is uncertain."""
     causes = connection["causes"]
     if not causes or connection["bytes"] == 0:
-        return ["The capture has no data of this connection."]
+        return ["No data of this connection were seen."]
     main, others = causes[0], causes[1:]
     said = [_sentence(connection, main)]
     if others and others[0]["share"] >= _SECOND:
@@ -87,6 +89,8 @@ def _sentence(connection: Connection, share: Share) -> str:
     numbers, least = share["numbers"], connection["rtt_min_ms"]
     goodput = rate(numbers["rate_bps"])
     if share["cause"] == "receiver":
+        if numbers["window_bytes"] is None:
+            return f"{begin}the receiver's window limits: {goodput} at {_rtt(connection)}."
         if not least:
             return f"{begin}the receiver's window of {size(numbers['window_bytes'])} limits."
         allowed = numbers["window_bytes"] * 8e3 / least
@@ -96,12 +100,14 @@ def _sentence(connection: Connection, share: Share) -> str:
         )
     if share["cause"] == "sender_buffer":
         flight = numbers["flight_bytes"]
+        if flight is None:
+            return f"{begin}the sender's socket buffer limits: {goodput} at {_rtt(connection)}."
         allows = f" at {_rtt(connection)} allows {rate(flight * 8e3 / least)}" if least else ""
         return f"{begin}the sender's socket buffer limits: {size(flight)} in flight{allows}."
     if share["cause"] == "policer" and connection["policer_bps"]:
         return (
             f"{begin}a policer limits: it drops what is above {rate(connection['policer_bps'])}, "
-            f"without a queue ({numbers['losses']} losses)."
+            f"without a queue ({_losses(numbers['losses'])})."
         )
     if share["cause"] == "full_path":
         queue = f", its queue adds {digits(numbers['queue_ms'])} ms to {_rtt(connection)}"
@@ -113,7 +119,7 @@ def _sentence(connection: Connection, share: Share) -> str:
         return f"{begin}the way of the ACKs is full: the data's way could carry more than {goodput}."
     if share["cause"] == "random_loss":
         return (
-            f"{begin}losses without a queue hold the congestion window down: {numbers['losses']} losses, "
+            f"{begin}losses without a queue hold the congestion window down: {_losses(numbers['losses'])}, "
             f"{goodput} at {_rtt(connection)}."
         )
     if share["cause"] == "cwnd":
@@ -133,6 +139,10 @@ _PLAIN = {
 }
 
 
+def _losses(count: int) -> str:
+    return f"{count} loss{'es' * (count != 1)}"
+
+
 def _after(share: Share) -> str:
     return {
         "overflow": ", after overflows of a short queue",
@@ -144,9 +154,11 @@ def _after(share: Share) -> str:
 
 def _advice(connection: Connection, share: Share) -> Advice | None:
     numbers, least = share["numbers"], connection["rtt_min_ms"]
-    if share["cause"] == "receiver" and least:
-        return _window("rmem", "receiver", "SO_RCVBUF", numbers["window_bytes"], least)
-    if share["cause"] == "sender_buffer" and least:
+    # Without the window, what was in flight is at most it.
+    held = numbers["window_bytes"] or numbers["flight_bytes"]
+    if share["cause"] == "receiver" and least and held:
+        return _window("rmem", "receiver", "SO_RCVBUF", held, least)
+    if share["cause"] == "sender_buffer" and least and numbers["flight_bytes"]:
         return _window("wmem", "sender", "SO_SNDBUF", numbers["flight_bytes"], least)
     if share["cause"] == "policer" and connection["policer_bps"]:
         shaped = 0.95 * connection["policer_bps"] / 1e6

@@ -10,12 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwnd import _cwnd
-from cwnd._common.errors import error, one_line, os_error
-from cwnd._common.text import aligned, digits, rate
-from cwnd._explain.conclude import NAMES, advise_on, conclude, size
+from cwnd._common.errors import error, one_line
+from cwnd._common.text import aligned
+from cwnd._explain import evidence
+from cwnd._explain.conclude import advise_on, conclude
+from cwnd._explain.words import (
+    CONNECTION_HEADS,
+    SHARE_HEADS,
+    connection_row,
+    counterfactual_lines,
+    facts,
+    share_row,
+)
+from cwnd._scenario.registry import algorithm
 
 if TYPE_CHECKING:
-    from cwnd._explain.shapes import Connection, Explanation, Numbers, Share
+    from collections.abc import Sequence
+
+    from cwnd._explain.shapes import Connection, Explanation
 
 
 @dataclass(frozen=True)
@@ -27,6 +39,8 @@ class Explained:
     """
 
     data: Explanation
+    #: Lines about the files that were written.
+    written: Sequence[str] = ()
 
     def to_json(self, number: int | None = None) -> str:
         """One JSON object: `data`, and for each connection its conclusion and the advice.
@@ -51,32 +65,36 @@ class Explained:
                 return connection
         reported = sorted(connection["number"] for connection in self.data["connections"])
         limits = f"1 to {reported[-1]}" if reported else "none"
-        raise error("connection", f"there is no {number} (the capture has {limits})")
+        raise error("connection", f"there is no {number} (accepted is {limits})")
 
     def describe(self, number: int) -> str:
         """The answer about one connection in words: conclusion, causes, advice, what cannot be known."""
         connection = self.connection(number)
         lines = [*conclude(connection), ""]
-        heads = ("cause", "share", "seconds", "rate", "least RTT", "queue", "flight", "window", "losses")
-        lines += aligned([heads, *(_row(share) for share in connection["causes"])], right=True)
-        lines += ["", *_facts(connection)]
+        rows = [share_row(share) for share in connection["causes"]]
+        lines += aligned([SHARE_HEADS, *rows], right=True)
+        lines += ["", *facts(connection)]
         for advice in advise_on(connection):
             lines += ["", advice.text]
             lines += [f"  {advice.command}"] if advice.command else []
             lines += [f"  back: {advice.rollback}"] if advice.rollback else []
         lines += [f"Not known: {line}." for line in connection["cannot"]]
+        if "counterfactual" in connection:
+            lines += ["", *counterfactual_lines(connection["counterfactual"])]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         connections, count = self.data["connections"], self.data["connection_count"]
         notes = [f"Note: {note}." for note in self.data["notes"]]
         if not connections:
-            return "\n".join(["The capture has no TCP connection.", *notes])
+            kind = "trace" if self.data["capture"]["format"] == "trace" else "evidence"
+            what = "capture" if self.data["capture"]["packets"] else kind
+            return "\n".join([f"The {what} has no TCP connection.", *notes])
         parts = [self.describe(connections[0]["number"])]
         if count > 1:
             shown = connections[:20]
-            heads = ("number", "sender", "receiver", "bytes", "seconds", "goodput", "main cause")
-            table = aligned([heads, *(_connection(connection) for connection in shown)], right=True)
+            rows = [connection_row(connection) for connection in shown]
+            table = aligned([CONNECTION_HEADS, *rows], right=True)
             intro = f"{count} connections, by bytes; above is the first, --connection N shows another:"
             left = [f"and {count - len(shown)} more"] if count > len(shown) else []
             parts.append("\n".join([intro, "", *table, *left]))
@@ -85,31 +103,69 @@ class Explained:
         return "\n\n".join(parts)
 
 
-def explain(source: str | os.PathLike[str] | bytes, *, anonymous: bool = False) -> Explained:
-    """Finds what limited each connection of a packet capture.
+def explain(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    anonymous: bool = False,
+    connection: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    present: str | None = None,
+    ccas: Sequence[str] = (),
+    jobs: int = 0,
+) -> Explained:
+    """Finds what limited each connection of a packet capture, or of other evidence.
 
-    `source` is a file, "-" for standard input, or the bytes of a capture: pcap or pcapng, as it is or in
-    gzip, xz or zstd. `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
+    `source` is a file, "-" for standard input, or the bytes of one: a capture (pcap or pcapng, as it is or in
+    gzip, xz or zstd), text of `ss -ti`, JSON of iperf3, flent or qlog; or the directory of a trace.
+    `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
+    `out` is an HTML page to write about the connection with the number `connection`, else about that with the
+    most bytes, whose `data` then have time series under "series". A name without `.html` is a directory: of
+    the page, the JSON, and scenarios that replay the transfer; `present` is the sender's algorithm in these,
+    where the evidence does not name it.
+
+    `ccas` are algorithms whose goodput and RTT on that path are simulated, `jobs` runs at a time (0: one per
+    core); the answer is the connection's "counterfactual".
     """
+    for name in (*ccas, *([] if present is None else [present])):
+        algorithm(name)
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
-    if not isinstance(source, bytes) and Path(source).is_dir():
-        raise error(shown, "a directory; accepted is a packet capture")
-    try:
-        if isinstance(source, bytes):
-            text = _cwnd.explain(None, source)
-        elif shown == "-":
-            text = _cwnd.explain()
-        else:
-            text = _cwnd.explain(os.fspath(source))
-    except OSError as failed:
-        plain = failed if failed.errno is None else OSError(failed.errno, os.strerror(failed.errno))
-        raise os_error(shown, plain) from None
-    except _cwnd.Error as refused:
-        raise error(shown, str(refused)) from None
-    data: Explanation = json.loads(text)
+    series = None if out is None and not ccas else connection or 0
+    data = read_evidence(source, shown, series)
     if anonymous:
         _hide_addresses(data["connections"])
-    return Explained(data)
+    explained = Explained(data)
+    if series is None:
+        return explained
+    if connection is None and not data["connections"]:
+        raise error(shown, "no TCP connection in it, so there is nothing to write or to simulate")
+    one = data["connections"][0] if connection is None else explained.connection(connection)
+    if ccas:
+        from cwnd._explain.counterfactual import counterfactual
+
+        one["counterfactual"] = counterfactual(one, list(dict.fromkeys(ccas)), present, jobs=jobs)
+        if out is None:
+            one.pop("series", None)
+    if out is not None:
+        from cwnd._explain.output import write
+
+        answer = explained.to_json(connection)
+        return Explained(data, write(Path(out), data, one, answer, Path(shown).name, present))
+    return explained
+
+
+def read_evidence(source: str | os.PathLike[str] | bytes, shown: str, series: int | None) -> Explanation:
+    """The answer about evidence of any kind, which errors call `shown`.
+
+    `series` is the number of the connection that has time series, 0 that with the most bytes.
+    """
+    try:
+        if isinstance(source, bytes):
+            return evidence.read_bytes(source, series)
+        if shown == "-":
+            return evidence.read_stdin(series)
+        return evidence.read_file(os.fspath(source), series)
+    except (OSError, _cwnd.Error) as failed:
+        raise evidence.refused(failed, shown) from None
 
 
 def _hide_addresses(connections: list[Connection]) -> None:
@@ -120,54 +176,3 @@ def _hide_addresses(connections: list[Connection]) -> None:
             address, _, port = connection[end].rpartition(":")
             new = given.setdefault(address, str(ipaddress.IPv4Address(first + len(given) + 1)))
             connection[end] = f"{new}:{port}"
-
-
-def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{digits(value)} ms"
-
-
-def _row(share: Share) -> tuple[str, ...]:
-    numbers: Numbers = share["numbers"]
-    return (
-        NAMES[share["cause"]],
-        f"{share['share']:.1%}",
-        f"{share['seconds']:.2f}",
-        rate(numbers["rate_bps"]),
-        _ms(numbers["rtt_min_ms"]),
-        _ms(numbers["queue_ms"]),
-        size(numbers["flight_bytes"]),
-        size(numbers["window_bytes"]),
-        str(numbers["losses"]),
-    )
-
-
-def _connection(connection: Connection) -> tuple[str, ...]:
-    causes = connection["causes"]
-    main = f"{NAMES[causes[0]['cause']]} {causes[0]['share']:.0%}" if causes else "-"
-    return (
-        str(connection["number"]),
-        connection["sender"],
-        connection["receiver"],
-        size(connection["bytes"]),
-        f"{connection['duration_s']:.2f}",
-        rate(connection["goodput_bps"]),
-        main,
-    )
-
-
-def _facts(connection: Connection) -> list[str]:
-    again, handshake = connection["retransmissions"], connection["handshake"]
-    where = {
-        "sender": "at the sender",
-        "receiver": "at the receiver",
-        "middle": "between the ends",
-        "unknown": "at an unknown place",
-    }[connection["place"]]
-    return [
-        f"{connection['sender']} to {connection['receiver']}: {size(connection['bytes'])} in "
-        f"{connection['duration_s']:.2f} s, {rate(connection['goodput_bps'])}; captured {where}.",
-        f"Least RTT {_ms(connection['rtt_min_ms'])}, segments of {handshake['segment_bytes']} bytes, "
-        f"window scale {handshake['window_scale']}{'' if handshake['seen'] else ' (inferred)'}.",
-        f"Sent again: {again['fast']} fast, {again['timeouts']} by timeouts, {again['probes']} probes; "
-        f"{again['spurious']} of these for nothing, {again['reordered']} segments only reordered.",
-    ]

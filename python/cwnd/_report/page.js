@@ -12,16 +12,25 @@ function drawPlots(data) {
     const heading = document.createElement("h3");
     heading.textContent = spec.title;
     figure.prepend(heading, place);
-    figure.querySelector("img").hidden = true;
+    figure.querySelector("img, svg").toggleAttribute("hidden", true);
     const plot = new uPlot(optionsOf(spec, place), valuesOf(spec, data), place);
     PLOTS.push({ plot, spec });
-    new ResizeObserver(() => plot.setSize(sizeOf(place))).observe(place);
+    new ResizeObserver(() => plot.setSize(sizeOf(place, spec))).observe(place);
   }
   if (PLOTS.length) addToolbar(data);
 }
 
-function sizeOf(place) {
-  return { width: place.clientWidth, height: 300 };
+function sizeOf(place, spec) {
+  return { width: place.clientWidth, height: spec.spans ? 90 : (spec.height ?? 300) };
+}
+
+// A colour of the page, which may be dark.
+function colourOf(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name);
+}
+
+function axisOf(options) {
+  return { stroke: () => colourOf("--ink"), grid: { stroke: () => colourOf("--line") }, ...options };
 }
 
 // The x axis of all plots: even steps until the longest scenario ends.
@@ -32,10 +41,13 @@ function valuesOf(spec, data) {
 
 function optionsOf(spec, place) {
   return {
-    ...sizeOf(place),
+    ...sizeOf(place, spec),
     bands: bandsOf(spec),
-    scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), 1.05 * high || 1] } },
-    axes: [{ label: "time (s)", size: 40, labelSize: 20 }, { label: spec.label, size: 60, labelSize: 20 }],
+    scales: { x: { time: false }, y: { range: (_, low, high) => rangeOf(spec, low, high) } },
+    axes: [
+      axisOf({ label: spec.spans ? undefined : "time (s)", size: spec.spans ? 30 : 40, labelSize: 20 }),
+      axisOf({ label: spec.label, size: 60, labelSize: 20, ...(spec.spans && { ticks: { show: false }, values: () => [] }) }),
+    ],
     cursor: {
       drag: { x: true, y: false },
       sync: { key: "time", setSeries: false, filters: { pub: (type) => type !== "mousedown" && type !== "mouseup" } },
@@ -54,15 +66,46 @@ function optionsOf(spec, place) {
               dash: series.dash,
               width: 1.3,
               paths: spec.by_change ? uPlot.paths.stepped({ align: 1 }) : undefined,
-              value: (_, y) => (y == null ? "-" : String(y)),
+              value: (_, y) => (y == null ? "-" : (series.names?.[y] ?? String(y))),
+              ...(series.names && { paths: () => null }),
             }),
       })),
     ],
     hooks: {
+      draw: spec.spans ? [(plot) => drawSpans(plot, spec)] : [],
       setScale: [(plot, scale) => scale === "x" && zoomOthers(plot)],
       setSeries: [(plot, index, change) => change.show != null && showGroup(groupOf(plot, index), change.show)],
     },
   };
+}
+
+function rangeOf(spec, low, high) {
+  return [Math.min(0, low ?? 0), 1.05 * Math.min(high, spec.top ?? high) || 1];
+}
+
+// Spans of time as coloured boxes with their names where these fit, and ticks below them.
+function drawSpans(plot, spec) {
+  const { ctx } = plot;
+  const { left, top, width, height } = plot.bbox;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "center";
+  for (const { from, to, name, colour } of spec.spans) {
+    const begin = Math.max(plot.valToPos(from, "x", true), left);
+    const end = Math.min(plot.valToPos(to, "x", true), left + width);
+    if (end <= begin) continue;
+    ctx.fillStyle = colour;
+    ctx.fillRect(begin, top, Math.max(end - begin, 1), 0.8 * height);
+    ctx.fillStyle = "#111";
+    if (ctx.measureText(name).width + 8 < end - begin) ctx.fillText(name, (begin + end) / 2, top + 0.4 * height);
+  }
+  ctx.fillStyle = colourOf("--ink");
+  for (const at of spec.ticks) ctx.fillRect(plot.valToPos(at, "x", true), top + 0.84 * height, devicePixelRatio, 0.16 * height);
+  ctx.restore();
 }
 
 // The high edge of a band comes before the low one. Many bands are paler.
@@ -157,3 +200,4 @@ function sortRows(body, column, up) {
 
 for (const table of document.querySelectorAll("table")) makeSortable(table);
 drawPlots(JSON.parse(document.getElementById("data").textContent));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => PLOTS.forEach(({ plot }) => plot.redraw()));

@@ -80,7 +80,8 @@ _CAPTIONS = {
 }
 
 _STYLE = """
-:root { color-scheme: light; font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; }
+:root { --ink: #222; --soft: #555; --paper: #fff; --line: #e6e6e6; --shade: #f6f6f6; --edge: #bbb;
+  color-scheme: light; font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
@@ -89,26 +90,26 @@ figure img { display: block; min-width: 34rem; max-width: 100%; height: auto; ma
 .table { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem .2rem 0; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid #e6e6e6; }
-th { position: sticky; top: 0; background: #fff; vertical-align: bottom; }
+  border-bottom: 1px solid var(--line); }
+th { position: sticky; top: 0; background: var(--paper); vertical-align: bottom; }
 th.text, td.text { text-align: left; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; }
-dt { color: #555; } dd { margin: 0; overflow-wrap: anywhere; }
-pre { overflow-x: auto; background: #f6f6f6; padding: .75rem; font-size: .8rem; }
-.note { color: #555; font-size: .9rem; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+pre { overflow-x: auto; background: var(--shade); padding: .75rem; font-size: .8rem; }
+.note { color: var(--soft); font-size: .9rem; }
 """
 #: Style of the elements that the script adds.
-_SCRIPTED_STYLE = """
+SCRIPTED_STYLE = """
 .plot { width: 100%; }
-figure img[hidden] { display: none; }
+figure img[hidden], figure svg[hidden] { display: none; }
 figure h3 { font-size: 1rem; margin: 0; }
 .u-legend { max-height: 9rem; overflow-y: auto; font-size: .8rem; }
 .u-legend th, .u-legend td { border: 0; position: static; }
 .edge { display: none; }
 .toolbar { display: flex; flex-wrap: wrap; gap: .4rem; }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
-.toolbar button { font-size: .9rem; border: 1px solid #bbb; border-bottom-width: 4px; border-radius: .3rem;
-  padding: .1rem .6rem; }
+.toolbar button { font-size: .9rem; border: 1px solid var(--edge); border-bottom-width: 4px;
+  border-radius: .3rem; padding: .1rem .6rem; }
 .toolbar button[aria-pressed=false] { opacity: .45; text-decoration: line-through; }
 th button { text-align: inherit; font-weight: inherit; }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
@@ -132,7 +133,7 @@ def document(title: str, body: str, style: str = "") -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
-        f"<style>{_STYLE}{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<style>{_STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -171,7 +172,7 @@ def _page(results: Source, manifest: Manifest) -> str:
         scripts,
     ]
     body = "\n".join(part for part in parts if part)
-    return document(title, body, style + _SCRIPTED_STYLE if scripts else "")
+    return document(title, body, style + SCRIPTED_STYLE if scripts else "")
 
 
 def _title(scenarios: Sequence[ScenarioJson]) -> str:
@@ -266,7 +267,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], texts: int, of
     shown = rows[:_ROWS_MAX]
     body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in shown)
     head = f"<thead><tr>{cells('th', headings)}</tr></thead>"
-    shown_table = f'<div class="table"><table>{head}\n<tbody>{body}</tbody></table></div>'
+    shown_table = f'<div class="table" tabindex="0"><table>{head}\n<tbody>{body}</tbody></table></div>'
     if total > len(shown):
         shown_table += f"<p class=note>{len(shown)} of {total:,} rows; all are in the Parquet files.</p>"
     return shown_table

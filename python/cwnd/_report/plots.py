@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +12,7 @@ from matplotlib.colors import to_hex
 from cwnd._common.rows import series_algorithms, series_count
 from cwnd._report.looks import Look, algorithm_names, looks
 from cwnd._report.over_time import SERIES, shade, time_series
+from cwnd._report.script import can_plot, embed
 from cwnd._scenario.facts import bottlenecks
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ _STEPS_MAX = 1000
 _DIGITS = 5
 #: Pixels for a unit of a line's dashes.
 _DASH_PX = 1.5
-_LIBRARY = "uPlot.iife.min.js", "uPlot.min.css", "uPlot-LICENSE"
 
 
 class _Line(NamedTuple):
@@ -47,25 +45,9 @@ class _Line(NamedTuple):
     rows: pl.DataFrame
 
 
-def can_plot() -> bool:
-    """Returns true if this installation has uPlot: wheels do, a clone after `make uplot`."""
-    return all((files("cwnd") / "_web" / name).is_file() for name in _LIBRARY)
-
-
 def scripts(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> tuple[str, str]:
     """The scripts and the style that a page needs for plots of the `kinds` over time; empty without uPlot."""
-    if not can_plot():
-        return "", ""
-    web = files("cwnd") / "_web"
-    library, style, licence = ((web / name).read_text("utf-8") for name in _LIBRARY)
-    code = (files("cwnd._report") / "page.js").read_text("utf-8")
-    data = json.dumps(_data(results, kinds, titles), separators=(",", ":"), allow_nan=False)
-    notice = " ".join(line for line in licence.splitlines() if line.startswith("Copyright"))
-    return (
-        f'<script type="application/json" id="data">{data.replace("<", chr(92) + "u003c")}</script>\n'
-        f"<script>/*! uPlot, MIT licence. {notice} */\n{library}</script>\n<script>{code}</script>",
-        style,
-    )
+    return embed(_data(results, kinds, titles)) if can_plot() else ("", "")
 
 
 def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict[str, object]:

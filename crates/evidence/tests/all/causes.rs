@@ -1,7 +1,7 @@
 //! Causes and their numbers, from hand calculations.
 
 use crate::write::{ACK, PSH, Path, Tcp, explain, pcap, plain, windowed};
-use cwnd_evidence::{Cause, ConnectionReport, Place};
+use cwnd_evidence::{Cause, ConnectionReport, Place, Wanted};
 
 fn connection(packets: &[Tcp]) -> ConnectionReport {
     explain(pcap(false, false, 1, 96, &plain(packets))).connections.remove(0)
@@ -142,4 +142,23 @@ fn a_window_that_doubles_after_an_idle_second_is_slow_start_again_although_a_seg
     assert_eq!(connection.retransmissions.fast, 1);
     let later = connection.spans.iter().filter(|span| span.cause == Cause::SlowStart && span.start_s > 1.5);
     assert_eq!(later.count(), 3, "{:?}", connection.spans);
+}
+
+#[test]
+fn series_are_of_the_wanted_connection_alone() {
+    let packets = pcap(
+        false,
+        false,
+        1,
+        96,
+        &plain(&windowed(&Path { rtt_us: 50_000, window: 20, rounds: 60, lost: None })),
+    );
+    let of = |wanted| {
+        let explained = cwnd_evidence::explain_with(Box::new(std::io::Cursor::new(packets.clone())), wanted);
+        explained.map(|one| one.connections[0].series.clone().map(|series| series.rate_bps.len())).ok()
+    };
+    assert_eq!(of(Wanted::Nothing), Some(None));
+    assert_eq!(of(Wanted::Number(2)), Some(None));
+    assert_eq!(of(Wanted::First), of(Wanted::Number(1)));
+    assert!(of(Wanted::First).flatten() > Some(1));
 }
