@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
     from cwnd._common.errors import WorldError
-    from cwnd._cwnd import Error, __version__
+    from cwnd._cwnd import Ack, Error, Window, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._explain.explain import Explained, explain
     from cwnd._prove.prove import Proof, prove
@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     from cwnd._run.run import run
     from cwnd._run.sweep import Progress, sweep
     from cwnd._scenario.custom import CongestionControl
-    from cwnd._scenario.registry import algorithms, presets
+    from cwnd._scenario.headers import algorithms
+    from cwnd._scenario.registry import presets
     from cwnd._scenario.scenario import Scenario, dumbbell
 del TYPE_CHECKING
 
 __all__ = [
+    "Ack",
     "Advice",
     "Comparison",
     "CongestionControl",
@@ -49,6 +51,7 @@ __all__ = [
     "Results",
     "Scenario",
     "Tuning",
+    "Window",
     "WorldError",
     "__version__",
     "advise",
@@ -72,6 +75,7 @@ __all__ = [
 
 #: Where each name is that is loaded when it is first used: most programs use few.
 _MODULES = {
+    "Ack": "cwnd._cwnd",
     "Advice": "cwnd._advise.answer",
     "Comparison": "cwnd._analysis.compare",
     "CongestionControl": "cwnd._scenario.custom",
@@ -85,11 +89,12 @@ _MODULES = {
     "Results": "cwnd._results.results",
     "Scenario": "cwnd._scenario.scenario",
     "Tuning": "cwnd._analysis.tune",
+    "Window": "cwnd._cwnd",
     "WorldError": "cwnd._common.errors",
     "__version__": "cwnd._cwnd",
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
-    "algorithms": "cwnd._scenario.registry",
+    "algorithms": "cwnd._scenario.headers",
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",

@@ -4,6 +4,7 @@
 mod algorithms;
 mod custom;
 mod evidence;
+mod header;
 mod jobs;
 mod kernel;
 mod memory;
@@ -45,6 +46,8 @@ mod _cwnd {
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
     use super::evidence::explain;
+    #[pymodule_export]
+    use super::header::{PyHeader, header_code, header_controls_window};
     #[pymodule_export]
     use super::jobs::{job_keys, run_jobs};
     #[pymodule_export]

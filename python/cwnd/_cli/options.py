@@ -83,7 +83,7 @@ _OTHER_FLAGS = {
     *("baseline", "beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world", "connection"),
-    *("property", "events"),
+    *("property", "events", "figure_width", "metric"),
 }
 
 
@@ -149,6 +149,28 @@ def scenario_flags(command: _Command) -> _Command:
         metavar="NAME",
         help="Algorithm, or FILE.py:CLASS; more than once to compare, a+b to share the bottleneck.",
     )(command)
+
+
+def figure_width_option(command: _Command) -> _Command:
+    """Adds --figure-width."""
+    return click.option(
+        "--figure-width",
+        metavar="WIDTH",
+        help="Figures for a column of a paper, ieee or acm, for slides, or of a width in inches; only those "
+        "for slides have a title inside.  [as wide as they need, with a title]",
+    )(command)
+
+
+def latex_option(command: _Command) -> _Command:
+    """Adds --latex."""
+    about = "Print the table for a paper: LaTeX with booktabs."
+    return click.option("--latex", "as_latex", is_flag=True, help=about)(command)
+
+
+def refuse_both(as_json: bool, as_latex: bool) -> None:
+    """Raises an `Error` for --json with --latex."""
+    if as_json and as_latex:
+        raise error("--latex", "cannot be combined with --json")
 
 
 def read_scenarios(files: tuple[str, ...], flags: Mapping[str, Flag]) -> list[Scenario]:
