@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cwnd._results.results import Results
     from cwnd._run.run import run
     from cwnd._run.sweep import Progress, sweep
+    from cwnd._scenario.cite import cite
     from cwnd._scenario.custom import CongestionControl
     from cwnd._scenario.headers import algorithms
     from cwnd._scenario.registry import presets
@@ -57,6 +58,7 @@ __all__ = [
     "advise",
     "aioquic",
     "algorithms",
+    "cite",
     "compare",
     "dumbbell",
     "evaluate",
@@ -95,6 +97,7 @@ _MODULES = {
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.headers",
+    "cite": "cwnd._scenario.cite",
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",

@@ -77,12 +77,9 @@ def test_a_policer_is_named_and_a_shaper_below_it_measured(tmp_path: Path) -> No
     advice = cwnd.advise(
         tmp_path / "policed.toml", flows=1, beside="none", ccas=["bbr"], quick=True, told=told.append
     )
-    first = (
-        "A policer of 50 Mbps with a burst of 100 kB limits: it drops what is beyond, whatever the algorithm."
-    )
-    assert (
-        told[0].startswith(first) and "Shape to 47.5 Mbps" in told[0] and told[1].startswith("Simulating 2 ")
-    )
+    first = "A policer of 50 Mbps with a burst of 100 kB limits: it drops what is beyond"
+    assert told[0].startswith(first) and "Shape to 47.5 Mbps" in told[0]
+    assert told[1].startswith("Simulating 2 ")
     assert str(advice).startswith(first)
     assert "cake bandwidth 47500kbit" in str(advice)
     assert advice.shaped is not None
@@ -113,8 +110,8 @@ def test_a_list_of_candidates_is_answered_by_what_to_write(cwnd_here: Command) -
 
 
 def test_the_limit_is_said_before_the_runs_and_once(cwnd_here: Command) -> None:
-    flags = "--rate 100mbit --rtt 200ms --now 8mbit --beside none --cca reno --quick".split()
-    done = cwnd_here("advise", *flags)
+    path = ("--rate", "100mbit", "--rtt", "200ms", "--now", "8mbit", "--beside", "none")
+    done = cwnd_here("advise", *path, "--cca", "reno", "--quick")
     assert done.returncode == 0 and done.stdout.count("The receive window limits") == 1
     assert done.stdout.startswith(
         "The receive window limits, or the send buffer: 8 Mbps at 200 ms are 0.2 MB"

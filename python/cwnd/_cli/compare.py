@@ -12,6 +12,7 @@ from cwnd._analysis.compare import shown
 from cwnd._analysis.paired import PAIRED_HEADS, PairedComparison, compare_algorithms, paired_cells
 from cwnd._cli.options import (
     Flag,
+    GroupedCommand,
     errors_about,
     flag_errors,
     latex_option,
@@ -26,7 +27,7 @@ from cwnd._cli.tables import new_table, open_console
 from cwnd._common.errors import error, one_line
 
 
-@click.command("compare")
+@click.command("compare", cls=GroupedCommand)
 @click.argument("paths", nargs=-1, metavar="[DIR...|FILE...]")
 @scenario_flags
 @click.option("--on", "world", metavar="WORLD,WORLD", help="Run the scenario in these worlds, as 'cwnd run'.")

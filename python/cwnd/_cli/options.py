@@ -132,6 +132,36 @@ def _keys() -> dict[str, dict[str, Any]]:
     return {table["name"]: {key["name"]: key for key in table["keys"]} for table in json.loads(_cwnd.keys())}
 
 
+class GroupedCommand(click.Command):
+    """A command with the flags of a scenario, whose help has them in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            if record := option.get_help_record(ctx):
+                groups.setdefault(_group_of(option.name or ""), []).append(record)
+        for heading in _GROUPS_OF_FLAGS:
+            if rows := groups.get(heading):
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+#: Groups of flags, in the order of the help.
+_GROUPS_OF_FLAGS = ("Algorithms", "Path", "Flows", "TCP", "Time and repetition", "Where and what to print")
+
+
+def _group_of(flag: str) -> str:
+    algorithms, path, flows, tcp, time, rest = _GROUPS_OF_FLAGS
+    if flag in ("ccas", "params"):
+        return algorithms
+    if flag not in SCENARIO_FLAGS:
+        return rest
+    table, _, key = SCENARIO_FLAGS[flag][1].partition(".")
+    if table == "stack" or key == "stack":
+        return tcp
+    return {"flows": flows, "scenario": time}.get(table, path)
+
+
 def scenario_flags(command: _Command) -> _Command:
     for name, (metavar, _, _) in reversed(SCENARIO_FLAGS.items()):
         command = click.option(_flag(name), name, metavar=metavar, cls=_ScenarioFlag)(command)

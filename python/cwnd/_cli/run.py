@@ -12,6 +12,7 @@ import click
 from cwnd import Results, run
 from cwnd._cli.options import (
     Flag,
+    GroupedCommand,
     errors_about,
     figure_width_option,
     flag_errors,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _FLOW_ROWS_MAX = 32
 
 
-@click.command("run")
+@click.command("run", cls=GroupedCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option(

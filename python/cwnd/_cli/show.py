@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwnd._cli.options import Flag, flag_errors, read_changes, read_scenarios, scenario_flags
+from cwnd._cli.options import Flag, GroupedCommand, flag_errors, read_changes, read_scenarios, scenario_flags
 from cwnd._cli.tables import new_table, open_console
 from cwnd._common.text import digits, exponent, rate
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
 
 
-@click.command("show")
+@click.command("show", cls=GroupedCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
