@@ -11,9 +11,32 @@ from pathlib import Path
 import click
 
 from cwnd import __version__
-from cwnd._cli.commands import cli
+from cwnd._cli.commands import EXAMPLES, cli
 
 _Path = tuple[str, ...]
+
+_EXIT_STATUS = [
+    ".SH EXIT STATUS",
+    *(
+        ".TP",
+        ".B 0",
+        "Success. Results may differ, unless a gate or a flag asks for equal ones.",
+    ),
+    *(".TP", ".B 1", "A run, a class of the user or a check failed."),
+    *(".TP", ".B 2", "Bad input: one line says what was found and what is accepted."),
+    *(".TP", ".B 130, 143", "Interrupted, terminated: nothing half\\-written is left."),
+]
+#: By command; of the others "".
+_FILES = {
+    "": {"FILE.toml": "A scenario.", "DIR": "A result: manifest.json, tables in Parquet, figures."},
+    "lab": {"lab.html": "The page, in the package."},
+    "explain": {"FILE": "A packet capture: pcap or pcapng, as it is or in gzip, xz or zstd."},
+}
+_ENVIRONMENT = {
+    "XDG_CACHE_HOME": "Where the kernel of --on linux and its image are kept: cwnd in it.  [~/.cache]",
+    "NO_COLOR": "Tables without colour, if it is set.",
+    "COLUMNS": "Width of tables on a terminal.",
+}
 
 
 def pages() -> dict[str, str]:
@@ -45,6 +68,8 @@ def _page(command: click.Command, path: _Path) -> str:
         ".SH DESCRIPTION",
         *_paragraphs(cleandoc(command.help or "")),
     ]
+    if examples := _examples(cleandoc(command.help or ""), len(path) == 1):
+        lines += [".SH EXAMPLES", ".nf", *map(_escape, examples), ".fi"]
     lines.append(".SH OPTIONS")
     for option in command.get_params(context):
         if isinstance(option, click.Option) and (record := option.get_help_record(context)):
@@ -58,20 +83,32 @@ def _page(command: click.Command, path: _Path) -> str:
                 f".BR {_escape(f'{title}-{name}')} (1)",
                 _escape(part.get_short_help_str(limit=200)),
             ]
+    lines += _EXIT_STATUS
+    lines += [".SH FILES", *_list(_FILES.get(path[-1], _FILES[""]))]
+    lines += [".SH ENVIRONMENT", *_list(_ENVIRONMENT)]
     if len(path) > 1:
         lines += [".SH SEE ALSO", f".BR {_escape('-'.join(path[:-1]))} (1)"]
     return "\n".join(lines) + "\n"
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Paragraphs, which are filled; those after click's \\b are examples, which are not."""
+    """Paragraphs, which are filled; those after click's \\b are examples, for another section."""
     for paragraph in re.split(r"\n\s*\n", text):
-        if paragraph.startswith("\b"):
-            yield from (".PP", ".RS 4", ".nf")
-            yield from (_escape(line.strip()) for line in paragraph[1:].strip().splitlines())
-            yield from (".fi", ".RE")
-        else:
+        if not paragraph.startswith("\b"):
             yield from (".PP", _escape(" ".join(paragraph.split())))
+
+
+def _examples(text: str, is_first: bool) -> list[str]:
+    """The examples of a command's help, or those of the first page."""
+    if is_first:
+        return list(EXAMPLES)
+    parts = (part for part in re.split(r"\n\s*\n", text) if part.startswith("\b"))
+    return [line.strip() for part in parts for line in part[1:].strip().splitlines()]
+
+
+def _list(entries: dict[str, str]) -> Iterator[str]:
+    for name, about in entries.items():
+        yield from (".TP", f".B {_escape(name)}", _escape(about))
 
 
 def _escape(text: str) -> str:

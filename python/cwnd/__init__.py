@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.tune import Tuning, tune
     from cwnd._common.errors import WorldError
     from cwnd._conform.conform import Conformance, conform
-    from cwnd._cwnd import Error, __version__
+    from cwnd._cwnd import Ack, Error, Window, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._expect.expect import Expected, expect
     from cwnd._explain.explain import Explained, explain
@@ -32,12 +32,15 @@ if TYPE_CHECKING:
     from cwnd._results.results import Results
     from cwnd._run.run import run
     from cwnd._run.sweep import Progress, sweep
+    from cwnd._scenario.cite import cite
     from cwnd._scenario.custom import CongestionControl
-    from cwnd._scenario.registry import algorithms, presets
+    from cwnd._scenario.headers import algorithms
+    from cwnd._scenario.registry import presets
     from cwnd._scenario.scenario import Scenario, dumbbell
 del TYPE_CHECKING
 
 __all__ = [
+    "Ack",
     "Advice",
     "Comparison",
     "Conformance",
@@ -53,11 +56,13 @@ __all__ = [
     "Results",
     "Scenario",
     "Tuning",
+    "Window",
     "WorldError",
     "__version__",
     "advise",
     "aioquic",
     "algorithms",
+    "cite",
     "compare",
     "conform",
     "dumbbell",
@@ -78,6 +83,7 @@ __all__ = [
 
 #: Where each name is that is loaded when it is first used: most programs use few.
 _MODULES = {
+    "Ack": "cwnd._cwnd",
     "Advice": "cwnd._advise.answer",
     "Comparison": "cwnd._analysis.compare",
     "Conformance": "cwnd._conform.conform",
@@ -93,11 +99,13 @@ _MODULES = {
     "Results": "cwnd._results.results",
     "Scenario": "cwnd._scenario.scenario",
     "Tuning": "cwnd._analysis.tune",
+    "Window": "cwnd._cwnd",
     "WorldError": "cwnd._common.errors",
     "__version__": "cwnd._cwnd",
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
-    "algorithms": "cwnd._scenario.registry",
+    "algorithms": "cwnd._scenario.headers",
+    "cite": "cwnd._scenario.cite",
     "compare": "cwnd._analysis.compare",
     "conform": "cwnd._conform.conform",
     "dumbbell": "cwnd._scenario.scenario",

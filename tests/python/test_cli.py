@@ -297,3 +297,25 @@ def test_a_poor_terminal_gets_its_table(cwnd_command: Command, encoding: str) ->
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "throughput" in done.stdout
+
+
+def test_the_help_has_every_command_in_one_group_and_three_examples(cwnd_command: Command) -> None:
+    from cwnd._cli.commands import EXAMPLES, GROUPS, cli
+
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(set(grouped)) and set(grouped) <= set(cli.commands)
+    shown = cwnd_command("--help").stdout
+    assert all(f"\n  {name} " in shown for name in cli.commands)
+    assert len(EXAMPLES) == 3 and all(f"\n  {line}\n" in shown for line in EXAMPLES)
+
+
+def test_the_help_of_run_has_every_flag_in_a_group(cwnd_command: Command) -> None:
+    from cwnd._cli.run import run_command
+
+    shown = cwnd_command("run", "--help").stdout
+    headings = ("Algorithms:", "Path:", "Flows:", "TCP:", "Time and repetition:", "Where and what to print:")
+    places = [shown.index(f"\n{heading}") for heading in headings]
+    assert places == sorted(places)
+    for option in run_command.params:
+        assert all(f"  {flag}" in shown for flag in option.opts if flag.startswith("--")), option.name
+    assert places[1] < shown.index("  --buffer ") < places[2] < shown.index("  --stagger ") < places[3]

@@ -61,11 +61,12 @@ def test_results_are_compared_and_written_by_the_command(tmp_path: Path, cwnd_he
     same = cwnd_here("compare", before, before, "--json")
     assert same.returncode == 0 and json.loads(same.stdout)["ok"]
     done = cwnd_here("compare", before, after, "--out", str(tmp_path / "compared"))
-    assert done.returncode == 1 and "differs" in done.stdout
+    assert done.returncode == 0 and "differs" in done.stdout
+    assert cwnd_here("compare", before, after, "--fail-on-difference").returncode == 1
     written = {"comparison.json", "comparison.md"}
     assert {file.name for file in (tmp_path / "compared").iterdir()} == written
     cwnd.compare(result(), result(rate="5 Mbps")).save(tmp_path / "drawn")
-    written |= {f"{kind}.{ending}" for kind in ("cwnd", "queue") for ending in ("png", "svg")}
+    written |= {f"{kind}.{ending}" for kind in ("cwnd", "queue") for ending in ("png", "svg", "pdf")}
     assert {file.name for file in (tmp_path / "drawn").iterdir()} == written
     assert "| cubic | throughput_mbps |" in (tmp_path / "compared" / "comparison.md").read_text()
 

@@ -27,6 +27,7 @@ WITHOUT = {"lab", "completion"}
 CALLS = {
     "advise": ("--rate 10Mbps --rtt 20ms --cca cubic", {"path", "recommendation", "candidates"}),
     "algorithms": ("", {"algorithms", "presets"}),
+    "cite": ("cubic result", {"bibtex"}),
     "compare": ("result result", {"names", "ok", "lines", "notes"}),
     "conform": ("reno --suite ratelimited-10", {"algorithm", "world", "ok", "cases"}),
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),

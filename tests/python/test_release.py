@@ -49,5 +49,7 @@ def test_every_command_has_a_manual_page_with_its_options_and_examples() -> None
     for option in cli.commands["run"].params:
         if isinstance(option, click.Option):
             assert option.opts[0].replace("-", "\\-") in pages["cwnd-run.1"]
-    assert "\n.nf\ncwnd run scenarios/elastic\\-single.toml\n" in pages["cwnd-run.1"]
+    assert "\n.SH EXAMPLES\n.nf\ncwnd run scenarios/elastic\\-single.toml\n" in pages["cwnd-run.1"]
+    for heading in ("EXAMPLES", "EXIT STATUS", "FILES", "ENVIRONMENT"):
+        assert all(f"\n.SH {heading}\n" in pages[name] for name in ("cwnd.1", "cwnd-run.1", "cwnd-advise.1"))
     assert not [line for text in pages.values() for line in text.splitlines() if line.startswith("'")]

@@ -140,8 +140,14 @@ impl PyWindow {
 }
 
 impl PyWindow {
-    fn lock(&self) -> MutexGuard<'_, cwnd_algorithms::Window> {
+    pub fn lock(&self) -> MutexGuard<'_, cwnd_algorithms::Window> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PyAck {
+    pub fn inner(&self) -> &cwnd_algorithms::Ack {
+        &self.0
     }
 }
 
@@ -352,7 +358,7 @@ impl PythonControl {
     pub fn new(
         class: &Py<PyAny>,
         cca: &Cca,
-        flow: Option<usize>,
+        (flow, profile): (Option<usize>, &str),
         seed: u64,
         control: &Arc<Control>,
         failure: &Arc<Failure>,
@@ -368,7 +374,7 @@ impl PythonControl {
             control: control.clone(),
             failure: failure.clone(),
         };
-        Python::attach(|py| match build(class.bind(py), cca) {
+        Python::attach(|py| match build(class.bind(py), cca, profile) {
             Ok((hooks, window)) => {
                 made.hooks = hooks;
                 made.window = Some(window);
@@ -496,13 +502,16 @@ fn line_of(py: Python, error: &PyErr, hook: &Bound<PyAny>) -> Option<String> {
     Some(format!("{}:{line}", code.getattr("co_filename").ok()?))
 }
 
-fn build(class: &Bound<PyAny>, cca: &Cca) -> PyResult<(Hooks, Py<PyWindow>)> {
+fn build(class: &Bound<PyAny>, cca: &Cca, profile: &str) -> PyResult<(Hooks, Py<PyWindow>)> {
     let py = class.py();
     let params = PyDict::new(py);
     for (name, value) in &cca.params {
         params.set_item(name, number_or_text(py, value)?)?;
     }
     let instance = class.call((), Some(&params))?;
+    if class.hasattr("_profile")? {
+        instance.setattr("_profile", profile)?; // a header's parameters differ with it
+    }
     let module = py.import("cwnd._scenario.custom")?;
     let (base, check) = (module.getattr("CongestionControl")?, module.getattr("check_hook")?);
     let hook = |name: &str| -> PyResult<Option<Py<PyAny>>> {

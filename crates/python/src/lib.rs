@@ -4,6 +4,7 @@
 mod algorithms;
 mod custom;
 mod evidence;
+mod header;
 mod hooks;
 mod jobs;
 mod kernel;
@@ -47,6 +48,8 @@ mod _cwnd {
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
     use super::evidence::explain;
+    #[pymodule_export]
+    use super::header::{PyHeader, header_code, header_controls_window};
     #[pymodule_export]
     use super::hooks::PyHooks;
     #[pymodule_export]

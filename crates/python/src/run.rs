@@ -131,7 +131,8 @@ pub fn work(
         let mut places = (0..flows.len()).cycle().skip(last.load(Relaxed)).take(flows.len());
         let flow = places.find(|&flow| std::ptr::eq(&*flows[flow].cca, cca));
         last.store(flow.unwrap_or(0), Relaxed);
-        Some(Box::new(PythonControl::new(class, cca, flow, *seed, &control, &failure)))
+        let profile = flow.map_or("linux", |flow| &flows[flow].stack.profile);
+        Some(Box::new(PythonControl::new(class, cca, (flow, profile), *seed, &control, &failure)))
     };
     let watch_end = |done: &mut Vec<Done>, share: f64| {
         if ENDING.load(Relaxed) {

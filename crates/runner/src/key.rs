@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// The keys of one scenario's runs: their common part is hashed once. A key is 32 hex digits, a hash of the scenario
-/// without its name, seeds and expectations, the seed, the code of its algorithms and the version of the engine's results. Comments and
+/// without its name, labels, seeds and expectations, the seed, the code of its algorithms and the version of the engine's results. Comments and
 /// white space change none.
 #[derive(Clone)]
 pub struct JobKeys(Sha256);
@@ -16,6 +16,8 @@ impl JobKeys {
         let question = scenario.clone().with(|question| {
             (question.name, question.seed, question.repeat) = (String::new(), 0, 1);
             question.expect.clear();
+            question.label = None;
+            question.flows.iter_mut().for_each(|flow| flow.label = None);
         });
         let json = serde_json::to_vec(&question).expect("a scenario has no map with odd keys");
         let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.cca.algorithm.as_str()).collect();

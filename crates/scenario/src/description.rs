@@ -81,6 +81,9 @@ pub struct FlowGroup {
     pub count: u32,
     /// Algorithm of each flow, with its parameters.
     pub cca: Cca,
+    /// Name in tables and figures, if it is not the algorithm's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<Arc<str>>,
     /// Start of the first and of the last flow.
     pub start_s: [f64; 2],
     /// Each starts later by a random time below this.
@@ -258,6 +261,7 @@ impl Scenario {
         let alike = |a: &usize, b: &usize| {
             let (a, b) = (&self.flows[*a], &self.flows[*b]);
             a.cca == b.cca
+                && a.label == b.label
                 && a.stack == b.stack
                 && a.payload_bytes == b.payload_bytes
                 && a.start_jitter_ns == b.start_jitter_ns
@@ -278,6 +282,7 @@ impl Scenario {
             first: first as u32,
             count: (last - first + 1) as u32,
             cca: (*flow.cca).clone(),
+            label: flow.label.clone(),
             start_s: [seconds(flow.start_ns), seconds(end.start_ns)],
             start_jitter_s: seconds(flow.start_jitter_ns),
             stop_s: [seconds(flow.stop_ns), seconds(end.stop_ns)],

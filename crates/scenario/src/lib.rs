@@ -57,13 +57,16 @@ pub const ETHERNET_BYTES: u32 = 14;
 pub struct Scenario {
     /// Default: the stem of the file's name.
     pub name: String,
+    /// Name that tables and figures show instead. None, the default: they show `name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Arc<str>>,
     /// Default: 100 s.
     pub duration_ns: u64,
     /// Seed of the first repetition; the others count up from it. Default: 1.
     pub seed: u64,
     /// Default: 1.
     pub repeat: u32,
-    /// Default: 100 intervals.
+    /// Default: 1000 intervals; fewer, but at least 100, where all runs would have more than a million rows.
     pub samples: Samples,
     /// How many flows each group has, in the order of the flows: a group has one time series, of the sums over its flows. Only
     /// with samples at intervals. Empty, the default: each flow has its own.
@@ -172,6 +175,9 @@ impl End {
 pub struct Flow {
     /// Equal flows of a group share it, as they share `traffic` and `stack`; those of a custom algorithm have one each.
     pub cca: Arc<Cca>,
+    /// Name that tables and figures show instead of the algorithm's. None, the default: they show that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<Arc<str>>,
     /// Indices into [`Scenario::links`], first hop first.
     pub path: Vec<u32>,
     /// Indices of the links that its ACKs cross, first hop first. Empty, the default: a constant delay is all of the way

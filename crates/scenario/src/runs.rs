@@ -94,6 +94,7 @@ impl Row for Flow {
             }
         }
         take(&mut self.cca, &other.cca);
+        take(&mut self.label, &other.label);
         take(&mut self.traffic, &other.traffic);
         take(&mut self.stack, &other.stack);
     }

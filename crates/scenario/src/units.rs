@@ -1,6 +1,6 @@
 //! Numbers with units, parsed exactly from their decimal text.
 
-use crate::error::{Error, Refusal};
+use crate::error::{Error, Refusal, printable};
 use crate::node::show;
 use std::ops::RangeInclusive;
 use toml::de::DeValue;
@@ -13,6 +13,9 @@ pub const DAY: u64 = 24 * HOUR;
 
 /// Packets that a buffer or a window can be limited to.
 pub const PACKETS_MAX: u64 = (1 << 31) - 1;
+
+/// Characters of a name or a label.
+pub const NAME_CHARS_MAX: usize = 100;
 
 pub const RATE_MAX_BPS: u64 = 100_000_000_000_000;
 
@@ -436,4 +439,16 @@ pub fn show_time(ns: u64) -> String {
         .find(|(_, s)| ns.is_multiple_of(*s))
         .unwrap_or(("ns", 1));
     format!("{} {unit}", ns / scale)
+}
+
+/// A name or a label.
+pub fn name(value: &DeValue) -> Result<String, Refusal> {
+    let accepted = || format!("1 to {NAME_CHARS_MAX} printable characters");
+    let name =
+        value.as_str().ok_or_else(|| Refusal::new(format!("{} is not a text", show(value)), accepted()))?;
+    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) && printable(name) == name {
+        Ok(name.to_owned())
+    } else {
+        Err(Refusal::new(format!("{} is not a name", show(value)), accepted()))
+    }
 }

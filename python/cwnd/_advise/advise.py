@@ -6,18 +6,35 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path as File
+from typing import NamedTuple
 
 from cwnd._advise.answer import Advice
 from cwnd._advise.candidates import candidates, check_algorithm, preference, this_machine
 from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
 from cwnd._advise.commands import commands
 from cwnd._advise.from_trace import Estimated, estimate_path
+from cwnd._advise.limits import SHAPED, Today, limit_today
 from cwnd._advise.measure import Beside, Question, Round, duration_of, measure
 from cwnd._advise.path import Facts, facts_of, path_of_file, path_of_flags
 from cwnd._common.checks import whole
-from cwnd._common.errors import error, one_line
+from cwnd._common.errors import about, error, one_line
 from cwnd._common.notebook import shows_progress
+from cwnd._cwnd import Error
 from cwnd._results.results import Results
+
+#: What a packet takes on one core, measured on fat paths of few flows.
+_SECONDS_PER_PKT = 1.5e-7
+
+
+class Effort(NamedTuple):
+    """What an advice may cost: the share of its packets and time, runs and finalists of the second look."""
+
+    share: float
+    runs: tuple[int, int]
+    finalists: tuple[int, int]
+    #: What is not settled gets as many runs again.
+    again: bool
+
 
 #: Packets that the first and the second look may cost in all, as far as the number of runs goes.
 _FIRST_PKTS, _SECOND_PKTS = 25e6, 80e6
@@ -31,6 +48,10 @@ _FINALISTS = (4, 8)
 _LOOKS = 4
 #: A droptail queue that adds this much to the RTT is worth another look, with fq-codel in its place.
 _BLOAT_RTTS, _BLOAT_MS = 0.5, 5.0
+
+
+_WHOLE = Effort(1.0, _SECOND_RUNS, _FINALISTS, True)
+_QUICK = Effort(0.25, (4, 8), (3, 4), False)
 
 
 @shows_progress(float)
@@ -51,6 +72,9 @@ def advise(
     ccas: Sequence[str] | None = None,
     seed: int = 1,
     jobs: int = 0,
+    now: str | None = None,
+    quick: bool = False,
+    told: Callable[[str], object] | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Advice:
     """Which algorithm to use on a path, what that costs others, and the commands.
@@ -72,6 +96,10 @@ def advise(
         ccas: Candidates; default: all that a kernel can run.
         seed: Of the runs and of the paths near this one.
         jobs: Number of runs at a time; 0: one per core. The advice does not depend on it.
+        now: What a connection has today, "900 Mbps", from which its limit follows.
+        quick: Fewer and shorter runs, a quarter of the time, with wider intervals.
+        told: Called before anything is simulated with the limit of today, if one is known, and with an
+            estimate of the time.
 
     Raises:
         Error: with one line, ARGUMENT: what was found; what is accepted.
@@ -106,11 +134,26 @@ def advise(
         raise error("goal", f"{one_line(repr(goal))} is unknown; {', '.join(GOALS)}")
     check_algorithm("present", present)
     for name in ccas or ():
+        if isinstance(name, str) and "," in name:
+            flags = " ".join(f"--cca {one.strip()}" for one in name.split(",") if one.strip())
+            raise error("ccas", f"'{one_line(name)}' is a list; write {one_line(flags)}")
         check_algorithm("ccas", name)
-    number = whole("flows", 4 if flows is None else flows, 1, 1000)
+    now_bps = None if now is None else _rate_bps(now)
+    number = whole("flows", (4 if now is None else 1) if flows is None else flows, 1, 1000)
     others = _beside(beside, number)
     question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62))
-    return _advice(question, estimated, ccas, jobs, progress)
+    today = limit_today(facts_of(here), number, now_bps)
+    if told is not None and today.sentence:
+        told(today.sentence)
+    return _advice(question, today, _QUICK if quick else _WHOLE, estimated, ccas, jobs, told, progress)
+
+
+def _rate_bps(written: str) -> float:
+    """A rate alone: that of a path without anything else."""
+    try:
+        return facts_of(path_of_flags({"rate": written, "rtt": "1 s", "buffer": 1})).rate_bps
+    except Error as refused:
+        raise error("now", about(refused)[1]) from None
 
 
 def _beside(written: str | None, flows: int) -> Beside | None:
@@ -126,9 +169,12 @@ def _beside(written: str | None, flows: int) -> Beside | None:
 
 def _advice(
     question: Question,
+    today: Today,
+    effort: Effort,
     estimated: Estimated | None,
     ccas: Sequence[str] | None,
     jobs: int,
+    told: Callable[[str], object] | None,
     progress: Callable[[float], object] | None,
 ) -> Advice:
     facts = facts_of(question.path)
@@ -151,25 +197,36 @@ def _advice(
     machine, own = this_machine(), GOALS[question.goal]
 
     def decide(measured: Round) -> Choice:
-        judged = judge(measured, own, present, incumbent)
+        judged = judge(measured, own, present, incumbent, facts.loss)
         return choose(judged, own, present, lambda cca: preference(cca, present, machine))
 
-    short_s, long_s = duration_of(facts, _FIRST_SHARE), duration_of(facts)
-    few = _runs(facts, short_s, 2 * len(names), _FIRST_PKTS, _FIRST_RUNS)
-    affordable = _runs(facts, long_s, 2 * _SECOND_RUNS[0], _SECOND_PKTS, _FINALISTS)
+    short_s, long_s = (effort.share * one for one in (duration_of(facts, _FIRST_SHARE), duration_of(facts)))
+    first_pkts, second_pkts = (effort.share * one for one in (_FIRST_PKTS, _SECOND_PKTS))
+    few = _runs(facts, short_s, 2 * len(names), first_pkts, _FIRST_RUNS)
+    affordable = _runs(facts, long_s, 2 * effort.runs[0], second_pkts, effort.finalists)
+    if told is not None:
+        packets = few * 2 * len(names) * short_s + effort.runs[0] * 2 * min(affordable, len(names)) * long_s
+        seconds = packets * facts.packets_per_s * _SECONDS_PER_PKT
+        told(f"Simulating {len(names)} algorithms: some {max(1, round(seconds))} s of processor time.")
     chosen = finalists(look(names, range(few), short_s), own, present, incumbent, affordable)
-    many = _runs(facts, long_s, 2 * len(chosen), _SECOND_PKTS, _SECOND_RUNS)
+    many = _runs(facts, long_s, 2 * len(chosen), second_pkts, effort.runs)
     measured = look(chosen, range(many), long_s)
     choice = decide(measured)
-    if doubtful := unsettled(choice, own):
+    if effort.again and (doubtful := unsettled(choice, own)):
         closer = list(dict.fromkeys([present, incumbent, *doubtful]))
         both = measured.joined(look(closer, range(many, 2 * many), long_s))
         seen_once = [one for one in choice.ranking if one.cca not in closer]
         choice = decide(both)
         choice = choice._replace(ranking=[*choice.ranking, *seen_once])
         measured = both._replace(measured={**measured.measured, **both.measured})
-    managed = None
-    if _is_bloated(facts, measured, present):
+    managed = shaped = None
+    if facts.policer is not None:
+        limit_bps = SHAPED * facts.policer[0]
+        table = {key: value for key, value in question.path.dumbbell.items() if key != "policer"}
+        table |= {"rate": f"{round(limit_bps)} bps", "queue": "fq-codel", "buffer": "1000 packets"}
+        shaper = question._replace(path=question.path._replace(dumbbell=table))
+        shaped = look([present], range(4), long_s, shaper)
+    elif _is_bloated(facts, measured, present):
         with_queue = question.path._replace(dumbbell={**question.path.dumbbell, "queue": "fq-codel"})
         managed = look([present], range(4), long_s, question._replace(path=with_queue))
     if progress is not None:
@@ -184,6 +241,8 @@ def _advice(
         choice=choice,
         measured=measured,
         managed=managed,
+        today=today,
+        shaped=shaped,
         screened=[name for name in names if name not in measured.measured],
         left_out=left_out,
         machine=machine,

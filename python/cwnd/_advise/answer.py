@@ -11,6 +11,7 @@ from cwnd._advise.candidates import MAINLINE, Machine, kernel_name
 from cwnd._advise.choose import GOALS, HARM_MARGIN, KEPT, Choice, Judged
 from cwnd._advise.commands import Command
 from cwnd._advise.from_trace import Estimated, describe
+from cwnd._advise.limits import SHAPED, Today
 from cwnd._advise.measure import Beside, Measured, Round
 from cwnd._advise.path import NEAR, Facts
 from cwnd._analysis.harm import Estimate
@@ -35,6 +36,9 @@ class Advice:
     measured: Round
     #: The present algorithm with fq-codel at the bottleneck, where a droptail queue is long.
     managed: Round | None
+    #: The limit of today, and the present algorithm behind a shaper below the policer, if there is one.
+    today: Today
+    shaped: Round | None
     #: Candidates that a first, short look ruled out, and algorithms that were no candidates.
     screened: list[str]
     left_out: dict[str, str]
@@ -44,8 +48,9 @@ class Advice:
 
     def __str__(self) -> str:
         parts = [
-            self._path_line(),
+            *([self.today.sentence] if self.today.sentence else []),
             self.why,
+            self._path_line(),
             *self._costs(),
             *self._matters(),
             *self._doubts(),
@@ -73,6 +78,7 @@ class Advice:
                 "beside": None if self.beside is None else self.beside._asdict(),
             },
             "estimated": None if self.estimated is None else self.estimated._asdict(),
+            "today": self.today._asdict(),
             "goal": self.goal,
             "present": self.present,
             "recommendation": {
@@ -231,6 +237,16 @@ class Advice:
                 f"{digits(_mean(with_queue.goodput_mbps))} instead of {digits(_mean(now.goodput_mbps))} "
                 "Mbit/s. Where the bottleneck is not yours, a shaper (tc cake, htb) just below its rate "
                 "moves the queue to you."
+            )
+        if self.shaped is not None and self.facts.policer is not None:
+            behind, bps = self.shaped.measured[self.present], SHAPED * self.facts.policer[0]
+            after, before = (
+                f"{digits(_mean(one.goodput_mbps))} Mbit/s and {digits(100 * _mean(one.loss))} % loss"
+                for one in (behind, now)
+            )
+            lines.append(
+                f"Shaped to {rate(bps)} before the policer, {self.present} has {after} instead of {before}: "
+                f"tc qdisc replace dev DEV root cake bandwidth {round(bps / 1e3)}kbit."
             )
         loads = [one for one in self.commands["prepare"] if "tcp_" in one.line]
         bdp_mb = self.facts.bdp_bytes / 1e6

@@ -17,6 +17,10 @@ HARM_MARGIN = 0.1
 KEPT = 0.9
 
 
+#: A candidate may lose this share of its packets besides random losses, or what the present algorithm does.
+LOSS_MOST = 0.1
+
+
 class Goal(NamedTuple):
     """A goal: of what, `unit`, from what gain on a change is worth it, from what difference on one is better.
 
@@ -65,7 +69,8 @@ class Judged(NamedTuple):
     """A candidate: `score` by the goal, `gain` over the present algorithm, and what it does to others.
 
     `harm_rate` and `harm_rtt` are those beyond the harm that the incumbent does to itself; None without
-    competition. `verdict`: "fit", "harmful", "too slow", "harm unsettled" or "goodput unsettled".
+    competition. `verdict`: "fit", "harmful", "too slow", "loses too much", "harm unsettled" or "goodput
+    unsettled".
     """
 
     cca: str
@@ -88,8 +93,13 @@ class Choice(NamedTuple):
     ranking: list[Judged]
 
 
-def judge(measured: Round, goal: Goal, present: str, incumbent: str) -> list[Judged]:
-    """All candidates of a round: those fit for the goal first, by their mean score."""
+def judge(
+    measured: Round, goal: Goal, present: str, incumbent: str, random_loss: float = 0.0
+) -> list[Judged]:
+    """All candidates of a round: those fit for the goal first, by their mean score.
+
+    `random_loss` is the share that the path itself loses.
+    """
     reference, of = measured.measured[present], measured.measured[incumbent]
     base = goal.score(reference, of)
     judged = []
@@ -99,6 +109,8 @@ def judge(measured: Round, goal: Goal, present: str, incumbent: str) -> list[Jud
         kept = "fit" if goal.kept is None else _kept_verdict(goal.kept(one), goal.kept(reference))
         verdict = kept if kept == "too slow" else _verdict(harms)
         verdict = kept if verdict == "fit" else verdict
+        if _mean(one.loss) - random_loss > max(LOSS_MOST, _mean(reference.loss) - random_loss):
+            verdict = "loses too much"
         judged.append(Judged(one.cca, score, _gain(score, base, goal), *harms, verdict))
     return sorted(judged, key=lambda one: (one.verdict != "fit", -_mean(one.score)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path as File
@@ -24,6 +25,8 @@ else:
 
 #: No description of a path is better than this: rate, delay, buffer and loss of the paths near it.
 NEAR = 0.2
+#: A B is a byte, and refused.
+_RATE = re.compile(r"([0-9.]+)\s*([kKmMgG])(?:[bB]its?|b)?(?:/s|ps)?")
 #: Bytes of a full segment on the wire.
 _PACKET_BYTES = 1514
 
@@ -52,6 +55,8 @@ def path_of_flags(given: Mapping[str, object]) -> Path:
     Errors name the key alone.
     """
     table = {key: value for key, value in given.items() if value is not None}
+    if "rate" in table:
+        table["rate"] = plain_rate(table["rate"])
     for needed in ("rate", "rtt"):
         if needed not in table:
             raise error(needed, "missing; the path needs a rate and an RTT, or a scenario file")
@@ -64,6 +69,12 @@ def path_of_flags(given: Mapping[str, object]) -> Path:
         key, reason = about(refused)
         raise error(key.removeprefix("dumbbell.").partition(".")[0], reason) from None
     return path
+
+
+def plain_rate(written: object) -> object:
+    """A rate as engineers write it, such as 10gbit or 10G, as scenarios have it; anything else as it is."""
+    found = _RATE.fullmatch(written.strip()) if isinstance(written, str) else None
+    return written if found is None else f"{found[1]} {found[2].upper().replace('K', 'k')}bps"
 
 
 def path_of_file(file: str | os.PathLike[str]) -> Path:
@@ -143,6 +154,8 @@ class Facts(NamedTuple):
     buffer_pkts: int | None
     loss: float
     queue: str
+    #: Rate and burst in bytes of a policer before the queue, if there is one.
+    policer: tuple[int, int] | None = None
 
     @property
     def bdp_bytes(self) -> float:
@@ -168,4 +181,5 @@ def facts_of(path: Path) -> Facts:
         buffer_pkts,
         per,
         link["queue"]["discipline"] if "queue" in link else "droptail",
+        None if policer is None else (policer["rate_bps"], policer["burst_bytes"]),
     )

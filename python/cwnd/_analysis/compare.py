@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._analysis.gate import check_results, interval
+from cwnd._analysis.paired import Difference, difference, holm, paired_json
 from cwnd._common.errors import error, one_line
+from cwnd._common.fairness import comparison_notes
 from cwnd._common.files import write_file
+from cwnd._common.latex import latex_table
 from cwnd._common.metrics import METRICS
+from cwnd._common.rows import distinct_algorithms
 from cwnd._common.text import digits, markdown
 from cwnd._results.directory import new_files
 from cwnd._results.notes import INVALID
@@ -74,6 +78,9 @@ class Line(NamedTuple):
     sides: list[Side]
     ratios: list[float | None]
     verdict: str
+    #: The paired differences of each further result with two of the first's seeds or more, and p with Holm's
+    #: correction over all lines.
+    differences: list[tuple[Difference, float | None]]
 
 
 class Comparison:
@@ -83,11 +90,18 @@ class Comparison:
         self.names = list(names)
         self._results = list(results)
         self._pairs = _pairs(results, self.names)
-        self.lines = [line for pair in self._pairs for line in _lines(results, pair)]
+        self.lines = _with_holm([line for pair in self._pairs for line in _lines(results, pair)])
         self.notes = [note for pair in self._pairs for note in _differences(results, pair, self.names)]
         for name, result in zip(self.names, results, strict=True):
             self.notes += [f"{name}: {one_line(scenario)}: {note}" for scenario, note in result.notes]
+        every = [scenario for result in results for scenario in result.scenarios]
+        self.notes += comparison_notes(every) if _algorithms_differ(results, self._pairs) else []
         self._valid = not any(note.startswith(INVALID) for result in results for _, note in result.notes)
+
+    @property
+    def valid(self) -> bool:
+        """True if every path was what its scenario asks for."""
+        return self._valid
 
     @property
     def ok(self) -> bool:
@@ -108,6 +122,7 @@ class Comparison:
                 ],
                 "ratios": line.ratios,
                 "verdict": line.verdict,
+                "paired": [paired_json(*one) for one in line.differences],
             }
             for line in self.lines
         ]
@@ -133,6 +148,22 @@ class Comparison:
         notes = [f"- {markdown(note)}" for note in self.notes]
         return "\n".join([*(f"| {text} |" for text in texts), *([""] if notes else []), *notes, ""])
 
+    def to_latex(self) -> str:
+        """The table for a paper: a tabular with booktabs."""
+        first, *others = self.names
+        heads = ["scenario", "metric", *self.names, *(f"{name} / {first}" for name in others), "verdict"]
+        rows = [
+            [
+                line.scenario,
+                f"{line.metric.name} ({line.metric.unit})" if line.metric.unit else line.metric.name,
+                *map(shown, line.sides),
+                *map(_ratio, line.ratios[1:]),
+                line.verdict,
+            ]
+            for line in self.lines
+        ]
+        return latex_table(heads, rows, texts=2)
+
     def plot(self, kind: str, path: str | os.PathLike[str] | None = None) -> matplotlib.figure.Figure:
         """Draws "cwnd", "rtt", "throughput" or "queue" over time: a panel for each scenario, in which the
         results lie over each other; the first seed of each.
@@ -149,7 +180,7 @@ class Comparison:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes comparison.json, comparison.md and, where the results have time series, cwnd and queue as
-        PNG and SVG."""
+        PNG, SVG and PDF."""
         folder = Path(directory)
         from cwnd._report import figures
 
@@ -159,7 +190,7 @@ class Comparison:
             if all(result.samples.height for result in self._results):
                 for kind in ("cwnd", "queue"):
                     figure = self.plot(kind)
-                    for ending in ("png", "svg"):
+                    for ending in figures.ENDINGS:
                         figures.write(figure, building / f"{kind}.{ending}")
 
 
@@ -226,6 +257,14 @@ def _pairs(results: Sequence[Results], names: Sequence[str]) -> list[list[str]]:
     return pairs
 
 
+def _algorithms_differ(results: Sequence[Results], pairs: Sequence[Sequence[str]]) -> bool:
+    for pair in pairs:
+        own = (_scenario(result, name) for result, name in zip(results, pair, strict=True))
+        if len({tuple(distinct_algorithms(scenario)) for scenario in own}) > 1:
+            return True
+    return False
+
+
 def _differences(results: Sequence[Results], pair: Sequence[str], names: Sequence[str]) -> list[str]:
     """A line for each result whose scenario is not the first's, with the first key that differs."""
     first, *others = (_scenario(result, name) for result, name in zip(results, pair, strict=True))
@@ -270,13 +309,36 @@ def _lines(results: Sequence[Results], pair: Sequence[str]) -> list[Line]:
     values = [_values(result, name) for result, name in zip(results, pair, strict=True)]
     lines = []
     for metric in COMPARED:
-        own = [each.get(metric.name, []) for each in values]
-        if not all(own) or (metric.name == "marked_pkts" and not any(map(any, own))):
+        own = [each.get(metric.name, {}) for each in values]
+        if not all(own) or (
+            metric.name == "marked_pkts" and not any(any(of_seed.values()) for of_seed in own)
+        ):
             continue
-        sides = [Side(*interval(numbers), len(numbers)) for numbers in own]
+        sides = [Side(*interval(list(of_seed.values())), len(of_seed)) for of_seed in own]
         ratios = [side.mean / sides[0].mean if sides[0].mean else None for side in sides]
-        lines.append(Line(pair[0], metric, sides, ratios, _verdict(metric, sides)))
+        differences: list[tuple[Difference, float | None]] = [
+            (found, None) for other in own[1:] if (found := _paired(own[0], other))
+        ]
+        if len(differences) < len(own) - 1:
+            differences = []
+        lines.append(Line(pair[0], metric, sides, ratios, _verdict(metric, sides), differences))
     return lines
+
+
+def _paired(first: Mapping[int, float], other: Mapping[int, float]) -> Difference | None:
+    """The differences of the runs with the same seeds, if these are two or more."""
+    seeds = [seed for seed in first if seed in other]
+    if len(seeds) < 2:
+        return None
+    return difference([first[seed] for seed in seeds], [other[seed] for seed in seeds])
+
+
+def _with_holm(lines: list[Line]) -> list[Line]:
+    adjusted = iter(holm([found.p for line in lines for found, _ in line.differences]))
+    return [
+        line._replace(differences=[(found, next(adjusted)) for found, _ in line.differences])
+        for line in lines
+    ]
 
 
 def _verdict(metric: Metric, sides: Sequence[Side]) -> str:
@@ -294,8 +356,8 @@ def _verdict(metric: Metric, sides: Sequence[Side]) -> str:
     return "within the intervals" if overlap else "differs"
 
 
-def _values(result: Results, name: str) -> dict[str, list[float]]:
-    """By metric, a value for each run that has it."""
+def _values(result: Results, name: str) -> dict[str, dict[int, float]]:
+    """By metric and seed, the value of each run that has it."""
     import polars as pl
 
     scenario = _scenario(result, name)
@@ -312,7 +374,14 @@ def _values(result: Results, name: str) -> dict[str, list[float]]:
         columns["jain_fairness"] = runs["jain_fairness"]
     if "fct_p50_ms" in runs.columns:
         columns["fct_p50_ms"] = runs["fct_p50_ms"]
+    seeds = dict.fromkeys(columns, runs["seed"])
+    seeds |= dict.fromkeys(("retransmitted_pkts", "mean_cwnd_pkts"), sums["seed"])
+    seeds |= dict.fromkeys(("marked_pkts", "mean_queue_pkts"), queue["seed"])
     return {
-        metric: [float(value) for value in column.drop_nulls() if math.isfinite(value)]
+        metric: {
+            int(seed): float(value)
+            for seed, value in zip(seeds[metric], column, strict=True)
+            if value is not None and math.isfinite(value)
+        }
         for metric, column in columns.items()
     }

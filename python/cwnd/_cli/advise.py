@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from cwnd import advise
@@ -36,6 +38,8 @@ from cwnd._cli.progress import progress_bar
 )
 @click.option("--seed", metavar="N", default="1", help="Of the runs, and of the paths near this one.  [1]")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
+@click.option("--now", metavar="RATE", help="What a connection has today, such as 900Mbps.")
+@click.option("--quick", is_flag=True, help="A quarter of the time, with wider intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def advise_command(
     path: str | None,
@@ -44,20 +48,36 @@ def advise_command(
     flows: str | None,
     seed: str,
     jobs: str,
+    quick: bool,
     as_json: bool,
     **given: str,
 ) -> None:
-    """Run the candidates on a path, with competition and after the start-up, and say which one to use.
+    """Say what limits on a path today, run the candidates there, and say which one to use.
+
+    The limit of today is arithmetic, and printed at once. The candidates run with competition and after the
+    start-up.
 
     The path is in flags, in a scenario FILE, or in a trace of real connections.
 
     \b
+    cwnd advise --rate 10gbit --rtt 150ms --now 900mbit
     cwnd advise --rate 2Gbps --rtt 80ms --loss 0.01% --beside cubic:4
     cwnd advise --rate 20Mbps --rtt 30ms --buffer 500ms --goal latency
     cwnd advise --from traced
     cwnd advise --from slow.pcap
     """
-    with flag_errors(), progress_bar() as progress:
+    said: list[str] = []
+
+    def tell(sentence: str) -> None:
+        """The limit of today goes to the answer, the time that it takes to standard error."""
+        if sentence.startswith("Simulating"):
+            click.echo(f"cwnd: {sentence[0].lower()}{sentence[1:]}", err=True)
+        elif not as_json:
+            said.append(sentence)
+            click.echo(sentence)
+            sys.stdout.flush()
+
+    with flag_errors(), progress_bar(lines="advise") as progress:
         advice = advise(
             path,
             trace=trace,
@@ -65,7 +85,12 @@ def advise_command(
             flows=None if flows is None else read_number(flows),
             seed=read_number(seed),
             jobs=read_number(jobs),
+            quick=quick,
+            told=tell,
             progress=progress,
             **given,
         )
-    click.echo(advice.to_json() if as_json else str(advice))
+    if as_json:
+        click.echo(advice.to_json())
+    else:
+        click.echo(str(advice).removeprefix("".join(f"{one}\n" for one in said)))

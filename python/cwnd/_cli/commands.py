@@ -22,9 +22,10 @@ class Listed(NamedTuple):
 
 
 _LISTED = {
-    "advise": Listed("advise", "Which algorithm for a path, what it costs others, and the commands."),
+    "advise": Listed("advise", "What limits on a path, which algorithm to use there, and the commands."),
     "algorithms": Listed("algorithms", "List the algorithms, or show one in full."),
-    "compare": Listed("compare", "Put results side by side: worlds, versions; exit 1 if they differ."),
+    "cite": Listed("cite", "BibTeX of this version and of the papers of algorithms."),
+    "compare": Listed("compare", "Put results, or the algorithms of a sweep, side by side, seed by seed."),
     "completion": Listed("completion", "Print the completion of a shell: bash, zsh or fish."),
     "conform": Listed("conform", "Try the clauses of RFCs and drafts on an algorithm."),
     "evaluate": Listed("evaluate", "Judge an algorithm by the criteria of RFC 9743."),
@@ -46,6 +47,23 @@ _LISTED = {
     "sweep": Listed("sweep", "Run a scenario's [sweep]; continue where it stopped."),
     "tune": Listed("tune", "Search an algorithm's best parameters; judge them on held-out seeds."),
 }
+
+
+#: The commands by what a reader wants; one that is in no group is listed at the end.
+GROUPS = {
+    "Simulate": ("run", "sweep", "show", "algorithms", "lab"),
+    "Read results": ("results", "report", "compare", "gate"),
+    "Get an answer": ("advise", "evaluate", "explain", "prove", "tune", "model"),
+    "Papers": ("papers", "reproduce", "cite"),
+    "Real kernels": ("kernel", "linux"),
+    "This command": ("completion",),
+}
+#: Three first steps.
+EXAMPLES = (
+    "cwnd run --cca cubic --cca bbr3 --rate 100Mbps --delay 20ms --out result",
+    "cwnd advise --rate 10gbit --rtt 150ms --now 900mbit",
+    "cwnd sweep scenarios/elastic-buffer-sweep.toml --out sweep",
+)
 
 
 class _Commands(UserDict[str, click.Command]):
@@ -78,8 +96,16 @@ class _Group(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, listed.about) for name, listed in _LISTED.items()])
+        grouped = {name for names in GROUPS.values() for name in names}
+        others = {"More": tuple(name for name in _LISTED if name not in grouped)}
+        width = max(map(len, _LISTED))
+        for heading, names in (GROUPS | others).items():
+            if rows := [(f"{name:<{width}}", _LISTED[name].about) for name in names if name in _LISTED]:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+        with formatter.section("Examples"):
+            for line in EXAMPLES:
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         return [

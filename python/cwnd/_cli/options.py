@@ -83,7 +83,7 @@ _OTHER_FLAGS = {
     *("baseline", "beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world", "connection"),
-    *("property", "events"),
+    *("property", "events", "figure_width", "metric", "now"),
 }
 
 
@@ -132,6 +132,36 @@ def _keys() -> dict[str, dict[str, Any]]:
     return {table["name"]: {key["name"]: key for key in table["keys"]} for table in json.loads(_cwnd.keys())}
 
 
+class GroupedCommand(click.Command):
+    """A command with the flags of a scenario, whose help has them in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            if record := option.get_help_record(ctx):
+                groups.setdefault(_group_of(option.name or ""), []).append(record)
+        for heading in _GROUPS_OF_FLAGS:
+            if rows := groups.get(heading):
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+#: Groups of flags, in the order of the help.
+_GROUPS_OF_FLAGS = ("Algorithms", "Path", "Flows", "TCP", "Time and repetition", "Where and what to print")
+
+
+def _group_of(flag: str) -> str:
+    algorithms, path, flows, tcp, time, rest = _GROUPS_OF_FLAGS
+    if flag in ("ccas", "params"):
+        return algorithms
+    if flag not in SCENARIO_FLAGS:
+        return rest
+    table, _, key = SCENARIO_FLAGS[flag][1].partition(".")
+    if table == "stack" or key == "stack":
+        return tcp
+    return {"flows": flows, "scenario": time}.get(table, path)
+
+
 def scenario_flags(command: _Command) -> _Command:
     for name, (metavar, _, _) in reversed(SCENARIO_FLAGS.items()):
         command = click.option(_flag(name), name, metavar=metavar, cls=_ScenarioFlag)(command)
@@ -149,6 +179,28 @@ def scenario_flags(command: _Command) -> _Command:
         metavar="NAME",
         help="Algorithm, or FILE.py:CLASS; more than once to compare, a+b to share the bottleneck.",
     )(command)
+
+
+def figure_width_option(command: _Command) -> _Command:
+    """Adds --figure-width."""
+    return click.option(
+        "--figure-width",
+        metavar="WIDTH",
+        help="Figures for a column of a paper, ieee or acm, for slides, or of a width in inches; only those "
+        "for slides have a title inside.  [as wide as they need, with a title]",
+    )(command)
+
+
+def latex_option(command: _Command) -> _Command:
+    """Adds --latex."""
+    about = "Print the table for a paper: LaTeX with booktabs."
+    return click.option("--latex", "as_latex", is_flag=True, help=about)(command)
+
+
+def refuse_both(as_json: bool, as_latex: bool) -> None:
+    """Raises an `Error` for --json with --latex."""
+    if as_json and as_latex:
+        raise error("--latex", "cannot be combined with --json")
 
 
 def read_scenarios(files: tuple[str, ...], flags: Mapping[str, Flag]) -> list[Scenario]:

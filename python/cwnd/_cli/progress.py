@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from cwnd import Progress
 
 
+#: Seconds between two lines of progress.
+_LINE_S = 5.0
+
+
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[float], None] | None]:
-    """A bar on a terminal, nothing elsewhere."""
+def progress_bar(lines: str | None = None) -> Iterator[Callable[[float], None] | None]:
+    """A bar on a terminal. Elsewhere nothing, or lines that begin with `lines` every few seconds."""
     if not sys.stderr.isatty():
-        yield None
+        yield None if lines is None else _progress_lines(lines)
         return
     from rich import progress as rich
     from rich.console import Console
@@ -36,6 +40,20 @@ def progress_bar() -> Iterator[Callable[[float], None] | None]:
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+def _progress_lines(name: str) -> Callable[[float], None]:
+    """Prints the share that is done, at most every `_LINE_S`."""
+    begin = last = time.monotonic()
+
+    def seen(share: float) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _LINE_S:
+            last = now
+            print(f"cwnd: {name}: {100 * share:.0f} % after {now - begin:.0f} s", file=sys.stderr, flush=True)
+
+    return seen
 
 
 @contextlib.contextmanager

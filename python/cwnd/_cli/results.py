@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from cwnd import Results
+from cwnd._cli.options import figure_width_option, flag_errors, latex_option, refuse_both
 from cwnd._cli.tables import flow_table, new_table, open_console, print_json
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.labels import scenario_label
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate, exponent
 from cwnd._results.manifest import read_manifest
@@ -30,28 +32,59 @@ if TYPE_CHECKING:
 @click.option(
     "--table", metavar="NAME", default="summary", help="For --csv: summary, flows or links.  [summary]"
 )
+@click.option("--figure", "figures", multiple=True, metavar="NAME", help="Redraw this figure alone.  [all]")
+@click.option("--scenario", "names", multiple=True, metavar="NAME", help="Panels of this scenario.  [all]")
+@figure_width_option
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
-def results_command(directory: str, csv: str | None, table: str, as_json: bool) -> None:
+@latex_option
+def results_command(
+    directory: str,
+    csv: str | None,
+    table: str,
+    figures: tuple[str, ...],
+    names: tuple[str, ...],
+    figure_width: str | None,
+    as_json: bool,
+    as_latex: bool,
+) -> None:
     """Summarise the result in DIR and redraw its figures, without a run."""
     if table not in ("summary", "flows", "links"):
         raise error("--table", f"'{one_line(table)}' is not a table; summary, flows or links")
+    refuse_both(as_json, as_latex)
+    if csv is not None and as_latex:
+        raise error("--csv", "cannot be combined with --latex")
     if csv is not None and as_json:
         raise error("--csv", "cannot be combined with --json")
     results = Results.load(directory)
     if as_json:
         print_json(results)
         return
+    if as_latex:
+        click.echo(results.to_latex(), nl=False)
+        return
     if csv is not None:
         _export(results, table, csv)
         return
-    from cwnd._report.figures import write_figure
+    from cwnd._report.figures import ENDINGS, write_figure
 
-    _print_swept(results)
     kinds = results.plots()
-    for kind in kinds:
-        figure = results.plot(kind)
-        for ending in ("png", "svg", "pdf"):
-            write_figure(figure, Path(directory) / f"{kind}.{ending}")
+    for kind in figures:
+        if kind not in kinds:
+            raise error(
+                "--figure", f"'{one_line(kind)}' is not one of this result's; there are {', '.join(kinds)}"
+            )
+    for name in names:
+        if name not in (there := [one["name"] for one in results.scenarios]):
+            raise error("--scenario", f"no '{one_line(name)}' here; there are {', '.join(there)}")
+    kinds = list(figures) or kinds
+    with flag_errors():
+        drawn = {
+            kind: results.plot(kind, scenarios=names or None, figure_width=figure_width) for kind in kinds
+        }
+    _print_swept(results)
+    for kind, figure in drawn.items():
+        for ending in ENDINGS:
+            write_figure(figure, Path(directory) / f"{kind}.{ending}", figure_width)
     if kinds:
         click.echo(f"Figures in {one_line(directory)}: {', '.join(kinds)} (PNG, SVG, PDF)")
 
@@ -102,10 +135,15 @@ def _print_swept(results: Results) -> None:
     )
     for entry in results.entries:
         summary = entry["summary"]
-        cells = [_swept_value(entry["values"].get(key)) for key in keys] or [entry["scenario"]["name"]]
+        cells = [_swept_value(entry["values"].get(key)) for key in keys] or [
+            scenario_label(entry["scenario"])
+        ]
         numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in columns.items()]
         table.add_row(*cells, str(len(entry["seeds"])), *numbers)
-    open_console().print(table)
+    console = open_console()
+    console.print(table)
+    for note in results.comparison_notes:
+        console.print(f"Note: {note}", highlight=False)
 
 
 def _swept_value(value: Json) -> str:

@@ -12,16 +12,21 @@ import click
 from cwnd import Expected, Results, expect, run
 from cwnd._cli.options import (
     Flag,
+    GroupedCommand,
     errors_about,
+    figure_width_option,
     flag_errors,
+    latex_option,
     read_changes,
     read_number,
     read_scenarios,
+    refuse_both,
     scenario_flags,
 )
 from cwnd._cli.progress import progress_bar
 from cwnd._cli.tables import flow_table, mean_digits, new_table, open_console, print_json
-from cwnd._common.errors import one_line
+from cwnd._common.errors import error, one_line
+from cwnd._common.labels import scenario_label
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._results.notes import INVALID
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 _FLOW_ROWS_MAX = 32
 
 
-@click.command("run")
+@click.command("run", cls=GroupedCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option(
@@ -49,7 +54,9 @@ _FLOW_ROWS_MAX = 32
     "in virtual time.  [sim]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@latex_option
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
+@figure_width_option
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option(
     "--threads",
@@ -61,7 +68,9 @@ def run_command(
     files: tuple[str, ...],
     world: str,
     as_json: bool,
+    as_latex: bool,
     out: str | None,
+    figure_width: str | None,
     jobs: str,
     threads: str,
     **flags: Flag,
@@ -72,22 +81,32 @@ def run_command(
     cwnd run scenarios/elastic-single.toml
     cwnd run --cca elastic --cca cubic --rate 1Gbps --delay 100ms --buffer 3200
     """
+    refuse_both(as_json, as_latex)
     scenarios = read_scenarios(files, flags)
     if out is not None:
         from cwnd._results.directory import check_target
 
         with errors_about("--out"):
             check_target(Path(out))
+    if figure_width is not None:
+        if out is None:
+            raise error("--figure-width", "is for the figures of --out DIR")
+        with flag_errors():
+            from cwnd._report.form import read_form
+
+            read_form(figure_width)
     changes = read_changes(files, flags)
     with flag_errors(), progress_bar() as progress:
         numbers = {"jobs": read_number(jobs), "threads": read_number(threads)}
         results = run(scenarios, world=world, progress=progress, **numbers, **changes)
     if out is not None:
         with errors_about("--out"):
-            results.save(out, command=["cwnd", *sys.argv[1:]])
+            results.save(out, command=["cwnd", *sys.argv[1:]], figure_width=figure_width)
     expected = _expected(results, scenarios)
     if as_json:
         print_json(results)
+    elif as_latex:
+        click.echo(results.to_latex(), nl=False)
     else:
         _print_results(results)
         if out is not None:
@@ -131,7 +150,7 @@ def _print_results(results: Results) -> None:
             estimate(summary[metric], scale) if metric in summary else ""
             for metric, (_, scale) in columns.items()
         ]
-        table.add_row(name, *cells, mean_digits(_queue_waits_ms(results, name)))
+        table.add_row(scenario_label(entry["scenario"]), *cells, mean_digits(_queue_waits_ms(results, name)))
     console.print(table)
     _print_notes(results, console)
 
@@ -154,3 +173,5 @@ def _print_notes(results: Results, console: Console) -> None:
     scenarios = results.scenarios
     for name, note in results.notes:
         console.print(f"Note: {name}: {note}" if len(scenarios) > 1 else f"Note: {note}", highlight=False)
+    for note in results.comparison_notes:
+        console.print(f"Note: {note}", highlight=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwnd._cli.options import Flag, flag_errors, read_changes, read_scenarios, scenario_flags
+from cwnd._cli.options import Flag, GroupedCommand, flag_errors, read_changes, read_scenarios, scenario_flags
 from cwnd._cli.tables import new_table, open_console
 from cwnd._common.text import digits, exponent, rate
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
 
 
-@click.command("show")
+@click.command("show", cls=GroupedCommand)
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @scenario_flags
 @click.option("--json", "as_json", is_flag=True, help="Print it as one JSON object.")
@@ -97,7 +97,7 @@ def _print_scenario(shown: Described) -> None:
         stack = group["stack"]
         flows.add_row(
             str(first) if first == last else f"{first}..{last}",
-            _named(group["cca"]),
+            _named(group["cca"], group.get("label")),
             _span(group["start_s"]) + _jitter(group["start_jitter_s"]),
             _span(group["stop_s"]),
             f"{group['payload_bytes']} + {group['packet_bytes'] - group['payload_bytes']}",
@@ -114,9 +114,10 @@ def _print_scenario(shown: Described) -> None:
             console.print(f"{cca['name']}: {listed}", highlight=False)
 
 
-def _named(cca: CcaJson) -> str:
-    """The algorithm; for a preset, its name with the algorithm in brackets."""
-    return cca["name"] if cca["name"] == cca["algorithm"] else f"{cca['name']} ({cca['algorithm']})"
+def _named(cca: CcaJson, label: str | None) -> str:
+    """The algorithm; for a label or a preset, its name with the algorithm in brackets."""
+    name = label or cca["name"]
+    return name if name == cca["algorithm"] else f"{name} ({cca['algorithm']})"
 
 
 def _application(group: DescribedFlow) -> str:

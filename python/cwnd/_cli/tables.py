@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwnd._common.labels import flow_names
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import digits
 from cwnd._results.metrics import estimate
@@ -70,17 +71,18 @@ _FLOW_COLUMNS = {
 
 def flow_table(results: Results, scenario: str) -> Table:
     """The flows of one scenario, means over its runs."""
-    flows, ccas, *columns = results._values("flows", scenario, ["flow", "cca", *_FLOW_COLUMNS])
-    places: dict[tuple[Cell, Cell], list[int]] = {}
-    for place, key in enumerate(zip(flows, ccas, strict=True)):
-        places.setdefault(key, []).append(place)
+    flows, *columns = results._values("flows", scenario, ["flow", *_FLOW_COLUMNS])
+    names = flow_names(next(one for one in results.scenarios if one["name"] == scenario))
+    places: dict[Cell, list[int]] = {}
+    for place, flow in enumerate(flows):
+        places.setdefault(flow, []).append(place)
     table = new_table(">flow", "cca", *(f">{heading}" for heading, _ in _FLOW_COLUMNS.values()))
-    for (flow, cca), own in places.items():
+    for flow, own in places.items():
         cells = [
             mean_digits((values[place] for place in own), scale)
             for values, (_, scale) in zip(columns, _FLOW_COLUMNS.values(), strict=True)
         ]
-        table.add_row(str(flow), str(cca), *cells)
+        table.add_row(str(flow), names[int(str(flow))], *cells)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from cwnd._common.errors import error, one_line
@@ -15,6 +16,8 @@ class Metric(NamedTuple):
     higher_is_better: bool
     #: Shown in percent, while the value is a fraction.
     percent: bool = False
+    #: The greatest value that is possible; the least is 0.
+    most: float = math.inf
 
     @property
     def factor(self) -> float:
@@ -30,12 +33,12 @@ class Metric(NamedTuple):
 METRICS = {
     "throughput_mbps": Metric("throughput", "Mbit/s", True),
     "goodput_mbps": Metric("goodput", "Mbit/s", True),
-    "utilization": Metric("utilization", "", True, percent=True),
-    "loss_ratio": Metric("loss", "", False, percent=True),
+    "utilization": Metric("utilization", "", True, percent=True, most=1),
+    "loss_ratio": Metric("loss", "", False, percent=True, most=1),
     "mean_rtt_ms": Metric("mean RTT", "ms", False),
     "p95_rtt_ms": Metric("p95 RTT", "ms", False),
-    "jain_fairness": Metric("Jain's index", "", True),
-    "rtt_fairness": Metric("RTT fairness", "", True),
+    "jain_fairness": Metric("Jain's index", "", True, most=1),
+    "rtt_fairness": Metric("RTT fairness", "", True, most=1),
     "timeouts": Metric("timeouts", "", False),
     "fct_p50_ms": Metric("median FCT", "ms", False),
     "fct_p95_ms": Metric("p95 FCT", "ms", False),

@@ -41,6 +41,8 @@ class CcaJson(TypedDict):
     name: str
     algorithm: str
     params: list[tuple[str, str]]
+    #: The name in the scenario, where figures have a label as `name`.
+    written: NotRequired[str]
 
 
 class StackJson(TypedDict):
@@ -48,6 +50,7 @@ class StackJson(TypedDict):
 
     profile: str
     recovery: str
+    pacing: NotRequired[str]
     header_bytes: int
     ack_bytes: int
     initial_window_pkts: int
@@ -98,6 +101,7 @@ class FlowJson(TypedDict):
     """
 
     cca: CcaJson
+    label: NotRequired[str]
     path: list[int]
     reverse_path: NotRequired[list[int]]
     return_delay_ns: int
@@ -229,6 +233,7 @@ class ScenarioJson(TypedDict):
     """
 
     name: str
+    label: NotRequired[str]
     duration_ns: int
     seed: int
     repeat: int
@@ -285,6 +290,7 @@ class DescribedFlow(TypedDict):
     first: int
     count: int
     cca: CcaJson
+    label: NotRequired[str]
     start_s: tuple[float, float]
     start_jitter_s: float
     stop_s: tuple[float, float]

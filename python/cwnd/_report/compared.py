@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error, one_line
+from cwnd._common.labels import scenario_label
 from cwnd._report.figures import set_heading, style
 from cwnd._report.looks import escape_mathematics, legend, mark, start_at_zero, wrap_panel_titles
 from cwnd._report.over_time import PANELS_MAX, SERIES, label_panels, new_panels, shade, time_series
@@ -44,7 +45,7 @@ def draw(
             for index, (result, name) in enumerate(zip(results, pair, strict=True)):
                 _draw(axes, kind, result, name, index)
             if len(pairs) > 1:
-                axes.set_title(escape_mathematics(scenario["name"]))
+                axes.set_title(escape_mathematics(scenario_label(scenario)))
             _, buffer, _ = bottleneck(scenario)
             if kind == "queue" and buffer is not None:
                 mark(axes, buffer, "buffer", named=len(pairs) == 1)

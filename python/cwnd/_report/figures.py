@@ -22,6 +22,8 @@ from cwnd._common.metrics import METRICS, read_metric
 from cwnd._cwnd import Error
 from cwnd._report import swept
 from cwnd._report.distributions import DISTRIBUTIONS, check_distribution, draw_distribution
+from cwnd._report.form import current_form, form_of_figures, read_form
+from cwnd._report.labelled import Labelled
 from cwnd._report.looks import STYLE, bold, escape_mathematics, renderer_of, set_title, wrap_panel_titles
 from cwnd._report.over_time import PANELS_MAX, SERIES, draw_over_time
 from cwnd._report.queue_delay import check_queue_delay, queue_delay
@@ -34,6 +36,10 @@ if TYPE_CHECKING:
     from cwnd._report.source import Source
 
 
+#: The files of a figure.
+ENDINGS = ("png", "svg", "pdf")
+
+
 def draw(
     kind: str,
     results: Source,
@@ -43,8 +49,10 @@ def draw(
     *,
     metric: str | None = None,
     over: Sequence[str] | None = None,
+    width: str | float | None = None,
 ) -> Figure:
-    """One of `KINDS`. `metric` and `over`, swept keys, are for "lines" and "heatmap"."""
+    """One of `KINDS`. `metric` and `over`, swept keys, are for "lines" and "heatmap"; `width` is a form."""
+    form = read_form(width)
     if kind not in KINDS:
         raise error("kind", f"{kind!r} is not a figure; there are {', '.join(KINDS)}")
     if kind not in ("lines", "heatmap") and (metric is not None or over is not None):
@@ -55,12 +63,15 @@ def draw(
         raise error("title", f"{one_line(repr(title))} is not a text")
     if seed is not None:
         seed = whole("seed", seed, 0, (1 << 64) - 1)
+    results = Labelled(results)
     scenarios = _chosen(results, names)
     if kind not in SERIES and any(map(is_trace, scenarios)):
         raise error("kind", f"{kind!r} is not for traces of live connections; {', '.join(SERIES)}")
-    with style():
+    with form_of_figures(form), style():
         figure, heading = _drawn(kind, results, scenarios, seed, metric or "throughput_mbps", over)
-        if title is None:
+        if title is None and form is not None and not form.titled:
+            pass  # a caption has it
+        elif title is None:
             set_heading(figure, heading, shared_facts(scenarios))
         elif title:
             set_title(figure, title)
@@ -86,6 +97,7 @@ def set_heading(figure: Figure, heading: str, facts: list[str]) -> None:
 def applicable(results: Source) -> list[str]:
     """The kinds of figures that this result can have."""
     kinds = []
+    results = Labelled(results)
     scenarios = results.scenarios
     if 0 < len(scenarios) <= PANELS_MAX and results.samples.height:
         by_interval = results.samples["throughput_mbps"].null_count() < results.samples.height
@@ -105,18 +117,20 @@ def applicable(results: Source) -> list[str]:
     return kinds
 
 
-def write(figure: Figure, path: Path) -> None:
+def write(figure: Figure, path: Path, dpi: int = 200) -> None:
     """Writes the figure without a date in it; PNG if the name has no ending."""
     name = path.name if path.suffix else f"{path.name.rstrip('.')}.png"
     image = io.BytesIO()
-    _save(figure, image, name.rpartition(".")[2].lower())
+    _save(figure, image, name.rpartition(".")[2].lower(), dpi)
     write_file(path.with_name(name), image.getbuffer())
 
 
-def write_figure(figure: Figure, path: Path) -> None:
-    """`write`, with an `Error` of one line where it fails."""
+def write_figure(figure: Figure, path: Path, width: str | float | None = None) -> None:
+    """`write` in the form of this width, with an `Error` of one line where it fails."""
+    form = read_form(width)
     try:
-        write(figure, path)
+        with form_of_figures(form):
+            write(figure, path, form.dpi if form else 200)
     except OSError as failed:
         raise os_error(one_line(str(path)), failed) from None
     except ValueError as failed:  # an ending that matplotlib does not know
@@ -128,14 +142,14 @@ def write_svg(figure: Figure, file: IO[bytes]) -> None:
     _save(figure, file, "svg")
 
 
-def _save(figure: Figure, to: IO[bytes], form: str) -> None:
+def _save(figure: Figure, to: IO[bytes], form: str, dpi: int = 200) -> None:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     with style(), mpl.rc_context({"figure.constrained_layout.use": False}):
         _fix_places(figure)
         engine = figure.get_layout_engine()
         figure.set_layout_engine(None)  # with any, matplotlib draws everything once for nothing
         try:
-            figure.savefig(to, dpi=200, metadata=undated.get(form), format=form)
+            figure.savefig(to, dpi=dpi, metadata=undated.get(form), format=form)
         finally:
             figure.set_layout_engine(engine)
 
@@ -151,7 +165,8 @@ def _fix_places(figure: Figure) -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    form = current_form()
+    with mpl.rc_context(STYLE | (form.style if form else {})), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph \d+ ")  # a name in a script that the font lacks
         yield
 

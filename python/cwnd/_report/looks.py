@@ -6,7 +6,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import matplotlib as mpl
@@ -14,16 +14,19 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from cwnd._common.rows import distinct_algorithms
+from cwnd._common.rows import distinct_algorithms, runs_of_rows
+from cwnd._report.colours import distinct_colours
+from cwnd._report.form import current_form, size_in
 from cwnd._scenario.registry import algorithms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
     from matplotlib.legend import Legend
-    from matplotlib.text import Annotation, Text
+    from matplotlib.text import Annotation
     from matplotlib.transforms import BboxBase
     from matplotlib.typing import LineStyleType, RcKeyType
 
@@ -60,6 +63,8 @@ STYLE: dict[RcKeyType, object] = {
     "figure.constrained_layout.w_pad": 0.08,  # text may be wider at another resolution
     "path.simplify_threshold": 0.2,
     "svg.hashsalt": "cwnd",  # the same figure is the same bytes
+    "pdf.fonttype": 42,  # TrueType: conferences refuse Type 3
+    "ps.fonttype": 42,
 }
 
 
@@ -120,22 +125,52 @@ class _Figure(Figure):
         return image.getvalue()
 
 
-def new_figure(width: float, height: float) -> Figure:
-    figure = _Figure(figsize=(width, height))
+def new_figure(width: float, height: float, rows: int = 1) -> Figure:
+    """A figure of this size in inches, or of that which the current form has for it."""
+    figure = _Figure(figsize=size_in(width, height, rows))
     FigureCanvasAgg(figure)
     return figure
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """The look of each algorithm, the same in every figure; other names get looks in their order."""
+def looks(names: Iterable[str], written: Mapping[str, str] | None = None) -> dict[str, Look]:
+    """The look of each algorithm, the same in every figure.
+
+    Other names get colours, lines and markers apart from those of `names` and of each other, in their order.
+    `written` has the algorithm of a label whose look is its own.
+    """
     registry = [algorithm["name"] for algorithm in algorithms()]
-    others = [name for name in dict.fromkeys([*registry, *names]) if name not in _LOOKS]
-    return _LOOKS | {
-        name: Look(
-            _OTHERS[index % len(_OTHERS)], _LINES[index % len(_LINES)], _MARKERS[index % len(_MARKERS)]
-        )
-        for index, name in enumerate(others)
-    }
+    own = {label: _LOOKS[name] for label, name in (written or {}).items() if name in _LOOKS}
+    known = _LOOKS | own
+    names = list(dict.fromkeys(names))
+    others = [name for name in dict.fromkeys([*registry, *names]) if name not in known]
+    if not others:
+        return known
+    beside = [known[name] for name in names if name in known]
+    colours = distinct_colours(_OTHERS, len(others), (look.colour for look in beside))
+    taken = {(str(look.line), look.marker) for look in beside}
+    added = {}
+    for index, (name, colour) in enumerate(zip(others, colours, strict=True)):
+        shapes = [
+            (_LINES[at % len(_LINES)], _MARKERS[at % len(_MARKERS)])
+            for at in range(index, index + len(_LINES) * len(_MARKERS))
+        ]
+        line, marker = next((one for one in shapes if (str(one[0]), one[1]) not in taken), shapes[0])
+        taken.add((str(line), marker))
+        added[name] = Look(colour, line, marker)
+    return known | added
+
+
+def looks_of(scenarios: Sequence[ScenarioJson], labels: Iterable[str] = ()) -> dict[str, Look]:
+    """The looks of the flows' algorithms, the same in all figures of these scenarios, and of labels."""
+    shown: dict[str, list[str]] = {}
+    for scenario in scenarios:
+        for run in runs_of_rows(scenario["flows"]):
+            cca = run.first["cca"]
+            names = shown.setdefault(cca.get("written", cca["name"]), [])
+            if cca["name"] not in names:
+                names.append(cca["name"])
+    written = {names[0]: name for name, names in shown.items() if len(names) == 1}
+    return looks([*algorithm_names(scenarios), *labels], written)
 
 
 def mark(axes: Axes, y: float, text: str, *, named: bool = True) -> None:
@@ -170,10 +205,13 @@ def _wrap(shown: Text, width: float, lines_max: int) -> None:
         characters = max(map(len, rows))
 
 
-def start_at_zero(panels: Sequence[Axes]) -> None:
-    """The common y axis of the panels from 0, with some air above the highest of all that they show."""
+def start_at_zero(panels: Sequence[Axes], most: float = math.inf) -> None:
+    """The common y axis of the panels from 0, with some air above the highest of all that they show.
+
+    Above `most`, which is the greatest possible value, there is room for half a marker and no tick.
+    """
     top = max(float(axes.dataLim.y1) for axes in panels)
-    panels[0].set_ylim(0, 1.05 * top if 0 < top < math.inf else 1)
+    panels[0].set_ylim(0, min(1.05 * top if 0 < top < math.inf else 1, 1.02 * most))
 
 
 def note(axes: Axes, y: float, text: str, drop: float = 0) -> None:
@@ -185,7 +223,7 @@ def note(axes: Axes, y: float, text: str, drop: float = 0) -> None:
         xytext=(4, -drop),
         textcoords="offset points",
         color=GREY,
-        fontsize=7.5,
+        fontsize=mpl.rcParams["font.size"] - 1.5,
         va="center",
         annotation_clip=False,
     )
@@ -217,9 +255,12 @@ def legend(figure: Figure, entries: dict[str, Line2D], columns: int = 6) -> None
         shown.remove()
         shown = _legend(figure, entries, balanced)
     width, height = _size(figure, shown)
-    figure.set_size_inches(
-        max(figure.get_figwidth(), width), figure.get_figheight() + height * (1 - 1 / max(rows, 1))
-    )
+    most_in = figure.get_figwidth()
+    if current_form() is not None and width > most_in:
+        for text in shown.get_texts():
+            text.set_fontsize(float(text.get_fontsize()) * (most_in - 0.6) / (width - 0.6))
+        width = most_in
+    figure.set_size_inches(max(most_in, width), figure.get_figheight() + height * (1 - 1 / max(rows, 1)))
 
 
 def _legend(figure: Figure, entries: dict[str, Line2D], columns: int) -> Legend:
@@ -290,6 +331,78 @@ def name_directly(axes: Axes, points: dict[str, tuple[float, float]], look: dict
         texts.append(text)
     figure.suptitle("")
     return True
+
+
+#: Directions of a text from its mark, the best first, and its distances in points.
+_DIRECTIONS = [
+    (1, 1),
+    (-1, 1),
+    (1, -1),
+    (-1, -1),
+    (0, 1.4),
+    (0, -1.4),
+    (0.6, -1.3),
+    (-0.6, -1.3),
+    (-1.4, -0.5),
+]
+_DISTANCES = (4, 10, 18, 28, 40, 54, 70)
+
+
+def name_points(axes: Axes, points: Sequence[tuple[str, tuple[float, float], str]]) -> None:
+    """Writes a small text beside each mark, where it covers least; a thin line leads to one that is away."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    form = current_form()
+    figure.suptitle("" if form is not None and not form.titled else "\n\n")  # room for the title
+    figure.draw_without_rendering()
+    renderer = renderer_of(figure)
+    inside = axes.get_window_extent(renderer)
+    radius = 4 * figure.dpi / 72
+    taken = [
+        Bbox.from_extents(x - radius, y - radius, x + radius, y + radius)
+        for x, y in axes.transData.transform([point for _, point, _ in points])
+    ]
+    taken += [text.get_window_extent(renderer) for text in axes.texts]
+    for name, point, colour in points:
+        best: tuple[int, Annotation, Bbox] | None = None
+        for away, (right, up) in ((away, place) for away in _DISTANCES for place in _DIRECTIONS):
+            text = axes.annotate(
+                escape_mathematics(name),
+                point,
+                xytext=(right * away, up * away),
+                textcoords="offset points",
+                ha="left" if right > 0 else "right" if right < 0 else "center",
+                va="bottom" if up > 0 else "top" if up < 0 else "center",
+                fontsize=mpl.rcParams["font.size"] - 2.5,
+                color=colour,
+                path_effects=[withStroke(linewidth=1.5, foreground="white")],
+                arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4}
+                if away > _DISTANCES[1]
+                else None,
+                zorder=5,
+            )
+            text.set_in_layout(False)
+            text.update_positions(renderer)
+            box = Text.get_window_extent(text, renderer).padded(1)  # without the line
+            covers = box.count_overlaps(taken) + 4 * (not _holds(inside, box))
+            if best is None or covers < best[0]:
+                if best is not None:
+                    best[1].remove()
+                best = (covers, text, box)
+            else:
+                text.remove()
+            if best[0] == 0:
+                break
+        if best is not None:
+            taken.append(best[2])
+    figure.suptitle("")
+
+
+def note_above(axes: Axes, text: str) -> None:
+    """A line above the axes, at their right end."""
+    axes.set_title(
+        escape_mathematics(text), loc="right", fontsize=mpl.rcParams["font.size"] - 1.5, color=GREY
+    )
 
 
 def _holds(outer: BboxBase, inner: BboxBase) -> bool:

@@ -12,15 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error
+from cwnd._common.labels import scenario_label
 from cwnd._common.rows import distinct_algorithms, series_algorithms, series_count
+from cwnd._report.form import columns_that_fit
 from cwnd._report.looks import (
     GREY,
     Look,
-    algorithm_names,
     escape_mathematics,
     handle,
     legend,
-    looks,
+    looks_of,
     mark,
     new_figure,
     note,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 PANELS_MAX = 28
 #: Most lines of a panel; of more flows or groups, some at even distances have one.
 _LINES_MAX = 200
+#: Least width of a panel where a form sets the figure's.
+_PANEL_LEAST_IN = 1.7
 #: Most algorithms in a panel that lines alone tell apart; more have markers too.
 _UNMARKED_MAX = 4
 
@@ -87,7 +90,7 @@ def draw_over_time(
     if len(scenarios) > PANELS_MAX:
         raise error("scenarios", f"{len(scenarios)} are too many for one figure; choose at most {PANELS_MAX}")
     figure, panels = new_panels(len(scenarios))
-    look = looks(algorithm_names(results.scenarios))
+    look = looks_of(results.scenarios)
     entries: dict[str, Line2D] = {}
     for axes, scenario in zip(panels, scenarios, strict=True):
         own = scenario["seed"] if seed is None else seed
@@ -97,8 +100,8 @@ def draw_over_time(
         series.draw(Panel(axes, scenario, chosen, look))
         ccas = distinct_algorithms(scenario)
         if len(scenarios) > 1:
-            axes.set_title(escape_mathematics(scenario["name"]))
-        if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario["name"]:
+            axes.set_title(escape_mathematics(scenario_label(scenario)))
+        if len(scenarios) == 1 or len(ccas) > 1 or ccas[0] not in scenario_label(scenario):
             entries |= {_lines_label(scenario, cca): _handle(look[cca], ccas) for cca in ccas}
     label_panels(panels, series.label_of(scenarios), scenarios)
     start_at_zero(panels)
@@ -109,9 +112,9 @@ def draw_over_time(
 
 def new_panels(count: int) -> tuple[Figure, list[Axes]]:
     """Panels with common axes: one column, two if they are more than three, four if more than eight."""
-    columns = 1 if count <= 3 else 2 if count <= 8 else 4
+    columns = columns_that_fit(1 if count <= 3 else 2 if count <= 8 else 4, _PANEL_LEAST_IN)
     rows = math.ceil(count / columns)
-    figure = new_figure(9.6 if columns == 4 else 7.2, 3.2 if rows == 1 else 0.9 + 1.75 * rows)
+    figure = new_figure(9.6 if columns == 4 else 7.2, 3.2 if rows == 1 else 0.9 + 1.75 * rows, rows)
     grid = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat)
     for axes in grid[count:]:
         axes.set_visible(False)

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.errors import one_line
+from cwnd._common.fairness import comparison_notes
 from cwnd._common.files import write_file
+from cwnd._common.labels import labelled, scenario_label
 from cwnd._common.metrics import METRICS
 from cwnd._common.rows import distinct_algorithms, fold
 from cwnd._common.text import digits, estimate
@@ -162,6 +164,7 @@ def _page(results: Source, manifest: Manifest) -> str:
         "<h2>Summary</h2>",
         "<p class=note>Means over the seeds with 95 % confidence intervals (Student's t).</p>",
         _summary(results),
+        *(f"<p class=note>{escape(note)}</p>" for note in comparison_notes(scenarios)),
         "<h2>Flows</h2>",
         _flows(results),
         "<h2>Origin</h2>",
@@ -177,10 +180,10 @@ def _page(results: Source, manifest: Manifest) -> str:
 
 def _title(scenarios: Sequence[ScenarioJson]) -> str:
     """The name that the scenarios share, or what differs: their algorithms, or how many they are."""
-    names = list(dict.fromkeys(scenario["name"].partition(" (")[0] for scenario in scenarios))
+    names = list(dict.fromkeys(scenario_label(scenario).partition(" (")[0] for scenario in scenarios))
     if len(names) <= 1:
         return names[0] if names else "empty result"
-    ccas = list(dict.fromkeys(name for one in scenarios for name in distinct_algorithms(one)))
+    ccas = list(dict.fromkeys(name for one in labelled(scenarios) for name in distinct_algorithms(one)))
     if len(ccas) == 1:
         return f"{ccas[0]} in {len(scenarios)} scenarios"
     if len(ccas) > _NAMED_MAX:
@@ -212,7 +215,7 @@ def _summary(results: Source) -> str:
     rows = []
     for scenario, values in zip(results.scenarios, results.values, strict=True):
         own = estimates.get(scenario["name"], {})
-        names = [_value(values.get(key)) for key in keys] or [scenario["name"]]
+        names = [_value(values.get(key)) for key in keys] or [scenario_label(scenario)]
         runs = max((row["n"] for row in own.values()), default=0)
         numbers = [estimate(own.get(name), metric.factor) for name, metric in metrics.items()]
         rows.append([*names, str(runs), *numbers])

@@ -9,8 +9,10 @@ import numpy as np
 import polars as pl
 from matplotlib.colors import to_hex
 
+from cwnd._common.labels import scenario_label
 from cwnd._common.rows import series_algorithms, series_count
-from cwnd._report.looks import Look, algorithm_names, looks
+from cwnd._report.labelled import Labelled
+from cwnd._report.looks import Look, looks_of
 from cwnd._report.over_time import SERIES, shade, time_series
 from cwnd._report.script import can_plot, embed
 from cwnd._scenario.facts import bottlenecks
@@ -52,6 +54,7 @@ def scripts(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> tu
 
 def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict[str, object]:
     """The time of all plots, and each plot with its lines."""
+    results = Labelled(results)
     scenarios = results.scenarios
     shown = [kind for kind in kinds if kind in SERIES]
     if not shown or sum(map(series_count, scenarios)) > _LINES_MAX:
@@ -60,7 +63,7 @@ def _data(results: Source, kinds: Sequence[str], titles: dict[str, str]) -> dict
     duration_s = max(one["duration_ns"] for one in scenarios) / 1e9
     most = max((len(part) for own in rows.values() for part in own.partition_by("flow", "link")), default=1)
     steps = min(_STEPS_MAX, max(most - 1, 1))
-    look = looks(algorithm_names(scenarios))
+    look = looks_of(scenarios)
     plots = []
     for kind in shown:
         lines = [
@@ -99,12 +102,12 @@ def _lines(
         value=pl.col(SERIES[kind].column).cast(pl.Float64),
         **dict(zip(("low", "high"), SERIES[kind].edges_of(scenario), strict=False)),
     )
-    name = scenario["name"] if several else ccas[0]
+    name = scenario_label(scenario) if several else ccas[0]
     lines = []
     if kind == "queue":
         for link in bottlenecks(scenario):
             colour = "#333333" if mixed else look[ccas[0]].colour
-            shown = f"{scenario['name']}: {link}" if several else link
+            shown = f"{name}: {link}" if several else link
             group = None if mixed else name
             lines.append(_Line(shown, group, colour, look[ccas[0]].line, rows.filter(link=link)))
         return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from cwnd._report.looks import Look, algorithm_names, algorithms_label, looks
+from cwnd._report.looks import Look, algorithms_label, looks_of
 from cwnd._report.points import Point, flows_by_label, points_of
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 def all_looks(results: Source, points: Iterable[Point]) -> dict[str, Look]:
     """The looks of the flows' algorithms come first, so that they are the same in every figure."""
     every = points_of(results, [one["name"] for one in results.scenarios]).points if points else []
-    return looks(
+    return looks_of(
+        results.scenarios,
         [
-            *algorithm_names(results.scenarios),
             *map(algorithms_label, results.scenarios),
             *(point.label for point in every),
             *(label for point in every for label in flows_by_label(point)),
-        ]
+        ],
     )

@@ -9,8 +9,9 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from cwnd._common.errors import error
+from cwnd._common.labels import scenario_label
 from cwnd._common.rows import distinct_algorithms
-from cwnd._report.looks import algorithm_names, escape_mathematics, legend, looks
+from cwnd._report.looks import escape_mathematics, legend, looks_of
 from cwnd._report.over_time import PANELS_MAX, label_panels, new_panels
 from cwnd._scenario.facts import bottlenecks, flows_by_link
 
@@ -47,7 +48,7 @@ def queue_delay(results: Source, scenarios: list[ScenarioJson], seed: int | None
     if len(panels) > PANELS_MAX:
         raise error("scenarios", f"{len(panels)} are too many for one figure; choose at most {PANELS_MAX}")
     figure, grid = new_panels(len(panels))
-    look = looks(algorithm_names(results.scenarios))
+    look = looks_of(results.scenarios)
     entries: dict[str, Line2D] = {}
     for axes, (scenario, link, samples) in zip(grid, panels, strict=True):
         ccas = distinct_algorithms(scenario)
@@ -57,7 +58,7 @@ def queue_delay(results: Source, scenarios: list[ScenarioJson], seed: int | None
         axes.fill_between(time, delay, color=colour, alpha=0.15, linewidth=0)
         for column, ticks in _TICKS.items():
             entries |= _draw_ticks(axes, samples, column, ticks, scenario["duration_ns"] / 1e9)
-        names = [scenario["name"]] * (len(scenarios) > 1) + [link] * (len(panels) > len(scenarios))
+        names = [scenario_label(scenario)] * (len(scenarios) > 1) + [link] * (len(panels) > len(scenarios))
         axes.set_title(escape_mathematics(", ".join(names)))
     label_panels(grid, "queueing delay (ms)", scenarios)
     longest = max(float(panel.samples["queue_ms"].max() or 0) for panel in panels)  # type: ignore[arg-type]

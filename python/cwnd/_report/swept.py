@@ -15,6 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from cwnd._common.errors import error
 from cwnd._common.metrics import METRICS
 from cwnd._common.text import exponent
+from cwnd._report.form import columns_that_fit
 from cwnd._report.looks import (
     Look,
     algorithms_label,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _Place = TypeVar("_Place")
 
 _PANELS_MAX = 24
+#: Least width of a panel where a form sets the figure's.
+_PANEL_LEAST_IN = 1.1
 _BUFFER = Axis("dumbbell.buffer", "buffer", "packets")
 _PER = Axis("dumbbell.per", "packet error rate", "")
 
@@ -52,8 +55,8 @@ def throughput_buffer(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     for scenario in scenarios:
         _, buffer, per = bottleneck(scenario)
         if buffer is not None:
-            label = algorithms_label(scenario)
-            panels.setdefault(per, []).append(_Value(label, buffer, means[scenario["name"]]))
+            row = _scaled(means[scenario["name"]], "throughput_mbps")
+            panels.setdefault(per, []).append(_Value(algorithms_label(scenario), buffer, row))
     if not panels:
         raise error("scenarios", "no bottleneck has a limited buffer; there is nothing to draw")
     for per, values in panels.items():
@@ -88,11 +91,12 @@ def lines(
     rows = sorted({point.numbers[others[1].key] for point in points}) if len(others) > 1 else [None]
     means = _means(results, metric)
     look = all_looks(results, points)
-    wrapped = len(rows) == 1 and len(columns) > 3
-    across = math.ceil(len(columns) / math.ceil(len(columns) / 3)) if wrapped else len(columns)
+    most = columns_that_fit(3, _PANEL_LEAST_IN)
+    wrapped = len(rows) == 1 and len(columns) > most
+    across = math.ceil(len(columns) / math.ceil(len(columns) / most)) if wrapped else len(columns)
     down = math.ceil(len(columns) / across) if wrapped else len(rows)
     width = 5.2 if across == 1 else max(7.2, 0.9 + 2.1 * across)
-    figure = new_figure(width, 3.6 if down == 1 else 0.9 + 2.1 * down)
+    figure = new_figure(width, 3.6 if down == 1 else 0.9 + 2.1 * down, down)
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     drawn: list[float] = []
     for index, (row, column) in enumerate((row, column) for row in rows for column in columns):
@@ -127,7 +131,7 @@ def lines(
             panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
             panel.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
     else:
-        start_at_zero(shown)
+        start_at_zero(shown, METRICS[metric].most * METRICS[metric].factor)
     labels = dict.fromkeys(point.label for point in points)
     legend(figure, {label: handle(look[label], True, look[label].marker) for label in labels})
     return figure, axes
@@ -170,11 +174,12 @@ def heatmap(
     if metric == "loss_ratio" and low > 0 and high > 30 * low:
         norm = LogNorm(low, high)
     alone = len(rows) == 1
-    across = (len(labels) if len(labels) <= 2 else 2 if len(labels) <= 4 else 3) if alone else len(labels)
+    most = columns_that_fit(2 if len(labels) <= 4 else 3, _PANEL_LEAST_IN)
+    across = min(len(labels), most) if alone else len(labels)
     down = math.ceil(len(labels) / across) if alone else len(rows)
     cell_width = min(0.5, 6.0 / across / len(xs))
     width = max(4.2, 1.6 + across * max(1.5, len(xs) * cell_width + 0.2))
-    figure = new_figure(width, 1.1 + down * max(0.95, 0.55 + 0.27 * len(ys)))
+    figure = new_figure(width, 1.1 + down * max(0.95, 0.55 + 0.27 * len(ys)), down)
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
     labelled = cell_width >= 0.34 and len(xs) * len(ys) <= 120
     for index, ((row, label), cells) in enumerate(panels.items()):
@@ -303,9 +308,11 @@ def _means(results: Source, metric: str) -> dict[str, _Mean]:
 
 
 def _scaled(row: _Mean, metric: str) -> _Mean:
-    factor = METRICS[metric].factor
+    """The values as they are shown, without the impossible part of the interval: its coverage is the same."""
+    factor, most = METRICS[metric].factor, METRICS[metric].most
     mean, low, high = (
-        None if one is None else one * factor for one in (row["mean"], row["ci95_low"], row["ci95_high"])
+        None if one is None else min(max(one, 0.0), most) * factor
+        for one in (row["mean"], row["ci95_low"], row["ci95_high"])
     )
     return {"mean": mean, "ci95_low": low, "ci95_high": high}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,10 +13,20 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
 from cwnd._common.errors import error
-from cwnd._report.looks import GREY, Look, handle, legend, mark, name_directly, new_figure
+from cwnd._report.looks import (
+    GREY,
+    Look,
+    handle,
+    legend,
+    mark,
+    name_directly,
+    name_points,
+    new_figure,
+    note_above,
+)
 from cwnd._report.over_time import shade
 from cwnd._report.point_looks import all_looks
-from cwnd._report.points import Point, flow_labels, flows_by_label, points_of
+from cwnd._report.points import Point, flow_labels, flows_by_label, number, points_of
 from cwnd._scenario.facts import base_rtts_ms, bottleneck
 
 if TYPE_CHECKING:
@@ -40,6 +51,8 @@ class Group(NamedTuple):
     label: str
     delay: npt.NDArray[np.float64]
     throughput: npt.NDArray[np.float64]
+    #: The swept values of its scenario; empty where the label is that of one scenario alone.
+    point: str = ""
 
     @property
     def mean(self) -> tuple[float, float]:
@@ -78,7 +91,7 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
             *([value] for value in group.mean),
             linestyle="none",
             marker=look[group.label].marker,
-            markersize=8,
+            markersize=6 if group.point else 8,
             color=colour,
             markeredgecolor="white",
             markeredgewidth=0.8,
@@ -96,7 +109,7 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
     axes.set_ylabel("share of the link rate (%)" if len(rates) > 1 else "throughput of a flow (Mbit/s)")
     axes.annotate(
         "better",
-        (0.16, 0.11),
+        (max(0.16, 0.9 / figure.get_figwidth()), 0.11),
         xytext=(-16, -10),
         xycoords="axes fraction",
         textcoords="offset points",
@@ -113,7 +126,15 @@ def throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> Figure:
         legend(
             figure, {label: handle(look[label], False, look[label].marker, joined=False) for label in means}
         )
+    named = [(group.point, group.mean, look[group.label].colour) for group in groups if group.point]
+    if named:
+        note_above(axes, f"at the marks: {_axes_words(results, scenarios)}")
+        name_points(axes, named)
     return figure
+
+
+def _axes_words(results: Source, scenarios: list[ScenarioJson]) -> str:
+    return ", ".join(axis.label for axis in points_of(results, [one["name"] for one in scenarios]).axes)
 
 
 def check_throughput_delay(results: Source, scenarios: list[ScenarioJson]) -> None:
@@ -143,7 +164,7 @@ def flow_table(points: list[Point]) -> pl.DataFrame:
 
 
 def _groups(results: Source, scenarios: list[ScenarioJson], *, queueing: bool, share: bool) -> list[Group]:
-    points = points_of(results, [scenario["name"] for scenario in scenarios]).points
+    points, axes = points_of(results, [scenario["name"] for scenario in scenarios])
     delay = pl.col("mean_rtt_ms") - pl.col("base_ms") if queueing else pl.col("mean_rtt_ms")
     rate = pl.col("rate_mbps") / 100 if share else 1.0
     flows = (
@@ -154,8 +175,20 @@ def _groups(results: Source, scenarios: list[ScenarioJson], *, queueing: bool, s
     order = [(point.scenario["name"], label) for point in points for label in flows_by_label(point)]
     by_group = flows.partition_by("scenario", "label", as_dict=True)
     shown = _shown_labels(points)
+    several = Counter(shown[key] for key in order)
+    places = {
+        point.scenario["name"]: ", ".join(
+            number(value) for axis in axes if (value := point.numbers.get(axis.key)) is not None
+        )
+        for point in points
+    }
     return [
-        Group(shown[scenario, label], own["delay"].to_numpy(), own["throughput"].to_numpy())
+        Group(
+            shown[scenario, label],
+            own["delay"].to_numpy(),
+            own["throughput"].to_numpy(),
+            places[scenario] if several[shown[scenario, label]] > 1 else "",
+        )
         for scenario, label in order
         if (own := by_group.get((scenario, label))) is not None
     ]

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 
 from cwnd._common import html
 from cwnd._common.errors import error, one_line
+from cwnd._common.fairness import comparison_notes
+from cwnd._common.labels import scenario_label
+from cwnd._common.latex import latex_table
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.rows import fold, unfold
 from cwnd._common.text import estimate
@@ -247,6 +250,11 @@ class Results:
         ]
 
     @property
+    def comparison_notes(self) -> list[str]:
+        """Notes on what makes a comparison unfair: other slow starts, ECN or pacing, equal starts."""
+        return comparison_notes(self.scenarios)
+
+    @property
     def scenarios(self) -> list[ScenarioJson]:
         """The scenarios, every default and unit resolved."""
         return [entry["scenario"] for entry in self.entries]
@@ -275,9 +283,14 @@ class Results:
                     yield from row_texts(own.drop("scenario", "seed")) if own is not None else ()
                     yield "]"
                 yield "}"
-            rest = {key: entry[key] for key in ("summary", "world", "engine", "notes") if key in entry}
+            rest: dict[str, object] = {
+                key: entry[key] for key in ("summary", "world", "engine", "notes") if key in entry
+            }
+            if not several and self.comparison_notes:
+                rest["comparison_notes"] = self.comparison_notes
             yield f"],{_dump(rest)[1:]}"
-        yield "]}" if several else ""
+        notes = f',"comparison_notes":{_dump(self.comparison_notes)}' if self.comparison_notes else ""
+        yield f"]{notes}}}" if several else ""
 
     def __add__(self, other: Results) -> Results:
         """The results of both, to draw them together. Raises `Error` if two scenarios have the same name."""
@@ -299,36 +312,63 @@ class Results:
         columns = TABLE_COLUMNS
         rows = (
             [
-                str(entry["scenario"]["name"]),
+                scenario_label(entry["scenario"]),
                 *(estimate(entry["summary"].get(metric), scale) for metric, (_, scale) in columns.items()),
             ]
             for entry in self.entries
         )
         worlds = ", ".join(dict.fromkeys(entry["world"] for entry in self.entries))
         shown = html.table(["scenario", *(heading for heading, _ in columns.values())], rows, f"On {worlds}")
-        return shown + "".join(html.paragraph(f"{name}: {note}") for name, note in self.notes)
+        notes = [*(f"{name}: {note}" for name, note in self.notes), *self.comparison_notes]
+        return shown + "".join(map(html.paragraph, notes))
 
     def to_json(self) -> str:
-        """One object `{"scenario", "runs", "summary", "world", "engine"}`, and `notes` if there are some; of
-        several scenarios `{"results": [...]}`.
+        """One object `{"scenario", "runs", "summary", "world", "engine"}`, and `notes` and
+        `comparison_notes` if there are some; of several scenarios `{"results": [...]}` with the latter.
 
         The same scenario and seed give the same text, but for `engine`.
         """
         return "".join(self.json_parts())
 
-    def save(self, directory: str | os.PathLike[str], *, command: Sequence[str] | None = None) -> None:
+    def to_latex(self) -> str:
+        """The metrics of the command's table for a paper: a tabular with booktabs, a row for each scenario.
+
+        The columns of a sweep begin with its swept values.
+        """
+        keys = list(dict.fromkeys(key for values in self.values for key in values))
+        heads = keys or ["scenario"]
+        rows = []
+        for entry in self.entries:
+            place = [str(entry["values"].get(key, "")) for key in keys] or [scenario_label(entry["scenario"])]
+            summary = entry["summary"]
+            numbers = [estimate(summary.get(metric), scale) for metric, (_, scale) in TABLE_COLUMNS.items()]
+            rows.append([*place, *numbers])
+        return latex_table(
+            [*heads, *(heading for heading, _ in TABLE_COLUMNS.values())], rows, texts=len(heads)
+        )
+
+    def save(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        command: Sequence[str] | None = None,
+        figure_width: str | float | None = None,
+    ) -> None:
         """Writes manifest.json, the tables (flows, links, samples, transfers if there are some, summary:
-        Parquet) and the figures.
+        Parquet) and the figures (PNG, SVG, PDF).
 
         The directory appears complete or not at all. An earlier result there is replaced; a directory that
-        holds anything else is refused with an `Error`. `command` is the command line for the manifest.
+        holds anything else is refused with an `Error`. `command` is the command line for the manifest,
+        `figure_width` as of `plot`.
         """
         from cwnd._common.files import write_file
         from cwnd._report import figures
+        from cwnd._report.form import read_form
         from cwnd._results.directory import TABLES, check_target, new_directory, provenance
         from cwnd._results.manifest import describe_tables, write_manifest
 
         folder = Path(directory)
+        read_form(figure_width)
         check_target(folder)
         with new_directory(folder) as building:
             for name in TABLES:
@@ -341,9 +381,9 @@ class Results:
             head = {**provenance(command), "files": describe_tables(building)}
             write_manifest(building, head, self.entries)
             for kind in self.plots():
-                figure = self.plot(kind)
-                for ending in ("png", "svg"):
-                    figures.write(figure, building / f"{kind}.{ending}")
+                figure = self.plot(kind, figure_width=figure_width)
+                for ending in figures.ENDINGS:
+                    figures.write_figure(figure, building / f"{kind}.{ending}", figure_width)
 
     def plot(
         self,
@@ -355,6 +395,7 @@ class Results:
         title: str | None = None,
         metric: str | None = None,
         over: Sequence[str] | None = None,
+        figure_width: str | float | None = None,
     ) -> matplotlib.figure.Figure:
         """Draws one figure.
 
@@ -372,12 +413,17 @@ class Results:
             title: Replaces the title made from the scenarios.
             metric: A metric of the summary, for "lines" and "heatmap"; default: "throughput_mbps".
             over: Swept keys for the axes of "lines" and "heatmap", such as ["dumbbell.buffer"].
+            figure_width: "ieee" or "acm", a column of a paper; "slides"; or a width in inches, 2 to 20. But
+                for slides the figure has no title inside unless `title` is given. Default: as wide as it
+                needs, with a title.
         """
         from cwnd._report import figures
 
-        figure = figures.draw(kind, self, scenarios, seed, title, metric=metric, over=over)
+        figure = figures.draw(
+            kind, self, scenarios, seed, title, metric=metric, over=over, width=figure_width
+        )
         if path is not None:
-            figures.write_figure(figure, Path(path))
+            figures.write_figure(figure, Path(path), figure_width)
         return figure
 
     def plots(self) -> list[str]:

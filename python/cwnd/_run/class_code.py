@@ -9,7 +9,9 @@ import io
 import tokenize
 import warnings
 
+from cwnd import _cwnd
 from cwnd._common.errors import error
+from cwnd._scenario import headers
 from cwnd._scenario.custom import CongestionControl
 
 _SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.ENDMARKER}
@@ -27,12 +29,22 @@ _Place = tuple[int, int]
 
 @functools.lru_cache(maxsize=32)
 def class_code(cca: type[CongestionControl]) -> str:
-    """The tokens of the class's source; its source if that is not Python by itself."""
-    try:
-        source = inspect.getsource(cca)
-    except (OSError, TypeError):
-        raise error(cca.__name__, "a class without a source file; define it in a module") from None
-    return source_code(source)
+    """The tokens of the source of the class and of those that it is built on.
+
+    The source itself of a class that is not Python by itself; the tokens of a header that it is built on.
+    """
+    parts = []
+    for part in cca.__mro__:
+        if part is CongestionControl or part.__module__ == headers.__name__:
+            break
+        try:
+            parts.append(source_code(inspect.getsource(part)))
+        except (OSError, TypeError):
+            if part is cca:
+                raise error(cca.__name__, "a class without a source file; define it in a module") from None
+    if header := headers.header_of(cca):
+        parts.append(_cwnd.header_code(header))
+    return "\0".join(parts)
 
 
 def source_code(source: str) -> str:

@@ -572,9 +572,14 @@ def _name(values: Values) -> str:
 def _essence(described: ScenarioJson) -> str:
     """A hash that identifies a scenario, without parameters, which may change with the algorithms."""
     kept: dict[str, object] = {
-        key: value for key, value in described.items() if key not in ("name", "seed", "repeat", "samples")
+        key: value
+        for key, value in described.items()
+        if key not in ("name", "label", "seed", "repeat", "samples")
     }
-    kept["flows"] = [{**flow, "cca": flow["cca"]["name"]} for flow in described["flows"]]
+    kept["flows"] = [
+        {key: value for key, value in {**flow, "cca": flow["cca"]["name"]}.items() if key != "label"}
+        for flow in described["flows"]
+    ]
     return hashlib.sha256(json.dumps(kept, sort_keys=True, default=fold).encode()).hexdigest()
 
 

@@ -22,11 +22,12 @@ const NONE: Absent = Words("none");
 
 pub static SCENARIO: Keys = Keys { one_of: &["dumbbell", "chain", "parking_lot", "links"], ..keys("scenario", "", &[&[
     key("name", Text, Words("the file's name"), "Name in tables and figures."),
+    key("label", Text, Words("the name"), "Name that tables and figures show instead."),
     key("duration", Time, Is("100 s"), "Simulated time."),
     key("warmup", Time, ZERO_TIME, "Metrics leave out what comes before this; samples and transfers do not."),
     key("seed", Whole(0, i64::MAX as u64), Is("1"), "Seed of the first repetition; the others count up."),
     key("repeat", Whole(1, 1_000_000), Is("1"), "Repetitions, for confidence intervals."),
-    key("samples", OneOf(&[Whole(1, INTERVALS_MAX), Time, Names(&["change", "off"])]), Is("100"),
+    key("samples", OneOf(&[Whole(1, INTERVALS_MAX), Time, Names(&["change", "off"])]), Words("1000, of many flows or runs at least 100"),
         "Time series: a number of intervals, an interval, change (of a window) or off."),
     key("samples_by", Names(&["flow", "group"]), Is("flow"),
         "A time series for each flow, or for each group of flows."),
@@ -215,6 +216,7 @@ static DUALPI2: Keys = keys("dualpi2", "queue = \"dualpi2\"", &[&[
 pub static FLOWS: Keys = keys("flows", "[[flows]]", &[&[
     key("cca", OneOf(&[Text, Table(&CCA)]), Needed,
         "Algorithm, preset of one, or udp; or a table with its parameters."),
+    key("label", Text, Words("the algorithm's name"), "Name of the flows in tables and figures."),
     key("count", Whole(1, FLOWS_MAX), Is("1"), "Number of equal flows."),
     key("start", Time, ZERO_TIME, "Time at which the first flow starts."),
     key("stagger", Time, ZERO_TIME, "Each flow starts later than the previous one by this."),

@@ -23,6 +23,7 @@ pub struct Group<'a> {
     pub cca: Arc<Cca>,
     /// The algorithm is the caller's own.
     pub is_custom: bool,
+    pub label: Option<Arc<str>>,
     pub start_jitter_ns: u64,
     /// Without the jitter.
     pub start_stop_ns: Vec<(u64, u64)>,
@@ -130,6 +131,7 @@ fn group<'a>(
     let is_custom = custom.contains(&name.as_str());
     Ok(Group {
         route: route(table, topology)?,
+        label: table.read("label", units::name)?.map(Arc::from),
         start_jitter_ns,
         start_stop_ns,
         access_delay_ns,

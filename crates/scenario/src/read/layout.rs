@@ -38,6 +38,7 @@ pub fn build(topology: &Topology, groups: &[Group]) -> Result<(Vec<Link>, Vec<Fl
             };
             let mut flow = Flow {
                 cca: if group.is_custom { Arc::new((*group.cca).clone()) } else { group.cca.clone() },
+                label: group.label.clone(),
                 return_delay_ns: way.constant.iter().map(delay_ns).sum(),
                 path: way.path,
                 reverse_path: way.reverse_path,

@@ -144,7 +144,7 @@ fn named<'a>(node: &Node<'a>) -> Result<Topology<'a>, Error> {
     let mut links: Vec<NamedLink> = Vec::with_capacity(tables.len());
     for table in tables {
         let node = table.need("name", "give each link a name, like name = \"uplink\"")?;
-        let name = node.read(super::scenario::name)?;
+        let name = node.read(units::name)?;
         if links.iter().any(|other| other.name == name) {
             return Err(node.error(format!("a second link {}", quote(&name)), "another name"));
         }

@@ -5,18 +5,22 @@ use crate::keys::{self, INTERVALS_MAX};
 use crate::node::{Document, Files, Table, show};
 use crate::read::{expect, flows, layout, links};
 use crate::samples::rows_per_sample;
-use crate::units::{self, DAY, MICROSECOND, SECOND};
+use crate::units::{self, DAY, MICROSECOND, NAME_CHARS_MAX, SECOND};
 use crate::{Clock, End, Flow, Link, Samples, Scenario};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use toml::de::DeValue;
 
-pub const NAME_CHARS_MAX: usize = 100;
 /// Also the limit of samples by change.
 const ROWS_MAX: u64 = 10_000_000;
 
 const DURATION_DEFAULT: u64 = 100 * SECOND;
-const INTERVALS_DEFAULT: u64 = 100;
+/// As fine as a figure has pixels, as long as all runs together have no more rows than `ROWS_DEFAULT`.
+const INTERVALS_DEFAULT: u64 = 1000;
+/// At least so many if the rows are more.
+const INTERVALS_DEFAULT_LEAST: u64 = 100;
+const ROWS_DEFAULT: u64 = 1_000_000;
 /// With the clock of ns-2, rounding changes the time of sending a packet by a thousandth at most.
 const ROUNDINGS_PER_PACKET: f64 = 1000.0;
 
@@ -28,11 +32,12 @@ impl Scenario {
     ///
     /// ```toml
     /// name = "elastic-single"   # the stem of `file`
+    /// label = "Elastic"         # in tables and figures instead of the name
     /// duration = "100 s"        # times: ns, us, ms, s, min
     /// warmup = "0 s"            # metrics count from then on; samples and transfers are those of the whole run
     /// seed = 1
     /// repeat = 1                # runs, with seeds that count up
-    /// samples = 100             # intervals in a run, or one like "100 ms", or "change", or "off"
+    /// samples = 1000            # intervals in a run, or one like "100 ms", or "change", or "off"
     /// samples_by = "flow"       # or "group": one time series for each [[flows]], of the sums over its flows
     /// clock = "nanoseconds"     # or "ns2": doubles of seconds; their rounding decides ties
     /// end = "duration"          # or "last-arrival": when the last packet before that arrived
@@ -54,6 +59,7 @@ impl Scenario {
     ///
     /// [[flows]]                 # once for each group of equal flows
     /// cca = "elastic"           # needed; or { name = "elastic", beta = 0.8 }
+    /// label = "Elastic"         # in tables and figures instead of the algorithm's name
     /// count = 1
     /// start = "0 s"
     /// stagger = "0 s"           # flow k, from 0, starts at start + k * stagger
@@ -105,10 +111,11 @@ impl Scenario {
 
     pub(crate) fn read(document: Document, value: &DeValue, custom: &[&str]) -> Result<Scenario, Error> {
         let root = document.root(value).table(&keys::SCENARIO)?;
-        let name = match root.read("name", name)? {
+        let name = match root.read("name", units::name)? {
             Some(name) => name,
             None => stem(document.file),
         };
+        let label = root.read("label", units::name)?.map(Arc::from);
         let duration_ns = root
             .read("duration", |v| units::time(v, 1..=10 * DAY, "more than 0, at most 10 days ('14400 min')"))?
             .unwrap_or(DURATION_DEFAULT);
@@ -121,7 +128,7 @@ impl Scenario {
         let (links, flows) = layout::build(&topology, &groups)?;
         let mut sample_groups = sample_groups(&root, &groups)?;
         let rows_per_sample = rows_per_sample(links.len(), &flows, &sample_groups) as u64;
-        let samples = samples(&root, duration_ns, rows_per_sample)?;
+        let samples = samples(&root, duration_ns, repeat.into(), rows_per_sample)?;
         match samples {
             Samples::Change if !sample_groups.is_empty() => {
                 let by = root.get("samples_by").expect("groups are asked for");
@@ -138,6 +145,7 @@ impl Scenario {
         let expect = expect::expectations(&root, &world)?;
         Ok(Scenario {
             name,
+            label,
             duration_ns,
             seed,
             repeat,
@@ -167,17 +175,6 @@ fn warmup(root: &Table, duration_ns: u64, end: End) -> Result<u64, Error> {
 /// For texts that name no further files.
 pub fn no_files(_: &str) -> io::Result<String> {
     Err(io::Error::other("no file can be read here"))
-}
-
-pub fn name(value: &DeValue) -> Result<String, Refusal> {
-    let accepted = || format!("1 to {NAME_CHARS_MAX} printable characters");
-    let name =
-        value.as_str().ok_or_else(|| Refusal::new(format!("{} is not a text", show(value)), accepted()))?;
-    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) && printable(name) == name {
-        Ok(name.to_owned())
-    } else {
-        Err(Refusal::new(format!("{} is not a name", show(value)), accepted()))
-    }
 }
 
 fn stem(file: &str) -> String {
@@ -247,10 +244,12 @@ fn sample_groups(root: &Table, groups: &[flows::Group]) -> Result<Vec<u32>, Erro
     Ok(if by_group == Some(true) { sizes.collect() } else { Vec::new() })
 }
 
-fn samples(root: &Table, duration_ns: u64, rows_per_sample: u64) -> Result<Samples, Error> {
+fn samples(root: &Table, duration_ns: u64, repeat: u64, rows_per_sample: u64) -> Result<Samples, Error> {
     let interval = |intervals: u64| Samples::Interval { interval_ns: duration_ns / intervals };
     let Some(node) = root.get("samples") else {
-        let intervals = (ROWS_MAX / rows_per_sample).clamp(1, INTERVALS_DEFAULT);
+        let fine = ROWS_DEFAULT / rows_per_sample.saturating_mul(repeat);
+        let fine = fine.clamp(INTERVALS_DEFAULT_LEAST, INTERVALS_DEFAULT);
+        let intervals = (ROWS_MAX / rows_per_sample).clamp(1, fine);
         let interval_ns = (duration_ns / intervals).max(MICROSECOND);
         return Ok(Samples::Interval { interval_ns });
     };

@@ -2,7 +2,7 @@
 
 use super::axes::{Cell, Column};
 use crate::error::printable;
-use crate::read::scenario::NAME_CHARS_MAX;
+use crate::units::NAME_CHARS_MAX;
 use std::collections::{HashMap, HashSet};
 
 /// The names of the points so far.

@@ -22,7 +22,7 @@ fn one_flow(head: &str, keys: &str) -> Flow {
 fn what_is_left_out_has_the_documented_default() {
     let s = dumbbell("", "[[flows]]\ncca = 'reno'");
     assert_eq!((s.name.as_str(), s.duration_ns, s.seed, s.repeat), ("test", 100_000_000_000, 1, 1));
-    assert_eq!(s.samples, Samples::Interval { interval_ns: 1_000_000_000 });
+    assert_eq!(s.samples, Samples::Interval { interval_ns: 100_000_000 });
     assert_eq!(
         s.links.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
         ["access-0", "bottleneck", "exit-0"]

@@ -185,7 +185,7 @@ fn errors_name_the_line_of_the_value_and_what_would_do() {
     let table = [
         ("\"dumbbell.buffer\" = [\n50,\n\"x\"]", "18: dumbbell.buffer: 'x' is not a buffer; "),
         ("\"flows.cca\" = [\"qubic\"]", "16: flows[0].cca: unknown algorithm 'qubic'; "),
-        ("\"flows.caa\" = [\"cubic\"]", "16: flows[0].caa: unknown key; there are cca, count, "),
+        ("\"flows.caa\" = [\"cubic\"]", "16: flows[0].caa: unknown key; there are cca, label, count, "),
         ("\"dumbell.rate\" = [\"1 Gbps\"]", "16: dumbell: unknown key; did you mean 'dumbbell'?"),
         ("\"dumbbell.buffer\" = { from = 1, to = 0, step = 1 }", "16: sweep.dumbbell.buffer.to: 'to' is less than 'from'; "),
         ("\"dumbbell.buffer\" = { from = 1, to = 2 }", "16: sweep.dumbbell.buffer: a range has one of 'step', 'factor' and 'points'; "),
