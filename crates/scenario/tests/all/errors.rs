@@ -176,6 +176,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     (BUFFER, "buffer = 10\necn_threshold = \"1 BDP\"", "7: dumbbell.ecn_threshold: '1 BDP' is not a number of packets; write it like 50, '50 packets' or 'unlimited'"),
     (BUFFER, "buffer = 10\naccess = { ecn_threshold = 5 }", "7: dumbbell.access.ecn_threshold: unknown key; there are rate, delay, buffer"),
     (DURATION, r#"stack.ecn = "on""#, "1: stack.ecn: 'on' is not a kind of ECN; there are off, classic, dctcp, accurate, l4s"),
+    (DURATION, "stack.rate_limited = true", "1: stack.rate_limited: true is not a rule for a window that is not used; 'own' or 'draft'"),
     (DURATION, "stack.idle_restart = 1", "1: stack.idle_restart: 1 is not true or false; write true or false"),
     (DURATION, r#"stack.initial_ssthresh = "10 KB""#, "1: stack.initial_ssthresh: '10 KB' is not a number of packets; write it like 50, '50 packets' or 'unlimited'"),
     (DURATION, r#"stack.recovery = "newrno""#, "1: stack.recovery: 'newrno' is not a recovery; did you mean 'newreno'?"),

@@ -219,6 +219,7 @@ fn the_linux_profile_is_todays_kernel() {
         stack.one_way_delays = false;
         stack.beta_ecn_permille = None;
         stack.pacing = cwnd_scenario::Pacing::Own;
+        stack.rate_limited = cwnd_scenario::RateLimited::Own;
         stack.handshake = Handshake::Off;
         stack.restart_at_one = false;
         stack.round_rtt = false;
@@ -254,6 +255,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         stack.one_way_delays = false;
         stack.beta_ecn_permille = None;
         stack.pacing = cwnd_scenario::Pacing::Own;
+        stack.rate_limited = cwnd_scenario::RateLimited::Own;
         stack.handshake = Handshake::Overlapped;
         stack.restart_at_one = false;
         stack.round_rtt = false;
