@@ -346,7 +346,7 @@ pub fn resolve(
     let payload_bytes = packet_bytes.unwrap_or(profile.payload_bytes());
     let mut stack = profile.stack(timestamps, algorithm, payload_bytes);
     for table in &tables {
-        apply(table, &mut stack)?;
+        apply(table, payload_bytes, &mut stack)?;
     }
     check_rto(&tables, &stack)?;
     if profile == Profile::Ns2 && stack.initial_ssthresh_pkts.is_none() {
@@ -356,7 +356,8 @@ pub fn resolve(
     Ok((profile, payload_bytes, stack))
 }
 
-fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
+/// Sets what `table` writes; a window in bytes is as many whole packets of `payload_bytes`.
+fn apply(table: &Table, payload_bytes: u32, stack: &mut Stack) -> Result<(), Error> {
     fn set<T>(
         table: &Table,
         key: &str,
@@ -374,7 +375,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "ack", &mut stack.ack_bytes, |v| units::bytes(v, keys::STACK.bounds("ack")))?;
     set(table, "initial_window", &mut stack.initial_window_pkts, units::initial_window)?;
     set(table, "initial_ssthresh", &mut stack.initial_ssthresh_pkts, units::packets)?;
-    set(table, "receive_window", &mut stack.receive_window_pkts, units::packets)?;
+    set(table, "receive_window", &mut stack.receive_window_pkts, |v| units::window(v, payload_bytes))?;
     set(table, "ack_every", &mut stack.ack_every_pkts, |v| {
         units::whole(v, keys::STACK.bounds("ack_every")).map(|n| n as u32)
     })?;
