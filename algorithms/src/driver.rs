@@ -61,7 +61,8 @@
 //! ```
 
 use crate::ffi::out_of_range;
-use crate::{Ack, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
+use crate::rate_limited::RateLimited;
+use crate::{APP_LIMITED, Ack, CWND_LIMITED, CongestionControl, Event, RATE_APP_LIMITED, State, Window};
 
 /// An algorithm at work on one connection, with what it sees and what it decides.
 ///
@@ -74,6 +75,8 @@ pub struct Driver<C> {
     /// The window, which hooks change.
     pub window: Window,
     algorithm: C,
+    /// None: the algorithm alone decides if a window that is not used grows.
+    rate_limited: Option<Box<RateLimited>>,
 }
 
 /// How far the stack lowers `cwnd` when a reduction begins.
@@ -92,7 +95,14 @@ pub enum Lowering {
 impl<C: CongestionControl> Driver<C> {
     /// A connection that begins with this window; `ack` has its first values.
     pub fn new(algorithm: C, window: Window, ack: Ack) -> Driver<C> {
-        Driver { ack, window, algorithm }
+        Driver { ack, window, algorithm, rate_limited: None }
+    }
+
+    /// Applies the rule of draft-ietf-ccwg-ratelimited-increase-10 to the window, from now on: it grows whether or not it is
+    /// used, but no further than the ACKs of the largest flight since its last reduction would let it. Not to one that the
+    /// algorithm [controls](Driver::controls_window) by itself.
+    pub fn limit_increase(&mut self) {
+        self.rate_limited = (!self.controls_window()).then(|| Box::new(RateLimited::new(self.window.cwnd)));
     }
 
     /// Returns the sender's state.
@@ -117,6 +127,9 @@ impl<C: CongestionControl> Driver<C> {
     pub fn start(&mut self) {
         self.assert_ranges();
         self.algorithm.init(&mut self.window, &self.ack);
+        if self.rate_limited.is_some() {
+            self.limit_increase();
+        }
     }
 
     /// An ACK that shows neither a loss nor congestion. Its RTT sample is in `ack.rtt_us`; 0: it has none.
@@ -144,10 +157,38 @@ impl<C: CongestionControl> Driver<C> {
     /// [controls its window](Driver::controls_window).
     #[inline(always)]
     pub fn grow(&mut self) {
+        if self.rate_limited.is_some() {
+            self.grow_within_limit();
+        } else {
+            self.grow_freely();
+        }
+    }
+
+    /// Calls [`Driver::grow`] for a stack that knows that [`Driver::limit_increase`] was not called.
+    #[inline(always)]
+    pub fn grow_freely(&mut self) {
         self.assert_ranges();
-        debug_assert!(!self.controls_window());
         debug_assert!(self.ack.acked > 0, "cong_avoid without segments");
+        debug_assert!(!self.controls_window() && self.rate_limited.is_none());
         self.algorithm.cong_avoid(&mut self.window, &self.ack);
+    }
+
+    #[inline(never)]
+    fn grow_within_limit(&mut self) {
+        let Some(limit) = &mut self.rate_limited else { return };
+        let before = self.window;
+        limit.see_flight(self.ack.prior_in_flight);
+        // An algorithm leaves a window alone that is not used: here the limit decides.
+        let ack = Ack { flags: self.ack.flags & !APP_LIMITED | CWND_LIMITED, ..self.ack };
+        self.algorithm.cong_avoid(&mut self.window, &ack);
+        limit.cap(&before, &mut self.window, self.ack.acked);
+    }
+
+    /// The window was lowered.
+    fn note_reduction(&mut self) {
+        if let Some(limit) = &mut self.rate_limited {
+            limit.forget();
+        }
     }
 
     /// Every ACK, as its last step, of an algorithm that [controls its window](Driver::controls_window): it sets cwnd and
@@ -209,6 +250,7 @@ impl<C: CongestionControl> Driver<C> {
     }
 
     fn lower_ssthresh(&mut self) {
+        self.note_reduction();
         self.window.prior_cwnd = self.window.cwnd;
         self.assert_ranges();
         self.window.ssthresh = self.algorithm.ssthresh(&mut self.window, &self.ack);
@@ -223,6 +265,8 @@ impl<C: CongestionControl> Driver<C> {
     pub fn on_recovered(&mut self, cwnd: u32) {
         if matches!(self.state(), State::Recovery | State::Cwr) && !self.controls_window() {
             self.window.cwnd = cwnd;
+            // Until now the window came down, and what was sent before is no measure of it.
+            self.note_reduction();
             self.event(Event::CompleteCwr);
         }
         self.enter(State::Open);
@@ -235,6 +279,7 @@ impl<C: CongestionControl> Driver<C> {
             self.lower_ssthresh();
         }
         self.event(Event::Rto);
+        self.note_reduction();
         self.window.cwnd = 1;
         self.window.cwnd_cnt = 0;
         self.ack.lost = lost;
@@ -246,6 +291,9 @@ impl<C: CongestionControl> Driver<C> {
         self.assert_ranges();
         self.window.cwnd = self.algorithm.undo_cwnd(&mut self.window, &self.ack);
         self.window.ssthresh = ssthresh;
+        if let Some(limit) = &mut self.rate_limited {
+            limit.restore();
+        }
         self.enter(State::Open);
     }
 
@@ -257,6 +305,7 @@ impl<C: CongestionControl> Driver<C> {
         }
         self.event(Event::CwndRestart);
         if timeouts > 0 {
+            self.note_reduction();
             let window = &mut self.window;
             let least = initial_cwnd.min(window.cwnd);
             window.prior_cwnd = window.cwnd;

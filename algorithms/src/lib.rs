@@ -9,6 +9,7 @@
 mod driver;
 mod ffi;
 mod names;
+mod rate_limited;
 mod tokens;
 
 pub use driver::{Driver, Lowering};

@@ -8,6 +8,7 @@ mod driver;
 mod fixed;
 mod growth;
 mod properties;
+mod rate_limited;
 mod sanitized;
 mod sender;
 mod stream;

@@ -93,6 +93,7 @@ fn stack(flow: &Flow, first: &Flow) -> Option<Refusal> {
         (stack.min_rto_ns != 200_000_000, ("min_rto", "another time", "200 ms")),
         (stack.beta_ecn_permille.is_some(), ("beta_ecn", "ABE", "the algorithm's own answer")),
         (stack.pacing == Pacing::Fq, ("pacing", "'fq'", "'own'")),
+        (!stack.rate_limited.is_own(), ("rate_limited", "'draft'", "'own'")),
         (
             !matches!(stack.ecn, Ecn::Off | Ecn::Classic),
             ("ecn", "accurate ECN or DCTCP's", "'off' and 'classic'"),

@@ -140,7 +140,8 @@ fn check_stack(flow: &Flow) -> Result<(), String> {
     for (key, value) in settings(flow) {
         let default = defaults.get(&key).unwrap_or(&Value::Null);
         if value != *default && !SETTINGS.contains(&key.as_str()) {
-            return Err(format!("stack.{key}: {value} is not supported --on linux; accepted: {default}"));
+            let accepted = if default.is_null() { "none".to_owned() } else { default.to_string() };
+            return Err(format!("stack.{key}: {value} is not supported --on linux; accepted: {accepted}"));
         }
     }
     Ok(())
@@ -183,6 +184,7 @@ mod tests {
             ("policer = { rate = \"5 Mbps\", burst = \"64 KiB\" }", "", "policer"),
             ("", "stack = { recovery = \"newreno\" }", "stack.recovery: \"newreno\""),
             ("", "stack = { ecn = \"accurate\" }", "stack.ecn"),
+            ("", "stack = { rate_limited = \"draft\" }", "stack.rate_limited: \"draft\""),
             ("", "size = \"1 MB\"\narrivals = { process = \"poisson\", rate = 2 }", "arrivals"),
         ];
         for (link, flow, words) in cases {

@@ -284,6 +284,9 @@ pub struct Stack {
     /// Default: own.
     #[serde(default, skip_serializing_if = "Pacing::is_own")]
     pub pacing: Pacing,
+    /// How far a window grows that is not used. Default: own.
+    #[serde(default, skip_serializing_if = "RateLimited::is_own")]
+    pub rate_limited: RateLimited,
     /// How a connection begins. Off; overlapped, and first for the base agents of ns-2.
     pub handshake: Handshake,
     /// FACK of ns-2.35 sets cwnd to 1 at a fast retransmit and lets it grow during recovery. Off; on for `fack`.
@@ -319,6 +322,25 @@ pub enum Pacing {
     /// Linux: where the algorithm has no rate, twice the window in an RTT in the first half of slow start, then 1.2 times; the
     /// first ten segments leave at once; half a distance at most is made up for when a segment was late.
     Fq,
+}
+
+/// How far a window grows that the sender does not use: the application, the receiver or pacing keeps it back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateLimited {
+    /// As the stack has it: in Linux only after it was full, and in slow start to twice what was in flight.
+    #[default]
+    Own,
+    /// Up to what the ACKs of the largest flight since its last reduction would let it (draft-ietf-ccwg-ratelimited-increase-10).
+    /// Algorithms that set their window by themselves at every ACK, as BBR, are not changed.
+    Draft,
+}
+
+impl RateLimited {
+    /// Returns true for [`RateLimited::Own`].
+    pub fn is_own(&self) -> bool {
+        *self == RateLimited::Own
+    }
 }
 
 impl Pacing {

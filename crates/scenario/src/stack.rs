@@ -4,7 +4,7 @@ use crate::error::{Error, Refusal, quote, suggest, suggest_algorithm};
 use crate::keys;
 use crate::node::{Node, Table, show};
 use crate::units::{self, HOUR, MILLISECOND, SECOND};
-use crate::{Ecn, Handshake, Pacing, Recovery, Stack, receive_memory};
+use crate::{Ecn, Handshake, Pacing, RateLimited, Recovery, Stack, receive_memory};
 use cwnd_algorithms::Algorithm;
 use toml::de::DeValue;
 
@@ -257,6 +257,7 @@ impl Profile {
                     idle_restart: true,                // tcp_slow_start_after_idle
                     beta_ecn_permille: None,
                     pacing: Pacing::Own,
+                    rate_limited: RateLimited::Own,
                     ecn: ecn_of(algorithm), // tcp_ecn = 2: only if the other end or the algorithm asks
                     accecn_option: true,
                     one_way_delays: algorithm == NEEDS_ONE_WAY_DELAYS,
@@ -293,6 +294,7 @@ impl Profile {
                     idle_restart: false, // QOption_
                     beta_ecn_permille: None,
                     pacing: Pacing::Own,
+                    rate_limited: RateLimited::Own,
                     ecn: ecn_of(algorithm), // ecn_
                     accecn_option: true,
                     one_way_delays: algorithm == NEEDS_ONE_WAY_DELAYS,
@@ -344,7 +346,7 @@ pub fn resolve(
     let payload_bytes = packet_bytes.unwrap_or(profile.payload_bytes());
     let mut stack = profile.stack(timestamps, algorithm, payload_bytes);
     for table in &tables {
-        apply(table, &mut stack)?;
+        apply(table, payload_bytes, &mut stack)?;
     }
     check_rto(&tables, &stack)?;
     if profile == Profile::Ns2 && stack.initial_ssthresh_pkts.is_none() {
@@ -354,7 +356,8 @@ pub fn resolve(
     Ok((profile, payload_bytes, stack))
 }
 
-fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
+/// Sets what `table` writes; a window in bytes is as many whole packets of `payload_bytes`.
+fn apply(table: &Table, payload_bytes: u32, stack: &mut Stack) -> Result<(), Error> {
     fn set<T>(
         table: &Table,
         key: &str,
@@ -372,7 +375,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "ack", &mut stack.ack_bytes, |v| units::bytes(v, keys::STACK.bounds("ack")))?;
     set(table, "initial_window", &mut stack.initial_window_pkts, units::initial_window)?;
     set(table, "initial_ssthresh", &mut stack.initial_ssthresh_pkts, units::packets)?;
-    set(table, "receive_window", &mut stack.receive_window_pkts, units::packets)?;
+    set(table, "receive_window", &mut stack.receive_window_pkts, |v| units::window(v, payload_bytes))?;
     set(table, "ack_every", &mut stack.ack_every_pkts, |v| {
         units::whole(v, keys::STACK.bounds("ack_every")).map(|n| n as u32)
     })?;
@@ -393,6 +396,7 @@ fn apply(table: &Table, stack: &mut Stack) -> Result<(), Error> {
     set(table, "one_way_delays", &mut stack.one_way_delays, units::flag)?;
     set(table, "beta_ecn", &mut stack.beta_ecn_permille, |v| beta_ecn(v).map(Some))?;
     set(table, "pacing", &mut stack.pacing, pacing)?;
+    set(table, "rate_limited", &mut stack.rate_limited, rate_limited)?;
     set(table, "handshake", &mut stack.handshake, handshake)?;
     set(table, "restart_at_one", &mut stack.restart_at_one, units::flag)?;
     set(table, "round_rtt", &mut stack.round_rtt, units::flag)
@@ -427,6 +431,17 @@ fn pacing(value: &DeValue) -> Result<Pacing, Refusal> {
         Some("own") => Ok(Pacing::Own),
         Some("fq") => Ok(Pacing::Fq),
         _ => Err(Refusal::new(format!("{} is not a pacing", show(value)), "'own' or 'fq'")),
+    }
+}
+
+fn rate_limited(value: &DeValue) -> Result<RateLimited, Refusal> {
+    match value.as_str() {
+        Some("own") => Ok(RateLimited::Own),
+        Some("draft") => Ok(RateLimited::Draft),
+        _ => Err(Refusal::new(
+            format!("{} is not a rule for a window that is not used", show(value)),
+            "'own' or 'draft'",
+        )),
     }
 }
 

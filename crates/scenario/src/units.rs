@@ -150,6 +150,26 @@ pub fn packets(value: &DeValue) -> Result<Option<u32>, Refusal> {
     PACKETS.parse(value, 1..=PACKETS_MAX, &packet_limits()).map(|count| Some(count as u32))
 }
 
+/// A window in packets, or in bytes, of which `payload_bytes` are a packet; None: unlimited.
+pub fn window(value: &DeValue, payload_bytes: u32) -> Result<Option<u32>, Refusal> {
+    let is_data = value.as_str().is_some_and(|text| {
+        let (_, unit) = split(text.trim());
+        DATA.units.iter().any(|(name, _)| *name == unit)
+    });
+    if !is_data {
+        return packets(value);
+    }
+    let pkts = data(value)? / u64::from(payload_bytes);
+    match u32::try_from(pkts) {
+        Ok(0) => {
+            let found = format!("{}, less than one packet of {payload_bytes} bytes", show(value));
+            Err(Refusal::new(found, "room for one packet at least"))
+        }
+        Ok(pkts) if u64::from(pkts) <= PACKETS_MAX => Ok(Some(pkts)),
+        _ => Err(Refusal::new(format!("{} is out of range", show(value)), packet_limits())),
+    }
+}
+
 /// A queue, as packets or as the time that they take; None: unlimited.
 pub enum PacketsOrTime {
     Packets(Option<u32>),

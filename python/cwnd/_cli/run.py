@@ -112,7 +112,7 @@ def run_command(
         if out is not None:
             click.echo(f"Written to {one_line(out)}")
     if expected is not None:
-        click.echo(str(expected), err=as_json)
+        click.echo(str(expected), err=as_json or as_latex)
     has_invalid = any(note.startswith(INVALID) for _, note in results.notes)
     if has_invalid or (expected is not None and not expected.ok):
         sys.exit(1)

@@ -74,7 +74,7 @@ impl<C: CongestionControl> Sender<'_, C> {
             self.note_segment_rtt(now - sent_ns);
         }
         self.driver.on_rtt_sample();
-        self.driver.grow();
+        self.driver.grow_freely();
         self.send_window = u64::from(self.cwnd());
         self.cwnd_may_have_changed(now);
     }

@@ -24,7 +24,7 @@ use chacha20::rand_core::Rng;
 use cwnd_algorithms::{
     APP_LIMITED, CWND_LIMITED, CongestionControl, Driver, SSTHRESH_INFINITE, State, Window,
 };
-use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RecoveryChoices};
+use cwnd_scenario::{Detection, Flow, Handshake, Pacing, RateLimited, RecoveryChoices};
 use std::fmt::Display;
 use std::mem::offset_of;
 
@@ -133,7 +133,10 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
             mss: flow.payload_bytes,
             ..Default::default()
         };
-        let driver = Driver::new(cc, window, ack);
+        let mut driver = Driver::new(cc, window, ack);
+        if stack.rate_limited == RateLimited::Draft {
+            driver.limit_increase();
+        }
         let rate = driver.controls_window().then(|| Box::new(RateSampler::new()));
         let mut sender = Sender {
             una: 0,
@@ -185,6 +188,7 @@ impl<'a, C: CongestionControl> Sender<'a, C> {
         sender.acks_are_extra = sender.driver.controls_window()
             || stack.ecn.is_on()
             || stack.one_way_delays
+            || stack.rate_limited == RateLimited::Draft
             || choices.detection == Detection::FineTimer;
         sender.note_slow_path(stack.handshake != Handshake::Off);
         sender

@@ -103,11 +103,13 @@ fn any_flow(kind: Kind) -> impl Strategy<Value = String> {
     let times = (1..1_000_000_000_u64, 1..DURATION_MS);
     let ecn = prop::sample::select(vec!["false", "true", "'dctcp'", "'accurate'", "'l4s'"]);
     let handshake = prop::sample::select(vec!["'off'", "'off'", "'overlapped'", "'first'"]);
-    let stack = (conservation::any_stack(), ecn, handshake).prop_map(|(stack, ecn, handshake)| {
-        let (before, after) = stack.split_once("ecn = ").expect("it says whether");
-        let after = after.trim_start_matches("true").trim_start_matches("false");
-        format!("{before}ecn = {ecn}, handshake = {handshake}{after}")
-    });
+    let limits = prop::sample::select(vec!["own", "own", "draft"]);
+    let stack =
+        (conservation::any_stack(), ecn, handshake, limits).prop_map(|(stack, ecn, handshake, limit)| {
+            let (before, after) = stack.split_once("ecn = ").expect("it says whether");
+            let after = after.trim_start_matches("true").trim_start_matches("false");
+            format!("{before}ecn = {ecn}, handshake = {handshake}, rate_limited = '{limit}'{after}")
+        });
     let tcp = (conservation::any_cca(), any_traffic(kind), stack)
         .prop_map(|(cca, traffic, stack)| format!("cca = {cca}\n{traffic}stack = {stack}\n"));
     let datagrams = (10..8_000_u32).prop_map(|kbps| format!("cca = 'udp'\napp_rate = '{kbps} kbps'\n"));
@@ -295,6 +297,7 @@ fn random_scenarios_mix_every_key() {
         "count = 2",
         "handshake = 'first'",
         "'overlapped'",
+        "rate_limited = 'draft'",
         "'dctcp'",
         "'accurate'",
         "'l4s'",

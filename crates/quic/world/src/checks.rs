@@ -130,6 +130,7 @@ fn settings(stack: Stack, flow: &Flow) -> Option<Refusal> {
     });
     let (key, value) = differs?;
     let default = defaults.get(key.as_str()).unwrap_or(&Value::Null);
+    let default = if default.is_null() { "none".to_owned() } else { default.to_string() };
     refusal(
         &format!("flows.stack.{key}"),
         value.to_string(),
@@ -189,6 +190,7 @@ mod tests {
             ("cca = 'quinn:cubic'\nstack = { recovery = 'newreno' }", "flows.stack.recovery: "),
             ("cca = 'quinn:cubic'\nstack = { ecn = 'l4s' }", "flows.stack.ecn: "),
             ("cca = 'quinn:cubic'\nstack = { pacing = 'fq' }", "flows.stack.pacing: "),
+            ("cca = 'quinn:cubic'\nstack = { rate_limited = 'draft' }", "flows.stack.rate_limited: "),
         ] {
             let line = answer("", flow).unwrap_err();
             assert!(line.starts_with(start) && !line.contains('\n'), "{line}");

@@ -219,6 +219,7 @@ fn the_linux_profile_is_todays_kernel() {
         stack.one_way_delays = false;
         stack.beta_ecn_permille = None;
         stack.pacing = cwnd_scenario::Pacing::Own;
+        stack.rate_limited = cwnd_scenario::RateLimited::Own;
         stack.handshake = Handshake::Off;
         stack.restart_at_one = false;
         stack.round_rtt = false;
@@ -254,6 +255,7 @@ fn the_ns2_profile_is_agent_tcp_linux_of_2_35() {
         stack.one_way_delays = false;
         stack.beta_ecn_permille = None;
         stack.pacing = cwnd_scenario::Pacing::Own;
+        stack.rate_limited = cwnd_scenario::RateLimited::Own;
         stack.handshake = Handshake::Overlapped;
         stack.restart_at_one = false;
         stack.round_rtt = false;
@@ -567,4 +569,14 @@ fn a_threshold_for_marks_is_of_the_shared_link_or_of_each_of_a_chain() {
     assert_eq!(thresholds(&format!("{LINKS}ecn_threshold = 'unlimited'\n")), [None, None, None]);
     let link = LINKS.replace("[dumbbell]", "[[chain]]");
     assert_eq!(thresholds(&format!("{link}ecn_threshold = 5\n{link}")), [Some(5), None]);
+}
+
+#[test]
+fn a_receive_window_in_bytes_is_of_whole_packets_of_the_flow() {
+    let window = |stack: &str, keys: &str| one_flow(stack, keys).stack.receive_window_pkts;
+    // 65,536 bytes are 45 packets of 1448 and 376 bytes more, 54 of 1200, 65 of 1000.
+    assert_eq!(window("stack = { receive_window = '64 KiB' }", ""), Some(45));
+    assert_eq!(window("stack = { receive_window = '64 KiB' }", "packet = 1200"), Some(54));
+    assert_eq!(window("stack = { profile = 'ns2', receive_window = '64 KiB' }", ""), Some(65));
+    assert_eq!(window("stack = { receive_window = 64 }", ""), Some(64));
 }
