@@ -15,6 +15,7 @@ mod keys;
 mod link;
 mod node;
 mod queue;
+mod rate_limited;
 mod read;
 pub mod receive_memory;
 mod recovery;
@@ -34,6 +35,7 @@ pub use impairments::{GilbertElliott, Impairments, Jitter, JitterDistribution, P
 pub use link::Link;
 pub use node::Files;
 pub use queue::{Codel, DualPi2, FqCodel, Pie, Queue, QueueVariant, Red};
+pub use rate_limited::RateLimited;
 pub use recovery::{Detection, Ns2Quirks, Recovery, RecoveryChoices, Reduction};
 pub use samples::Samples;
 pub use stack::{Named, PRESETS, Preset, Setting, named, settings};
@@ -322,25 +324,6 @@ pub enum Pacing {
     /// Linux: where the algorithm has no rate, twice the window in an RTT in the first half of slow start, then 1.2 times; the
     /// first ten segments leave at once; half a distance at most is made up for when a segment was late.
     Fq,
-}
-
-/// How far a window grows that the sender does not use: the application, the receiver or pacing keeps it back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateLimited {
-    /// As the stack has it: in Linux only after it was full, and in slow start to twice what was in flight.
-    #[default]
-    Own,
-    /// Up to what the ACKs of the largest flight since its last reduction would let it (draft-ietf-ccwg-ratelimited-increase-10).
-    /// Algorithms that set their window by themselves at every ACK, as BBR, are not changed.
-    Draft,
-}
-
-impl RateLimited {
-    /// Returns true for [`RateLimited::Own`].
-    pub fn is_own(&self) -> bool {
-        *self == RateLimited::Own
-    }
 }
 
 impl Pacing {

@@ -86,7 +86,7 @@ fn a_mark_cuts_a_window_once_and_is_of_ecn_capable_packets_alone() {
     assert_eq!(counts(&run)[..3], [1, 0, 2]);
 }
 
-/// Of 20 packets at once a queue of 10 drops 10: number 11 is the first that is sent for an ACK.
+/// A queue of 10 drops 10 of 20 packets at once: number 11 is the first that is sent for an ACK.
 #[test]
 fn numbers_count_what_the_queue_has_not_dropped() {
     let cca = "{ name = 'overshoot', window = 20, after_loss = 20 }";

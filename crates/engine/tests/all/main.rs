@@ -27,6 +27,7 @@ mod ns2;
 mod pacing;
 mod plain;
 mod queues;
+mod rate_limited;
 mod recoveries;
 mod resting;
 mod samples;
