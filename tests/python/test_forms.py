@@ -86,6 +86,27 @@ def test_every_figure_of_a_paper_is_as_wide_as_its_column(tmp_path: Path) -> Non
         assert width_in(tmp_path / f"{kind}.pdf") == pytest.approx(3.33, abs=0.01), kind
 
 
+def test_a_run_for_a_paper_has_its_figures_as_pdf(labelled: Path, tmp_path: Path, cwnd_here: Command) -> None:
+    short = (
+        "run",
+        "--cca",
+        "reno",
+        "--rate",
+        "10Mbps",
+        "--delay",
+        "5ms",
+        "--duration",
+        "1s",
+        "--samples",
+        "off",
+    )
+    flags = ("--repeat", "2", "--out", str(tmp_path / "out"))
+    assert cwnd_here(*short, *flags, "--figure-width", "ieee").returncode == 0
+    written = {path.suffix for path in (tmp_path / "out").iterdir()}
+    assert {".png", ".svg", ".pdf"} <= written
+    assert all(width_in(pdf) == pytest.approx(3.5, abs=0.01) for pdf in (tmp_path / "out").glob("*.pdf"))
+
+
 @pytest.mark.parametrize("width", ["wide", "1", "inf", "nan", ""])
 def test_a_width_that_is_none_is_refused_before_the_run(width: str, cwnd_here: Command) -> None:
     done = cwnd_here("run", "--cca", "reno", "--duration", "100 min", "--out", "out", "--figure-width", width)

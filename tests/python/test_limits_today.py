@@ -96,7 +96,7 @@ def test_what_loses_most_of_its_packets_is_not_fit() -> None:
     found = Round({one.cca: one for one in those}, [], [], 10, 3)
     verdicts = {one.cca: one.verdict for one in judge(found, GOALS["throughput"], "cubic", "cubic")}
     assert verdicts == {"cubic": "fit", "bbr": "loses too much", "copa": "fit"}
-    # What the path itself loses is not the candidate's.
+    # Random losses of the path are not the candidate's.
     verdicts = {one.cca: one.verdict for one in judge(found, GOALS["throughput"], "cubic", "cubic", 0.75)}
     assert verdicts["bbr"] == "fit"
 

@@ -22,17 +22,17 @@ from cwnd._common.notebook import shows_progress
 from cwnd._cwnd import Error
 from cwnd._results.results import Results
 
-#: What a packet takes on one core, measured on fat paths of few flows.
+#: Time of a packet on one core, measured on fat paths of few flows.
 _SECONDS_PER_PKT = 1.5e-7
 
 
 class Effort(NamedTuple):
-    """What an advice may cost: the share of its packets and time, runs and finalists of the second look."""
+    """Cost of an advice: the share of its packets and time, runs and finalists of the second look."""
 
     share: float
     runs: tuple[int, int]
     finalists: tuple[int, int]
-    #: What is not settled gets as many runs again.
+    #: Candidates that are not settled get as many runs again.
     again: bool
 
 

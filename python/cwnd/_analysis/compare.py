@@ -180,7 +180,7 @@ class Comparison:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes comparison.json, comparison.md and, where the results have time series, cwnd and queue as
-        PNG, SVG and PDF."""
+        PNG and SVG."""
         folder = Path(directory)
         from cwnd._report import figures
 
@@ -190,7 +190,7 @@ class Comparison:
             if all(result.samples.height for result in self._results):
                 for kind in ("cwnd", "queue"):
                     figure = self.plot(kind)
-                    for ending in figures.ENDINGS:
+                    for ending in figures.QUICK_ENDINGS:
                         figures.write(figure, building / f"{kind}.{ending}")
 
 

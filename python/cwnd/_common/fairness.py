@@ -95,7 +95,7 @@ def _pacing(flow: FlowJson) -> str:
     return "paced" if any(_SETS_RATE.search(text) for text in header) else "not paced"
 
 
-#: What is compared, with how it is read off a flow.
+#: Properties that are compared, with how it is read off a flow.
 _COMPARED: dict[str, Callable[[FlowJson], str]] = {"slow start": _slow_start, "ECN": _ecn, "pacing": _pacing}
 
 

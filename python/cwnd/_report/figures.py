@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: The files of a figure.
 ENDINGS = ("png", "svg", "pdf")
+#: Those without PDF, for which a part of the font is made anew for each figure: half a second.
+QUICK_ENDINGS = ENDINGS[:2]
 
 
 def draw(

@@ -98,7 +98,7 @@ class Algorithms:
         return [*object.__dir__(self), *_names()]
 
 
-#: What `cwnd.algorithms` is.
+#: The value of `cwnd.algorithms`.
 algorithms = Algorithms()
 
 
