@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
     from cwnd._results.results import Results
+    from cwnd._run.capture import capture
     from cwnd._run.run import run
     from cwnd._run.sweep import Progress, sweep
     from cwnd._scenario.custom import CongestionControl
@@ -54,6 +55,7 @@ __all__ = [
     "advise",
     "aioquic",
     "algorithms",
+    "capture",
     "compare",
     "dumbbell",
     "evaluate",
@@ -90,6 +92,7 @@ _MODULES = {
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.registry",
+    "capture": "cwnd._run.capture",
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cwnd import Results, run
+from cwnd import Results, Scenario, capture, run
 from cwnd._cli.options import (
     Flag,
     errors_about,
@@ -21,10 +21,11 @@ from cwnd._cli.options import (
 )
 from cwnd._cli.progress import progress_bar
 from cwnd._cli.tables import flow_table, mean_digits, new_table, open_console, print_json
-from cwnd._common.errors import one_line
+from cwnd._common.errors import error, one_line
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._results.notes import INVALID
+from cwnd._run.capture import ENDS
 from cwnd._scenario.facts import shared_facts
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ _FLOW_ROWS_MAX = 32
 )
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
+@click.option("--pcap", metavar="FILE", help="Write what passes the senders, with the first seed, as pcapng.")
+@click.option("--pcap-at", metavar="END", help="Or what passes the receivers: sender or receiver.  [sender]")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option(
     "--threads",
@@ -61,6 +64,8 @@ def run_command(
     world: str,
     as_json: bool,
     out: str | None,
+    pcap: str | None,
+    pcap_at: str | None,
     jobs: str,
     threads: str,
     **flags: Flag,
@@ -72,12 +77,18 @@ def run_command(
     cwnd run --cca elastic --cca cubic --rate 1Gbps --delay 100ms --buffer 3200
     """
     scenarios = read_scenarios(files, flags)
+    if pcap is not None or pcap_at is not None:
+        _check_pcap(pcap, pcap_at, scenarios, world)
     if out is not None:
         from cwnd._results.directory import check_target
 
         with errors_about("--out"):
             check_target(Path(out))
     changes = read_changes(files, flags)
+    if pcap is not None:
+        # The simulator gives the same run again, packet by packet.
+        with errors_about("--pcap"):
+            capture(scenarios[0]._replace(seed=changes.get("seed")), pcap, at=pcap_at or "sender")
     with flag_errors(), progress_bar() as progress:
         numbers = {"jobs": read_number(jobs), "threads": read_number(threads)}
         results = run(scenarios, world=world, progress=progress, **numbers, **changes)
@@ -88,10 +99,23 @@ def run_command(
         print_json(results)
     else:
         _print_results(results)
-        if out is not None:
-            click.echo(f"Written to {one_line(out)}")
+        for written in (pcap, out):
+            if written is not None:
+                click.echo(f"Written to {one_line(written)}")
     if any(note.startswith(INVALID) for _, note in results.notes):
         sys.exit(1)
+
+
+def _check_pcap(pcap: str | None, at: str | None, scenarios: Sequence[Scenario], world: str) -> None:
+    """Raises an `Error` before anything runs, if there is no capture to make."""
+    if pcap is None:
+        raise error("--pcap-at", "needs --pcap FILE")
+    if len(scenarios) != 1:
+        raise error("--pcap", f"is of one scenario, not {len(scenarios)}")
+    if world != "sim":
+        raise error("--pcap", f"only runs in 'sim' are captured, not in '{one_line(world)}'")
+    if at is not None and at not in ENDS:
+        raise error("--pcap-at", f"{one_line(repr(at))} is not {' or '.join(ENDS)}")
 
 
 def _print_results(results: Results) -> None:
