@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
     from cwnd._results.results import Results
+    from cwnd._run.capture import capture
     from cwnd._run.run import run
     from cwnd._run.sweep import Progress, sweep
     from cwnd._scenario.cite import cite
@@ -62,6 +63,7 @@ __all__ = [
     "advise",
     "aioquic",
     "algorithms",
+    "capture",
     "cite",
     "compare",
     "conform",
@@ -105,6 +107,7 @@ _MODULES = {
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.headers",
+    "capture": "cwnd._run.capture",
     "cite": "cwnd._scenario.cite",
     "compare": "cwnd._analysis.compare",
     "conform": "cwnd._conform.conform",

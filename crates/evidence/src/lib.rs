@@ -16,6 +16,7 @@ mod segment;
 mod series;
 mod slots;
 mod table;
+pub mod write;
 
 pub use error::Error;
 pub use report::{

@@ -2,6 +2,7 @@
 //! run answers.
 
 mod algorithms;
+mod capture;
 mod custom;
 mod evidence;
 mod header;
@@ -44,6 +45,8 @@ mod _cwnd {
     use super::Error;
     #[pymodule_export]
     use super::algorithms::{algorithm, algorithms, choices, keys, presets, schema};
+    #[pymodule_export]
+    use super::capture::capture;
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from cwnd import Expected, Results, expect, run
+from cwnd import Expected, Results, capture, expect, run
 from cwnd._cli.options import (
     Flag,
     GroupedCommand,
@@ -30,6 +30,7 @@ from cwnd._common.labels import scenario_label
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._results.notes import INVALID
+from cwnd._run.capture import ENDS
 from cwnd._scenario.facts import shared_facts
 from cwnd._scenario.scenario import Scenario
 
@@ -57,6 +58,8 @@ _FLOW_ROWS_MAX = 32
 @latex_option
 @click.option("--out", metavar="DIR", help="Write tables (Parquet), figures and a manifest to DIR.")
 @figure_width_option
+@click.option("--pcap", metavar="FILE", help="Write what passes the senders, with the first seed, as pcapng.")
+@click.option("--pcap-at", metavar="END", help="Or what passes the receivers: sender or receiver.  [sender]")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option(
     "--threads",
@@ -71,6 +74,8 @@ def run_command(
     as_latex: bool,
     out: str | None,
     figure_width: str | None,
+    pcap: str | None,
+    pcap_at: str | None,
     jobs: str,
     threads: str,
     **flags: Flag,
@@ -83,6 +88,8 @@ def run_command(
     """
     refuse_both(as_json, as_latex)
     scenarios = read_scenarios(files, flags)
+    if pcap is not None or pcap_at is not None:
+        _check_pcap(pcap, pcap_at, scenarios, world)
     if out is not None:
         from cwnd._results.directory import check_target
 
@@ -96,6 +103,10 @@ def run_command(
 
             read_form(figure_width)
     changes = read_changes(files, flags)
+    if pcap is not None:
+        # The simulator gives the same run again, packet by packet.
+        with errors_about("--pcap"):
+            capture(scenarios[0]._replace(seed=changes.get("seed")), pcap, at=pcap_at or "sender")
     with flag_errors(), progress_bar() as progress:
         numbers = {"jobs": read_number(jobs), "threads": read_number(threads)}
         results = run(scenarios, world=world, progress=progress, **numbers, **changes)
@@ -109,8 +120,9 @@ def run_command(
         click.echo(results.to_latex(), nl=False)
     else:
         _print_results(results)
-        if out is not None:
-            click.echo(f"Written to {one_line(out)}")
+        for written in (pcap, out):
+            if written is not None:
+                click.echo(f"Written to {one_line(written)}")
     if expected is not None:
         click.echo(str(expected), err=as_json or as_latex)
     has_invalid = any(note.startswith(INVALID) for _, note in results.notes)
@@ -123,6 +135,18 @@ def _expected(results: Results, scenarios: Iterable[object]) -> Expected | None:
     if not any("expect" in scenario for scenario in results.scenarios):
         return None
     return expect(results, scenarios=[one for one in scenarios if isinstance(one, Scenario)])
+
+
+def _check_pcap(pcap: str | None, at: str | None, scenarios: Sequence[Scenario], world: str) -> None:
+    """Raises an `Error` before anything runs, if there is no capture to make."""
+    if pcap is None:
+        raise error("--pcap-at", "needs --pcap FILE")
+    if len(scenarios) != 1:
+        raise error("--pcap", f"is of one scenario, not {len(scenarios)}")
+    if world != "sim":
+        raise error("--pcap", f"only runs in 'sim' are captured, not in '{one_line(world)}'")
+    if at is not None and at not in ENDS:
+        raise error("--pcap-at", f"{one_line(repr(at))} is not {' or '.join(ENDS)}")
 
 
 def _print_results(results: Results) -> None:

@@ -15,6 +15,7 @@ use crate::net::measure::observe::LinkSampler;
 use crate::net::measure::rows::LinkCounts;
 use crate::net::measure::samples::FlowSampler;
 use crate::net::parts::Parts;
+use crate::net::tap::Tapped;
 use crate::net::tcp::Tcp;
 use crate::tcp::packet::{Segment, Tag};
 use crate::tcp::source::{Sizes, Source};
@@ -121,6 +122,7 @@ impl<'a, T: Tick> Network<'a, T> {
                 let source = Source::new(flow, id, sizes, start_ns, scenario.rtt_ns(id as usize), seed);
                 Box::new(network.tcp(id, start_ns, source, id))
             };
+            let ends = network.tapped(id, ends);
             network.connections.push(Connection::new(ends, id, 0));
             network.schedule_timer(id);
         }
@@ -140,6 +142,14 @@ impl<'a, T: Tick> Network<'a, T> {
         let path = (self.scenario.may_reorder(id), self.scenario.rtt_ns(id));
         let chance = (self.seed, self.ticks, name);
         Tcp::new(described, self.algorithm(described), start_ns, source, path, chance)
+    }
+
+    /// The ends of a connection of `flow`, with a tap where somebody looks.
+    fn tapped(&self, flow: u32, ends: Box<dyn Endpoints<'a> + 'a>) -> Box<dyn Endpoints<'a> + 'a> {
+        match (self.parts.taps)(flow, ends.start_ns()) {
+            Some(tap) => Box::new(Tapped::new(ends, tap)),
+            None => ends,
+        }
     }
 
     fn algorithm(&self, flow: &'a Flow) -> Box<dyn CongestionControl> {
@@ -456,7 +466,8 @@ impl<'a, T: Tick> Network<'a, T> {
         let number = group.begin();
         let name = format!("{flow}-{number}");
         let source = Source::of_one(group.flow, &name, group.sizes.draw(), now_ns, self.seed);
-        let connection = Connection::new(Box::new(self.tcp(flow, now_ns, source, name)), flow, number);
+        let ends = self.tapped(flow, Box::new(self.tcp(flow, now_ns, source, name)));
+        let connection = Connection::new(ends, flow, number);
         let slot = match free {
             Some(slot) => {
                 let ended = std::mem::replace(&mut self.connections[slot as usize], connection);

@@ -4,6 +4,7 @@ use crate::instances::Custom;
 use crate::net::endpoints::Endpoints;
 use crate::net::link::queue::discipline::Discipline;
 use crate::net::link::queue::packet_by_packet;
+use crate::net::tap::Tap;
 use cwnd_scenario::Link;
 
 /// Parts that a caller may bring to a run without a line in this crate.
@@ -16,6 +17,8 @@ pub struct Parts<'a> {
     pub disciplines: &'a dyn Fn(&Link, u64) -> Box<dyn Discipline>,
     /// The ends of the flow with this number, which begins at a time; None: TCP, or datagrams.
     pub transports: Transports<'a>,
+    /// A tap on a connection of the flow with this number, which begins at a time; None: nobody looks.
+    pub taps: Taps<'a>,
     /// The most packets that may be under way at one time.
     pub packets_max: usize,
 }
@@ -23,12 +26,16 @@ pub struct Parts<'a> {
 /// Makes the ends of the flow with a number, which begins at a time.
 pub type Transports<'a> = &'a dyn Fn(u32, u64) -> Option<Box<dyn Endpoints<'a> + 'a>>;
 
+/// Makes the tap of a connection of the flow with a number, which begins at a time.
+pub type Taps<'a> = &'a dyn Fn(u32, u64) -> Option<Box<dyn Tap + 'a>>;
+
 impl Default for Parts<'_> {
     fn default() -> Self {
         Parts {
             algorithms: &|_| None,
             disciplines: &packet_by_packet,
             transports: &|_, _| None,
+            taps: &|_, _| None,
             packets_max: PACKETS_MAX,
         }
     }
