@@ -119,7 +119,7 @@ def test_bad_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(cwnd.Error) as refused:
             cwnd.conform(asked, suite=suite or ())
         assert str(refused.value) == line
-    with pytest.raises(cwnd.Error, match="^world: 'moon' is not a world"):
+    with pytest.raises(cwnd.Error, match=r"^world: 'moon' is not a world"):
         cwnd.conform("reno", world="moon")
 
 
@@ -130,7 +130,7 @@ def test_a_header_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(cwnd.Error, match="a header of an algorithm has one #define NAME_HOOKS"):
         cwnd.conform(header)
     header.write_text("#define mine_HOOKS(H, A) H(A, ssthresh)\n#define mine_PARAMS(P)\nstruct mine {};\n")
-    with pytest.raises(cwnd.Error, match="mine.h: the compiler refuses it: ") as refused:
+    with pytest.raises(cwnd.Error, match=r"mine.h: the compiler refuses it: ") as refused:
         cwnd.conform(header)
     assert "\n" not in str(refused.value)
 
