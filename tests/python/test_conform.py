@@ -148,7 +148,7 @@ rounds = 1
 expect = { cwnd = [20, 20] }
 """
 
-#: What is changed in a good case, and the line.
+#: Changes of a good case, and the line of each.
 REFUSED = {
     ('clause = "RFC 1"\n', ""): "no 'clause'; give it as a text",
     ('tolerance = "none"\n', ""): "no 'tolerance'; give it as a text",

@@ -47,7 +47,7 @@ class Tried(NamedTuple):
 
     case: Case
     verdict: str
-    #: What was seen, or why nothing was.
+    #: Values that were seen, or why none was.
     found: str
     #: The reason of a documented deviation.
     reason: str
@@ -93,7 +93,7 @@ class Conformance(NamedTuple):
         )
 
     def to_junit(self) -> str:
-        """The same as JUnit's XML: failures, and as skipped what warns, deviates or cannot be seen."""
+        """JUnit's XML: failures, and as skipped the cases that warn, deviate or cannot be seen."""
         from xml.etree import ElementTree
 
         skipped = (WARN, DEVIATES, UNSEEN)

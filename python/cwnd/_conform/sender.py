@@ -18,7 +18,7 @@ _ACKS_MAX = 100_000
 
 
 class Outcome(NamedTuple):
-    """Whether every step came out as expected, and what was found."""
+    """Result of a case: every step came out as expected, or the first that did not."""
 
     ok: bool
     found: str
