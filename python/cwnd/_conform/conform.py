@@ -47,7 +47,7 @@ class Tried(NamedTuple):
 
     case: Case
     verdict: str
-    #: What was seen, or why nothing was.
+    #: Values that were seen, or why none was.
     found: str
     #: The reason of a documented deviation.
     reason: str
@@ -93,7 +93,7 @@ class Conformance(NamedTuple):
         )
 
     def to_junit(self) -> str:
-        """The same as JUnit's XML: failures, and as skipped what warns, deviates or cannot be seen."""
+        """JUnit's XML: failures, and as skipped the cases that warn, deviate or cannot be seen."""
         from xml.etree import ElementTree
 
         skipped = (WARN, DEVIATES, UNSEEN)
@@ -144,7 +144,7 @@ def conform(
     Args:
         algorithm: a name of `algorithms()`, a header `FILE.h`, or a class. A header or a class is the
             algorithm of its own name: the cases of cubic are those of a header `cubic.h`, wherever it is.
-        suite: names of suites, whose cases are all tried; without them, those about the algorithm.
+        suite: names of suites; all cases of them are tried if none is about the algorithm.
         world: where cases with a network run. Elsewhere than in "sim" the hooks cannot be called.
         out: a folder for `NAME.json`.
         junit: a file for JUnit's XML.
@@ -158,13 +158,14 @@ def conform(
         if name not in suites():
             raise error("suite", f"'{one_line(name)}' is not a suite; there are {', '.join(suites())}")
     subject = find_subject(algorithm)
-    chosen = [
+    usable = [
         case
         for case in cases()
-        if (not asked or case.suite in asked)
-        and (asked or case.concerns(subject.name, subject.controls_window))
-        and set(case.params) <= set(subject.params)
+        if (not asked or case.suite in asked) and set(case.params) <= set(subject.params)
     ]
+    chosen = [case for case in usable if case.concerns(subject.name, subject.controls_window)]
+    if asked and not chosen:
+        chosen = usable
     if not chosen:
         raise error(one_line(subject.name), f"no case is about it; the suites are {', '.join(suites())}")
     conformance = Conformance(subject.name, world, [try_case(case, subject, world) for case in chosen])

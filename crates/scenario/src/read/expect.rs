@@ -14,7 +14,7 @@ use toml::de::DeValue;
 const WHY_CHARS_MAX: usize = 200;
 const ROUNDS_MAX: f64 = 1e6;
 
-/// What a scenario has that expectations name.
+/// Parts of a scenario that expectations name.
 pub struct World<'a> {
     pub duration_ns: u64,
     pub flows: usize,
