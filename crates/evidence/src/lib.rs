@@ -11,12 +11,14 @@ mod error;
 mod facts;
 mod half;
 mod policer;
+mod record;
 mod report;
 mod segment;
 mod slots;
 mod table;
 
 pub use error::Error;
+pub use record::{Packet, Recorded, record};
 pub use report::{
     CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share,
     Span, explain,

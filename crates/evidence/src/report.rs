@@ -180,8 +180,15 @@ pub struct ConnectionReport {
 /// # Errors
 /// The input is no capture. A capture that is damaged or cut off gives an answer about its beginning, with a note.
 pub fn explain(reader: Box<dyn Read>) -> Result<Explanation, Error> {
+    explain_into(reader, &mut Table::default()).map(|(explanation, _)| explanation)
+}
+
+/// As [`explain`]; `table` keeps the connections, and the answer has the index of each that is in the report.
+pub(crate) fn explain_into(
+    reader: Box<dyn Read>,
+    table: &mut Table,
+) -> Result<(Explanation, Vec<usize>), Error> {
     let mut capture = Capture::open(reader)?;
-    let mut table = Table::default();
     let mut facts = CaptureFacts { format: capture.format(), ..CaptureFacts::default() };
     let (mut fragments, mut cut, mut unknown_links) = (0u64, 0u64, Vec::new());
     let (mut first_ns, mut last_ns) = (u64::MAX, 0);
@@ -223,7 +230,7 @@ pub fn explain(reader: Box<dyn Read>) -> Result<Explanation, Error> {
     order.sort_by_key(|at| (std::cmp::Reverse(bytes(at)), *at));
     order.truncate(REPORTED);
     let connections = order.iter().map(|&at| report(at + 1, &mut table.connections[at])).collect();
-    Ok(Explanation { capture: facts, notes, connection_count, connections })
+    Ok((Explanation { capture: facts, notes, connection_count, connections }, order))
 }
 
 fn seconds(ns: u64) -> f64 {

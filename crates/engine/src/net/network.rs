@@ -121,6 +121,7 @@ impl<'a, T: Tick> Network<'a, T> {
                 let source = Source::new(flow, id, sizes, start_ns, scenario.rtt_ns(id as usize), seed);
                 Box::new(network.tcp(id, start_ns, source, id))
             };
+            let ends = (parts.around)(id, ends);
             network.connections.push(Connection::new(ends, id, 0));
             network.schedule_timer(id);
         }

@@ -16,6 +16,8 @@ pub struct Parts<'a> {
     pub disciplines: &'a dyn Fn(&Link, u64) -> Box<dyn Discipline>,
     /// The ends of the flow with this number, which begins at a time; None: TCP, or datagrams.
     pub transports: Transports<'a>,
+    /// Puts something around the ends of the flow with this number: a tap, which sees all that they send and get.
+    pub around: Around<'a>,
     /// The most packets that may be under way at one time.
     pub packets_max: usize,
 }
@@ -23,12 +25,16 @@ pub struct Parts<'a> {
 /// Makes the ends of the flow with a number, which begins at a time.
 pub type Transports<'a> = &'a dyn Fn(u32, u64) -> Option<Box<dyn Endpoints<'a> + 'a>>;
 
+/// Puts something around the ends of the flow with a number.
+pub type Around<'a> = &'a dyn Fn(u32, Box<dyn Endpoints<'a> + 'a>) -> Box<dyn Endpoints<'a> + 'a>;
+
 impl Default for Parts<'_> {
     fn default() -> Self {
         Parts {
             algorithms: &|_| None,
             disciplines: &packet_by_packet,
             transports: &|_, _| None,
+            around: &|_, ends| ends,
             packets_max: PACKETS_MAX,
         }
     }
