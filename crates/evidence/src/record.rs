@@ -6,7 +6,7 @@ use crate::segment::{ACK, ECE, RST, SYN, Segment};
 use crate::table::Table;
 use std::io::Read;
 
-/// Packets of a connection, at most: 40 bytes each.
+/// Packets of a connection, at most: 56 bytes each.
 const MOST_OF_ONE: usize = 400_000;
 
 /// A packet of a connection, of data or of an ACK.
@@ -30,6 +30,8 @@ pub struct Packet {
     pub ece: bool,
     /// It is marked (CE of the IP header).
     pub marked: bool,
+    /// Timestamp and echo.
+    pub timestamps: Option<(u32, u32)>,
     sacks: (u32, u8),
 }
 
@@ -90,6 +92,7 @@ impl Record {
             syn: s.has(SYN),
             ece: s.has(ECE),
             marked: s.marked,
+            timestamps: s.timestamps,
             sacks,
         });
         true

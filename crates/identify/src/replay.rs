@@ -57,7 +57,7 @@ impl Replay {
 
     fn take(&mut self, event: &Event, before: u32, limited: bool) {
         match *event {
-            Event::Ack(ack) => self.acknowledge(&ack, before, limited),
+            Event::Ack(ack) => self.acknowledge(&ack, limited),
             Event::Loss => {
                 self.settle(before);
                 if self.driver.state() == State::Cwr {
@@ -65,6 +65,10 @@ impl Replay {
                 } else {
                     self.driver.on_loss(Lowering::ToSsthresh);
                 }
+            }
+            Event::Mark => {
+                self.settle(before);
+                self.driver.on_congestion(Lowering::ToSsthresh, 0);
             }
             Event::Recovered => {
                 let window = self.driver.window;
@@ -99,7 +103,7 @@ impl Replay {
         }
     }
 
-    fn acknowledge(&mut self, seen: &AckSeen, before: u32, limited: bool) {
+    fn acknowledge(&mut self, seen: &AckSeen, limited: bool) {
         self.note(seen, limited);
         if self.driver.ack.rtt_us > 0 {
             self.driver.on_rtt_sample();
@@ -108,13 +112,6 @@ impl Replay {
             for _ in 0..seen.lost {
                 self.driver.on_segment_lost(seen.rate_in_flight, seen.rate_lost, !limited);
             }
-        }
-        if seen.ece && self.driver.state() == State::Open {
-            self.settle(before);
-            self.driver.on_congestion(Lowering::ToSsthresh, 0);
-        } else if self.driver.state() == State::Cwr && seen.begins_round {
-            let cwnd = self.driver.window.cwnd;
-            self.driver.on_recovered(cwnd);
         }
         if self.driver.controls_window() {
             self.driver.control();

@@ -9,7 +9,7 @@ use cwnd_evidence::{Error, Recorded, record};
 use serde::Serialize;
 use std::io::Read;
 
-/// Packets of a capture that are kept, at most: 40 bytes each.
+/// Packets of a capture that are kept, at most: 56 bytes each.
 const MOST_PACKETS: usize = 4_000_000;
 
 /// A candidate with its error.
@@ -49,7 +49,7 @@ pub fn identify(reader: Box<dyn Read>) -> Result<Identification, Error> {
 }
 
 fn identify_one(recorded: &Recorded, candidates: &[Candidate]) -> Identified {
-    let events = events(recorded);
+    let events = events(recorded).unwrap_or_default();
     let rounds = rounds(&events, &recorded.report);
     let first = events.iter().find_map(|event| match event {
         Event::Ack(ack) => Some(ack.flight),
@@ -64,6 +64,15 @@ fn identify_one(recorded: &Recorded, candidates: &[Candidate]) -> Identified {
         .map(|candidate| (candidate, errors(&rounds.rounds, &replay(candidate, &events, &rounds, start))))
         .collect();
     scored.sort_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+    if std::env::var("EVENTS").is_ok() {
+        let mut now = 0;
+        for (index, event) in events.iter().enumerate() {
+            match event {
+                Event::Ack(ack) => now = ack.now_us,
+                other => eprintln!("{now} {other:?} before={}", rounds.before[index]),
+            }
+        }
+    }
     if std::env::var("DUMP").is_ok() {
         let names: Vec<String> = std::env::var("DUMP").unwrap_or_default().split(',').map(str::to_owned).collect();
         for name in names {

@@ -6,6 +6,9 @@ use cwnd_evidence::{Cause, ConnectionReport};
 /// Rounds of an epoch that are one block of the comparison.
 const BLOCK: usize = 16;
 
+/// Marks in fewer rounds than these are one epoch.
+const FEW: usize = 4;
+
 /// A round trip in which the congestion window was the limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
@@ -58,6 +61,7 @@ pub(crate) fn rounds(events: &[Event], report: &ConnectionReport) -> Rounds {
     };
     let (mut best, mut limited, mut last_best) = ((0usize, 0u32), true, 0u32);
     let (mut epoch, mut in_epoch, mut block) = (0, 0, 0);
+    let mut last_mark = 0;
     // Rounds since a loss or timeout began; a timeout's are left out until it is over.
     let (mut repairing, mut timed_out, mut since) = (false, false, 0);
     for (index, event) in events.iter().enumerate() {
@@ -95,10 +99,22 @@ pub(crate) fn rounds(events: &[Event], report: &ConnectionReport) -> Rounds {
                 in_epoch = 0;
                 (best, last_best) = ((index, 0), 0);
             }
-            Event::Recovered => {
-                (repairing, timed_out) = (false, false);
-                best = (index, 0);
+            Event::Mark => {
+                // With a mark in each round the window is left alone: it is the marks' work.
+                if all.count < last_mark + FEW {
+                    all.before[index] = 0;
+                } else {
+                    epoch += 1;
+                    block += 1;
+                    in_epoch = 0;
+                }
+                last_mark = all.count;
             }
+            Event::Recovered if repairing => {
+                (repairing, timed_out) = (false, false);
+                (best, last_best) = ((index, 0), 0);
+            }
+            Event::Recovered => {}
             Event::Restart { .. } | Event::Needless => {}
         }
     }

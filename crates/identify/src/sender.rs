@@ -3,7 +3,7 @@
 //! ACKs of a capture away from the sender are taken a part of the RTT later than they were seen: the time that they, and
 //! the data that they release, need between the sender and the capture. Segments count as the stack counts them.
 
-use cwnd_evidence::{Packet, Recorded};
+use cwnd_evidence::{Packet, Place, Recorded};
 use std::collections::VecDeque;
 
 /// Segments above a hole that make it a loss (RFC 6675: DupThresh).
@@ -48,7 +48,9 @@ pub(crate) enum Event {
     Ack(AckSeen),
     /// The first retransmission of an episode.
     Loss,
-    /// All that was in flight at the loss or the timeout is acknowledged.
+    /// The first ACK of a window that echoes congestion.
+    Mark,
+    /// All that was in flight at the loss, the timeout or the mark is acknowledged.
     Recovered,
     /// The retransmission timer.
     Timeout { lost: u32 },
@@ -65,6 +67,8 @@ struct Run {
     resent: bool,
     sacked: bool,
     lost: bool,
+    /// Not seen yet: lost or reordered before the capture.
+    unseen: bool,
     first_tx_us: u64,
     delivered_us: u64,
     delivered: u64,
@@ -115,37 +119,45 @@ pub(crate) struct Sender {
     last_ack_us: u64,
     last_send_us: u64,
     recovery_point: Option<u64>,
+    /// The recovery is that of a mark.
+    is_marked: bool,
     round_end: u64,
     window_shift: u8,
 }
 
 const ORIGIN: u64 = 1 << 40;
 
-/// The events of a connection's sender.
-pub(crate) fn events(recorded: &Recorded) -> Vec<Event> {
-    let mss = u64::from(recorded.report.handshake.segment_bytes.max(1));
-    let mut sender = Sender::new(mss, recorded.report.handshake.window_scale);
-    let shift_us = u64::from(recorded.release_us);
-    let mut waiting: VecDeque<&Packet> = VecDeque::new();
-    for packet in &recorded.packets {
-        let now_us = packet.time_ns / 1000;
-        while let Some(ack) = waiting.front()
-            && ack.time_ns / 1000 + shift_us <= now_us
-        {
-            sender.acknowledge(ack, recorded.sacks(ack), ack.time_ns / 1000 + shift_us);
-            waiting.pop_front();
-        }
-        if packet.is_forward {
-            sender.send(packet, now_us);
-        } else {
-            waiting.push_back(packet);
-        }
-    }
-    for ack in waiting {
-        sender.acknowledge(ack, recorded.sacks(ack), ack.time_ns / 1000 + shift_us);
+/// The events of a connection's sender; `None` if its view cannot be rebuilt from the place of the capture.
+pub(crate) fn events(recorded: &Recorded) -> Option<Vec<Event>> {
+    let handshake = &recorded.report.handshake;
+    let mut sender = Sender::new(u64::from(handshake.segment_bytes.max(1)), handshake.window_scale);
+    match recorded.report.place {
+        Place::Sender | Place::Unknown => sender.replay_shifted(recorded, 0),
+        Place::Middle | Place::Receiver => match tick_us(&recorded.packets) {
+            Some(tick_us) => sender.replay_by_echoes(recorded, tick_us),
+            None if recorded.report.place == Place::Middle => {
+                sender.replay_shifted(recorded, u64::from(recorded.release_us));
+            }
+            None => return None,
+        },
     }
     sender.note_flight();
-    sender.events
+    Some(sender.events)
+}
+
+/// The tick of the sender's timestamps; `None` if it has none.
+fn tick_us(packets: &[Packet]) -> Option<f64> {
+    let stamped = |packet: &Packet| Some((packet.time_ns, packet.timestamps?.0));
+    let forward = || packets.iter().filter(|packet| packet.is_forward && packet.len > 0);
+    let first = forward().find_map(stamped)?;
+    let last = forward().rev().find_map(stamped)?;
+    let ticks = last.1.wrapping_sub(first.1) as i32;
+    if ticks < 100 {
+        return None;
+    }
+    let tick_us = (last.0 - first.0) as f64 / 1000.0 / f64::from(ticks);
+    // Linux counts milliseconds; a capture's ends are not the same distance from the sender.
+    Some(if (0.9..1.1).contains(&(tick_us / 1000.0)) { 1000.0 } else { tick_us })
 }
 
 /// The sequence number near `near` whose lower bits are `seq`.
@@ -179,8 +191,55 @@ impl Sender {
             last_ack_us: 0,
             last_send_us: 0,
             recovery_point: None,
+            is_marked: false,
             round_end: 0,
             window_shift,
+        }
+    }
+
+    /// ACKs reach the sender `shift_us` after the capture.
+    fn replay_shifted(&mut self, recorded: &Recorded, shift_us: u64) {
+        let mut waiting: VecDeque<&Packet> = VecDeque::new();
+        for packet in &recorded.packets {
+            let now_us = packet.time_ns / 1000;
+            while let Some(ack) = waiting.front()
+                && ack.time_ns / 1000 + shift_us <= now_us
+            {
+                self.acknowledge(ack, recorded.sacks(ack), ack.time_ns / 1000 + shift_us);
+                waiting.pop_front();
+            }
+            if packet.is_forward {
+                self.send(packet, now_us);
+            } else {
+                waiting.push_back(packet);
+            }
+        }
+        for ack in waiting {
+            self.acknowledge(ack, recorded.sacks(ack), ack.time_ns / 1000 + shift_us);
+        }
+    }
+
+    /// Data tell when they were sent, and by their echoes which ACKs the sender had then.
+    fn replay_by_echoes(&mut self, recorded: &Recorded, tick_us: f64) {
+        let mut waiting: VecDeque<&Packet> = VecDeque::new();
+        let mut first = None;
+        let mut now_us = 0;
+        for packet in &recorded.packets {
+            if !packet.is_forward {
+                waiting.push_back(packet);
+                continue;
+            }
+            let Some((value, echo)) = packet.timestamps else { continue };
+            let first = *first.get_or_insert((value, packet.time_ns / 1000));
+            let since = f64::from(value.wrapping_sub(first.0) as i32) * tick_us;
+            now_us = now_us.max(first.1.saturating_add_signed(since as i64));
+            while let Some(ack) = waiting.front()
+                && ack.timestamps.is_none_or(|(value, _)| echo.wrapping_sub(value) as i32 >= 0)
+            {
+                self.acknowledge(ack, recorded.sacks(ack), now_us);
+                waiting.pop_front();
+            }
+            self.send(packet, now_us);
         }
     }
 
@@ -221,6 +280,10 @@ impl Sender {
     }
 
     fn send_new(&mut self, start: u64, end: u64, now: u64) {
+        // What was lost before the capture was in flight, too.
+        let hole = start > self.next && self.next > 0;
+        let hole_end = start;
+        let start = if hole { self.next } else { start };
         let idle = self.runs.is_empty();
         if idle {
             if self.last_send_us > 0 {
@@ -231,7 +294,8 @@ impl Sender {
         let piece = self.mss.max((end - start).div_ceil(MOST_PIECES));
         let mut at = start;
         while at < end {
-            at = end.min(at + piece);
+            let unseen = at < hole_end;
+            at = (if unseen { hole_end } else { end }).min(at + piece);
             if self.runs.len() >= MOST_RUNS
                 && let Some(old) = self.runs.pop_front()
             {
@@ -244,6 +308,7 @@ impl Sender {
                 resent: false,
                 sacked: false,
                 lost: false,
+                unseen,
                 first_tx_us: self.first_tx_us,
                 delivered_us: self.delivered_us,
                 delivered: self.delivered,
@@ -258,7 +323,11 @@ impl Sender {
         let first = self.find(start.max(self.una));
         let quiet = now.saturating_sub(self.last_ack_us.max(self.last_send_us));
         let rto = (self.last_rtt_us * 3 / 2).max(LEAST_RTO_US);
-        let Some(run) = self.runs.get(first) else { return };
+        let Some(run) = self.runs.get_mut(first) else { return };
+        if run.unseen && !run.lost && now.saturating_sub(run.sent_us) < 3_000.max(self.last_rtt_us / 4) {
+            run.unseen = false; // reordered
+            return;
+        }
         let known_lost = run.lost || u64::from(self.dup_acks) >= DUP_THRESH;
         if !known_lost && quiet >= rto && start <= self.una {
             let mut lost = 0;
@@ -273,8 +342,9 @@ impl Sender {
             self.events.push(Event::Timeout { lost });
         } else if !known_lost && end >= self.next && quiet > self.last_rtt_us {
             // A probe of the tail.
-        } else if self.recovery_point.is_none() {
+        } else if self.recovery_point.is_none() || self.is_marked {
             self.recovery_point = Some(self.next);
+            self.is_marked = false;
             self.events.push(Event::Loss);
         }
         let (delivered, delivered_us, first_tx_us) = (self.delivered, self.delivered_us, self.first_tx_us);
@@ -291,7 +361,7 @@ impl Sender {
                 self.lost_total += 1;
             }
             self.flight += u32::from(run.lost);
-            (run.lost, run.resent, run.sent_us) = (false, true, now);
+            (run.lost, run.resent, run.unseen, run.sent_us) = (false, true, false, now);
             (run.delivered, run.delivered_us, run.first_tx_us) = (delivered, delivered_us, first_tx_us);
             (run.in_flight, run.lost_total) = (self.flight, lost_total);
         }
@@ -378,7 +448,18 @@ impl Sender {
         }
         if self.recovery_point.is_some_and(|point| ack >= point) {
             self.recovery_point = None;
+            self.is_marked = false;
             self.events.push(Event::Recovered);
+            // What was lost since then is the next episode, though it may have been sent again in this one.
+            if self.runs.iter().any(|run| (run.lost || run.resent) && !run.sacked) {
+                self.recovery_point = Some(self.next);
+                self.events.push(Event::Loss);
+            }
+        }
+        if packet.ece && self.recovery_point.is_none() {
+            self.recovery_point = Some(self.next);
+            self.is_marked = true;
+            self.events.push(Event::Mark);
         }
         let acked = (self.delivered - delivered_before) as u32;
         if acked > 0 || self.dup_acks > 0 {
@@ -425,7 +506,7 @@ impl Sender {
     fn deliver(&mut self, run: Run, now: u64, rate: &mut Rate, sent: &mut Option<u64>) {
         self.delivered += 1;
         self.delivered_us = now;
-        if !run.resent {
+        if !run.resent && !run.unseen {
             *sent = Some(sent.map_or(run.sent_us, |before| before.max(run.sent_us)));
         }
         if !rate.any || run.delivered >= rate.prior_delivered {
