@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._explain.explain import Explained, explain
+    from cwnd._explain.identify import Identified, identify
     from cwnd._prove.prove import Proof, prove
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
@@ -43,6 +44,7 @@ __all__ = [
     "Evaluation",
     "Explained",
     "Gate",
+    "Identified",
     "Progress",
     "Proof",
     "Reproduction",
@@ -60,6 +62,7 @@ __all__ = [
     "explain",
     "explore",
     "gate",
+    "identify",
     "kernel",
     "models",
     "presets",
@@ -78,6 +81,7 @@ _MODULES = {
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",
     "Explained": "cwnd._explain.explain",
+    "Identified": "cwnd._explain.identify",
     "Gate": "cwnd._analysis.gate_outcome",
     "Progress": "cwnd._run.sweep",
     "Reproduction": "cwnd._reproduce.verdicts",
@@ -94,6 +98,7 @@ _MODULES = {
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",
     "explain": "cwnd._explain.explain",
+    "identify": "cwnd._explain.identify",
     "explore": "cwnd._analysis.explore",
     "gate": "cwnd._analysis.gate",
     "kernel": "cwnd.kernel",

@@ -99,14 +99,16 @@ impl Record {
     }
 }
 
-/// Explains a capture as [`explain`](crate::explain) does, and keeps up to `most` packets of its connections.
+/// Explains a capture as [`explain`](crate::explain) does, and keeps up to `most` packets of its connections. The reports are
+/// in the second part of the answer, and not in the first.
 ///
 /// # Errors
 /// The input is no capture.
 pub fn record(reader: Box<dyn Read>, most: usize) -> Result<(Explanation, Vec<Recorded>), Error> {
     let mut table = Table::recording(most);
-    let (explanation, order) = explain_into(reader, &mut table)?;
-    let recorded = explanation.connections.iter().zip(order).map(|(report, at)| {
+    let (mut explanation, order) = explain_into(reader, &mut table)?;
+    let reports = std::mem::take(&mut explanation.connections);
+    let recorded = reports.into_iter().zip(order).map(|(report, at)| {
         let connection = &mut table.connections[at];
         let sender = connection.sender();
         let release_ns = connection.release_ns();
@@ -117,12 +119,12 @@ pub fn record(reader: Box<dyn Read>, most: usize) -> Result<(Explanation, Vec<Re
             }
         }
         Recorded {
-            report: report.clone(),
+            report,
             packets: record.packets,
             is_cut: record.is_cut,
             release_us: (release_ns / 1000) as u32,
             sacks: record.sacks,
         }
     });
-    Ok((explanation.clone(), recorded.collect()))
+    Ok((explanation, recorded.collect()))
 }

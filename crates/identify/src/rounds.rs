@@ -118,5 +118,9 @@ pub(crate) fn rounds(events: &[Event], report: &ConnectionReport) -> Rounds {
             Event::Restart { .. } | Event::Needless => {}
         }
     }
+    // What an algorithm knew before the capture began is not known before its first loss.
+    if !report.handshake.seen && epoch > 0 {
+        all.rounds.retain(|round| round.epoch > 0);
+    }
     all
 }

@@ -7,9 +7,12 @@ const GRAIN: f64 = 0.5;
 /// An error counts up to this: a candidate that is wrong by more is wrong.
 const MOST: f64 = 1.0;
 
-/// The mean error of each block of rounds, and its weight.
-pub(crate) fn errors(rounds: &[Round], flights: &[f64]) -> Vec<(f64, f64)> {
-    let mut blocks: Vec<(f64, f64)> = Vec::new();
+/// The mean error of a block of rounds, and its weight.
+pub(crate) type Block = (f64, f64);
+
+/// The error of each block.
+pub(crate) fn errors(rounds: &[Round], flights: &[f64]) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
     let mut last = None;
     for (round, flight) in rounds.iter().zip(flights) {
         let seen = f64::from(round.flight);
@@ -31,13 +34,13 @@ pub(crate) fn errors(rounds: &[Round], flights: &[f64]) -> Vec<(f64, f64)> {
 }
 
 /// Weighted mean.
-pub(crate) fn mean(blocks: &[(f64, f64)]) -> f64 {
+pub(crate) fn mean(blocks: &[Block]) -> f64 {
     let weight: f64 = blocks.iter().map(|block| block.1).sum();
     blocks.iter().map(|block| block.0 * block.1).sum::<f64>() / weight.max(1.0)
 }
 
 /// Mean of the paired differences of two candidates, and its standard error.
-pub(crate) fn difference(one: &[(f64, f64)], other: &[(f64, f64)]) -> (f64, f64) {
+pub(crate) fn difference(one: &[Block], other: &[Block]) -> (f64, f64) {
     let weight: f64 = one.iter().map(|block| block.1).sum();
     let differences = one.iter().zip(other).map(|(a, b)| (a.0 - b.0, a.1));
     let mean = differences.clone().map(|(d, w)| d * w).sum::<f64>() / weight.max(1.0);

@@ -44,7 +44,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
-    use super::evidence::explain;
+    use super::evidence::{explain, identify};
     #[pymodule_export]
     use super::jobs::{job_keys, run_jobs};
     #[pymodule_export]
