@@ -46,7 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let linux = random.next() < 0.5;
             let marks = algorithm.kind == "ecn" || algorithm.kind == "l4s" || random.next() < 0.15;
             let seconds = (120.0 * rtt_ms / 1000.0 * (1.0 + buffer / 2.0)).clamp(20.0, 60.0);
-            let has = |name: &str, choice: &str| algorithm.params.iter().any(|p| p.name == name && p.choices.contains(&choice));
+            let has = |name: &str, choice: &str| {
+                algorithm.params.iter().any(|p| p.name == name && p.choices.contains(&choice))
+            };
             let mut cca = format!("name = '{}'", algorithm.name);
             if linux && has("variant", "linux") {
                 cca += ", variant = 'linux'";

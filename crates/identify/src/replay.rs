@@ -52,7 +52,14 @@ impl Replay {
         let ack = Ack { mss: start.mss, snd_wnd: u32::MAX, flags: CWND_LIMITED, ..Ack::default() };
         let mut driver = Driver::new(candidate.algorithm.build(&candidate.params), window, ack);
         driver.start();
-        Replay { driver, srtt: 0.0, min_rtt_us: 0, paced: Vec::new(), flight: f64::from(window.cwnd), chance: 1 }
+        Replay {
+            driver,
+            srtt: 0.0,
+            min_rtt_us: 0,
+            paced: Vec::new(),
+            flight: f64::from(window.cwnd),
+            chance: 1,
+        }
     }
 
     fn take(&mut self, event: &Event, before: u32, limited: bool) {
@@ -72,7 +79,11 @@ impl Replay {
             }
             Event::Recovered => {
                 let window = self.driver.window;
-                let cwnd = if self.driver.state() == State::Loss { window.cwnd } else { window.ssthresh.min(window.cwnd_clamp) };
+                let cwnd = if self.driver.state() == State::Loss {
+                    window.cwnd
+                } else {
+                    window.ssthresh.min(window.cwnd_clamp)
+                };
                 self.driver.on_recovered(cwnd.max(1));
             }
             Event::Timeout { lost } => {
@@ -115,7 +126,10 @@ impl Replay {
         }
         if self.driver.controls_window() {
             self.driver.control();
-        } else if seen.is_forward && seen.acked > 0 && !matches!(self.driver.state(), State::Cwr | State::Recovery) {
+        } else if seen.is_forward
+            && seen.acked > 0
+            && !matches!(self.driver.state(), State::Cwr | State::Recovery)
+        {
             self.driver.grow();
         }
         self.predict(seen);

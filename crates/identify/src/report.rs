@@ -50,6 +50,7 @@ pub struct Identified {
     /// Where the capture was taken.
     pub place: Place,
     /// Algorithms that cannot be distinguished here, the best fit first; empty: unknown.
+    #[serde(rename = "candidates")]
     pub class: Vec<Candidacy>,
     /// Share by which the nearest algorithm outside the class fits worse than the best: 0 to 1; 0 without a class.
     pub confidence: f64,
@@ -169,10 +170,12 @@ fn judge(found: &mut Identified, scored: &[(&Candidate, Vec<Block>)]) {
         }
     }
     if least > MOST_ERROR {
-        found.why = Some(format!("no algorithm of the registry fits: the nearest is off by {:.0}%", least * 100.0));
+        found.why =
+            Some(format!("no algorithm of the registry fits: the nearest is off by {:.0}%", least * 100.0));
         found.class.clear();
     } else if found.class.len() > LARGEST_CLASS {
-        found.why = Some(format!("{} algorithms fit alike: the window did too little here", found.class.len()));
+        found.why =
+            Some(format!("{} algorithms fit alike: the window did too little here", found.class.len()));
         found.class.clear();
     } else {
         found.confidence = outside.map_or(1.0, |error| 1.0 - least / error);
@@ -180,9 +183,8 @@ fn judge(found: &mut Identified, scored: &[(&Candidate, Vec<Block>)]) {
 }
 
 fn too_few(found: &Identified, recorded: &Recorded) -> String {
-    let limits = |cause| {
-        matches!(cause, Cause::Receiver | Cause::Application | Cause::SenderBuffer | Cause::Timeout)
-    };
+    let limits =
+        |cause| matches!(cause, Cause::Receiver | Cause::Application | Cause::SenderBuffer | Cause::Timeout);
     let main = recorded.report.causes.iter().find(|share| limits(share.cause) && share.share > 0.3);
     let limit = match main.map(|share| share.cause) {
         Some(Cause::Receiver) => ": the receiver's window was the limit",
@@ -191,5 +193,8 @@ fn too_few(found: &Identified, recorded: &Recorded) -> String {
         Some(Cause::Timeout) => ": the sender waited for timeouts",
         _ => "",
     };
-    format!("the congestion window shows in {} round trips, and {FEWEST_ROUNDS} are needed{limit}", found.compared)
+    format!(
+        "the congestion window shows in {} round trips, and {FEWEST_ROUNDS} are needed{limit}",
+        found.compared
+    )
 }

@@ -36,7 +36,10 @@ pub(crate) struct Rounds {
 /// Times in which something else than the window limited the sender.
 fn limits(report: &ConnectionReport) -> Vec<(u64, u64)> {
     let other = |cause| {
-        matches!(cause, Cause::Handshake | Cause::Receiver | Cause::Application | Cause::Timeout | Cause::SenderBuffer)
+        matches!(
+            cause,
+            Cause::Handshake | Cause::Receiver | Cause::Application | Cause::Timeout | Cause::SenderBuffer
+        )
     };
     let us = |s: f64| (s * 1e6) as u64;
     let spans = report.spans.iter().filter(|span| other(span.cause));

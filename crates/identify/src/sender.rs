@@ -53,9 +53,13 @@ pub(crate) enum Event {
     /// All that was in flight at the loss, the timeout or the mark is acknowledged.
     Recovered,
     /// The retransmission timer.
-    Timeout { lost: u32 },
+    Timeout {
+        lost: u32,
+    },
     /// The first segment while nothing was in flight, after this time.
-    Restart { idle_us: u64 },
+    Restart {
+        idle_us: u64,
+    },
     /// A retransmission was needless (DSACK).
     Needless,
 }
@@ -287,7 +291,9 @@ impl Sender {
         let idle = self.runs.is_empty();
         if idle {
             if self.last_send_us > 0 {
-                self.events.push(Event::Restart { idle_us: now.saturating_sub(self.last_send_us.max(self.last_ack_us)) });
+                self.events.push(Event::Restart {
+                    idle_us: now.saturating_sub(self.last_send_us.max(self.last_ack_us)),
+                });
             }
             (self.first_tx_us, self.delivered_us) = (now, now);
         }
@@ -475,7 +481,8 @@ impl Sender {
             lost: std::mem::take(&mut self.newly_lost),
             lost_total: self.lost_total,
             ece: packet.ece,
-            window: ((u64::from(packet.window) << self.window_shift) / self.mss).min(u64::from(u32::MAX)) as u32,
+            window: ((u64::from(packet.window) << self.window_shift) / self.mss).min(u64::from(u32::MAX))
+                as u32,
             begins_round: ack >= self.round_end && is_forward,
             ..AckSeen::default()
         };

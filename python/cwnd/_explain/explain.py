@@ -15,6 +15,8 @@ from cwnd._common.text import aligned, digits, rate
 from cwnd._explain.conclude import NAMES, advise_on, conclude, size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cwnd._explain.shapes import Connection, Explanation, Numbers, Share
 
 
@@ -91,25 +93,28 @@ def explain(source: str | os.PathLike[str] | bytes, *, anonymous: bool = False) 
     `source` is a file, "-" for standard input, or the bytes of a capture: pcap or pcapng, as it is or in
     gzip, xz or zstd. `anonymous` replaces the addresses by 10.0.0.1, 10.0.0.2, … in order of appearance.
     """
+    data: Explanation = json.loads(read_capture(source, _cwnd.explain))
+    if anonymous:
+        _hide_addresses(data["connections"])
+    return Explained(data)
+
+
+def read_capture(
+    source: str | os.PathLike[str] | bytes, ask: Callable[[str | None, bytes | None], str]
+) -> str:
+    """The core's answer `ask` about a capture, as JSON; an error of one line if there is none."""
     shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
     if not isinstance(source, bytes) and Path(source).is_dir():
         raise error(shown, "a directory; accepted is a packet capture")
     try:
         if isinstance(source, bytes):
-            text = _cwnd.explain(None, source)
-        elif shown == "-":
-            text = _cwnd.explain()
-        else:
-            text = _cwnd.explain(os.fspath(source))
+            return ask(None, source)
+        return ask(None if shown == "-" else os.fspath(source), None)
     except OSError as failed:
         plain = failed if failed.errno is None else OSError(failed.errno, os.strerror(failed.errno))
         raise os_error(shown, plain) from None
     except _cwnd.Error as refused:
         raise error(shown, str(refused)) from None
-    data: Explanation = json.loads(text)
-    if anonymous:
-        _hide_addresses(data["connections"])
-    return Explained(data)
 
 
 def _hide_addresses(connections: list[Connection]) -> None:

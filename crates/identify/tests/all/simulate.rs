@@ -201,7 +201,8 @@ impl<'a> Endpoints<'a> for Tap<'a> {
 
 /// The pcap of the first flow of a scenario, of at most `most` packets.
 pub fn pcap(text: &str, at: At, most: usize) -> Vec<u8> {
-    let scenario = cwnd_scenario::Scenario::from_toml(text, "scenario", &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = cwnd_scenario::Scenario::from_toml(text, "scenario", &[])
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let tape = Rc::new(RefCell::new(Tape::new(at, scenario.flows[0].start_ns, scenario.rtt_ns(0), most)));
     let around = |id: u32, ends| -> Box<dyn Endpoints<'_> + '_> {
         if id > 0 { ends } else { Box::new(Tap { ends, tape: Rc::clone(&tape) }) }
