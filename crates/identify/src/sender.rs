@@ -452,7 +452,9 @@ impl Sender {
         if dsack {
             self.events.push(Event::Needless);
         }
-        if self.recovery_point.is_some_and(|point| ack >= point) {
+        // A mark's reduction lasts until something beyond it is acknowledged: echoes stop with the first segment after it.
+        let least = u64::from(self.is_marked);
+        if self.recovery_point.is_some_and(|point| ack >= point + least) {
             self.recovery_point = None;
             self.is_marked = false;
             self.events.push(Event::Recovered);
