@@ -12,13 +12,15 @@ mod facts;
 mod half;
 mod policer;
 mod record;
+mod recorded;
 mod report;
 mod segment;
 mod slots;
 mod table;
 
 pub use error::Error;
-pub use record::{Packet, Recorded, record};
+pub use record::Packet;
+pub use recorded::{Recorded, record};
 pub use report::{
     CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share,
     Span, explain,

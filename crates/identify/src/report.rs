@@ -71,7 +71,7 @@ pub struct Identified {
 pub struct Identification {
     /// Counts of the capture.
     pub capture: CaptureFacts,
-    /// What a reader has to know: drops, damage, what was left out.
+    /// Drops, damage, parts that were left out.
     pub notes: Vec<String>,
     /// Connections in the capture.
     pub connection_count: usize,

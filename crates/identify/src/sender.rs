@@ -96,7 +96,7 @@ struct Rate {
     any: bool,
 }
 
-/// What is known of the sender between two packets.
+/// The sender between two packets.
 pub(crate) struct Sender {
     events: Vec<Event>,
     mss: u64,
