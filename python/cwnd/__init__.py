@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._expect.expect import Expected, expect
     from cwnd._explain.explain import Explained, explain
+    from cwnd._explain.identify import Identified, identify
     from cwnd._prove.prove import Proof, prove
     from cwnd._reproduce.reproduce import reproduce
     from cwnd._reproduce.verdicts import Reproduction
@@ -51,6 +52,7 @@ __all__ = [
     "Expected",
     "Explained",
     "Gate",
+    "Identified",
     "Progress",
     "Proof",
     "Reproduction",
@@ -73,6 +75,7 @@ __all__ = [
     "explain",
     "explore",
     "gate",
+    "identify",
     "kernel",
     "models",
     "presets",
@@ -95,6 +98,7 @@ _MODULES = {
     "Expected": "cwnd._expect.expect",
     "Explained": "cwnd._explain.explain",
     "Gate": "cwnd._analysis.gate_outcome",
+    "Identified": "cwnd._explain.identify",
     "Progress": "cwnd._run.sweep",
     "Reproduction": "cwnd._reproduce.verdicts",
     "Proof": "cwnd._prove.prove",
@@ -117,6 +121,7 @@ _MODULES = {
     "explain": "cwnd._explain.explain",
     "explore": "cwnd._analysis.explore",
     "gate": "cwnd._analysis.gate",
+    "identify": "cwnd._explain.identify",
     "kernel": "cwnd.kernel",
     "models": "cwnd.models",
     "presets": "cwnd._scenario.registry",

@@ -21,6 +21,7 @@ __all__ = [
     "estimate",
     "expectations",
     "explain",
+    "identify",
     "job_keys",
     "kernel_doctor",
     "kernel_load",
@@ -62,6 +63,7 @@ def explain(
     rest: bool = False,
     series: int | None = None,
 ) -> str: ...
+def identify(path: str | None = None, capture: bytes | None = None) -> str: ...
 def run(
     scenarios: Sequence[Scenario],
     jobs: int,

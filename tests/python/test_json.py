@@ -33,6 +33,7 @@ CALLS = {
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),
     "explain": ("slow.pcap", {"capture", "notes", "connections"}),
     "gate": ("result result", {"ok", "verdicts"}),
+    "identify": ("slow.pcap", {"capture", "notes", "connections"}),
     "kernel doctor": ("", {"checks"}),
     "kernel status": ("", {"loaded"}),
     "model": ("--cca reno --rate 10Mbps --rtt 20ms --duration 5s", {"cca", "path"}),

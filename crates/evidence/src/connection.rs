@@ -1,6 +1,7 @@
 //! A connection: two directions, and its handshake.
 
 use crate::half::Half;
+use crate::record::Record;
 use crate::segment::{ACK, End, FIN, RST, SYN, Segment};
 
 /// A connection. Times are nanoseconds since its first packet.
@@ -15,6 +16,8 @@ pub(crate) struct Connection {
     pub reset: bool,
     /// The ACK that ends the handshake.
     pub opened_ns: Option<u64>,
+    /// Packets, if they were asked for.
+    pub record: Option<Box<Record>>,
 }
 
 impl Connection {
@@ -29,6 +32,7 @@ impl Connection {
             handshake: s.has(SYN),
             reset: false,
             opened_ns: None,
+            record: None,
         }
     }
 
@@ -86,5 +90,15 @@ impl Connection {
         let (syn, answer) = (self.halves[0].syn_ns, self.halves[1].syn_ns);
         let part = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
         (part(syn, answer), part(answer, self.opened_ns))
+    }
+
+    /// The part of the RTT on the sender's side of the capture, at least; 0 if it is not known.
+    pub fn release_ns(&self) -> u64 {
+        let sender = self.sender();
+        let (responder, client) = self.handshake_ns();
+        let handshake = if sender == 0 { client } else { responder };
+        let sampled = self.halves[sender].release_min_us;
+        let sampled = (sampled != u32::MAX).then(|| u64::from(sampled) * 1000);
+        handshake.into_iter().chain(sampled).min().unwrap_or(0)
     }
 }

@@ -11,6 +11,8 @@ mod error;
 mod facts;
 mod half;
 mod policer;
+mod record;
+mod recorded;
 mod report;
 mod segment;
 mod series;
@@ -19,6 +21,8 @@ mod table;
 pub mod write;
 
 pub use error::Error;
+pub use record::Packet;
+pub use recorded::{Recorded, record};
 pub use report::{
     CaptureFacts, Cause, ConnectionReport, Explanation, Handshake, Numbers, Place, Retransmissions, Share,
     Span, explain, explain_with,

@@ -192,8 +192,16 @@ pub fn explain(reader: Box<dyn Read>) -> Result<Explanation, Error> {
 /// # Errors
 /// Those of [`explain`].
 pub fn explain_with(reader: Box<dyn Read>, series: Wanted) -> Result<Explanation, Error> {
+    explain_into(reader, &mut Table::default(), series).map(|(explanation, _)| explanation)
+}
+
+/// As [`explain_with`]; `table` keeps the connections, and the answer has the index of each that is in the report.
+pub(crate) fn explain_into(
+    reader: Box<dyn Read>,
+    table: &mut Table,
+    series: Wanted,
+) -> Result<(Explanation, Vec<usize>), Error> {
     let mut capture = Capture::open(reader)?;
-    let mut table = Table::default();
     let mut facts = CaptureFacts { format: capture.format(), ..CaptureFacts::default() };
     let (mut fragments, mut cut, mut unknown_links) = (0u64, 0u64, Vec::new());
     let (mut first_ns, mut last_ns) = (u64::MAX, 0);
@@ -242,7 +250,7 @@ pub fn explain_with(reader: Box<dyn Read>, series: Wanted) -> Result<Explanation
     };
     let connections =
         order.iter().map(|&at| report(at + 1, &mut table.connections[at], chosen(at + 1))).collect();
-    Ok(Explanation { capture: facts, notes, connection_count, connections })
+    Ok((Explanation { capture: facts, notes, connection_count, connections }, order))
 }
 
 fn seconds(ns: u64) -> f64 {

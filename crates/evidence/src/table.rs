@@ -13,11 +13,18 @@ pub(crate) struct Table {
     pub connections: Vec<Connection>,
     /// Segments of connections that are not followed.
     pub beyond: u64,
+    /// Packets that connections may yet record; 0: none does.
+    to_record: usize,
     by_ends: HashMap<(End, End), usize>,
     last: Option<((End, End), usize)>,
 }
 
 impl Table {
+    /// A table whose connections record up to `most` packets together.
+    pub fn recording(most: usize) -> Self {
+        Table { to_record: most, ..Table::default() }
+    }
+
     /// Hands a segment to its connection.
     pub fn take(&mut self, s: &Segment) {
         let ends = if s.from <= s.to { (s.from, s.to) } else { (s.to, s.from) };
@@ -33,12 +40,19 @@ impl Table {
                 return;
             }
             None => {
-                self.connections.push(Connection::new(s));
+                let mut connection = Connection::new(s);
+                connection.record = (self.to_record > 0).then(Box::default);
+                self.connections.push(connection);
                 self.by_ends.insert(ends, self.connections.len() - 1);
                 self.connections.len() - 1
             }
         };
         self.last = Some((ends, at));
-        self.connections[at].take(s);
+        let connection = &mut self.connections[at];
+        if let Some(record) = &mut connection.record {
+            let from = u8::from(s.from != connection.ends[0]);
+            self.to_record -= usize::from(record.take(s, from, self.to_record > 0));
+        }
+        connection.take(s);
     }
 }

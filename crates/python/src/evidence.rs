@@ -4,6 +4,7 @@ use crate::{Error, refuse};
 use cwnd_evidence::Wanted;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::{Arc, Mutex};
@@ -47,23 +48,40 @@ pub fn explain(
     rest: bool,
     series: Option<usize>,
 ) -> PyResult<String> {
+    let series = match series {
+        None => Wanted::Nothing,
+        Some(0) => Wanted::First,
+        Some(number) => Wanted::Number(number),
+    };
+    answer(py, path, capture, rest, |reader| cwnd_evidence::explain_with(reader, series))
+}
+
+/// Identifies the algorithms of a capture as JSON: the one in `capture`, of the file `path`, or of standard input.
+#[pyfunction]
+#[pyo3(signature = (path=None, capture=None))]
+pub fn identify(py: Python, path: Option<&str>, capture: Option<Vec<u8>>) -> PyResult<String> {
+    answer(py, path, capture, false, cwnd_identify::identify)
+}
+
+fn answer<T: Serialize + Send>(
+    py: Python,
+    path: Option<&str>,
+    capture: Option<Vec<u8>>,
+    rest: bool,
+    ask: impl FnOnce(Box<dyn Read>) -> Result<T, cwnd_evidence::Error> + Send,
+) -> PyResult<String> {
     let reader: Box<dyn Read + Send> = match (capture, path) {
         (Some(bytes), _) if rest => Box::new(Cursor::new(bytes).chain(io::stdin())),
         (Some(bytes), _) => Box::new(Cursor::new(bytes)),
         (None, Some(path)) => Box::new(File::open(path).map_err(os_error)?),
         (None, None) => Box::new(io::stdin()),
     };
-    let series = match series {
-        None => Wanted::Nothing,
-        Some(0) => Wanted::First,
-        Some(number) => Wanted::Number(number),
-    };
     let raised = Arc::new(Mutex::new(None));
     let reader = Interruptible { reader, raised: Arc::clone(&raised) };
-    let explained = py.detach(|| cwnd_evidence::explain_with(Box::new(reader), series));
+    let answered = py.detach(|| ask(Box::new(reader)));
     if let Some(raised) = raised.lock().ok().and_then(|mut place| place.take()) {
         return Err(raised);
     }
-    let explained = explained.map_err(refuse)?;
-    serde_json::to_string(&explained).map_err(|failed| Error::new_err(failed.to_string()))
+    let answered = answered.map_err(refuse)?;
+    serde_json::to_string(&answered).map_err(|failed| Error::new_err(failed.to_string()))
 }

@@ -22,17 +22,19 @@ impl PyHooks {
     #[new]
     fn new(scenario: &PyScenario, cwnd: u32, ssthresh: u32) -> PyResult<PyHooks> {
         let failure = Arc::new(Failure::default());
-        let cca = &scenario.inner.flows[0].cca;
+        let flow = &scenario.inner.flows[0];
+        let cca = &flow.cca;
         let inner: Box<dyn CongestionControl> = match scenario.classes.get(&cca.name) {
             Some(class) => {
-                Box::new(PythonControl::new(class, cca, None, 0, &Arc::new(Control::default()), &failure))
+                let (place, control) = ((None, &*flow.stack.profile), Arc::new(Control::default()));
+                Box::new(PythonControl::new(class, cca, place, 0, &control, &failure))
             }
             None => {
                 let (algorithm, params) = cca.resolve().map_err(refuse)?;
                 Box::new(algorithm.build(&params))
             }
         };
-        let window = Window { ssthresh: ssthresh.max(1), ..Window::new(cwnd.max(1)) };
+        let window = Window { ssthresh: ssthresh.max(2), ..Window::new(cwnd.max(1)) };
         let ack = Ack { mss: 1448, snd_wnd: u32::MAX, ..Ack::default() };
         let hooks = PyHooks { driver: Mutex::new(Driver::new(inner, window, ack)), failure };
         hooks.raised()?;

@@ -50,7 +50,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]
-    use super::evidence::explain;
+    use super::evidence::{explain, identify};
     #[pymodule_export]
     use super::header::{PyHeader, header_code, header_controls_window};
     #[pymodule_export]

@@ -138,7 +138,10 @@ pub fn record<'py>(py: Python<'py>, scenario: &PyScenario, seed: u64) -> PyResul
         let flow = places.find(|&flow| std::ptr::eq(&*flows[flow].cca, cca))?;
         last.store(flow, Relaxed);
         let inner: Box<dyn CongestionControl> = match scenario.classes.get(&cca.name) {
-            Some(class) => Box::new(PythonControl::new(class, cca, Some(flow), seed, &control, &failure)),
+            Some(class) => {
+                let place = (Some(flow), &*flows[flow].stack.profile);
+                Box::new(PythonControl::new(class, cca, place, seed, &control, &failure))
+            }
             None if cca.is_udp() => return None,
             None => {
                 let (algorithm, params) = cca.resolve().ok()?;

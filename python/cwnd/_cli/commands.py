@@ -33,6 +33,7 @@ _LISTED = {
         "explain", "Why a transfer was slow: what limited each connection, by a capture, ss or iperf3."
     ),
     "gate": Listed("gate", "Check that a result is no worse than another; exit 1 if it is."),
+    "identify": Listed("identify", "Which congestion control algorithm each connection of a capture has."),
     "kernel": Listed("kernel", "In this machine's kernel: load, unload, status, doctor, trace."),
     "lab": Listed("lab", "Open the simulator as a web page."),
     "linux": Listed("linux", "The kernel of 'run --on linux': set it up."),

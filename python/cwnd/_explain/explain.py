@@ -25,7 +25,7 @@ from cwnd._explain.words import (
 from cwnd._scenario.registry import algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cwnd._explain.shapes import Connection, Explanation
 
@@ -164,6 +164,21 @@ def read_evidence(source: str | os.PathLike[str] | bytes, shown: str, series: in
         if shown == "-":
             return evidence.read_stdin(series)
         return evidence.read_file(os.fspath(source), series)
+    except (OSError, _cwnd.Error) as failed:
+        raise evidence.refused(failed, shown) from None
+
+
+def read_capture(
+    source: str | os.PathLike[str] | bytes, ask: Callable[[str | None, bytes | None], str]
+) -> str:
+    """The core's answer `ask` about a capture, as JSON; an error of one line if there is none."""
+    shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
+    if not isinstance(source, bytes) and Path(source).is_dir():
+        raise error(shown, "a directory; accepted is a packet capture")
+    try:
+        if isinstance(source, bytes):
+            return ask(None, source)
+        return ask(None if shown == "-" else os.fspath(source), None)
     except (OSError, _cwnd.Error) as failed:
         raise evidence.refused(failed, shown) from None
 
