@@ -63,7 +63,7 @@ pub(crate) struct Loss {
     pub sent_ns: u64,
 }
 
-/// What was seen of a direction.
+/// A direction, as far as it was seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Half {
     pub bytes: u64,
