@@ -14,7 +14,7 @@ import pytest
 
 import cwnd
 from cwnd._conform.cases import cases, read_case, suites
-from cwnd._conform.conform import UNSEEN, texts
+from cwnd._conform.conform import UNSEEN, find_subject, texts, try_case
 from cwnd._conform.sender import run_hooks
 
 ROOT = Path(__file__).parents[2]
@@ -78,9 +78,12 @@ def test_a_header_of_ones_own_has_the_verdicts_of_the_registry() -> None:
         ("slow start counts ACKs", "rfc9002/slow-start-10-per-ack"),
     ],
 )
-def test_a_published_fault_that_is_planted_is_found(fault: str, case: str, mutants: ModuleType) -> None:
+def test_a_published_fault_that_is_planted_is_found(
+    fault: str, case: str, mutants: ModuleType, tmp_path: Path
+) -> None:
     (mutant,) = (one for one in mutants.MUTANTS if one.fault == fault)
-    assert mutants.found_by(mutant).startswith(f"{case}: step ")
+    (tried,) = (one for one in cases() if f"{one.suite}/{one.name}" == case)
+    assert try_case(tried, find_subject(mutants.plant(mutant, tmp_path))).found.startswith("step ")
 
 
 @needs_compiler
