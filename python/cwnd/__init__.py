@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate import gate
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
+    from cwnd._attack.attack import Attack, attack
     from cwnd._common.errors import WorldError
     from cwnd._cwnd import Error, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
@@ -37,6 +38,7 @@ del TYPE_CHECKING
 
 __all__ = [
     "Advice",
+    "Attack",
     "Comparison",
     "CongestionControl",
     "Error",
@@ -54,6 +56,7 @@ __all__ = [
     "advise",
     "aioquic",
     "algorithms",
+    "attack",
     "compare",
     "dumbbell",
     "evaluate",
@@ -73,6 +76,7 @@ __all__ = [
 #: Where each name is that is loaded when it is first used: most programs use few.
 _MODULES = {
     "Advice": "cwnd._advise.answer",
+    "Attack": "cwnd._attack.attack",
     "Comparison": "cwnd._analysis.compare",
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
@@ -90,6 +94,7 @@ _MODULES = {
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.registry",
+    "attack": "cwnd._attack.attack",
     "compare": "cwnd._analysis.compare",
     "dumbbell": "cwnd._scenario.scenario",
     "evaluate": "cwnd._evaluate.evaluate",

@@ -15,6 +15,8 @@ __all__ = [
     "aioquic_algorithms",
     "algorithm",
     "algorithms",
+    "attack_evaluate",
+    "attack_score",
     "end_runs",
     "estimate",
     "explain",
@@ -49,6 +51,21 @@ def choices(key: str) -> list[str]: ...
 def keys() -> str: ...
 def schema() -> str: ...
 def algorithm(name: str) -> str: ...
+def attack_evaluate(
+    texts: Sequence[str],
+    subject: str,
+    references: Sequence[str],
+    goals: Sequence[str],
+    threads: int,
+    classes: dict[str, type[Any]],
+) -> str: ...
+def attack_score(
+    text: str,
+    goal_name: str,
+    subject: tuple[str, Runs],
+    reference: tuple[str, Runs],
+    custom: Sequence[str],
+) -> float: ...
 def explain(path: str | None = None, capture: bytes | None = None) -> str: ...
 def run(
     scenarios: Sequence[Scenario],

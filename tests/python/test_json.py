@@ -27,6 +27,7 @@ WITHOUT = {"lab", "completion"}
 CALLS = {
     "advise": ("--rate 10Mbps --rtt 20ms --cca cubic", {"path", "recommendation", "candidates"}),
     "algorithms": ("", {"algorithms", "presets"}),
+    "attack": ("vegas --goal pinned --budget 8", {"subject", "goals", "findings", "evaluations"}),
     "compare": ("result result", {"names", "ok", "lines", "notes"}),
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),
     "explain": ("slow.pcap", {"capture", "notes", "connections"}),

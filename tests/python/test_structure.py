@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "_run": {"_common", "_scenario", "_results", "_worlds"},
     "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
     "_advise": {"kernel", "_common", "_scenario", "_results", "_run", "_analysis"},
+    "_attack": {"_common", "_scenario", "_run"},
     "_evaluate": {"_common", "_scenario", "_report", "_results", "_run", "_worlds", "_analysis"},
     "_explain": {"_common"},
     "_prove": {"_common"},
@@ -33,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "cwnd": {
         "_common",
         "_advise",
+        "_attack",
         "_scenario",
         "_results",
         "_run",

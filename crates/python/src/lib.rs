@@ -2,6 +2,7 @@
 //! run answers.
 
 mod algorithms;
+mod attack;
 mod custom;
 mod evidence;
 mod jobs;
@@ -41,6 +42,8 @@ mod _cwnd {
     use super::Error;
     #[pymodule_export]
     use super::algorithms::{algorithm, algorithms, choices, keys, presets, schema};
+    #[pymodule_export]
+    use super::attack::{attack_evaluate, attack_score};
     #[pymodule_export]
     use super::custom::{PyAck, PyWindow};
     #[pymodule_export]

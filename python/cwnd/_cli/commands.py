@@ -24,6 +24,7 @@ class Listed(NamedTuple):
 _LISTED = {
     "advise": Listed("advise", "Which algorithm for a path, what it costs others, and the commands."),
     "algorithms": Listed("algorithms", "List the algorithms, or show one in full."),
+    "attack": Listed("attack", "Search for paths on which an algorithm fails and others do not."),
     "compare": Listed("compare", "Put results side by side: worlds, versions; exit 1 if they differ."),
     "completion": Listed("completion", "Print the completion of a shell: bash, zsh or fish."),
     "evaluate": Listed("evaluate", "Judge an algorithm by the criteria of RFC 9743."),
