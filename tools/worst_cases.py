@@ -18,8 +18,9 @@ OUT = Path(os.environ.get("OUT", "target/worst-cases"))
 BUDGET = int(os.environ.get("BUDGET", "2400"))
 INTRO = """# Worst cases of every algorithm
 
-Each algorithm was attacked with the same budget ([attack.md](attack.md)). A cell has what a path needs for a failure of the
-column's kind, beside what a plain path has. A dash: this budget found none, which proves nothing.
+Each algorithm was attacked with the same budget ([attack.md](attack.md)).
+A cell has what a path needs for a failure of the column's kind, beside what a plain path has.
+A dash: this budget found none, which proves nothing.
 `make worst-cases` makes the page anew.
 """
 GOALS = ("stall", "pinned", "underuse", "bloat", "loss", "oscillate", "starve", "harm")

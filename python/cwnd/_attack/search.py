@@ -60,7 +60,8 @@ class Request:
     def goals_of(self, island: int) -> tuple[str, tuple[str, ...]]:
         """The goal that an island searches, and all that its paths are scored by."""
         goal = self.goals[island % len(self.goals)]
-        together = ALONE if goal in ALONE else SHARED
+        # Without a neighbour's name, starve and harm have neighbours of their own.
+        together = ALONE if goal in ALONE else SHARED if self.beside else (goal,)
         return goal, tuple(other for other in together if other in self.goals)
 
 

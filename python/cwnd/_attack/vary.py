@@ -121,6 +121,8 @@ def _acks(rng: Random, bounds: Bounds, path: Path) -> Path:
 
 
 def _pattern(rng: Random, bounds: Bounds, path: Path) -> Path:
+    if path.beside:  # a share is of flows that both have all data
+        return path
     kind = pick(rng, bounds.patterns)
     plain = replace(path, on_off_us=(0, 0), app=0.0)
     if kind == "on-off":
