@@ -19,7 +19,7 @@ BENCH_BUILD := cargo build --quiet --release -p cwnd-bench --features huge-pages
 SOURCES := pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find algorithms crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml)
 
-.PHONY: demo quic kernel uplot prove figures evaluations differential ns2-judges papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
+.PHONY: demo quic kernel uplot prove worst-cases figures evaluations differential ns2-judges papers docs site man dist dist-test test test-quic test-slow test-builds browser-test lab \
 	kernel-test guest-test fuzz race-test lint lock audit bench bench-clone bench-parts bench-by-part bench-peers \
 	golden-arm golden-windows check-systems check-rust miri semver bench-instructions dist-musl dist-windows release-check format clean
 
@@ -37,6 +37,10 @@ uplot: $(WEB)/uPlot.iife.min.js
 # Every header's properties, proved or refuted, with the table of docs/proofs.md; some ten minutes.
 prove: .venv/dev
 	$(BIN)/python tools/prove.py
+
+# Every algorithm attacked with BUDGET paths, as docs/worst-cases.md. Goes on where it stopped.
+worst-cases: .venv/package
+	$(BIN)/python tools/worst_cases.py
 
 # The figures of the docs; some minutes.
 figures: .venv/package

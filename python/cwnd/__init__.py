@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate import gate
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
+    from cwnd._attack.attack import Attack, attack
     from cwnd._common.errors import WorldError
     from cwnd._conform.conform import Conformance, conform
     from cwnd._cwnd import Ack, Error, Window, __version__
@@ -44,6 +45,7 @@ del TYPE_CHECKING
 __all__ = [
     "Ack",
     "Advice",
+    "Attack",
     "Comparison",
     "Conformance",
     "CongestionControl",
@@ -65,6 +67,7 @@ __all__ = [
     "advise",
     "aioquic",
     "algorithms",
+    "attack",
     "capture",
     "cite",
     "compare",
@@ -90,6 +93,7 @@ __all__ = [
 _MODULES = {
     "Ack": "cwnd._cwnd",
     "Advice": "cwnd._advise.answer",
+    "Attack": "cwnd._attack.attack",
     "Comparison": "cwnd._analysis.compare",
     "Conformance": "cwnd._conform.conform",
     "CongestionControl": "cwnd._scenario.custom",
@@ -111,6 +115,7 @@ _MODULES = {
     "advise": "cwnd._advise.advise",
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.headers",
+    "attack": "cwnd._attack.attack",
     "capture": "cwnd._run.capture",
     "cite": "cwnd._scenario.cite",
     "compare": "cwnd._analysis.compare",

@@ -16,6 +16,8 @@ __all__ = [
     "aioquic_algorithms",
     "algorithm",
     "algorithms",
+    "attack_evaluate",
+    "attack_score",
     "capture",
     "end_runs",
     "estimate",
@@ -54,6 +56,21 @@ def choices(key: str) -> list[str]: ...
 def keys() -> str: ...
 def schema() -> str: ...
 def algorithm(name: str) -> str: ...
+def attack_evaluate(
+    texts: Sequence[str],
+    subject: str,
+    references: Sequence[str],
+    goals: Sequence[str],
+    threads: int,
+    classes: dict[str, type[Any]],
+) -> str: ...
+def attack_score(
+    text: str,
+    goal_name: str,
+    subject: tuple[str, Runs],
+    reference: tuple[str, Runs],
+    custom: Sequence[str],
+) -> float: ...
 def expectations(text: str, source: str, scenario: Scenario) -> str: ...
 def capture(scenario: Scenario, path: str, *, receiver: bool) -> None: ...
 def explain(

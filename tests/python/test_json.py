@@ -27,6 +27,7 @@ WITHOUT = {"lab", "completion"}
 CALLS = {
     "advise": ("--rate 10Mbps --rtt 20ms --cca cubic", {"path", "recommendation", "candidates"}),
     "algorithms": ("", {"algorithms", "presets"}),
+    "attack": ("vegas --goal pinned --budget 8", {"subject", "goals", "findings", "evaluations"}),
     "cite": ("cubic result", {"bibtex"}),
     "compare": ("result result", {"names", "ok", "lines", "notes"}),
     "conform": ("reno --suite ratelimited-10", {"algorithm", "world", "ok", "cases"}),

@@ -22,6 +22,7 @@ ALLOWED: dict[str, set[str]] = {
     "_run": {"_common", "_scenario", "_results", "_worlds"},
     "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
     "_advise": {"kernel", "_common", "_scenario", "_results", "_run", "_analysis", "_explain"},
+    "_attack": {"_common", "_scenario", "_run"},
     "_conform": {"_common", "_expect", "_run", "_scenario", "_worlds"},
     "_evaluate": {"_common", "_scenario", "_report", "_results", "_run", "_worlds", "_analysis"},
     "_expect": {"_common", "_results", "_scenario"},
@@ -35,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "cwnd": {
         "_common",
         "_advise",
+        "_attack",
         "_scenario",
         "_results",
         "_run",

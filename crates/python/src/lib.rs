@@ -2,6 +2,7 @@
 //! run answers.
 
 mod algorithms;
+mod attack;
 mod capture;
 mod custom;
 mod evidence;
@@ -45,6 +46,8 @@ mod _cwnd {
     use super::Error;
     #[pymodule_export]
     use super::algorithms::{algorithm, algorithms, choices, keys, presets, schema};
+    #[pymodule_export]
+    use super::attack::{attack_evaluate, attack_score};
     #[pymodule_export]
     use super::capture::capture;
     #[pymodule_export]

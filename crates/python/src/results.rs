@@ -24,7 +24,7 @@ impl Runs {
         Runs { runs, wall }
     }
 
-    fn run(&self, index: usize) -> PyResult<&Run> {
+    pub fn run(&self, index: usize) -> PyResult<&Run> {
         self.runs.get(index).ok_or_else(|| pyo3::exceptions::PyIndexError::new_err(index))
     }
 }

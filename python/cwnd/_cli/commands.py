@@ -24,6 +24,7 @@ class Listed(NamedTuple):
 _LISTED = {
     "advise": Listed("advise", "What limits on a path, which algorithm to use there, and the commands."),
     "algorithms": Listed("algorithms", "List the algorithms, or show one in full."),
+    "attack": Listed("attack", "Search for paths on which an algorithm fails and others do not."),
     "cite": Listed("cite", "BibTeX of this version and of the papers of algorithms."),
     "compare": Listed("compare", "Put results, or the algorithms of a sweep, side by side, seed by seed."),
     "completion": Listed("completion", "Print the completion of a shell: bash, zsh or fish."),

@@ -1,0 +1,133 @@
+//! Facts of a path that its runs are measured by.
+
+use cwnd_scenario::{Flow, Link, RateVariation, Scenario};
+
+/// Nanoseconds in a second.
+const SECOND_NS: f64 = 1e9;
+
+/// The path of the first flow over time.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Index of its slowest link.
+    pub bottleneck: usize,
+    /// From which time on, in seconds, the bottleneck has which rate, in bits a second.
+    rates: Vec<(f64, f64)>,
+    /// From which time on, in seconds, an RTT without queueing takes how long, in seconds.
+    rtts: Vec<(f64, f64)>,
+    /// Bits of a full packet on the wire.
+    pub packet_bits: f64,
+    /// Share of a full packet that is payload.
+    pub payload_share: f64,
+    /// Share of the packets that the wire delivers, without bursts of losses.
+    pub delivered_share: f64,
+    /// How long the buffer takes to drain at the least rate above 0; at most a minute.
+    pub drain_s: f64,
+    /// Length of a run.
+    pub duration_s: f64,
+}
+
+impl Path {
+    pub fn new(scenario: &Scenario) -> Path {
+        let flow = &scenario.flows[0];
+        let bottleneck = bottleneck(scenario, flow);
+        let link = &scenario.links[bottleneck];
+        let rates = rates(link);
+        let others_ns: u64 = (flow.path.iter().chain(&flow.reverse_path))
+            .filter(|&&other| other as usize != bottleneck)
+            .map(|&other| scenario.links[other as usize].delay_ns)
+            .sum();
+        let rest_s = (others_ns + flow.return_delay_ns) as f64 / SECOND_NS;
+        let steps = link.variation.iter().flat_map(|variation| &variation.delay_steps);
+        let mut rtts: Vec<(f64, f64)> =
+            steps.map(|step| (seconds(step.from_ns), seconds(step.delay_ns) + rest_s)).collect();
+        if rtts.is_empty() {
+            rtts.push((0.0, seconds(link.delay_ns) + rest_s));
+        }
+        let packet_bits = 8.0 * f64::from(flow.packet_bytes());
+        let slowest =
+            rates.iter().map(|rate| rate.1).filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
+        let buffer_bits = match (link.buffer_pkts, link.buffer_bytes) {
+            (_, Some(bytes)) => bytes as f64 * 8.0,
+            (Some(pkts), None) => f64::from(pkts) * packet_bits,
+            (None, None) => f64::INFINITY,
+        };
+        Path {
+            bottleneck,
+            rates,
+            rtts,
+            packet_bits,
+            payload_share: f64::from(flow.payload_bytes) / f64::from(flow.packet_bytes()),
+            delivered_share: 1.0 - link.per,
+            drain_s: (buffer_bits / slowest).min(60.0),
+            duration_s: seconds(scenario.duration_ns),
+        }
+    }
+
+    /// The rate at a time, in bits a second.
+    pub fn rate_at(&self, time_s: f64) -> f64 {
+        at(&self.rates, time_s)
+    }
+
+    /// The least rate between two times.
+    pub fn least_rate(&self, from_s: f64, to_s: f64) -> f64 {
+        let within = self.rates.iter().filter(|rate| from_s < rate.0 && rate.0 < to_s).map(|rate| rate.1);
+        within.fold(self.rate_at(from_s), f64::min)
+    }
+
+    /// The RTT without queueing at a time, in seconds.
+    pub fn rtt_at(&self, time_s: f64) -> f64 {
+        at(&self.rtts, time_s)
+    }
+
+    /// The longest RTT without queueing of the run, and the sending of two packets at the least rate, in seconds.
+    pub fn rtt_s(&self) -> f64 {
+        let longest = self.rtts.iter().map(|rtt| rtt.1).fold(0.0, f64::max);
+        let slowest = self.rates.iter().map(|rate| rate.1).filter(|rate| *rate > 0.0);
+        longest + 2.0 * self.packet_bits / slowest.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The bandwidth-delay product at a time, in packets.
+    pub fn bdp_pkts(&self, time_s: f64) -> f64 {
+        self.rate_at(time_s) * self.rtt_at(time_s) / self.packet_bits
+    }
+
+    /// The time from which on neither rate nor delay changes.
+    pub fn settled_s(&self) -> f64 {
+        let last = |steps: &[(f64, f64)]| steps.last().map_or(0.0, |step| step.0);
+        last(&self.rates).max(last(&self.rtts))
+    }
+
+    /// The payload that the path can deliver between two times, in bits.
+    pub fn capacity_bits(&self, from_s: f64, to_s: f64) -> f64 {
+        let ends = self.rates.iter().skip(1).map(|rate| rate.0).chain([f64::INFINITY]);
+        let spans = self.rates.iter().zip(ends);
+        let bits: f64 =
+            spans.map(|(&(from, rate), to)| rate * (to.min(to_s) - from.max(from_s)).max(0.0)).sum();
+        bits * self.payload_share * self.delivered_share
+    }
+}
+
+fn bottleneck(scenario: &Scenario, flow: &Flow) -> usize {
+    let rate = |link: &&u32| rates(&scenario.links[**link as usize])[0].1;
+    let slowest = flow.path.iter().min_by(|one, other| rate(one).total_cmp(&rate(other)));
+    slowest.map_or(0, |&link| link as usize)
+}
+
+fn rates(link: &Link) -> Vec<(f64, f64)> {
+    match link.variation.as_ref().and_then(|variation| variation.rate.as_ref()) {
+        Some(RateVariation::Steps(steps)) if !steps.is_empty() => {
+            steps.iter().map(|step| (seconds(step.from_ns), step.rate_bps as f64)).collect()
+        }
+        // Of a trace its mean.
+        _ => vec![(0.0, link.rate_bps as f64)],
+    }
+}
+
+fn at(steps: &[(f64, f64)], time_s: f64) -> f64 {
+    let next = steps.partition_point(|step| step.0 <= time_s);
+    steps[next.max(1) - 1].1
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / SECOND_NS
+}

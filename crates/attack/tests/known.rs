@@ -1,0 +1,89 @@
+//! Worst cases that are known from the literature, and answers that can be told by hand.
+
+use cwnd_attack::{Answer, FIXED_WINDOW, Fault, Goal, Question, evaluate, evaluate_all};
+use cwnd_engine::Control;
+
+const REFERENCES: &[&str] = &["cubic", FIXED_WINDOW];
+
+/// The path gets three times as long at 10 s, for good.
+const LONGER_ROUTE: &str = r#"
+duration = "60 s"
+warmup = "20 s"
+samples = "0.12 s"
+[dumbbell]
+rate = "10 Mbps"
+delay = { steps = [["0 s", "20 ms"], ["10 s", "100 ms"]] }
+buffer = "1 BDP"
+[[flows]]
+cca = "@subject"
+"#;
+
+fn ask<'a>(text: &'a str, subject: &'a str, goals: &'a [Goal]) -> Question<'a> {
+    Question { text, subject, custom: &[], references: REFERENCES, goals }
+}
+
+fn answer(text: &str, subject: &str, goal: Goal) -> Answer {
+    evaluate(&ask(text, subject, &[goal]), &|_, _| None, &Control::default()).unwrap()
+}
+
+#[test]
+fn vegas_takes_a_longer_route_for_a_queue_and_stays_at_its_minimum() {
+    let text = r#"
+duration = "120 s"
+warmup = "40 s"
+samples = "0.3 s"
+[dumbbell]
+rate = "1 Mbps"
+delay = { steps = [["0 s", "0.15 s"], ["7 s", "0.45 s"]] }
+buffer = 25
+[[flows]]
+cca = "@subject"
+"#;
+    let found = answer(text, "vegas", Goal::Pinned);
+    assert!(found.scores[0].score > 0.0, "{:?}", found.scores);
+    assert!(answer(text, "cubic", Goal::Pinned).scores[0].score < 0.0);
+}
+
+#[test]
+fn a_sender_that_nothing_hinders_is_far_from_every_goal() {
+    let text = LONGER_ROUTE.replace(r#", ["10 s", "100 ms"]"#, "");
+    for goal in Goal::ALL {
+        let answer = answer(&text, FIXED_WINDOW, goal);
+        assert!(answer.scores[0].score < -0.5, "{goal:?}: {:?}", answer.scores);
+    }
+}
+
+#[test]
+fn a_fixed_window_fills_its_path_before_and_after_a_change() {
+    let measures = answer(LONGER_ROUTE, FIXED_WINDOW, Goal::Underuse).measures.unwrap();
+    // 1448 of 1514 bytes of a packet are payload.
+    assert!((9.3..9.57).contains(&measures.goodput_mbps), "{}", measures.goodput_mbps);
+    assert!((measures.capacity_mbps - 10.0 * 1448.0 / 1514.0).abs() < 0.01);
+}
+
+#[test]
+fn a_neighbour_that_starts_into_a_full_queue_of_its_own_kind_has_a_share() {
+    let text =
+        format!("{}[[flows]]\ncca = \"@subject\"\n", LONGER_ROUTE.replace(r#", ["10 s", "100 ms"]"#, ""));
+    let measures = answer(&text, "reno", Goal::Starve).measures.unwrap();
+    // Two equal flows: a fair share is 1, and neither has more than 2.
+    assert!((0.3..=1.0).contains(&measures.least_share.unwrap()), "{measures:?}");
+}
+
+#[test]
+fn answers_do_not_depend_on_the_number_of_threads() {
+    let texts: Vec<String> =
+        (1..9).map(|seed| format!("seed = {seed}\n{}", LONGER_ROUTE.replace("60 s", "21 s"))).collect();
+    let questions: Vec<Question> = texts.iter().map(|text| ask(text, "vegas", &Goal::ALL)).collect();
+    let all = |threads| {
+        evaluate_all(&questions, threads, &|_, _| None, &Control::default(), || Ok::<(), Fault>(())).unwrap()
+    };
+    assert_eq!(all(1), all(2));
+}
+
+#[test]
+fn a_text_that_is_no_scenario_is_one_line() {
+    let asked = ask("duration = 3", "vegas", &Goal::ALL);
+    let fault = evaluate(&asked, &|_, _| None, &Control::default()).unwrap_err().to_string();
+    assert!(fault.starts_with("path:") && fault.lines().count() == 1, "{fault}");
+}

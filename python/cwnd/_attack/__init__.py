@@ -1,0 +1,1 @@
+"""Worst cases: paths on which an algorithm fails and another one does not, searched, made small and shown."""
