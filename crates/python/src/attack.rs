@@ -44,7 +44,9 @@ pub fn attack_evaluate(
     let failure = Arc::new(Failure::default());
     let custom = |scenario: &Scenario, cca: &Cca| -> Option<Box<dyn CongestionControl>> {
         let class = classes.get(&cca.name)?;
-        Some(Box::new(PythonControl::new(class, cca, None, scenario.seed, &control, &failure)))
+        let profile =
+            scenario.flows.iter().find(|flow| *flow.cca == *cca).map_or("linux", |flow| &*flow.stack.profile);
+        Some(Box::new(PythonControl::new(class, cca, (None, profile), scenario.seed, &control, &failure)))
     };
     let watch = || Python::attach(|py| py.check_signals()).map_err(Refused);
     let threads = if classes.is_empty() { threads } else { 1 };
