@@ -256,7 +256,7 @@ def fit(path: Path, bounds: Bounds) -> Path:
 
 def _round_down(us: int) -> int:
     """Two digits, downwards."""
-    grid = 10 ** max(0, len(str(us)) - 2)
+    grid: int = 10 ** max(0, len(str(us)) - 2)
     return us // grid * grid
 
 
