@@ -89,8 +89,8 @@ impl<C: CongestionControl> Sender<'_, C> {
         match self.choices.reduction {
             Reduction::Cut => {
                 let regrows = self.restart_at_one && self.driver.state() == State::Recovery;
-                // Not on the ACK that began it.
-                if regrows && reducing.sent > 0 {
+                // Not on the ACK that began it, nor on one that reports nothing.
+                if regrows && reducing.sent > 0 && self.driver.ack.acked > 0 {
                     self.driver.grow();
                 }
                 self.send_window = cut::send_window(in_flight, u64::from(self.cwnd()), fast_retransmit);
