@@ -54,9 +54,9 @@ def blocks(page: str, kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def test_the_first_scenario_of_the_guide_has_eight_lines_and_runs() -> None:
+def test_the_first_scenario_of_the_guide_has_nine_lines_and_runs() -> None:
     first = blocks("docs/guide.md", "toml")[0]
-    assert first.count("\n") == 8
+    assert first.count("\n") == 9
     results = cwnd.run(cwnd.Scenario.parse(first.replace("60 s", "5 s")))
     assert results.flows.height == 2
 

@@ -143,8 +143,8 @@ def test_rows_do_not_grow_with_the_flows() -> None:
         ["cubic", "reno"], flows=[20_000, 10_000], duration="2 ms", samples_by="group", rate="10 Gbps"
     )
     rows = cwnd.run(scenario).samples
-    # A hundred intervals have 101 ends, each with two groups and the one link that they share.
-    assert rows.height == 101 * (2 + 1)
+    # A thousand intervals have 1001 ends, each with two groups and the one link that they share.
+    assert rows.height == 1001 * (2 + 1)
     assert rows.drop_nulls("group")["flows"].unique(maintain_order=True).to_list() == [20_000, 10_000]
 
 

@@ -136,7 +136,7 @@ def test_the_json_of_a_result_has_every_row_of_its_tables(results: cwnd.Results)
         rows = getattr(results, table).drop("scenario", "seed")
         assert run[table] == rows.to_dicts()
     assert unfold(content["scenario"]) == results.scenarios[0]
-    assert list(content) == ["scenario", "runs", "summary", "world", "engine", "notes"]
+    assert list(content) == ["scenario", "runs", "summary", "world", "engine", "notes", "comparison_notes"]
 
 
 def test_a_saved_result_has_a_short_manifest_and_loads_as_it_was(results: cwnd.Results, saved: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwnd import Expected, Results, capture, expect, run
+from cwnd import Results, run
 from cwnd._cli.options import (
     Flag,
     GroupedCommand,
@@ -30,13 +30,13 @@ from cwnd._common.labels import scenario_label
 from cwnd._common.metrics import TABLE_COLUMNS
 from cwnd._common.text import estimate
 from cwnd._results.notes import INVALID
-from cwnd._run.capture import ENDS
 from cwnd._scenario.facts import shared_facts
 from cwnd._scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from cwnd import Expected
     from cwnd._common.shapes import Cell
 
 _FLOW_ROWS_MAX = 32
@@ -104,6 +104,8 @@ def run_command(
             read_form(figure_width)
     changes = read_changes(files, flags)
     if pcap is not None:
+        from cwnd import capture
+
         # The simulator gives the same run again, packet by packet.
         with errors_about("--pcap"):
             capture(scenarios[0]._replace(seed=changes.get("seed")), pcap, at=pcap_at or "sender")
@@ -134,11 +136,15 @@ def _expected(results: Results, scenarios: Iterable[object]) -> Expected | None:
     """The verdicts on what the scenarios expect; None: they expect nothing."""
     if not any("expect" in scenario for scenario in results.scenarios):
         return None
+    from cwnd import expect
+
     return expect(results, scenarios=[one for one in scenarios if isinstance(one, Scenario)])
 
 
 def _check_pcap(pcap: str | None, at: str | None, scenarios: Sequence[Scenario], world: str) -> None:
     """Raises an `Error` before anything runs, if there is no capture to make."""
+    from cwnd._run.capture import ENDS
+
     if pcap is None:
         raise error("--pcap-at", "needs --pcap FILE")
     if len(scenarios) != 1:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.files import write_file
 from cwnd._scenario.custom import CongestionControl
 
 if TYPE_CHECKING:
@@ -100,9 +101,9 @@ def _load(path: Path, shown: str, digest: str) -> type[CongestionControl]:
 
 
 def _compile(shown: str, path: Path, name: str, folder: Path, made: Path) -> None:
-    (folder / "headers.h").write_text(f'#include "{path}"\n')
+    write_file(folder / "headers.h", f'#include "{path}"\n'.encode())
     line = f'A({name}, "{name}", 2026, "", loss, published)'
-    (folder / "registry.h").write_text(f"#define CC_REGISTRY(A) {line}\n")
+    write_file(folder / "registry.h", f"#define CC_REGISTRY(A) {line}\n".encode())
     command = [*_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu11", "-I", str(folder)]
     command += ["-I", str(path.parent), "-I", str(HEADERS.resolve())]
     table = HEADERS.resolve() / "src" / "table.c"
