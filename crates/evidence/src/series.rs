@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::half::Half;
-use crate::slots::NONE;
+use crate::slots::{NONE, Slot, State};
 use serde::Serialize;
 
 /// Connections whose time series are wanted. A series has up to 4096 rows, so that not all are given.
@@ -35,7 +35,7 @@ pub struct Series {
     pub rate_bps: Vec<f64>,
     /// New bits sent a second.
     pub sent_bps: Vec<f64>,
-    /// Largest flight; none where no packet was seen.
+    /// Largest flight; 0 while all that was sent is acknowledged, none where something is in flight and no packet was seen.
     pub flight_bytes: Vec<Option<u32>>,
     /// Largest advertised window; none where no ACK was seen.
     pub window_bytes: Vec<Option<u32>>,
@@ -51,12 +51,13 @@ impl Series {
         let step_s = facts.width_ns as f64 / 1e9;
         let bps = |bytes: u64| (bytes as f64 * 8.0 / step_s).round();
         let some = |value: u32| (value > 0).then_some(value);
+        let flight = |slot: &Slot| some(slot.flight).or((slot.state == State::Idle).then_some(0));
         let ms = |us: u32| (us != NONE).then(|| f64::from(us) / 1000.0);
         Series {
             step_s,
             rate_bps: facts.slots.iter().map(|slot| bps(slot.delivered)).collect(),
             sent_bps: facts.slots.iter().map(|slot| bps(slot.sent)).collect(),
-            flight_bytes: facts.slots.iter().map(|slot| some(slot.flight)).collect(),
+            flight_bytes: facts.slots.iter().map(flight).collect(),
             window_bytes: facts.slots.iter().map(|slot| some(slot.window)).collect(),
             rtt_ms: facts.rtts.iter().map(|&us| ms(us)).collect(),
             losses: losses(facts.half),

@@ -162,3 +162,12 @@ fn series_are_of_the_wanted_connection_alone() {
     assert_eq!(of(Wanted::First), of(Wanted::Number(1)));
     assert!(of(Wanted::First).flatten() > Some(1));
 }
+
+#[test]
+fn nothing_is_in_flight_between_the_bursts_of_a_series() {
+    let packets = pcap(false, false, 1, 96, &plain(&bursts(&[(100_000, 20), (2_000_000, 20)])));
+    let explained = cwnd_evidence::explain_with(Box::new(std::io::Cursor::new(packets)), Wanted::First);
+    let series = explained.ok().and_then(|one| one.connections[0].series.clone()).expect("a connection");
+    let at = |seconds: f64| series.flight_bytes[(seconds / series.step_s) as usize];
+    assert_eq!((at(0.105), at(1.0), at(2.005)), (Some(20_000), Some(0), Some(20_000)));
+}
