@@ -103,15 +103,15 @@ def run_command(
 
             read_form(figure_width)
     changes = read_changes(files, flags)
+    with flag_errors(), progress_bar() as progress:
+        numbers = {"jobs": read_number(jobs), "threads": read_number(threads)}
+        results = run(scenarios, world=world, progress=progress, **numbers, **changes)
     if pcap is not None:
         from cwnd import capture
 
         # The simulator gives the same run again, packet by packet.
         with errors_about("--pcap"):
             capture(scenarios[0]._replace(seed=changes.get("seed")), pcap, at=pcap_at or "sender")
-    with flag_errors(), progress_bar() as progress:
-        numbers = {"jobs": read_number(jobs), "threads": read_number(threads)}
-        results = run(scenarios, world=world, progress=progress, **numbers, **changes)
     if out is not None:
         with errors_about("--out"):
             results.save(out, command=["cwnd", *sys.argv[1:]], figure_width=figure_width)
@@ -151,6 +151,8 @@ def _check_pcap(pcap: str | None, at: str | None, scenarios: Sequence[Scenario],
         raise error("--pcap", f"is of one scenario, not {len(scenarios)}")
     if world != "sim":
         raise error("--pcap", f"only runs in 'sim' are captured, not in '{one_line(world)}'")
+    if not Path(pcap).parent.is_dir():
+        raise error("--pcap", f"{one_line(pcap)}: no such file or directory")
     if at is not None and at not in ENDS:
         raise error("--pcap-at", f"{one_line(repr(at))} is not {' or '.join(ENDS)}")
 
