@@ -138,6 +138,15 @@ def test_a_header_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(refused.value)
 
 
+@needs_compiler
+def test_a_header_that_calls_what_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
+    header = tmp_path / "reno.h"
+    text = (ROOT / "algorithms" / "reno.h").read_text()
+    header.write_text(text.replace("cc_reno_growth(", "cc_no_growth("))
+    with pytest.raises(cwnd.Error, match=r"reno.h: the compiler refuses it: .*cc_no_growth"):
+        cwnd.conform(header)
+
+
 GOOD = """clause = "RFC 1"
 requires = "It does."
 level = "MUST"

@@ -105,6 +105,8 @@ def _compile(shown: str, path: Path, name: str, folder: Path, made: Path) -> Non
     line = f'A({name}, "{name}", 2026, "", loss, published)'
     write_file(folder / "registry.h", f"#define CC_REGISTRY(A) {line}\n".encode())
     command = [*_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu11", "-I", str(folder)]
+    # Else a function that nobody has is found when the library is loaded.
+    command += ["-Werror=implicit-function-declaration"]
     command += ["-I", str(path.parent), "-I", str(HEADERS.resolve())]
     table = HEADERS.resolve() / "src" / "table.c"
     done = subprocess.run(
