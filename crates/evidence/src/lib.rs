@@ -15,6 +15,7 @@ mod record;
 mod recorded;
 mod report;
 mod segment;
+pub mod sequence;
 mod series;
 mod slots;
 mod table;

@@ -3,7 +3,7 @@
 use crate::candidates::Candidate;
 use crate::rounds::Rounds;
 use crate::sender::{AckSeen, Event};
-use cwnd_algorithms::{Ack, CWND_LIMITED, Driver, ECE, Instance, Lowering, State, Window};
+use cwnd_algorithms::{Ack, CWND_LIMITED, Driver, Instance, Lowering, State, Window};
 
 /// Linux's initial window (RFC 6928).
 const INITIAL_WINDOW: u32 = 10;
@@ -35,12 +35,9 @@ pub(crate) struct Start {
 
 struct Replay {
     driver: Driver<Instance>,
-    srtt: f64,
-    min_rtt_us: u32,
     /// The sending that pacing allowed so far, in segments, at times.
     paced: Vec<(u64, f64)>,
     flight: f64,
-    chance: u32,
 }
 
 impl Replay {
@@ -52,14 +49,7 @@ impl Replay {
         let ack = Ack { mss: start.mss, snd_wnd: u32::MAX, flags: CWND_LIMITED, ..Ack::default() };
         let mut driver = Driver::new(candidate.algorithm.build(&candidate.params), window, ack);
         driver.start();
-        Replay {
-            driver,
-            srtt: 0.0,
-            min_rtt_us: 0,
-            paced: Vec::new(),
-            flight: f64::from(window.cwnd),
-            chance: 1,
-        }
+        Replay { driver, paced: Vec::new(), flight: f64::from(window.cwnd) }
     }
 
     fn take(&mut self, event: &Event, before: u32, limited: bool) {
@@ -115,67 +105,34 @@ impl Replay {
     }
 
     fn acknowledge(&mut self, seen: &AckSeen, limited: bool) {
-        self.note(seen, limited);
-        if self.driver.ack.rtt_us > 0 {
+        let Ack { mss, state, .. } = self.driver.ack;
+        let flags = seen.ack.flags | if limited { CWND_LIMITED } else { 0 };
+        self.driver.ack = Ack { mss, state, flags, ..seen.ack };
+        if seen.ack.rtt_us > 0 {
             self.driver.on_rtt_sample();
         }
         if self.driver.controls_window() {
-            for _ in 0..seen.lost {
-                self.driver.on_segment_lost(seen.rate_in_flight, seen.rate_lost, !limited);
+            for _ in 0..seen.ack.lost {
+                self.driver.on_segment_lost(seen.ack.rate_in_flight, seen.ack.rate_lost, !limited);
             }
-        }
-        if self.driver.controls_window() {
             self.driver.control();
         } else if seen.is_forward
-            && seen.acked > 0
+            && seen.ack.acked > 0
             && !matches!(self.driver.state(), State::Cwr | State::Recovery)
         {
             self.driver.grow();
         }
-        self.predict(seen);
+        self.predict(&seen.ack);
     }
 
-    fn note(&mut self, seen: &AckSeen, limited: bool) {
-        if seen.rtt_us > 0 {
-            let rtt = f64::from(seen.rtt_us);
-            self.srtt = if self.srtt > 0.0 { self.srtt + (rtt - self.srtt) / 8.0 } else { rtt };
-            if self.min_rtt_us == 0 || seen.rtt_us < self.min_rtt_us {
-                self.min_rtt_us = seen.rtt_us;
-            }
-        }
-        self.chance = self.chance.wrapping_add(seen.acked);
-        let ack = &mut self.driver.ack;
-        ack.now_us = seen.now_us;
-        ack.delivered = seen.delivered;
-        ack.rate_prior_delivered = seen.rate_prior_delivered;
-        ack.rate_delivered = seen.rate_delivered;
-        ack.rate_interval_us = seen.rate_interval_us;
-        ack.rate_in_flight = seen.rate_in_flight;
-        ack.rate_lost = seen.rate_lost;
-        ack.rtt_us = seen.rtt_us;
-        ack.srtt_us = self.srtt as u32;
-        ack.min_rtt_us = self.min_rtt_us;
-        ack.acked = seen.acked;
-        ack.lost = seen.lost;
-        ack.lost_total = seen.lost_total;
-        ack.owd_us = seen.rtt_us;
-        ack.prior_in_flight = seen.prior_in_flight;
-        ack.in_flight = seen.in_flight;
-        ack.snd_wnd = seen.window;
-        ack.chance = self.chance;
-        ack.ce = if seen.ece { seen.acked } else { 0 };
-        ack.delivered_ce += u64::from(ack.ce);
-        ack.flags = if limited { CWND_LIMITED } else { 0 } | if seen.ece { ECE } else { 0 };
-    }
-
-    fn predict(&mut self, seen: &AckSeen) {
+    fn predict(&mut self, seen: &Ack) {
         let window = &self.driver.window;
         let mut target = f64::from(window.cwnd);
         if window.pacing_rate > 0 {
             let rate = window.pacing_rate as f64 / f64::from(self.driver.ack.mss) / 1e6;
             let (last_us, last) = self.paced.last().copied().unwrap_or((seen.now_us, 0.0));
             self.paced.push((seen.now_us, last + rate * (seen.now_us - last_us) as f64));
-            let rtt = u64::from(if seen.rtt_us > 0 { seen.rtt_us } else { self.srtt as u32 });
+            let rtt = u64::from(if seen.rtt_us > 0 { seen.rtt_us } else { seen.srtt_us });
             let from = seen.now_us.saturating_sub(rtt);
             let at = self.paced.partition_point(|(time, _)| *time < from);
             let now = self.paced[self.paced.len() - 1].1;

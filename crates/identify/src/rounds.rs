@@ -87,7 +87,7 @@ pub(crate) fn rounds(events: &[Event], report: &ConnectionReport) -> Rounds {
                     last_best = best.1;
                     (best, limited) = ((index, 0), true);
                 }
-                let here = is_limited(ack.now_us);
+                let here = is_limited(ack.ack.now_us);
                 all.limited[index] = here;
                 limited &= here;
                 if ack.flight >= best.1 {

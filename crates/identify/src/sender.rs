@@ -3,39 +3,20 @@
 //! ACKs of a capture away from the sender are taken a part of the RTT later than they were seen: the time that they, and
 //! the data that they release, need between the sender and the capture. Segments count as the stack counts them.
 
+use cwnd_algorithms::{Ack, ECE};
+use cwnd_evidence::sequence::{
+    DUP_THRESH, LEAST_RTO_US, MOST_PIECES, MOST_RUNS, ORIGIN, is_duplicate, unwrap,
+};
 use cwnd_evidence::{Packet, Place, Recorded};
 use std::collections::VecDeque;
-
-/// Segments above a hole that make it a loss (RFC 6675: DupThresh).
-const DUP_THRESH: u64 = 3;
-/// Linux's least RTO, less a tenth for late timers.
-const LEAST_RTO_US: u64 = 180_000;
-/// Segments in flight that are followed, at most.
-const MOST_RUNS: usize = 1 << 16;
-/// Segments of one captured packet, at most: BIG TCP has 512 KB.
-const MOST_PIECES: u64 = 512;
 
 /// An ACK as the algorithm sees it, and the flight that it led to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckSeen {
-    pub now_us: u64,
-    /// Segments newly delivered.
-    pub acked: u32,
+    /// The algorithm's input, without `mss`, `state` and what limited the sender.
+    pub ack: Ack,
     /// It moves the left edge.
     pub is_forward: bool,
-    pub rtt_us: u32,
-    pub delivered: u64,
-    pub prior_in_flight: u32,
-    pub in_flight: u32,
-    pub rate_prior_delivered: u64,
-    pub rate_delivered: u32,
-    pub rate_interval_us: u32,
-    pub rate_in_flight: u32,
-    pub rate_lost: u32,
-    pub lost: u32,
-    pub lost_total: u64,
-    pub ece: bool,
-    pub window: u32,
     /// Segments in flight just before the next ACK.
     pub flight: u32,
     /// It begins a round trip: what was in flight when the last one began is acknowledged.
@@ -120,6 +101,10 @@ pub(crate) struct Sender {
     newly_lost: u32,
     last_rtt_us: u64,
     min_rtt_us: u64,
+    srtt_us: f64,
+    /// Segments reported as marked.
+    marked: u64,
+    chance: u32,
     last_ack_us: u64,
     last_send_us: u64,
     recovery_point: Option<u64>,
@@ -128,8 +113,6 @@ pub(crate) struct Sender {
     round_end: u64,
     window_shift: u8,
 }
-
-const ORIGIN: u64 = 1 << 40;
 
 /// The events of a connection's sender; `None` if its view cannot be rebuilt from the place of the capture.
 pub(crate) fn events(recorded: &Recorded) -> Option<Vec<Event>> {
@@ -164,11 +147,6 @@ fn tick_us(packets: &[Packet]) -> Option<f64> {
     Some(if (0.9..1.1).contains(&(tick_us / 1000.0)) { 1000.0 } else { tick_us })
 }
 
-/// The sequence number near `near` whose lower bits are `seq`.
-fn unwrap(seq: u32, near: u64) -> u64 {
-    near.saturating_add_signed(i64::from(seq.wrapping_sub(near as u32) as i32))
-}
-
 impl Sender {
     fn new(mss: u64, window_shift: u8) -> Self {
         Sender {
@@ -192,6 +170,9 @@ impl Sender {
             newly_lost: 0,
             last_rtt_us: 0,
             min_rtt_us: u64::MAX,
+            srtt_us: 0.0,
+            marked: 0,
+            chance: 1,
             last_ack_us: 0,
             last_send_us: 0,
             recovery_point: None,
@@ -392,11 +373,7 @@ impl Sender {
         let delivered_before = self.delivered;
         let mut rate = Rate::default();
         let mut sent = None;
-        let dsack = sacks.first().is_some_and(|&(start, end)| {
-            let (start, end) = (unwrap(start, ack), unwrap(end, ack));
-            let within = sacks.get(1).is_some_and(|&(s, e)| unwrap(s, ack) <= start && end <= unwrap(e, ack));
-            end <= ack || within
-        });
+        let dsack = is_duplicate(sacks, ack);
         self.has_sack |= !sacks.is_empty();
         let is_forward = ack > self.una;
         let mut count = 0;
@@ -473,26 +450,41 @@ impl Sender {
         if acked > 0 || self.dup_acks > 0 {
             self.last_ack_us = now;
         }
-        let mut seen = AckSeen {
+        let begins_round = ack >= self.round_end && is_forward;
+        if begins_round {
+            self.round_end = self.next;
+        }
+        let ce = if packet.ece { acked } else { 0 };
+        self.marked += u64::from(ce);
+        self.chance = self.chance.wrapping_add(acked);
+        let window = (u64::from(packet.window) << self.window_shift) / self.mss;
+        let mut seen = Ack {
             now_us: now,
             acked,
-            is_forward,
             delivered: self.delivered,
             prior_in_flight: prior,
             in_flight: self.in_flight(),
             lost: std::mem::take(&mut self.newly_lost),
             lost_total: self.lost_total,
-            ece: packet.ece,
-            window: ((u64::from(packet.window) << self.window_shift) / self.mss).min(u64::from(u32::MAX))
-                as u32,
-            begins_round: ack >= self.round_end && is_forward,
-            ..AckSeen::default()
+            ce,
+            delivered_ce: self.marked,
+            snd_wnd: window.min(u64::from(u32::MAX)) as u32,
+            chance: self.chance,
+            flags: if packet.ece { ECE } else { 0 },
+            ..Ack::default()
         };
         if let Some(sent) = sent {
             let rtt = now.saturating_sub(sent).max(1);
-            seen.rtt_us = rtt.min(u64::from(u32::MAX)) as u32;
             self.last_rtt_us = rtt;
             self.min_rtt_us = self.min_rtt_us.min(rtt);
+            seen.rtt_us = rtt.min(u64::from(u32::MAX)) as u32;
+            let sample = f64::from(seen.rtt_us);
+            self.srtt_us =
+                if self.srtt_us > 0.0 { self.srtt_us + (sample - self.srtt_us) / 8.0 } else { sample };
+        }
+        (seen.owd_us, seen.srtt_us) = (seen.rtt_us, self.srtt_us as u32);
+        if self.min_rtt_us < u64::MAX {
+            seen.min_rtt_us = self.min_rtt_us.min(u64::from(u32::MAX)) as u32;
         }
         if rate.any {
             let interval = rate.send_us.max(now.saturating_sub(rate.prior_us));
@@ -504,11 +496,8 @@ impl Sender {
                 seen.rate_interval_us = interval.min(u64::from(u32::MAX)) as u32;
             }
         }
-        if seen.begins_round {
-            self.round_end = self.next;
-        }
         self.last_ack = Some(self.events.len());
-        self.events.push(Event::Ack(seen));
+        self.events.push(Event::Ack(AckSeen { ack: seen, is_forward, begins_round, flight: 0 }));
         self.note_flight();
     }
 

@@ -1,7 +1,8 @@
 //! ACKs: what arrived, what is lost, RTTs.
 
-use super::{DUP_THRESH, Half, MOST_EVENTS, us};
+use super::{Half, MOST_EVENTS, us};
 use crate::segment::{ACK, ECE, SYN, Segment};
+use crate::sequence::{DUP_THRESH, is_duplicate, unwrap};
 
 impl Half {
     /// A segment of the other direction, with an ACK of this one. `scale` is of its window.
@@ -12,7 +13,7 @@ impl Half {
         if !self.known {
             self.begin(s.ack);
         }
-        let mut ack = Self::unwrap(s.ack, self.una);
+        let mut ack = unwrap(s.ack, self.una);
         // A FIN takes a sequence number, and no byte.
         if self.finished && ack == self.next + 1 {
             ack = self.next;
@@ -30,14 +31,7 @@ impl Half {
             self.next = ack;
         }
         let (mut rtt, mut delivered) = (None, 0);
-        let dsack = s.sack_count > 0 && {
-            let (start, end) = (Self::unwrap(s.sacks[0].0, ack), Self::unwrap(s.sacks[0].1, ack));
-            let second = s.sacks[1];
-            let within = s.sack_count > 1
-                && Self::unwrap(second.0, ack) <= start
-                && end <= Self::unwrap(second.1, ack);
-            end <= ack || within
-        };
+        let dsack = is_duplicate(&s.sacks[..s.sack_count], ack);
         self.spurious += u64::from(dsack);
         if ack > self.una {
             self.una = ack;
@@ -51,7 +45,7 @@ impl Half {
             self.dup_acks = self.dup_acks.saturating_add(1);
         }
         for &(start, end) in s.sacks.iter().take(s.sack_count).skip(usize::from(dsack)) {
-            self.mark(Self::unwrap(start, ack), Self::unwrap(end, ack), now, &mut rtt, &mut delivered);
+            self.mark(unwrap(start, ack), unwrap(end, ack), now, &mut rtt, &mut delivered);
         }
         self.find_lost(u64::from(mss));
         if self.recovery_point.is_some_and(|point| ack >= point) {

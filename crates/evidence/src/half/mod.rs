@@ -3,21 +3,12 @@
 mod acks;
 
 use crate::segment::{FIN, PSH, SYN, Segment};
+use crate::sequence::{DUP_THRESH, LEAST_RTO_US, MOST_PIECES, MOST_RUNS, ORIGIN, unwrap};
 use crate::slots::{Slots, State};
 use std::collections::VecDeque;
 
-/// Segments in flight that are followed, at most: a window of 90 MB. A hostile capture may have more.
-const MOST_RUNS: usize = 1 << 16;
-/// Runs of one captured segment, at most: BIG TCP has 512 KB.
-const MOST_PIECES: u64 = 512;
 /// Losses and stalls that are kept one by one, at most.
 const MOST_EVENTS: usize = 4096;
-/// Linux's least RTO is 200 ms; RFC 6298 has 1 s. A margin of a tenth is for late timers and captures.
-const LEAST_RTO_NS: u64 = 180_000_000;
-/// Sequence numbers begin here, so that those before the first have room.
-const ORIGIN: u64 = 1 << 40;
-/// Duplicate ACKs, or segments above a hole, that make it a loss (RFC 6675: DupThresh).
-const DUP_THRESH: u64 = 3;
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
@@ -136,12 +127,6 @@ impl Half {
         }
     }
 
-    /// The sequence number near `near` whose lower bits are `seq`.
-    fn unwrap(seq: u32, near: u64) -> u64 {
-        let ahead = seq.wrapping_sub(near as u32) as i32;
-        near.saturating_add_signed(i64::from(ahead))
-    }
-
     fn begin(&mut self, seq: u32) {
         if !self.known {
             self.known = true;
@@ -160,7 +145,7 @@ impl Half {
     }
 
     fn rto_ns(&self) -> u64 {
-        (u64::from(self.last_rtt_us) * 1500).max(LEAST_RTO_NS)
+        (u64::from(self.last_rtt_us) * 1500).max(LEAST_RTO_US * 1000)
     }
 
     /// A segment of this direction, with data or without.
@@ -172,8 +157,8 @@ impl Half {
             self.syn_ns.get_or_insert(now);
             (self.mss, self.scale, self.sack, self.timestamps) =
                 (s.mss, s.scale, s.sack_permitted, s.timestamps.is_some());
-            self.next = self.next.max(Self::unwrap(seq, self.next) + 1);
-            self.una = self.una.max(Self::unwrap(seq, self.next));
+            self.next = self.next.max(unwrap(seq, self.next) + 1);
+            self.una = self.una.max(unwrap(seq, self.next));
             seq = seq.wrapping_add(1);
         }
         self.finished |= s.has(FIN);
@@ -196,7 +181,7 @@ impl Half {
         }
         self.largest = self.largest.max(s.len);
         self.first_data_ns.get_or_insert(now);
-        let start = Self::unwrap(seq, self.next);
+        let start = unwrap(seq, self.next);
         let end = start + u64::from(s.len);
         if start > self.next.saturating_add(1 << 30) || end + (1 << 30) < self.una {
             return; // far from the window: another connection's or damage
