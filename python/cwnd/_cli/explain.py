@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cwnd import explain
+from cwnd._cli.answers import print_answers, texts_of
 from cwnd._cli.options import flag_errors, read_number
 from cwnd._common.errors import error
 
@@ -62,14 +63,8 @@ def explain_command(
             )
             for name in files
         ]
-        if as_json:
-            texts = [explained.to_json(number) for explained in all_explained]
-        else:
-            texts = [str(one) if number is None else one.describe(number) for one in all_explained]
-    for at, (name, text) in enumerate(zip(files, texts, strict=True)):
-        if len(files) > 1 and not as_json:
-            click.echo(f"{'' if at == 0 else chr(10)}{name}")
-        click.echo(text)
+        texts = texts_of(all_explained, number, as_json)
+    print_answers(files, texts, as_json)
     for one in all_explained:
         if one.written and not as_json:
             click.echo("\n" + "\n".join(one.written))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from cwnd import identify
+from cwnd._cli.answers import print_answers, texts_of
 from cwnd._cli.options import flag_errors, read_number
 
 
@@ -25,11 +26,5 @@ def identify_command(files: tuple[str, ...], connection: str | None, as_json: bo
         number = None if connection is None else read_number(connection)
         # All are read before the first is printed: an error of one leaves no half answer.
         all_identified = [identify(name) for name in files]
-        if as_json:
-            texts = [identified.to_json(number) for identified in all_identified]
-        else:
-            texts = [str(one) if number is None else one.describe(number) for one in all_identified]
-    for at, (name, text) in enumerate(zip(files, texts, strict=True)):
-        if len(files) > 1 and not as_json:
-            click.echo(f"{'' if at == 0 else chr(10)}{name}")
-        click.echo(text)
+        texts = texts_of(all_identified, number, as_json)
+    print_answers(files, texts, as_json)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwnd import _cwnd
-from cwnd._common.errors import about, error, os_error
+from cwnd._common.errors import about, error, one_line, os_error
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from io import FileIO
 
     from cwnd._explain.samples import Sampled
@@ -202,3 +203,18 @@ def refused(failed: Exception, shown: str) -> Exception:
         return os_error(shown, plain)
     key, reason = about(failed) if isinstance(failed, _cwnd.Error) else ("", str(failed))
     return error(shown, f"{key}: {reason}" if key else reason)
+
+
+def read_capture(
+    source: str | os.PathLike[str] | bytes, ask: Callable[[str | None, bytes | None], str]
+) -> str:
+    """The core's answer `ask` about a capture, as JSON; an error of one line if there is none."""
+    shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
+    if not isinstance(source, bytes) and Path(source).is_dir():
+        raise error(shown, "a directory; accepted is a packet capture")
+    try:
+        if isinstance(source, bytes):
+            return ask(None, source)
+        return ask(None if shown == "-" else os.fspath(source), None)
+    except (OSError, _cwnd.Error) as failed:
+        raise refused(failed, shown) from None

@@ -14,6 +14,7 @@ from cwnd._common.errors import error, one_line
 from cwnd._common.text import aligned
 from cwnd._explain import evidence
 from cwnd._explain.conclude import advise_on, conclude
+from cwnd._explain.connections import numbered, overview
 from cwnd._explain.words import (
     CONNECTION_HEADS,
     SHARE_HEADS,
@@ -25,7 +26,7 @@ from cwnd._explain.words import (
 from cwnd._scenario.registry import algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from cwnd._explain.shapes import Connection, Explanation
 
@@ -60,12 +61,7 @@ class Explained:
 
     def connection(self, number: int) -> Connection:
         """The connection with this number, as the table of connections has it."""
-        for connection in self.data["connections"]:
-            if connection["number"] == number:
-                return connection
-        reported = sorted(connection["number"] for connection in self.data["connections"])
-        limits = f"1 to {reported[-1]}" if reported else "none"
-        raise error("connection", f"there is no {number} (accepted is {limits})")
+        return numbered(self.data["connections"], number, "accepted is")
 
     def describe(self, number: int) -> str:
         """The answer about one connection in words: conclusion, causes, advice, what cannot be known."""
@@ -90,17 +86,11 @@ class Explained:
             kind = "trace" if self.data["capture"]["format"] == "trace" else "evidence"
             what = "capture" if self.data["capture"]["packets"] else kind
             return "\n".join([f"The {what} has no TCP connection.", *notes])
-        parts = [self.describe(connections[0]["number"])]
-        if count > 1:
-            shown = connections[:20]
-            rows = [connection_row(connection) for connection in shown]
-            table = aligned([CONNECTION_HEADS, *rows], right=True)
-            intro = f"{count} connections, by bytes; above is the first, --connection N shows another:"
-            left = [f"and {count - len(shown)} more"] if count > len(shown) else []
-            parts.append("\n".join([intro, "", *table, *left]))
-        if notes:
-            parts.append("\n".join(notes))
-        return "\n\n".join(parts)
+        return overview(self.describe(connections[0]["number"]), connections, count, _table, notes)
+
+
+def _table(connections: Sequence[Connection]) -> list[str]:
+    return aligned([CONNECTION_HEADS, *map(connection_row, connections)], right=True)
 
 
 def explain(
@@ -164,21 +154,6 @@ def read_evidence(source: str | os.PathLike[str] | bytes, shown: str, series: in
         if shown == "-":
             return evidence.read_stdin(series)
         return evidence.read_file(os.fspath(source), series)
-    except (OSError, _cwnd.Error) as failed:
-        raise evidence.refused(failed, shown) from None
-
-
-def read_capture(
-    source: str | os.PathLike[str] | bytes, ask: Callable[[str | None, bytes | None], str]
-) -> str:
-    """The core's answer `ask` about a capture, as JSON; an error of one line if there is none."""
-    shown = "capture" if isinstance(source, bytes) else one_line(os.fspath(source))
-    if not isinstance(source, bytes) and Path(source).is_dir():
-        raise error(shown, "a directory; accepted is a packet capture")
-    try:
-        if isinstance(source, bytes):
-            return ask(None, source)
-        return ask(None if shown == "-" else os.fspath(source), None)
     except (OSError, _cwnd.Error) as failed:
         raise evidence.refused(failed, shown) from None
 

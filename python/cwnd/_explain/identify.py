@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 from cwnd import _cwnd
-from cwnd._common.errors import error
 from cwnd._common.text import aligned
 from cwnd._explain.conclude import size
-from cwnd._explain.explain import read_capture
+from cwnd._explain.connections import numbered, overview
+from cwnd._explain.evidence import read_capture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cwnd._explain.shapes import Capture
 
 
@@ -70,12 +72,7 @@ class Identified:
 
     def connection(self, number: int) -> Connection:
         """The connection with this number."""
-        for connection in self.data["connections"]:
-            if connection["number"] == number:
-                return connection
-        reported = sorted(connection["number"] for connection in self.data["connections"])
-        limits = f"1 to {reported[-1]}" if reported else "none"
-        raise error("connection", f"there is no {number} (the capture has {limits})")
+        return numbered(self.data["connections"], number, "the capture has")
 
     def describe(self, number: int) -> str:
         """The answer about one connection in words, with the nearest algorithms."""
@@ -100,17 +97,12 @@ class Identified:
         notes = [f"Note: {note}." for note in self.data["notes"]]
         if not connections:
             return "\n".join(["The capture has no TCP connection.", *notes])
-        parts = [self.describe(connections[0]["number"])]
-        if count > 1:
-            shown = connections[:20]
-            heads = ("number", "sender", "receiver", "bytes", "algorithm")
-            table = aligned([heads, *(_row(connection) for connection in shown)])
-            intro = f"{count} connections, by bytes; above is the first, --connection N shows another:"
-            left = [f"and {count - len(shown)} more"] if count > len(shown) else []
-            parts.append("\n".join([intro, "", *table, *left]))
-        if notes:
-            parts.append("\n".join(notes))
-        return "\n\n".join(parts)
+        return overview(self.describe(connections[0]["number"]), connections, count, _table, notes)
+
+
+def _table(connections: Sequence[Connection]) -> list[str]:
+    heads = ("number", "sender", "receiver", "bytes", "algorithm")
+    return aligned([heads, *map(_row, connections)])
 
 
 def identify(source: str | os.PathLike[str] | bytes) -> Identified:
