@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from cwnd._cli import main as cli
 from sweeping import BROAD, LONG, SWEEP, tables
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -125,3 +125,16 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@contextmanager
+def opened_page(browser: Browser, path: Path) -> Iterator[Page]:
+    """A page with its script; the browser reports no error at the end."""
+    errors: list[str] = []
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri())
+    yield page
+    page.close()
+    assert errors == []

@@ -11,7 +11,7 @@ import pytest
 
 import cwnd
 from captures import SEGMENT, WINDOW, window_limited
-from conftest import Command
+from conftest import Command, opened_page
 from cwnd._explain import timeline
 from cwnd._report import script
 
@@ -90,15 +90,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def opened(browser: Browser, written: Path) -> Iterator[Any]:
-    """The page with its script; the browser reports no error at the end."""
-    errors: list[str] = []
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    page.on("console", lambda message: errors.append(message.text))
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(written.as_uri())
-    yield page
-    page.close()
-    assert errors == []
+    with opened_page(browser, written) as page:
+        yield page
 
 
 @pytest.mark.browser

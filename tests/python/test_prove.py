@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import cwnd
+from cwnd._common.headers import HEADERS
 from cwnd._prove.build import build, registered
 from cwnd._prove.decide import PROVED, REFUTED, UNDECIDED
 from cwnd._prove.elf import read_object
 from cwnd._prove.evaluate import vector
-from cwnd._prove.layout import HEADERS, HOOKS, layout
+from cwnd._prove.layout import HOOKS, layout
 from cwnd._prove.model import differences, model, run_native
 from cwnd._prove.translate import UntranslatableError
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cwnd
+from conftest import opened_page
 from cwnd._report import page as page_module
 from test_report import MANIFEST
 
@@ -36,15 +37,8 @@ def run_three() -> cwnd.Results:
 
 @pytest.fixture
 def opened(browser: Browser, report: Path) -> Iterator[Any]:
-    """The page with its script; the browser reports no error at the end."""
-    errors: list[str] = []
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    page.on("console", lambda message: errors.append(message.text))
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(report.as_uri())
-    yield page
-    page.close()
-    assert errors == []
+    with opened_page(browser, report) as page:
+        yield page
 
 
 def test_every_figure_over_time_is_a_plot_and_the_others_stay_figures(opened: Page) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
 
 import click
 
 from cwnd import Attack, Error, attack
 from cwnd._cli.options import read_cca, read_number
+from cwnd._cli.progress import count_bar
 from cwnd._cli.tables import new_table, open_console
 from cwnd._common.errors import about, error, one_line
 from cwnd._common.text import digits
@@ -65,7 +64,7 @@ def attack_command(
     """
     begin = time.monotonic()
     try:
-        with _bar() as show:
+        with count_bar("attacking") as show:
             found = attack(
                 read_cca(cca, "NAME"),
                 goals=list(goals),
@@ -93,26 +92,6 @@ def attack_command(
         click.echo(found.to_json(), nl=False)
     else:
         _print(found, time.monotonic() - begin)
-
-
-@contextlib.contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as rich
-    from rich.console import Console
-
-    columns = (
-        rich.TextColumn("attacking"),
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TimeRemainingColumn(),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print(found: Attack, took_s: float) -> None:

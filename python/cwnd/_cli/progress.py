@@ -15,6 +15,9 @@ from cwnd._common.errors import one_line
 from cwnd._common.text import digits
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import ProgressColumn
+
     from cwnd import Progress
 
 
@@ -28,18 +31,32 @@ def progress_bar(lines: str | None = None) -> Iterator[Callable[[float], None] |
     if not sys.stderr.isatty():
         yield None if lines is None else _progress_lines(lines)
         return
-    from rich import progress as rich
-    from rich.console import Console
+    from rich.progress import TaskProgressColumn, TimeRemainingColumn
 
-    columns = (
-        rich.TextColumn("simulating"),
-        rich.BarColumn(),
-        rich.TaskProgressColumn(),
-        rich.TimeRemainingColumn(),
-    )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar("simulating", TaskProgressColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task("", total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextlib.contextmanager
+def count_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal of how many are done; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+
+    with _bar(what, MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _bar(what: str, *columns: ProgressColumn) -> Bar:
+    """A bar of `what` on standard error that goes when it is done, with columns behind it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(TextColumn(what), BarColumn(), *columns, console=Console(stderr=True), transient=True)
 
 
 def _progress_lines(name: str) -> Callable[[float], None]:
@@ -85,18 +102,15 @@ def sweep_bar(what: str) -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich import progress as rich
-    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
     columns = (
-        rich.TextColumn(what),
-        rich.BarColumn(),
-        rich.MofNCompleteColumn(),
-        rich.TextColumn("{task.fields[rate]}"),
-        rich.TimeRemainingColumn(),
-        rich.TextColumn("{task.fields[failures]}", style="red"),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[failures]}", style="red"),
     )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with _bar(what, *columns) as bar:
         task = bar.add_task("", total=None, rate="", failures="")
         begin = time.monotonic()
 

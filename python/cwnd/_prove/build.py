@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cwnd._common.errors import error, one_line
-from cwnd._prove.layout import HEADERS
+from cwnd._common.headers import HEADERS, algorithm_in, c_compiler, compile_header, has_zig
 
 _HERE = Path(__file__).parent
 _KERNEL = _HERE / "kernel"
@@ -33,10 +33,7 @@ def header_of(asked: str) -> tuple[str, Path]:
         if not path.is_file():
             raise error(one_line(asked), "no such header")
         text = path.read_text(encoding="utf-8", errors="replace")
-        found = re.findall(r"^#define (\w+)_HOOKS\(", text, re.MULTILINE)
-        if len(found) != 1:
-            raise error(one_line(asked), "a header of an algorithm has one #define NAME_HOOKS(H, A)")
-        return found[0], path.resolve()
+        return algorithm_in(text, one_line(asked)), path.resolve()
     if asked not in registered():
         raise error(one_line(asked), "neither an algorithm of 'cwnd algorithms' nor a FILE.h")
     name = asked.replace("-", "_")
@@ -59,8 +56,8 @@ def build(asked: str, folder: Path) -> Built:
     name, header = header_of(asked)
     made, program = folder / f"{name}.events.o", folder / f"{name}.native"
     common = [f'-DHEADER="{header}"', f"-DNAME={name}", f"-DFORWARD_{name}", "-I", str(HEADERS), "-std=gnu11"]
-    _compile(
-        asked,
+    compile_header(
+        one_line(asked),
         [
             *_bpf_compiler(),
             "-mcpu=v3",
@@ -74,22 +71,14 @@ def build(asked: str, folder: Path) -> Built:
         ],
     )
     native = [*common, "-I", str(_KERNEL.resolve()), str(_HERE / "native.c"), "-o", str(program)]
-    compiler = _native_compiler()
+    compiler = c_compiler()
     checked = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
     sanitized = (
         subprocess.run([*compiler, *checked, *native], capture_output=True, check=False).returncode == 0
     )
     if not sanitized:
-        _compile(asked, [*compiler, "-O1", *native])
+        compile_header(one_line(asked), [*compiler, "-O1", *native])
     return Built(name, made, program, sanitized)
-
-
-def _compile(asked: str, command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
-        reason = lines[0].split("error:")[-1].strip() if lines else "no reason given"
-        raise error(one_line(asked), f"the compiler refuses it: {one_line(reason)}")
 
 
 @cache
@@ -98,16 +87,6 @@ def _bpf_compiler() -> tuple[str, ...]:
         found = shutil.which(name)
         if found:
             return (found, "-target", "bpf")
-    zig = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding")
-    if subprocess.run([*zig[:3], "version"], capture_output=True, check=False).returncode == 0:
-        return zig
+    if has_zig():
+        return (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding")
     raise error("", "no compiler for BPF, clang or the package ziglang; pip install 'cwnd[prove]'")
-
-
-@cache
-def _native_compiler() -> tuple[str, ...]:
-    for name in ("cc", "gcc", "clang"):
-        found = shutil.which(name)
-        if found:
-            return (found,)
-    return (sys.executable, "-m", "ziglang", "cc")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = Path(__file__).parent / "headers"
+from cwnd._common.headers import HEADERS
+
 REGION = ".data.event"
 STATE_BYTES = 104
 #: In the order of native.c.

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import re
-import shutil
-import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -15,13 +11,11 @@ from typing import TYPE_CHECKING
 
 from cwnd._common.errors import error, one_line, os_error
 from cwnd._common.files import write_file
+from cwnd._common.headers import HEADERS, algorithm_in, c_compiler, compile_header
 from cwnd._scenario.custom import CongestionControl
 
 if TYPE_CHECKING:
     from cwnd._cwnd import Ack, Window
-
-#: The contract and what headers include, as the package has them.
-HEADERS = Path(__file__).parent.parent / "_prove" / "headers"
 
 _U32, _U64, _U8 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint8
 _WINDOW_WORDS = ("cwnd", "cwnd_cnt", "ssthresh", "cwnd_clamp", "prior_cwnd")
@@ -89,12 +83,10 @@ def load_header(path: Path) -> type[CongestionControl]:
 @cache
 def _load(path: Path, shown: str, digest: str) -> type[CongestionControl]:
     text = path.read_text(encoding="utf-8", errors="replace")
-    found = re.findall(r"^#define (\w+)_HOOKS\(", text, re.MULTILINE)
-    if len(found) != 1:
-        raise error(shown, "a header of an algorithm has one #define NAME_HOOKS(H, A)")
+    name = algorithm_in(text, shown)
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         made = Path(folder) / f"{digest[:16]}.so"
-        _compile(shown, path, found[0], Path(folder), made)
+        _compile(shown, path, name, Path(folder), made)
         library = ctypes.CDLL(str(made))
     entry = _Entry.in_dll(library, "cwnd_algorithms")
     return _class_of(entry, library, digest)
@@ -104,30 +96,12 @@ def _compile(shown: str, path: Path, name: str, folder: Path, made: Path) -> Non
     write_file(folder / "headers.h", f'#include "{path}"\n'.encode())
     line = f'A({name}, "{name}", 2026, "", loss, published)'
     write_file(folder / "registry.h", f"#define CC_REGISTRY(A) {line}\n".encode())
-    command = [*_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu11", "-I", str(folder)]
+    command = [*c_compiler(), "-shared", "-fPIC", "-O2", "-std=gnu11", "-I", str(folder)]
     # Else a function that nobody has is found when the library is loaded.
     command += ["-Werror=implicit-function-declaration"]
     command += ["-I", str(path.parent), "-I", str(HEADERS.resolve())]
     table = HEADERS.resolve() / "src" / "table.c"
-    done = subprocess.run(
-        [*command, str(table), "-o", str(made)], capture_output=True, text=True, errors="replace", check=False
-    )
-    if done.returncode:
-        lines = [one for one in done.stderr.splitlines() if "error:" in one] or done.stderr.splitlines()
-        reason = lines[0].split("error:")[-1].strip() if lines else "no reason given"
-        raise error(shown, f"the compiler refuses it: {one_line(reason)}")
-
-
-@cache
-def _compiler() -> tuple[str, ...]:
-    for name in ("cc", "gcc", "clang"):
-        found = shutil.which(name)
-        if found:
-            return (found,)
-    zig = (sys.executable, "-m", "ziglang")
-    if subprocess.run([*zig, "version"], capture_output=True, check=False).returncode == 0:
-        return (*zig, "cc")
-    raise error("", "no C compiler for a header; install gcc or clang, or pip install ziglang")
+    compile_header(shown, [*command, str(table), "-o", str(made)])
 
 
 def _class_of(entry: _Entry, library: ctypes.CDLL, digest: str) -> type[CongestionControl]:
