@@ -1,6 +1,7 @@
 //! Every call of an algorithm's hooks in a run, with the window that it left.
 
 use crate::custom::{Failure, PythonControl};
+use crate::run::LastFlow;
 use crate::scenario::PyScenario;
 use crate::{Error, refuse};
 use cwnd_algorithms::{Ack, CongestionControl, Event, State, Window};
@@ -8,7 +9,7 @@ use cwnd_engine::{Control, Unfinished};
 use cwnd_scenario::Cca;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Some 1 GB of memory.
@@ -131,12 +132,10 @@ pub fn record<'py>(py: Python<'py>, scenario: &PyScenario, seed: u64) -> PyResul
     let rows = Rows::default();
     let control = Arc::new(Control::default());
     let failure = Arc::new(Failure::default());
-    let last = AtomicUsize::new(0);
+    let last = LastFlow::default();
     let custom = |cca: &Cca| -> Option<Box<dyn CongestionControl>> {
         let flows = &asked.flows;
-        let mut places = (0..flows.len()).cycle().skip(last.load(Relaxed)).take(flows.len());
-        let flow = places.find(|&flow| std::ptr::eq(&*flows[flow].cca, cca))?;
-        last.store(flow, Relaxed);
+        let flow = last.of(flows, cca)?;
         let inner: Box<dyn CongestionControl> = match scenario.classes.get(&cca.name) {
             Some(class) => {
                 let place = (Some(flow), &*flows[flow].stack.profile);

@@ -9,7 +9,7 @@ use cwnd_algorithms::CongestionControl;
 use cwnd_engine::Control;
 use cwnd_results::Run;
 use cwnd_runner::{Done, Ended};
-use cwnd_scenario::Cca;
+use cwnd_scenario::{Cca, Flow};
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -122,15 +122,12 @@ pub fn work(
         queue.iter().map(|job| cwnd_runner::Job { scenario: &job.scenario.inner, seed: job.seed }).collect();
     let control = Arc::new(Control::with_threads(threads));
     let failure = Arc::new(Failure::default());
-    // Flows are asked for in their order: the search for one begins at the one before.
-    let last = AtomicUsize::new(0);
+    let last = LastFlow::default();
     let custom = |job: usize, cca: &Cca| -> Option<Box<dyn CongestionControl>> {
         let PyJob { scenario, seed } = &queue[job];
         let class = scenario.classes.get(&cca.name)?;
         let flows = &scenario.inner.flows;
-        let mut places = (0..flows.len()).cycle().skip(last.load(Relaxed)).take(flows.len());
-        let flow = places.find(|&flow| std::ptr::eq(&*flows[flow].cca, cca));
-        last.store(flow.unwrap_or(0), Relaxed);
+        let flow = last.of(flows, cca);
         let profile = flow.map_or("linux", |flow| &flows[flow].stack.profile);
         Some(Box::new(PythonControl::new(class, cca, (flow, profile), *seed, &control, &failure)))
     };
@@ -182,4 +179,18 @@ fn in_order(answers: Vec<Done>) -> Runs {
     let end = answers.iter().map(|answer| answer.end).max();
     let wall = begin.zip(end).map_or(Duration::ZERO, |(begin, end)| end - begin);
     Runs::new(answers.into_iter().map(|answer| answer.run).collect(), wall)
+}
+
+/// The flow that was asked for last. Flows are asked for in their order: the search for one begins at the one before.
+#[derive(Default)]
+pub struct LastFlow(AtomicUsize);
+
+impl LastFlow {
+    /// The index of the flow whose algorithm is this very one.
+    pub fn of(&self, flows: &[Flow], cca: &Cca) -> Option<usize> {
+        let mut places = (0..flows.len()).cycle().skip(self.0.load(Relaxed)).take(flows.len());
+        let flow = places.find(|&flow| std::ptr::eq(&*flows[flow].cca, cca));
+        self.0.store(flow.unwrap_or(0), Relaxed);
+        flow
+    }
 }

@@ -226,18 +226,14 @@ impl<T: Tick> ManagedLink<T> {
         };
         debug_assert!(!matches!(next, Next::Empty) || self.waiting_pkts == 0, "packets wait");
         let Next::Send(seen) = next else { return None };
-        self.waiting_pkts -= 1;
-        self.waiting_bytes -= u64::from(seen.bytes);
-        self.waits.note(now_ns, seen.arrived_ns, || now_ns);
-        let Load { hop, segment, tx_ticks } = seen.load;
-        self.waiting_ticks = self.waiting_ticks.saturating_sub(tx_ticks);
+        self.leave_queue(&seen, now_ns);
         if self.free_at < now {
             self.busy_since_ns = now_ns;
         }
         let takes_opportunities = self.rate.takes_opportunities();
         let bytes = seen.bytes - if takes_opportunities { self.frame_bytes.min(seen.bytes - 1) } else { 0 };
         self.begun_bytes += u64::from(bytes);
-        self.free_at = self.rate.send::<T>(now, bytes.into(), tx_ticks);
+        self.free_at = self.rate.send::<T>(now, bytes.into(), seen.load.tx_ticks);
         self.held_ticks += i128::from(if takes_opportunities { now } else { self.free_at });
         if self.free_at == NEVER {
             return None;
@@ -246,11 +242,26 @@ impl<T: Tick> ManagedLink<T> {
         if self.waiting_pkts > 0 {
             self.ask_at = self.rate.ready_when_sent::<T>(self.free_at);
         }
+        Some(self.put_on_wire(&seen))
+    }
+
+    /// A packet no longer waits.
+    #[inline(always)]
+    fn leave_queue(&mut self, seen: &Packet, now_ns: u64) {
+        self.waiting_pkts -= 1;
+        self.waiting_bytes -= u64::from(seen.bytes);
+        self.waits.note(now_ns, seen.arrived_ns, || now_ns);
+        self.waiting_ticks = self.waiting_ticks.saturating_sub(seen.load.tx_ticks);
+    }
+
+    /// A packet is on the wire when the link is free.
+    #[inline(always)]
+    fn put_on_wire(&mut self, seen: &Packet) -> Departure {
         let passage = self.wire.pass(T::ns_after(self.free_at));
-        let busy_since_ns = self.busy_since_ns;
         let marked = seen.marked || passage.marked && seen.codepoint.is_ect();
         self.marked_pkts += u64::from(marked && passage.copies > 0);
-        Some(Departure { hop, segment, marked, busy_since_ns, passage })
+        let Load { hop, segment, .. } = seen.load;
+        Departure { hop, segment, marked, busy_since_ns: self.busy_since_ns, passage }
     }
 
     /// The link asks for the packets of a turn, or passes on the next of those that it has. They are one packet in the queue from
@@ -283,10 +294,7 @@ impl<T: Tick> ManagedLink<T> {
             self.count_dropped(now);
             match next {
                 Next::Send(seen) => {
-                    self.waiting_pkts -= 1;
-                    self.waiting_bytes -= u64::from(seen.bytes);
-                    self.waiting_ticks = self.waiting_ticks.saturating_sub(seen.load.tx_ticks);
-                    self.waits.note(now_ns, seen.arrived_ns, || now_ns);
+                    self.leave_queue(&seen, now_ns);
                     self.begun_bytes += u64::from(seen.bytes);
                     self.held_ticks += i128::from(now);
                     free_at = self.rate.send::<T>(free_at, seen.bytes.into(), seen.load.tx_ticks);
@@ -304,13 +312,8 @@ impl<T: Tick> ManagedLink<T> {
             self.held_ticks += i128::from(free_at - now);
             self.free_at = free_at;
         }
-        let busy_since_ns = self.busy_since_ns;
         for seen in sent {
-            let passage = self.wire.pass(T::ns_after(free_at));
-            let marked = seen.marked || passage.marked && seen.codepoint.is_ect();
-            self.marked_pkts += u64::from(marked && passage.copies > 0);
-            let Load { hop, segment, .. } = seen.load;
-            turns.leaving.push_back(Departure { hop, segment, marked, busy_since_ns, passage });
+            turns.leaving.push_back(self.put_on_wire(&seen));
         }
         turns.next_at = if self.waiting_pkts == 0 {
             NEVER
