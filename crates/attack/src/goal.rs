@@ -28,7 +28,7 @@ pub enum Goal {
 /// Scores lie within this and its negative.
 pub const MARGIN_MAX: f64 = 5.0;
 
-/// The least share that a score tells from none.
+/// Smallest share that a score distinguishes from 0.
 const SHARE_MIN: f64 = 1e-4;
 
 impl Goal {

@@ -1,4 +1,4 @@
-//! Worst cases that are known from the literature, and answers that can be told by hand.
+//! Worst cases that are known from the literature, and answers that are computed by hand.
 
 use cwnd_attack::{Answer, FIXED_WINDOW, Fault, Goal, Question, evaluate, evaluate_all};
 use cwnd_engine::Control;

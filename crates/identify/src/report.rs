@@ -146,7 +146,7 @@ fn identify_one(recorded: &Recorded, candidates: &[Candidate]) -> Identified {
     found
 }
 
-/// Divides the candidates, the best first, into those that equal the best and the others.
+/// Finds the candidates that fit as well as the best; `scored` is in the order of their errors.
 fn judge(found: &mut Identified, scored: &[(&Candidate, Vec<Block>)]) {
     let Some((_, best)) = scored.first() else { return };
     let least = mean(best);

@@ -1,4 +1,4 @@
-//! The sender of a connection, rebuilt from its packets: what each ACK told it, and what it had in flight then.
+//! The sender of a connection, rebuilt from its packets: what each ACK reported, and how much was in flight then.
 //!
 //! ACKs of a capture away from the sender are taken a part of the RTT later than they were seen: the time that they, and
 //! the data that they release, need between the sender and the capture. Segments count as the stack counts them.

@@ -14,7 +14,7 @@ pub struct PyHeader(Mutex<Instance>);
 
 #[pymethods]
 impl PyHeader {
-    /// `params` are those that differ from the header's defaults, as a person writes them.
+    /// `params` are those that differ from the header's defaults, as scenarios have them.
     #[new]
     fn new(algorithm: &str, params: Vec<(String, String)>) -> PyResult<Self> {
         let found = cwnd_algorithms::find(algorithm).map_err(refuse)?;

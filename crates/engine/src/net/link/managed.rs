@@ -264,8 +264,8 @@ impl<T: Tick> ManagedLink<T> {
         Departure { hop, segment, marked, busy_since_ns: self.busy_since_ns, passage }
     }
 
-    /// The link asks for the packets of a turn, or passes on the next of those that it has. They are one packet in the queue from
-    /// now until the last of them is sent, when all are on the wire.
+    /// The next packet of a turn. A turn begins with all of its packets at once: they count as one packet in the queue until the last
+    /// of them is sent, and are on the wire then.
     #[inline(never)]
     fn depart_together(&mut self) -> Option<Departure> {
         let mut turns = self.turns.take()?;
