@@ -42,7 +42,7 @@ macro_rules! question {
 }
 
 const REFERENCE: Question = question!("reference", "scenarios", [5.0, 8.0]);
-const QUESTIONS: [Question; 12] = [
+const QUESTIONS: [Question; 13] = [
     REFERENCE,
     question!("one-flow-100g", "bench/scenarios", [1.8, 1.9]),
     question!("random-loss", "bench/scenarios", [30.0, 90.0]),
@@ -53,6 +53,7 @@ const QUESTIONS: [Question; 12] = [
     question!("codel", "bench/scenarios", [5.0, 8.0]),
     question!("fq-codel", "bench/scenarios", [5.0, 8.0]),
     question!("reverse", "bench/scenarios", [5.0, 8.0]),
+    question!("jitter-reverse", "bench/scenarios", [5.0, 15.0]),
     question!("newreno", "bench/scenarios", [5.0, 8.0]),
     question!("newreno-access", "bench/scenarios", [5.0, 8.0]),
 ];
@@ -62,7 +63,8 @@ const RUNS: usize = 5;
 const RUNS_S: f64 = 2.0;
 
 /// The scenarios whose instructions are compared with those of another build.
-const GUARDED: [&str; 6] = ["reference", "newreno", "flows-1000", "flows-10000", "short-flows", "hops-32"];
+const GUARDED: [&str; 7] =
+    ["reference", "newreno", "flows-1000", "flows-10000", "short-flows", "hops-32", "jitter-reverse"];
 const RATIO_MAX: f64 = 1.02;
 
 fn main() -> ExitCode {
@@ -333,6 +335,7 @@ mod tests {
             codel,
             fq_codel,
             reverse,
+            jitter,
             bare,
             access,
         ] = &questions;
@@ -358,6 +361,7 @@ mod tests {
             assert_eq!(scenario.links.iter().filter(|link| link.queue.is_some()).count(), managed);
             assert_eq!((scenario.links.len(), &scenario.flows[0].cca), (links, &reference.flows[0].cca));
         }
+        assert_eq!((jitter.flows.len(), jitter.links.len(), jitter.flows[0].reverse_path.len()), (1, 4, 1));
         assert_eq!([bare, access].map(|scenario| scenario.links.len()), [1, 9]);
         assert_eq!([bare, access].map(|scenario| scenario.rtt_ns(0) / 1_000_000), [204; 2]);
         let uses_sack =

@@ -4,6 +4,9 @@
 //! receiver, and so is no ACK of it at the sender, before the span ends. So the ends of each flow go through the span by
 //! themselves, those of several shards at once; then each link takes in what has arrived at it, sorted by time, link after
 //! link in the order of the paths.
+//! Where the last links of the paths are fast and short, as those of receivers are, that would make short spans. They take in
+//! what arrives before the ends act, if that makes spans longer: then a packet that has yet to enter the link before the last one
+//! when a span begins is not at the last one before the span ends.
 //! The result is the same as event by event, which are spans of a nanosecond.
 
 use crate::control::{Control, Unfinished};
@@ -124,11 +127,20 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
         for place in topologies.iter().flat_map(Topology::leading_on) {
             in_order[place as usize] = true;
         }
-        let lookahead_ns = topologies.iter().enumerate().filter_map(|(shard, topology)| {
-            let flow_of = |id| &scenario.flows[numbering.id(shard, id) as usize];
-            topology.lookahead_ns(flow_of, T::slack_ns)
-        });
-        let lookahead_ns = lookahead_ns.min().unwrap_or(NEVER);
+        let lookahead_ns = |last: &[bool]| {
+            let of_each = topologies.iter().enumerate().filter_map(|(shard, topology)| {
+                let flow_of = |id| &scenario.flows[numbering.id(shard, id) as usize];
+                topology.lookahead_ns(last, flow_of, T::slack_ns)
+            });
+            of_each.min().unwrap_or(NEVER)
+        };
+        let mut before_ends = vec![true; shared.len()];
+        topologies.iter().for_each(|topology| topology.unmark_others_than_last(&mut before_ends));
+        let [plain_ns, early_ns] = [&vec![false; shared.len()], &before_ends].map(|last| lookahead_ns(last));
+        if early_ns <= plain_ns {
+            before_ends.fill(false);
+        }
+        let lookahead_ns = plain_ns.max(early_ns);
         let new_shard = |(shard, topology)| Shard {
             network: Network::new(scenario, flows_of(shard), topology, seed, control),
             flows: Vec::with_capacity(flows_of(shard).len()),
@@ -174,7 +186,7 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
             threads: Threads::new(shards.len()),
             numbering,
             shards,
-            links: Links::new(scenario, shared, in_order, managed, numbering, seed),
+            links: Links::new(scenario, shared, in_order, &before_ends, managed, numbering, seed),
             connections: flows,
             next_transfer_ns: groups.iter().map(|group: &Group| group.next_ns).min().unwrap_or(NEVER),
             begins_with_transfer,
@@ -195,9 +207,10 @@ impl<'a, C: CongestionControl, T: Timing> Schedule<'a, C, T> {
 
     /// Simulates all that happens in `span`; returns how many packets arrived at links that flows share.
     fn run_span(&mut self, span: Span) -> usize {
+        let arrived_before = self.links.serve_before_ends(&mut self.shards, &self.threads, span);
         self.threads.for_each(&mut self.shards, |shard| shard.run_ends(span.until));
         self.note_resting();
-        self.links.serve(&mut self.shards, &self.threads, span)
+        arrived_before + self.links.serve_after_ends(&mut self.shards, &self.threads, span)
     }
 
     /// Tells the groups which of their connections have nothing to do.

@@ -170,11 +170,15 @@ impl<'a, T: Tick> Topology<'a, T> {
 
     /// The places of the shared links behind which packets come to another link. After [`Topology::place_links`].
     pub fn leading_on(&self) -> impl Iterator<Item = u32> {
-        let comes_from_link = |index: usize| index > 0 && self.hops[index - 1].leads_to_link();
-        let leads_on = move |(index, hop): &(usize, &Hop)| {
-            hop.leads_to_link() && (hop.through_inbox || comes_from_link(*index))
+        let leads_on = |(index, hop): &(usize, &Hop)| {
+            hop.leads_to_link() && (hop.through_inbox || self.comes_from_link(*index))
         };
         self.hops.iter().enumerate().filter(leads_on).map(|(_, hop)| hop.place)
+    }
+
+    /// Returns true if packets come to the hop at `index` from another of their route.
+    fn comes_from_link(&self, index: usize) -> bool {
+        index > 0 && self.hops[index - 1].leads_to_link()
     }
 
     /// Packets of the run's connections enter `count` links through an inbox. `places`: by link, its place among these.
@@ -397,23 +401,41 @@ impl<'a, T: Tick> Topology<'a, T> {
         &self.scenario.links[link as usize]
     }
 
+    /// Unmarks, by place, the shared links where packets of a route enter, or from which they go on to another link. The marked
+    /// ones that are left end every route over them, behind another link. After [`Topology::place_links`].
+    pub fn unmark_others_than_last(&self, last: &mut [bool]) {
+        for (index, hop) in self.hops.iter().enumerate() {
+            let comes_from_link = self.comes_from_link(index);
+            if (comes_from_link || hop.through_inbox) && (hop.leads_to_link() || !comes_from_link) {
+                last[hop.place as usize] = false;
+            }
+        }
+    }
+
     /// The shortest time, over all flows and both ways, from a packet's arrival at its last hop to an event at one of its
-    /// ends: the least that the elements of a route promise. `flow_of` gives the flow of a connection; `slack_ns`, by how much a route of this many links may be early, by rounding.
+    /// ends: the least that the elements of a route promise. Where the last hop is over a link with a mark in `last`, which is by
+    /// place: from the arrival at the hop before to that at the last. `flow_of` gives the flow of a connection; `slack_ns`, by how
+    /// much a route of this many links may be early, by rounding.
     pub fn lookahead_ns(
         &self,
+        last: &[bool],
         flow_of: impl Fn(u32) -> &'a Flow,
         slack_ns: impl Fn(u64) -> u64,
     ) -> Option<u64> {
-        let to_the_end = |(id, hop): (u32, &Hop)| {
+        let through_ns = |index: usize| {
+            let hop = &self.hops[index];
             let flow = flow_of(hop.flow);
             let smallest = hop.bytes.min(flow.stack.ack_bytes);
-            let onward_ns = hop.onward_ns.min(self.times(id, smallest).1);
+            let onward_ns = hop.onward_ns.min(self.times(index as u32, smallest).1);
             let link = self.link(hop.link);
             let link_ns = link.least_sending_ns(smallest) + link.least_delay_ns();
             let ns = link_ns + onward_ns - link.delay_ns + hop.after_ns;
             ns.saturating_sub(slack_ns(flow.path.len() as u64))
         };
-        let last_hops = (0..).zip(&self.hops).filter(|(_, hop)| !hop.leads_to_link());
-        last_hops.map(to_the_end).min()
+        let last_hops = self.hops.iter().enumerate().filter(|(_, hop)| !hop.leads_to_link());
+        let before = |index: usize| {
+            index - usize::from(self.comes_from_link(index) && last[self.hops[index].place as usize])
+        };
+        last_hops.map(|(index, _)| through_ns(before(index))).min()
     }
 }

@@ -29,22 +29,28 @@ pub struct Links<T: Timing> {
     numbering: Numbering,
     /// By place: whether packets go on from it in the order in which they came.
     in_order: Vec<bool>,
+    /// Places, in the order of the routes.
+    before_ends: Vec<usize>,
+    after_ends: Vec<usize>,
 }
 
 impl<T: Timing> Links<T> {
     /// `ids`: of the links in the scenario; `in_order`: by place, whether packets must go on from it in the order in which they
-    /// came, since they come to another link, or those of a flow may have overtaken each other.
+    /// came, since they come to another link, or those of a flow may have overtaken each other; `before_ends`: by place, whether it
+    /// is served before the ends of the flows act.
     pub fn new(
         scenario: &Scenario,
         ids: Vec<u32>,
         in_order: Vec<bool>,
+        before_ends: &[bool],
         managed: BTreeMap<u32, ManagedLink<T::Tick>>,
         numbering: Numbering,
         seed: u64,
     ) -> Links<T> {
         let new_link = |id: &u32| Link::new(T::new_link(&scenario.links[*id as usize], seed));
         let links = ids.iter().map(new_link).collect();
-        Links { ids, links, managed, numbering, in_order }
+        let (before_ends, after_ends) = (0..ids.len()).partition(|&place| before_ends[place]);
+        Links { ids, links, managed, numbering, in_order, before_ends, after_ends }
     }
 
     /// When the next packet leaves a managed link, or NEVER.
@@ -85,16 +91,43 @@ impl<T: Timing> Links<T> {
         seen
     }
 
-    /// Forwards the packets that arrive at the links in `span`, link after link; returns how many packets.
+    /// Forwards the packets that arrive in `span` at the links which are served before the ends act; returns how many packets.
     #[inline(always)]
-    pub fn serve<C: CongestionControl>(
+    pub fn serve_before_ends<C: CongestionControl>(
         &mut self,
         shards: &mut [Shard<C, T>],
         threads: &Threads,
         span: Span,
     ) -> usize {
+        if self.before_ends.is_empty() {
+            return 0;
+        }
+        self.serve(|links| &links.before_ends, shards, threads, span)
+    }
+
+    /// Forwards the packets that arrive in `span` at the other links; returns how many packets.
+    #[inline(always)]
+    pub fn serve_after_ends<C: CongestionControl>(
+        &mut self,
+        shards: &mut [Shard<C, T>],
+        threads: &Threads,
+        span: Span,
+    ) -> usize {
+        self.serve(|links| &links.after_ends, shards, threads, span)
+    }
+
+    /// Forwards the packets that arrive at `places` in `span`, link after link; returns how many packets.
+    #[inline(always)]
+    fn serve<C: CongestionControl>(
+        &mut self,
+        places: impl Fn(&Self) -> &[usize],
+        shards: &mut [Shard<C, T>],
+        threads: &Threads,
+        span: Span,
+    ) -> usize {
         let mut arrived = 0;
-        for place in 0..self.ids.len() {
+        for index in 0..places(self).len() {
+            let place = places(self)[index];
             let arrives = shards.iter().any(|shard| shard.network.inboxes[place].earliest < span.until);
             let managed = self.managed.get(&self.ids[place]);
             if !arrives && managed.is_none_or(|link| link.next_departure_ns() >= span.until) {
