@@ -13,6 +13,7 @@
 
 #define CC_REGISTRY(CC) \
 	CC(reno, "Reno", 1990, "RFC 5681", loss, rfc) \
+	CC(dual, "TCP DUAL", 1992, "Wang, Crowcroft, ACM CCR 22(2), 1992", hybrid, reconstruction) \
 	CC(vegas, "TCP Vegas", 1995, "Brakmo, Peterson, IEEE JSAC 13(8), 1995", delay, published) \
 	CC(fast_start, "TCP Fast Start", 1998, "Padmanabhan, Katz, Globecom 1998", loss, published) \
 	CC(veno, "TCP Veno", 2003, "Fu, Liew, IEEE JSAC 21(2), 2003", hybrid, published) \

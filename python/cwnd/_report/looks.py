@@ -112,6 +112,7 @@ _LOOKS = {
     "ledbat": Look("#3C2D2D", SOLID, "v"),
     "ledbat-plus": Look("#C3B478", LONG, "P"),
     "copa": Look("#F06978", SOLID, ">"),
+    "dual": Look("#1E001E", DASHDOT, "X"),
 }
 
 
