@@ -272,9 +272,10 @@ $(WEB)/lab.html: .venv/package $(shell find lab -not -path '*/node_modules*' -ty
 	cargo build --quiet --profile wasm --target wasm32-unknown-unknown -p cwnd-wasm
 	mkdir -p $(TARGET)/lab
 	$(BIN)/python lab/looks.py > $(TARGET)/lab/looks.json
+	$(BIN)/python lab/homework.py > $(TARGET)/lab/homework.json
 	cd lab && export PATH="$$PATH:$(CURDIR)/$(BIN)" && npm ci --loglevel=error --no-audit --no-fund && \
 		node build.mjs $(abspath $(TARGET))/wasm32-unknown-unknown/wasm/cwnd_wasm.wasm \
-		$(abspath $(TARGET))/lab/looks.json $(CURDIR)/$@
+		$(abspath $(TARGET))/lab/looks.json $(abspath $(TARGET))/lab/homework.json $(CURDIR)/$@
 
 $(MAN)/cwnd.1: .venv/package docs/man/generate.py $(wildcard python/cwnd/_cli/*.py)
 	rm -rf $(MAN)
