@@ -1,4 +1,4 @@
-// What a lesson shows beside its scenarios: text, numbers, and for the teacher answers, notes and a sheet of all lessons.
+// Texts and numbers of a lesson beside its scenarios, and for the teacher answers, notes and a sheet of all lessons.
 /* global ANSWERS */
 import { LESSONS } from "./lessons.js";
 

@@ -134,8 +134,8 @@ export const LESSONS = [
 		text: "Six CUBIC flows fill the link, and a seventh sends a small file from the tenth second on. In one queue the file waits behind all of them. FQ-CoDel gives each flow a queue of its own and serves new ones first.",
 		question: "How long does the small file take in each case, and how long without the other flows?",
 		panes: [
-			{ rate: 20, rtt: 40, buffer: 4, duration: 20, flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 0.1, label: "file" }] },
-			{ rate: 20, rtt: 40, buffer: 4, duration: 20, queue: "fq-codel", flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 0.1, label: "file" }] },
+			{ rate: 20, rtt: 40, buffer: 4, duration: 20, flows: [{ cca: "cubic", count: 6, spread: 0.5 }, { cca: "reno", start: 10, size: 0.1, label: "file" }] },
+			{ rate: 20, rtt: 40, buffer: 4, duration: 20, queue: "fq-codel", flows: [{ cca: "cubic", count: 6, spread: 0.5 }, { cca: "reno", start: 10, size: 0.1, label: "file" }] },
 		],
 		numbers: [timeOf(-1, "the file"), rttOf(0, "flow 0"), goodput],
 		answer: "In one queue each of the file's round trips waits behind the others' packets. With FQ-CoDel it takes less than half as long, though longer than alone on the link, whose rate it has to share.",

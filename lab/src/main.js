@@ -3,7 +3,7 @@ import { lessonState, readCode, writeCode } from "./address.js";
 import { Charts, PICTURES, commonRanges } from "./charts.js";
 import { showFlow, showPath } from "./controls.js";
 import { download, plotsCanvas, samplesCsv } from "./export.js";
-import { fileStem } from "./homework.js";
+import { fileStem, normalise } from "./homework.js";
 import { findHomework, listenToHomework, showHomework } from "./homework-form.js";
 import { find, showNumbers, showTeacher, showText } from "./lesson.js";
 import { LESSONS } from "./lessons.js";
@@ -405,7 +405,7 @@ function listen() {
 	isDark.addEventListener("change", redraw);
 }
 
-/** For the console: the whole answer to a scenario in TOML, as `cwnd run --json` has it, with its time series. */
+/** For the console. `run`: the whole answer to a scenario in TOML, as `cwnd run --json` has it, with its time series. */
 globalThis.cwnd = {
 	async run(toml, files = {}) {
 		const thread = new Thread();
@@ -414,6 +414,11 @@ globalThis.cwnd = {
 		} finally {
 			thread.worker.terminate();
 		}
+	},
+	/** The normalised name, the stem of the file and the seed that a name draws in an assignment; null: no name. */
+	homework(assignment, name) {
+		const homework = findHomework({ assignment, name });
+		return homework && [normalise(name), fileStem(homework.assignment, name), homework.panes.at(-1).seed];
 	},
 };
 

@@ -15,11 +15,12 @@ export const PATH = [
 export const FLOW = [
 	{ key: "count", label: "Flows", unit: "", min: 1, max: 16, step: 1 },
 	{ key: "start", label: "Start", unit: "s", min: 0, max: 100, step: 0.1, none: 0 },
+	{ key: "spread", label: "Starts at random within", unit: "s", min: 0, max: 10, step: 0.1, none: 0 },
 	{ key: "size", label: "Size (0: without end)", unit: "MB", min: 0, max: 1000, step: 0.1, none: 0 },
 	{ key: "farther", label: "Round-trip time beyond the path's", unit: "ms", min: 0, max: 500, step: 1, none: 0 },
 ];
 
-export const NEW_FLOW = { cca: "cubic", params: {}, count: 1, start: 0, size: 0, farther: 0, ecn: "off", label: "" };
+export const NEW_FLOW = { cca: "cubic", params: {}, count: 1, start: 0, spread: 0, size: 0, farther: 0, ecn: "off", label: "" };
 
 export const NEW_PANE = {
 	rate: 50,
@@ -96,6 +97,7 @@ export function toml(pane) {
 		if (flow.label) lines.push(`label = ${quoted(flow.label)}`);
 		if (flow.count !== 1) lines.push(`count = ${flow.count}`);
 		if (flow.start) lines.push(`start = "${one(flow.start)} s"`);
+		if (flow.spread) lines.push(`start_jitter = "${one(flow.spread)} s"`);
 		if (flow.size) lines.push(`size = "${one(flow.size)} MB"`);
 		// A round trip crosses four links of the flow's own.
 		if (flow.farther) lines.push(`access_delay = "${one(flow.farther / 4)} ms"`);
@@ -122,7 +124,7 @@ function algorithm(flow) {
 export function command(pane) {
 	const [first] = pane.flows;
 	const names = pane.flows.map((flow) => flow.cca);
-	const alike = ["count", "start", "size", "ecn"].every((key) => pane.flows.every((flow) => flow[key] === first[key]));
+	const alike = ["count", "start", "spread", "size", "ecn"].every((key) => pane.flows.every((flow) => flow[key] === first[key]));
 	const flags =
 		alike &&
 		new Set(names).size === names.length &&
@@ -146,6 +148,7 @@ export function command(pane) {
 	if (pane.jitter) words.push(`--jitter ${one(pane.jitter)}ms`);
 	if (pane.reverse) words.push(`--reverse-rate ${one(pane.reverse)}Mbps --reverse-buffer 100`);
 	if (first.start) words.push(`--start ${one(first.start)}s`);
+	if (first.spread) words.push(`--start-jitter ${one(first.spread)}s`);
 	if (first.size) words.push(`--size ${one(first.size)}MB`);
 	if (pane.seed !== 1) words.push(`--seed ${pane.seed}`);
 	words.push(`--duration ${one(pane.duration)}s --samples 500`);

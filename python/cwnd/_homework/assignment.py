@@ -32,6 +32,7 @@ class Flow(TypedDict, total=False):
     label: str
     count: int
     start: float
+    spread: float
     size: float
     farther: float
 
@@ -69,7 +70,7 @@ class Quantity(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """What is asked. The answer is `value`, or `value` divided by `over`."""
+    """A question about a run. The answer is `value`, or `value` divided by `over`."""
 
     key: str
     text: str
@@ -126,9 +127,7 @@ def normalise(name: str) -> str:
 
     Raises `Error` if nothing is left, if it is too long or if it is no text.
     """
-    text = unicodedata.normalize("NFKC", name).lower()
-    spaced = "".join(" " if unicodedata.category(c) in _SPACES else c for c in text)
-    shortened = " ".join(word for word in spaced.split(" ") if word)
+    shortened = collapse(unicodedata.normalize("NFKC", name).lower())
     if not shortened or len(shortened) > _NAME_CHARACTERS_MAX:
         found = f"{len(shortened)} characters" if shortened else "no name"
         raise error("", f"{found}; accepted: a name of 1 to {_NAME_CHARACTERS_MAX} characters")
@@ -139,6 +138,12 @@ def normalise(name: str) -> str:
 
 #: Separators, controls, marks of direction.
 _SPACES = {"Zs", "Zl", "Zp", "Cc", "Cf"}
+
+
+def collapse(name: str) -> str:
+    """A name on one line: each run of separators, controls and marks of direction is a space."""
+    spaced = "".join(" " if unicodedata.category(c) in _SPACES else c for c in name)
+    return " ".join(word for word in spaced.split(" ") if word)
 
 
 def file_stem(assignment: str, name: str) -> str:

@@ -52,7 +52,7 @@ class Checked:
 
     answers: Answers
     marked: Sequence[Marked]
-    #: What a teacher should look at; "": nothing.
+    #: Remark for the teacher; "": none.
     remark: str
 
     @property
@@ -135,7 +135,9 @@ class Class:
         lines = aligned(rows) if self.checked else []
         lines += [f"refused: {one}" for one in self.refused]
         lines += [
-            f"{name}: nothing from {', '.join(map(one_line, of))}" for name, of in self.missing.items() if of
+            f"{name}: no file that can be read from {', '.join(map(one_line, of))}"
+            for name, of in self.missing.items()
+            if of
         ]
         files = len(self.checked) + len(self.refused)
         lines.append(

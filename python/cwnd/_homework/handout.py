@@ -1,10 +1,9 @@
-"""What a student gets: the scenarios, and the file to fill in and to hand in."""
+"""Files of a student: the scenarios, and the file to fill in and to hand in."""
 
 from __future__ import annotations
 
-from cwnd._common.errors import one_line
 from cwnd._cwnd import __version__
-from cwnd._homework.assignment import Assignment, Flow, Pane, Question, file_stem
+from cwnd._homework.assignment import Assignment, Flow, Pane, Question, collapse, file_stem
 
 
 def homework_files(assignment: Assignment, name: str) -> dict[str, str]:
@@ -43,6 +42,8 @@ def _flow_lines(flow: Flow) -> list[str]:
         lines.append(f"count = {flow['count']}")
     if "start" in flow:
         lines.append(f'start = "{_number(flow["start"])} s"')
+    if "spread" in flow:
+        lines.append(f'start_jitter = "{_number(flow["spread"])} s"')
     if "size" in flow:
         lines.append(f'size = "{_number(flow["size"])} MB"')
     if "farther" in flow:
@@ -57,7 +58,6 @@ def _number(value: float) -> str:
 def answer_file(assignment: Assignment, name: str) -> str:
     """The text of the file to hand in, without answers."""
     stem = file_stem(assignment.name, name)
-    shown = " ".join(one_line(name).split())
     commands = [f"#   cwnd run {stem}-{key}.toml" for key in assignment.scenarios]
     lines = [
         f"# {assignment.title}",
@@ -67,7 +67,7 @@ def answer_file(assignment: Assignment, name: str) -> str:
         *commands,
         "",
         f"homework = {assignment.name}",
-        f"name = {shown}",
+        f"name = {collapse(name)}",
         f"version = {__version__}",
     ]
     for number, question in enumerate(assignment.questions, 1):
