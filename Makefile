@@ -267,14 +267,15 @@ $(WEB)/uPlot.iife.min.js: lab/package-lock.json $(BIN)/maturin
 # The engine as wasm and the page around it, in one file.
 $(WEB)/lab.html: export CC_wasm32_unknown_unknown = $(CURDIR)/lab/tools/cc
 $(WEB)/lab.html: export AR_wasm32_unknown_unknown = $(CURDIR)/lab/tools/ar
-$(WEB)/lab.html: .venv/package $(shell find lab -not -path '*/node_modules*' -type f)
+$(WEB)/lab.html: .venv/package $(shell find lab -not -path '*/node_modules*' -type f) $(wildcard python/cwnd/_homework/*.py python/cwnd/_homework/assignments/*)
 	@! command -v rustup >/dev/null || rustup target add wasm32-unknown-unknown 2>/dev/null
 	cargo build --quiet --profile wasm --target wasm32-unknown-unknown -p cwnd-wasm
 	mkdir -p $(TARGET)/lab
 	$(BIN)/python lab/looks.py > $(TARGET)/lab/looks.json
+	$(BIN)/python lab/homework.py > $(TARGET)/lab/homework.json
 	cd lab && export PATH="$$PATH:$(CURDIR)/$(BIN)" && npm ci --loglevel=error --no-audit --no-fund && \
 		node build.mjs $(abspath $(TARGET))/wasm32-unknown-unknown/wasm/cwnd_wasm.wasm \
-		$(abspath $(TARGET))/lab/looks.json $(CURDIR)/$@
+		$(abspath $(TARGET))/lab/looks.json $(abspath $(TARGET))/lab/homework.json $(CURDIR)/$@
 
 $(MAN)/cwnd.1: .venv/package docs/man/generate.py $(wildcard python/cwnd/_cli/*.py)
 	rm -rf $(MAN)

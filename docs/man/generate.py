@@ -29,6 +29,8 @@ _EXIT_STATUS = [
 #: By command; of the others "".
 _FILES = {
     "": {"FILE.toml": "A scenario.", "DIR": "A result: manifest.json, tables in Parquet, figures."},
+    "new": {"FILE": "Names of a class, one in each line."},
+    "check": {"FILE|DIR": "Files that were handed in, or a directory with such files in .txt at any depth."},
     "lab": {"lab.html": "The page, in the package."},
     "explain": {"FILE": "A packet capture: pcap or pcapng, as it is or in gzip, xz or zstd."},
 }

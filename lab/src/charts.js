@@ -1,41 +1,21 @@
 // The four pictures of a pane, on one time axis.
-/* global LOOKS */
 import uPlot from "uplot";
+import { flowNames, isDark } from "./looks.js";
 
-const HEIGHT_PX = 170;
-const EVENTS_AXIS_PX = 44;
-const DASHES = [[], [6, 1.5], [2, 1], [6, 1.5, 1.5, 1.5], [4, 4], [12, 3]];
-const PICTURES = [
-	{ key: "cwnd_pkts", title: "Congestion window", unit: "packets", edges: ["max_cwnd_pkts", "min_cwnd_pkts"] },
-	{ key: "rtt_ms", title: "Round-trip time, smoothed", unit: "ms" },
-	{ key: "queue_pkts", title: "Queue of the bottleneck", unit: "packets" },
-	{ key: "throughput_mbps", title: "Throughput", unit: "Mbit/s" },
+/** Sizes on a screen at a desk, in px. */
+const [HEIGHT, EVENTS_AXIS, AXIS, FONT] = [170, 44, 58, 12];
+const READOUT_VALUES_MAX = 4;
+export const PICTURES = [
+	{ key: "cwnd_pkts", name: "Window", title: "Congestion window", unit: "packets", edges: ["max_cwnd_pkts", "min_cwnd_pkts"] },
+	{ key: "rtt_ms", name: "RTT", title: "Round-trip time, smoothed", unit: "ms" },
+	{ key: "queue_pkts", name: "Queue", title: "Queue of the bottleneck", unit: "packets" },
+	{ key: "throughput_mbps", name: "Throughput", title: "Throughput", unit: "Mbit/s" },
 ];
-const isDark = matchMedia("(prefers-color-scheme: dark)");
 const ink = () => getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
 const edge = () => getComputedStyle(document.documentElement).getPropertyValue("--edge").trim();
 
-/** An algorithm's colour, lighter on dark paper if it would vanish there. */
-export function colour(cca) {
-	const [hex] = LOOKS[cca] ?? ["#777777"];
-	const parts = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-	const light = 0.3 * parts[0] + 0.59 * parts[1] + 0.11 * parts[2];
-	const share = isDark.matches ? Math.max(0, (150 - light) / 255) : Math.max(0, (light - 150) / 255);
-	const toward = isDark.matches ? 255 : 0;
-	return `rgb(${parts.map((part) => Math.round(part + (toward - part) * share)).join(" ")})`;
-}
-
-/** Each flow's look: that of its algorithm in all figures; more flows of it have other dashes. */
-export function flowLooks(flows) {
-	const seen = new Map();
-	return flows.map(({ cca }) => {
-		const nth = seen.get(cca) ?? 0;
-		seen.set(cca, nth + 1);
-		const own = LOOKS[cca]?.[1] ?? [];
-		const dashes = [own, ...DASHES.filter((dash) => dash.join() !== own.join())];
-		return { stroke: colour(cca), dash: dashes[nth % dashes.length] };
-	});
-}
+/** Sizes beside those at a desk: a projector is seen from afar. */
+const scale = () => (document.documentElement.classList.contains("projector") ? 1.5 : 1);
 
 const short = (count) => (count < 1000 ? `${count}` : `${count / 1000}k`);
 
@@ -78,11 +58,12 @@ function series(picture, answer, looks) {
 	if (picture.key !== "queue_pkts") {
 		const edge = { class: "edge", paths: uPlot.paths.stepped({ align: -1 }), points: { show: false } };
 		const edges = looks.flatMap(() => (picture.edges ?? []).map(() => edge));
-		return [...edges, ...looks.map((look, flow) => ({ label: `${flow}: ${answer.runs[0].flows[flow].cca}`, ...look, width: 1.4, points: { show: false } }))];
+		const names = flowNames(answer);
+		return [...edges, ...looks.map((look, flow) => ({ label: names[flow], ...look, width: scale() * look.width, points: { show: false } }))];
 	}
 	const bars = uPlot.paths.bars({ size: [0.9, 6, 2] });
 	return [
-		{ label: "queue", stroke: ink(), width: 1.2, points: { show: false } },
+		{ label: "queue", stroke: ink(), width: 2 * scale(), points: { show: false } },
 		{ label: "dropped", scale: "events", stroke: "#d1242f", fill: "#d1242f", paths: bars, points: { show: false } },
 		{ label: "marked", scale: "events", stroke: "#bf8700", fill: "#bf8700", paths: bars, points: { show: false } },
 	];
@@ -103,24 +84,46 @@ export class Charts {
 		this.shape = undefined;
 	}
 
-	draw(answer, ranges) {
+	draw(answer, looks, ranges) {
 		const { flows } = answer.runs[0];
-		const looks = flowLooks(flows);
-		const shape = JSON.stringify([flows.map((flow) => flow.cca), isDark.matches]);
+		const shape = JSON.stringify([flowNames(answer), looks, isDark.matches, scale()]);
 		const data = PICTURES.map((picture) =>
 			picture.key === "queue_pkts" ? ofQueue(answer) : byFlow(answer.flow_samples, picture, flows),
 		);
 		if (shape !== this.shape) this.build(answer, looks, data, shape);
 		this.ranges = ranges;
 		this.plots.forEach((plot, index) => plot.setData(data[index]));
+		this.plots.forEach((plot, index) => this.read(plot, index));
+	}
+
+	/** Shows the values below the pointer, or the largest in view. */
+	read(plot, index) {
+		const lines = plot.series.flatMap(({ label, class: kind }, at) => (at && kind !== "edge" && label !== "dropped" && label !== "marked" ? [at] : []));
+		const at = plot.cursor.left >= 0 ? plot.cursor.idx : null;
+		const digits = (value) => (value == null ? "-" : Number(value.toPrecision(4)).toString());
+		if (at != null) {
+			const values = lines.slice(0, READOUT_VALUES_MAX).map((line) => digits(plot.data[line][at]));
+			this.readouts[index].textContent = `at ${digits(plot.data[0][at])} s: ${values.join(" | ")}${lines.length > values.length ? " …" : ""}`;
+			return;
+		}
+		const { min, max } = plot.scales.x;
+		const upper = PICTURES[index].edges ? plot.series.flatMap(({ class: kind }, line) => (kind === "edge" ? [line] : [])) : lines;
+		let largest = 0;
+		plot.data[0].forEach((time, row) => {
+			if (time > min && time <= max) for (const line of upper) largest = Math.max(largest, plot.data[line][row] ?? 0);
+		});
+		this.readouts[index].textContent = `largest in view ${digits(largest)}`;
 	}
 
 	build(answer, looks, data, shape) {
 		this.clear();
 		this.shape = shape;
+		this.readouts = [];
+		const [eventsAxis, font] = [EVENTS_AXIS * scale(), `${FONT * scale()}px system-ui, sans-serif`];
 		this.plots = PICTURES.map((picture, index) => {
 			const figure = document.createElement("div");
 			figure.className = "chart";
+			figure.dataset.key = picture.key;
 			const title = document.createElement("h3");
 			title.append(picture.title);
 			const unit = document.createElement("span");
@@ -131,20 +134,24 @@ export class Charts {
 				key.textContent = "bars, right axis: dropped or lost (red), marked (yellow), in each interval";
 				title.append(key);
 			}
+			const readout = document.createElement("span");
+			readout.className = "readout";
+			title.append(readout);
+			this.readouts.push(readout);
 			const canvas = document.createElement("div");
 			canvas.setAttribute("role", "img");
 			canvas.setAttribute("aria-label", `${picture.title} of scenario ${this.name} over time, ${picture.unit}`);
 			figure.append(title, canvas);
 			this.place.append(figure);
-			const axis = { stroke: ink(), grid: { stroke: edge(), width: 1 }, ticks: { stroke: edge(), width: 1 }, font: "12px system-ui, sans-serif" };
+			const axis = { stroke: ink(), grid: { stroke: edge(), width: 1 }, ticks: { stroke: edge(), width: 1 }, font };
 			const queue = picture.key === "queue_pkts";
 			return new uPlot(
 				{
 					width: this.width(),
-					height: HEIGHT_PX,
+					height: HEIGHT * scale(),
 					legend: { show: false },
 					// As wide as the axis that only the queue has, so that times stand below each other.
-					padding: [null, queue ? 0 : EVENTS_AXIS_PX, null, null],
+					padding: [null, queue ? 0 : eventsAxis, null, null],
 					cursor: { sync: { key: "lab" }, drag: { x: true, y: false } },
 					scales: {
 						x: { time: false },
@@ -152,14 +159,21 @@ export class Charts {
 						...(queue && { events: { range: () => [0, this.ranges?.events || 1] } }),
 					},
 					axes: [
-						{ ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick} s`) },
-						{ ...axis, size: 58 },
-						...(queue ? [{ ...axis, values: (_plot, ticks) => ticks.map(short), scale: "events", side: 1, size: EVENTS_AXIS_PX, grid: { show: false } }] : []),
+						{ ...axis, values: (_plot, ticks) => ticks.map((tick) => `${tick} s`), size: 36 * scale() },
+						{ ...axis, size: AXIS * scale() },
+						...(queue ? [{ ...axis, values: (_plot, ticks) => ticks.map(short), scale: "events", side: 1, size: eventsAxis, grid: { show: false } }] : []),
 					],
 					bands: picture.edges && bands(looks),
 					series: [{}, ...series(picture, answer, looks)],
 					hooks: {
-						setScale: [(plot, scale) => scale === "x" && this.zoomed?.(plot)],
+						setScale: [
+							(plot, scale) => {
+								if (scale !== "x") return;
+								this.zoomed?.(plot);
+								if (this.plots.includes(plot)) this.read(plot, index);
+							},
+						],
+						setCursor: [(plot) => this.plots.includes(plot) && this.read(plot, index)],
 					},
 				},
 				data[index],
@@ -173,7 +187,7 @@ export class Charts {
 	}
 
 	resize() {
-		this.plots.forEach((plot) => plot.setSize({ width: this.width(), height: HEIGHT_PX }));
+		this.plots.forEach((plot) => plot.setSize({ width: this.width(), height: HEIGHT * scale() }));
 	}
 
 	/** Shows the times of `plot`, as another picture does. */

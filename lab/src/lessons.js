@@ -1,4 +1,6 @@
-// The gallery: each lesson is a scenario or two, three sentences and a question.
+// The gallery: each lesson is a scenario or two, three sentences, a question with the numbers that it asks for, and what a
+// teacher needs: the answer, notes, and variations of the panes whose numbers the build of the page adds.
+import { fairness, goodput, goodputOf, largestUntil, lostUntil, meanRtt, ratioOf, rttOf, shareOf, timeOf, use, waiting } from "./numbers.js";
 
 export const LESSONS = [
 	{
@@ -10,6 +12,13 @@ export const LESSONS = [
 			{ rate: 50, rtt: 80, buffer: 1, duration: 10, flows: [{ cca: "cubic", params: { slow_start: "standard" } }] },
 			{ rate: 50, rtt: 80, buffer: 1, duration: 10, flows: [{ cca: "cubic", params: { slow_start: "hystart" } }] },
 		],
+		numbers: [lostUntil(2), largestUntil(2), goodput],
+		answer: "Standard slow start loses a large part of a window at once, HyStart hardly any: it leaves slow start when the delay rises. With a buffer of 0.25 BDP both lose about as many: standard slow start overshoots by less, and the queue is too short for HyStart to see the delay rise.",
+		notes: "Ask first how large the window is that fills path and buffer: rate times round-trip time, twice with one BDP of buffer. Zoom into the first two seconds. Then ask when HyStart is of no use, and let the class find the buffer.",
+		variations: [
+			{ name: "A, buffer 0.25 BDP", pane: 0, change: { buffer: 0.25 } },
+			{ name: "B, buffer 0.25 BDP", pane: 1, change: { buffer: 0.25 } },
+		],
 	},
 	{
 		id: "bufferbloat",
@@ -20,15 +29,31 @@ export const LESSONS = [
 			{ rate: 20, rtt: 40, buffer: 1, duration: 60 },
 			{ rate: 20, rtt: 40, buffer: 8, duration: 60 },
 		],
+		numbers: [goodput, use, meanRtt],
+		answer: "About half a BDP. CUBIC reduces its window to seven tenths, so that with 0.43 BDP of buffer, since 0.7 × 1.43 is 1, the link stays busy after a loss; above that only the round-trip time grows.",
+		notes: "Headers take 66 of 1514 bytes, 4.4 % of the rate. Let the class guess the time of a DNS lookup and a call beside this flow: each round trip of them has the same wait. The next step is lesson 7, which changes the queue instead of its size.",
+		variations: [
+			{ name: "A, buffer 0.1 BDP", pane: 0, change: { buffer: 0.1 } },
+			{ name: "A, buffer 0.25 BDP", pane: 0, change: { buffer: 0.25 } },
+			{ name: "A, buffer 0.4 BDP", pane: 0, change: { buffer: 0.4 } },
+			{ name: "A, buffer 0.6 BDP", pane: 0, change: { buffer: 0.6 } },
+		],
 	},
 	{
 		id: "rtt-unfairness",
 		title: "The farther flow loses",
-		text: "Reno adds a packet in each round trip, so a flow with a short round trip grows faster. Two flows share this link; the path of the second is 120 ms longer. CUBIC grows with time instead of round trips, which helps the farther flow, but only in part.",
+		text: "Reno adds a packet in each round trip, so a flow with a short round trip grows faster. Two flows share this link; the round trip of the far one is 120 ms longer. CUBIC grows with time instead of round trips, which helps the farther flow, but only in part.",
 		question: "What is the ratio of the two throughputs with Reno and with CUBIC?",
 		panes: [
-			{ rate: 50, rtt: 30, buffer: 1, duration: 90, flows: [{ cca: "reno" }, { cca: "reno", farther: 120 }] },
-			{ rate: 50, rtt: 30, buffer: 1, duration: 90, flows: [{ cca: "cubic" }, { cca: "cubic", farther: 120 }] },
+			{ rate: 50, rtt: 30, buffer: 1, duration: 90, flows: [{ cca: "reno", label: "near" }, { cca: "reno", label: "far", farther: 120 }] },
+			{ rate: 50, rtt: 30, buffer: 1, duration: 90, flows: [{ cca: "cubic", label: "near" }, { cca: "cubic", label: "far", farther: 120 }] },
+		],
+		numbers: [goodputOf(0, "near"), goodputOf(1, "far"), ratioOf(0, 1, "near beside far")],
+		answer: "With Reno the near flow has many times the goodput of the far one, more than the ratio of the round-trip times. With CUBIC the ratio is smaller, but far from one. A queue for each flow brings it near one with both.",
+		notes: "Reno's goodput goes with 1/RTT where losses are the same for both, and with 1/RTT² where both lose together, as in one queue. Ask what a provider would do about it, then choose fq-codel.",
+		variations: [
+			{ name: "A, queue fq-codel", pane: 0, change: { queue: "fq-codel" } },
+			{ name: "B, queue fq-codel", pane: 1, change: { queue: "fq-codel" } },
 		],
 	},
 	{
@@ -40,6 +65,15 @@ export const LESSONS = [
 			{ rate: 50, rtt: 40, buffer: 0.5, duration: 60, flows: [{ cca: "bbr" }, { cca: "cubic" }] },
 			{ rate: 50, rtt: 40, buffer: 8, duration: 60, flows: [{ cca: "bbr" }, { cca: "cubic" }] },
 		],
+		numbers: [goodputOf(0, "BBR"), goodputOf(1, "CUBIC"), shareOf(0, "BBR")],
+		answer: "At about two BDP. Below that BBR ignores the losses to which CUBIC reduces its window; above it CUBIC's queue makes BBR's estimate of the round-trip time too long, and its bound on packets in flight holds it back.",
+		notes: "This is BBR version 1. Let the class choose bbr3 for the first flow and compare. Good for a discussion of RFC 9743: is an algorithm fair that is fair at one buffer only?",
+		variations: [
+			{ name: "A, buffer 1 BDP", pane: 0, change: { buffer: 1 } },
+			{ name: "A, buffer 2 BDP", pane: 0, change: { buffer: 2 } },
+			{ name: "A, buffer 3 BDP", pane: 0, change: { buffer: 3 } },
+			{ name: "A, buffer 4 BDP", pane: 0, change: { buffer: 4 } },
+		],
 	},
 	{
 		id: "elastic",
@@ -49,6 +83,13 @@ export const LESSONS = [
 		panes: [
 			{ rate: 300, rtt: 200, buffer: 1, loss: 0.001, duration: 100, flows: [{ cca: "reno" }] },
 			{ rate: 300, rtt: 200, buffer: 1, loss: 0.001, duration: 100, flows: [{ cca: "elastic" }] },
+		],
+		numbers: [goodput, use, meanRtt],
+		answer: "Reno has a small part of the link and Elastic-TCP most of it. With ten times the losses both have less, and Reno less than half.",
+		notes: "Let the class compute Reno's window from the loss rate, the square root of 3/(2p), before the run. The formula is that of long runs; in 100 s the first slow start still counts. Random losses stand for a wire with errors; ask where such paths exist today.",
+		variations: [
+			{ name: "A, losses 0.01 %", pane: 0, change: { loss: 0.01 } },
+			{ name: "B, losses 0.01 %", pane: 1, change: { loss: 0.01 } },
 		],
 	},
 	{
@@ -60,6 +101,14 @@ export const LESSONS = [
 			{ rate: 500, rtt: 20, buffer: 0.1, duration: 20, flows: [{ cca: "reno" }] },
 			{ rate: 500, rtt: 20, buffer: 0.1, duration: 20, flows: [{ cca: "agile-sd" }] },
 		],
+		numbers: [goodput, use, meanRtt],
+		answer: "A little more than a quarter of a BDP. For a link that is never idle Reno needs one BDP, since it halves its window.",
+		notes: "The price of the small decrease is a fuller queue and, beside Reno, a larger share: add a Reno flow to B and compare. What does a loss mean for the flow that does not reduce its window?",
+		variations: [
+			{ name: "A, buffer 0.25 BDP", pane: 0, change: { buffer: 0.25 } },
+			{ name: "A, buffer 0.5 BDP", pane: 0, change: { buffer: 0.5 } },
+			{ name: "A, buffer 1 BDP", pane: 0, change: { buffer: 1 } },
+		],
 	},
 	{
 		id: "codel",
@@ -70,6 +119,14 @@ export const LESSONS = [
 			{ rate: 20, rtt: 40, buffer: 5, duration: 40 },
 			{ rate: 20, rtt: 40, buffer: 5, duration: 40, queue: "codel" },
 		],
+		numbers: [goodput, meanRtt, waiting],
+		answer: "In the droptail queue a packet waits for most of the buffer, with CoDel for some milliseconds. On a longer path CoDel's target is small beside the BDP, so the queue runs empty after a loss, and goodput falls.",
+		notes: "CoDel's interval of 100 ms stands for a typical round trip. RFC 8289 asks to set it to the longest round trip of most flows. Ask why the target is a time and not a number of packets: change the rate.",
+		variations: [
+			{ name: "B, RTT 100 ms", pane: 1, change: { rtt: 100 } },
+			{ name: "B, RTT 200 ms", pane: 1, change: { rtt: 200 } },
+			{ name: "B, RTT 400 ms", pane: 1, change: { rtt: 400 } },
+		],
 	},
 	{
 		id: "fair-queueing",
@@ -77,8 +134,15 @@ export const LESSONS = [
 		text: "Six CUBIC flows fill the link, and a seventh sends a small file from the tenth second on. In one queue the file waits behind all of them. FQ-CoDel gives each flow a queue of its own and serves new ones first.",
 		question: "How long does the small file take in each case, and how long without the other flows?",
 		panes: [
-			{ rate: 20, rtt: 40, buffer: 4, duration: 20, flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 0.1 }] },
-			{ rate: 20, rtt: 40, buffer: 4, duration: 20, queue: "fq-codel", flows: [{ cca: "cubic", count: 6 }, { cca: "reno", start: 10, size: 0.1 }] },
+			{ rate: 20, rtt: 40, buffer: 4, duration: 20, flows: [{ cca: "cubic", count: 6, spread: 0.5 }, { cca: "reno", start: 10, size: 0.1, label: "file" }] },
+			{ rate: 20, rtt: 40, buffer: 4, duration: 20, queue: "fq-codel", flows: [{ cca: "cubic", count: 6, spread: 0.5 }, { cca: "reno", start: 10, size: 0.1, label: "file" }] },
+		],
+		numbers: [timeOf(-1, "the file"), rttOf(0, "flow 0"), goodput],
+		answer: "In one queue each of the file's round trips waits behind the others' packets. With FQ-CoDel it takes less than half as long, though longer than alone on the link, whose rate it has to share.",
+		notes: "The file's time is a number of round trips: let the class count them in slow start, 10, 20, 40 packets. FQ-CoDel needs state for each flow; ask where that is cheap (a home router) and where it is not.",
+		variations: [
+			{ name: "A, the file alone", pane: 0, change: { flows: [{ cca: "reno", start: 10, size: 0.1, label: "file" }] } },
+			{ name: "B, the file alone", pane: 1, change: { flows: [{ cca: "reno", start: 10, size: 0.1, label: "file" }] } },
 		],
 	},
 	{
@@ -87,6 +151,14 @@ export const LESSONS = [
 		text: "Prague reduces its window a little at each mark, and DualPI2 marks its packets as soon as they wait a millisecond. CUBIC with classic ECN has a queue of its own with a target of 15 ms. Both share the link.",
 		question: "Compare the round-trip times of the two, and how evenly they share.",
 		panes: [{ rate: 50, rtt: 20, buffer: 10, duration: 40, queue: "dualpi2", flows: [{ cca: "prague", ecn: "l4s" }, { cca: "cubic", ecn: "classic" }] }],
+		numbers: [rttOf(0, "Prague"), rttOf(1, "CUBIC"), goodputOf(0, "Prague"), goodputOf(1, "CUBIC"), fairness],
+		answer: "Prague's packets wait about a millisecond, CUBIC's up to the 15 ms of the classic target. The coupling of both queues keeps the shares similar; it is tuned for like round-trip times.",
+		notes: "DualPI2 marks L4S packets with a probability that is coupled to the square root of the classic one (RFC 9332). Ask what a flow gains that sets the L4S codepoint but responds as CUBIC does, and who polices that.",
+		variations: [
+			{ name: "A, RTT 60 ms", pane: 0, change: { rtt: 60 } },
+			{ name: "A, queue fq-codel", pane: 0, change: { queue: "fq-codel" } },
+			{ name: "A, queue droptail", pane: 0, change: { queue: "droptail" } },
+		],
 	},
 	{
 		id: "ack-path",
@@ -96,6 +168,15 @@ export const LESSONS = [
 		panes: [
 			{ rate: 50, rtt: 40, buffer: 1, duration: 30 },
 			{ rate: 50, rtt: 40, buffer: 1, duration: 30, reverse: 0.5 },
+		],
+		numbers: [goodput, use, meanRtt],
+		answer: "About 1.1 Mbit/s: 50 Mbit/s are 4128 packets a second, an ACK for two of them has 66 bytes, which makes 1.09 Mbit/s. With less, ACKs wait and are lost, and goodput falls, though by less than in proportion.",
+		notes: "ACKs are cumulative, so that a lost one costs little; a late one costs time. Cable and satellite links have ways back of a tenth to a hundredth of the way forward. Ask what ACK thinning in a modem does to a sender that counts ACKs.",
+		variations: [
+			{ name: "B, way back 0.25 Mbit/s", pane: 1, change: { reverse: 0.25 } },
+			{ name: "B, way back 1 Mbit/s", pane: 1, change: { reverse: 1 } },
+			{ name: "B, way back 1.1 Mbit/s", pane: 1, change: { reverse: 1.1 } },
+			{ name: "B, way back 2 Mbit/s", pane: 1, change: { reverse: 2 } },
 		],
 	},
 ];

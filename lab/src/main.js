@@ -1,9 +1,15 @@
 // The page: what it holds, and the order in which things are simulated and drawn.
-import { Charts, commonRanges, flowLooks } from "./charts.js";
+import { lessonState, readCode, writeCode } from "./address.js";
+import { Charts, PICTURES, commonRanges } from "./charts.js";
 import { showFlow, showPath } from "./controls.js";
+import { download, plotsCanvas, samplesCsv } from "./export.js";
+import { fileStem, normalise } from "./homework.js";
+import { findHomework, listenToHomework, showHomework } from "./homework-form.js";
+import { find, showNumbers, showTeacher, showText } from "./lesson.js";
 import { LESSONS } from "./lessons.js";
+import { flowNames, isDark, looksOf } from "./looks.js";
 import { Picture } from "./picture.js";
-import { NEW_FLOW, bound, command, complete, files, pack, toml, unpack } from "./scenario.js";
+import { NEW_FLOW, bound, command, complete, files, toml } from "./scenario.js";
 import { Thread } from "./thread.js";
 
 const $ = (id) => document.getElementById(id);
@@ -18,18 +24,19 @@ let resting;
 const views = [];
 const picture = new Picture($("path-picture"), showTime);
 
-const lessonState = (lesson) => ({ lesson: lesson.id, panes: lesson.panes.map(complete) });
-
+/** The state of an address, of the first lesson if it has none. A student's homework is made anew. */
 function readAddress() {
-	const text = location.hash.slice(1);
-	const lesson = LESSONS.find(({ id }) => text === id);
-	return lesson ? lessonState(lesson) : (unpack(text) ?? lessonState(LESSONS[0]));
+	const read = readCode(location.hash.slice(1)) ?? lessonState(LESSONS[0]);
+	return read.homework ? (homeworkState(read.homework) ?? lessonState(LESSONS[0])) : read;
+}
+
+function homeworkState(asked) {
+	const homework = findHomework(asked);
+	return homework && { lesson: null, homework: { assignment: homework.assignment.name, name: homework.name }, panes: homework.panes.map(complete) };
 }
 
 function writeAddress() {
-	const lesson = LESSONS.find(({ id }) => id === state.lesson);
-	const untouched = lesson && JSON.stringify(lessonState(lesson)) === JSON.stringify(state);
-	history.replaceState(null, "", `#${untouched ? lesson.id : pack(state)}`);
+	history.replaceState(null, "", `#${writeCode(state)}`);
 }
 
 // A scenario and its pictures.
@@ -37,22 +44,28 @@ function writeAddress() {
 function makeView(index) {
 	const place = document.createElement("section");
 	place.className = "pane";
-	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div><div class="scroll" tabindex="0"><table><caption>Window, lost and marked: in packets.</caption><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">marked</th><th scope="col">takes, ms</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
-	place.querySelector(".scroll").setAttribute("aria-label", `Results of scenario ${NAMES[index]}`);
+	place.innerHTML = `<h2></h2><ul class="legend"></ul><div class="charts"></div>`;
+	const results = document.createElement("section");
+	results.className = "results";
+	results.innerHTML = `<h2></h2><div class="scroll" tabindex="0"><table><caption>Window, lost and marked: in packets.</caption><thead><tr><th scope="col">flow</th><th scope="col">goodput, Mbit/s</th><th scope="col">mean RTT, ms</th><th scope="col">mean window</th><th scope="col">lost</th><th scope="col">timeouts</th><th scope="col">marked</th><th scope="col">takes, ms</th></tr></thead><tbody></tbody><tfoot></tfoot></table></div>`;
+	results.querySelector(".scroll").setAttribute("role", "region");
+	results.querySelector(".scroll").setAttribute("aria-label", `Results of scenario ${NAMES[index]}`);
 	place.setAttribute("aria-label", `Scenario ${NAMES[index]}`);
 	$("panes").append(place);
+	$("tables").append(results);
 	const charts = new Charts(place.querySelector(".charts"), NAMES[index]);
 	charts.zoomed = (plot) => views.forEach((view) => view.charts.show(plot.scales.x.min, plot.scales.x.max));
-	return { place, charts, thread: new Thread() };
+	return { place, results, charts, thread: new Thread() };
 }
 
 function matchViews() {
 	while (views.length < state.panes.length) views.push(makeView(views.length));
 	while (views.length > state.panes.length) {
-		const { place, thread, charts } = views.pop();
+		const { place, results, thread, charts } = views.pop();
 		charts.clear();
 		thread.worker.terminate();
 		place.remove();
+		results.remove();
 	}
 }
 
@@ -74,24 +87,29 @@ function row(first, ...cells) {
 	return made;
 }
 
-function showTable(view, { runs: [{ flows, links }], summary }) {
+function showTable(view, answer) {
+	const { runs: [{ flows, links }], summary } = answer;
+	const names = flowNames(answer);
 	const rows = flows.map((flow) =>
-		row(`${flow.flow}: ${flow.cca}`, shown(flow.goodput_mbps), shown(flow.mean_rtt_ms), shown(flow.mean_cwnd_pkts), shown(flow.lost_pkts, 6), shown(flow.marked_pkts ?? 0, 6), shown(flow.fct_ms)),
+		row(names[flow.flow], shown(flow.goodput_mbps), shown(flow.mean_rtt_ms), shown(flow.mean_cwnd_pkts), shown(flow.lost_pkts, 6), shown(flow.timeouts, 6), shown(flow.marked_pkts ?? 0, 6), shown(flow.fct_ms)),
 	);
-	view.place.querySelector("tbody").replaceChildren(...rows);
+	view.results.querySelector("tbody").replaceChildren(...rows);
 	const link = links.find(({ link }) => link === "bottleneck");
-	const all = row("all", shown(summary.goodput_mbps.mean), shown(summary.mean_rtt_ms.mean), "", shown(flows.reduce((sum, flow) => sum + flow.lost_pkts, 0), 6), shown(link.marked_pkts ?? 0, 6), "");
-	const { classList } = view.place.querySelector("table");
+	const all = row("all", shown(summary.goodput_mbps.mean), shown(summary.mean_rtt_ms.mean), "", shown(flows.reduce((sum, flow) => sum + flow.lost_pkts, 0), 6), shown(flows.reduce((sum, flow) => sum + flow.timeouts, 0), 6), shown(link.marked_pkts ?? 0, 6), "");
+	const { classList } = view.results.querySelector("table");
 	classList.toggle("endless", flows.every((flow) => flow.fct_ms == null));
 	classList.toggle("unmarked", !link.marked_pkts);
-	view.place.querySelector("tfoot").replaceChildren(all);
+	// A homework may ask for a 0.
+	classList.toggle("untimed", !state.homework && flows.every(({ timeouts }) => !timeouts));
+	view.results.querySelector("tfoot").replaceChildren(all);
 }
 
-function showLegend(view, { runs: [{ flows }] }) {
-	const entries = flowLooks(flows).map(({ stroke, dash }, index) => {
+function showLegend(view) {
+	const names = flowNames(view.answer);
+	const entries = view.looks.map(({ stroke, dash }, index) => {
 		const entry = document.createElement("li");
 		entry.innerHTML = `<svg aria-hidden="true"><line x1="0" y1="4" x2="30" y2="4" stroke="${stroke}" stroke-width="2.5" stroke-dasharray="${dash.join(" ")}"/></svg>`;
-		entry.append(`${index}: ${flows[index].cca}`);
+		entry.append(names[index]);
 		return entry;
 	});
 	view.place.querySelector(".legend").replaceChildren(...entries);
@@ -111,16 +129,19 @@ function fault(message) {
 function drawAll() {
 	const answers = views.map(({ answer }) => answer).filter(Boolean);
 	const ranges = commonRanges(answers);
-	views.forEach((view) => {
-		if (!view.answer) return;
-		view.charts.draw(view.answer, ranges);
-		showLegend(view, view.answer);
+	const looks = looksOf(answers);
+	const drawn = views.filter(({ answer }) => answer);
+	drawn.forEach((view, index) => {
+		view.looks = looks[index];
+		view.charts.draw(view.answer, view.looks, ranges);
+		showLegend(view);
 		showTable(view, view.answer);
 		view.place.classList.remove("stale");
 	});
 	if (answers.length === views.length) {
 		$("status").className = "";
 		$("status").textContent = answers.map(sentence).join("; ");
+		showNumbers(find(state.lesson), answers);
 	}
 }
 
@@ -131,7 +152,9 @@ async function simulate(index) {
 	const began = performance.now();
 	view.isBusy = true;
 	showBusy();
-	view.place.querySelector("h2").textContent = state.panes.length > 1 ? `Scenario ${NAMES[index]}` : "Results";
+	const isPair = state.panes.length > 1;
+	view.place.querySelector("h2").textContent = isPair ? `Scenario ${NAMES[index]}` : "Results";
+	view.results.querySelector("h2").textContent = isPair ? `Results of ${NAMES[index]}` : "In numbers";
 	try {
 		bound(pane);
 		const request = { toml: toml(pane), files: files(pane) };
@@ -163,7 +186,7 @@ function watchSoon(view) {
 	clearTimeout(watching);
 	watching = setTimeout(() => {
 		const { toml, files } = view.request;
-		picture.load(toml, files, view.answer, Math.min(picture.time_s ?? 0, view.answer.scenario.duration_ns / 1e9)).catch((error) => fault(error.message));
+		picture.load(toml, files, view.answer, view.looks, Math.min(picture.time_s ?? 0, view.answer.scenario.duration_ns / 1e9)).catch((error) => fault(error.message));
 	}, REST_MS);
 }
 
@@ -201,6 +224,7 @@ function showControls() {
 	$("compare").textContent = isPair ? "Remove B" : "Compare with a second scenario";
 	$("pane-a").setAttribute("aria-pressed", edited === 0);
 	$("pane-b").setAttribute("aria-pressed", edited === 1);
+	views.forEach(({ place }, index) => place.classList.toggle("edited", index === edited));
 	showPath($("path"), pane, catalogue, changed);
 	const rebuild = () => {
 		showControls();
@@ -220,12 +244,47 @@ function showCopies(pane) {
 }
 
 function showLesson() {
-	const lesson = LESSONS.find(({ id }) => id === state.lesson);
+	const lesson = find(state.lesson);
+	const at = LESSONS.indexOf(lesson);
 	$("lesson").value = lesson?.id ?? "";
-	const texts = lesson ? [["", lesson.text], ["question", lesson.question]] : [];
-	$("about").replaceChildren(
-		...texts.map(([className, text]) => Object.assign(document.createElement("p"), { className, textContent: text })),
-	);
+	$("previous").disabled = at <= 0;
+	$("next").disabled = at === LESSONS.length - 1;
+	showText(lesson);
+	showNumbers(lesson, []);
+	showTeacher(lesson, isPressed("teacher-button"));
+	showHomework(state.homework ? findHomework(state.homework) : null);
+	press("homework-button", Boolean(state.homework) || isPressed("homework-button"));
+	$("homework").hidden = !isPressed("homework-button");
+}
+
+const isPressed = (id) => $(id).getAttribute("aria-pressed") === "true";
+const press = (id, is) => $(id).setAttribute("aria-pressed", is);
+
+/** A button that switches something on and off: `switched(isOn)`. */
+function listenToSwitch(id, switched) {
+	$(id).addEventListener("click", () => {
+		press(id, !isPressed(id));
+		switched(isPressed(id));
+	});
+}
+
+function openLesson(lesson) {
+	open(lessonState(lesson));
+	writeAddress();
+}
+
+/** The lesson, the homework or the new scenario as it was before it was changed. */
+function reset() {
+	const lesson = find(state.lesson);
+	if (lesson) openLesson(lesson);
+	else open(state.homework ? homeworkState(state.homework) : { lesson: null, panes: [complete({})] });
+	writeAddress();
+}
+
+function redraw() {
+	views.forEach(({ charts }) => charts.clear());
+	drawAll();
+	if (picture.answer) picture.draw();
 }
 
 function open(next) {
@@ -246,15 +305,56 @@ function select(index) {
 	if (views[index].answer) watchSoon(views[index]);
 }
 
+/** On a narrow screen one plot stays in sight of the sliders. */
+function pictureButton({ key, name }) {
+	const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+	button.setAttribute("aria-pressed", key === $("see").dataset.picture);
+	button.addEventListener("click", () => {
+		$("see").dataset.picture = key;
+		for (const other of $("pictures").children) other.setAttribute("aria-pressed", other === button);
+		views.forEach(({ charts }) => charts.resize());
+	});
+	return button;
+}
+
 function listen() {
 	$("lesson").append(
 		...LESSONS.map(({ id, title }, index) => Object.assign(document.createElement("option"), { value: id, textContent: `${index + 1}. ${title}` })),
 		Object.assign(document.createElement("option"), { value: "", textContent: "No lesson" }),
 	);
 	$("lesson").addEventListener("change", ({ target }) => {
-		const lesson = LESSONS.find(({ id }) => id === target.value);
-		open(lesson ? lessonState(lesson) : { ...state, lesson: null });
+		const lesson = find(target.value);
+		open(lesson ? lessonState(lesson) : { lesson: null, panes: state.panes });
 		writeAddress();
+	});
+	$("previous").addEventListener("click", () => openLesson(LESSONS[LESSONS.indexOf(find(state.lesson)) - 1]));
+	$("next").addEventListener("click", () => openLesson(LESSONS[LESSONS.indexOf(find(state.lesson)) + 1]));
+	$("reset").addEventListener("click", reset);
+	listenToSwitch("teacher-button", (isOn) => showTeacher(find(state.lesson), isOn));
+	listenToSwitch("homework-button", (isOn) => {
+		$("homework").hidden = !isOn;
+		if (isOn || !state.homework) return;
+		open({ lesson: null, panes: state.panes });
+		writeAddress();
+	});
+	listenToSwitch("projector-button", (isOn) => {
+		document.documentElement.classList.toggle("projector", isOn);
+		redraw();
+	});
+	listenToHomework((asked) => {
+		open(homeworkState(asked));
+		writeAddress();
+	});
+	$("print-sheet").addEventListener("click", () => print());
+	$("pictures").append(...[...PICTURES, { key: "all", name: "All" }].map(pictureButton));
+	const name = () => (state.homework ? fileStem({ name: state.homework.assignment }, state.homework.name) : (state.lesson ?? "lab"));
+	const answered = () => views.filter(({ answer }) => answer);
+	$("save-png").addEventListener("click", () => {
+		const drawn = answered().map(({ answer, looks, charts }) => ({ answer, looks, plots: charts.plots }));
+		plotsCanvas(drawn, find(state.lesson)?.title ?? "cwnd lab").toBlob((image) => download(`${name()}.png`, image));
+	});
+	$("save-csv").addEventListener("click", () => {
+		download(`${name()}.csv`, new Blob([samplesCsv(answered().map(({ answer }) => answer))], { type: "text/csv" }));
 	});
 	addEventListener("hashchange", () => open(readAddress()));
 	$("pane-a").addEventListener("click", () => select(0));
@@ -302,13 +402,10 @@ function listen() {
 		views.forEach(({ charts }) => charts.resize());
 		if (picture.answer) picture.draw();
 	}).observe($("panes"));
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-		views.forEach(({ charts }) => charts.clear());
-		drawAll();
-	});
+	isDark.addEventListener("change", redraw);
 }
 
-/** For the console: the whole answer to a scenario in TOML, as `cwnd run --json` has it, with its time series. */
+/** For the console. `run`: the whole answer to a scenario in TOML, as `cwnd run --json` has it, with its time series. */
 globalThis.cwnd = {
 	async run(toml, files = {}) {
 		const thread = new Thread();
@@ -317,6 +414,11 @@ globalThis.cwnd = {
 		} finally {
 			thread.worker.terminate();
 		}
+	},
+	/** The normalised name, the stem of the file and the seed that a name draws in an assignment; null: no name. */
+	homework(assignment, name) {
+		const homework = findHomework({ assignment, name });
+		return homework && [normalise(name), fileStem(homework.assignment, name), homework.panes.at(-1).seed];
 	},
 };
 

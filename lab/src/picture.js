@@ -1,5 +1,4 @@
 // Play: packets between sender, queue and receiver, from a run that is advanced moment by moment.
-import { flowLooks } from "./charts.js";
 import { Thread } from "./thread.js";
 
 /** Moments in one request, and dots in the picture at most. */
@@ -20,10 +19,10 @@ export class Picture {
 	}
 
 	/** Another scenario, at its beginning or at `time_s`. */
-	async load(toml, files, answer, time_s = 0) {
+	async load(toml, files, answer, looks, time_s = 0) {
 		this.request = { toml, files };
 		this.answer = answer;
-		this.looks = flowLooks(answer.runs[0].flows);
+		this.looks = looks;
 		this.duration_s = answer.scenario.duration_ns / 1e9;
 		const { links, flows } = answer.scenario;
 		this.link = links.findIndex((link) => link.name === "bottleneck");

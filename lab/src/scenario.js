@@ -1,4 +1,4 @@
-// The scenario of a pane: its fields, as TOML, as a command, in the address.
+// The scenario of a pane: its fields, as TOML, as a command.
 
 /** Numbers of the path; `log`: the slider's steps are factors. `keep`: the value stands for "none". */
 export const PATH = [
@@ -9,16 +9,18 @@ export const PATH = [
 	{ key: "jitter", label: "Jitter (standard deviation)", unit: "ms", min: 0, max: 50, step: 0.1, none: 0 },
 	{ key: "reverse", label: "Rate of the way back (0: as fast as needed)", unit: "Mbit/s", min: 0, max: 100, step: 0.1, none: 0 },
 	{ key: "duration", label: "Duration", unit: "s", min: 2, max: 200, log: true },
+	{ key: "seed", label: "Seed of what is random", unit: "", min: 1, max: 100, step: 1 },
 ];
 
 export const FLOW = [
 	{ key: "count", label: "Flows", unit: "", min: 1, max: 16, step: 1 },
 	{ key: "start", label: "Start", unit: "s", min: 0, max: 100, step: 0.1, none: 0 },
+	{ key: "spread", label: "Starts at random within", unit: "s", min: 0, max: 10, step: 0.1, none: 0 },
 	{ key: "size", label: "Size (0: without end)", unit: "MB", min: 0, max: 1000, step: 0.1, none: 0 },
 	{ key: "farther", label: "Round-trip time beyond the path's", unit: "ms", min: 0, max: 500, step: 1, none: 0 },
 ];
 
-export const NEW_FLOW = { cca: "cubic", params: {}, count: 1, start: 0, size: 0, farther: 0, ecn: "off" };
+export const NEW_FLOW = { cca: "cubic", params: {}, count: 1, start: 0, spread: 0, size: 0, farther: 0, ecn: "off", label: "" };
 
 export const NEW_PANE = {
 	rate: 50,
@@ -28,6 +30,7 @@ export const NEW_PANE = {
 	jitter: 0,
 	reverse: 0,
 	duration: 30,
+	seed: 1,
 	queue: "droptail",
 	steps: "",
 	trace: "",
@@ -78,7 +81,9 @@ export function files(pane) {
 }
 
 export function toml(pane) {
-	const lines = [`duration = "${one(pane.duration)} s"`, "samples = 500", "", "[dumbbell]"];
+	const lines = [`duration = "${one(pane.duration)} s"`, "samples = 500"];
+	if (pane.seed !== 1) lines.push(`seed = ${pane.seed}`);
+	lines.push("", "[dumbbell]");
 	if (pane.trace) lines.push('rate = { trace = "lab.trace" }');
 	else if (pane.steps.trim()) lines.push(`rate = { steps = [["0 s", "${one(pane.rate)} Mbps"], ${stepsOf(pane.steps).join(", ")}] }`);
 	else lines.push(`rate = "${one(pane.rate)} Mbps"`);
@@ -89,10 +94,13 @@ export function toml(pane) {
 	if (pane.reverse) lines.push(`reverse = { rate = "${one(pane.reverse)} Mbps", buffer = 100 }`);
 	for (const flow of pane.flows) {
 		lines.push("", "[[flows]]", `cca = ${algorithm(flow)}`);
+		if (flow.label) lines.push(`label = ${quoted(flow.label)}`);
 		if (flow.count !== 1) lines.push(`count = ${flow.count}`);
 		if (flow.start) lines.push(`start = "${one(flow.start)} s"`);
+		if (flow.spread) lines.push(`start_jitter = "${one(flow.spread)} s"`);
 		if (flow.size) lines.push(`size = "${one(flow.size)} MB"`);
-		if (flow.farther) lines.push(`access_delay = "${one(flow.farther / 2)} ms"`);
+		// A round trip crosses four links of the flow's own.
+		if (flow.farther) lines.push(`access_delay = "${one(flow.farther / 4)} ms"`);
 		if (flow.ecn !== "off") lines.push(`stack = { ecn = "${flow.ecn}" }`);
 	}
 	return `${lines.join("\n")}\n`;
@@ -116,11 +124,11 @@ function algorithm(flow) {
 export function command(pane) {
 	const [first] = pane.flows;
 	const names = pane.flows.map((flow) => flow.cca);
-	const alike = ["count", "start", "size", "ecn"].every((key) => pane.flows.every((flow) => flow[key] === first[key]));
+	const alike = ["count", "start", "spread", "size", "ecn"].every((key) => pane.flows.every((flow) => flow[key] === first[key]));
 	const flags =
 		alike &&
 		new Set(names).size === names.length &&
-		pane.flows.every((flow) => !flow.farther) &&
+		pane.flows.every((flow) => !flow.farther && !flow.label) &&
 		!pane.trace &&
 		!pane.steps.trim() &&
 		queue(pane).startsWith('"');
@@ -140,26 +148,9 @@ export function command(pane) {
 	if (pane.jitter) words.push(`--jitter ${one(pane.jitter)}ms`);
 	if (pane.reverse) words.push(`--reverse-rate ${one(pane.reverse)}Mbps --reverse-buffer 100`);
 	if (first.start) words.push(`--start ${one(first.start)}s`);
+	if (first.spread) words.push(`--start-jitter ${one(first.spread)}s`);
 	if (first.size) words.push(`--size ${one(first.size)}MB`);
+	if (pane.seed !== 1) words.push(`--seed ${pane.seed}`);
 	words.push(`--duration ${one(pane.duration)}s --samples 500`);
 	return words.join(" ");
-}
-
-/** Everything on the page, for its address. */
-export function pack(state) {
-	const bytes = new TextEncoder().encode(JSON.stringify(state));
-	const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-	return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-/** What `pack` wrote; null: something else. */
-export function unpack(text) {
-	try {
-		const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-		const state = JSON.parse(new TextDecoder().decode(bytes));
-		if (!Array.isArray(state.panes) || !state.panes.length || state.panes.length > 2) return null;
-		return { ...state, panes: state.panes.map(complete) };
-	} catch {
-		return null;
-	}
 }

@@ -34,6 +34,8 @@ CALLS = {
     "evaluate": ("cubic --only starvation --quick --seeds 1 --out evaluation", {"algorithm", "criteria"}),
     "explain": ("slow.pcap", {"capture", "notes", "connections"}),
     "gate": ("result result", {"ok", "verdicts"}),
+    "homework check": ("ada.txt", {"files", "refused", "missing"}),
+    "homework new": ("sawtooth --name Ada --out homework", {"homework", "files"}),
     "identify": ("slow.pcap", {"capture", "notes", "connections"}),
     "kernel doctor": ("", {"checks"}),
     "kernel status": ("", {"loaded"}),
@@ -65,6 +67,7 @@ def commands(command: click.Command = cli, name: str = "") -> Iterator[tuple[str
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("json")
     (folder / "small.toml").write_text(FILE)
+    (folder / "ada.txt").write_text("homework = sawtooth\nname = Ada\n")
     (folder / "slow.pcap").write_bytes(window_limited())
     (folder / "sweep.toml").write_text(SWEEP)
     cwnd.run(cwnd.dumbbell("cubic", samples="off", **SMALL)).save(folder / "result")

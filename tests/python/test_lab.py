@@ -166,7 +166,7 @@ def test_a_lesson_shows_what_its_command_or_scenario_gives(lab: Lab, lesson: str
     words = [str(tmp_path / word) if word == "lab.toml" else word for word in shlex.split(command)[1:]]
     expected = answer_of(words)
     goodputs = [flow["goodput_mbps"] for flow in expected["runs"][0]["flows"]]
-    shown = page.locator(".pane:first-child tbody td:nth-child(2)").all_inner_texts()
+    shown = page.locator(".results:first-child tbody td:nth-child(2)").all_inner_texts()
     assert [float(text.replace(",", "")) for text in shown] == pytest.approx(goodputs, rel=0.006)
     assert page.locator(".pane:first-child .uplot canvas").count() == 4
 
@@ -270,12 +270,23 @@ def test_packets_move_while_it_plays_and_stand_while_it_pauses(lab: Lab) -> None
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1440])
+@pytest.mark.parametrize(
+    ("width", "address", "is_projected"),
+    [
+        (320, "bbr-cubic", False),
+        (768, "homework/rtt-unfairness/Ada%20Lovelace", False),
+        (1440, "bbr-cubic", False),
+        (1440, "fair-queueing", True),
+    ],
+)
 def test_the_page_is_accessible_and_nothing_is_wider_than_the_window(
-    browser: Browser, width: int, scheme: str
+    browser: Browser, width: int, address: str, is_projected: bool, scheme: str
 ) -> None:
     lab = Lab(browser, width, scheme)
-    page = lab.open("bbr-cubic")
+    page = lab.open(address)
+    page.click("#teacher-button")
+    if is_projected:
+        page.click("#projector-button")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.add_script_tag(path=ROOT / "lab" / "node_modules" / "axe-core" / "axe.min.js")
     found = page.evaluate("async () => (await axe.run()).violations")
@@ -333,6 +344,8 @@ def test_no_lesson_has_a_text_that_is_cut_or_covered_or_axes_that_differ(
     lab.context.add_init_script(RECORD_TEXTS)
     for lesson in LESSONS:
         page = lab.open(lesson)
+        if width < 800:
+            page.get_by_role("button", name="All", exact=True).click()
         assert page.evaluate(OUTSIDE_THE_MARGINS) == [], lesson
         lines = page.eval_on_selector_all(
             "#command span", "all => all.map(each => each.getClientRects().length)"

@@ -34,6 +34,7 @@ _LISTED = {
         "explain", "Why a transfer was slow: what limited each connection, by a capture, ss or iperf3."
     ),
     "gate": Listed("gate", "Check that a result is no worse than another; exit 1 if it is."),
+    "homework": Listed("homework", "A scenario for each student, and answers checked by runs."),
     "identify": Listed("identify", "Which congestion control algorithm each connection of a capture has."),
     "kernel": Listed("kernel", "In this machine's kernel: load, unload, status, doctor, trace."),
     "lab": Listed("lab", "Open the simulator as a web page."),
@@ -53,9 +54,10 @@ _LISTED = {
 
 #: The commands by what a reader wants; one that is in no group is listed at the end.
 GROUPS = {
-    "Simulate": ("run", "sweep", "show", "algorithms", "lab"),
+    "Simulate": ("run", "sweep", "show", "algorithms"),
     "Read results": ("results", "report", "compare", "gate"),
     "Get an answer": ("advise", "evaluate", "explain", "prove", "tune", "model"),
+    "Teach": ("lab", "homework"),
     "Papers": ("papers", "reproduce", "cite"),
     "Real kernels": ("kernel", "linux"),
     "This command": ("completion",),
