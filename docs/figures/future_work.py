@@ -1,7 +1,7 @@
 """Future work of the papers as short studies: the tables of docs/future-work.md, on standard output.
 
-Elastic-TCP (VII) asks for satellite links and hand-off. The comparison (2.12) asks for buffers near zero on paths
-with a high bandwidth-delay product. A cell is the mean of the seeds, with the half of its 95 % interval.
+Elastic-TCP (VII) asks for satellite links and hand-off. The comparison (2.12) asks for buffers near zero on
+paths with a high bandwidth-delay product. A cell is the mean of the seeds, with half of its 95 % interval.
 """
 
 from __future__ import annotations
@@ -13,11 +13,24 @@ from cwnd._analysis.gate import interval
 
 SEEDS = 5
 LONG_PATH = ("elastic", "cubic", "bic", "htcp", "hybla", "westwood", "bbr3", "reno")
-ELEVEN = ("reno", "scalable", "htcp", "hybla", "bic", "compound", "fast", "yeah", "illinois", "cubic", "elastic")
+COMPARED = (
+    "reno",
+    "scalable",
+    "htcp",
+    "hybla",
+    "bic",
+    "compound",
+    "fast",
+    "yeah",
+    "illinois",
+    "cubic",
+    "elastic",
+)
+PACED = ("reno", "cubic", "elastic")
 BUFFERS_PKTS = (1, 5, 20, 100, 500)
 
-#: A geostationary satellite, and a constellation: each 15 s another satellite, with a pause of 100 ms, another RTT and
-#: another rate. A hand-off between cells takes 200 ms and doubles the RTT.
+#: A geostationary satellite, and a constellation: each 15 s another satellite, with a pause of 100 ms, another
+#: RTT and another rate. A hand-off between cells takes 200 ms and doubles the RTT.
 PATHS = {
     "geostationary, no errors": "rate = '50 Mbps'\nrtt = '600 ms'\nbuffer = '0.5 BDP'",
     "geostationary, 10⁻⁴": "rate = '50 Mbps'\nrtt = '600 ms'\nbuffer = '0.5 BDP'\nloss = 1e-4",
@@ -44,23 +57,27 @@ def main() -> None:
         print()
         print(f"| Mbit/s, {flows} flow{'s' * (flows > 1)} | " + " | ".join(map(str, BUFFERS_PKTS)) + " |")
         print("|---" * (len(BUFFERS_PKTS) + 1) + "|")
-        for algorithm in ELEVEN:
+        for algorithm in COMPARED:
             row = (near_zero(algorithm, buffer_pkts, flows) for buffer_pkts in BUFFERS_PKTS)
             print(f"| {algorithm} | " + " | ".join(row) + " |")
+    for algorithm in PACED:
+        row = (near_zero(algorithm, buffer_pkts, 10, pacing="fq") for buffer_pkts in BUFFERS_PKTS)
+        print(f"| {algorithm}, paced | " + " | ".join(row) + " |")
 
 
 def on_path(algorithm: str, path: str) -> pl.DataFrame:
     """A row for each seed, of 60 s."""
-    text = f"duration = '60 s'\nrepeat = {SEEDS}\nsamples = 'off'\n[dumbbell]\n{path}\n[[flows]]\ncca = '{algorithm}'"
-    return cwnd.run(cwnd.Scenario.parse(text)).flows
+    text = f"duration = '60 s'\nrepeat = {SEEDS}\nsamples = 'off'\n[dumbbell]\n{path}\n[[flows]]\n"
+    return cwnd.run(cwnd.Scenario.parse(f"{text}cca = '{algorithm}'")).flows
 
 
-def near_zero(algorithm: str, buffer_pkts: int, count: int) -> str:
+def near_zero(algorithm: str, buffer_pkts: int, count: int, pacing: str = "own") -> str:
     """Goodput of all flows over 1 Gbps and 100 ms, a BDP of 8,256 packets, without the first 20 s of 80."""
     flows = cwnd.run(
         cwnd.Scenario.parse(
-            f"duration = '80 s'\nwarmup = '20 s'\nrepeat = {SEEDS}\nsamples = 'off'\n[dumbbell]\nrate = '1 Gbps'\n"
-            f"rtt = '100 ms'\nbuffer = {buffer_pkts}\n"
+            f"duration = '80 s'\nwarmup = '20 s'\nrepeat = {SEEDS}\nsamples = 'off'\n"
+            f"stack = {{ pacing = '{pacing}' }}\n[dumbbell]\nrate = '1 Gbps'\nrtt = '100 ms'\n"
+            f"buffer = {buffer_pkts}\n"
             f"[[flows]]\ncca = '{algorithm}'\ncount = {count}\nstart_jitter = '1 s'"
         )
     ).flows
