@@ -26,6 +26,19 @@ pub fn load_native(host: &Host, which: &str, name: &str) -> Result<(), Error> {
     crate::load_object(host, elf, which, &[0], false, name, false)
 }
 
+/// The hooks in the order of `python/cwnd/_prove/hooks.h`.
+const HOOKS: [&str; 9] = [
+    "init",
+    "pkts_acked",
+    "cong_avoid",
+    "cong_control",
+    "segment_lost",
+    "ssthresh",
+    "set_state",
+    "cwnd_event",
+    "undo_cwnd",
+];
+
 /// An algorithm whose hooks run in the kernel.
 pub struct InKernel {
     programs: Programs,
@@ -34,6 +47,9 @@ pub struct InKernel {
 }
 
 impl InKernel {
+    /// The size of an event.
+    pub const EVENT_BYTES: usize = STATE + 104;
+
     pub fn new(host: &Host, algorithm: &Algorithm, params: &Params) -> Result<InKernel, Error> {
         host.check()?;
         let types = fs::read(&host.btf).expect("checked with the host");
@@ -50,6 +66,21 @@ impl InKernel {
     /// Clears the state, as for a new connection.
     pub fn forget(&mut self) {
         self.memory.write(STATE, [0_u64; 13]);
+    }
+
+    /// Runs the hook whose number is the first of an event, which becomes what the hook leaves. `None`: no such hook.
+    pub fn event(&mut self, event: &mut [u8; InKernel::EVENT_BYTES]) -> Option<()> {
+        let hook = *HOOKS.get(event[0] as usize)?;
+        let program = self.programs.programs.iter().position(|(name, _)| name == hook)?;
+        event[..WHAT].fill(0);
+        for (at, word) in event.chunks_exact(8).enumerate() {
+            self.memory.write(8 * at, u64::from_ne_bytes(word.try_into().expect("eight bytes")));
+        }
+        sys::test_run(&self.programs.programs[program].1).expect("the program runs");
+        for (at, word) in event.chunks_exact_mut(8).enumerate() {
+            word.copy_from_slice(&self.memory.read::<u64>(8 * at).to_ne_bytes());
+        }
+        Some(())
     }
 
     fn program(&self, hook: &str) -> Option<&OwnedFd> {

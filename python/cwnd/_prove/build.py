@@ -18,9 +18,10 @@ _KERNEL = _HERE / "kernel"
 
 
 class Built(NamedTuple):
-    """The object of the hooks, and a program that runs them."""
+    """The header, the object of its hooks, and a program that runs them."""
 
     name: str
+    header: Path
     object: Path
     program: Path
     sanitized: bool
@@ -78,15 +79,34 @@ def build(asked: str, folder: Path) -> Built:
     )
     if not sanitized:
         compile_header(one_line(asked), [*compiler, "-O1", *native])
-    return Built(name, made, program, sanitized)
+    return Built(name, header, made, program, sanitized)
+
+
+def build_wraps(built: Built) -> Path:
+    """The native hooks with the source line of each sum and each product that wraps on standard error."""
+    part, program = built.program.with_suffix(".wraps.o"), built.program.with_suffix(".wraps")
+    if not program.exists():
+        options = [
+            *("-O1", "-fno-sanitize=undefined", "-fsanitize=unsigned-integer-overflow", "-std=gnu11"),
+            *(f'-DHEADER="{built.header}"', f"-DNAME={built.name}", f"-DFORWARD_{built.name}"),
+            *("-I", str(HEADERS), "-I", str(_KERNEL.resolve())),
+        ]
+        compile_header(built.name, [*_clang(), *options, "-c", str(_HERE / "native.c"), "-o", str(part)])
+        compile_header(built.name, [*c_compiler(), str(part), str(_HERE / "wraps.c"), "-o", str(program)])
+    return program
+
+
+def _bpf_compiler() -> tuple[str, ...]:
+    found = _clang()
+    return (*found, "-target", "bpf" if len(found) == 1 else "bpfel-freestanding")
 
 
 @cache
-def _bpf_compiler() -> tuple[str, ...]:
+def _clang() -> tuple[str, ...]:
     for name in ("clang", *(f"clang-{version}" for version in range(39, 13, -1))):
         found = shutil.which(name)
         if found:
-            return (found, "-target", "bpf")
+            return (found,)
     if has_zig():
-        return (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding")
+        return (sys.executable, "-m", "ziglang", "cc")
     raise error("", "no compiler for BPF, clang or the package ziglang; pip install 'cwnd[prove]'")

@@ -13,8 +13,9 @@ from cwnd._prove.evaluate import draw, evaluate, unpack, vector
 from cwnd._prove.exact import solve
 from cwnd._prove.layout import HOOKS, layout
 from cwnd._prove.linear import Linear
-from cwnd._prove.model import Model, model, run_native
+from cwnd._prove.model import Model, model, run_native, wrap_lines, wraps_at
 from cwnd._prove.properties import PROPERTIES, Question, questions
+from cwnd._prove.search import Search, shown
 from cwnd._prove.translate import UntranslatableError
 
 #: Steps of the solver for a question, which are the same on every machine.
@@ -27,7 +28,11 @@ PROVED, REFUTED, UNDECIDED = "proved", "counterexample", "undecided"
 
 
 class Cell(NamedTuple):
-    """A verdict: `event` is the counterexample by field, for a connection whose `init` had the same event."""
+    """A verdict: `event` is the counterexample by field.
+
+    `before` are the events of the hooks before it, by field and with the name of the hook. Where there are
+    none, `init` had the same event.
+    """
 
     hook: str
     property: str
@@ -35,6 +40,7 @@ class Cell(NamedTuple):
     reason: str
     event: dict[str, int]
     seconds: float
+    before: list[dict[str, int | str]]
 
 
 class Hooks:
@@ -44,6 +50,7 @@ class Hooks:
         self.code = code
         self.built = built
         self.controls = "cong_control" in code.hooks
+        self._search: Search | None = None
 
     def decide(self, hook: str, wanted: list[str]) -> list[Cell]:
         """The cells of a hook, of those properties that say something of it."""
@@ -52,19 +59,31 @@ class Hooks:
             anyhow = model(self.code, hook)
         except UntranslatableError as unknown:
             return [
-                Cell(hook, name, UNDECIDED, f"not translated: {unknown}", {}, time.perf_counter() - began)
+                Cell(hook, name, UNDECIDED, f"not translated: {unknown}", {}, time.perf_counter() - began, [])
                 for name in wanted
                 if _says(hook, name)
             ]
         linear = Linear(_LINEAR_STEPS)
-        found = []
+        found: list[Cell] = []
         for name in wanted:
             asked = questions(anyhow, name, self.controls)
             if asked is not None:
                 began = time.perf_counter()
                 verdict, reason, event = self._cell(anyhow, linear, name, asked)
-                found.append(Cell(hook, name, verdict, reason, event, time.perf_counter() - began))
+                before: list[dict[str, int | str]] = []
+                if verdict == UNDECIDED:
+                    longer = self.search(wanted).found.get((hook, name))
+                    if longer is not None:
+                        verdict, reason = REFUTED, longer[0]
+                        before, event = shown(longer[1])
+                found.append(Cell(hook, name, verdict, reason, event, time.perf_counter() - began, before))
         return found
+
+    def search(self, wanted: list[str]) -> Search:
+        """The counterexamples of several hooks."""
+        if self._search is None:
+            self._search = Search(self.code, self.built, wanted)
+        return self._search
 
     def _cell(
         self, anyhow: Model, linear: Linear, name: str, asked: list[Question]
@@ -149,6 +168,9 @@ class Hooks:
         made = evaluate([question.wrong, fresh.assumed, *(fresh.after[name] for name in compared)], inputs)
         native = unpack(shape, output)
         same = all(made[fresh.after[name].id][0] == native[name][0] for name in compared)
+        if question.where.startswith(("sum", "product")):
+            event_bytes = vector(shape, values, fresh.number)
+            same = same and wraps_at(question.where, wrap_lines(self.built, event_bytes))
         return bool(same and made[question.wrong.id][0] and made[fresh.assumed.id][0])
 
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cwnd._prove.build import Built
+from cwnd._prove.build import Built, build_wraps
 from cwnd._prove.dag import Dag, Node
 from cwnd._prove.elf import Object
 from cwnd._prove.evaluate import Numbers, draw, evaluate, pack, unpack
 from cwnd._prove.layout import HOOKS, REGION, Layout, layout
-from cwnd._prove.translate import Cell, Risk, translate, write
+from cwnd._prove.translate import Branch, Cell, Risk, translate, write
 
 _CHUNK = 20_000
 
@@ -26,6 +26,7 @@ class Model(NamedTuple):
     before: dict[str, Node]
     after: dict[str, Node]
     risks: list[Risk]
+    branches: list[Branch]
     assumed: Node
     steps: int
 
@@ -71,7 +72,7 @@ def model(code: Object, hook: str, fresh: bool = False) -> Model:
         write(memory, REGION, field.offset, field.size, before[field.name])
     done = translate(dag, code, hook, memory)
     after = {field.name: done.read(REGION, field.offset, field.size) for field in shape.fields}
-    return Model(hook, dag, before, after, done.risks, assumed, done.steps)
+    return Model(hook, dag, before, after, done.risks, done.branches, assumed, done.steps)
 
 
 def _relations(dag: Dag, of: dict[str, Node]) -> Node:
@@ -92,6 +93,17 @@ def run_native(program: Path, events: bytes) -> tuple[bytes, str]:
     lines = done.stderr.decode(errors="replace").splitlines()
     found = next((line.split("runtime error:")[1].strip() for line in lines if "runtime error:" in line), "")
     return done.stdout, found or ("division by zero" if done.returncode == -8 else f"exit {done.returncode}")
+
+
+def wrap_lines(built: Built, event: bytes) -> set[str]:
+    """The source lines, as `file:number`, whose sums and products wrap on an event."""
+    done = subprocess.run([build_wraps(built)], input=event, capture_output=True, check=False)
+    return set(done.stderr.decode(errors="replace").splitlines())
+
+
+def wraps_at(where: str, lines: set[str]) -> bool:
+    """One of the lines is that of a question: `sum: file:number: text`."""
+    return any(f" {line}:" in where for line in lines)
 
 
 def differences(of: Model, built: Built, count: int, seed: int) -> tuple[int, list[str]]:

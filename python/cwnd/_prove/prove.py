@@ -62,6 +62,8 @@ class Proof(NamedTuple):
         for cell in self.cells:
             if cell.verdict != PROVED:
                 lines.append(f"{cell.hook}, {cell.property}: {cell.verdict}: {cell.reason}")
+                for event in cell.before:
+                    lines.append("  " + " ".join(f"{key}={value}" for key, value in event.items()))
                 if cell.event:
                     lines.append("  " + " ".join(f"{key}={value}" for key, value in cell.event.items()))
         lines += [f"translation differs from the native hook: {line}" for line in self.differing]

@@ -44,6 +44,14 @@ class Risk(NamedTuple):
     in_loop: bool
 
 
+class Branch(NamedTuple):
+    """A jump that depends on data: `taken` decides it where all conditions of `path` hold."""
+
+    step: int
+    path: tuple[Node, ...]
+    taken: Node
+
+
 class Cell(NamedTuple):
     """A byte of memory: the byte `at` of `node`, of which `size` bytes were stored."""
 
@@ -74,10 +82,11 @@ class _Paths:
 
 
 class Hook(NamedTuple):
-    """A hook: the memory after it by section and offset, and its risks."""
+    """A hook: the memory after it by section and offset, its risks and its branches."""
 
     memory: dict[tuple[str, int], Cell]
     risks: list[Risk]
+    branches: list[Branch]
     steps: int
     dag: Dag
 
@@ -125,6 +134,7 @@ class _Translator:
         self.steps = code.hooks[hook]
         self.data = code.data
         self.risks: list[Risk] = []
+        self.branches: list[Branch] = []
         self.order = _order(self.steps)
         self.loops = [
             range(pc + step.off + 1, pc + 1)
@@ -212,7 +222,7 @@ class _Translator:
         self.dag.in_loop = False
         if self.ended is None:
             raise UntranslatableError("code without an end")
-        return Hook(self.ended.memory, self.risks, done, self.dag)
+        return Hook(self.ended.memory, self.risks, self.branches, done, self.dag)
 
     def step(self, pc: int, step: Step, paths: _Paths) -> None:
         kind = step.code & 7
@@ -404,6 +414,7 @@ class _Translator:
         if taken.is_const:
             self.push(target if taken.lo else pc + 1, paths)
             return
+        self.branches.append(Branch(pc, paths.path, taken))
         other = paths.copy()
         paths.path = (*paths.path, dag.not_(taken))
         other.path = (*other.path, taken)
