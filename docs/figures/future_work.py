@@ -29,8 +29,8 @@ COMPARED = (
 PACED = ("reno", "cubic", "elastic")
 BUFFERS_PKTS = (1, 5, 20, 100, 500)
 
-#: A geostationary satellite, and a constellation: each 15 s another satellite, with a pause of 100 ms, another
-#: RTT and another rate. A hand-off between cells takes 200 ms and doubles the RTT.
+#: A geostationary satellite, and a constellation: each 15 s another satellite, with a pause of 100 ms,
+#: another RTT and another rate. A hand-off between cells takes 200 ms and doubles the RTT.
 PATHS = {
     "geostationary, no errors": "rate = '50 Mbps'\nrtt = '600 ms'\nbuffer = '0.5 BDP'",
     "geostationary, 10⁻⁴": "rate = '50 Mbps'\nrtt = '600 ms'\nbuffer = '0.5 BDP'\nloss = 1e-4",
