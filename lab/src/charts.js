@@ -19,6 +19,17 @@ const scale = () => (document.documentElement.classList.contains("projector") ? 
 
 const short = (count) => (count < 1000 ? `${count}` : `${count / 1000}k`);
 
+/** Samples that a throughput is the mean of where lines are many, since a sample then has few packets of a flow. */
+const MANY_LINES = 3;
+const samplesInMean = (flows) => (flows.length < MANY_LINES ? 1 : 20);
+
+function movingMean(values, count) {
+	return values.map((value, row) => {
+		const own = values.slice(Math.max(0, row + 1 - count), row + 1).filter((each) => each !== null);
+		return value === null ? null : own.reduce((sum, each) => sum + each, 0) / own.length;
+	});
+}
+
 /** The columns of the answer as [times, edges of the band of flow 0, ..., values of flow 0, ...]. A flow's line ends where the flow does. */
 function byFlow(samples, { key, edges = [] }, flows) {
 	const times = [...new Set(samples.time_s)].sort((a, b) => a - b);
@@ -34,7 +45,9 @@ function byFlow(samples, { key, edges = [] }, flows) {
 		return columns;
 	};
 	const ofEdges = edges.map(columnsOf);
-	return [times, ...flows.flatMap((_, flow) => ofEdges.map((columns) => columns[flow])), ...columnsOf(key)];
+	const count = key === "throughput_mbps" ? samplesInMean(flows) : 1;
+	const lines = count > 1 ? columnsOf(key).map((values) => movingMean(values, count)) : columnsOf(key);
+	return [times, ...flows.flatMap((_, flow) => ofEdges.map((columns) => columns[flow])), ...lines];
 }
 
 /** The bottleneck's queue, what it dropped or lost, and what it marked. */
@@ -86,7 +99,7 @@ export class Charts {
 
 	draw(answer, looks, ranges) {
 		const { flows } = answer.runs[0];
-		const shape = JSON.stringify([flowNames(answer), looks, isDark.matches, scale()]);
+		const shape = JSON.stringify([flowNames(answer), looks, isDark.matches, scale(), answer.scenario.duration_ns]);
 		const data = PICTURES.map((picture) =>
 			picture.key === "queue_pkts" ? ofQueue(answer) : byFlow(answer.flow_samples, picture, flows),
 		);
@@ -119,6 +132,7 @@ export class Charts {
 		this.clear();
 		this.shape = shape;
 		this.readouts = [];
+		this.units = [];
 		const [eventsAxis, font] = [EVENTS_AXIS * scale(), `${FONT * scale()}px system-ui, sans-serif`];
 		this.plots = PICTURES.map((picture, index) => {
 			const figure = document.createElement("div");
@@ -127,8 +141,11 @@ export class Charts {
 			const title = document.createElement("h3");
 			title.append(picture.title);
 			const unit = document.createElement("span");
-			unit.textContent = picture.unit;
+			const [first, second] = data[index][0];
+			const count = picture.key === "throughput_mbps" ? samplesInMean(looks) : 1;
+			unit.textContent = count > 1 ? `${picture.unit}, mean of ${Number((count * (second - first)).toPrecision(2))} s` : picture.unit;
 			title.append(unit);
+			this.units.push(unit.textContent);
 			if (picture.key === "queue_pkts") {
 				const key = document.createElement("span");
 				key.textContent = "bars, right axis: dropped or lost (red), marked (yellow), in each interval";
@@ -202,8 +219,9 @@ export class Charts {
 export function commonRanges(answers) {
 	const largest = (columns) => columns.flat().reduce((most, value) => Math.max(most, value ?? 0), 0);
 	const ranges = {};
-	for (const { key, edges: [most] = [key] } of PICTURES) {
-		ranges[key] = 1.05 * largest(answers.map((answer) => (key === "queue_pkts" ? ofQueue(answer)[1] : answer.flow_samples[most])));
+	for (const picture of PICTURES) {
+		const values = (answer) => (picture.key === "queue_pkts" ? ofQueue(answer)[1] : byFlow(answer.flow_samples, picture, answer.runs[0].flows).slice(1).flat());
+		ranges[picture.key] = 1.05 * largest(answers.map(values));
 	}
 	// Bars have the lowest quarter.
 	ranges.events = 4 * Math.max(1, largest(answers.map((answer) => ofQueue(answer).slice(2)).flat()));

@@ -12,7 +12,7 @@ export function download(name, content) {
 	setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** The plots of all scenarios on one canvas, with titles, units and legends. `views`: { plots, answer, looks } each. */
+/** The plots of all scenarios on one canvas, with titles, units and legends. `views`: { plots, units, answer, looks } each. */
 export function plotsCanvas(views, title) {
 	const style = getComputedStyle(document.documentElement);
 	const [ink, paper] = ["--ink", "--paper"].map((name) => style.getPropertyValue(name).trim());
@@ -35,7 +35,7 @@ export function plotsCanvas(views, title) {
 	context.fillRect(0, 0, canvas.width, canvas.height);
 	write(title, gap, gap + line / 2, "bold");
 	let left = gap;
-	views.forEach(({ looks }, index) => {
+	views.forEach(({ looks, units }, index) => {
 		let top = gap + 1.5 * line;
 		if (views.length > 1) write(`Scenario ${NAMES[index]}`, left, top, "bold");
 		legends[index].forEach((name, flow) => {
@@ -51,7 +51,7 @@ export function plotsCanvas(views, title) {
 		});
 		top += line * (rows + 1);
 		PICTURES.forEach((picture, at) => {
-			write(`${picture.title}, ${picture.unit}`, left, top);
+			write(`${picture.title}, ${units[at]}`, left, top);
 			context.drawImage(canvases[index][at], left, top + line / 4);
 			top += line + canvases[index][at].height;
 		});

@@ -350,7 +350,7 @@ function listen() {
 	const name = () => (state.homework ? fileStem({ name: state.homework.assignment }, state.homework.name) : (state.lesson ?? "lab"));
 	const answered = () => views.filter(({ answer }) => answer);
 	$("save-png").addEventListener("click", () => {
-		const drawn = answered().map(({ answer, looks, charts }) => ({ answer, looks, plots: charts.plots }));
+		const drawn = answered().map(({ answer, looks, charts }) => ({ answer, looks, plots: charts.plots, units: charts.units }));
 		plotsCanvas(drawn, find(state.lesson)?.title ?? "cwnd lab").toBlob((image) => download(`${name()}.png`, image));
 	});
 	$("save-csv").addEventListener("click", () => {

@@ -1,4 +1,4 @@
-"""What a lecture needs of the lab: lessons in order, their numbers, looks, answers, exports, addresses."""
+"""The lab as a lecture needs it: lessons in order, their numbers, looks, answers, exports, addresses."""
 
 from __future__ import annotations
 
