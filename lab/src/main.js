@@ -224,6 +224,8 @@ function showControls() {
 	$("compare").textContent = isPair ? "Remove B" : "Compare with a second scenario";
 	$("pane-a").setAttribute("aria-pressed", edited === 0);
 	$("pane-b").setAttribute("aria-pressed", edited === 1);
+	$("other-pane").hidden = !isPair;
+	$("other-pane").textContent = `Show ${NAMES[1 - edited]}`;
 	views.forEach(({ place }, index) => place.classList.toggle("edited", index === edited));
 	showPath($("path"), pane, catalogue, changed);
 	const rebuild = () => {
@@ -311,7 +313,7 @@ function pictureButton({ key, name }) {
 	button.setAttribute("aria-pressed", key === $("see").dataset.picture);
 	button.addEventListener("click", () => {
 		$("see").dataset.picture = key;
-		for (const other of $("pictures").children) other.setAttribute("aria-pressed", other === button);
+		for (const other of $("pictures").querySelectorAll("[aria-pressed]")) other.setAttribute("aria-pressed", other === button);
 		views.forEach(({ charts }) => charts.resize());
 	});
 	return button;
@@ -346,7 +348,8 @@ function listen() {
 		writeAddress();
 	});
 	$("print-sheet").addEventListener("click", () => print());
-	$("pictures").append(...[...PICTURES, { key: "all", name: "All" }].map(pictureButton));
+	$("other-pane").addEventListener("click", () => select(1 - edited));
+	$("pictures").prepend(...[...PICTURES, { key: "all", name: "All" }].map(pictureButton));
 	const name = () => (state.homework ? fileStem({ name: state.homework.assignment }, state.homework.name) : (state.lesson ?? "lab"));
 	const answered = () => views.filter(({ answer }) => answer);
 	$("save-png").addEventListener("click", () => {

@@ -199,6 +199,9 @@ def test_on_a_phone_a_plot_stays_in_sight_while_any_slider_moves(browser: Browse
         plot = page.locator(".pane.edited .chart:visible .uplot").bounding_box()
         own = slider.bounding_box()
         assert plot["y"] >= 0 and plot["y"] + plot["height"] <= own["y"] < 845 - own["height"]
+    page.click("#other-pane")
+    assert page.locator(".pane.edited:visible").get_attribute("aria-label") == "Scenario B"
+    assert page.locator("#pane-b").get_attribute("aria-pressed") == "true"
     page.get_by_role("button", name="Queue", exact=True).click()
     assert page.locator(".chart:visible").get_attribute("data-key") == "queue_pkts"
     assert not lab.faults
