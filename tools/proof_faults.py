@@ -135,7 +135,7 @@ def expressions(code: Object) -> dict[str, str]:
 
 @cache
 def original(algorithm: str) -> dict[str, str]:
-    """What the hooks of the header as it is compute."""
+    """The expressions of the hooks of the header as it is."""
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         return expressions(hooks_of(algorithm, Path(folder))[0])
 

@@ -29,7 +29,7 @@ Cells = Mapping[str, tuple[str, ...]]
 
 
 class Finding(NamedTuple):
-    """What an event broke, after those before it: (hook, event as bytes)."""
+    """A property that an event broke, after those before it: (hook, event as bytes)."""
 
     hook: str
     property: str
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """What the events of a hook reached: outcomes of jumps, and those never seen."""
+    """The outcomes of jumps that the events of a hook reached, and those never seen."""
 
     events: int
     skipped: int
