@@ -152,7 +152,7 @@ QUESTIONS = {
 
 
 def inside(*command: str) -> str:
-    """What a command prints in the namespace."""
+    """Runs a command in the namespace and returns its output."""
     line = ["ip", "netns", "exec", SPACE, *command]
     return subprocess.run(line, capture_output=True, text=True, check=True, timeout=20).stdout
 

@@ -29,7 +29,7 @@ POLICED = facts("1 Gbps", policer={"rate": "50 Mbps", "burst": "100 kB"})
 
 
 def inside(*command: str) -> str:
-    """What a command prints in the namespace."""
+    """Runs a command in the namespace and returns its output."""
     line = ["ip", "netns", "exec", SPACE, *command]
     return subprocess.run(line, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
 
