@@ -30,7 +30,7 @@ def test_algorithms_that_start_and_pace_differently_have_a_note() -> None:
         "standard; bbr: its own) and pacing (cubic, reno: not paced; bbr: paced)"
     )
     (note,) = notes(cwnd.dumbbell(["cubic", Own], **SHORT))
-    assert "Own: its own class's" in note
+    assert "Own: as its class has it" in note
 
 
 def test_equal_starts_have_a_note_unless_something_draws_them_apart() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -55,13 +57,24 @@ def width_in(pdf: Path) -> float:
     return float(found[1]) / 72
 
 
+def check_fonts(folder: Path) -> None:
+    """All fonts are TrueType and embedded, as poppler reads them where it is installed."""
+    for pdf in sorted(folder.rglob("*.pdf")) if shutil.which("pdffonts") else []:
+        done = subprocess.run(["pdffonts", pdf], capture_output=True, text=True, check=True, timeout=20)
+        rows = done.stdout.splitlines()[2:]
+        assert rows, pdf
+        for row in rows:
+            embedded, *_ = row.split()[-5:]
+            assert "TrueType" in row and embedded == "yes", (pdf, row)
+
+
 def legend_of(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_a_pdf_has_the_width_of_the_column_truetype_and_no_title(labelled: Path, tmp_path: Path) -> None:
     results = cwnd.run(labelled)
-    for width, inches in (("ieee", 3.5), ("acm", 3.33), ("slides", 6.67), (4.25, 4.25)):
+    for width, inches in (("ieee", 3.486), ("acm", 3.33), ("slides", 6.67), (4.25, 4.25)):
         figure = results.plot("cwnd", tmp_path / f"{width}.pdf", figure_width=width)  # type: ignore[arg-type]
         data = (tmp_path / f"{width}.pdf").read_bytes()
         assert b"/Type3" not in data and b"/FontFile2" in data  # Type 42 is TrueType
@@ -84,6 +97,7 @@ def test_every_figure_of_a_paper_is_as_wide_as_its_column(tmp_path: Path) -> Non
     for kind in ("cwnd", "lines", "throughput-delay"):
         results.plot(kind, tmp_path / f"{kind}.pdf", figure_width="acm")
         assert width_in(tmp_path / f"{kind}.pdf") == pytest.approx(3.33, abs=0.01), kind
+    check_fonts(tmp_path)
 
 
 def test_a_run_for_a_paper_has_its_figures_as_pdf(labelled: Path, tmp_path: Path, cwnd_here: Command) -> None:
@@ -104,7 +118,8 @@ def test_a_run_for_a_paper_has_its_figures_as_pdf(labelled: Path, tmp_path: Path
     assert cwnd_here(*short, *flags, "--figure-width", "ieee").returncode == 0
     written = {path.suffix for path in (tmp_path / "out").iterdir()}
     assert {".png", ".svg", ".pdf"} <= written
-    assert all(width_in(pdf) == pytest.approx(3.5, abs=0.01) for pdf in (tmp_path / "out").glob("*.pdf"))
+    assert all(width_in(pdf) == pytest.approx(3.486, abs=0.01) for pdf in (tmp_path / "out").glob("*.pdf"))
+    check_fonts(tmp_path)
 
 
 @pytest.mark.parametrize("width", ["wide", "1", "inf", "nan", ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from conftest import Command
 from cwnd._advise.choose import GOALS, judge
 from cwnd._advise.limits import limit_today
 from cwnd._advise.measure import Measured, Round
-from cwnd._advise.path import Facts, facts_of, path_of_flags, plain_rate
+from cwnd._advise.path import Facts, facts_of, path_of_flags
 
 
 def facts(rate: str, rtt: str, **more: object) -> Facts:
@@ -31,7 +32,7 @@ def test_linuxs_default_windows_are_named_where_nothing_is_known_of_today() -> N
     # Half of 4 MiB a round trip of 150 ms: 112 Mbit/s; half of 6 MiB: 168.
     today = limit_today(facts("10G", "150 ms"), 1, None)
     assert today.limit == "window" and "167.8 Mbps" in today.sentence and "111.8 Mbps" in today.sentence
-    assert limit_today(facts("100 Mbps", "20 ms"), 4, None) == ("path", "")
+    assert limit_today(facts("100 Mbps", "20 ms"), 4, None)[:2] == ("path", "")
 
 
 def test_losses_and_the_rate_are_limits_too() -> None:
@@ -54,9 +55,20 @@ def test_losses_and_the_rate_are_limits_too() -> None:
     ],
 )
 def test_rates_are_read_as_engineers_write_them(written: str, read: str) -> None:
-    assert plain_rate(written) == read
-    assert plain_rate("10GB") == "10GB"
     assert facts(written, "1 s").rate_bps == facts(read, "1 s").rate_bps
+    with pytest.raises(cwnd.Error, match="rate: '10GB' is not a rate"):
+        facts("10GB", "1 s")
+
+
+def test_every_flag_reads_what_advise_reads(cwnd_here: Command) -> None:
+    one = ("run", "--cca", "reno", "--rtt", "20ms", "--duration", "1s", "--samples", "off", "--json")
+    usual = cwnd_here(*one, "--rate", "10Mbps", "--per", "0.02").stdout
+    as_engineers = cwnd_here(*one, "--rate", "10mbit", "--per", "2%").stdout
+
+    def summary(text: str) -> object:
+        return json.loads(text)["summary"]
+
+    assert summary(as_engineers) == summary(usual)
 
 
 POLICED = """

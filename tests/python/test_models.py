@@ -324,7 +324,10 @@ def test_wrong_flags_are_one_line(cwnd_here: Command, flags: tuple[str, ...], sa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"per": 2}, "per: 2 is not a probability; write a number from 0 to less than 1, like 1e-5"),
+        (
+            {"per": 2},
+            "per: 2 is not a probability; write a number from 0 to less than 1, like 1e-5 or '0.001%'",
+        ),
         ({"buffer": -3}, "buffer: -3 is out of range; 1 to 2147483647 packets, or 'unlimited'"),
         ({"buffer": "unlimited"}, "buffer: unlimited has no model; a number of packets or of BDPs"),
         (

@@ -23,6 +23,7 @@ from cwnd._reproduce import paper as paper_reader
 from cwnd._reproduce import verdicts as verdict_texts
 from cwnd._reproduce.claims import Quantity, SeedEstimate, Series, best
 from cwnd._results.tables import empty_table
+from test_forms import check_fonts
 
 PAPER = """\
 title = "A small paper"
@@ -208,7 +209,8 @@ def test_verdicts_follow_from_the_published_values(folder: Path) -> None:
     assert "**≠** a" in verdicts and "**≠** ?" in verdicts and "TCP Reno" in verdicts
     assert "A link carries no more than its rate." in verdicts
     figures = sorted(path.name for path in (Path("first") / "small" / "figures").iterdir())
-    assert figures == ["both.png", "both.svg", "fig3.png", "fig3.svg"]
+    assert figures == [f"{name}.{ending}" for name in ("both", "fig3") for ending in ("pdf", "png", "svg")]
+    check_fonts(Path("first"))
 
 
 def test_a_metric_that_is_the_same_in_all_runs_judges_nothing(folder: Path) -> None:

@@ -19,6 +19,7 @@ import cwnd
 from conftest import Command, Swept, undisturbed
 from cwnd import _cwnd
 from cwnd._run import sweep as sweeps
+from cwnd._run.partial import finished_runs
 from cwnd._run.store import Store
 from sweeping import LONG, SWEEP, TABLES, count_runs, count_shards, fragile, spawn, tables, until
 
@@ -189,6 +190,29 @@ def test_a_shard_waits_for_the_others(sweep_file: Path, tmp_path: Path, cwnd_her
     second = cwnd_here("sweep", str(sweep_file), "--out", out, "--shard", "1/2")
     assert second.returncode == 0 and "see 'cwnd results" in second.stdout
     assert cwnd.sweep(sweep_file).flows.equals(cwnd.Results.load(out).flows)
+
+
+def test_the_finished_runs_of_an_unfinished_sweep_are_those_of_the_whole(
+    sweep_file: Path, tmp_path: Path, cwnd_here: Command
+) -> None:
+    flags = ("sweep", str(sweep_file), "--out", str(tmp_path / "out"))
+    refused = cwnd_here(*flags, "--partial")
+    assert refused.returncode == 2 and "no such directory" in refused.stderr
+    assert cwnd_here(*flags, "--shard", "0/2").returncode == 0
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "out").rglob("*.parquet"))
+    shown = cwnd_here(*flags, "--partial")
+    assert shown.returncode == 0 and shown.stdout.endswith("9 of 18 runs are finished\n")
+    assert "elastic" in shown.stdout and "throughput" in shown.stdout
+    part, runs = finished_runs(sweeps.read(sweep_file), tmp_path / "out")
+    assert runs == 18 and sum(len(entry["seeds"]) for entry in part.entries) == 9
+    run = ["scenario", "seed"]
+    whole = cwnd.sweep(sweep_file).flows
+    assert part.flows.equals(whole.join(part.flows.select(run).unique(), run, "semi", maintain_order="left"))
+    assert set(json.loads(cwnd_here(*flags, "--partial", "--json").stdout)) >= {"results"}
+    after = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "out").rglob("*.parquet"))
+    assert after == before
+    assert cwnd_here(*flags, "--shard", "1/2").returncode == 0
+    assert cwnd_here(*flags, "--partial").stdout.endswith("18 of 18 runs are finished\n")
 
 
 def test_until_adds_seeds_where_the_interval_is_wide(tmp_path: Path) -> None:

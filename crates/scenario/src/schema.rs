@@ -81,7 +81,7 @@ fn form(form: &Form) -> Value {
 fn quantity(form: &Form) -> Value {
     match form {
         Form::Time => text(&[NUMBER, &one_of(units::time_units())].concat()),
-        Form::Rate => text(&[NUMBER, &one_of(units::rate_units())].concat()),
+        Form::Rate => text(&[NUMBER, &units::rate_pattern()].concat()),
         Form::Data => text(&[NUMBER, &one_of(units::data_units())].concat()),
         Form::Bytes(least, most) => json!({"anyOf": [
             {"type": "integer", "minimum": least, "maximum": most},

@@ -57,14 +57,31 @@ const RATE: Kind = Kind {
         ("Mbps", 1_000_000),
         ("Gbps", 1_000_000_000),
         ("Tbps", 1_000_000_000_000),
-        ("bit/s", 1),
-        ("kbit/s", 1_000),
-        ("Mbit/s", 1_000_000),
-        ("Gbit/s", 1_000_000_000),
-        ("Tbit/s", 1_000_000_000_000),
     ],
     counted: false,
 };
+
+/// The other spellings of the units of rates: `10gbit`, `10G`, `10 Gbit/s`. A `B` would be a byte.
+const RATE_PREFIXES: &str = "kKmMgGtT";
+const RATE_ENDINGS: [&str; 6] = ["bps", "bit/s", "bits/s", "b/s", "bit", "bits"];
+
+/// The unit that is listed for a spelling of it.
+pub fn listed(unit: &str) -> &str {
+    let (prefix, ending) = match unit.chars().next() {
+        Some(prefix) if RATE_PREFIXES.contains(prefix) => (prefix.to_ascii_lowercase(), &unit[1..]),
+        _ => (' ', unit),
+    };
+    if !RATE_ENDINGS.contains(&ending) && !(ending.is_empty() && prefix != ' ') {
+        return unit;
+    }
+    match prefix {
+        'k' => "kbps",
+        'm' => "Mbps",
+        'g' => "Gbps",
+        't' => "Tbps",
+        _ => "bps",
+    }
+}
 
 const BYTES: Kind = Kind {
     name: "a size in bytes",
@@ -234,12 +251,8 @@ pub fn whole(value: &DeValue, range: RangeInclusive<u64>) -> Result<u64, Refusal
 
 /// The probability of a packet error: at least 0, less than 1.
 pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
-    let accepted = "write a number from 0 to less than 1, like 1e-5";
-    let number = match value {
-        DeValue::Float(number) => number.as_str().parse().ok(),
-        _ => integer(value).map(|number| number as f64),
-    };
-    match number {
+    let accepted = "write a number from 0 to less than 1, like 1e-5 or '0.001%'";
+    match share_or_percent(value) {
         None => Err(Refusal::new(format!("{} is not a number", show(value)), accepted)),
         Some(1.0) => Err(Refusal::new(format!("with {} nothing would arrive", show(value)), accepted)),
         // Adding 0 turns -0 into 0.
@@ -251,19 +264,21 @@ pub fn error_rate(value: &DeValue) -> Result<f64, Refusal> {
 /// A share of packets: a number from 0 to 1, or like '0.01%'.
 pub fn share(value: &DeValue) -> Result<f64, Refusal> {
     let accepted = "write a number from 0 to 1, or like '0.01%'";
-    let number = match value {
-        DeValue::String(text) => text
-            .trim()
-            .strip_suffix('%')
-            .and_then(|percent| percent.trim().parse::<f64>().ok())
-            .map(|percent| percent / 100.0),
-        _ => text(value).and_then(|number| number.parse().ok()),
-    };
-    match number {
+    match share_or_percent(value) {
         None => Err(Refusal::new(format!("{} is not a number", show(value)), accepted)),
         // Adding 0 turns -0 into 0.
         Some(share) if (0.0..=1.0).contains(&share) => Ok(share + 0.0),
         Some(_) => Err(Refusal::new(format!("{} is not a probability", show(value)), accepted)),
+    }
+}
+
+fn share_or_percent(value: &DeValue) -> Option<f64> {
+    match value {
+        DeValue::String(text) => {
+            let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+            Some(percent / 100.0)
+        }
+        _ => text(value)?.parse().ok(),
     }
 }
 
@@ -298,6 +313,7 @@ const KINDS: [&[(&str, u128)]; 5] = [TIME.units, RATE.units, BYTES.units, PACKET
 
 /// The index of the kind that `unit` measures, and its size in that kind's smallest unit.
 pub fn size(unit: &str) -> Option<(usize, u128)> {
+    let unit = listed(unit);
     KINDS
         .iter()
         .enumerate()
@@ -317,8 +333,9 @@ pub fn time_units() -> impl Iterator<Item = &'static str> {
     names(TIME.units)
 }
 
-pub fn rate_units() -> impl Iterator<Item = &'static str> {
-    names(RATE.units)
+/// The units of rates in all spellings, as a pattern.
+pub fn rate_pattern() -> String {
+    format!("([{RATE_PREFIXES}]?({})|[{RATE_PREFIXES}])", RATE_ENDINGS.join("|"))
 }
 
 pub fn data_units() -> impl Iterator<Item = &'static str> {
@@ -343,7 +360,7 @@ impl Kind {
         if unit.is_empty() && !self.counted {
             return Err(Refusal::new(format!("{} has no unit", show(value)), self.accepted));
         }
-        let scale = match self.units.iter().find(|(name, _)| *name == unit) {
+        let scale = match self.units.iter().find(|(name, _)| *name == unit || *name == listed(unit)) {
             Some((_, scale)) => *scale,
             None if unit.is_empty() => 1,
             None => return Err(self.refuse(value)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as File
 from typing import NamedTuple
 
@@ -12,13 +12,16 @@ from cwnd._advise.answer import Advice
 from cwnd._advise.candidates import candidates, check_algorithm, preference, this_machine
 from cwnd._advise.choose import GOALS, Choice, choose, finalists, judge, unsettled
 from cwnd._advise.commands import commands
+from cwnd._advise.files import check_folder, files_of, write_files
 from cwnd._advise.from_trace import Estimated, estimate_path
 from cwnd._advise.limits import SHAPED, Today, limit_today
-from cwnd._advise.measure import Beside, Question, Round, duration_of, measure
+from cwnd._advise.measure import Beside, Question, Round, duration_of, measure, part_of
 from cwnd._advise.path import Facts, facts_of, path_of_file, path_of_flags
 from cwnd._common.checks import whole
 from cwnd._common.errors import about, error, one_line
 from cwnd._common.notebook import shows_progress
+from cwnd._common.text import digits
+from cwnd._common.text import rate as rate_text
 from cwnd._cwnd import Error
 from cwnd._results.results import Results
 
@@ -44,8 +47,10 @@ _FIRST_SHARE = 0.6
 #: Candidates that get a second look beside the present algorithm, the incumbent and the fastest: as many as
 #: the packets allow.
 _FINALISTS = (4, 8)
-#: With a third look, where more runs may decide, and one at another queue.
-_LOOKS = 4
+#: With a third look, where more runs may decide, one at another queue, and one with several connections.
+_LOOKS = 5
+#: Most connections at once, and runs of them, that are tried.
+_CONNECTIONS, _CONNECTION_RUNS = 128, 4
 #: A droptail queue that adds this much to the RTT is worth another look, with fq-codel in its place.
 _BLOAT_RTTS, _BLOAT_MS = 0.5, 5.0
 
@@ -74,6 +79,7 @@ def advise(
     jobs: int = 0,
     now: str | None = None,
     quick: bool = False,
+    files: str | os.PathLike[str] | None = None,
     told: Callable[[str], object] | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Advice:
@@ -98,6 +104,7 @@ def advise(
         jobs: Number of runs at a time; 0: one per core. The advice does not depend on it.
         now: What a connection has today, "900 Mbps", from which its limit follows.
         quick: Fewer and shorter runs, a quarter of the time, with wider intervals.
+        files: A directory for the settings: for sysctl.d, a unit of systemd, and what undoes them.
         told: Called before anything is simulated with the limit of today, if one is known, and with an
             estimate of the time.
 
@@ -141,11 +148,18 @@ def advise(
     now_bps = None if now is None else _rate_bps(now)
     number = whole("flows", (4 if now is None else 1) if flows is None else flows, 1, 1000)
     others = _beside(beside, number)
-    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62))
-    today = limit_today(facts_of(here), number, now_bps)
+    facts = facts_of(here)
+    part = part_of(facts)
+    question = Question(here, number, others, goal, present, whole("seed", seed, 0, 1 << 62), part)
+    today = limit_today(facts, number, now_bps)
+    if files is not None:
+        check_folder(files)
     if told is not None and today.sentence:
         told(today.sentence)
-    return _advice(question, today, _QUICK if quick else _WHOLE, estimated, ccas, jobs, told, progress)
+    advice = _advice(question, today, _QUICK if quick else _WHOLE, estimated, ccas, jobs, told, progress)
+    if files is not None:
+        write_files(advice.files, files)
+    return advice
 
 
 def _rate_bps(written: str) -> float:
@@ -178,6 +192,7 @@ def _advice(
     progress: Callable[[float], object] | None,
 ) -> Advice:
     facts = facts_of(question.path)
+    simulated = facts._replace(rate_bps=facts.rate_bps * question.part)
     present, beside = question.present, question.beside
     incumbent = present if beside is None else beside.cca
     names, left_out = candidates(ccas, [present, incumbent])
@@ -200,16 +215,18 @@ def _advice(
         judged = judge(measured, own, present, incumbent, facts.loss)
         return choose(judged, own, present, lambda cca: preference(cca, present, machine))
 
-    short_s, long_s = (effort.share * one for one in (duration_of(facts, _FIRST_SHARE), duration_of(facts)))
+    short_s, long_s = (
+        effort.share * one for one in (duration_of(simulated, _FIRST_SHARE), duration_of(simulated))
+    )
     first_pkts, second_pkts = (effort.share * one for one in (_FIRST_PKTS, _SECOND_PKTS))
-    few = _runs(facts, short_s, 2 * len(names), first_pkts, _FIRST_RUNS)
-    affordable = _runs(facts, long_s, 2 * effort.runs[0], second_pkts, effort.finalists)
+    few = _runs(simulated, short_s, 2 * len(names), first_pkts, _FIRST_RUNS)
+    affordable = _runs(simulated, long_s, 2 * effort.runs[0], second_pkts, effort.finalists)
     if told is not None:
         packets = few * 2 * len(names) * short_s + effort.runs[0] * 2 * min(affordable, len(names)) * long_s
-        seconds = packets * facts.packets_per_s * _SECONDS_PER_PKT
+        seconds = packets * simulated.packets_per_s * _SECONDS_PER_PKT
         told(f"Simulating {len(names)} algorithms: some {max(1, round(seconds))} s of processor time.")
     chosen = finalists(look(names, range(few), short_s), own, present, incumbent, affordable)
-    many = _runs(facts, long_s, 2 * len(chosen), second_pkts, effort.runs)
+    many = _runs(simulated, long_s, 2 * len(chosen), second_pkts, effort.runs)
     measured = look(chosen, range(many), long_s)
     choice = decide(measured)
     if effort.again and (doubtful := unsettled(choice, own)):
@@ -219,7 +236,9 @@ def _advice(
         choice = decide(both)
         choice = choice._replace(ranking=[*choice.ranking, *seen_once])
         measured = both._replace(measured={**measured.measured, **both.measured})
-    managed = shaped = None
+    managed = shaped = several = None
+    if 1 < today.connections * question.flows <= _CONNECTIONS:
+        several = look([present], range(_CONNECTION_RUNS), long_s, _of_several(question, today))
     if facts.policer is not None:
         limit_bps = SHAPED * facts.policer[0]
         table = {key: value for key, value in question.path.dumbbell.items() if key != "policer"}
@@ -243,12 +262,31 @@ def _advice(
         managed=managed,
         today=today,
         shaped=shaped,
+        several=several,
+        part=question.part,
         screened=[name for name in names if name not in measured.measured],
         left_out=left_out,
         machine=machine,
         commands=commands(choice.cca, present, facts, machine),
+        files=files_of(
+            choice.cca if choice.decision == "change" and choice.cca != present else None,
+            facts,
+            machine,
+            f"cwnd advise: {rate_text(facts.rate_bps)}, RTT {digits(facts.rtt_ms)} ms",
+        ),
         seed=question.seed,
     )
+
+
+def _of_several(question: Question, today: Today) -> Question:
+    """The question with as many connections as fill the path, each with the window of today."""
+    if today.window_bytes is None:
+        return question._replace(flows=today.connections)
+    stack = question.path.stack
+    table = dict(stack) if isinstance(stack, Mapping) else {"profile": stack}
+    # Simulated at a part of the rate, the path has this part of its window in flight.
+    table["receive_window"] = f"{max(1500, round(today.window_bytes * question.part))} bytes"
+    return question._replace(flows=today.connections, path=question.path._replace(stack=table))
 
 
 def _runs(facts: Facts, duration_s: float, scenarios: int, packets: float, limits: tuple[int, int]) -> int:

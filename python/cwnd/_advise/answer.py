@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from cwnd._advise.candidates import MAINLINE, Machine, kernel_name
 from cwnd._advise.choose import GOALS, HARM_MARGIN, KEPT, Choice, Judged
 from cwnd._advise.commands import Command
+from cwnd._advise.files import Files
 from cwnd._advise.from_trace import Estimated, describe
 from cwnd._advise.limits import SHAPED, Today
 from cwnd._advise.measure import Beside, Measured, Round
@@ -17,6 +18,9 @@ from cwnd._advise.path import NEAR, Facts
 from cwnd._analysis.harm import Estimate
 from cwnd._common.text import digits, rate
 from cwnd._scenario.registry import algorithm
+
+#: Measured on the paths of docs/advice.md, "Fast paths".
+SCALED_ERROR = "goodputs may be off by 7 % of the rate (docs/advice.md)."
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,17 @@ class Advice:
     #: The limit of today, and the present algorithm behind a shaper below the policer, if there is one.
     today: Today
     shaped: Round | None
+    #: The present algorithm with as many connections as fill the path, with the windows of today.
+    several: Round | None
+    #: The part of the path's rate at which it was simulated.
+    part: float
     #: Candidates that a first, short look ruled out, and algorithms that were no candidates.
     screened: list[str]
     left_out: dict[str, str]
     machine: Machine
     commands: dict[str, list[Command]]
+    #: Settings of the commands, as files of a system.
+    files: Files
     seed: int
 
     def __str__(self) -> str:
@@ -93,9 +103,11 @@ class Advice:
             "no_candidates": self.left_out,
             "notes": [*self._costs(), *self._matters(), *self._doubts()],
             "commands": {step: [one._asdict() for one in written] for step, written in self.commands.items()},
+            "files": self.files._asdict(),
             "runs": {
                 "seed": self.seed,
                 "paths": len(self._of(self.present).goodput_mbps),
+                "part_of_rate": self.part,
                 "duration_s": self.measured.duration_s,
                 "warmup_s": self.measured.warmup_s,
             },
@@ -248,6 +260,8 @@ class Advice:
                 f"Shaped to {rate(bps)} before the policer, {self.present} has {after} instead of {before}: "
                 f"tc qdisc replace dev DEV root cake bandwidth {round(bps / 1e3)}kbit."
             )
+        if self.several is not None:
+            lines.append(self._with_several(self.several.measured[self.present]))
         loads = [one for one in self.commands["prepare"] if "tcp_" in one.line]
         bdp_mb = self.facts.bdp_bytes / 1e6
         enough = (
@@ -257,6 +271,21 @@ class Advice:
         )
         lines.append(f"BDP {digits(bdp_mb)} MB: {enough}.")
         return lines
+
+    def _with_several(self, own: Measured) -> str:
+        """Describes what several connections with the windows of today have, alone and beside others."""
+        windows = "" if self.today.window_bytes is None else " with the windows of today"
+        line = (
+            f"{self.today.connections} {self.present} connections at once{windows} have "
+            f"{digits(_mean(own.alone_mbps))} Mbit/s alone"
+        )
+        if self.beside is None:
+            return f"{line}."
+        verb = "gets" if self.beside.flows == 1 else "get"
+        return (
+            f"{line} and {digits(_mean(own.goodput_mbps))} in competition, where the {_beside(self.beside)} "
+            f"{verb} {digits(_mean(own.beside_mbps))}."
+        )
 
     def _doubts(self) -> list[str]:
         unknown = [] if self.estimated is None else self.estimated.unknown
@@ -271,6 +300,8 @@ class Advice:
         default = self.machine.default
         if default not in (None, self.present):
             lines.append(f"This machine's default is {default}; --present {default} compares with it.")
+        if self.part < 1:
+            lines.append(f"Simulated at {digits(100 * self.part)} % of the rate: {SCALED_ERROR}")
         runs, one = len(self._of(self.present).goodput_mbps), self.measured
         lines.append(
             f"From {runs} simulated runs of {digits(one.duration_s)} s, the first {digits(one.warmup_s)} s "

@@ -9,7 +9,7 @@ from cwnd._advise.candidates import MAINLINE, Machine, kernel_name
 from cwnd._advise.path import Facts
 
 #: These set a pacing rate of their own.
-_PACED = frozenset(["bbr", "bbr3", "copa"])
+PACED = frozenset(["bbr", "bbr3", "copa"])
 #: Memory that Linux allows a socket unless it is set otherwise: net.ipv4.tcp_rmem and tcp_wmem.
 _RMEM_BYTES, _WMEM_BYTES = 6 << 20, 4 << 20
 _PACKET_BYTES = 1514
@@ -27,8 +27,8 @@ def commands(cca: str, present: str, facts: Facts, machine: Machine) -> dict[str
 
     PREFIX, GATEWAY and DEV stand for a destination, the router to it and the device.
     """
-    steps: dict[str, list[Command]] = {"prepare": _memory(facts)}
-    if cca in _PACED:
+    steps = {"prepare": [Command(f'sysctl -w {key}="{value}"', why) for key, value, why in memory(facts)]}
+    if cca in PACED:
         steps["prepare"].append(
             Command("tc qdisc replace dev DEV root fq", f"{cca} paces: fq does it with the fewest timers")
         )
@@ -92,7 +92,15 @@ def window_bytes(facts: Facts) -> float:
     return facts.bdp_bytes + min(buffer, facts.bdp_bytes)
 
 
-def _memory(facts: Facts) -> list[Command]:
+class Setting(NamedTuple):
+    """A value of sysctl and the reason for it."""
+
+    key: str
+    value: str
+    why: str
+
+
+def memory(facts: Facts) -> list[Setting]:
     """Limits of socket memory: twice the window, since Linux counts its own overhead in them."""
     needed = 2 * math.ceil(window_bytes(facts))
     found = []
@@ -104,5 +112,5 @@ def _memory(facts: Facts) -> list[Command]:
             side = "the receivers" if key == "tcp_rmem" else "the sender"
             sizes = f"{needed / 1e6:.0f} MB; the default is {default / 1e6:.1f} MB"
             why = f"on {side}: twice BDP and queue of a connection, {sizes}"
-            found.append(Command(f'sysctl -w net.ipv4.{key}="{first} {needed}"', why))
+            found.append(Setting(f"net.ipv4.{key}", f"{first} {needed}", why))
     return found

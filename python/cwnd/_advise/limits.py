@@ -28,6 +28,9 @@ class Today(NamedTuple):
 
     limit: str
     sentence: str
+    #: Connections at once that would fill the path, and the window of today, if one limits.
+    connections: int = 1
+    window_bytes: float | None = None
 
 
 def limit_today(facts: Facts, flows: int, now_bps: float | None) -> Today:
@@ -38,16 +41,21 @@ def limit_today(facts: Facts, flows: int, now_bps: float | None) -> Today:
     if now_bps is None:
         window = min(RECEIVE_WINDOW_BYTES, SEND_WINDOW_BYTES)
         most_bps = window * 8e3 / facts.rtt_ms
-        return (
-            Today("window", _default(facts, flows)) if most_bps < _REACHED * share_bps else Today("path", "")
-        )
+        if most_bps >= _REACHED * share_bps:
+            return Today("path", "")
+        return Today("window", _default(facts, flows), _connections(facts, most_bps), window)
     if now_bps >= _REACHED * share_bps:
         each = "" if flows == 1 else f" for each of {flows} connections"
         sentence = f"The rate limits: {rate(now_bps)} of {rate(share_bps)}{each} is the path's own."
         return Today("rate", sentence)
     if facts.loss and now_bps <= _LOSS_SLACK * _under_losses_bps(facts):
-        return Today("loss", _loss(facts, now_bps))
-    return Today("window", _window(facts, flows, now_bps))
+        return Today("loss", _loss(facts, now_bps), _connections(facts, now_bps))
+    window = now_bps * facts.rtt_ms / 8e3
+    return Today("window", _window(facts, flows, now_bps), _connections(facts, now_bps), window)
+
+
+def _connections(facts: Facts, each_bps: float) -> int:
+    return math.ceil(facts.rate_bps / each_bps)
 
 
 def _policer(facts: Facts) -> str:
@@ -73,7 +81,7 @@ def _window(facts: Facts, flows: int, now_bps: float) -> str:
         f"The receive window limits, or the send buffer: {rate(now_bps)} at {digits(facts.rtt_ms)} ms are "
         f"{window_mb:.3g} MB in flight, and the path takes {needed_mb:.4g} MB a connection. No algorithm "
         "changes that: raise tcp_rmem of the receivers and tcp_wmem of the sender, or use "
-        f"{math.ceil(facts.rate_bps / now_bps)} connections at once."
+        f"{_connections(facts, now_bps)} connections at once."
     )
 
 
@@ -83,7 +91,7 @@ def _default(facts: Facts, flows: int) -> str:
         "The windows limit unless they are raised: with Linux's defaults a receiver lets a connection have "
         f"{rate(received)} at {digits(facts.rtt_ms)} ms and a sender {rate(sent)}, of "
         f"{rate(facts.rate_bps / flows)}. No algorithm changes that: raise tcp_rmem and tcp_wmem as below, "
-        f"or use {math.ceil(facts.rate_bps / min(received, sent))} connections at once."
+        f"or use {_connections(facts, min(received, sent))} connections at once."
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cwnd._advise.path import Facts, Path, near, scaled
+from cwnd._advise.path import Factors, Facts, Path, near, scaled
 from cwnd._run.run import run
 from cwnd._scenario.scenario import Scenario
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: Packets of a run at most, but for the least duration.
 _RUN_PKTS = 1_000_000
 _DURATION_MAX_S, _DURATION_MIN_S, _DURATION_MIN_RTTS = 40.0, 1.0, 200
+#: Packets of a run of the least duration at most: a faster path is simulated at a part of its rate.
+_WHOLE_PKTS = 1_500_000
 #: Part of a run that is left out as the start.
 _WARMUP = 1 / 3
 
@@ -78,6 +80,14 @@ class Question(NamedTuple):
     present: str
     #: The seed of the runs, and of the paths near this one.
     seed: int
+    #: The part of the path's rate, and of its buffer, at which it is simulated.
+    part: float = 1.0
+
+
+def part_of(facts: Facts) -> float:
+    """The part of the rate at which a path is simulated: all of it, unless that has too many packets."""
+    least_s = max(_DURATION_MIN_S, _DURATION_MIN_RTTS * facts.rtt_ms / 1e3)
+    return min(1.0, _WHOLE_PKTS / (least_s * facts.packets_per_s))
 
 
 def duration_of(facts: Facts, share: float = 1.0) -> float:
@@ -105,7 +115,10 @@ def measure(
     def group(cca: str, count: int) -> dict[str, object]:
         return {"cca": cca, "count": count, "start_jitter": f"{jitter_s:.6f} s"}
 
-    factors = [near(seed, number) for number in runs]
+    # Under random losses cubic's window goes with p^(-3/4) (RFC 9438, 5.1), so that its share stays.
+    losses = question.part ** (-4 / 3)
+    part = Factors(rate=question.part, buffer=question.part, loss=losses, burst=question.part)
+    factors = [near(seed, number).times(part) for number in runs]
     scenarios: list[Scenario] = []
     for number, one in zip(runs, (scaled(path, each) for each in factors), strict=True):
         own = {**keys, "seed": seed + number}

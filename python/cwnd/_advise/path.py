@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path as File
@@ -25,8 +24,6 @@ else:
 
 #: No description of a path is better than this: rate, delay, buffer and loss of the paths near it.
 NEAR = 0.2
-#: A B is a byte, and refused.
-_RATE = re.compile(r"([0-9.]+)\s*([kKmMgG])(?:[bB]its?|b)?(?:/s|ps)?")
 #: Bytes of a full segment on the wire.
 _PACKET_BYTES = 1514
 
@@ -55,8 +52,6 @@ def path_of_flags(given: Mapping[str, object]) -> Path:
     Errors name the key alone.
     """
     table = {key: value for key, value in given.items() if value is not None}
-    if "rate" in table:
-        table["rate"] = plain_rate(table["rate"])
     for needed in ("rate", "rtt"):
         if needed not in table:
             raise error(needed, "missing; the path needs a rate and an RTT, or a scenario file")
@@ -69,12 +64,6 @@ def path_of_flags(given: Mapping[str, object]) -> Path:
         key, reason = about(refused)
         raise error(key.removeprefix("dumbbell.").partition(".")[0], reason) from None
     return path
-
-
-def plain_rate(written: object) -> object:
-    """A rate as engineers write it, such as 10gbit or 10G, as scenarios have it; anything else as it is."""
-    found = _RATE.fullmatch(written.strip()) if isinstance(written, str) else None
-    return written if found is None else f"{found[1]} {found[2].upper().replace('K', 'k')}bps"
 
 
 def path_of_file(file: str | os.PathLike[str]) -> Path:
@@ -94,6 +83,11 @@ class Factors(NamedTuple):
     delay: float = 1.0
     buffer: float = 1.0
     loss: float = 1.0
+    #: A policer's burst.
+    burst: float = 1.0
+
+    def times(self, other: Factors) -> Factors:
+        return Factors(*(one * two for one, two in zip(self, other, strict=True)))
 
 
 def near(seed: int, number: int) -> Factors:
@@ -108,7 +102,7 @@ def scaled(path: Path, factors: Factors) -> Path:
     """The path with its rate, delay, buffer and random loss multiplied; a policer's rate with the link's."""
     if factors == Factors():
         return path
-    rate, delay, buffer, loss = factors
+    rate, delay, buffer, loss, burst = factors
     link = bottleneck_link(path.resolved, 0)
     table: dict[str, object] = {
         key: value for key, value in path.dumbbell.items() if key not in ("rtt", "per")
@@ -120,12 +114,13 @@ def scaled(path: Path, factors: Factors) -> Path:
     elif link["buffer_pkts"] is not None:
         table["buffer"] = max(round(link["buffer_pkts"] * buffer), 1)
     if isinstance(bursts := table.get("loss"), Mapping):
-        table["loss"] = {**bursts, "p": link["impairments"]["gilbert_elliott"]["p"] * loss}
+        table["loss"] = {**bursts, "p": min(link["impairments"]["gilbert_elliott"]["p"] * loss, 1.0)}
     elif link["per"]:
-        table["loss"] = link["per"] * loss
+        table["loss"] = min(link["per"] * loss, 1.0)
     if isinstance(policer := table.get("policer"), Mapping):
-        limit_bps = link["variation"]["policer"]["rate_bps"]
-        table["policer"] = {**policer, "rate": f"{round(limit_bps * rate)} bps"}
+        now = link["variation"]["policer"]
+        size = f"{round(now['burst_bytes'] * burst)} bytes"
+        table["policer"] = {**policer, "rate": f"{round(now['rate_bps'] * rate)} bps", "burst": size}
     return path._replace(dumbbell=table)
 
 

@@ -6,9 +6,10 @@ import sys
 
 import click
 
-from cwnd import advise
+from cwnd import Advice, advise
 from cwnd._cli.options import flag_errors, read_number
 from cwnd._cli.progress import progress_bar
+from cwnd._common.errors import one_line
 
 
 @click.command("advise")
@@ -40,6 +41,11 @@ from cwnd._cli.progress import progress_bar
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option("--now", metavar="RATE", help="What a connection has today, such as 900Mbps.")
 @click.option("--quick", is_flag=True, help="A quarter of the time, with wider intervals.")
+@click.option(
+    "--files",
+    metavar="DIR",
+    help="Write the settings to DIR: for sysctl.d, a unit of systemd, and what undoes them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def advise_command(
     path: str | None,
@@ -49,6 +55,7 @@ def advise_command(
     seed: str,
     jobs: str,
     quick: bool,
+    files: str | None,
     as_json: bool,
     **given: str,
 ) -> None:
@@ -65,6 +72,7 @@ def advise_command(
     cwnd advise --rate 20Mbps --rtt 30ms --buffer 500ms --goal latency
     cwnd advise --from traced
     cwnd advise --from slow.pcap
+    cwnd advise --rate 10gbit --rtt 150ms --files settings
     """
     said: list[str] = []
 
@@ -86,11 +94,25 @@ def advise_command(
             seed=read_number(seed),
             jobs=read_number(jobs),
             quick=quick,
+            files=files,
             told=tell,
             progress=progress,
             **given,
         )
     if as_json:
         click.echo(advice.to_json())
-    else:
-        click.echo(str(advice).removeprefix("".join(f"{one}\n" for one in said)))
+        return
+    click.echo(str(advice).removeprefix("".join(f"{one}\n" for one in said)))
+    if files is not None:
+        _show_files(advice, files)
+
+
+def _show_files(advice: Advice, folder: str) -> None:
+    """Prints how the files are applied and undone."""
+    files = advice.files
+    if not files.content:
+        click.echo("\nThere is nothing to set: no files are written.")
+        return
+    click.echo(f"\nIn {one_line(folder)}: {', '.join(files.content)}; DEV is the device.")
+    for step, lines in (("Apply", files.apply), ("Undo", files.undo)):
+        click.echo("\n".join([f"{step}, as root:", *(f"  {line}" for line in lines)]))

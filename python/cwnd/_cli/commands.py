@@ -56,7 +56,8 @@ _LISTED = {
 GROUPS = {
     "Simulate": ("run", "sweep", "show", "algorithms"),
     "Read results": ("results", "report", "compare", "gate"),
-    "Get an answer": ("advise", "evaluate", "explain", "prove", "tune", "model"),
+    "Get an answer": ("advise", "explain", "identify", "tune", "model"),
+    "Judge an algorithm": ("evaluate", "conform", "attack", "prove"),
     "Teach": ("lab", "homework"),
     "Papers": ("papers", "reproduce", "cite"),
     "Real kernels": ("kernel", "linux"),

@@ -18,7 +18,10 @@ def lab_command() -> None:
     """
     page = resources.files("cwnd") / "_web" / "lab.html"
     if not page.is_file():
-        raise Error("lab: this build has no page; accepted: a wheel, or a checkout after 'make lab'")
+        raise Error(
+            "lab: the page was not there when this was built from source; accepted: a wheel, or in a clone "
+            "'make lab man', then 'pip install .'"
+        )
     with resources.as_file(page) as path:
         address = path.absolute().as_uri()
     click.echo(address)

@@ -83,7 +83,7 @@ _OTHER_FLAGS = {
     *("baseline", "beside", "ccas", "goal", "present", "trace"),
     *("objective", "trials", "held_out_seeds"),
     *("port", "interval", "world", "connection"),
-    *("property", "events", "figure_width", "metric", "now"),
+    *("property", "events", "figure_width", "metric", "now", "files"),
 }
 
 

@@ -81,7 +81,7 @@ def results_command(
         drawn = {
             kind: results.plot(kind, scenarios=names or None, figure_width=figure_width) for kind in kinds
         }
-    _print_swept(results)
+    print_swept(results)
     for kind, figure in drawn.items():
         for ending in ENDINGS:
             write_figure(figure, Path(directory) / f"{kind}.{ending}", figure_width)
@@ -120,7 +120,7 @@ def _export(results: Results, table: str, csv: str) -> None:
         raise os_error(one_line(csv), failed) from None
 
 
-def _print_swept(results: Results) -> None:
+def print_swept(results: Results) -> None:
     """A row per point: the swept values, or the name, and the summary."""
     columns = {metric: shown for metric, shown in TABLE_COLUMNS.items() if metric != "p95_rtt_ms"}
     if len(results.scenarios) == 1 and is_trace(results.scenarios[0]):

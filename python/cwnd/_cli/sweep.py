@@ -8,10 +8,14 @@ from pathlib import Path
 
 import click
 
+from cwnd import Results
 from cwnd._cli.options import flag_errors, read_number
 from cwnd._cli.progress import show_progress
+from cwnd._cli.results import print_swept
+from cwnd._cli.tables import print_json
 from cwnd._common.errors import one_line
 from cwnd._run import sweep
+from cwnd._run.partial import finished_runs
 
 
 @click.command("sweep")
@@ -31,6 +35,7 @@ from cwnd._run import sweep
 )
 @click.option("--max-seeds", metavar="N", help="Most seeds of a point with --until.  [100]")
 @click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://127.0.0.1:8786.")
+@click.option("--partial", is_flag=True, help="Show the runs that are finished, and run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print how it ended as one JSON object.")
 def sweep_command(
     file: str,
@@ -42,16 +47,25 @@ def sweep_command(
     until: str | None,
     max_seeds: str | None,
     dask: str | None,
+    partial: bool,
     as_json: bool,
 ) -> None:
     """Run every point of the [sweep] of a scenario FILE with each of its seeds.
 
     \b
     cwnd sweep scenarios/elastic-buffer-sweep.toml --out sweep --until ci=2%
+    cwnd sweep scenarios/elastic-buffer-sweep.toml --out sweep --partial   # while it runs
     cwnd results sweep
     """
     with flag_errors():
         plan = sweep.read(file, repeat=None if repeat is None else read_number(repeat))
+    if partial:
+        with flag_errors():
+            narrow = None if until is None else sweep.read_until(until)
+            most = None if max_seeds is None else read_number(max_seeds)
+            results, runs = finished_runs(plan, out, until=narrow, max_seeds=most, world=world)
+        _show_partial(results, runs, as_json)
+        return
     with show_progress(out) as seen:
         outcome = sweep.work(
             plan,
@@ -74,6 +88,17 @@ def sweep_command(
         click.echo(_sweep_line(outcome, out))
     if outcome.failures:
         raise click.exceptions.Exit(1)
+
+
+def _show_partial(results: Results, runs: int, as_json: bool) -> None:
+    """The finished runs: JSON as of other results, or a table and their number."""
+    if as_json:
+        print_json(results)
+        return
+    done = sum(len(entry["seeds"]) for entry in results.entries)
+    if done:
+        print_swept(results)
+    click.echo(f"{done:,} of {runs:,} runs are finished")
 
 
 def _sweep_line(outcome: sweep.SweepOutcome, out: str) -> str:

@@ -79,7 +79,7 @@ def _same_start(scenario: ScenarioJson) -> tuple[str, int] | None:
 def _slow_start(flow: FlowJson) -> str:
     params = dict(flow["cca"]["params"])
     header = _code(flow["cca"]["algorithm"])
-    return params.get("slow_start", "its own") if header else "its own class's"
+    return params.get("slow_start", "its own") if header else "as its class has it"
 
 
 def _ecn(flow: FlowJson) -> str:
@@ -91,7 +91,7 @@ def _pacing(flow: FlowJson) -> str:
         return "by the stack"
     header = _code(flow["cca"]["algorithm"])
     if not header:
-        return "its own class's"
+        return "as its class has it"
     return "paced" if any(_SETS_RATE.search(text) for text in header) else "not paced"
 
 

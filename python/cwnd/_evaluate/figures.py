@@ -178,8 +178,8 @@ def _shares(findings: Sequence[Finding], candidate: str, baseline: str) -> Figur
             if all(math.isfinite(value.high) for _, value in known):
                 axes.fill_between(
                     times,
-                    [value.low for _, value in known],
-                    [value.high for _, value in known],
+                    [max(value.low, 0.0) for _, value in known],
+                    [min(value.high, 1.0) for _, value in known],
                     color=colour,
                     alpha=0.18,
                     linewidth=0,

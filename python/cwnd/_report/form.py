@@ -32,10 +32,10 @@ class Form(NamedTuple):
         return {"font.size": font, "axes.titlesize": font, "figure.titlesize": font + 1}
 
 
-#: IEEEtran's column is 3.5 inches wide, acmart's sigconf 3.33. A slide is 13.33 inches wide: the figure fills
-#: it when it is enlarged twice, and its letters are 20 points.
+#: IEEEtran's column is 252 pt wide, 3.487 inches; acmart's sigconf 3.33. A slide is 13.33 inches
+#: wide: the figure fills it when it is enlarged twice, and its letters are 20 points.
 FORMS = {
-    "ieee": Form(3.5, 8, False, 300),
+    "ieee": Form(3.486, 8, False, 300),
     "acm": Form(3.33, 8, False, 300),
     "slides": Form(6.67, 10, True, 300, 9 / 16),
 }

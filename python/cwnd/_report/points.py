@@ -56,9 +56,14 @@ _NAMES = {"per": "packet error rate", "delay": "one-way delay", "count": "flows"
 _PLAIN = {"buffer": "packets", "packet": "bytes"}
 _UNITS = {
     "bps": ("Mbit/s", 1e-6),
-    "kbps": ("Mbit/s", 1e-3),
-    "Mbps": ("Mbit/s", 1.0),
-    "Gbps": ("Mbit/s", 1e3),
+    "bit": ("Mbit/s", 1e-6),
+    # In the spellings of the reader.
+    **{
+        f"{prefix}{ending}": ("Mbit/s", factor)
+        for prefixes, factor in (("kK", 1e-3), ("mM", 1.0), ("gG", 1e3), ("tT", 1e6))
+        for prefix in prefixes
+        for ending in ("", "bps", "bit", "bits", "bit/s", "bits/s", "b/s")
+    },
     "ns": ("ms", 1e-6),
     "us": ("ms", 1e-3),
     "µs": ("ms", 1e-3),
@@ -69,7 +74,7 @@ _UNITS = {
     "packets": ("packets", 1.0),
     "bytes": ("bytes", 1.0),
 }
-_QUANTITY = re.compile(r"([-+]?\d+(?:[._]\d+)*(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)")
+_QUANTITY = re.compile(r"([-+]?\d+(?:[._]\d+)*(?:[eE][-+]?\d+)?)\s*([A-Za-zµ/]*)")
 
 
 def values_of(results: Source) -> list[Values]:

@@ -162,7 +162,8 @@ def _lines(
         )
         axes.fill_between(
             xs,
-            [one.mean if one.low is None else one.low for one in estimates],
+            # Nothing that papers print can be negative.
+            [one.mean if one.low is None else max(one.low, min(0.0, one.mean)) for one in estimates],
             [one.mean if one.high is None else one.high for one in estimates],
             color=look.colour,
             alpha=0.2,

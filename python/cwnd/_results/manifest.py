@@ -41,7 +41,10 @@ def read_manifest(folder: Path) -> Manifest:
         sealed = read_sealed(file.read_bytes())
     except OSError as failed:
         if (folder / "shards").is_dir():
-            raise error(shown, "an unfinished sweep; 'cwnd sweep' continues it") from None
+            raise error(
+                shown,
+                "an unfinished sweep; 'cwnd sweep' continues it, with --partial it shows the finished runs",
+            ) from None
         raise os_error(one_line(str(file)), failed) from None
     if sealed is None or "cwnd" not in sealed:
         reason = "damaged, or not a manifest of this version of cwnd; delete it and make the result again"

@@ -23,7 +23,7 @@ import shutil
 import time
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from cwnd import _cwnd
 from cwnd._common.errors import error, one_line, os_error
@@ -59,6 +59,9 @@ _FLUSH_ROWS = 50_000
 
 #: Rows of flows and links that are merged at a time; a run with more rows is merged alone.
 _GROUP_ROWS = 200_000
+
+#: Rows of flows and links.
+Tables: TypeAlias = "dict[str, pl.DataFrame]"
 
 _TABLES = ("flows.parquet", "links.parquet", "summary.parquet")
 
@@ -155,6 +158,16 @@ class Store:
                     return None
                 summaries |= ended
             return summaries
+
+    def finished(self, jobs: Sequence[Job]) -> tuple[list[Job], list[Tables], dict[int, dict[str, Estimate]]]:
+        """The finished ones of `jobs`, their rows in several parts, and the summary of each point of them."""
+        with self._one_line(), lock(self._shards):
+            kept = self._kept()
+            done = kept.shard_of.keys() | _in_tables(kept)
+            mine = [job for job in jobs if job.key in done]
+            merged = list(self._merged(mine, kept))
+        summaries = {point: one for _, _, ended in merged for point, one in ended.items()}
+        return mine, [tables for _, tables, _ in merged], summaries
 
     def finish(self, asked: Sequence[Job], broken: Container[str], manifest: SweepHead) -> list[Job]:
         """Writes the manifest and the tables of the jobs, and removes the shards whose runs they hold.
@@ -406,7 +419,7 @@ class Store:
         shard.unlink(missing_ok=True)
         return None
 
-    def _tables(self, jobs: Sequence[Job], kept: _Kept) -> dict[str, pl.DataFrame]:
+    def _tables(self, jobs: Sequence[Job], kept: _Kept) -> Tables:
         """The rows of the finished runs among `jobs`, in the order of the jobs."""
         import polars as pl
 
@@ -455,7 +468,7 @@ class Store:
 
     def _merged(
         self, jobs: Sequence[Job], kept: _Kept
-    ) -> Iterator[tuple[Sequence[Job], dict[str, pl.DataFrame], dict[int, dict[str, Estimate]]]]:
+    ) -> Iterator[tuple[Sequence[Job], Tables, dict[int, dict[str, Estimate]]]]:
         """Some jobs at a time: their tables, and the summaries of the points that end with them."""
         import polars as pl
 

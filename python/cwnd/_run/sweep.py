@@ -233,9 +233,7 @@ def work(
         from cwnd._run import dask as cluster
 
         runner = cluster.runner(dask)
-    seeds = plan.seeds
-    if until is not None:
-        seeds = [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
+    seeds = seeds_of(plan, until, max_seeds)
     engine: Engine = {"version": _cwnd.__version__, **({} if place is None else dict([place.ends]))}
     store = Store(folder, plan.points, seeds, world, engine)
     ran = 0
@@ -288,7 +286,7 @@ def work(
 
     for _ in range(_ATTEMPTS):
         if until is None:
-            asked = _jobs(plan, plan.seeds)
+            asked = jobs_of(plan, plan.seeds)
             mine = asked if shard is None else asked[shard[0] :: shard[1]]
             run_missing(mine)
         else:
@@ -347,7 +345,15 @@ def read_until(text: float | str) -> float:
     return share
 
 
-def _jobs(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
+def seeds_of(plan: Plan, until: float | None, max_seeds: int | None) -> list[range]:
+    """The seeds that each point may have."""
+    if until is None:
+        return plan.seeds
+    limit = _MAX_SEEDS if max_seeds is None else max_seeds
+    return [range(own.start, own.start + max(limit, len(own))) for own in plan.seeds]
+
+
+def jobs_of(plan: Plan, seeds: Sequence[Sequence[int]]) -> list[Job]:
     """Every run, points first. Raises `Error` if their tables would not fit into memory."""
     runs = sum(map(len, seeds))
     rows = sum(point.scenario.rows * len(own) for point, own in zip(plan.points, seeds, strict=True))
@@ -388,7 +394,7 @@ def _until(
     counts = [max(len(own), min(_FIRST_SEEDS, limit), had) for own, had in zip(plan.seeds, kept, strict=True)]
     wide = set(range(len(counts)))
     for _ in range(_ATTEMPTS * limit):
-        jobs = _jobs(
+        jobs = jobs_of(
             plan, [range(own.start, own.start + n) for own, n in zip(plan.seeds, counts, strict=True)]
         )
         run_missing(jobs)

@@ -78,7 +78,7 @@ static OF_LINK: &[Key] = &[
     key("buffer", Buffer, Needed, "Buffer of the link, in packets, BDPs, data or time, or unlimited."),
 ];
 static IMPAIRMENTS: &[Key] = &[
-    key("per", Number(0.0, 1.0), ZERO, "Probability that the wire loses a packet."),
+    key("per", Share, ZERO, "Probability that the wire loses a packet."),
     key("ecn_threshold", OneOf(&[Limit, Time, Pair(&Time)]), NO_LIMIT,
         "Queue above which packets of flows with ECN are marked: a length, a wait, or the two ends of a ramp."),
     key("loss", OneOf(&[Share, Table(&GILBERT_ELLIOTT)]), ZERO,

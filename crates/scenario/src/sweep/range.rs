@@ -123,6 +123,7 @@ impl Quantity {
         };
         let text = units::text(value).ok_or_else(refuse)?;
         let (number, unit) = units::split(&text);
+        let unit = units::listed(unit);
         let number = number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(refuse)?;
         if !unit.is_empty() && units::size(unit).is_none() {
             return Err(Refusal::new(format!("{} has an unknown unit", show(value)), units::all()));

@@ -96,11 +96,26 @@ fn rates_are_exact_in_bits_per_second() {
         ("100 Tbps", 100_000_000_000_000),
         ("1e9 bps", 1_000_000_000),
         ("2.488320 Gbps", 2_488_320_000),
+        ("10gbit", 10_000_000_000),
+        ("10G", 10_000_000_000),
+        ("900 mbit", 900_000_000),
+        ("1.5 Gbit/s", 1_500_000_000),
+        ("64Kbps", 64_000),
+        ("100Mb/s", 100_000_000),
+        ("5 bits/s", 5),
     ];
     for (text, bps) in rates {
         let s = read(&format!("{}[[flows]]\ncca = 'reno'", LINKS.replace("1 Gbps", text)));
         assert_eq!(s.links[1].rate_bps, bps, "{text}");
         assert_eq!(s.links[0].rate_bps, 10 * bps, "{text}");
+    }
+}
+
+#[test]
+fn losses_are_shares_or_percentages() {
+    for (text, share) in [("per = 0.02", 0.02), ("per = '2%'", 0.02), ("loss = '0.01 %'", 1e-4)] {
+        let s = read(&format!("{LINKS}{text}\n[[flows]]\ncca = 'reno'"));
+        assert_eq!(s.links[1].per, share, "{text}");
     }
 }
 
