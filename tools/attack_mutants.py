@@ -4,8 +4,8 @@
     python tools/attack_mutants.py copa         those of one algorithm
     python tools/attack_mutants.py --evaluate   with `cwnd evaluate --quick` beside the sound header; hours
 
-A mutant is one changed line. It is found on a path on which it fails and the sound header does not. BUDGET is
-the number of paths for each way, 8 goals together.
+A mutant is one changed line. It is found on a path on which it fails by MARGIN and the sound header does not
+fail. BUDGET is the number of paths for each way, 8 goals together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from cwnd._scenario.header_files import load_header
 HEADERS = Path(__file__).parent.parent / "algorithms"
 BUDGET = int(os.environ.get("BUDGET", "480"))
 BATCH = 24
-#: Of ordinary life, with short runs.
+#: A failure by less may be chance: the paths of two headers part after the first decision that differs.
+MARGIN = 0.3
+#: Paths of ordinary life, with short runs.
 BOUNDS = dataclasses.replace(read_bounds("reasonable"), packets=20_000)
 
 
@@ -150,8 +152,8 @@ def searched(judge: Judge) -> str:
     request = Request(GOALS, BOUNDS, "", 1, BUDGET)
     for island in range(request.islands()):
         failures = explore(request, island, judge)
-        if failures:
-            worst = max(failures, key=lambda one: one.score)
+        worst = max(failures, key=lambda one: one.score, default=None)
+        if worst is not None and worst.score > MARGIN:
             return f"{worst.goal}, {judge.counts.evaluations} paths"
     return "-"
 
@@ -165,7 +167,7 @@ def drawn(judge: Judge) -> str:
             answers = judge.evaluate(paths[at : at + BATCH], goals)
             count += len(answers)
             scores = [(one["score"], one["goal"]) for answer in answers for one in answer["scores"]]
-            if scores and max(scores)[0] > 0:
+            if scores and max(scores)[0] > MARGIN:
                 return f"{max(scores)[1]}, {count} paths"
     return "-"
 

@@ -1,8 +1,8 @@
 """Attacks every algorithm of the registry, and writes docs/worst-cases.md.
 
 Repeat the command to continue. BUDGET is the number of paths for each algorithm, PACKETS how many a path
-carries at most, the directory OUT keeps the searches. With NAMES those alone are searched; the page has all
-that are done.
+carries at most, JOBS the number of threads; the directory OUT keeps the searches. With NAMES those alone are
+searched; the page has all that are done.
 """
 
 from __future__ import annotations
@@ -20,10 +20,19 @@ from cwnd._attack.finding import Finding, from_dict
 from cwnd._attack.judge import FIXED_WINDOW, GOALS
 
 PAGE = Path(__file__).parent.parent / "docs" / "worst-cases.md"
-TOLD = Path(__file__).parent / "worst_cases.md"
 OUT = Path(os.environ.get("OUT", "target/worst-cases"))
 BUDGET = int(os.environ.get("BUDGET", "1200"))
 PACKETS = int(os.environ.get("PACKETS", "20000"))
+
+INTRO = """# Worst cases of every algorithm
+
+Each algorithm was attacked with the same budget ([attack.md](attack.md)).
+A cell has what a path needs for a failure of the column's kind, beside what a plain path has.
+A star: the reference is a window fixed at the BDP, which knows its path as no algorithm does.
+Such a finding is weak.
+A dash: this budget found none, which proves nothing.
+`make worst-cases` makes the page anew.
+"""
 
 
 def bounds() -> Path:
@@ -33,13 +42,6 @@ def bounds() -> Path:
     OUT.mkdir(parents=True, exist_ok=True)
     file.write_text(re.sub(r"(?m)^packets = \d+", f"packets = {PACKETS}", text))
     return file
-
-
-def readings() -> dict[str, str]:
-    """Our reading of each algorithm's worst case: the text of the algorithm, or of the header."""
-    lines = TOLD.read_text().splitlines() if TOLD.exists() else []
-    rows = [line.split(": ", 1) for line in lines if line.startswith("- ")]
-    return {name.removeprefix("- "): told for name, told in rows}
 
 
 def kinds(findings: list[Finding], goal: str) -> str:
@@ -65,7 +67,6 @@ def worst_of(findings: list[Finding]) -> Finding | None:
 
 def page(done: dict[str, list[Finding]]) -> str:
     count = sum(len(findings) for findings in done.values())
-    told = readings()
     lines = [
         f"{count} kinds of failure of {len(done)} algorithms.",
         f"Budget: {BUDGET:,} paths for each within `reasonable`, of at most {PACKETS:,} packets a run.",
@@ -80,16 +81,16 @@ def page(done: dict[str, list[Finding]]) -> str:
         "",
         "## The worst of each",
         "",
-        "| algorithm | what happens | within the bounds | reading |",
-        "|---|---|---|---|",
+        "| algorithm | what happens | within the bounds |",
+        "|---|---|---|",
     ]
     for name, findings in done.items():
         worst = worst_of(findings)
         if worst is None:
-            lines.append(f"| {name} | nothing found | - | {told.get(name, '')} |")
+            lines.append(f"| {name} | nothing found | - |")
         else:
             within = ", ".join(worst.within) or "none"
-            lines.append(f"| {name} | {worst.sentence} | {within} | {told.get(name, '')} |")
+            lines.append(f"| {name} | {worst.sentence} | {within} |")
     return "\n".join(lines) + "\n"
 
 
@@ -107,10 +108,7 @@ def main(names: list[str]) -> None:
         kept = OUT / name / "attack.json"
         if kept.exists():
             done[name] = [from_dict(one) for one in json.loads(kept.read_text())["findings"]]
-    text = PAGE.read_text()
-    begin, end = "<!-- worst cases -->\n", "<!-- end -->\n"
-    head, rest = text.split(begin)
-    PAGE.write_text(head + begin + "\n" + page(done) + "\n" + end + rest.split(end)[1])
+    PAGE.write_text(f"{INTRO}\n{page(done)}")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ pub struct Measures {
     pub goodput_mbps: f64,
     /// Payload that the path can deliver after the warmup, and the application writes; in the same time as the goodput.
     pub capacity_mbps: f64,
-    /// At the bottleneck, after the warmup.
+    /// At the bottleneck, after the warmup, less the longest time without a rate.
     pub queue_p95_ms: f64,
     /// Segments sent again / segments sent, after the warmup.
     pub retransmitted_share: f64,
@@ -86,6 +86,7 @@ impl Measures {
             least_share(&path, scenario, [&subject, &series(run, other)], other, worse.is_some())
         });
         let link = run.links.get(path.bottleneck);
+        let p95_queue_ms = link.and_then(|link| link.p95_queue_ms).unwrap_or(0.0);
         Measures {
             stall_rtts: stall / path.rtt_s().max(STALL_RTT_MIN_S),
             stall_from_s,
@@ -93,7 +94,7 @@ impl Measures {
             pinned_from_s,
             goodput_mbps: goodput_mbps(&path, scenario, run, &subject),
             capacity_mbps: capacity_mbps(&path, scenario, flow),
-            queue_p95_ms: link.and_then(|link| link.p95_queue_ms).unwrap_or(0.0),
+            queue_p95_ms: (p95_queue_ms - 1e3 * path.longest_outage_s()).max(0.0),
             retransmitted_share: row.retransmitted_pkts as f64 / (row.sent_pkts as f64).max(1.0),
             avoidable_share: avoidable_share(scenario, run),
             swing: swing(&path, flow, &subject),

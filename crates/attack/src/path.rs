@@ -125,6 +125,13 @@ impl Path {
         has_rate && self.dead.iter().all(|dead| dead.1 <= from_s || to_s <= dead.0)
     }
 
+    /// The longest time without a rate, in seconds: packets wait for it whatever the algorithm does.
+    pub fn longest_outage_s(&self) -> f64 {
+        let ends = self.rates.iter().skip(1).map(|rate| rate.0).chain([self.duration_s]);
+        let outages = self.rates.iter().zip(ends).filter(|(rate, _)| rate.1 == 0.0);
+        outages.map(|(rate, end_s)| end_s - rate.0).fold(0.0, f64::max)
+    }
+
     /// The RTT without queueing at a time, in seconds.
     pub fn rtt_at(&self, time_s: f64) -> f64 {
         at(&self.rtts, time_s)

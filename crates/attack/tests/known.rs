@@ -132,3 +132,21 @@ fn a_fixed_window_leaves_datagrams_of_others_their_rate() {
     assert!((measures.capacity_mbps - 2.0 * 1448.0 / 1514.0).abs() < 0.02, "{measures:?}");
     assert!(measures.avoidable_share < 0.05, "{measures:?}");
 }
+
+#[test]
+fn packets_that_wait_for_a_rate_are_no_bloat() {
+    // An outage of 3 s in the 5 s that count: the few packets that it meets wait for all of it.
+    let text = r#"
+duration = "6 s"
+warmup = "1 s"
+samples = "20 ms"
+[dumbbell]
+rate = { steps = [["0 s", "1 Mbps"], ["2 s", "0 bps"], ["5 s", "1 Mbps"]] }
+rtt = "10 ms"
+buffer = 4
+[[flows]]
+cca = "@subject"
+"#;
+    let measures = answer(text, FIXED_WINDOW, Goal::Bloat).measures.unwrap();
+    assert!(measures.queue_p95_ms < 100.0, "{measures:?}");
+}

@@ -6,7 +6,7 @@ use cwnd_algorithms::Instance;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 
-/// Of each class that is made of a header's library, the address of its table; Python never unloads such a library.
+/// The address of the table of each class that is made of a header's library; Python never unloads such a library.
 pub struct Libraries(HashMap<String, usize>);
 
 impl Libraries {

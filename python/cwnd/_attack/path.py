@@ -264,10 +264,17 @@ def fit(path: Path, bounds: Bounds) -> Path:
         path = replace(
             path, segments=tuple(one for one in path.segments if one.kind != "rate" or one.value <= 1)
         )
-    path = replace(path, aggregation=_turns(path))
+    path = replace(path, aggregation=_turns(path), cross=_within_rate(path, bounds))
     least_us = min(_delay_us(path, factor) for _, factor in _steps(path, "rtt"))
     jitter_us = min(path.jitter_us, int(bounds.jitter_rtt * path.rtt_us / 2), least_us)
     return replace(path, jitter_us=_round_down(jitter_us), reorder=path.reorder and jitter_us > 0)
+
+
+def _within_rate(path: Path, bounds: Bounds) -> tuple[float, int, int]:
+    """The datagrams of others, which leave room at the least rate, too."""
+    share, from_us, to_us = path.cross
+    least = min([1.0, *(one.value for one in path.segments if one.kind == "rate" and one.value)])
+    return two_digits(min(share, bounds.cross * least)), from_us, to_us
 
 
 def _turns(path: Path) -> tuple[int, int]:
