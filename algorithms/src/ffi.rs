@@ -76,6 +76,22 @@ pub fn out_of_range(window: &Window, ack: &Ack) -> Option<&'static str> {
     (!field.is_null()).then(|| text(field))
 }
 
+/// An algorithm of a table that `table.c` makes in another library.
+impl Instance {
+    /// An instance with the default parameters of the first algorithm of the table at `address`, for one connection.
+    ///
+    /// # Safety
+    ///
+    /// `address` is that of `cwnd_algorithms` in a library that was compiled from `table.c` of this version, and that stays loaded to the
+    /// end of the program.
+    pub unsafe fn of_library(address: usize) -> Instance {
+        // SAFETY: the caller's promise.
+        let entry: &'static Entry = unsafe { &*std::ptr::with_exposed_provenance(address) };
+        let params = describe(0, entry).params.iter().map(|param| param.default).collect();
+        Instance { entry, params, state: [0; STATE_WORDS] }
+    }
+}
+
 /// As in C: with `_` for `-`.
 pub fn name(entry: &'static Entry) -> &'static str {
     text(entry.name)

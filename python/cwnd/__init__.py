@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cwnd._analysis.gate_outcome import Gate
     from cwnd._analysis.tune import Tuning, tune
     from cwnd._attack.attack import Attack, attack
+    from cwnd._attack.known import KnownCases, gate_attacks
     from cwnd._common.errors import WorldError
     from cwnd._conform.conform import Conformance, conform
     from cwnd._cwnd import Ack, Error, Window, __version__
@@ -55,6 +56,7 @@ __all__ = [
     "Explained",
     "Gate",
     "Identified",
+    "KnownCases",
     "Progress",
     "Proof",
     "Reproduction",
@@ -78,6 +80,7 @@ __all__ = [
     "explain",
     "explore",
     "gate",
+    "gate_attacks",
     "identify",
     "kernel",
     "models",
@@ -94,6 +97,7 @@ _MODULES = {
     "Ack": "cwnd._cwnd",
     "Advice": "cwnd._advise.answer",
     "Attack": "cwnd._attack.attack",
+    "KnownCases": "cwnd._attack.known",
     "Comparison": "cwnd._analysis.compare",
     "Conformance": "cwnd._conform.conform",
     "CongestionControl": "cwnd._scenario.custom",
@@ -116,6 +120,7 @@ _MODULES = {
     "aioquic": "cwnd.aioquic",
     "algorithms": "cwnd._scenario.headers",
     "attack": "cwnd._attack.attack",
+    "gate_attacks": "cwnd._attack.known",
     "capture": "cwnd._run.capture",
     "cite": "cwnd._scenario.cite",
     "compare": "cwnd._analysis.compare",

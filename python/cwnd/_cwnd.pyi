@@ -17,6 +17,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "attack_evaluate",
+    "attack_measure",
     "attack_score",
     "capture",
     "end_runs",
@@ -64,13 +65,8 @@ def attack_evaluate(
     threads: int,
     classes: dict[str, type[Any]],
 ) -> str: ...
-def attack_score(
-    text: str,
-    goal_name: str,
-    subject: tuple[str, Runs],
-    reference: tuple[str, Runs],
-    custom: Sequence[str],
-) -> float: ...
+def attack_measure(text: str, name: str, runs: Runs, index: int, custom: Sequence[str]) -> str: ...
+def attack_score(goal_name: str, of: str, beside: str) -> float: ...
 def expectations(text: str, source: str, scenario: Scenario) -> str: ...
 def capture(scenario: Scenario, path: str, *, receiver: bool) -> None: ...
 def explain(

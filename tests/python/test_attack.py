@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -12,8 +13,10 @@ import cwnd
 from cwnd._attack.attack import Attack
 from cwnd._attack.bounds import NAMED, read_bounds
 from cwnd._attack.finding import beyond
+from cwnd._attack.judge import ALONE, FIXED_WINDOW, Judge
 from cwnd._attack.path import text
 from cwnd._attack.vary import child, first_paths
+from cwnd._scenario.header_files import load_header
 
 #: Enough for some failures of Vegas.
 BUDGET = 48
@@ -73,6 +76,106 @@ def test_threads_resumption_and_shards_change_no_byte(whole: tuple[Path, Attack]
         )  # a kill in the middle of a write leaves no such file; a disk may
     assert search(again) == found
     assert contents(again) == contents(folder)
+
+
+def short_runs(folder: Path) -> Path:
+    """The bounds `reasonable` with runs of few packets."""
+    text = (Path(cwnd.__file__).parent / "_attack" / "bounds" / "reasonable.toml").read_text()
+    assert "packets = 200000" in text
+    file = folder / "short.toml"
+    file.write_text(text.replace("packets = 200000", "packets = 2000"))
+    return file
+
+
+def test_three_kills_and_four_shards_change_no_byte(tmp_path: Path) -> None:
+    whole, killed, shared = (tmp_path / name for name in ("whole", "killed", "shared"))
+    keys: dict[str, object] = {
+        "goals": ["stall", "pinned", "underuse", "bloat"],
+        "bounds": short_runs(tmp_path),
+    }
+    found = search(whole, **keys)
+
+    def kill_after(parts: int) -> Callable[[int, int], None]:
+        done = iter(range(parts))
+
+        def killed_at(*_: int) -> None:
+            if next(done, None) is None:
+                raise KeyboardInterrupt
+
+        return killed_at
+
+    for parts in (0, 1, 0):
+        with pytest.raises(KeyboardInterrupt):
+            search(killed, **keys, progress=kill_after(parts), jobs=1)
+    assert len(list((killed / "search").glob("island-*.json"))) >= 3
+    assert search(killed, **keys) == found
+    for part in (3, 1, 4, 2):
+        search(shared, **keys, shard=f"{part}/4")
+    assert contents(killed) == contents(shared) == contents(whole)
+    assert contents(killed / "search").keys() == contents(whole / "search").keys()
+
+
+def control(paths: int) -> list[str]:
+    """Paths on which the window fixed at the BDP fails and an algorithm does not."""
+    judge = Judge(FIXED_WINDOW, {}, 0)
+    drawn = first_paths(Random("control"), read_bounds("reasonable"), paths, "")
+    failed = []
+    for at in range(0, paths, 100):
+        for path, answer in zip(
+            drawn[at : at + 100], judge.evaluate(drawn[at : at + 100], ALONE), strict=True
+        ):
+            failed += [f"{one['goal']}: {text(path)}" for one in answer["scores"] if one["score"] > 0]
+    return failed
+
+
+def test_a_window_that_knows_its_path_does_not_fail() -> None:
+    assert control(100) == []
+
+
+@pytest.mark.slow
+def test_a_window_that_knows_its_path_does_not_fail_on_five_thousand_paths() -> None:
+    assert control(5_000) == []
+
+
+def test_a_finding_holds_in_the_world_where_it_was_found(whole: tuple[Path, Attack], tmp_path: Path) -> None:
+    _, found = whole
+    told = search(tmp_path / "found", on="sim")
+    assert [one.finding for one in told.confirmations] == [one.name for one in found.findings]
+    for one, finding in zip(told.confirmations, found.findings, strict=True):
+        assert one.seeds == [seed for seed in finding.seeds if seed <= 3]
+    page = (tmp_path / "found" / "README.md").read_text()
+    assert "## Other worlds" in page
+    with pytest.raises(cwnd.Error, match=r"^on: 'linus' is not a world"):
+        search(on="linus")
+
+
+def test_a_gate_refuses_an_algorithm_that_fails_where_its_forerunner_did_not(
+    whole: tuple[Path, Attack],
+) -> None:
+    folder, found = whole
+    same = cwnd.gate_attacks(folder, "vegas", "vegas")
+    assert same.ok
+    assert [case.finding for case in same.cases] == [one.name for one in found.findings]
+    # The window that knows its path fails on none of them.
+    assert not cwnd.gate_attacks(folder, FIXED_WINDOW, "vegas").ok
+    assert cwnd.gate_attacks(folder, "vegas", FIXED_WINDOW).ok
+    with pytest.raises(cwnd.Error, match=r"^attacks: .*nothing.*: no such file"):
+        cwnd.gate_attacks("nothing", "vegas", "vegas")
+
+
+def test_a_header_of_ones_own_is_attacked_and_its_findings_name_it(tmp_path: Path) -> None:
+    source = (Path(__file__).parents[2] / "algorithms" / "reno.h").read_text()
+    cut = "		return cc_max(w->cwnd / 2, 2);"
+    assert source.count(cut) == 1
+    header = tmp_path / "mine.h"
+    header.write_text(source.replace(cut, "		return 2;"))
+    found = cwnd.attack(load_header(header), goals="underuse", budget=BUDGET, out=tmp_path / "found")
+    assert found.subject == "reno"
+    assert found.findings
+    one = found.findings[0]
+    scenario = cwnd.Scenario.from_toml(tmp_path / "found" / f"{one.name}.toml")
+    # The class calls the header's hooks through Python, the search calls them directly.
+    assert goodput_mbps(scenario) == pytest.approx(one.measures["goodput_mbps"])
 
 
 def test_a_directory_of_another_search_is_refused(whole: tuple[Path, Attack]) -> None:

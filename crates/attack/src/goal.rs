@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
-    /// Nothing is delivered for 50 RTTs, and no less than a second, although the path carries and the application has data.
+    /// Nothing is delivered for 50 RTTs, and no less than three seconds, although the path carries and the application has data.
     Stall,
     /// The window is at its minimum for 100 RTTs without a loss or a mark.
     Pinned,
@@ -17,7 +17,7 @@ pub enum Goal {
     Starve,
     /// The 95 % quantile of the queueing delay is at least 4 times the reference's, and 100 ms.
     Bloat,
-    /// Retransmits are at least 10 times the reference's share, and 5 %.
+    /// Retransmissions beyond the losses of the path's wires are at least 10 times the reference's share, and 5 %.
     Loss,
     /// The neighbour keeps less than half of what it keeps beside the reference.
     Harm,
@@ -67,7 +67,7 @@ impl Goal {
             Goal::Underuse => 0.5 * of.capacity_mbps / of.goodput_mbps,
             Goal::Starve => of.least_share.map_or(0.0, |share| 0.1 / share.max(SHARE_MIN)),
             Goal::Bloat => of.queue_p95_ms / 100.0,
-            Goal::Loss => of.retransmitted_share / 0.05,
+            Goal::Loss => of.avoidable_share / 0.05,
             Goal::Harm => of.neighbour_mbps.map_or(0.0, |mbps| 0.5 * of.capacity_mbps / mbps),
             Goal::Oscillate => of.swing.unwrap_or(0.0) / 4.0,
         };
@@ -81,7 +81,7 @@ impl Goal {
             Goal::Stall | Goal::Pinned | Goal::Starve | Goal::Oscillate => return -self.alone(reference),
             Goal::Underuse => 0.5 * reference.goodput_mbps / of.goodput_mbps,
             Goal::Bloat => of.queue_p95_ms / (4.0 * reference.queue_p95_ms),
-            Goal::Loss => of.retransmitted_share / (10.0 * reference.retransmitted_share),
+            Goal::Loss => of.avoidable_share / (10.0 * reference.avoidable_share),
             Goal::Harm => match (of.neighbour_mbps, reference.neighbour_mbps) {
                 (Some(mbps), Some(beside)) => 0.5 * beside / mbps,
                 _ => 0.0,

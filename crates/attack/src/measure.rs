@@ -3,7 +3,7 @@
 use crate::path::Path;
 use cwnd_results::{Run, mbps};
 use cwnd_scenario::{Flow, Scenario};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A window of at most this many packets counts as the minimum.
 const PINNED_PKTS: u32 = 4;
@@ -11,17 +11,17 @@ const PINNED_PKTS: u32 = 4;
 /// A path whose share is shorter than this has no room for a larger window.
 const ROOM_PKTS: f64 = 10.0;
 
-/// A stall of 50 RTTs is no shorter than a second: one retransmission timeout is none.
-const STALL_RTT_MIN_S: f64 = 0.02;
+/// A stall of 50 RTTs is no shorter than three seconds: a timeout of a second and its first doubling are none.
+const STALL_RTT_MIN_S: f64 = 0.06;
 
 /// Windows of goodput that a swing is seen in, at least.
 const WINDOWS_MIN: usize = 4;
 
 /// Properties of one run that goals are about. They are of the first flow, the subject, unless they name another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Measures {
-    /// The longest time without a delivery although the path carried and the application had data, in RTTs of at least 20 ms.
+    /// The longest time without a delivery although the path carried and the application had data, in RTTs of at least 60 ms.
     pub stall_rtts: f64,
     /// The beginning of that time.
     pub stall_from_s: f64,
@@ -29,14 +29,17 @@ pub struct Measures {
     pub pinned_rtts: f64,
     /// The beginning of that time.
     pub pinned_from_s: f64,
-    /// After the warmup.
+    /// After the warmup. Where the wire loses everything for a time, without that time and the timeout after it.
     pub goodput_mbps: f64,
-    /// Payload that the path can deliver after the warmup, and the application writes.
+    /// Payload that the path can deliver after the warmup, and the application writes; in the same time as the goodput.
     pub capacity_mbps: f64,
-    /// At the bottleneck, after the warmup.
+    /// At the bottleneck, after the warmup, less the longest time without a rate.
     pub queue_p95_ms: f64,
     /// Segments sent again / segments sent, after the warmup.
     pub retransmitted_share: f64,
+    /// The part of them that is the sender's doing: losses in a queue and needless retransmissions / segments sent. Losses of the
+    /// path's wires do not count, nor do needless retransmissions where packets may overtake each other.
+    pub avoidable_share: f64,
     /// Largest over least goodput of 1-s windows in the last half; None where the path changes in it, the application pauses
     /// or fewer than four windows fit.
     pub swing: Option<f64>,
@@ -83,15 +86,17 @@ impl Measures {
             least_share(&path, scenario, [&subject, &series(run, other)], other, worse.is_some())
         });
         let link = run.links.get(path.bottleneck);
+        let p95_queue_ms = link.and_then(|link| link.p95_queue_ms).unwrap_or(0.0);
         Measures {
             stall_rtts: stall / path.rtt_s().max(STALL_RTT_MIN_S),
             stall_from_s,
             pinned_rtts: pinned_s / path.rtt_s(),
             pinned_from_s,
-            goodput_mbps: row.goodput_mbps,
+            goodput_mbps: goodput_mbps(&path, scenario, run, &subject),
             capacity_mbps: capacity_mbps(&path, scenario, flow),
-            queue_p95_ms: link.and_then(|link| link.p95_queue_ms).unwrap_or(0.0),
+            queue_p95_ms: (p95_queue_ms - 1e3 * path.longest_outage_s()).max(0.0),
             retransmitted_share: row.retransmitted_pkts as f64 / (row.sent_pkts as f64).max(1.0),
+            avoidable_share: avoidable_share(scenario, run),
             swing: swing(&path, flow, &subject),
             least_share: shared.flatten().map(|(share, _)| share),
             least_share_from_s: shared.flatten().map_or(0.0, |(_, from_s)| from_s),
@@ -142,7 +147,7 @@ fn longest(times_s: &[f64], mut holds: impl FnMut(usize, f64, f64) -> bool) -> (
 
 fn stall(path: &Path, flow: &Flow, series: &Series) -> (f64, f64) {
     longest(&series.time_s, |row, from_s, to_s| {
-        series.mbps[row] == 0.0 && path.least_rate(from_s, to_s) > 0.0 && writes(flow, from_s, to_s)
+        series.mbps[row] == 0.0 && path.carries(from_s, to_s) && writes(flow, from_s, to_s)
     })
 }
 
@@ -168,16 +173,53 @@ fn writes(flow: &Flow, from_s: f64, to_s: f64) -> bool {
     within(from_s) < on_s && within(from_s) + (to_s - from_s) <= on_s
 }
 
+fn goodput_mbps(path: &Path, scenario: &Scenario, run: &Run, series: &Series) -> f64 {
+    let (row, flow) = (&run.flows[0], &scenario.flows[0]);
+    let (from_s, to_s) = measured_s(scenario, flow);
+    if path.counted_s(from_s, to_s) >= to_s - from_s {
+        return row.goodput_mbps;
+    }
+    let (mut bits, mut counted_s) = (0.0, 0.0);
+    for at in 1..series.time_s.len() {
+        let (begin, end) = (series.time_s[at - 1].max(from_s), series.time_s[at]);
+        if begin < end && path.counted_s(begin, end) > 0.5 * (end - begin) {
+            bits += series.mbps[at] * (end - begin);
+            counted_s += end - begin;
+        }
+    }
+    // Nothing is left to judge by: neither is a capacity.
+    if counted_s > 0.0 { bits / counted_s * path.payload_share } else { 0.0 }
+}
+
+/// From when to when a flow is measured, in seconds.
+fn measured_s(scenario: &Scenario, flow: &Flow) -> (f64, f64) {
+    ((scenario.warmup_ns.max(flow.start_ns)) as f64 / 1e9, flow.stop_ns as f64 / 1e9)
+}
+
 fn capacity_mbps(path: &Path, scenario: &Scenario, flow: &Flow) -> f64 {
-    let from_s = (scenario.warmup_ns.max(flow.start_ns)) as f64 / 1e9;
-    let to_s = flow.stop_ns as f64 / 1e9;
+    let (from_s, to_s) = measured_s(scenario, flow);
     let on = flow.on_off_ns.map_or(1.0, |(on, off)| on as f64 / (on + off) as f64);
     let written = flow.app_rate_bps.map_or(f64::INFINITY, |bps| bps as f64 / 1e6 * on);
-    let carried = path.capacity_bits(from_s, to_s) / (to_s - from_s).max(1e-9) / 1e6;
+    let counted_s = path.counted_s(from_s, to_s);
+    let carried = if counted_s > 0.0 { path.capacity_bits(from_s, to_s) / counted_s / 1e6 } else { 0.0 };
     // Where the application pauses, its backlog may go on in the pause: the path is no bound then.
-    let datagrams = scenario.flows.iter().filter(|flow| flow.cca.is_udp());
-    let taken: f64 = datagrams.filter_map(|flow| flow.app_rate_bps).map(|bps| bps as f64 / 1e6).sum();
-    (carried - taken).max(0.05 * carried).min(written) * if flow.app_rate_bps.is_none() { on } else { 1.0 }
+    carried.min(written) * if flow.app_rate_bps.is_none() { on } else { 1.0 }
+}
+
+/// Two counts bound it, each of which has other errors where the warmup and the run end: what was sent again beyond the losses of the
+/// wires, and what queues dropped or arrived twice.
+fn avoidable_share(scenario: &Scenario, run: &Run) -> f64 {
+    let (flow, row) = (&scenario.flows[0], &run.flows[0]);
+    // Those of others on the wire count, too: losses of the path are not to be taken for the sender's.
+    let of_wires: u64 =
+        flow.path.iter().filter_map(|&link| run.links.get(link as usize)).map(|link| link.error_pkts).sum();
+    let span_s = (row.stop_s - row.start_s.max(scenario.warmup_ns as f64 / 1e9)).max(0.0);
+    let in_order = (row.goodput_mbps * 1e6 * span_s / 8.0 / f64::from(flow.payload_bytes)) as u64;
+    let again = row.retransmitted_pkts.saturating_sub(of_wires);
+    let dropped = row.lost_pkts.saturating_sub(of_wires);
+    let may_reorder = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
+    let twice = if may_reorder { 0 } else { row.delivered_pkts.saturating_sub(in_order) };
+    again.min(dropped + twice) as f64 / (row.sent_pkts as f64).max(1.0)
 }
 
 fn swing(path: &Path, flow: &Flow, series: &Series) -> Option<f64> {

@@ -5,6 +5,9 @@ use cwnd_scenario::{Flow, Link, RateVariation, Scenario};
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
+/// A retransmission timeout without a sample of the RTT (RFC 6298).
+const FIRST_TIMEOUT_S: f64 = 1.0;
+
 /// The path of the first flow over time.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -12,8 +15,16 @@ pub struct Path {
     pub bottleneck: usize,
     /// From which time on, in seconds, the bottleneck has which rate, in bits a second.
     rates: Vec<(f64, f64)>,
-    /// From which time on, in seconds, an RTT without queueing takes how long, in seconds.
+    /// From which time on, in seconds, an RTT without queueing takes how long, in seconds; with the wait for a turn where packets
+    /// leave together.
     rtts: Vec<(f64, f64)>,
+    /// Spans that say nothing of an algorithm, in seconds: in order, and apart. In them the bottleneck delivers nothing although it
+    /// has a rate, or the sender waits for a timeout that it has doubled meanwhile.
+    dead: Vec<(f64, f64)>,
+    /// Packets that the buffer holds.
+    pub buffer_pkts: f64,
+    /// Datagrams of others.
+    datagrams: Vec<Datagrams>,
     /// Bits of a full packet on the wire.
     pub packet_bits: f64,
     /// Share of a full packet that is payload.
@@ -26,6 +37,30 @@ pub struct Path {
     pub duration_s: f64,
 }
 
+/// Datagrams of others, which keep their rate whatever happens.
+#[derive(Clone, Copy, Debug)]
+struct Datagrams {
+    from_s: f64,
+    to_s: f64,
+    rate_bps: f64,
+}
+
+impl Datagrams {
+    fn new(flow: &Flow) -> Option<Datagrams> {
+        let rate_bps = flow.app_rate_bps.filter(|_| flow.cca.is_udp())? as f64;
+        Some(Datagrams { from_s: seconds(flow.start_ns), to_s: seconds(flow.stop_ns), rate_bps })
+    }
+
+    fn rate_at(&self, time_s: f64) -> f64 {
+        if (self.from_s..self.to_s).contains(&time_s) { self.rate_bps } else { 0.0 }
+    }
+
+    /// Bits between two times.
+    fn bits(&self, from_s: f64, to_s: f64) -> f64 {
+        self.rate_bps * (to_s.min(self.to_s) - from_s.max(self.from_s)).max(0.0)
+    }
+}
+
 impl Path {
     pub fn new(scenario: &Scenario) -> Path {
         let flow = &scenario.flows[0];
@@ -36,7 +71,12 @@ impl Path {
             .filter(|&&other| other as usize != bottleneck)
             .map(|&other| scenario.links[other as usize].delay_ns)
             .sum();
-        let rest_s = (others_ns + flow.return_delay_ns) as f64 / SECOND_NS;
+        let turn_ns = link
+            .variation
+            .as_ref()
+            .and_then(|variation| variation.aggregation)
+            .map_or(0, |turns| turns.every_ns);
+        let rest_s = (others_ns + flow.return_delay_ns + turn_ns) as f64 / SECOND_NS;
         let steps = link.variation.iter().flat_map(|variation| &variation.delay_steps);
         let mut rtts: Vec<(f64, f64)> =
             steps.map(|step| (seconds(step.from_ns), seconds(step.delay_ns) + rest_s)).collect();
@@ -55,6 +95,9 @@ impl Path {
             bottleneck,
             rates,
             rtts,
+            dead: dead(link),
+            buffer_pkts: buffer_bits / packet_bits,
+            datagrams: scenario.flows.iter().filter_map(Datagrams::new).collect(),
             packet_bits,
             payload_share: f64::from(flow.payload_bytes) / f64::from(flow.packet_bytes()),
             delivered_share: 1.0 - link.per,
@@ -68,10 +111,25 @@ impl Path {
         at(&self.rates, time_s)
     }
 
-    /// The least rate between two times.
-    pub fn least_rate(&self, from_s: f64, to_s: f64) -> f64 {
-        let within = self.rates.iter().filter(|rate| from_s < rate.0 && rate.0 < to_s).map(|rate| rate.1);
-        within.fold(self.rate_at(from_s), f64::min)
+    /// The rate at a time less that of the datagrams of others, in bits a second; no less than a twentieth of it.
+    pub fn free_rate_at(&self, time_s: f64) -> f64 {
+        let rate = self.rate_at(time_s);
+        let taken: f64 = self.datagrams.iter().map(|others| others.rate_at(time_s)).sum();
+        (rate - taken).max(0.05 * rate)
+    }
+
+    /// Returns true if packets get through during all of the time between two times, and have for long enough.
+    pub fn carries(&self, from_s: f64, to_s: f64) -> bool {
+        let mut rates = self.rates.iter().filter(|rate| from_s < rate.0 && rate.0 < to_s);
+        let has_rate = self.rate_at(from_s) > 0.0 && rates.all(|rate| rate.1 > 0.0);
+        has_rate && self.dead.iter().all(|dead| dead.1 <= from_s || to_s <= dead.0)
+    }
+
+    /// The longest time without a rate, in seconds: packets wait for it whatever the algorithm does.
+    pub fn longest_outage_s(&self) -> f64 {
+        let ends = self.rates.iter().skip(1).map(|rate| rate.0).chain([self.duration_s]);
+        let outages = self.rates.iter().zip(ends).filter(|(rate, _)| rate.1 == 0.0);
+        outages.map(|(rate, end_s)| end_s - rate.0).fold(0.0, f64::max)
     }
 
     /// The RTT without queueing at a time, in seconds.
@@ -97,13 +155,25 @@ impl Path {
         last(&self.rates).max(last(&self.rtts))
     }
 
-    /// The payload that the path can deliver between two times, in bits.
+    /// The payload that the path can deliver between two times beside the datagrams of others, in bits.
     pub fn capacity_bits(&self, from_s: f64, to_s: f64) -> f64 {
+        let dead = self.dead.iter().map(|dead| self.rate_bits(dead.0.max(from_s), dead.1.min(to_s)));
+        let bits = self.rate_bits(from_s, to_s) - dead.sum::<f64>();
+        let others: f64 = self.datagrams.iter().map(|others| others.bits(from_s, to_s)).sum();
+        (bits - others).max(0.05 * bits) * self.payload_share * self.delivered_share
+    }
+
+    /// The time between two times in which a delivery depends on the algorithm, in seconds.
+    pub fn counted_s(&self, from_s: f64, to_s: f64) -> f64 {
+        let dead = self.dead.iter().map(|dead| (dead.1.min(to_s) - dead.0.max(from_s)).max(0.0));
+        (to_s - from_s - dead.sum::<f64>()).max(0.0)
+    }
+
+    /// The bits that the rate stands for between two times.
+    fn rate_bits(&self, from_s: f64, to_s: f64) -> f64 {
         let ends = self.rates.iter().skip(1).map(|rate| rate.0).chain([f64::INFINITY]);
         let spans = self.rates.iter().zip(ends);
-        let bits: f64 =
-            spans.map(|(&(from, rate), to)| rate * (to.min(to_s) - from.max(from_s)).max(0.0)).sum();
-        bits * self.payload_share * self.delivered_share
+        spans.map(|(&(from, rate), to)| rate * (to.min(to_s) - from.max(from_s)).max(0.0)).sum()
     }
 }
 
@@ -121,6 +191,25 @@ fn rates(link: &Link) -> Vec<(f64, f64)> {
         // Of a trace its mean.
         _ => vec![(0.0, link.rate_bps as f64)],
     }
+}
+
+/// Spans in which the link sends nothing or its wire loses all, each with as much time again and a second: a retransmission timeout
+/// that doubles ends no later, and when it does is a matter of luck. Merged.
+fn dead(link: &Link) -> Vec<(f64, f64)> {
+    let suspended = link.variation.iter().flat_map(|variation| &variation.suspension_ns);
+    let losses = link.impairments.as_ref().and_then(|impairments| impairments.losses.as_ref());
+    let mut spans: Vec<[u64; 2]> =
+        suspended.chain(losses.iter().flat_map(|losses| &losses.spans_ns)).copied().collect();
+    spans.sort_unstable();
+    let mut merged: Vec<(f64, f64)> = Vec::new();
+    for [from_ns, to_ns] in spans {
+        let over_s = seconds(to_ns) + seconds(to_ns - from_ns) + FIRST_TIMEOUT_S;
+        match merged.last_mut().filter(|last| seconds(from_ns) <= last.1) {
+            Some(last) => last.1 = last.1.max(over_s),
+            None => merged.push((seconds(from_ns), over_s)),
+        }
+    }
+    merged
 }
 
 fn at(steps: &[(f64, f64)], time_s: f64) -> f64 {

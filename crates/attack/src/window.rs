@@ -7,11 +7,12 @@ use cwnd_scenario::Scenario;
 /// The name by which scenarios call a [`FixedWindow`].
 pub const FIXED_WINDOW: &str = "fixed-window";
 
-/// The least window: one that losses can be repaired with by duplicate ACKs.
+/// The least window: one that losses can be repaired with by duplicate ACKs; on a path with less room, what a delayed ACK needs.
 const WINDOW_MIN_PKTS: f64 = 4.0;
+const WINDOW_LEAST_PKTS: f64 = 2.0;
 
-/// A sender that knows its path: at any time its window is its share of the bandwidth-delay product of that time, sent at
-/// its share of the rate. It begins with the stack's initial window, and losses do not matter to it.
+/// A sender that knows its path: at any time its window is its share of the bandwidth-delay product that datagrams of others leave
+/// free then, sent at its share of that rate. It begins with the stack's initial window, and losses do not matter to it.
 #[derive(Clone, Debug)]
 pub struct FixedWindow {
     path: Path,
@@ -31,9 +32,12 @@ impl FixedWindow {
 
     fn set(&self, w: &mut Window, a: &Ack) {
         let now_s = a.now_us as f64 / 1e6;
-        let rate = self.path.rate_at(now_s);
-        let window = self.path.bdp_pkts(now_s) / self.sharers + self.held_back_pkts;
-        w.cwnd = window.ceil().max(WINDOW_MIN_PKTS) as u32;
+        let rate = self.path.free_rate_at(now_s);
+        let bdp_pkts = rate * self.path.rtt_at(now_s) / self.path.packet_bits;
+        let window = bdp_pkts / self.sharers + self.held_back_pkts;
+        let room_pkts = (bdp_pkts + self.path.buffer_pkts) / self.sharers;
+        let least = WINDOW_MIN_PKTS.min(room_pkts.floor()).max(WINDOW_LEAST_PKTS);
+        w.cwnd = window.ceil().min(room_pkts.floor()).max(least) as u32;
         w.pacing_rate = (rate * self.path.payload_share / 8.0 / self.sharers).ceil() as u64;
     }
 }

@@ -10,6 +10,7 @@ mod header;
 mod hooks;
 mod jobs;
 mod kernel;
+mod library;
 mod memory;
 mod quic;
 mod record;
@@ -47,7 +48,7 @@ mod _cwnd {
     #[pymodule_export]
     use super::algorithms::{algorithm, algorithms, choices, keys, presets, schema};
     #[pymodule_export]
-    use super::attack::{attack_evaluate, attack_score};
+    use super::attack::{attack_evaluate, attack_measure, attack_score};
     #[pymodule_export]
     use super::capture::capture;
     #[pymodule_export]

@@ -12,21 +12,23 @@ from typing import SupportsIndex
 
 from cwnd import _cwnd
 from cwnd._attack.bounds import Bounds, read_bounds
+from cwnd._attack.confirm import Confirmation, confirm, in_order
 from cwnd._attack.finding import Finding, from_dict, kinds_of, named_bounds, path_of, sentence
-from cwnd._attack.judge import FIXED_WINDOW, GOALS, REFERENCES, Counts, Judge, score_of
+from cwnd._attack.judge import FIXED_WINDOW, GOALS, REFERENCES, Judge, score_of, side_by_side
 from cwnd._attack.path import SUBJECT, Path, text
 from cwnd._attack.search import Failure, Request, explore
 from cwnd._attack.shrink import SEEDS, repeat, shrink
 from cwnd._attack.write import write_findings
 from cwnd._common.checks import whole
-from cwnd._common.errors import error, one_line, os_error
+from cwnd._common.errors import about, error, one_line, os_error
 from cwnd._common.files import can_exist, read_sealed, write_sealed
 from cwnd._run.class_code import class_code
 from cwnd._scenario.scenario import Cca, cca_name, check_class
+from cwnd._worlds import find
 
-#: Findings of each goal, and failures that are made small to get there.
+#: Findings of each goal, at most: one, and one more for so many paths that were searched for it.
 _FINDINGS = 4
-_TRIED = 6
+_PATHS_EACH = 100
 #: Seeds of five with which a finding fails at least.
 _SEEDS_MIN = 3
 _BUDGET_MAX = 100_000_000
@@ -50,6 +52,8 @@ class Attack:
     packets: int
     #: Islands that other shards have yet to search; then there are no findings yet.
     missing: int = 0
+    #: The findings in other worlds, those that do not hold there first.
+    confirmations: list[Confirmation] = field(default_factory=list)
     out: str | None = field(default=None, compare=False)
 
     def to_json(self) -> str:
@@ -68,6 +72,7 @@ def attack(
     budget: SupportsIndex = 20_000,
     seed: SupportsIndex = 1,
     shard: str = "",
+    on: str | Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     jobs: SupportsIndex = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -86,6 +91,7 @@ def attack(
         seed: The same budget and seed find the same.
         shard: "i/n": searches a part alone, into the same `out`; the last part, or a call without it, writes
             the findings.
+        on: Worlds in which the findings are repeated, three seeds each, such as linux, quinn and noq.
         out: A directory: the parts of the search that are done, from which a repeated call goes on, and the
             findings.
         jobs: Threads; 0: one per core.
@@ -94,7 +100,8 @@ def attack(
     Raises:
         Error: with one line, ARGUMENT: what was found; what is accepted.
     """
-    judge = _judge(cca, whole("jobs", jobs, 0, 1_000_000))
+    judge = judge_of(cca, whole("jobs", jobs, 0, 1_000_000))
+    worlds = _worlds(on)
     request = Request(
         goals=_goals(goals),
         bounds=read_bounds(os.fspath(bounds)),
@@ -106,19 +113,21 @@ def attack(
     part, parts = _shard(shard)
     if parts > 1 and out is None:
         raise error("shard", "needs a directory that the parts share; give 'out' as well")
-    for island in range(part, request.islands(), parts):
-        if store.read(f"island-{island:06}") is None:
-            counts = judge.counts
-            before = (counts.evaluations, counts.runs, counts.packets)
-            failures = explore(request, island, judge)
-            work = [
-                now - then
-                for now, then in zip((counts.evaluations, counts.runs, counts.packets), before, strict=True)
-            ]
-            store.write(f"island-{island:06}", work, [asdict(one) for one in failures])
+    islands = range(part, request.islands(), parts)
+    left = [island for island in islands if store.read(_island(island)) is None]
+
+    def search(island: int, searcher: Judge) -> None:
+        failures = explore(request, island, searcher)
+        counts = searcher.counts
+        work = [counts.evaluations, counts.runs, counts.packets]
+        store.write(_island(island), work, [asdict(one) for one in failures])
+
+    searched = len(islands) - len(left)
+    for _ in side_by_side(search, left, judge):
+        searched += 1
         if progress is not None:
-            progress(min(request.budget, (island + 1) * request.size()), request.budget)
-    kept = [store.read(f"island-{island:06}") for island in range(request.islands())]
+            progress(request.budget * searched // len(islands), request.budget)
+    kept = [store.read(_island(island)) for island in range(request.islands())]
     done = [one for one in kept if one is not None]
     works = [work for work, _ in done]
     missing = len(kept) - len(done)
@@ -130,6 +139,7 @@ def attack(
             for one in found
         ]
         findings = _small(request, failures, judge, store)
+    confirmations = [_confirmed(one, world, judge, store) for world in worlds for one in findings]
     made = Attack(
         subject=judge.subject,
         bounds=request.bounds.name,
@@ -142,20 +152,25 @@ def attack(
         runs=sum(work[1] for work in works),
         packets=sum(work[2] for work in works),
         missing=missing,
+        confirmations=in_order(confirmations),
         out=None if out is None else os.fspath(out),
     )
     if out is not None and not missing:
-        write_findings(FilePath(out), cca, made.findings, made.to_json())
+        write_findings(FilePath(out), cca, made.findings, made.confirmations, made.to_json())
     return made
 
 
-def _judge(cca: Cca, threads: int) -> Judge:
+def _island(number: int) -> str:
+    return f"island-{number:06}"
+
+
+def judge_of(cca: Cca, threads: int) -> Judge:
     name = cca_name(cca)
     if isinstance(cca, str):
         if name != FIXED_WINDOW:
             _check_name("cca", name)
-        return Judge(name, {}, threads, Counts())
-    return Judge(name, {name: check_class(cca)}, threads, Counts())
+        return Judge(name, {}, threads)
+    return Judge(name, {name: check_class(cca)}, threads)
 
 
 def _check_name(argument: str, name: str) -> None:
@@ -177,6 +192,16 @@ def _neighbour(beside: str) -> str:
     if beside:
         _check_name("beside", beside)
     return beside
+
+
+def _worlds(on: str | Sequence[str]) -> list[str]:
+    names = [on] if isinstance(on, str) else list(on)
+    for name in names:
+        try:
+            find(name).place()
+        except _cwnd.Error as refused:
+            raise error("on", about(refused)[1]) from None
+    return list(dict.fromkeys(names))
 
 
 def _shard(given: str) -> tuple[int, int]:
@@ -251,24 +276,28 @@ class _Store:
 
 def _small(request: Request, failures: list[Failure], judge: Judge, store: _Store) -> list[Finding]:
     """The failures as findings, one of each kind, small."""
-    findings: list[Finding] = []
-    for goal in request.goals:
+    by_goal: dict[str, list[Finding]] = {}
+
+    def make_small(goal: str, searcher: Judge) -> None:
         of_goal = [one for one in failures if one.goal == goal]
         of_goal.sort(key=lambda one: (len(one.kind), -one.score, one.kind, text(one.path)))
         found: list[Finding] = []
-        tried = 0
+        tried, wanted = 0, min(_FINDINGS, 1 + request.budget // len(request.goals) // _PATHS_EACH)
         for failure in of_goal:
             raw = set(failure.kind)
             if any(one.ingredients and raw >= set(one.ingredients) for one in found):
                 continue  # the same cause, with more around it
-            if tried == _TRIED or len(found) == _FINDINGS:
+            if tried > wanted or len(found) == wanted:
                 break
             tried += 1
-            finding = _finding(failure, request.bounds, judge, store)
+            finding = _finding(failure, request.bounds, searcher, store)
             if finding is not None and all(finding.kind != one.kind for one in found):
                 found.append(finding)
-        findings.extend(_named(one, f"{goal}-{number}") for number, one in enumerate(found, 1))
-    return findings
+        by_goal[goal] = [_named(one, f"{goal}-{number}") for number, one in enumerate(found, 1)]
+
+    for _ in side_by_side(make_small, request.goals, judge):
+        pass
+    return [finding for goal in request.goals for finding in by_goal[goal]]
 
 
 def _named(finding: Finding, name: str) -> Finding:
@@ -284,6 +313,17 @@ def _finding(failure: Failure, bounds: Bounds, judge: Judge, store: _Store) -> F
         store.write(key, [], [] if made is None else [made.to_dict()])
         held = store.read(key)
     return from_dict(held[1][0]) if held is not None and held[1] else None
+
+
+def _confirmed(finding: Finding, world: str, judge: Judge, store: _Store) -> Confirmation:
+    told = f"{finding.goal} {finding.reference} {text(finding.path)}"
+    key = f"confirm-{world}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    held = store.read(key)
+    if held is None:
+        store.write(key, [], [asdict(confirm(finding, world, judge))])
+        held = store.read(key)
+    assert held is not None
+    return Confirmation(**{**held[1][0], "finding": finding.name})  # type: ignore[arg-type]
 
 
 def _shrunk(failure: Failure, bounds: Bounds, judge: Judge) -> Finding | None:

@@ -33,6 +33,7 @@ _LIMITS = {
     "outage_s": (0.0, 60.0),
     "cross": (0.0, 0.99),
     "segments": (0.0, 8.0),
+    "aggregation_ms": (0.0, 1_000.0),
     "ack_every": (1.0, 64.0),
     "packets": (1_000.0, 10_000_000.0),
 }
@@ -64,6 +65,10 @@ class Bounds:
     cross: float
     #: Jitter may change the order of packets.
     reorder: bool
+    #: Longest time between two turns at which packets leave together; 0: they leave one by one.
+    aggregation_ms: float
+    #: Queues may mark packets instead of dropping them.
+    marks: bool
     #: Packets that a path can carry in a run.
     packets: int
 
@@ -108,7 +113,7 @@ def _value(shown: str, key: str, given: object) -> object:
         if isinstance(given, list) and given and all(item in known for item in given):
             return tuple(map(str, given))
         raise error("bounds", f"{shown}: {key}: {one_line(given)}; a list of {', '.join(known)}")
-    if key == "reorder":
+    if key in ("reorder", "marks"):
         if isinstance(given, bool):
             return given
         raise error("bounds", f"{shown}: {key}: {one_line(given)}; true or false")

@@ -55,6 +55,7 @@ def path_of(read: object) -> Path:
             "segments": tuple(Segment(**one) for one in read["segments"]),
             "losses": tuple((first, last) for first, last in read["losses"]),
             "on_off_us": tuple(read["on_off_us"]),
+            "aggregation": tuple(read["aggregation"]),
             "cross": tuple(read["cross"]),
         }
     )
@@ -91,6 +92,8 @@ def beyond(path: Path, bounds: Bounds) -> list[str]:
         "patterns": pattern not in bounds.patterns,
         "cross": path.cross[0] > bounds.cross,
         "reorder": path.reorder and not bounds.reorder,
+        "aggregation_ms": path.aggregation[0] > 1_010 * bounds.aggregation_ms,
+        "marks": bool(path.marks) and not bounds.marks,
         "packets": packets(path) > 1.05 * bounds.packets,
     }
     return [key for key, is_beyond in checks.items() if is_beyond]
@@ -120,8 +123,11 @@ def _what(subject: str, goal: str, path: Path, of: Measures, beside: Measures, o
         waits = (digits(of["queue_p95_ms"]), digits(beside["queue_p95_ms"]))
         return f"{subject} makes packets wait {waits[0]} ms (p95) where {other} makes them wait {waits[1]} ms"
     if goal == "loss":
-        shares = (digits(100 * of["retransmitted_share"]), digits(100 * beside["retransmitted_share"]))
-        return f"{subject} sends {shares[0]} % of its segments again, {other} {shares[1]} %"
+        shares = (digits(100 * of["avoidable_share"]), digits(100 * beside["avoidable_share"]))
+        return (
+            f"{subject} sends {shares[0]} % of its segments again that the wire did not lose, "
+            f"{other} {shares[1]} %"
+        )
     if goal == "oscillate":
         swings = (digits(of["swing"]), digits(beside["swing"]))
         return (
@@ -153,6 +159,10 @@ def _where(path: Path) -> str:
         if path.jitter_us
         else "",
         f"a way back of {rate_text(round(path.rate_bps * path.reverse))}" if path.reverse else "",
+        f"up to {path.aggregation[1]} packets together every {time_text(path.aggregation[0])}"
+        if path.aggregation[0]
+        else "",
+        f"marks from {path.marks:g} BDP on" if path.marks else "",
         f"an ACK for {path.ack_every} segments" if path.ack_every != 2 else "",
         f"an application that writes for {time_text(path.on_off_us[0])}, then pauses "
         f"for {time_text(path.on_off_us[1])}"

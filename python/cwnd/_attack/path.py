@@ -15,6 +15,9 @@ SUBJECT = "@subject"
 #: Longest run.
 _LONGEST_US = 600e6
 
+#: A router that holds fewer packets drops those of two flows that come together.
+_BUFFER_MIN_PKTS = 4
+
 #: Bits of a full packet on the wire.
 PACKET_BITS = 1514 * 8
 
@@ -48,6 +51,10 @@ class Path:
     #: Half of the span of a uniform jitter; with `reorder` packets may overtake each other.
     jitter_us: int = 0
     reorder: bool = False
+    #: Packets leave together: the time between two turns, and the most of them in a turn; none: one by one.
+    aggregation: tuple[int, int] = (0, 0)
+    #: Queue above which packets are marked instead of dropped, in BDP; 0: there are no marks.
+    marks: float = 0.0
     #: Rate of the way back beside `rate_bps`; 0: a constant delay.
     reverse: float = 0.0
     ack_every: int = 2
@@ -133,6 +140,11 @@ def _lines(path: Path, subject: str) -> Iterator[str]:
     else:
         yield f'rtt = "{time_text(path.rtt_us)}"'
     yield f"buffer = {buffer_pkts(path)}"
+    if path.marks:
+        yield f'ecn_threshold = "{whole(path.marks * bdp_pkts(path))} packets"'
+    if path.aggregation[0]:
+        every_us, most = path.aggregation
+        yield f'aggregation = {{ every = "{time_text(every_us)}", most = {most} }}'
     if path.queue != "droptail":
         yield f'queue = "{path.queue}"'
     if path.loss:
@@ -163,7 +175,9 @@ def _lines(path: Path, subject: str) -> Iterator[str]:
 
 
 def _flow_lines(path: Path, subject: str) -> Iterator[str]:
-    stack = [f"stack = {{ ack_every = {path.ack_every} }}"] if path.ack_every != 2 else []
+    keys = [f"ack_every = {path.ack_every}"] if path.ack_every != 2 else []
+    keys += ["ecn = true"] if path.marks else []
+    stack = [f"stack = {{ {', '.join(keys)} }}"] if keys else []
     yield "[[flows]]"
     yield f'cca = "{subject}"'
     yield from stack
@@ -198,7 +212,7 @@ def bdp_pkts(path: Path) -> float:
 
 
 def buffer_pkts(path: Path) -> int:
-    return max(2, whole(path.buffer_bdp * bdp_pkts(path)))
+    return max(_BUFFER_MIN_PKTS, whole(path.buffer_bdp * bdp_pkts(path)))
 
 
 def longest_rtt_us(path: Path) -> float:
@@ -231,6 +245,7 @@ def fit(path: Path, bounds: Bounds) -> Path:
         rtt_us=whole(rtt_us),
         buffer_bdp=two_digits(min(max(path.buffer_bdp, bounds.buffer_bdp[0]), bounds.buffer_bdp[1])),
         segments=path.segments[: bounds.segments],
+        marks=path.marks if path.queue == "droptail" else 0.0,  # other disciplines have marks of their own
     )
     path = replace(path, losses=path.losses[: max(0, bounds.segments - len(path.segments))])
     path = replace(path, segments=tuple(_no_longer(one, 1e6 * bounds.outage_s) for one in path.segments))
@@ -249,9 +264,31 @@ def fit(path: Path, bounds: Bounds) -> Path:
         path = replace(
             path, segments=tuple(one for one in path.segments if one.kind != "rate" or one.value <= 1)
         )
+    path = replace(path, aggregation=_turns(path), cross=_within_rate(path, bounds))
     least_us = min(_delay_us(path, factor) for _, factor in _steps(path, "rtt"))
     jitter_us = min(path.jitter_us, int(bounds.jitter_rtt * path.rtt_us / 2), least_us)
     return replace(path, jitter_us=_round_down(jitter_us), reorder=path.reorder and jitter_us > 0)
+
+
+def _within_rate(path: Path, bounds: Bounds) -> tuple[float, int, int]:
+    """The datagrams of others, which leave room at the least rate, too."""
+    share, from_us, to_us = path.cross
+    least = min([1.0, *(one.value for one in path.segments if one.kind == "rate" and one.value)])
+    return two_digits(min(share, bounds.cross * least)), from_us, to_us
+
+
+def _turns(path: Path) -> tuple[int, int]:
+    """The turns at which packets leave together: as many as arrive between two, so that the rate stays.
+
+    What arrives between two fills at most half of the buffer.
+    """
+    packet_us = 1e6 * PACKET_BITS / path.rate_bps
+    longest_us = min(path.aggregation[0], buffer_pkts(path) / 2 * packet_us, path.rtt_us)
+    most = int(longest_us / packet_us)
+    rates_differ = any(one.kind == "rate" and one.value for one in path.segments)
+    if most < 3 or rates_differ:
+        return (0, 0)
+    return math.ceil(most * packet_us), most
 
 
 def _round_down(us: int) -> int:
@@ -295,6 +332,8 @@ def ingredients(path: Path) -> tuple[str, ...]:
         path.queue if path.queue != "droptail" else "",
         "loss" if path.loss else "",
         ("reordering" if path.reorder else "jitter") if path.jitter_us else "",
+        "aggregation" if path.aggregation[0] else "",
+        "marks" if path.marks else "",
         "slow way back" if path.reverse else "",
         "stretched ACKs" if path.ack_every > 2 else "",
         "pauses" if path.on_off_us[0] else "",

@@ -49,7 +49,8 @@ def _digits(number: float) -> int:
 def _size(path: Path) -> tuple[int, int, float]:
     """How much there is to say of a path: its parts, the digits of its numbers, its packets."""
     parts = (
-        *(2 * bool(part) for part in (path.loss, path.jitter_us, path.reverse, path.app)),
+        *(2 * bool(part) for part in (path.loss, path.jitter_us, path.reverse, path.app, path.marks)),
+        2 * bool(path.aggregation[0]),
         *(2 * bool(part) for part in (path.on_off_us[0], path.cross[0], path.beside_at)),
         path.reorder,
         path.queue != "droptail",
@@ -60,7 +61,7 @@ def _size(path: Path) -> tuple[int, int, float]:
     spans = sum(2 if one.to_us >= path.duration_us else 3 for one in path.segments) + 2 * len(path.losses)
     numbers = (path.rate_bps, path.rtt_us, path.buffer_bdp, path.loss, path.jitter_us, path.app, path.reverse)
     cross = [end for end in path.cross[1:] if end < path.duration_us]
-    more = (*path.on_off_us, path.cross[0], *cross)
+    more = (*path.on_off_us, *path.aggregation, path.marks, path.cross[0], *cross)
     times = [number for one in path.segments for number in (one.from_us, one.to_us, one.value)]
     digits = sum(_digits(number) for number in (*numbers, *more, *times))
     return (sum(parts) + spans, digits, path.rate_bps / 1e6 * path.duration_us)

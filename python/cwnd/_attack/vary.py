@@ -108,6 +108,19 @@ def _jitter(rng: Random, bounds: Bounds, path: Path) -> Path:
     )
 
 
+def _aggregation(rng: Random, bounds: Bounds, path: Path) -> Path:
+    if not bounds.aggregation_ms or rng.random() < 0.4:
+        return replace(path, aggregation=(0, 0))
+    every_us = whole(1e3 * log_between((bounds.aggregation_ms / 20, bounds.aggregation_ms), rng.random()))
+    return replace(path, aggregation=(every_us, 1))
+
+
+def _marks(rng: Random, bounds: Bounds, path: Path) -> Path:
+    if not bounds.marks or path.queue != "droptail" or rng.random() < 0.4:
+        return replace(path, marks=0.0)
+    return replace(path, marks=log_between((0.05, 1.0), rng.random()))
+
+
 def _reverse(rng: Random, bounds: Bounds, path: Path) -> Path:
     return replace(
         path, reverse=0.0 if rng.random() < 0.4 else log_between(bounds.reverse_rate, rng.random())
@@ -211,6 +224,8 @@ _CHANGES: tuple[tuple[Callable[[Random, Bounds, Path], Path], float], ...] = (
     (_loss, 0.3),
     (_jitter, 0.35),
     (_reverse, 0.08),
+    (_aggregation, 0.15),
+    (_marks, 0.15),
     (_acks, 0.2),
     (_pattern, 0.5),
     (_cross, 0.3),
@@ -231,6 +246,8 @@ def simpler(path: Path) -> list[Path]:
         replace(path, on_off_us=(0, 0)),
         replace(path, app=0.0),
         replace(path, reverse=0.0),
+        replace(path, aggregation=(0, 0)),
+        replace(path, marks=0.0),
         replace(path, jitter_us=0, reorder=False),
         replace(path, reorder=False),
         replace(path, loss=0.0),
@@ -292,6 +309,7 @@ def _rounder(path: Path) -> list[Path]:
         replace(path, jitter_us=_one_digit(path.jitter_us) if path.jitter_us else 0),
         replace(path, app=float(f"{path.app:.1g}")),
         replace(path, reverse=float(f"{path.reverse:.1g}")),
+        replace(path, marks=float(f"{path.marks:.1g}")),
         replace(path, on_off_us=on_off),
         replace(path, cross=cross),
     ]

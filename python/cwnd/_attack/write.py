@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 
+from cwnd._attack.confirm import Confirmation
 from cwnd._attack.finding import Finding
 from cwnd._attack.judge import FIXED_WINDOW
 from cwnd._attack.path import text
@@ -24,11 +25,15 @@ def scenario_text(finding: Finding, cca: Cca, folder: FilePath | None = None) ->
 def _written(cca: Cca, folder: FilePath | None) -> str:
     if isinstance(cca, str) or folder is None:
         return cca_name(cca)
+    if header := getattr(cca, "FILE", None):
+        return os.path.relpath(header, folder)
     source = inspect.getsourcefile(cca)
     return cca_name(cca) if source is None else f"{os.path.relpath(source, folder)}:{cca.__name__}"
 
 
-def write_findings(folder: FilePath, cca: Cca, findings: Sequence[Finding], told: str) -> None:
+def write_findings(
+    folder: FilePath, cca: Cca, findings: Sequence[Finding], confirmations: Sequence[Confirmation], told: str
+) -> None:
     """Writes the findings into the directory, in place of older ones."""
     try:
         for old in folder.glob("*-[0-9]*.*"):
@@ -37,7 +42,7 @@ def write_findings(folder: FilePath, cca: Cca, findings: Sequence[Finding], told
         for finding in findings:
             write_file(folder / f"{finding.name}.toml", scenario_text(finding, cca, folder).encode())
             _draw(folder / f"{finding.name}.svg", cca, finding)
-        write_file(folder / "README.md", _page(cca_name(cca), findings).encode())
+        write_file(folder / "README.md", _page(cca_name(cca), findings, confirmations).encode())
         write_file(folder / "attack.json", told.encode())
     except OSError as failed:
         raise os_error(f"out: {one_line(folder)}", failed) from None
@@ -57,7 +62,7 @@ def _draw(file: FilePath, cca: Cca, finding: Finding) -> None:
     run(scenarios).plot("cwnd", file)
 
 
-def _page(subject: str, findings: Sequence[Finding]) -> str:
+def _page(subject: str, findings: Sequence[Finding], confirmations: Sequence[Confirmation]) -> str:
     lines = [
         f"# Worst cases of {subject}",
         "",
@@ -70,6 +75,15 @@ def _page(subject: str, findings: Sequence[Finding]) -> str:
         within = ", ".join(one.within) or "none"
         lines.append(f"| [{one.name}]({one.name}.toml) | {one.sentence} | {len(one.seeds)}/5 | {within} |")
     lines.append("")
+    if confirmations:
+        lines.extend(
+            ["## Other worlds", "", "| finding | world | verdict | reference |", "|---|---|---|---|"]
+        )
+        lines.extend(
+            f"| {one.finding} | {one.world} | {one.verdict} {one.unsupported} | {one.reference} |"
+            for one in confirmations
+        )
+        lines.append("")
     for one in findings:
         lines.extend([f"## {one.name}", "", one.sentence, "", f"![{one.name}]({one.name}.svg)", ""])
     return "\n".join(lines)

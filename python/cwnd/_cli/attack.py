@@ -41,6 +41,12 @@ _FLAGS = {"goals": "--goal", "cca": "NAME"}
 @click.option("--budget", default="20000", metavar="N", help="Paths to judge.  [20000]")
 @click.option("--seed", default="1", metavar="S", help="The same budget and seed find the same.  [1]")
 @click.option("--shard", default="", metavar="I/N", help="Search a part alone, into the same --out.")
+@click.option(
+    "--on",
+    default="",
+    metavar="WORLDS",
+    help="Worlds in which findings are repeated, like linux,quinn,noq.",
+)
 @click.option("--jobs", default="0", metavar="N", help="Number of runs at a time.  [one per core]")
 @click.option("--out", metavar="DIR", help="Directory of the findings; repeat the command to continue.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
@@ -52,14 +58,17 @@ def attack_command(
     budget: str,
     seed: str,
     shard: str,
+    on: str,
     jobs: str,
     out: str | None,
     as_json: bool,
 ) -> None:
-    """Search for paths on which an algorithm fails and a reference does not: a NAME or FILE.py:CLASS.
+    """Search for paths on which an algorithm fails and a reference does not: a NAME, FILE.h
+    or FILE.py:CLASS.
 
     \b
     cwnd attack vegas --budget 5000 --out found
+    cwnd attack mine.h --on linux-ebpf --out found
     cwnd attack mine.py:Mine --goal starve --beside cubic --out found
     """
     begin = time.monotonic()
@@ -73,6 +82,7 @@ def attack_command(
                 budget=read_number(budget),
                 seed=read_number(seed),
                 shard=shard,
+                on=[one.strip() for one in on.split(",") if one.strip()],
                 jobs=read_number(jobs),
                 out=out,
                 progress=show,
@@ -103,6 +113,9 @@ def _print(found: Attack, took_s: float) -> None:
         table.add_row(one.name, one_line(one.sentence), f"{len(one.seeds)}/5")
     if found.findings:
         open_console().print(table)
+    for asked in found.confirmations:
+        told = f"{asked.finding} on {asked.world}: {asked.verdict} {one_line(asked.unsupported)}"
+        click.echo(told.rstrip())
     work = f"{found.evaluations:,} paths, {found.runs:,} runs, {digits(found.packets / 1e6)} million packets"
     kinds = f"{len(found.findings)} kind{'s' * (len(found.findings) != 1)} of failure"
     where = "" if found.out is None else f"; see {one_line(found.out)}/README.md"

@@ -24,6 +24,7 @@ from cwnd._scenario.scenario import cca_name
 @click.option("--seeds", metavar="N", default="10", help="Seeds of each scenario.  [10]")
 @click.option("--jobs", metavar="N", default="0", help="Number of runs at a time.  [one per core]")
 @click.option("--on", "world", default="sim", metavar="WORLD", help="Where to run, as for 'cwnd run'.  [sim]")
+@click.option("--attacks", metavar="DIR", help="Show the worst cases that 'cwnd attack CCA' wrote there.")
 @click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://127.0.0.1:8786.")
 @click.option(
     "--out",
@@ -41,11 +42,12 @@ def evaluate_command(
     seeds: str,
     jobs: str,
     world: str,
+    attacks: str | None,
     dask: str | None,
     out: str,
     as_json: bool,
 ) -> None:
-    """Judge an algorithm, a NAME or FILE.py:CLASS, by every criterion of RFC 9743 that can be run.
+    """Judge an algorithm, a NAME, FILE.h or FILE.py:CLASS, by every criterion of RFC 9743 that can be run.
 
     \b
     cwnd evaluate elastic --quick --out evaluation
@@ -63,6 +65,7 @@ def evaluate_command(
                 quick=quick,
                 seeds=read_number(seeds),
                 jobs=read_number(jobs),
+                attacks=attacks,
                 dask=dask,
                 world=world,
                 out=out,

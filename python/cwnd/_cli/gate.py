@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from cwnd import Results, gate
+from cwnd import Results, gate, gate_attacks
 from cwnd._analysis.gate import read_share, read_thresholds
-from cwnd._cli.options import errors_about, flag_errors
+from cwnd._cli.options import errors_about, flag_errors, read_cca
 from cwnd._common.errors import one_line, os_error
 from cwnd._common.files import write_file
 from cwnd._common.metrics import read_metric
@@ -26,6 +26,11 @@ from cwnd._common.metrics import read_metric
 )
 @click.option("--margin", metavar="SHARE", default="2%", help="That change for a --metric without one.  [2%]")
 @click.option("--thresholds", metavar="FILE", help="TOML with a table [margins] of metrics and shares.")
+@click.option(
+    "--attacks",
+    metavar="DIR",
+    help="Judge two algorithms on the worst cases that 'cwnd attack' wrote there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the lines.")
 @click.option("--junit", metavar="FILE", help="Also write JUnit's XML, which CI services show.")
 @click.option("--markdown", metavar="FILE", help="Also write a summary in Markdown.")
@@ -35,6 +40,7 @@ def gate_command(
     metrics: tuple[str, ...],
     margin: str,
     thresholds: str | None,
+    attacks: str | None,
     as_json: bool,
     junit: str | None,
     markdown: str | None,
@@ -42,11 +48,16 @@ def gate_command(
     """Compare two results point by point on the same seeds: one line each; exit 1 unless all are ok.
 
     A --metric replaces that of --thresholds.
+    With --attacks both are algorithms: a NAME, FILE.h or FILE.py:CLASS.
 
     \b
     cwnd gate before after --metric goodput_mbps=2% --metric p95_rtt_ms=5%
+    cwnd gate --attacks found cubic mine.h
     cwnd gate before after --thresholds gate.toml --junit gate.xml --markdown gate.md
     """
+    if attacks is not None:
+        _gate_attacks(attacks, baseline, candidate, as_json)
+        return
     margins: dict[str, float] = {}
     if thresholds is not None:
         with errors_about("--thresholds"):
@@ -64,6 +75,18 @@ def gate_command(
                 write_file(Path(file), text().encode())
             except OSError as failed:
                 raise os_error(one_line(file), failed) from None
+    if as_json:
+        click.echo(outcome.to_json())
+    else:
+        for line in outcome.lines:
+            click.echo(line)
+    if not outcome.ok:
+        raise click.exceptions.Exit(1)
+
+
+def _gate_attacks(found: str, baseline: str, candidate: str, as_json: bool) -> None:
+    with flag_errors():
+        outcome = gate_attacks(found, read_cca(baseline, "BASELINE"), read_cca(candidate, "CANDIDATE"))
     if as_json:
         click.echo(outcome.to_json())
     else:

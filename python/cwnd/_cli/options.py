@@ -8,14 +8,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast
 
 import click
 
 from cwnd import CongestionControl, Error, Scenario, _cwnd, dumbbell
 from cwnd._common.errors import about, error, one_line
-from cwnd._scenario.class_files import load_class
+from cwnd._scenario.class_files import load_named
 
 if TYPE_CHECKING:
     from cwnd._scenario.scenario import DumbbellKeys
@@ -177,7 +176,7 @@ def scenario_flags(command: _Command) -> _Command:
         "ccas",
         multiple=True,
         metavar="NAME",
-        help="Algorithm, or FILE.py:CLASS; more than once to compare, a+b to share the bottleneck.",
+        help="Algorithm, FILE.h or FILE.py:CLASS; more than once to compare, a+b to share the bottleneck.",
     )(command)
 
 
@@ -252,14 +251,11 @@ def read_changes(files: tuple[str, ...], flags: Mapping[str, Flag]) -> Changes:
 
 
 def read_cca(text: str, flag: str = "--cca") -> str | type[CongestionControl]:
-    """A name of the registry or of a QUIC stack's own, or the class that FILE.py:CLASS names."""
-    path, _, name = text.rpartition(":")
+    """A name of the registry or of a QUIC stack's own, or the class that FILE.py:CLASS or FILE.h names."""
     if not text:
         raise error(flag, "an empty name; 'cwnd algorithms' lists the names")
-    if not path.endswith(".py"):
-        return text
     with errors_about(flag):
-        return load_class(Path(path), name)
+        return load_named(text) or text
 
 
 def read_params(names: list[str], written: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd import _cwnd
 from cwnd._common.checks import mapping, whole
-from cwnd._common.errors import error
+from cwnd._common.errors import error, one_line
 from cwnd._common.notebook import shows_progress
 from cwnd._evaluate import report, suite
 from cwnd._evaluate.judge import Judged, judge
 from cwnd._evaluate.measure import Algorithm, algorithm_of, measure
 from cwnd._evaluate.report import Content, CriterionJson
 from cwnd._run.sweep import How, Progress, share_done
-from cwnd._scenario.scenario import Cca
+from cwnd._scenario.scenario import Cca, cca_name
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,6 +51,8 @@ class Evaluation:
     #: The runs that failed, a line each; their criteria are not run.
     failures: list[str]
     question: Question
+    #: A sentence for each worst case of a search; None: there was none.
+    worst_cases: list[str] | None = None
 
     @property
     def criteria(self) -> list[CriterionJson]:
@@ -66,7 +68,7 @@ class Evaluation:
     @cached_property
     def content(self) -> Content:
         """Everything that the JSON has."""
-        return {
+        content: Content = {
             "algorithm": self.algorithm,
             "baseline": self.baseline,
             "suite": suite.VERSION,
@@ -76,9 +78,12 @@ class Evaluation:
             "cwnd": _cwnd.__version__,
             "criteria": [report.describe(one) for one in self.judged],
         }
+        if self.worst_cases is not None:
+            content["worst_cases"] = self.worst_cases
+        return content
 
     def to_json(self) -> str:
-        """One object: `algorithm, baseline, suite, quick, seeds, world, cwnd, criteria`."""
+        """One object: `algorithm, baseline, suite, quick, seeds, world, cwnd, criteria, worst_cases`."""
         return report.to_json(self.content)
 
     def write(self, directory: str | os.PathLike[str]) -> None:
@@ -105,6 +110,7 @@ def evaluate(
     jobs: int = 0,
     dask: str | None = None,
     world: str = "sim",
+    attacks: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Callable[[Progress], object] | None = None,
     command: Sequence[str] | None = None,
@@ -121,6 +127,7 @@ def evaluate(
         jobs: Number of runs at a time; 0: one per core. The results do not depend on it.
         dask: Address of a Dask scheduler, which runs the jobs instead of this machine.
         world: Where to run, as for `run`. Criteria with a scenario that the world refuses are not run.
+        attacks: A directory that `attack` wrote for the algorithm; its worst cases get into the reports.
         out: A directory that keeps each finished run in runs/, so that the same call continues where it
             stopped, and gets the reports.
         progress: Called several times a second.
@@ -135,6 +142,8 @@ def evaluate(
     except _cwnd.Error as refused:
         raise error("baseline", refused.reason) from None
 
+    worst_cases = None if attacks is None else _worst_cases(Path(attacks), cca)
+
     def evaluate_in(folder: Path) -> Evaluation:
         (found,) = evaluate_all(
             question,
@@ -146,7 +155,7 @@ def evaluate(
             progress=progress,
             command=command,
         )
-        return found
+        return replace(found, worst_cases=worst_cases)
 
     if out is None:
         with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
@@ -154,6 +163,16 @@ def evaluate(
     found = evaluate_in(Path(out))
     found.write(out)
     return found
+
+
+def _worst_cases(found: Path, cca: Cca) -> list[str]:
+    """A sentence for each worst case of the algorithm."""
+    from cwnd._attack.known import read_findings
+
+    subject, findings = read_findings(found)
+    if subject != cca_name(cca):
+        raise error("attacks", f"{one_line(found)} has worst cases of '{one_line(subject)}'; attack this one")
+    return [one.sentence for one in findings]
 
 
 def evaluate_all(

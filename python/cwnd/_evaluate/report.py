@@ -69,6 +69,7 @@ class Content(TypedDict):
     world: str
     cwnd: str
     criteria: list[CriterionJson]
+    worst_cases: NotRequired[list[str]]
 
 
 VERDICTS = (PASS, FAIL, UNDECIDED, NOT_RUN, AUTHOR)
@@ -76,6 +77,10 @@ _MEANING = (
     "Values are means over the seeds with 95 % intervals (Student's t). A value passes if its whole interval "
     "is within the bound, fails if all of it is beyond, and is undecided if the interval covers the bound. A "
     "criterion fails if one value does, is undecided if one value is, and passes otherwise."
+)
+_UNUSUAL = (
+    "RFC 9743 asks for unusual conditions, too. Paths on which the algorithm fails and another one does not, "
+    "as a search found them:"
 )
 _PROSE_MAX = 1 << 20
 _STYLE = """
@@ -262,6 +267,9 @@ def markdown(
             shown = [finding for finding in one.findings if finding.at_s is None]
             lines += ["", *_md_table(_HEADINGS, [_cells(finding) for finding in shown])]
         lines += ["", prose.get(criterion.id, f"<!-- {_place(one)} -->")]
+    if "worst_cases" in content:
+        lines += ["", "## Unusual conditions", "", _UNUSUAL, ""]
+        lines += [f"- {sentence}" for sentence in content["worst_cases"]] or ["- none was found"]
     return "\n".join(lines) + "\n"
 
 
@@ -294,6 +302,11 @@ def _html(
         f"<tbody>{rows}</tbody></table></div>",
         *(_section(one, prose.get(one.criterion.id), drawn.get(one.criterion.id)) for one in judged),
     ]
+    if "worst_cases" in content:
+        items = "".join(
+            f"<li>{page.escape(one)}</li>" for one in content["worst_cases"] or ["none was found"]
+        )
+        parts.append(f"<h2>Unusual conditions</h2><p>{page.escape(_UNUSUAL)}</p><ul>{items}</ul>")
     return page.document(title, "\n".join(parts), _STYLE)
 
 

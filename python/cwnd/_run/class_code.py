@@ -31,8 +31,11 @@ _Place = tuple[int, int]
 def class_code(cca: type[CongestionControl]) -> str:
     """The tokens of the source of the class and of those that it is built on.
 
-    The source itself of a class that is not Python by itself; the tokens of a header that it is built on.
+    The source itself of a class that is not Python by itself; the tokens of a header that it is built on. A
+    hash of a header's file.
     """
+    if digest := getattr(cca, "DIGEST", None):
+        return str(digest)
     parts = []
     for part in cca.__mro__:
         if part is CongestionControl or part.__module__ == headers.__name__:

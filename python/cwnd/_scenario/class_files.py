@@ -1,4 +1,4 @@
-"""Algorithms that a scenario or a command names as FILE.py:CLASS."""
+"""Algorithms that a scenario or a command names as FILE.py:CLASS or FILE.h."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ def load_class(path: Path, name: str) -> type[CongestionControl]:
     return found
 
 
+def load_named(written: str, folder: Path | None = None) -> type[CongestionControl] | None:
+    """The algorithm of FILE.py:CLASS or of FILE.h; None for another name. Raises `Error` without a place."""
+    folder = folder or Path()
+    path, colon, name = written.rpartition(":")
+    if colon and path.endswith(".py"):
+        return load_class(folder / path, name)
+    if written.endswith(".h"):
+        from cwnd._scenario.header_files import load_header
+
+        return load_header(folder / written)
+    return None
+
+
 def named_classes(text: str, source: str, folder: Path) -> dict[str, type[CongestionControl]]:
     """The classes that the flows and the sweep of a scenario name, by what is written.
 
@@ -54,15 +67,14 @@ def named_classes(text: str, source: str, folder: Path) -> dict[str, type[Conges
         return {}  # What reads the scenario has a better word for it.
     classes = {}
     for written in _ccas(document):
-        path, colon, name = written.rpartition(":")
-        if not (colon and path.endswith(".py")):
-            continue
         try:
-            classes[written] = load_class(folder / path, name)
+            found = load_named(written, folder)
         except Exception as failed:
             line = next((n for n, one in enumerate(text.splitlines(), 1) if written in one), 1)
             reason = str(failed) or type(failed).__name__
             raise error(f"{source}:{line}", one_line(f"cca: {reason}")) from failed
+        if found is not None:
+            classes[written] = found
     return classes
 
 

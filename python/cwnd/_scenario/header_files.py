@@ -89,7 +89,7 @@ def _load(path: Path, shown: str, digest: str) -> type[CongestionControl]:
         _compile(shown, path, name, Path(folder), made)
         library = ctypes.CDLL(str(made))
     entry = _Entry.in_dll(library, "cwnd_algorithms")
-    return _class_of(entry, library, digest)
+    return _class_of(entry, library, path, digest)
 
 
 def _compile(shown: str, path: Path, name: str, folder: Path, made: Path) -> None:
@@ -104,7 +104,7 @@ def _compile(shown: str, path: Path, name: str, folder: Path, made: Path) -> Non
     compile_header(shown, [*command, str(table), "-o", str(made)])
 
 
-def _class_of(entry: _Entry, library: ctypes.CDLL, digest: str) -> type[CongestionControl]:
+def _class_of(entry: _Entry, library: ctypes.CDLL, path: Path, digest: str) -> type[CongestionControl]:
     name = entry.name.decode()
     infos = {info.name.decode(): info for info in entry.params[: entry.param_count]}
     pointers = (ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(_CcWindow), ctypes.POINTER(_CcAck))
@@ -129,6 +129,8 @@ def _class_of(entry: _Entry, library: ctypes.CDLL, digest: str) -> type[Congesti
         "__init__": begin,
         "PARAMS": {key: _shown(info) for key, info in infos.items()},
         "DIGEST": digest,
+        "FILE": str(path),
+        "TABLE": ctypes.addressof(entry),
     }
     for hook, function in hooks.items():
         body[hook] = _method(hook, function)
