@@ -132,11 +132,6 @@ def test_a_window_that_knows_its_path_does_not_fail() -> None:
     assert control(100) == []
 
 
-@pytest.mark.slow
-def test_a_window_that_knows_its_path_does_not_fail_on_five_thousand_paths() -> None:
-    assert control(5_000) == []
-
-
 def test_a_finding_holds_in_the_world_where_it_was_found(whole: tuple[Path, Attack], tmp_path: Path) -> None:
     _, found = whole
     told = search(tmp_path / "found", on="sim")

@@ -14,6 +14,9 @@ const ROOM_PKTS: f64 = 10.0;
 /// A stall of 50 RTTs is no shorter than three seconds: a timeout of a second and its first doubling are none.
 const STALL_RTT_MIN_S: f64 = 0.06;
 
+/// A few of fewer segments are no share of them.
+const COUNTED_MIN_PKTS: f64 = 400.0;
+
 /// Windows of goodput that a swing is seen in, at least.
 const WINDOWS_MIN: usize = 4;
 
@@ -37,7 +40,7 @@ pub struct Measures {
     pub queue_p95_ms: f64,
     /// Segments sent again / segments sent, after the warmup.
     pub retransmitted_share: f64,
-    /// The part of them that is the sender's doing: losses in a queue and needless retransmissions / segments sent. Losses of the
+    /// The part of them that is the sender's doing: losses in a queue and needless retransmissions / segments sent, or 400. Losses of the
     /// path's wires do not count, nor do needless retransmissions where packets may overtake each other.
     pub avoidable_share: f64,
     /// Largest over least goodput of 1-s windows in the last half; None where the path changes in it, the application pauses
@@ -219,7 +222,7 @@ fn avoidable_share(scenario: &Scenario, run: &Run) -> f64 {
     let dropped = row.lost_pkts.saturating_sub(of_wires);
     let may_reorder = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
     let twice = if may_reorder { 0 } else { row.delivered_pkts.saturating_sub(in_order) };
-    again.min(dropped + twice) as f64 / (row.sent_pkts as f64).max(1.0)
+    again.min(dropped + twice) as f64 / (row.sent_pkts as f64).max(COUNTED_MIN_PKTS)
 }
 
 fn swing(path: &Path, flow: &Flow, series: &Series) -> Option<f64> {
