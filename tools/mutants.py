@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cwnd._conform.cases import cases
-from cwnd._conform.conform import DEVIATES, find_subject, try_case
+from cwnd._conform.subjects import find_subject
+from cwnd._conform.trial import try_case
+from cwnd._conform.verdicts import DEVIATES
 from cwnd._expect.judge import PASS
 
 HEADERS = Path(__file__).parent.parent / "algorithms"

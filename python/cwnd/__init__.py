@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cwnd._attack.attack import Attack, attack
     from cwnd._attack.known import KnownCases, gate_attacks
     from cwnd._common.errors import WorldError
-    from cwnd._conform.conform import Conformance, conform
+    from cwnd._conform.conform import conform
+    from cwnd._conform.verdicts import Conformance
     from cwnd._cwnd import Ack, Error, Window, __version__
     from cwnd._evaluate.evaluate import Evaluation, evaluate
     from cwnd._expect.expect import Expected, expect
@@ -99,7 +100,7 @@ _MODULES = {
     "Attack": "cwnd._attack.attack",
     "KnownCases": "cwnd._attack.known",
     "Comparison": "cwnd._analysis.compare",
-    "Conformance": "cwnd._conform.conform",
+    "Conformance": "cwnd._conform.verdicts",
     "CongestionControl": "cwnd._scenario.custom",
     "Error": "cwnd._cwnd",
     "Evaluation": "cwnd._evaluate.evaluate",

@@ -13,9 +13,15 @@ from xml.etree import ElementTree
 import pytest
 
 import cwnd
-from cwnd._conform.cases import cases, read_case, suites
-from cwnd._conform.conform import UNSEEN, find_subject, texts, try_case
+from cwnd._conform import conform as conforming
+from cwnd._conform.cases import Case, cases, read_case, suites
+from cwnd._conform.conform import texts
+from cwnd._conform.page import page
 from cwnd._conform.sender import run_hooks
+from cwnd._conform.subjects import OF_STACKS, find_subject
+from cwnd._conform.trial import try_case
+from cwnd._conform.verdicts import Conformance, Tried
+from cwnd._expect.judge import UNSEEN
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,9 +118,91 @@ def test_elsewhere_than_in_the_simulator_hooks_cannot_be_seen() -> None:
     assert {one.verdict for one in verdicts.tried} == {UNSEEN}
 
 
+def test_algorithms_of_stacks_are_those_that_scenarios_can_name() -> None:
+    text = '[dumbbell]\nrate = "1 Mbps"\ndelay = "1 ms"\nbuffer = 9\n[[flows]]\ncca = "{}"\n'
+    for name in OF_STACKS:
+        cwnd.Scenario.parse(text.format(name))
+    with pytest.raises(cwnd.Error) as refused:
+        cwnd.conform("quinn:cubic")
+    line = "world: 'quinn:cubic' is an algorithm of quinn, not of 'sim'; try --on quinn"
+    assert str(refused.value) == line
+
+
+def test_a_name_in_linux_is_the_kernels_own_and_has_no_parameters() -> None:
+    subject = find_subject("cubic", "linux")
+    assert (subject.label, subject.cca({})) == ("linux:cubic", '"cubic"')
+    (delayed,) = (one for one in cases() if one.name == "limit-of-an-ack-in-css")
+    assert try_case(delayed, subject, "linux").verdict == UNSEEN
+
+
+def test_a_deviation_of_our_header_is_none_of_a_stacks_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    (case,) = (one for one in cases() if one.name == "slow-start-delayed-acks")
+    assert try_case(case, find_subject("reno")).verdict == "deviates"
+    other = find_subject("reno")._replace(label="mine:reno")
+    assert try_case(case._replace(params={}), other._replace(label="else")).verdict == "fail"
+
+
+class _Place:
+    """A world beyond the simulator that runs as the simulator does."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.essence = b"a"
+
+    def place(self) -> _Place:
+        return self
+
+
+def test_a_trial_elsewhere_goes_on_where_it_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cwnd import _worlds
+
+    place, tried = _Place(), []
+
+    def once(case: Case, subject: object, world: str) -> Tried:
+        tried.append(case.name)
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        return Tried(case, "pass", f"number {len(tried)}", "")
+
+    monkeypatch.setitem(_worlds.WORLDS, "elsewhere", place)  # type: ignore[arg-type]
+    monkeypatch.setattr(conforming, "try_case", once)
+    with pytest.raises(KeyboardInterrupt):
+        cwnd.conform("reno", suite="rfc9937", world="elsewhere", out=tmp_path)
+    journal = tmp_path / "reno-on-elsewhere.jsonl"
+    with journal.open("a") as file:
+        file.write('{"key": "cut of')
+    verdicts = cwnd.conform("reno", suite="rfc9937", world="elsewhere", out=tmp_path)
+    assert [one.found for one in verdicts.tried][:2] == ["number 1", "number 2"]
+    assert len(tried) == len(verdicts.tried) + 1
+    cwnd.conform("reno", suite="rfc9937", world="elsewhere", out=tmp_path)
+    assert len(tried) == len(verdicts.tried) + 1
+    place.essence = b"another version of the stack"
+    cwnd.conform("reno", suite="rfc9937", world="elsewhere", out=tmp_path)
+    assert len(tried) == 2 * len(verdicts.tried) + 1
+
+
+def test_the_page_has_the_clause_and_the_trace_of_a_case_that_failed() -> None:
+    subject = find_subject("reno")
+    hooks = next(one for one in cases() if one.name == "slow-start-delayed-acks")
+    network = next(one for one in cases() if one.name == "no-burst")
+    failed = [Tried(one, "fail", "found <this>", "") for one in (hooks, network)]
+    passed = Tried(cases()[0], "pass", "9", "")
+    text = page(Conformance("reno", "sim", [*failed, passed]), subject)
+    assert text.count("<svg") == 2 and text.count("<path") >= 4
+    assert hooks.clause in text and network.clause in text and "found &lt;this&gt;" in text
+    assert "losses = [150]" in text and "<script" not in text
+
+
 def test_bad_arguments_are_refused_in_one_line(tmp_path: Path) -> None:
     for asked, suite, line in (
-        ("nope", "", "nope: neither an algorithm of 'cwnd algorithms' nor a FILE.h nor FILE.py:CLASS"),
+        (
+            "nope",
+            "",
+            "nope: neither an algorithm of 'cwnd algorithms' nor a FILE.h nor FILE.py:CLASS nor one of "
+            + ", ".join(OF_STACKS),
+        ),
         ("reno", "rfc1", f"suite: 'rfc1' is not a suite; there are {', '.join(suites())}"),
         (str(tmp_path / "gone.h"), "", f"{tmp_path / 'gone.h'}: no such file or directory"),
         ("copa", "", f"copa: no case is about it; the suites are {', '.join(suites())}"),

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cwnd
 from cwnd import _cwnd
 from cwnd._expect.record import CONG_AVOID, events_of, record_of
+from cwnd._expect.sampled import sightings
 
 RENO = """
 name = "reno"
@@ -34,6 +36,41 @@ def results() -> cwnd.Results:
 def verdict(results: cwnd.Results, **table: str | float) -> str:
     (decided,) = cwnd.expect(results, [table]).decided
     return decided.verdict
+
+
+def test_samples_show_the_cuts_that_the_record_has() -> None:
+    # Losses at known packets. The record has each call; samples show the same events a row later at most.
+    text = RENO.replace('"change"', '"1 ms"').replace(
+        "buffer = 50", "buffer = 400\nlosses = [900, 4000, 9000]"
+    )
+    scenario = cwnd.Scenario.parse(text)
+    record = record_of(scenario._inner, scenario._inner.seed)[0]
+    rows = cwnd.run(scenario).samples
+    assert rows is not None
+    seen = {kind: [one for one in sightings(rows) if one.kind == kind] for kind in ("cut", "recovered")}
+    exact = {kind: [one.time_s for one in events_of(record, kind)] for kind in seen}
+    assert [one.time_s for one in seen["cut"]] == pytest.approx(exact["cut"], abs=0.003)
+    # The first growth after a recovery comes within two round trips of its end.
+    assert len(exact["recovered"]) == len(seen["recovered"]) == 3
+    for one, end_s in zip(seen["recovered"], exact["recovered"], strict=True):
+        assert 0 <= one.time_s - end_s <= 2 * one.round_s
+
+
+def test_a_cut_to_the_ssthresh_of_before_is_seen_by_the_window_alone() -> None:
+    rows = pl.DataFrame(
+        {
+            "time_s": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+            "cwnd_pkts": [50, 99, 100, 50, 50, 51],
+            "ssthresh_pkts": [50] * 6,
+            "rtt_ms": [40.0] * 6,
+        }
+    )
+    assert [(one.kind, one.time_s) for one in sightings(rows)] == [("cut", 2.5), ("recovered", 4.5)]
+    # The end of slow start by delay sets ssthresh to the window: no cut.
+    exit_by_delay = rows.with_columns(
+        cwnd_pkts=pl.lit(100), ssthresh_pkts=pl.Series([2**31 - 1, 2**31 - 1, *[100] * 4])
+    )
+    assert [one.kind for one in sightings(exit_by_delay)] == ["slow-start-exit"]
 
 
 def test_a_cut_of_reno_is_half_of_the_window_and_a_round_adds_one(results: cwnd.Results) -> None:
@@ -79,9 +116,9 @@ def test_a_quantity_that_a_run_does_not_show_is_never_a_pass(results: cwnd.Resul
     assert verdict(results, series="pacing_mbps", at_least=0) == "cannot be seen"
     elsewhere = cwnd.run(cwnd.Scenario.parse(RENO))
     elsewhere.entries[0]["world"] = "linux"
-    assert verdict(elsewhere, event="cut", at_least=0) == "cannot be seen"
+    assert verdict(elsewhere, event="loss", at_least=0) == "cannot be seen"
     assert verdict(elsewhere, series="ssthresh_pkts", at_least=2) == "pass"  # of the samples
-    assert not cwnd.expect(elsewhere, [{"event": "cut", "at_least": 0}]).ok
+    assert not cwnd.expect(elsewhere, [{"event": "loss", "at_least": 0}]).ok
 
 
 def test_the_recorded_windows_are_those_of_the_run(results: cwnd.Results) -> None:

@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "_analysis": {"models", "_common", "_scenario", "_report", "_results", "_run"},
     "_advise": {"kernel", "_common", "_scenario", "_results", "_run", "_analysis", "_explain"},
     "_attack": {"_common", "_scenario", "_run", "_worlds"},
-    "_conform": {"_common", "_expect", "_run", "_scenario", "_worlds"},
+    "_conform": {"_common", "_expect", "_report", "_results", "_run", "_scenario", "_worlds"},
     "_evaluate": {
         "_common",
         "_scenario",

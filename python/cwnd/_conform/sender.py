@@ -36,6 +36,8 @@ class Sender:
         self.in_flight = hooks.cwnd
         self.srtt_us = self.min_rtt_us = 0
         self.acks = 0
+        #: Times in seconds, windows and ssthreshs, a row for each change.
+        self.trace: list[tuple[float, int, int]] = []
         self.prior_ssthresh = ssthresh
         self._set(now_us=_START_US)
         self.driver.start()
@@ -43,6 +45,12 @@ class Sender:
     def _set(self, **fields: int) -> None:
         for field, value in fields.items():
             self.driver.set(field, value)
+
+    def note(self) -> None:
+        """Keeps the window, if it changed."""
+        row = (self.now_us / 1e6, self.driver.cwnd, self.driver.ssthresh)
+        if not self.trace or self.trace[-1][1:] != row[1:]:
+            self.trace.append(row)
 
     def take(self, step: Step) -> None:
         """Lets the events of a step happen."""
@@ -83,6 +91,7 @@ class Sender:
             self.now_us += step.amount * 1e6
             self._set(now_us=round(self.now_us), in_flight=0)
             driver.on_first_send()
+        self.note()
 
     def _repair(self, step: Step, driver: _cwnd.Hooks) -> None:
         """A round trip in which the repair arrives, and the window does not grow."""
@@ -133,6 +142,7 @@ class Sender:
             flags=(_CWND_LIMITED if is_limited else _APP_LIMITED) | (_ECE if ce else 0),
         )
         driver.on_ack()
+        self.note()
         self.in_flight = max(driver.cwnd, prior - acked) if is_limited else prior
 
 
@@ -159,3 +169,12 @@ def run_hooks(scenario: _cwnd.Scenario, hooks: Hooks) -> Outcome:
                 return Outcome(False, f"step {number}: {quantity} {digits(value)}, not {wanted}")
             shown.append(f"{quantity} {digits(value)}")
     return Outcome(True, ", ".join(shown[-4:]))
+
+
+def trace_hooks(scenario: _cwnd.Scenario, hooks: Hooks) -> list[tuple[float, int, int]]:
+    """The times in seconds, windows and ssthreshs of all steps, a row for each change."""
+    sender = Sender(scenario, hooks)
+    sender.note()
+    for step in hooks.steps:
+        sender.take(step)
+    return [*sender.trace, (sender.now_us / 1e6, sender.driver.cwnd, sender.driver.ssthresh)]

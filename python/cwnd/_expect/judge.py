@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cwnd._common.text import digits
-from cwnd._expect.record import Event, events_of
-from cwnd._expect.sources import Series, Source, UnseenError
+from cwnd._expect.sources import Moment, Series, Source, UnseenError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +61,7 @@ def _bounded(expectation: ExpectationJson, value: float, where: str = "") -> Ver
 def _judge_events(expectation: ExpectationJson, source: Source) -> Verdict:
     flow, kind = expectation["flow"], expectation["name"]
     span = _span(expectation, source)
-    events = [one for one in events_of(source.record(flow), kind) if span.from_s <= one.time_s <= span.to_s]
+    events = [one for one in source.events(flow, kind) if span.from_s <= one.time_s <= span.to_s]
     if expectation["statistic"] == "count":
         times = ", ".join(f"{digits(one.time_s)} s" for one in events[:3])
         more = ", ..." if len(events) > 3 else ""
@@ -80,21 +79,19 @@ def _span(expectation: ExpectationJson, source: Source) -> Span:
         return Span(from_s, to_s, None)
     if "flow" not in expectation:
         raise UnseenError("events are of a flow, and this expectation is of a link")
-    event, round_s = _event(expectation, source)
+    event = _event(expectation, source)
     rounds = expectation.get("rounds")
-    end_s = to_s if rounds is None else event.time_s + rounds * round_s
-    return Span(event.time_s, end_s, round_s, event.row)
+    end_s = to_s if rounds is None else event.time_s + rounds * event.round_s
+    return Span(event.time_s, end_s, event.round_s, event.row)
 
 
-def _event(expectation: ExpectationJson, source: Source) -> tuple[Event, float]:
-    """The event with which the span begins, and the smoothed RTT then."""
-    record = source.record(expectation["flow"])
+def _event(expectation: ExpectationJson, source: Source) -> Moment:
+    """The event with which the span begins."""
     number, kind = expectation.get("number", 1), expectation["after"]
-    events = events_of(record, kind)
+    events = source.events(expectation["flow"], kind)
     if len(events) < number:
         raise _NothingError(f"{len(events)} of {number} events '{kind}'")
-    event = events[number - 1]
-    return event, int(record["srtt_us"][event.row]) / 1e6
+    return events[number - 1]
 
 
 def _judge_series(expectation: ExpectationJson, source: Source) -> Verdict:

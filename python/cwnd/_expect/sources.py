@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cwnd._expect.record import SSTHRESH_INFINITE, Record
+from cwnd._expect.record import SSTHRESH_INFINITE, Record, events_of
+from cwnd._expect.sampled import SHOWN, sightings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,16 @@ class Series(NamedTuple):
     values: Doubles
     #: Rows of the record that these are; None: they are samples.
     rows: Numbers | None
+
+
+class Moment(NamedTuple):
+    """An event of a flow."""
+
+    time_s: float
+    #: The smoothed RTT then.
+    round_s: float
+    #: The row of the record at which it is seen; 0 where samples show it.
+    row: int
 
 
 class Source:
@@ -70,6 +81,24 @@ class Source:
         if flow not in self._records:
             raise UnseenError(f"flow {flow} calls no algorithm")
         return self._records[flow]
+
+    def events(self, flow: int, kind: str) -> list[Moment]:
+        """The events of that kind in their order: of the record where there is one, otherwise of the samples.
+
+        Raises `UnseenError` where neither shows them.
+        """
+        try:
+            record = self.record(flow)
+        except UnseenError as unseen:
+            if kind not in SHOWN:
+                raise UnseenError(f"{unseen}, and samples show no event '{kind}'") from None
+            rows = self._read("samples")
+            rows = rows.filter(flow=flow) if "cwnd_pkts" in rows.columns else rows.clear()
+            if not len(rows):
+                raise UnseenError(f"{unseen}, and there are no samples of flow {flow}") from None
+            return [Moment(one.time_s, one.round_s, 0) for one in sightings(rows) if one.kind == kind]
+        srtt_us = record["srtt_us"]
+        return [Moment(one.time_s, int(srtt_us[one.row]) / 1e6, one.row) for one in events_of(record, kind)]
 
     def series(self, expectation: ExpectationJson) -> Series:
         """The time series: of a link from the samples, of a flow from its record where there is one."""
