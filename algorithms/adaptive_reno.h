@@ -43,6 +43,11 @@
 	  "M: estimated rate that is worth a segment of Wmax, in segments/s; a reconstruction")
 #define adaptive_reno_HOOKS(H, A) \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
+#define adaptive_reno_INVARIANTS(I) \
+	I(ca->rate.estimate <= BANDWIDTH_MOST) \
+	I(ca->rate.last <= BANDWIDTH_MOST) \
+	I(ca->base <= 1ULL << 62) \
+	I(ca->probe <= 1ULL << 62)
 
 struct adaptive_reno {
 	struct bandwidth rate;

@@ -36,6 +36,7 @@
 	P(slow_loss, 0, 1, 0, 1, "b|half",                                                 \
 	  "what a loss in slow mode takes: b(W) as in fast mode, or a half; Alrshah et al. 2014, 2.6")
 #define africa_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh)
+#define africa_INVARIANTS(I) HIGHSPEED_INVARIANTS(I, &ca->fast, &highspeed_defaults)
 
 enum africa_slow_loss { AFRICA_B, AFRICA_HALF };
 

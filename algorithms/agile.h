@@ -44,6 +44,8 @@
 	  "for combine = switch: the part of RTTbase by which RTTmax must exceed it for WWF; a reconstruction") \
 	SLOW_START_PARAM(P)
 #define agile_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+#define agile_INVARIANTS(I) \
+	I(ca->sd.lambda_max <= 1000000)
 
 enum agile_combine { AGILE_SWITCH, AGILE_MAX, AGILE_SUM };
 

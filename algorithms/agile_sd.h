@@ -57,6 +57,9 @@
 	  "slow: ten times slower, none above cwnd 3000; measured from Figs. 7d and 8d of the Elastic-TCP paper") \
 	SLOW_START_PARAM(P)
 #define agile_sd_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, undo_cwnd)
+#define agile_sd_INVARIANTS(I) \
+	I(ca->fraction <= 999999) \
+	I(ca->lambda_max <= 1000000)
 
 enum agile_sd_lambda_max { AGILE_SD_AUTO };
 enum agile_sd_build { AGILE_SD_PUBLISHED, AGILE_SD_SLOW };
@@ -155,7 +158,7 @@ static inline u32 agile_sd_undo_cwnd(struct agile_sd *ca, const struct agile_sd_
 {
 	(void)p;
 	(void)a;
-	return cc_max(w->cwnd, ca->loss_cwnd);
+	return cc_allowed(w, cc_max(w->cwnd, ca->loss_cwnd));
 }
 
 #endif /* AGILE_SD_H */

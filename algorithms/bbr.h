@@ -107,6 +107,8 @@
 #define bbr_HOOKS(H, A)                                                                \
 	H(A, init) H(A, cong_control) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)  \
 	H(A, undo_cwnd)
+/* After a repair and after PROBE_RTT cwnd is what it was; in the first round of a repair it is what is in flight. */
+#define bbr_GROWTH ((u64)a->acked + a->in_flight + ca->prior_cwnd + p->min_cwnd)
 
 enum bbr_burst { BBR_BURST_SEGMENT, BBR_BURST_LINUX };
 

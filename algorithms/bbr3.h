@@ -930,7 +930,7 @@ static inline u32 bbr3_undo_cwnd(struct bbr3 *ca, const struct bbr3_params *p, s
 		bbr3_start_refill(ca, a);
 	}
 	ca->undo = BBR3_UNDO_NONE;
-	return cc_max(w->cwnd, ca->prior_cwnd);
+	return cc_allowed(w, cc_max(w->cwnd, ca->prior_cwnd));
 }
 
 #endif /* BBR3_H */

@@ -64,6 +64,12 @@
 #define bic_HOOKS(H, A)                                                                \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, undo_cwnd)
+#define bic_INVARIANTS(I) \
+	I(p->variant != BIC_SPEC || ca->paper.fraction <= 0xffff) \
+	I(p->variant != BIC_SPEC || ca->paper.search.max <= 0x7fffffffULL << 16) \
+	I(p->variant != BIC_SPEC || ca->paper.before.max <= 0x7fffffffULL << 16) \
+	I(p->variant != BIC_SPEC || ca->paper.search.probe <= p->s_max) \
+	I(p->variant != BIC_SPEC || ca->paper.before.probe <= p->s_max)
 
 enum bic_variant { BIC_SPEC, BIC_LINUX, BIC_NS2 };
 

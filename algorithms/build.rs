@@ -14,7 +14,13 @@ fn main() {
         registry.lines().filter_map(|line| line.trim().strip_prefix("CC(")?.split(',').next()).collect();
     // For build scripts of crates that depend on this one: DEP_CWND_ALGORITHMS_NAMES.
     println!("cargo::metadata=names={}", names.join(" "));
-    let includes: String = names.iter().map(|name| format!("#include \"{name}.h\"\n")).collect();
+    let includes: String = names
+        .iter()
+        .map(|name| {
+            let none = format!("{name}_INVARIANTS");
+            format!("#include \"{name}.h\"\n#ifndef {none}\n#define {none}(I)\n#endif\n")
+        })
+        .collect();
     let texts: String = names
         .iter()
         .map(|name| {
@@ -34,7 +40,11 @@ fn main() {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(Path::new(&out).join("headers.h"), includes).expect("OUT_DIR is writable");
     fs::write(Path::new(&out).join("texts.rs"), format!("[\n{texts}]\n")).expect("OUT_DIR is writable");
-    cc::Build::new()
+    let mut build = cc::Build::new();
+    if env::var("PROFILE").is_ok_and(|profile| profile == "debug") {
+        build.define("CC_CHECK_INVARIANTS", None);
+    }
+    build
         .file("src/table.c")
         .include(".")
         .include(&out)

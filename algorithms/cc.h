@@ -8,6 +8,7 @@
  *   NAME_PARAMS(P)   its parameters, one P(...) each: see CC_PARAM_FIELD below
  *   NAME_HOOKS(H, A) the hooks it has, one H(A, hook) each
  *   struct NAME      its state, at most CC_STATE_BYTES, zeroed before init
+ *   NAME_INVARIANTS(I), NAME_GROWTH, NAME_PROGRESS(M)  what it states of itself: see CC_CHECK_STATE
  *   NAME_<hook>()    the hooks, with the names and the meaning of the kernel's
  *                    struct tcp_congestion_ops:
  *
@@ -214,6 +215,17 @@ enum cc_flags {
 		name##_PARAMS(CC_PARAM_DEFAULT)             \
 	}
 
+/*
+ * What a header may state of itself. `cwnd prove` shows it on the bytecode, and uses it:
+ *
+ *   NAME_INVARIANTS(I)  I(condition) for each condition that holds between any two hooks, from init on; of ca and p, and of
+ *                       a->now_us at the last hook. Debug builds assert them after each hook.
+ *   NAME_GROWTH         the segments by which cong_avoid or cong_control grows cwnd at most, of ca, p, w and a before the
+ *                       hook; without it a->acked, and none where cwnd did not limit the sender.
+ *   NAME_PROGRESS(M)    M(windows, gain, credit, needed): an ACK in congestion avoidance whose sender cwnd limits grows cwnd,
+ *                       or adds gain for each segment acknowledged to credit, which stays below needed. So this many windows
+ *                       without a loss grow cwnd: needed <= windows * cwnd * gain.
+ */
 #define CC_CHECK_STATE(name) \
 	_Static_assert(sizeof(struct name) <= CC_STATE_BYTES, #name ": state too large")
 

@@ -57,6 +57,11 @@
 #define compound_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
+#define compound_INVARIANTS(I) \
+	I(p->variant != COMPOUND_SPEC || ca->dwnd <= 1ULL << 41) \
+	I(p->variant != COMPOUND_SPEC || ca->prior_dwnd <= 1ULL << 41)
+/* Once in an RTT, dwnd grows by at most what the RTT before delivered. */
+#define compound_GROWTH (cc_cwnd_limited(a) ? (u64)a->acked + ca->round.sent + ca->round.delivered : 0)
 
 enum compound_variant { COMPOUND_SPEC, COMPOUND_NS2 };
 

@@ -47,6 +47,7 @@
 	P(competitive, 1, 1, 0, 1, "off|on",                                                   \
 	  "whether it competes beside flows that fill the queue; the paper, 2.2")
 #define copa_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_control) H(A, ssthresh) H(A, set_state)
+#define copa_INVARIANTS(I) I(ca->weight <= COPA_WEIGHT_MAX)
 
 #define COPA_LEAST 2U
 #define COPA_MIN_RTT_US 10000000U

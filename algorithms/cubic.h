@@ -50,6 +50,12 @@
 #define cubic_HOOKS(H, A)                                                              \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
+#define cubic_INVARIANTS(I) \
+	I(p->variant != CUBIC_SPEC || p->slow_start == SLOW_START_SEARCH || ca->rfc.epoch.k < 1 << 22) \
+	I(p->variant != CUBIC_SPEC || p->slow_start == SLOW_START_SEARCH || ca->rfc.before.k < 1 << 22) \
+	I(p->variant != CUBIC_SPEC || p->slow_start == SLOW_START_SEARCH || ca->rfc.epoch.start_us <= ca->rfc.last_us) \
+	I(p->variant != CUBIC_SPEC || p->slow_start == SLOW_START_SEARCH || ca->rfc.before.start_us <= ca->rfc.last_us) \
+	I(p->variant != CUBIC_SPEC || p->slow_start == SLOW_START_SEARCH || ca->rfc.last_us <= a->now_us)
 
 CC_DECLARE_PARAMS(cubic);
 
@@ -171,7 +177,8 @@ static inline void cubic_rfc_cong_avoid(struct cubic_rfc *ca, const struct cubic
 	/* No ACK covers more than a window. */
 	grown = cc_min(acked, w->cwnd);
 	grown *= epoch->west >> 32 >= epoch->cwnd_prior ? 1ULL << 32 : cubic_alpha(p->beta);
-	epoch->west += cc_divide(grown, w->cwnd, &epoch->rest);
+	grown = cc_divide(grown, w->cwnd, &epoch->rest);
+	epoch->west += epoch->west >> 63 ? 0 : grown; /* beyond any window */
 
 	if (p->reno_friendly && window < epoch->west >> 22) {
 		u32 west = cc_max((u32)(epoch->west >> 32), w->cwnd);

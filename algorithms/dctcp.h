@@ -43,6 +43,9 @@
 #define dctcp_HOOKS(H, A)                                                                      \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)            \
 	H(A, cwnd_event) H(A, undo_cwnd)
+#define dctcp_PROGRESS(M) M(1, 1, w->cwnd_cnt, w->cwnd)
+#define dctcp_INVARIANTS(I) \
+	I(ca->alpha <= DCTCP_ONE)
 
 enum dctcp_variant { DCTCP_SPEC, DCTCP_LINUX };
 
@@ -108,7 +111,7 @@ static inline void dctcp_pkts_acked(struct dctcp *ca, const struct dctcp_params 
 	u64 delivered = a->delivered, ce = a->delivered_ce;
 
 	if (p->variant == DCTCP_SPEC && a->state == CC_CWR) {
-		ca->earned += a->acked;
+		ca->earned += cc_min(a->acked, ~ca->earned);
 		if (ca->earned >= w->cwnd) {
 			ca->earned -= w->cwnd;
 			w->ssthresh = cc_allowed(w, (u64)w->ssthresh + 1);
@@ -177,7 +180,7 @@ static inline u32 dctcp_undo_cwnd(struct dctcp *ca, const struct dctcp_params *p
 {
 	(void)p;
 	(void)a;
-	return cc_max(w->cwnd, ca->loss_cwnd);
+	return cc_allowed(w, cc_max(w->cwnd, ca->loss_cwnd));
 }
 
 #endif /* DCTCP_H */

@@ -36,6 +36,7 @@
 	  "whose rules: spec the paper's, ns2-agent those of ns-2's base agents, with a real cwnd that grows past the receive window; ns-2.35") \
 	SLOW_START_PARAM(P)
 #define discrete_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
+#define discrete_PROGRESS(M) M(1, 1, w->cwnd_cnt, w->cwnd)
 
 enum discrete_cut { DISCRETE_PUBLISHED, DISCRETE_RAW };
 enum discrete_variant { DISCRETE_SPEC, DISCRETE_NS2_AGENT };

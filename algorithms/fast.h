@@ -43,6 +43,9 @@
 	P(update_ms, 0, 1, 0, 60000, "",                                                   \
 	  "time between updates of the window, 0: one RTT; the paper")
 #define fast_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
+#define fast_INVARIANTS(I) \
+	I(ca->avg_rtt <= 0x7fffffffULL << 24) \
+	I(ca->growth <= 1ULL << 32)
 
 struct fast {
 	u64 round_end;  /* an RTT is over when more than these segments are delivered */

@@ -34,6 +34,7 @@
 #define fast_start_PARAMS(P)
 #define fast_start_HOOKS(H, A)                                                         \
 	H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state) H(A, cwnd_event)
+#define fast_start_PROGRESS(M) M(1, 1, w->cwnd_cnt, w->cwnd)
 
 struct fast_start {
 	u64 end;             /* when these are delivered the fast start has succeeded; 0: none */

@@ -36,6 +36,11 @@
 	P(step_mbps, 12, 1, 1, 100000, "",                                                 \
 	  "estimated rate that is worth a segment of growth per RTT, in Mbit/s; the paper")
 #define fusion_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
+#define fusion_INVARIANTS(I) \
+	I(ca->rate.estimate <= BANDWIDTH_MOST) \
+	I(ca->rate.last <= BANDWIDTH_MOST) \
+	I(ca->fraction < 1U << 30) \
+	I(ca->reno < 1ULL << 63)
 
 struct fusion {
 	struct bandwidth rate;

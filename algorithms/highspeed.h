@@ -62,6 +62,18 @@
 	  "whose rules: spec the RFC's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
 	SLOW_START_OR_SEARCH_PARAM(P)
 #define highspeed_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+#define highspeed_PROGRESS(M)                                                               \
+	M(2, w->cwnd <= p->low_window ? 1 : (1ULL << 32) / w->cwnd,                         \
+	  w->cwnd <= p->low_window ? w->cwnd_cnt : ca->fraction,                            \
+	  w->cwnd <= p->low_window ? w->cwnd : 1ULL << 32)
+#define highspeed_INVARIANTS(I) HIGHSPEED_INVARIANTS(I, ca, p)
+#define HIGHSPEED_INVARIANTS(I, ca, p)                                                     \
+	I((ca)->log_low == highspeed_log((p)->low_window))                                 \
+	I((ca)->log_range == highspeed_log((p)->high_window) - (ca)->log_low)              \
+	I((ca)->log_fall == highspeed_log((p)->low_p) - highspeed_log((p)->high_p))        \
+	I((ca)->log_low_p == (32U << 26) + highspeed_log((p)->low_p) - highspeed_log(10000000)) \
+	I((ca)->growth <= 1ULL << 32)                                                          \
+	I(!(ca)->cwnd || (ca)->growth >= (1ULL << 32) / (ca)->cwnd)
 
 enum highspeed_variant { HIGHSPEED_SPEC, HIGHSPEED_LINUX, HIGHSPEED_NS2 };
 

@@ -73,6 +73,12 @@
 #define htcp_HOOKS(H, A)                                                               \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event) H(A, undo_cwnd)
+/* 2 (1 - beta) alpha / cwnd in 2^-32 for the largest beta and the smallest alpha. */
+#define htcp_PROGRESS(M) M(6, cc_max(1717985280 / w->cwnd, 1), ca->paper.fraction, 1ULL << 32)
+#define htcp_INVARIANTS(I) \
+	I(p->variant != HTCP_SPEC || ca->paper.beta <= p->beta_max * 1000) \
+	I(p->variant != HTCP_SPEC || ca->paper.event_rate <= 1ULL << 48) \
+	I(p->variant != HTCP_SPEC || ca->paper.before_rate <= 1ULL << 48)
 
 enum htcp_variant { HTCP_SPEC, HTCP_LINUX, HTCP_NS2 };
 

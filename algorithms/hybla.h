@@ -45,6 +45,12 @@
 	P(variant, 0, 1, 0, 2, "spec|linux|ns2",                                   \
 	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35")
 #define hybla_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+#define hybla_PROGRESS(M) M(1, 1 << 12, ca->credit, (u64)w->cwnd << 12)
+#define hybla_INVARIANTS(I) \
+	I(p->variant != HYBLA_SPEC || ca->fraction <= 0xffff) \
+	I(ca->credit < 1ULL << 43)
+/* Slow start grows by 2^rho - 1 segments for each that is acknowledged, congestion avoidance by rho^2 a window. */
+#define hybla_GROWTH hybla_most(ca, p, w, a)
 
 enum hybla_variant { HYBLA_SPEC, HYBLA_LINUX, HYBLA_NS2 };
 
@@ -72,25 +78,57 @@ static inline u64 hybla_power(u32 part)
 	return power;
 }
 
+/* rho in 2^-16 */
+static inline u64 hybla_paper_rho(const struct hybla_params *p, const struct cc_ack *a)
+{
+	u64 rho = ((u64)a->min_rtt_us << 16) / (1000 * (u64)p->rtt0_ms);
+
+	return rho < 1 << 16 ? 1 << 16 : rho;
+}
+
+/* The growth of slow start per segment acknowledged, in 2^-16. */
+static inline u64 hybla_paper_start(u64 rho)
+{
+	u64 growth;
+
+	rho = rho > 16 << 16 ? 16 << 16 : rho;
+	growth = (hybla_power(rho & 0xffff) << (rho >> 16) >> 14) - (1 << 16);
+	return growth < 1ULL << 32 ? growth : 1ULL << 32;
+}
+
+/* What an ACK adds to credit. */
+static inline u64 hybla_paper_credit(u64 rho, u32 acked)
+{
+	rho = rho > 1024 << 16 ? 1024 << 16 : rho;
+	return acked * (rho * rho >> 20);
+}
+
+static inline u64 hybla_most(const struct hybla *ca, const struct hybla_params *p, const struct cc_window *w,
+			     const struct cc_ack *a)
+{
+	u64 rho = hybla_paper_rho(p, a);
+
+	if (!cc_cwnd_limited(a))
+		return 0;
+	if (cc_in_slow_start(w))
+		return (ca->fraction + a->acked * hybla_paper_start(rho)) >> 16;
+	return (ca->credit + hybla_paper_credit(rho, a->acked)) / ((u64)w->cwnd << 12);
+}
+
 static inline void hybla_paper_cong_avoid(struct hybla *ca, const struct hybla_params *p,
 					  struct cc_window *w, const struct cc_ack *a)
 {
-	/* rho in 2^-16 */
-	u64 rho = ((u64)a->min_rtt_us << 16) / (1000 * (u64)p->rtt0_ms), grown, window;
+	u64 rho = hybla_paper_rho(p, a), grown, window;
 
-	rho = rho < 1 << 16 ? 1 << 16 : rho;
 	if (cc_in_slow_start(w)) {
-		rho = rho > 16 << 16 ? 16 << 16 : rho;
-		grown = (hybla_power(rho & 0xffff) << (rho >> 16) >> 14) - (1 << 16);
-		grown = ca->fraction + a->acked * grown;
+		grown = ca->fraction + a->acked * hybla_paper_start(rho);
 		ca->fraction = grown & 0xffff;
 		cc_grow(w, grown >> 16);
 		w->cwnd = cc_min(w->cwnd, w->ssthresh);
 		return;
 	}
-	rho = rho > 1024 << 16 ? 1024 << 16 : rho;
 	window = (u64)w->cwnd << 12;
-	ca->credit += a->acked * (rho * rho >> 20);
+	ca->credit += hybla_paper_credit(rho, a->acked);
 	grown = ca->credit / window;
 	ca->credit -= grown * window;
 	cc_grow(w, grown);

@@ -69,6 +69,15 @@
 	SLOW_START_PARAM(P)
 #define illinois_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+#define illinois_INVARIANTS(I) \
+	I(ca->low_rtts <= cc_max(p->theta, 5)) \
+	I(ca->beta <= 1 << 20) \
+	I(ca->credit < 1ULL << 51) \
+	I(ca->rtt_min_us <= 0x7fffffff) \
+	I(ca->rtt_max_us <= 0x7fffffff) \
+	I(!ca->rtts || (ca->rtt_min_us && ca->rtt_min_us <= ca->rtt_max_us)) \
+	I(ca->rtt_sum_us <= (u64)ca->rtts * ca->rtt_max_us) \
+	I(ca->rtt_sum_us >= (u64)ca->rtts * ca->rtt_min_us)
 
 enum illinois_variant { ILLINOIS_SPEC, ILLINOIS_LINUX, ILLINOIS_NS2 };
 
@@ -232,6 +241,8 @@ static inline void illinois_pkts_acked(struct illinois *ca, const struct illinoi
 	if (!ca->rtt_min_us || rtt < ca->rtt_min_us)
 		ca->rtt_min_us = rtt;
 	ca->rtt_max_us = cc_max(ca->rtt_max_us, rtt);
+	if (ca->rtts == 0xffffffff)
+		return;
 	ca->rtt_sum_us += rtt;
 	ca->rtts++;
 }

@@ -37,6 +37,8 @@
 	P(delay, 0, 1, 0, 1, "one-way|rtt",                                                    \
 	  "the delay it measures; RFC 6817, 2.5")
 #define ledbat_HOOKS(H, A) H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh)
+/* Also where another limit than cwnd holds the sender, but never beyond a segment more than was in flight. */
+#define ledbat_GROWTH ((u64)a->acked + 1)
 
 enum ledbat_delay { LEDBAT_ONE_WAY, LEDBAT_RTT };
 
@@ -97,7 +99,7 @@ static inline void ledbat_cong_avoid(struct ledbat *ca, const struct ledbat_para
 				     struct cc_window *w, const struct cc_ack *a)
 {
 	u64 target = (u64)p->target_ms * 1000, q = ca->queue_us, off, step;
-	u64 real = (u64)w->cwnd << 32 | ca->fraction, most = ((u64)a->prior_in_flight + 1) << 32;
+	u64 real = (u64)w->cwnd << 32 | ca->fraction, most = ((u64)cc_min(a->prior_in_flight, 0xfffffffe) + 1) << 32;
 
 	if (!ca->has_first)
 		return; /* the queue is unknown */

@@ -42,6 +42,14 @@
 	  "what a loss leaves of W; Reno's, as the draft allows")
 #define prague_HOOKS(H, A) \
 	H(A, init) H(A, cong_control) H(A, ssthresh) H(A, set_state) H(A, cwnd_event) H(A, undo_cwnd)
+#define prague_INVARIANTS(I) \
+	I(ca->window >= 1ULL << 32) \
+	I(ca->window <= 0x7fffffffULL << 32) \
+	I(ca->undo <= 0x7fffffffULL << 32) \
+	I(ca->alpha <= PRAGUE_ONE) \
+	I(ca->credit <= 0x7fffffffULL << 32)
+/* cwnd follows W by a segment where it is not slow start. */
+#define prague_GROWTH cc_max(a->acked, 1)
 
 #define PRAGUE_ONE (1U << 24)      /* of alpha */
 #define PRAGUE_LEAST (2ULL << 32) /* W, in 2^-32 segments */
@@ -139,7 +147,7 @@ static inline void prague_add(struct prague *ca, u32 segments, u64 growth)
 static inline void prague_grow(struct prague *ca, const struct prague_params *p,
 			       const struct cc_window *w, const struct cc_ack *a)
 {
-	u64 most = (u64)cc_max(w->cwnd_clamp, 1) << 32;
+	u64 most = (u64)cc_max(cc_min(w->cwnd_clamp, CC_SSTHRESH_INFINITE), 1) << 32;
 	u32 unmarked = a->acked - cc_min(a->ce, a->acked);
 
 	if (cc_in_slow_start(w))
@@ -252,7 +260,7 @@ static inline u32 prague_undo_cwnd(struct prague *ca, const struct prague_params
 	(void)p;
 	(void)a;
 	ca->window = ca->undo > ca->window ? ca->undo : ca->window;
-	return cc_max(w->cwnd, (u32)(ca->window >> 32));
+	return cc_allowed(w, cc_max(w->cwnd, (u32)(ca->window >> 32)));
 }
 
 #endif /* PRAGUE_H */

@@ -31,6 +31,7 @@
 	  "whose rules: spec the RFC's, ns2 those of Agent/TCP/Linux's module, ns2-agent those of the base agents, ns2-no-module those of Agent/TCP/Linux without a module; ns-2.35") \
 	SLOW_START_OR_SEARCH_PARAM(P)
 #define reno_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+#define reno_PROGRESS(M) M(1, 1, w->cwnd_cnt, w->cwnd)
 
 enum reno_variant { RENO_SPEC, RENO_NS2, RENO_NS2_AGENT, RENO_NS2_NO_MODULE };
 

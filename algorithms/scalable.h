@@ -40,6 +40,12 @@
 	  "whose rules: spec the paper's, linux those of the kernel's module, ns2 those of Agent/TCP/Linux; Linux 6.1, ns-2.35") \
 	SLOW_START_OR_SEARCH_PARAM(P)
 #define scalable_HOOKS(H, A) H(A, init) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)
+#define scalable_PROGRESS(M)                                                    \
+	M(6, w->cwnd <= p->legacy_window ? 1 : p->a,                            \
+	  w->cwnd <= p->legacy_window ? w->cwnd_cnt : ca->fraction,             \
+	  w->cwnd <= p->legacy_window ? w->cwnd : 10000)
+#define scalable_INVARIANTS(I) \
+	I(ca->fraction <= 9999)
 
 enum scalable_variant { SCALABLE_SPEC, SCALABLE_LINUX, SCALABLE_NS2 };
 

@@ -40,6 +40,9 @@
 #define veno_HOOKS(H, A)                                                               \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
+#define veno_PROGRESS(M) M(2, 1, w->cwnd_cnt, 2ULL * w->cwnd)
+#define veno_INVARIANTS(I) \
+	I(ca->round.rtts <= 3)
 
 enum veno_variant { VENO_SPEC, VENO_LINUX };
 

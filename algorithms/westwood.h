@@ -58,6 +58,7 @@
 #define westwood_HOOKS(H, A)                                                           \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
+#define westwood_PROGRESS(M) M(1, 1, w->cwnd_cnt, w->cwnd)
 
 enum westwood_estimate { WESTWOOD_PLUS, WESTWOOD_ORIGINAL };
 enum westwood_variant { WESTWOOD_SPEC, WESTWOOD_LINUX, WESTWOOD_NS2 };

@@ -62,6 +62,10 @@
 #define yeah_HOOKS(H, A)                                                               \
 	H(A, init) H(A, pkts_acked) H(A, cong_avoid) H(A, ssthresh) H(A, set_state)    \
 	H(A, cwnd_event)
+#define yeah_INVARIANTS(I) \
+	I(ca->fast_rtts <= p->zeta) \
+	I(ca->slow_rtts <= 0xffffff) \
+	I(!ca->round_rtts || (ca->base_us && ca->base_us <= ca->round_rtt_us))
 
 enum yeah_variant { YEAH_SPEC, YEAH_LINUX, YEAH_NS2 };
 
@@ -118,7 +122,7 @@ static inline void yeah_update(struct yeah *ca, const struct yeah_params *p, str
 		if (ca->reno_count <= 2)
 			ca->reno_count = cc_max(w->cwnd / 2, 2);
 		else
-			ca->reno_count++;
+			ca->reno_count += ca->reno_count < 0xffffffff;
 		ca->slow_rtts = cc_min(ca->slow_rtts + 1, 0xffffff);
 		return;
 	}
@@ -173,7 +177,7 @@ static inline void yeah_pkts_acked(struct yeah *ca, const struct yeah_params *p,
 		ca->base_us = rtt;
 	if (!ca->round_rtts || rtt < ca->round_rtt_us)
 		ca->round_rtt_us = rtt;
-	ca->round_rtts++;
+	ca->round_rtts += ca->round_rtts < 0xffffffff;
 }
 
 static inline void yeah_cong_avoid(struct yeah *ca, const struct yeah_params *p,

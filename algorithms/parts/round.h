@@ -33,7 +33,7 @@ static inline void round_sample(struct round *r, u32 rtt_us)
 {
 	if (!r->rtts || rtt_us < r->rtt_us)
 		r->rtt_us = rtt_us;
-	r->rtts++;
+	r->rtts += r->rtts < 0xffffffff;
 }
 
 /* A round begins; what was sent in the one that it interrupts still counts. */

@@ -10,6 +10,7 @@ pub const STATE_WORDS: usize = 104 / 8;
 
 type Hook = unsafe extern "C" fn(*mut c_void, *const u32, *mut Window, *const Ack);
 type HookU8 = unsafe extern "C" fn(*mut c_void, *const u32, *mut Window, *const Ack, u8);
+type Check = unsafe extern "C" fn(*const c_void, *const u32, *const Window, *const Ack) -> *const c_char;
 type HookU32 = unsafe extern "C" fn(*mut c_void, *const u32, *mut Window, *const Ack) -> u32;
 
 /// `struct cc_algorithm`.
@@ -33,6 +34,7 @@ pub struct Entry {
     undo_cwnd: Option<HookU32>,
     set_state: Option<HookU8>,
     cwnd_event: Option<HookU8>,
+    broken_invariant: Option<Check>,
 }
 
 impl Entry {
@@ -129,6 +131,21 @@ fn text(pointer: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(pointer) }.to_str().expect("the headers are UTF-8")
 }
 
+impl Instance {
+    /// In debug builds: what the header states of its state between hooks holds.
+    #[inline(always)]
+    fn assert_invariants(&self, w: &Window, a: &Ack) {
+        debug_assert_eq!(self.broken_invariant(w, a), None, "{}: {w:?} {a:?}", name(self.entry));
+    }
+
+    fn broken_invariant(&self, w: &Window, a: &Ack) -> Option<&'static str> {
+        let check = self.entry.broken_invariant?;
+        // SAFETY: the function belongs to the entry whose state and parameters these are, and keeps none of them.
+        let found = unsafe { check(self.state.as_ptr().cast(), self.params.as_ptr(), w, a) };
+        (!found.is_null()).then(|| text(found))
+    }
+}
+
 /// Hooks are called with the state and the parameters that this instance was built with. The state is 8-byte aligned and
 /// CC_STATE_BYTES long; the references are valid for the call and not kept.
 impl CongestionControl for Instance {
@@ -137,6 +154,7 @@ impl CongestionControl for Instance {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
+        self.assert_invariants(w, a);
     }
 
     #[inline]
@@ -145,6 +163,7 @@ impl CongestionControl for Instance {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
+        self.assert_invariants(w, a);
     }
 
     #[inline]
@@ -152,6 +171,7 @@ impl CongestionControl for Instance {
         let hook = self.entry.cong_avoid.expect("cong_avoid is mandatory without cong_control");
         // SAFETY: the hook belongs to the entry whose state and parameters these are.
         unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+        self.assert_invariants(w, a);
     }
 
     fn has_cong_control(&self) -> bool {
@@ -163,6 +183,7 @@ impl CongestionControl for Instance {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
+        self.assert_invariants(w, a);
     }
 
     fn segment_lost(&mut self, w: &mut Window, a: &Ack) {
@@ -170,12 +191,15 @@ impl CongestionControl for Instance {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
         }
+        self.assert_invariants(w, a);
     }
 
     fn ssthresh(&mut self, w: &mut Window, a: &Ack) -> u32 {
         let hook = self.entry.ssthresh.expect("ssthresh is mandatory");
         // SAFETY: the hook belongs to the entry whose state and parameters these are.
-        unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) }
+        let ssthresh = unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) };
+        self.assert_invariants(w, a);
+        ssthresh
     }
 
     fn set_state(&mut self, w: &mut Window, a: &Ack, state: State) {
@@ -183,6 +207,7 @@ impl CongestionControl for Instance {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a, state as u8) }
         }
+        self.assert_invariants(w, a);
     }
 
     fn cwnd_event(&mut self, w: &mut Window, a: &Ack, event: Event) {
@@ -190,14 +215,17 @@ impl CongestionControl for Instance {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a, event as u8) }
         }
+        self.assert_invariants(w, a);
     }
 
     fn undo_cwnd(&mut self, w: &mut Window, a: &Ack) -> u32 {
-        match self.entry.undo_cwnd {
+        let cwnd = match self.entry.undo_cwnd {
             // SAFETY: the hook belongs to the entry whose state and parameters these are.
             Some(hook) => unsafe { hook(self.state.as_mut_ptr().cast(), self.params.as_ptr(), w, a) },
             None => w.cwnd.max(w.prior_cwnd),
-        }
+        };
+        self.assert_invariants(w, a);
+        cwnd
     }
 }
 

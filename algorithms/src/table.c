@@ -7,6 +7,7 @@
 
 typedef void cc_hook(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a);
 typedef void cc_hook_u8(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a, u8 what);
+typedef const char *cc_check(const void *ca, const void *p, const struct cc_window *w, const struct cc_ack *a);
 typedef u32 cc_hook_u32(void *ca, const void *p, struct cc_window *w, const struct cc_ack *a);
 
 struct cc_param_info {
@@ -21,6 +22,7 @@ struct cc_algorithm {
 	cc_hook *init, *pkts_acked, *cong_avoid, *cong_control, *segment_lost;
 	cc_hook_u32 *ssthresh, *undo_cwnd;
 	cc_hook_u8 *set_state, *cwnd_event;
+	cc_check *broken_invariant;
 };
 
 #define VOID_HOOK(A, hook)                                                                           \
@@ -43,11 +45,32 @@ struct cc_algorithm {
 #define ERASE_cwnd_event U8_HOOK
 #define ERASE(A, hook) ERASE_##hook(A, hook)
 
+#ifdef CC_CHECK_INVARIANTS /* debug builds; headers.h then has a list of invariants for each algorithm */
+#define CHECK_INVARIANT(...) \
+	if (!(__VA_ARGS__)) return #__VA_ARGS__;
+/* The first of the header's invariants that does not hold; NULL: all hold. */
+#define BROKEN(A)                                                                                      \
+	static const char *A##_broken(const void *state, const void *params, const struct cc_window *w, \
+				      const struct cc_ack *a)                                          \
+	{                                                                                              \
+		const struct A *ca = state;                                                            \
+		const struct A##_params *p = params;                                                   \
+		(void)ca, (void)p, (void)w, (void)a;                                                   \
+		A##_INVARIANTS(CHECK_INVARIANT)                                                        \
+		return NULL;                                                                           \
+	}
+#define BROKEN_FIELD(A) .broken_invariant = A##_broken,
+#else
+#define BROKEN(A)
+#define BROKEN_FIELD(A)
+#endif
+
 #define PARAM_INFO(field, value, one, min, max, choices, doc) \
 	{ #field, choices, doc, (value), (one), (min), (max) },
 
 #define DEFINE(name, ...)                                      \
 	name##_HOOKS(ERASE, name)                              \
+	BROKEN(name)                                           \
 	static const struct cc_param_info name##_param_info[] = { \
 		name##_PARAMS(PARAM_INFO)                      \
 		{ NULL, NULL, NULL, 0, 0, 0, 0 }               \
@@ -59,7 +82,8 @@ CC_REGISTRY(DEFINE)
 	{ .name = #id, .title = title_, .paper = paper_, .kind = #kind_, .status = #status_, \
 	  .year = year_, .state_bytes = sizeof(struct id),                            \
 	  .param_count = sizeof(id##_param_info) / sizeof(id##_param_info[0]) - 1,   \
-	  .params = id##_param_info, id##_HOOKS(HOOK_FIELD, id) },
+	  .params = id##_param_info, id##_HOOKS(HOOK_FIELD, id)                       \
+	  BROKEN_FIELD(id) },
 
 const struct cc_algorithm cwnd_algorithms[] = { CC_REGISTRY(ENTRY) };
 const size_t cwnd_algorithm_count = sizeof(cwnd_algorithms) / sizeof(cwnd_algorithms[0]);

@@ -17,8 +17,8 @@ from cwnd._prove.decide import PROVED, REFUTED, UNDECIDED
 from cwnd._prove.elf import read_object
 from cwnd._prove.evaluate import vector
 from cwnd._prove.layout import HOOKS, layout
+from cwnd._prove.memory import UntranslatableError
 from cwnd._prove.model import differences, model, run_native
-from cwnd._prove.translate import UntranslatableError
 
 #: Random events a hook; a million with CWND_PROVE_EVENTS=1000000.
 EVENTS = int(os.environ.get("CWND_PROVE_EVENTS", "4000"))
@@ -31,6 +31,7 @@ HEADER = """
 #include "parts/growth.h"
 #define mine_PARAMS(P) P(unused, 0, 1, 0, 1, "", "nothing")
 #define mine_HOOKS(H, A) H(A, cong_avoid) H(A, ssthresh)
+{stated}
 struct mine {{ u32 unused; }};
 CC_DECLARE_PARAMS(mine);
 CC_CHECK_STATE(mine);
@@ -49,10 +50,15 @@ static inline u32 mine_ssthresh(struct mine *ca, const struct mine_params *p, st
 """
 
 
-def header(folder: Path, grow: str = GROW, ssthresh: str = SSTHRESH) -> Path:
+def header(folder: Path, grow: str = GROW, ssthresh: str = SSTHRESH, stated: str = "") -> Path:
     made = folder / "mine.h"
-    made.write_text(HEADER.format(grow=grow, ssthresh=ssthresh))
+    made.write_text(HEADER.format(grow=grow, ssthresh=ssthresh, stated=stated))
     return made
+
+
+def verdict(path: Path, name: str, hook: str = "cong_avoid") -> str:
+    cells = cwnd.prove(path, properties=[name], events=0).cells
+    return next(cell.verdict for cell in cells if cell.hook == hook)
 
 
 @pytest.mark.parametrize("name", registered() if EVENTS > 4000 else ["reno", "cubic", "htcp", "bbr3", "yeah"])
@@ -72,7 +78,8 @@ def test_the_expressions_are_what_the_native_hooks_compute(name: str, tmp_path: 
 def test_renos_properties_are_proved() -> None:
     proof = cwnd.prove("reno")
     assert {cell.verdict for cell in proof.cells} == {PROVED}
-    assert len(proof.cells) == 14
+    assert len(proof.cells) == 19
+    assert {cell.loaded for cell in proof.cells if cell.property != "counters"} == {PROVED}
     assert proof.ok
 
 
@@ -124,6 +131,68 @@ def test_a_fault_of_unreachable_states_alone_is_open_not_refuted(tmp_path: Path)
     path = header(tmp_path, "\tcc_grow(w, ca->unused > 5 ? a->acked / (ca->unused - 6) : 0);\n")
     cells = [cell for cell in cwnd.prove(path, properties=["division"]).cells if cell.hook == "cong_avoid"]
     assert [cell.verdict for cell in cells] == [UNDECIDED]
+
+
+INVARIANT = "#define mine_INVARIANTS(I) I(ca->unused <= 3)"
+DIVIDES = "\tcc_grow(w, a->acked / (9 - ca->unused));\n"
+
+
+def test_an_invariant_of_the_state_is_proved_and_used(tmp_path: Path) -> None:
+    path = header(tmp_path, DIVIDES + "\tca->unused = (ca->unused + 1) & 3;\n", stated=INVARIANT)
+    assert verdict(path, "invariants") == PROVED
+    assert verdict(path, "division") == PROVED
+    assert verdict(header(tmp_path, DIVIDES), "division") == UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("grow", "expected"), [("\tca->unused = 7;\n", REFUTED), ("\tca->unused += 2;\n", UNDECIDED)]
+)
+def test_an_invariant_that_a_hook_breaks_is_not_proved(grow: str, expected: str, tmp_path: Path) -> None:
+    assert verdict(header(tmp_path, grow, stated=INVARIANT), "invariants") == expected
+
+
+def test_an_invariant_that_does_not_hold_at_first_is_refuted(tmp_path: Path) -> None:
+    path = header(tmp_path, stated="#define mine_INVARIANTS(I) I(ca->unused == 1)")
+    assert verdict(path, "invariants", "init") == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("per", "expected"), [("w->cwnd", PROVED), ("w->cwnd / 2", PROVED), ("w->cwnd + 1", UNDECIDED)]
+)
+def test_progress_is_that_of_the_windows_stated(per: str, expected: str, tmp_path: Path) -> None:
+    grow = f"\tif (!cc_in_slow_start(w))\n\t\tcc_additive_increase(w, {per}, a->acked);\n"
+    path = header(tmp_path, grow, stated="#define mine_PROGRESS(M) M(1, 1, w->cwnd_cnt, w->cwnd)")
+    assert (verdict(path, "progress") == PROVED) == (expected == PROVED)
+
+
+def test_growth_is_held_against_what_the_header_states(tmp_path: Path) -> None:
+    twice = "\tcc_grow(w, 2ULL * a->acked);\n"
+    assert verdict(header(tmp_path, twice), "growth") == REFUTED
+    stated = "#define mine_GROWTH (cc_cwnd_limited(a) ? 2ULL * a->acked : 0)"
+    assert verdict(header(tmp_path, twice, stated=stated), "growth") == PROVED
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("a->delivered < 10", UNDECIDED), ("cc_after(a->delivered, ca->unused)", PROVED)],
+)
+def test_a_count_that_wraps_matters_where_its_high_bits_do(
+    condition: str, expected: str, tmp_path: Path
+) -> None:
+    path = header(tmp_path, f"\tif ({condition})\n\t\tcc_grow(w, 1);\n\tca->unused = (u32)a->delivered;\n")
+    assert verdict(path, "counters") == expected
+
+
+def test_a_state_keeps_the_high_bits_of_a_count_for_another_hook(tmp_path: Path) -> None:
+    grow = "\tca->unused = (u32)(a->delivered >> 32);\n"
+    assert verdict(header(tmp_path, grow), "counters") == PROVED
+    used = "\treturn cc_max(w->cwnd / 2, 2) + (ca->unused & 1);\n"
+    assert verdict(header(tmp_path, grow, used), "counters") == UNDECIDED
+
+
+def test_a_product_wraps_only_where_its_result_is_used(tmp_path: Path) -> None:
+    unused = "\tu32 twice = w->cwnd * 3;\n\treturn cc_max(w->cwnd < 9 ? twice / 8 : w->cwnd / 2, 2);\n"
+    assert verdict(header(tmp_path, ssthresh=unused), "wrap", "ssthresh") == PROVED
 
 
 def test_verdicts_are_the_same_twice() -> None:

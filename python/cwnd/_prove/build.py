@@ -15,6 +15,8 @@ from cwnd._common.headers import HEADERS, algorithm_in, c_compiler, compile_head
 
 _HERE = Path(__file__).parent
 _KERNEL = _HERE / "kernel"
+#: What a header may state of itself: see stated.c.
+STATEMENTS = ("INVARIANTS", "GROWTH", "PROGRESS")
 
 
 class Built(NamedTuple):
@@ -23,6 +25,7 @@ class Built(NamedTuple):
     name: str
     header: Path
     object: Path
+    ops: Path
     program: Path
     sanitized: bool
 
@@ -55,23 +58,22 @@ def build(asked: str, folder: Path) -> Built:
         Error: there is no such header, no compiler, or the compiler refuses the header.
     """
     name, header = header_of(asked)
-    made, program = folder / f"{name}.events.o", folder / f"{name}.native"
+    made, ops, program = (folder / f"{name}.{kind}" for kind in ("events.o", "ops.o", "native"))
     common = [f'-DHEADER="{header}"', f"-DNAME={name}", f"-DFORWARD_{name}", "-I", str(HEADERS), "-std=gnu11"]
-    compile_header(
-        one_line(asked),
-        [
-            *_bpf_compiler(),
-            "-mcpu=v3",
-            "-O2",
-            "-g",
-            "-c",
-            *common,
-            str(_KERNEL.resolve() / "ebpf/events.c"),
-            "-o",
-            str(made),
-        ],
-    )
-    native = [*common, "-I", str(_KERNEL.resolve()), str(_HERE / "native.c"), "-o", str(program)]
+    kernel = _KERNEL.resolve()
+    stated = [f"-DSTATES_{what}" for what in STATEMENTS if _states(header, f"{name}_{what}")]
+    for source, target in ((_HERE / "stated.c", made), (kernel / "ebpf/ops.c", ops)):
+        compile_header(
+            one_line(asked),
+            [
+                *_bpf_compiler(),
+                *("-mcpu=v3", "-O2", "-g", "-c", "-I", str(kernel)),
+                *common,
+                *stated,
+                *(str(source), "-o", str(target)),
+            ],
+        )
+    native = [*common, "-I", str(kernel), str(_HERE / "native.c"), "-o", str(program)]
     compiler = c_compiler()
     checked = ["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"]
     sanitized = (
@@ -79,7 +81,7 @@ def build(asked: str, folder: Path) -> Built:
     )
     if not sanitized:
         compile_header(one_line(asked), [*compiler, "-O1", *native])
-    return Built(name, header, made, program, sanitized)
+    return Built(name, header, made, ops, program, sanitized)
 
 
 def build_wraps(built: Built) -> Path:
@@ -99,6 +101,11 @@ def build_wraps(built: Built) -> Path:
 def _bpf_compiler() -> tuple[str, ...]:
     found = _clang()
     return (*found, "-target", "bpf" if len(found) == 1 else "bpfel-freestanding")
+
+
+def _states(header: Path, macro: str) -> bool:
+    text = header.read_text(encoding="utf-8", errors="replace")
+    return re.search(rf"^\s*#\s*define\s+{macro}\b", text, re.MULTILINE) is not None
 
 
 @cache

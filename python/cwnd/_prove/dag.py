@@ -6,15 +6,17 @@ what the interval decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _ONES = (1 << 64) - 1
+#: Masks of bit fields are below.
+_FIELD = 1 << 31
 
 
 class Node:
     """A number. `lo` and `hi` bound it; `id` is larger than that of every operand."""
 
-    __slots__ = ("args", "hi", "id", "in_loop", "lo", "op", "parts", "signed", "value", "width")
+    __slots__ = ("args", "hi", "id", "in_loop", "lo", "modular", "op", "parts", "signed", "value", "width")
 
     def __init__(
         self, op: str, args: tuple[Node, ...], width: int, value: int | str, lo: int, hi: int, number: int
@@ -30,6 +32,8 @@ class Node:
         self.in_loop = False
         #: Its value stands for a negative number where it has the highest bit.
         self.signed = False
+        #: It counts modulo 2^32, and so do its sums.
+        self.modular = False
         #: The nodes that its bytes are made of, with the number of bytes of each.
         self.parts: tuple[tuple[Node, int], ...] = ()
 
@@ -51,6 +55,32 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
             seen[node.id] = node
             todo.extend(node.args)
     return [seen[number] for number in sorted(seen)]
+
+
+def uses(dag: Dag, roots: Iterable[Node], but: Node | None = None) -> dict[int, Node]:
+    """The condition under which each node, by its id, has a part in the roots: a choice may leave it out.
+
+    What only the node `but` uses counts as not used.
+    """
+    wanted = list(roots)
+    found: dict[int, Node] = {node.id: dag.const(1) for node in wanted}
+    for node in reversed(reachable(wanted)):
+        used = found[node.id] if node is not but else dag.const(0)
+        parts = [used] * len(node.args)
+        if node.op == "ite":
+            parts[1:] = dag.both(used, node.args[0]), dag.both(used, dag.not_(node.args[0]))
+        # The lowest bits of a sum, as of a bit field, are the same with and without a wrap.
+        if (
+            node.op == "and"
+            and node.args[0].op == "add"
+            and node.args[1].is_const
+            and node.args[1].lo < _FIELD
+        ):
+            parts[0] = dag.const(0)
+        for arg, part in zip(node.args, parts, strict=True):
+            known = found.get(arg.id)
+            found[arg.id] = part if known is None else dag.either(known, part)
+    return found
 
 
 def _bits(value: int) -> int:
@@ -80,14 +110,18 @@ class Dag:
             if op not in ("sub", "sar"):
                 carries = op in ("add", "mul", "ite", "refine", "shl", "or", "xor", "and")
                 node.signed = carries and hi >> (width - 1) > 0 and any(arg.signed for arg in args)
+            if op in ("add", "sub", "and", "ite", "refine"):
+                node.modular = any(arg.modular for arg in args)
             self._known[key] = node
         return node
 
     def const(self, value: int) -> Node:
         return self._make("const", (), 64, value, value, value)
 
-    def input(self, name: str, lo: int, hi: int) -> Node:
-        return self._make("in", (), 64, lo, hi, name)
+    def input(self, name: str, lo: int, hi: int, modular: bool = False) -> Node:
+        made = self._make("in", (), 64, lo, hi, name)
+        made.modular = modular
+        return made
 
     def truncate(self, node: Node, bits: int) -> Node:
         """The lowest bits."""
@@ -126,6 +160,26 @@ class Dag:
                     return self.mod(a, divisor)
         if b.is_const and b.lo == 1 and a.hi <= 1:  # a mask
             return self.ite(a, self.const(0), self.const(whole - 1))
+        if a.is_const and a.lo == 0 and b.hi <= 1:
+            return self.ite(b, self.const(whole - 1), self.const(0))
+        # (x ^ m) - m, m being all ones where x = p - q has a sign: the distance of p and q
+        if (
+            a.op == "xor"
+            and b.op == "ite"
+            and b in a.args
+            and b.args[1].lo == whole - 1
+            and b.args[2].hi == 0
+        ):
+            distance = a.args[0] if a.args[1] is b else a.args[1]
+            if distance.op == "sub":
+                p, q = distance.args
+                return self.ite(b.args[0], self.sub(q, p, width), distance)
+        if b.op == "ite" and all(arm.is_const for arm in b.args[1:]):
+            less = [(whole - arm.lo) % whole for arm in b.args[1:]]
+            if a.is_const:
+                return self.ite(b.args[0], *(self.const((a.lo + part) % whole) for part in less))
+            if max(less) < whole // 2 and max(b.args[1].lo, b.args[2].lo) >= whole // 2:
+                return self.add(a, self.ite(b.args[0], *map(self.const, less)), width)
         if a.lo >= b.hi:
             return self._make("sub", (a, b), width, a.lo - b.hi, a.hi - b.lo)
         wraps = a.lo < b.hi
@@ -180,12 +234,16 @@ class Dag:
             a, b = b, a
         if a is b:
             return a
+        if a.hi <= 1 and b.hi <= 1:
+            return self.both(a, b)
         if b.is_const:
             mask = b.lo
             if mask & (mask + 1) == 0 and a.hi <= mask:
                 return a
             if a.op == "and" and a.args[1].is_const:
                 return self.and_(a.args[0], self.const(mask & a.args[1].lo))
+            if a.op == "ite" and mask & (mask + 1) == 0 and any(arm.hi <= mask for arm in a.args[1:]):
+                return self.ite(a.args[0], *(self.and_(arm, b) for arm in a.args[1:]))
         for mask_node, other in ((a, b), (b, a)):
             if mask_node.op == "ite":
                 condition, yes, no = mask_node.args
@@ -197,9 +255,31 @@ class Dag:
                         return self.ite(condition, other, no)
         return self._make("and", (a, b), 64, 0, min(a.hi, b.hi))
 
+    def _folded(self, operation: Callable[[Node, Node], Node], a: Node, b: Node) -> Node | None:
+        """An operation on choices between constants, as such a choice."""
+        chosen = next((node for node in (a, b) if node.op == "ite"), None)
+        if chosen is None:
+            return None
+        condition = chosen.args[0]
+        parts = []
+        for node in (a, b):
+            if node.op == "ite" and node.args[0] is condition:
+                parts.append(node.args[1:])
+            else:
+                parts.append((node, node))
+        if not all(arm.is_const for part in parts for arm in part):
+            return None
+        (yes, other_yes), (no, other_no) = zip(*parts, strict=True)
+        return self.ite(condition, operation(yes, other_yes), operation(no, other_no))
+
     def or_(self, a: Node, b: Node) -> Node:
         if a.is_const and b.is_const:
             return self.const(a.lo | b.lo)
+        if a.hi <= 1 and b.hi <= 1:
+            return self.either(a, b)
+        folded = self._folded(self.or_, a, b)
+        if folded is not None:
+            return folded
         if a.is_const:
             a, b = b, a
         if (b.is_const and b.lo == 0) or a is b:
@@ -209,6 +289,9 @@ class Dag:
     def xor(self, a: Node, b: Node) -> Node:
         if a.is_const and b.is_const:
             return self.const(a.lo ^ b.lo)
+        folded = self._folded(self.xor, a, b)
+        if folded is not None:
+            return folded
         if a.is_const:
             a, b = b, a
         if a is b:
@@ -258,7 +341,10 @@ class Dag:
     def sar(self, a: Node, b: Node, width: int) -> Node:
         if a.hi >> (width - 1) == 0:
             return self.shr(a, b, width)
-        node = self._make("sar", (a, b), width, 0, (1 << width) - 1)
+        half, whole = 1 << (width - 1), 1 << width
+        if a.op == "sub" and b.is_const and b.lo == width - 1 and max(a.args[0].hi, a.args[1].hi) < half:
+            return self.ite(self.less(*a.args), self.const(whole - 1), self.const(0))
+        node = self._make("sar", (a, b), width, 0, whole - 1)
         node.signed = True
         return node
 
@@ -330,10 +416,31 @@ class Dag:
             return self.ite(condition.args[0], no, yes)
         if yes.is_const and no.is_const and yes.hi <= 1 and no.hi <= 1:
             return condition if yes.lo else self.not_(condition)
+        yes, no = self._compared(condition, yes, no)
         lo, hi = min(yes.lo, no.lo), max(yes.hi, no.hi)
         if plain(yes) is plain(no):
             return self.refine(plain(yes), lo, hi)
         return self._make("ite", (condition, yes, no), 64, lo, hi)
+
+    def _compared(self, condition: Node, yes: Node, no: Node) -> tuple[Node, Node]:
+        """The sides of a choice between the two numbers that its condition compares."""
+        if condition.op != "lt":
+            return yes, no
+        a, b = condition.args
+        most = (1 << 64) - 1
+        if _difference(yes, b, a):
+            yes = self.refine(yes, 1, b.hi - a.lo)
+        if _difference(no, a, b):
+            no = self.refine(no, 0, a.hi - b.lo)
+        if plain(yes) is plain(a):
+            yes = self.refine(yes, 0, b.hi - 1)
+        elif plain(yes) is plain(b):
+            yes = self.refine(yes, a.lo + 1, most)
+        if plain(no) is plain(a):
+            no = self.refine(no, b.lo, most)
+        elif plain(no) is plain(b):
+            no = self.refine(no, 0, a.hi)
+        return yes, no
 
     def refine(self, a: Node, lo: int, hi: int) -> Node:
         """Narrows the interval of a number by the condition of a path."""
@@ -353,6 +460,12 @@ class Dag:
             at += size
         node.parts = known
         return node
+
+
+def _difference(node: Node, a: Node, b: Node) -> bool:
+    """The node is a - b."""
+    found = plain(node)
+    return found.op == "sub" and plain(found.args[0]) is plain(a) and plain(found.args[1]) is plain(b)
 
 
 def plain(node: Node) -> Node:

@@ -8,19 +8,32 @@ from typing import NamedTuple
 import numpy as np
 
 from cwnd._prove.build import Built
+from cwnd._prove.dag import Dag, Node
+from cwnd._prove.demand import wrapping
 from cwnd._prove.elf import Object
 from cwnd._prove.evaluate import draw, evaluate, unpack, vector
 from cwnd._prove.exact import solve
 from cwnd._prove.layout import HOOKS, layout
 from cwnd._prove.linear import Linear
-from cwnd._prove.model import Model, model, run_native, wrap_lines, wraps_at
+from cwnd._prove.memory import UntranslatableError
+from cwnd._prove.model import (
+    Model,
+    invariants_of,
+    model,
+    run_native,
+    state_of,
+    texts,
+    wrap_lines,
+    wraps_at,
+)
+from cwnd._prove.ops import ops_model
 from cwnd._prove.properties import PROPERTIES, Question, questions
 from cwnd._prove.search import Search, shown
-from cwnd._prove.translate import UntranslatableError
 
 #: Steps of the solver for a question, which are the same on every machine.
+_QUICK_STEPS = 500_000
 _LINEAR_STEPS = 2_000_000
-_EXACT_STEPS = 1_500_000
+_EXACT_STEPS = 600_000
 _DRAWN = 20_000
 _SEED = 50
 
@@ -32,6 +45,9 @@ class Cell(NamedTuple):
 
     `before` are the events of the hooks before it, by field and with the name of the hook. Where there are
     none, `init` had the same event.
+
+    `loaded` is the verdict on the object that `cwnd kernel load` loads; empty: it has no such hook, or the
+    property is not of its bytecode.
     """
 
     hook: str
@@ -41,31 +57,38 @@ class Cell(NamedTuple):
     event: dict[str, int]
     seconds: float
     before: list[dict[str, int | str]]
+    loaded: str = ""
 
 
 class Hooks:
     """The hooks of a header, ready for questions."""
 
-    def __init__(self, code: Object, built: Built) -> None:
+    def __init__(self, code: Object, ops: Object, built: Built) -> None:
         self.code = code
+        self.ops = ops
         self.built = built
         self.controls = "cong_control" in code.hooks
         self._search: Search | None = None
+        self._wraps: dict[str, list[str]] | None = None
 
     def decide(self, hook: str, wanted: list[str]) -> list[Cell]:
         """The cells of a hook, of those properties that say something of it."""
         began = time.perf_counter()
         try:
-            anyhow = model(self.code, hook)
+            anyhow = model(self.code, hook, kept=True)
         except UntranslatableError as unknown:
             return [
                 Cell(hook, name, UNDECIDED, f"not translated: {unknown}", {}, time.perf_counter() - began, [])
                 for name in wanted
                 if _says(hook, name)
             ]
-        linear = Linear(_LINEAR_STEPS)
-        found: list[Cell] = []
+        linear = _Ladder(anyhow)
+        loaded = _Loaded(self, hook)
+        found = []
         for name in wanted:
+            if name == "counters":
+                found.append(self._counters(hook))
+                continue
             asked = questions(anyhow, name, self.controls)
             if asked is not None:
                 began = time.perf_counter()
@@ -76,7 +99,9 @@ class Hooks:
                     if longer is not None:
                         verdict, reason = REFUTED, longer[0]
                         before, event = shown(longer[1])
-                found.append(Cell(hook, name, verdict, reason, event, time.perf_counter() - began, before))
+                on_object = loaded.verdict(name)
+                seconds = time.perf_counter() - began
+                found.append(Cell(hook, name, verdict, reason, event, seconds, before, on_object))
         return found
 
     def search(self, wanted: list[str]) -> Search:
@@ -85,17 +110,54 @@ class Hooks:
             self._search = Search(self.code, self.built, wanted)
         return self._search
 
+    def begin(self, wanted: list[str]) -> list[Cell]:
+        """The cell of the invariants before the first hook of a header without `init`: the state is 0."""
+        if "init" in self.code.hooks or "invariants" not in wanted or not texts(self.code):
+            return []
+        began = time.perf_counter()
+        dag, shape = Dag(), layout("init", state_of(self.code))
+        event = {
+            field.name: dag.const(0)
+            if field.name.startswith("state.")
+            else dag.input(field.name, field.lo, field.hi)
+            for field in shape.fields
+        }
+        verdict, reason = PROVED, ""
+        for text, holds in invariants_of(dag, self.code, shape, event).items():
+            wrong = dag.not_(holds)
+            if not (wrong.is_const and wrong.lo == 0) and not Linear(_LINEAR_STEPS, dag.const(1)).refutes(
+                [wrong]
+            ):
+                verdict, reason = (REFUTED if wrong.is_const else UNDECIDED), f"not kept: {text}"
+        return [Cell("init", "invariants", verdict, reason, {}, time.perf_counter() - began, [])]
+
+    def _counters(self, hook: str) -> Cell:
+        began = time.perf_counter()
+        if self._wraps is None:
+            models: dict[str, Model] = {}
+            for name in self.code.hooks:
+                try:
+                    models[name] = model(self.code, name)
+                except UntranslatableError as unknown:
+                    reason = f"{name} is not translated: {unknown}"
+                    return Cell(hook, "counters", UNDECIDED, reason, {}, time.perf_counter() - began, [])
+            self._wraps = wrapping(models)
+        high = self._wraps[hook]
+        reason = f"needs more than 32 bits of {', '.join(high)}" if high else ""
+        seconds = time.perf_counter() - began
+        return Cell(hook, "counters", UNDECIDED if high else PROVED, reason, {}, seconds, [])
+
     def _cell(
-        self, anyhow: Model, linear: Linear, name: str, asked: list[Question]
+        self, anyhow: Model, linear: _Ladder, name: str, asked: list[Question]
     ) -> tuple[str, str, dict[str, int]]:
         left = [
             number
             for number, question in enumerate(asked)
-            if not _impossible(question) and not linear.refutes([anyhow.assumed, question.wrong])
+            if not _impossible(question) and not linear.refutes(question.wrong)
         ]
         if not left:
             return PROVED, "", {}
-        fresh = model(self.code, anyhow.name, fresh=True)
+        fresh = model(self.code, anyhow.name, fresh=True, kept=True)
         first = self._drawn(fresh, questions(fresh, name, self.controls) or [])
         if first is not None:
             return REFUTED, first[0], first[1]
@@ -117,8 +179,7 @@ class Hooks:
                 open_questions.append(f"{question.where} (the solver gave up)")
         if not open_questions:
             return PROVED, "", {}
-        more = f"; {len(open_questions) - 1} more" if len(open_questions) > 1 else ""
-        return UNDECIDED, open_questions[0] + more, {}
+        return UNDECIDED, "; ".join(dict.fromkeys(open_questions)), {}
 
     def _drawn(self, fresh: Model, asked: list[Question]) -> tuple[str, dict[str, int]] | None:
         """A counterexample among random events."""
@@ -142,7 +203,7 @@ class Hooks:
 
     def replays(self, fresh: Model, question: Question, event: dict[str, int]) -> bool:
         """The native hook does on this event, after `init`, what the question is about."""
-        shape = layout(fresh.name)
+        shape = fresh.layout
         state = {f.name: 0 for f in shape.fields if f.name.startswith("state.")}
         values = {**{f.name: f.lo for f in shape.fields}, **event, **state}
         if "init" in self.code.hooks and fresh.name != "init":
@@ -174,6 +235,46 @@ class Hooks:
         return bool(same and made[question.wrong.id][0] and made[fresh.assumed.id][0])
 
 
+class _Ladder:
+    """Linear questions about a hook, first with few claims about products, then with all."""
+
+    def __init__(self, of: Model) -> None:
+        self.assumed = of.assumed
+        self.rungs: list[Linear] = []
+
+    def refutes(self, wrong: Node) -> bool:
+        for number, steps in enumerate((_QUICK_STEPS, _LINEAR_STEPS)):
+            if number == len(self.rungs):
+                self.rungs.append(Linear(steps, self.assumed, thorough=bool(number)))
+            if self.rungs[number].refutes([wrong]):
+                return True
+        return False
+
+
+class _Loaded:
+    """A hook of the object that is loaded, translated when the first question is about it."""
+
+    def __init__(self, of: Hooks, hook: str) -> None:
+        self.of = of
+        self.hook = hook
+        self.known: tuple[Model, _Ladder] | None = None
+
+    def verdict(self, name: str) -> str:
+        if self.hook not in self.of.ops.hooks:
+            return ""
+        try:
+            if self.known is None:
+                made = ops_model(self.of.code, self.of.ops, self.hook)
+                self.known = made, _Ladder(made)
+        except UntranslatableError:
+            return UNDECIDED
+        made, linear = self.known
+        for question in questions(made, name, self.of.controls) or []:
+            if not _impossible(question) and not linear.refutes(question.wrong):
+                return UNDECIDED
+        return PROVED
+
+
 def _says(hook: str, name: str) -> bool:
     return {"growth": hook in ("cong_avoid", "cong_control"), "ssthresh": hook == "ssthresh"}.get(name, True)
 
@@ -183,8 +284,10 @@ def _impossible(question: Question) -> bool:
 
 
 def _violations(of: Model, asked: list[Question]) -> list[Question]:
-    made = evaluate([question.wrong for question in asked], draw(of.layout, _DRAWN, _SEED))
-    return [question for question in asked if made[question.wrong.id].any()]
+    drawn = draw(of.layout, _DRAWN, _SEED)
+    drawn |= {f"then.{name}": values for name, values in drawn.items()}
+    made = evaluate([of.assumed, *(question.wrong for question in asked)], drawn)
+    return [q for q in asked if (made[q.wrong.id] & made[of.assumed.id]).any()]
 
 
 def _shown(of: Model, event: dict[str, int]) -> dict[str, int]:

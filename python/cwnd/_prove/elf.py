@@ -6,19 +6,26 @@ A reader of the few parts of ELF and BTF that are needed is shorter than a depen
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from cwnd._common.errors import error
+from cwnd._prove.btf import Btf
 
 _PROGBITS, _NOBITS, _REL, _SYMTAB = 1, 8, 9, 2
 _BPF_MACHINE = 247
-_HOOK_PREFIX = "syscall/"
+_HOOK_PREFIXES = ("syscall/", "struct_ops/")
+_STATED_PREFIX = "stated/"
+_PREFIXES = (*_HOOK_PREFIXES, _STATED_PREFIX)
 _R_BPF_64_64 = 1
 
 
 class Step(NamedTuple):
-    """An instruction of BPF; `place` is the section and the offset that an address refers to."""
+    """An instruction of BPF; `place` is the section and the offset that an address refers to.
+
+    `relocated` is the type of the kernel, and the kind of CO-RE's relocation, if the loader changes the step.
+    """
 
     code: int
     dst: int
@@ -27,13 +34,17 @@ class Step(NamedTuple):
     imm: int
     place: tuple[str, int] | None
     line: str
+    relocated: tuple[str, int] | None = None
 
 
-class Object(NamedTuple):
-    """The hooks as steps, and the bytes of the data sections."""
+@dataclass(frozen=True, eq=False)
+class Object:
+    """The hooks as steps, what the header states of itself, the bytes of the data sections, and the types."""
 
     hooks: dict[str, dict[int, Step]]
+    stated: dict[str, dict[int, Step]]
     data: dict[str, bytes]
+    types: Btf
 
 
 class _Section(NamedTuple):
@@ -55,23 +66,39 @@ def read_object(path: Path) -> Object:
         raise error(path.name, "no object of BPF")
     sections = _sections(raw)
     symbols = _symbols(sections)
-    lines = _source_lines(sections)
+    types = Btf(next((section.data for section in sections if section.name == ".BTF"), b""))
+    lines, relocations = _source_lines(sections), _relocations(sections, types)
     places: dict[int, dict[int, tuple[str, int]]] = {}
     for section in sections:
-        if section.kind == _REL and sections[section.info].name.startswith(_HOOK_PREFIX):
+        if section.kind == _REL and sections[section.info].name.startswith(_PREFIXES):
             found = places.setdefault(section.info, {})
             for at in range(0, len(section.data), 16):
                 offset, info = struct.unpack_from("<QQ", section.data, at)
                 if info & 0xFFFFFFFF == _R_BPF_64_64:
                     index, value = symbols[info >> 32]
                     found[offset] = (sections[index].name if index < len(sections) else "", value)
-    hooks = {
-        section.name.removeprefix(_HOOK_PREFIX): _steps(section, places.get(index, {}), lines)
+    programs = {
+        section.name: _steps(
+            section,
+            places.get(index, {}),
+            lines.get(section.name, {}),
+            relocations.get(section.name, {}),
+        )
         for index, section in enumerate(sections)
-        if section.kind == _PROGBITS and section.name.startswith(_HOOK_PREFIX)
+        if section.kind == _PROGBITS and section.name.startswith(_PREFIXES)
+    }
+    hooks = {
+        name.partition("/")[2]: steps
+        for name, steps in programs.items()
+        if not name.startswith(_STATED_PREFIX)
+    }
+    stated = {
+        name.removeprefix(_STATED_PREFIX): steps
+        for name, steps in programs.items()
+        if name.startswith(_STATED_PREFIX)
     }
     data = {s.name: s.data for s in sections if s.name.startswith((".data", ".rodata", ".bss"))}
-    return Object(hooks, data)
+    return Object(hooks, stated, data, types)
 
 
 def _sections(raw: bytes) -> list[_Section]:
@@ -128,11 +155,36 @@ def _source_lines(sections: list[_Section]) -> dict[str, dict[int, str]]:
     return found
 
 
+def _relocations(sections: list[_Section], types: Btf) -> dict[str, dict[int, tuple[str, int]]]:
+    """The type and the kind of each relocation of CO-RE, by section and offset."""
+    ext = next((section.data for section in sections if section.name == ".BTF.ext"), b"")
+    if len(ext) < 32:
+        return {}
+    header, start, length = (struct.unpack_from("<I", ext, at)[0] for at in (4, 24, 28))
+    if header < 32 or not length:
+        return {}
+    at, end = header + start, header + start + length
+    size = struct.unpack_from("<I", ext, at)[0]
+    at += 4
+    found: dict[str, dict[int, tuple[str, int]]] = {}
+    while at < end:
+        name, count = struct.unpack_from("<II", ext, at)
+        at += 8
+        for _ in range(count):
+            offset, of, _, kind = struct.unpack_from("<IIII", ext, at)
+            at += size
+            found.setdefault(types.text(name), {})[offset] = (types.name(of), kind)
+    return found
+
+
 def _steps(
-    section: _Section, places: dict[int, tuple[str, int]], lines: dict[str, dict[int, str]]
+    section: _Section,
+    places: dict[int, tuple[str, int]],
+    known: dict[int, str],
+    relocations: dict[int, tuple[str, int]],
 ) -> dict[int, Step]:
     found: dict[int, Step] = {}
-    known, line, at = lines.get(section.name, {}), "", 0
+    line, at = "", 0
     while at < len(section.data):
         code, registers, off, imm = struct.unpack_from("<BBhi", section.data, at)
         line = known.get(at, line)
@@ -144,6 +196,6 @@ def _steps(
                 name, value = places[at]
                 place = (name, value + imm)
             imm = (imm & 0xFFFFFFFF) | (high & 0xFFFFFFFF) << 32
-        found[number] = Step(code, registers & 15, registers >> 4, off, imm, place, line)
+        found[number] = Step(code, registers & 15, registers >> 4, off, imm, place, line, relocations.get(at))
         at += 16 if wide else 8
     return found

@@ -16,8 +16,8 @@ from cwnd._prove.decide import PROPERTIES, PROVED, REFUTED, UNDECIDED, Cell, Hoo
 from cwnd._prove.elf import Object, read_object
 from cwnd._prove.layout import HOOKS
 from cwnd._prove.linear import load_z3
+from cwnd._prove.memory import UntranslatableError
 from cwnd._prove.model import differences, model
-from cwnd._prove.translate import UntranslatableError
 
 _EVENTS_MAX = 10_000_000
 _CHECK_SEED = 1
@@ -102,8 +102,9 @@ def prove(
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         built = build(asked, Path(folder))
         code = read_object(built.object)
-        hooks = Hooks(code, built)
-        cells = [cell for hook in HOOKS if hook in code.hooks for cell in hooks.decide(hook, wanted)]
+        hooks = Hooks(code, read_object(built.ops), built)
+        cells = hooks.begin(wanted)
+        cells += [cell for hook in HOOKS if hook in code.hooks for cell in hooks.decide(hook, wanted)]
         compared, differing = _compare(code, built, events)
     proof = Proof(built.name.replace("_", "-"), cells, compared, differing)
     if out is not None:

@@ -70,7 +70,7 @@ class Search:
             end = shape.field("a.now_us").offset
             return other[:end] != output[:end]
         has = self.walk.hooks[hook]
-        inputs = {name: np.array([value], dtype=np.uint64) for name, value in values.items()}
+        inputs = unpack(has.of.layout, _event(hook, values)) | {"result": np.zeros(1, dtype=np.uint64)}
         asked = [q.wrong for name, q in has.others if (name, q.where) == (finding.property, finding.where)]
         compared = [
             name
@@ -78,7 +78,7 @@ class Search:
             if name not in ("what", "result") or (name == "result" and hook in ("ssthresh", "undo_cwnd"))
         ]
         made = evaluate([has.of.assumed, *asked, *(has.of.after[name] for name in compared)], inputs)
-        native = unpack(shape, output)
+        native = unpack(has.of.layout, output)
         same = all(made[has.of.after[name].id][0] == native[name][0] for name in compared)
         return bool(same and made[has.of.assumed.id][0] and any(made[wrong.id][0] for wrong in asked))
 

@@ -10,17 +10,18 @@ import heapq
 from typing import NamedTuple
 
 from cwnd._prove.dag import Dag, Node, plain
-from cwnd._prove.elf import Object, Step
+from cwnd._prove.elf import Step
+from cwnd._prove.memory import Cell, UntranslatableError, read, write
 
 _STEPS_MAX = 200_000
 _TABLE_MAX = 256
 _ALU, _ALU64, _JMP, _JMP32 = 4, 7, 5, 6
 _LOAD_SIZES = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}
-_STACK = "stack"
-
-
-class UntranslatableError(Exception):
-    """The bytecode has something that the translation does not know."""
+_STACK, _CONTEXT, _OFFSET = "stack", "context", "offset"
+#: CO-RE: the offset of a field in a struct. All that a program has of it is added to an address.
+_FIELD_OFFSET = 0
+#: Regions that a program may write to: its data, and the kernel's structs.
+_WRITABLE = (".data", "sk")
 
 
 class Pointer(NamedTuple):
@@ -31,17 +32,30 @@ class Pointer(NamedTuple):
     by: Node | None = None
 
 
-Value = Node | Pointer
+class Choice(NamedTuple):
+    """An address that depends on a condition."""
+
+    condition: Node
+    yes: Pointer | Choice
+    no: Pointer | Choice
+
+
+Address = Pointer | Choice
+Value = Node | Pointer | Choice
 
 
 class Risk(NamedTuple):
-    """A step that is wrong if `path` and `wrong` hold. `kind`: division, shift, product or sum."""
+    """A step that is wrong if `path` and `wrong` hold; `made` is its result.
+
+    `kind`: division, shift, product or sum.
+    """
 
     kind: str
     path: Node
     wrong: Node
     line: str
     in_loop: bool
+    made: Node
 
 
 class Branch(NamedTuple):
@@ -50,14 +64,6 @@ class Branch(NamedTuple):
     step: int
     path: tuple[Node, ...]
     taken: Node
-
-
-class Cell(NamedTuple):
-    """A byte of memory: the byte `at` of `node`, of which `size` bytes were stored."""
-
-    node: Node
-    at: int
-    size: int
 
 
 class _Paths:
@@ -70,7 +76,7 @@ class _Paths:
         path: tuple[Node, ...],
         registers: dict[int, Value],
         memory: dict[tuple[str, int], Cell],
-        pointers: dict[int, Pointer],
+        pointers: dict[int, Address],
     ) -> None:
         self.path = path
         self.registers = registers
@@ -89,50 +95,26 @@ class Hook(NamedTuple):
     branches: list[Branch]
     steps: int
     dag: Dag
+    accesses: set[tuple[str, int, int]]
+    result: Node | None
 
     def read(self, region: str, offset: int, size: int) -> Node:
         return read(self.dag, self.memory, region, offset, size)
 
 
-def read(dag: Dag, memory: dict[tuple[str, int], Cell], region: str, offset: int, size: int) -> Node:
-    """The number of `size` bytes."""
-    parts: list[tuple[Node, int]] = []
-    at = 0
-    while at < size:
-        cell = memory.get((region, offset + at))
-        if cell is None:
-            raise UntranslatableError(f"a read of {region}+{offset + at}, which nothing was written to")
-        length = 1
-        while at + length < size and memory.get((region, offset + at + length)) == Cell(
-            cell.node, cell.at + length, cell.size
-        ):
-            length += 1
-        node = cell.node
-        if cell.at:
-            node = dag.shr(node, dag.const(8 * cell.at), 64)
-        if cell.at + length < cell.size:
-            node = dag.truncate(node, 8 * length)
-        parts.append((node, length))
-        at += length
-    return dag.join(iter(parts))
-
-
-def write(memory: dict[tuple[str, int], Cell], region: str, offset: int, size: int, node: Node) -> None:
-    """Stores the lowest `size` bytes."""
-    if node.parts and sum(length for _, length in node.parts) == size:
-        for part, length in node.parts:
-            write(memory, region, offset, length, part)
-            offset += length
-        return
-    for at in range(size):
-        memory[region, offset + at] = Cell(node, at, size)
-
-
 class _Translator:
-    def __init__(self, dag: Dag, code: Object, hook: str, memory: dict[tuple[str, int], Cell]) -> None:
+    def __init__(
+        self,
+        dag: Dag,
+        steps: dict[int, Step],
+        data: dict[str, bytes],
+        memory: dict[tuple[str, int], Cell],
+        context: dict[int, Value] | None,
+    ) -> None:
         self.dag = dag
-        self.steps = code.hooks[hook]
-        self.data = code.data
+        self.steps = steps
+        self.data = data
+        self.accesses: set[tuple[str, int, int]] = set()
         self.risks: list[Risk] = []
         self.branches: list[Branch] = []
         self.order = _order(self.steps)
@@ -148,7 +130,9 @@ class _Translator:
         self.waiting: dict[int, _Paths] = {}
         self.queue: list[tuple[int, int]] = []
         self.ended: _Paths | None = None
-        start = _Paths((), {10: Pointer(_STACK, 0), 1: dag.const(0)}, memory, {})
+        self.context = context or {}
+        argument = dag.const(0) if context is None else Pointer(_CONTEXT, 0)
+        start = _Paths((), {10: Pointer(_STACK, 0), 1: argument}, memory, {})
         self.push(0, start)
 
     def push(self, pc: int, paths: _Paths) -> None:
@@ -162,11 +146,11 @@ class _Translator:
         heapq.heappush(self.queue, (self.order[pc], pc))
 
     def join(self, into: _Paths, other: _Paths) -> None:
-        """Makes the two one. A register in which they have different addresses has no value any more."""
+        """Makes the two one. A register with an address here and a number there has no value any more."""
         pairs: dict[int, tuple[Value, Value]] = {}
         for number in into.registers.keys() & other.registers.keys():
             a, b = into.registers[number], other.registers[number]
-            if isinstance(a, Pointer) == isinstance(b, Pointer) and (isinstance(a, Node) or a == b):
+            if isinstance(a, Node) == isinstance(b, Node):
                 pairs[number] = (a, b)
         common = 0
         while common < min(len(into.path), len(other.path)) and into.path[common] is other.path[common]:
@@ -175,12 +159,20 @@ class _Translator:
         here, there = dag.all_of(into.path[common:]), dag.all_of(other.path[common:])
         either = dag.either(here, there)
         into.path = into.path[:common] if either.is_const else (*into.path[:common], either)
-        into.registers = {
-            number: a if isinstance(a, Pointer) or isinstance(b, Pointer) else dag.ite(here, a, b)
-            for number, (a, b) in pairs.items()
+        into.registers = {number: self.chosen(here, a, b) for number, (a, b) in pairs.items()}
+        into.pointers = {
+            at: _address(here, a, other.pointers[at])
+            for at, a in into.pointers.items()
+            if at in other.pointers
         }
-        into.pointers = {at: p for at, p in into.pointers.items() if other.pointers.get(at) == p}
         self.join_memory(here, into, other)
+
+    def chosen(self, here: Node, a: Value, b: Value) -> Value:
+        if isinstance(a, Node):
+            assert isinstance(b, Node)
+            return self.dag.ite(here, a, b)
+        assert not isinstance(b, Node)
+        return _address(here, a, b)
 
     def join_memory(self, here: Node, into: _Paths, other: _Paths) -> None:
         old, new = into.memory, other.memory
@@ -222,12 +214,23 @@ class _Translator:
         self.dag.in_loop = False
         if self.ended is None:
             raise UntranslatableError("code without an end")
-        return Hook(self.ended.memory, self.risks, self.branches, done, self.dag)
+        result = self.ended.registers.get(0)
+        return Hook(
+            self.ended.memory,
+            self.risks,
+            self.branches,
+            done,
+            self.dag,
+            self.accesses,
+            result if isinstance(result, Node) else None,
+        )
 
     def step(self, pc: int, step: Step, paths: _Paths) -> None:
         kind = step.code & 7
         if kind in (_ALU, _ALU64):
             paths.registers[step.dst] = self.alu(pc, step, paths)
+            if step.relocated is not None and step.relocated[1] == _FIELD_OFFSET:
+                paths.registers[step.dst] = self.placed(step, paths)
             self.push(pc + 1, paths)
         elif step.code == 0x18:
             paths.registers[step.dst] = Pointer(*step.place) if step.place else self.dag.const(step.imm)
@@ -243,7 +246,7 @@ class _Translator:
     def operand(self, step: Step, paths: _Paths, width: int) -> Value:
         if step.code & 8:
             value = self.register(paths, step.src)
-            return value if isinstance(value, Pointer) or width == 64 else self.dag.truncate(value, 32)
+            return value if not isinstance(value, Node) or width == 64 else self.dag.truncate(value, 32)
         return self.dag.const(step.imm & ((1 << width) - 1))
 
     @staticmethod
@@ -260,19 +263,30 @@ class _Translator:
         if op == 0xB:
             return b
         a = self.register(paths, step.dst)
-        if isinstance(a, Pointer) and not isinstance(b, Pointer) and op in (0, 1) and width == 64:
-            if b.is_const:
-                offset = b.lo - (1 << 64) if b.lo >> 63 else b.lo
-                return a._replace(offset=a.offset + (offset if op == 0 else -offset))
-            if op == 0 and a.by is None:
-                return a._replace(by=b)
-        if isinstance(b, Pointer) and not isinstance(a, Pointer) and op == 0 and b.by is None and width == 64:
-            return b._replace(by=a)
-        if isinstance(a, Pointer) or isinstance(b, Pointer):
+        if isinstance(a, Pointer) and isinstance(b, Pointer) and op == 0 and width == 64:
+            for base, field in ((a, b), (b, a)):
+                if field.region.startswith(f"{_OFFSET}:"):
+                    region = base.region + field.region.removeprefix(_OFFSET)
+                    return base._replace(region=region, offset=base.offset + field.offset)
+        if not isinstance(a, Node) and isinstance(b, Node) and op in (0, 1) and width == 64:
+            return _moved(a, b, op == 1)
+        if not isinstance(b, Node) and isinstance(a, Node) and op == 0 and width == 64:
+            return _moved(b, a, False)
+        if not isinstance(a, Node) or not isinstance(b, Node):
             raise UntranslatableError("arithmetic of addresses")
         if width == 32:
             a = dag.truncate(a, 32)
         return self.arithmetic(op, a, b, width, step, paths)
+
+    def placed(self, step: Step, paths: _Paths) -> Value:
+        """A register with the offset of a field, or an address to which one was added."""
+        made = self.register(paths, step.dst)
+        struct = step.relocated[0] if step.relocated else ""
+        if isinstance(made, Pointer):
+            return made._replace(region=f"{made.region}:{struct}")
+        if isinstance(made, Choice) or not made.is_const:
+            raise UntranslatableError("an offset of a field that is none")
+        return Pointer(f"{_OFFSET}:{struct}", made.lo)
 
     def arithmetic(self, op: int, a: Node, b: Node, width: int, step: Step, paths: _Paths) -> Node:
         dag = self.dag
@@ -282,11 +296,11 @@ class _Translator:
                 made = dag.add(a, b, width)
                 if made.op == "add" and a.hi + b.hi >= whole and not _cut(a, b, width):
                     if not (a.signed or b.signed):
-                        self.risk("sum", dag.less(made, a), step, paths)
+                        self.risk("sum", dag.less(made, a), step, paths, made)
                     elif not (a.signed and b.signed):
                         # A positive number and one with a sign: never beyond the numbers with a sign.
                         other = b if a.signed else a
-                        self.risk("sum", dag.less(dag.const(whole // 2 - 1), other), step, paths)
+                        self.risk("sum", dag.less(dag.const(whole // 2 - 1), other), step, paths, made)
                 return made
             case 0x1:
                 return dag.sub(a, b, width)
@@ -298,19 +312,19 @@ class _Translator:
                     and not _quotient(a, b)
                     and not _cut(a, b, width)
                 ):
-                    self.risk("product", self.overflows(a, b, width), step, paths)
+                    self.risk("product", self.overflows(a, b, width), step, paths, made)
                 return made
             case 0x3 | 0x9:
                 if step.off:
                     raise UntranslatableError("a division with a sign")
-                self.risk("division", dag.equal(b, dag.const(0)), step, paths)
+                self.risk("division", dag.equal(b, dag.const(0)), step, paths, b)
                 return dag.div(a, b) if op == 3 else dag.mod(a, b)
             case 0x4:
                 return dag.or_(a, b)
             case 0x5:
                 return dag.and_(a, b)
             case 0x6 | 0x7 | 0xC:
-                self.risk("shift", dag.less(dag.const(width - 1), b), step, paths)
+                self.risk("shift", dag.less(dag.const(width - 1), b), step, paths, b)
                 if op == 7:
                     return dag.shr(a, b, width)
                 return dag.shl(a, b, width) if op == 6 else dag.sar(a, b, width)
@@ -330,50 +344,76 @@ class _Translator:
             return dag.less(dag.const(largest.lo // b.lo), a)
         return dag.both(dag.less(dag.div(largest, b), a), dag.not_(dag.equal(b, dag.const(0))))
 
-    def risk(self, kind: str, wrong: Node, step: Step, paths: _Paths) -> None:
+    def risk(self, kind: str, wrong: Node, step: Step, paths: _Paths, made: Node) -> None:
         if not (wrong.is_const and wrong.lo == 0):
             path = self.dag.all_of(paths.path)
             if not (path.is_const and path.lo == 0):
-                self.risks.append(Risk(kind, path, wrong, step.line, self.dag.in_loop))
+                self.risks.append(Risk(kind, path, wrong, step.line, self.dag.in_loop, made))
 
     def access(self, step: Step, kind: int, paths: _Paths) -> None:
         size = _LOAD_SIZES[step.code & 0x18]
         base = self.register(paths, step.src if kind == 1 else step.dst)
-        if not isinstance(base, Pointer):
+        if isinstance(base, Node):
             raise UntranslatableError("an access without an address")
-        offset = base.offset + step.off
+        if step.relocated is not None and isinstance(base, Pointer):
+            base = base._replace(region=f"{base.region}:{step.relocated[0]}")
         if kind == 1:
-            paths.registers[step.dst] = self.load(base, offset, size, paths)
+            paths.registers[step.dst] = self.loaded(base, step.off, size, paths)
             return
+        value: Value
+        if kind == 2:
+            value = self.dag.const(step.imm & ((1 << 8 * size) - 1))
+        else:
+            value = self.register(paths, step.src)
+        self.store(base, step.off, size, value, paths, None)
+
+    def loaded(self, base: Address, off: int, size: int, paths: _Paths) -> Value:
+        if isinstance(base, Pointer):
+            return self.load(base, base.offset + off, size, paths)
+        yes, no = (self.loaded(part, off, size, paths) for part in (base.yes, base.no))
+        if isinstance(yes, Node) != isinstance(no, Node):
+            raise UntranslatableError("a place with an address or a number")
+        return self.chosen(base.condition, yes, no)
+
+    def store(
+        self, base: Address, off: int, size: int, value: Value, paths: _Paths, only: Node | None
+    ) -> None:
+        """Writes a number to memory; `only`: where this holds."""
+        dag = self.dag
+        if isinstance(base, Choice):
+            for part, holds in ((base.yes, base.condition), (base.no, dag.not_(base.condition))):
+                self.store(part, off, size, value, paths, holds if only is None else dag.both(only, holds))
+            return
+        offset = base.offset + off
         if base.by is not None:
             raise UntranslatableError("a write to a variable place")
-        value = (
-            self.dag.const(step.imm & ((1 << 8 * size) - 1)) if kind == 2 else self.register(paths, step.src)
-        )
-        if isinstance(value, Pointer):
-            if base.region != _STACK or size != 8:
+        if not isinstance(value, Node):
+            if base.region != _STACK or size != 8 or only is not None:
                 raise UntranslatableError("an address in memory")
             paths.pointers[offset] = value
             return
         if base.region == _STACK:
             for at in range(offset - 7, offset + size):
                 paths.pointers.pop(at, None)
-        elif not base.region.startswith(".data"):
+        elif not base.region.startswith(_WRITABLE):
             raise UntranslatableError(f"a write to {base.region}")
-        write(
-            paths.memory,
-            base.region,
-            offset,
-            size,
-            value if value.parts else self.dag.truncate(value, 8 * size),
-        )
+        self.accesses.add((base.region, offset, size))
+        if not value.parts:
+            value = dag.truncate(value, 8 * size)
+        if only is not None:
+            value = dag.ite(only, value, read(dag, paths.memory, base.region, offset, size))
+        write(paths.memory, base.region, offset, size, value)
 
     def load(self, base: Pointer, offset: int, size: int, paths: _Paths) -> Value:
         if base.region == _STACK and offset in paths.pointers:
             return paths.pointers[offset]
+        if base.region == _CONTEXT and offset in self.context:
+            value = self.context[offset]
+            return self.dag.truncate(value, 8 * size) if isinstance(value, Node) else value
         if not base.region.startswith(".rodata"):
             if base.by is not None:
                 raise UntranslatableError("a read of a variable place")
+            self.accesses.add((base.region, offset, size))
             return read(self.dag, paths.memory, base.region, offset, size)
         data = self.data[base.region]
         if base.by is None:
@@ -404,7 +444,7 @@ class _Translator:
             raise UntranslatableError("a call")
         width = 64 if step.code & 7 == _JMP else 32
         a, b = self.register(paths, step.dst), self.operand(step, paths, width)
-        if isinstance(a, Pointer) or isinstance(b, Pointer):
+        if not isinstance(a, Node) or not isinstance(b, Node):
             raise UntranslatableError("a comparison of addresses")
         known = a
         if width == 32:
@@ -452,14 +492,34 @@ class _Translator:
         raise UntranslatableError(f"the comparison {op:#x}")
 
 
+def _address(here: Node, a: Address, b: Address) -> Address:
+    """The one address or the other."""
+    return a if a == b else Choice(here, a, b)
+
+
+def _moved(base: Address, by: Node, back: bool) -> Address:
+    """The address `by` bytes further on, or back."""
+    if isinstance(base, Choice):
+        return Choice(base.condition, _moved(base.yes, by, back), _moved(base.no, by, back))
+    if by.is_const:
+        offset = by.lo - (1 << 64) if by.lo >> 63 else by.lo
+        return base._replace(offset=base.offset + (-offset if back else offset))
+    if back or base.by is not None:
+        raise UntranslatableError("arithmetic of addresses")
+    return base._replace(by=by)
+
+
 def _quotient(a: Node, b: Node) -> bool:
     """A product of a quotient and its divisor, which is at most the dividend."""
-    return any(x.op == "div" and x.args[1] is y for x, y in ((a, b), (b, a)))
+    return any(plain(x).op == "div" and plain(plain(x).args[1]) is plain(y) for x, y in ((a, b), (b, a)))
 
 
 def _cut(a: Node, b: Node, width: int) -> bool:
-    """Arithmetic of 32 bits on a number that the source cut to these: it is meant modulo 2^32."""
-    return width == 32 and any(x.op == "and" and x.args[0].hi >> 32 and x.hi == (1 << 32) - 1 for x in (a, b))
+    """Arithmetic of 32 bits, meant modulo 2^32: on a number that the source cut to these, or such a count."""
+    if width != 32:
+        return False
+    largest = (1 << 32) - 1
+    return any(x.modular or (x.op == "and" and x.args[0].hi > largest and x.hi == largest) for x in (a, b))
 
 
 def _learn(dag: Dag, op: int, a: Node, b: Node, paths: _Paths, taken: bool) -> None:
@@ -482,7 +542,7 @@ def _learn(dag: Dag, op: int, a: Node, b: Node, paths: _Paths, taken: bool) -> N
         if narrowed is node or node.is_const:
             continue
         for number, value in paths.registers.items():
-            if not isinstance(value, Pointer) and plain(value) is plain(node):
+            if isinstance(value, Node) and plain(value) is plain(node):
                 paths.registers[number] = dag.refine(value, lo, hi)
         for key, cell in paths.memory.items():
             if plain(cell.node) is plain(node):
@@ -519,10 +579,18 @@ def _order(steps: dict[int, Step]) -> dict[int, int]:
     return {pc: number for number, pc in enumerate(reversed(finished))}
 
 
-def translate(dag: Dag, code: Object, hook: str, memory: dict[tuple[str, int], Cell]) -> Hook:
-    """Translates a hook of an object, from a memory before it.
+def translate(
+    dag: Dag,
+    steps: dict[int, Step],
+    data: dict[str, bytes],
+    memory: dict[tuple[str, int], Cell],
+    context: dict[int, Value] | None = None,
+) -> Hook:
+    """Translates a program of an object, from a memory before it.
+
+    `context`: its arguments by offset, if it has any.
 
     Raises:
         UntranslatableError: the bytecode has something unknown.
     """
-    return _Translator(dag, code, hook, memory).run()
+    return _Translator(dag, steps, data, memory, context).run()

@@ -14,9 +14,9 @@ from cwnd._prove.compiled import function
 from cwnd._prove.dag import Node, reachable
 from cwnd._prove.elf import Object
 from cwnd._prove.layout import HOOKS, Field, Layout
+from cwnd._prove.memory import UntranslatableError
 from cwnd._prove.model import Model, model
 from cwnd._prove.properties import PROPERTIES, Question, questions
-from cwnd._prove.translate import UntranslatableError
 
 _HERE = Path(__file__).parent
 _UNDEFINED = ("division", "shift")
