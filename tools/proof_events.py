@@ -42,7 +42,7 @@ class Judged(NamedTuple):
 
 def walk(name: str, cells: Cells, folder: Path) -> Walk:
     built = build(name, folder)
-    return Walk(built, read_object(built.object), cells, folder)
+    return Walk(built, read_object(built.object), cells, folder, kept=False)
 
 
 def shown(outcome: Outcome) -> str:
@@ -123,7 +123,7 @@ def proved(name: str, count: int) -> Judged:
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         built = build(name, Path(folder))
         code = read_object(built.object)
-        hooks = Hooks(code, built)
+        hooks = Hooks(code, read_object(built.ops), built)
         cells = {
             hook: tuple(
                 cell.property for cell in hooks.decide(hook, list(PROPERTIES)) if cell.verdict == PROVED

@@ -30,10 +30,9 @@ from cwnd._prove.dag import reachable
 from cwnd._prove.decide import PROVED, REFUTED, Cell, Hooks
 from cwnd._prove.elf import Object, read_object
 from cwnd._prove.layout import HOOKS
+from cwnd._prove.memory import UntranslatableError
 from cwnd._prove.model import model
 from cwnd._prove.properties import PROPERTIES
-from cwnd._prove.search import shown
-from cwnd._prove.translate import UntranslatableError
 
 #: Faults of history, each with the property that it breaks.
 HISTORY: tuple[tuple[Mutant, str], ...] = (
@@ -105,13 +104,12 @@ PAGE = ROOT / "docs" / "validation" / "proofs.md"
 KEPT = ROOT / "target" / "proof-faults"
 PER_HEADER = 2
 SEED = 50
-COUNTERS = "counters"
 
 
 def hooks_of(header: str, folder: Path) -> tuple[Object, Hooks]:
     built = build(header, folder)
     code = read_object(built.object)
-    return code, Hooks(code, built)
+    return code, Hooks(code, read_object(built.ops), built)
 
 
 def expressions(code: Object) -> dict[str, str]:
@@ -145,23 +143,13 @@ def refuted(algorithm: str) -> frozenset[tuple[str, str]]:
     """The cells of the header as it is that have a counterexample."""
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         _, hooks = hooks_of(algorithm, Path(folder))
-        cells = [
-            broken(hooks, hook) if name == COUNTERS else hooks.decide(hook, [name])[0]
-            for hook, name in searched(hooks)
-        ]
+        cells = [cell for hook, name in searched(hooks) for cell in hooks.decide(hook, [name])]
     return frozenset((cell.hook, cell.property) for cell in cells if cell.verdict == REFUTED)
-
-
-def broken(hooks: Hooks, hook: str) -> Cell:
-    """A window that depends on counters beyond 2^32: two runs of the native hooks, without the solver."""
-    where, series = hooks.search([*PROPERTIES, COUNTERS]).found[hook, COUNTERS]
-    before, event = shown(series)
-    return Cell(hook, COUNTERS, REFUTED, where, event, 0.0, before)
 
 
 def searched(hooks: Hooks) -> list[tuple[str, str]]:
     """The cells that a search finds a series of events for, each of which has to replay."""
-    search = hooks.search([*PROPERTIES, COUNTERS])
+    search = hooks.search(list(PROPERTIES))
     if search.unreplayed:
         sys.exit(f"{search.built.name}: a counterexample does not replay: {search.unreplayed[0].where}")
     return list(search.found)
@@ -174,8 +162,6 @@ def refutes(mutant: Mutant) -> tuple[Cell | None, list[Cell]]:
         code, hooks = hooks_of(str(plant(mutant, Path(folder))), Path(folder))
         for hook, name in searched(hooks):
             if (hook, name) not in refuted(mutant.algorithm):
-                if name == COUNTERS:
-                    return broken(hooks, hook), []
                 (cell,) = hooks.decide(hook, [name])
                 if cell.verdict == PROVED:
                     sys.exit(f"{mutant}: {hook}, {name} is called proved, and a series of events breaks it")

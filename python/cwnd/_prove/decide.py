@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from cwnd._prove.model import (
 )
 from cwnd._prove.ops import ops_model
 from cwnd._prove.properties import PROPERTIES, Question, questions
-from cwnd._prove.search import Search, shown
+from cwnd._prove.search import Search
 
 #: Steps of the solver for a question, which are the same on every machine.
 _QUICK_STEPS = 500_000
@@ -71,50 +72,39 @@ class Hooks:
         self._search: Search | None = None
         self._wraps: dict[str, list[str]] | None = None
 
-    def decide(self, hook: str, wanted: list[str]) -> list[Cell]:
-        """The cells of a hook, of those properties that say something of it."""
-        began = time.perf_counter()
-        try:
-            anyhow = model(self.code, hook, kept=True)
-        except UntranslatableError as unknown:
-            return [
-                Cell(hook, name, UNDECIDED, f"not translated: {unknown}", {}, time.perf_counter() - began, [])
-                for name in wanted
-                if _says(hook, name)
-            ]
-        linear = _Ladder(anyhow)
-        loaded = _Loaded(self, hook)
-        found = []
-        for name in wanted:
-            if name == "counters":
-                found.append(self._counters(hook))
-                continue
-            asked = questions(anyhow, name, self.controls)
-            if asked is not None:
-                began = time.perf_counter()
-                verdict, reason, event = self._cell(anyhow, linear, name, asked)
-                before: list[dict[str, int | str]] = []
-                if verdict == UNDECIDED:
-                    longer = self.search(wanted).found.get((hook, name))
-                    if longer is not None:
-                        verdict, reason = REFUTED, longer[0]
-                        before, event = shown(longer[1])
-                on_object = loaded.verdict(name)
-                seconds = time.perf_counter() - began
-                found.append(Cell(hook, name, verdict, reason, event, seconds, before, on_object))
-        return found
+    def cells(self, wanted: list[str]) -> list[Cell]:
+        """The cells of all hooks, by hook in the order of the properties.
 
-    def search(self, wanted: list[str]) -> Search:
-        """The counterexamples of several hooks."""
-        if self._search is None:
-            self._search = Search(self.code, self.built, wanted)
-        return self._search
+        Those of the invariants come first: what is not proved of them is assumed nowhere.
+        """
+        hooks = [hook for hook in HOOKS if hook in self.code.hooks]
+        kept = self.begin() + [cell for hook in hooks for cell in self.decide(hook, ["invariants"], wanted)]
+        if any(cell.verdict != PROVED for cell in kept):
+            self.settle()
+        rest = [name for name in wanted if name != "invariants"]
+        found = [cell for hook in hooks for cell in self.decide(hook, rest, wanted)]
+        if "invariants" in wanted:
+            found += kept
+        names = list(PROPERTIES)
+        return sorted(found, key=lambda cell: (HOOKS.index(cell.hook), names.index(cell.property)))
 
-    def begin(self, wanted: list[str]) -> list[Cell]:
-        """The cell of the invariants before the first hook of a header without `init`: the state is 0."""
-        if "init" in self.code.hooks or "invariants" not in wanted or not texts(self.code):
-            return []
-        began = time.perf_counter()
+    def settle(self) -> None:
+        """Drops the invariants that are not proved after each hook, until the rest needs none of them."""
+        while True:
+            lost = set(self._lost_before())
+            for hook in self.code.hooks:
+                try:
+                    lost |= _lost(model(self.code, hook, kept=True))
+                except UntranslatableError:
+                    lost |= set(texts(self.code))
+            if lost <= self.code.dropped:
+                return
+            self.code = dataclasses.replace(self.code, dropped=self.code.dropped | lost)
+
+    def _lost_before(self) -> dict[str, Node]:
+        """The invariants that a state of 0 may break, before the first hook of a header without `init`."""
+        if "init" in self.code.hooks:
+            return {}
         dag, shape = Dag(), layout("init", state_of(self.code))
         event = {
             field.name: dag.const(0)
@@ -122,14 +112,68 @@ class Hooks:
             else dag.input(field.name, field.lo, field.hi)
             for field in shape.fields
         }
-        verdict, reason = PROVED, ""
-        for text, holds in invariants_of(dag, self.code, shape, event).items():
-            wrong = dag.not_(holds)
-            if not (wrong.is_const and wrong.lo == 0) and not Linear(_LINEAR_STEPS, dag.const(1)).refutes(
-                [wrong]
-            ):
-                verdict, reason = (REFUTED if wrong.is_const else UNDECIDED), f"not kept: {text}"
+        linear = Linear(_LINEAR_STEPS, dag.const(1))
+        wrong = {text: dag.not_(holds) for text, holds in invariants_of(dag, self.code, shape, event).items()}
+        return {text: node for text, node in wrong.items() if not _never(node) and not linear.refutes([node])}
+
+    def begin(self) -> list[Cell]:
+        """The cell of the invariants before the first hook of a header without `init`."""
+        if "init" in self.code.hooks or not texts(self.code):
+            return []
+        began = time.perf_counter()
+        lost = self._lost_before()
+        verdict = UNDECIDED if lost else PROVED
+        if any(node.is_const for node in lost.values()):
+            verdict = REFUTED
+        reason = "; ".join(f"not kept: {text}" for text in lost)
         return [Cell("init", "invariants", verdict, reason, {}, time.perf_counter() - began, [])]
+
+    def decide(self, hook: str, names: list[str], wanted: list[str] | None = None) -> list[Cell]:
+        """The cells of a hook, of those of the properties `names` that say something of it.
+
+        `wanted`: the properties of which series of hooks are looked for; `names` without it.
+        """
+        began = time.perf_counter()
+        try:
+            anyhow = model(self.code, hook, kept=True)
+        except UntranslatableError as unknown:
+            return [
+                Cell(hook, name, UNDECIDED, f"not translated: {unknown}", {}, time.perf_counter() - began, [])
+                for name in names
+                if _says(hook, name)
+            ]
+        linear = _Ladder(anyhow)
+        loaded = _Loaded(self, hook)
+        found = []
+        for name in names:
+            if name == "counters":
+                found.append(self._counters(hook))
+                continue
+            asked = questions(anyhow, name, self.controls)
+            if asked is not None:
+                began = time.perf_counter()
+                verdict, reason, event = self._cell(anyhow, linear, name, asked)
+                on_object = loaded.verdict(name)
+                seconds = time.perf_counter() - began
+                found.append(Cell(hook, name, verdict, reason, event, seconds, [], on_object))
+        return [self._longer(cell, wanted or names) for cell in found]
+
+    def _longer(self, cell: Cell, wanted: list[str]) -> Cell:
+        """An open cell with a counterexample of several hooks, if one is found."""
+        if cell.verdict != UNDECIDED:
+            return cell
+        search = self.search(wanted)
+        longer = search.found.get((cell.hook, cell.property))
+        if longer is None:
+            return cell
+        before, event = search.shown(longer[1])
+        return cell._replace(verdict=REFUTED, reason=longer[0], event=event, before=before)
+
+    def search(self, wanted: list[str]) -> Search:
+        """The counterexamples of several hooks."""
+        if self._search is None:
+            self._search = Search(self.code, self.built, wanted)
+        return self._search
 
     def _counters(self, hook: str) -> Cell:
         began = time.perf_counter()
@@ -280,7 +324,18 @@ def _says(hook: str, name: str) -> bool:
 
 
 def _impossible(question: Question) -> bool:
-    return question.wrong.is_const and question.wrong.lo == 0
+    return _never(question.wrong)
+
+
+def _never(condition: Node) -> bool:
+    return condition.is_const and condition.lo == 0
+
+
+def _lost(of: Model) -> set[str]:
+    """The invariants that are not proved to hold after a hook, if all that are assumed hold before it."""
+    linear = _Ladder(of)
+    wrong = {text: of.dag.not_(holds) for text, holds in of.kept.items()}
+    return {text for text, node in wrong.items() if not _never(node) and not linear.refutes(node)}
 
 
 def _violations(of: Model, asked: list[Question]) -> list[Question]:

@@ -39,12 +39,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Object:
-    """The hooks as steps, what the header states of itself, the bytes of the data sections, and the types."""
+    """The hooks as steps, what the header states of itself, the bytes of the data sections, and the types.
+
+    `dropped`: invariants that the header states, and that nothing may assume.
+    """
 
     hooks: dict[str, dict[int, Step]]
     stated: dict[str, dict[int, Step]]
     data: dict[str, bytes]
     types: Btf
+    dropped: frozenset[str] = frozenset()
 
 
 class _Section(NamedTuple):

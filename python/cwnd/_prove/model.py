@@ -134,10 +134,11 @@ def texts(code: Object) -> list[str]:
 
 
 def invariants_of(dag: Dag, code: Object, shape: Layout, event: dict[str, Node]) -> dict[str, Node]:
-    """The header's invariants of an event, by their text."""
+    """The header's invariants of an event, by their text, without those that are dropped."""
     found = texts(code)
     values = _stated(dag, code, "invariants", shape, event, len(found)) if found else []
-    return {text: truth(dag, value) for text, value in zip(found, values, strict=True)}
+    pairs = zip(found, values, strict=True)
+    return {text: truth(dag, value) for text, value in pairs if text not in code.dropped}
 
 
 def truth(dag: Dag, value: Node) -> Node:

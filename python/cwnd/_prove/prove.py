@@ -102,9 +102,7 @@ def prove(
     with tempfile.TemporaryDirectory(prefix="cwnd-") as folder:
         built = build(asked, Path(folder))
         code = read_object(built.object)
-        hooks = Hooks(code, read_object(built.ops), built)
-        cells = hooks.begin(wanted)
-        cells += [cell for hook in HOOKS if hook in code.hooks for cell in hooks.decide(hook, wanted)]
+        cells = Hooks(code, read_object(built.ops), built).cells(wanted)
         compared, differing = _compare(code, built, events)
     proof = Proof(built.name.replace("_", "-"), cells, compared, differing)
     if out is not None:

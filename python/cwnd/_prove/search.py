@@ -10,7 +10,7 @@ import numpy as np
 from cwnd._prove.build import Built
 from cwnd._prove.elf import Object
 from cwnd._prove.evaluate import evaluate, unpack, vector
-from cwnd._prove.layout import HOOKS, Layout, layout
+from cwnd._prove.layout import HOOKS, Layout
 from cwnd._prove.model import run_native, wrap_lines, wraps_at
 from cwnd._prove.walk import Finding, Walk
 
@@ -36,7 +36,7 @@ class Search:
             self.walk = Walk(built, code, dict.fromkeys(code.hooks, tuple(properties)), Path(folder))
             outcome = self.walk.run("from", _EVENTS, _SEED)
         for finding in outcome.findings:
-            series = [(hook, _values(layout(hook), data)) for hook, data in finding.events]
+            series = [(hook, _values(self.shape(hook), data)) for hook, data in finding.events]
             if finding.differs() or not self.replays(finding, series):
                 self.unreplayed.append(finding)
             elif finding.property == "wrap" and not self.wraps(finding, series):
@@ -44,33 +44,42 @@ class Search:
             else:
                 self.found.setdefault((finding.hook, finding.property), (finding.where, series))
 
+    def shape(self, hook: str) -> Layout:
+        """The event of a hook."""
+        return self.walk.hooks[hook].of.layout
+
+    def event(self, hook: str, values: dict[str, int]) -> bytes:
+        return vector(self.shape(hook), values, HOOKS.index(hook))
+
     def replays(self, finding: Finding, series: Series) -> bool:
         """The native hooks, each with the state that the one before left, do what was found."""
-        state: dict[str, int] = {}
-        twin: dict[str, int] = {}
+        then = dict.fromkeys((field.name for field in self.shape(series[0][0]).fields), 0)
+        state, twin = _state(then), _state(then)
         for hook, values in series[:-1]:
-            output, fault = run_native(self.built.program, _event(hook, values | state))
+            output, fault = run_native(self.built.program, self.event(hook, values | state))
             if fault:
                 return False
-            state = _state(layout(hook), output)
-            output, fault = run_native(self.built.program, _event(hook, _modulo(values) | twin))
+            then = _values(self.shape(hook), output)
+            state = _state(then)
+            output, fault = run_native(self.built.program, self.event(hook, _modulo(values) | twin))
             if fault:
                 return False
-            twin = _state(layout(hook), output)
+            twin = _state(_values(self.shape(hook), output))
         hook, values = series[-1]
-        shape = layout(hook)
-        values |= state or dict.fromkeys(_names(shape), 0)
-        output, fault = run_native(self.built.program, _event(hook, values))
+        shape = self.shape(hook)
+        values |= state
+        output, fault = run_native(self.built.program, self.event(hook, values))
         if finding.property == "division":
             return bool(fault)
         if fault:
             return False
         if finding.property == "counters":
-            other, _ = run_native(self.built.program, _event(hook, _modulo(values) | twin))
+            other, _ = run_native(self.built.program, self.event(hook, _modulo(values) | twin))
             end = shape.field("a.now_us").offset
             return other[:end] != output[:end]
         has = self.walk.hooks[hook]
-        inputs = unpack(has.of.layout, _event(hook, values)) | {"result": np.zeros(1, dtype=np.uint64)}
+        before = values | {f"then.{name}": value for name, value in then.items()}
+        inputs = {name: np.array([value], dtype=np.uint64) for name, value in before.items()}
         asked = [q.wrong for name, q in has.others if (name, q.where) == (finding.property, finding.where)]
         compared = [
             name
@@ -78,19 +87,18 @@ class Search:
             if name not in ("what", "result") or (name == "result" and hook in ("ssthresh", "undo_cwnd"))
         ]
         made = evaluate([has.of.assumed, *asked, *(has.of.after[name] for name in compared)], inputs)
-        native = unpack(has.of.layout, output)
+        native = unpack(shape, output)
         same = all(made[has.of.after[name].id][0] == native[name][0] for name in compared)
         return bool(same and made[has.of.assumed.id][0] and any(made[wrong.id][0] for wrong in asked))
 
     def wraps(self, finding: Finding, series: Series) -> bool:
         """The source itself wraps on the last event, on the line that was found."""
-        return wraps_at(finding.where, wrap_lines(self.built, _event(*series[-1])))
+        return wraps_at(finding.where, wrap_lines(self.built, self.event(*series[-1])))
 
-
-def shown(series: Series) -> tuple[list[dict[str, int | str]], dict[str, int]]:
-    """The events before the last, with their hooks, and the last: fields above their smallest value."""
-    short = [(hook, _short(layout(hook), values)) for hook, values in series]
-    return [{"hook": hook, **values} for hook, values in short[:-1]], short[-1][1]
+    def shown(self, series: Series) -> tuple[list[dict[str, int | str]], dict[str, int]]:
+        """The events before the last, with their hooks, and the last: fields above their smallest value."""
+        short = [(hook, _short(self.shape(hook), values)) for hook, values in series]
+        return [{"hook": hook, **values} for hook, values in short[:-1]], short[-1][1]
 
 
 def _short(shape: Layout, values: dict[str, int]) -> dict[str, int]:
@@ -110,14 +118,5 @@ def _values(shape: Layout, data: bytes) -> dict[str, int]:
     return {name: int(value[0]) for name, value in unpack(shape, data).items()}
 
 
-def _event(hook: str, values: dict[str, int]) -> bytes:
-    return vector(layout(hook), values, HOOKS.index(hook))
-
-
-def _names(shape: Layout) -> list[str]:
-    return [field.name for field in shape.fields if field.name.startswith("state.")]
-
-
-def _state(shape: Layout, output: bytes) -> dict[str, int]:
-    found = unpack(shape, output)
-    return {name: int(found[name][0]) for name in _names(shape)}
+def _state(values: dict[str, int]) -> dict[str, int]:
+    return {name: value for name, value in values.items() if name.startswith("state.")}

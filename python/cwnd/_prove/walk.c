@@ -76,6 +76,7 @@ static u64 get(const struct event *e, const struct field *f)
 {
 	switch (f->size) {
 	case 1: return READ(e, u8, f->offset);
+	case 2: return READ(e, unsigned short, f->offset);
 	case 4: return READ(e, u32, f->offset);
 	default: return READ(e, u64, f->offset);
 	}
@@ -271,6 +272,8 @@ static void run_any(const struct hook *h, u64 count, int writes)
 			for (changes = 0; changes < h->field_count; changes++)
 				put(&b, &h->fields[changes], draw(h, &h->fields[changes], &b, bits));
 		}
+		if (h->number == HOOK_init)
+			memset(b.state, 0, sizeof b.state);
 		relate(&b);
 		then = b;
 		if (next() & 1)

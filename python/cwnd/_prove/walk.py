@@ -70,15 +70,18 @@ class _Hook(NamedTuple):
 
 
 class Walk:
-    """The program of a header: `asked` has the properties that are asked of each hook."""
+    """The program of a header: `cells` has the properties that are asked of each hook.
 
-    def __init__(self, built: Built, code: Object, cells: Cells, folder: Path) -> None:
+    `kept`: states are those that the header's invariants allow.
+    """
+
+    def __init__(self, built: Built, code: Object, cells: Cells, folder: Path, kept: bool = True) -> None:
         name = built.name
         self.hooks: dict[str, _Hook] = {}
         for hook in HOOKS:
             if hook in code.hooks:
                 try:
-                    self.hooks[hook] = _hook(model(code, hook), "cong_control" in code.hooks)
+                    self.hooks[hook] = _hook(model(code, hook, kept=kept), "cong_control" in code.hooks)
                 except UntranslatableError:
                     continue
         self.program = folder / f"{name}.walk"
