@@ -94,7 +94,7 @@ static inline void dual_cong_avoid(struct dual *ca, const struct dual_params *p,
 		if (!ca->second && dual_is_queued(ca, p)) {
 			u32 avoids = !cc_in_slow_start(w);
 
-			w->cwnd = cc_allowed(w, cc_max(cc_part(w->cwnd, p->leave, 1000), 2));
+			w->cwnd = cc_max(cc_part(w->cwnd, p->leave, 1000), cc_min(w->cwnd, 2));
 			if (avoids)
 				w->ssthresh = cc_max(cc_min(w->ssthresh, w->cwnd), 2);
 			return;

@@ -99,7 +99,7 @@ impl Measures {
             capacity_mbps: capacity_mbps(&path, scenario, flow),
             queue_p95_ms: (p95_queue_ms - 1e3 * path.longest_outage_s()).max(0.0),
             retransmitted_share: row.retransmitted_pkts as f64 / (row.sent_pkts as f64).max(1.0),
-            avoidable_share: avoidable_share(scenario, run),
+            avoidable_share: avoidable_share(&path, scenario, run),
             swing: swing(&path, flow, &subject),
             least_share: shared.flatten().map(|(share, _)| share),
             least_share_from_s: shared.flatten().map_or(0.0, |(_, from_s)| from_s),
@@ -210,8 +210,8 @@ fn capacity_mbps(path: &Path, scenario: &Scenario, flow: &Flow) -> f64 {
 }
 
 /// Two counts bound it, each of which has other errors where the warmup and the run end: what was sent again beyond the losses of the
-/// wires, and what queues dropped or arrived twice.
-fn avoidable_share(scenario: &Scenario, run: &Run) -> f64 {
+/// wires, and what queues dropped or arrived twice. A fall of the rate leaves packets without room that nobody can call back.
+fn avoidable_share(path: &Path, scenario: &Scenario, run: &Run) -> f64 {
     let (flow, row) = (&scenario.flows[0], &run.flows[0]);
     // Those of others on the wire count, too: losses of the path are not to be taken for the sender's.
     let of_wires: u64 =
@@ -219,7 +219,9 @@ fn avoidable_share(scenario: &Scenario, run: &Run) -> f64 {
     let span_s = (row.stop_s - row.start_s.max(scenario.warmup_ns as f64 / 1e9)).max(0.0);
     let in_order = (row.goodput_mbps * 1e6 * span_s / 8.0 / f64::from(flow.payload_bytes)) as u64;
     let again = row.retransmitted_pkts.saturating_sub(of_wires);
-    let dropped = row.lost_pkts.saturating_sub(of_wires);
+    let (from_s, to_s) = measured_s(scenario, flow);
+    let stranded = path.stranded_pkts(from_s, to_s).ceil() as u64;
+    let dropped = row.lost_pkts.saturating_sub(of_wires + stranded);
     let may_reorder = flow.path.iter().any(|&link| scenario.links[link as usize].may_reorder());
     let twice = if may_reorder { 0 } else { row.delivered_pkts.saturating_sub(in_order) };
     again.min(dropped + twice) as f64 / (row.sent_pkts as f64).max(COUNTED_MIN_PKTS)

@@ -132,6 +132,17 @@ impl Path {
         outages.map(|(rate, end_s)| end_s - rate.0).fold(0.0, f64::max)
     }
 
+    /// Packets in flight that a path's falls of the rate leave without room, where no more than a bandwidth-delay product was: what an
+    /// RTT at the rate before holds more than one at the rate after, and the buffer does not.
+    pub fn stranded_pkts(&self, from_s: f64, to_s: f64) -> f64 {
+        let falls = self.rates.windows(2).filter(|step| from_s < step[1].0 && step[1].0 < to_s);
+        let stranded = falls.map(|step| {
+            let excess = (step[0].1 - step[1].1) * self.rtt_at(step[1].0) / self.packet_bits;
+            (excess - self.buffer_pkts).max(0.0)
+        });
+        stranded.sum()
+    }
+
     /// The RTT without queueing at a time, in seconds.
     pub fn rtt_at(&self, time_s: f64) -> f64 {
         at(&self.rtts, time_s)

@@ -71,7 +71,8 @@ pub fn listed(unit: &str) -> &str {
         Some(prefix) if RATE_PREFIXES.contains(prefix) => (prefix.to_ascii_lowercase(), &unit[1..]),
         _ => (' ', unit),
     };
-    if !RATE_ENDINGS.contains(&ending) && !(ending.is_empty() && prefix != ' ') {
+    let is_known = RATE_ENDINGS.contains(&ending) || (ending.is_empty() && prefix != ' ');
+    if !is_known {
         return unit;
     }
     match prefix {

@@ -15,7 +15,7 @@ from cwnd._common.headers import HEADERS, algorithm_in, c_compiler, compile_head
 
 _HERE = Path(__file__).parent
 _KERNEL = _HERE / "kernel"
-#: What a header may state of itself: see stated.c.
+#: Statements that a header may make of itself: see stated.c.
 STATEMENTS = ("INVARIANTS", "GROWTH", "PROGRESS")
 
 

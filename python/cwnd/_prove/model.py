@@ -192,7 +192,7 @@ def narrowed(code: Object, hook: str) -> Layout:
                     name, lo, hi = bound
                     ranges[name] = (max(ranges[name][0], lo), min(ranges[name][1], hi))
         fields = tuple(f._replace(lo=ranges[f.name][0], hi=ranges[f.name][1]) for f in shape.fields)
-        # What one invariant says of a number may make another one a bound.
+        # One invariant's range of a number may make another one a bound.
         if fields == shape.fields:
             return shape
         shape = shape._replace(fields=fields)

@@ -140,7 +140,7 @@ def _progress(of: Model) -> list[Question]:
 
 
 def _spread(dag: Dag, choice: Node, made_of: Callable[[Node], Node]) -> Node:
-    """The same of each side of a choice."""
+    """An expression, made of each side of a choice."""
     if choice.op != "ite":
         return made_of(choice)
     condition, yes, no = choice.args

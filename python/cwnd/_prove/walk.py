@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cwnd._common.errors import error, one_line
+from cwnd._common.files import write_file
 from cwnd._common.headers import HEADERS, c_compiler, compile_header
 from cwnd._prove.build import Built
 from cwnd._prove.compiled import function
@@ -86,7 +87,7 @@ class Walk:
                     continue
         self.program = folder / f"{name}.walk"
         tables = folder / f"{name}.walk.h"
-        tables.write_text(self._tables(cells, "cong_control" in code.hooks))
+        write_file(tables, self._tables(cells, "cong_control" in code.hooks).encode())
         command = [
             *c_compiler(),
             *("-O1", "-std=gnu11", "-fno-strict-aliasing", f'-DHEADER="{built.header}"', f"-DNAME={name}"),
