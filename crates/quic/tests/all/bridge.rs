@@ -245,7 +245,7 @@ fn what_cannot_run_is_refused_in_one_line_that_says_what_can() {
     let error = refuse(Stack::Noq, "cubic", &[("beta", "7")]);
     assert!(error.starts_with("'beta' cannot be '7'; accepted: "), "{error}");
     let error = refuse(Stack::Quinn, "bbr", &[]);
-    let start = "'bbr' has to set the pacing rate, which quinn does not support; quinn runs reno, vegas, ";
+    let start = "'bbr' has to set the pacing rate, which quinn does not support; quinn runs reno, dual, ";
     assert!(error.starts_with(start), "{error}");
     let error = refuse(Stack::Noq, "dctcp", &[]);
     assert!(
