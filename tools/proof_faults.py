@@ -80,7 +80,7 @@ HISTORY: tuple[tuple[Mutant, str], ...] = (
         Mutant(
             "hybla",
             "hybla.h",
-            "		rho = rho > 16 << 16 ? 16 << 16 : rho;\n",
+            "	rho = rho > 16 << 16 ? 16 << 16 : rho;\n",
             "",
             "2^rho for any rho, as Linux had it",
         ),
@@ -230,7 +230,8 @@ def judged(mutant: Mutant) -> dict[str, str]:
 
 def row(mutant: Mutant, verdict: dict[str, str]) -> str:
     by = f"{verdict['by']}: {verdict['reason']}" if verdict["by"] else f"**no**; {verdict['reason']}"
-    return f"| `{mutant.algorithm}` | {mutant.fault} | {by} | {verdict['events']} |"
+    escaped = by.replace("|", "\\|")
+    return f"| `{mutant.algorithm}` | {mutant.fault} | {escaped} | {verdict['events']} |"
 
 
 def table(mutants: Iterator[Mutant]) -> tuple[list[str], int]:
