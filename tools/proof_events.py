@@ -124,10 +124,9 @@ def proved(name: str, count: int) -> Judged:
         built = build(name, Path(folder))
         code = read_object(built.object)
         hooks = Hooks(code, read_object(built.ops), built)
+        decided = hooks.cells(list(PROPERTIES))
         cells = {
-            hook: tuple(
-                cell.property for cell in hooks.decide(hook, list(PROPERTIES)) if cell.verdict == PROVED
-            )
+            hook: tuple(c.property for c in decided if (c.hook, c.verdict) == (hook, PROVED))
             for hook in code.hooks
         }
         made = Walk(built, code, cells, Path(folder))

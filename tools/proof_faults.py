@@ -168,7 +168,7 @@ def refutes(mutant: Mutant) -> tuple[Cell | None, list[Cell]]:
                 return cell, []
         now = expressions(code)
         changed = [hook for hook in HOOKS if hook in now and now[hook] != before.get(hook)]
-        cells = [cell for hook in changed for cell in hooks.decide(hook, list(PROPERTIES))]
+        cells = [cell for cell in hooks.cells(list(PROPERTIES)) if cell.hook in changed]
     known = refuted(mutant.algorithm)
     for cell in cells:
         if cell.verdict == REFUTED and (cell.hook, cell.property) not in known:

@@ -71,6 +71,7 @@ class Hooks:
         self.controls = "cong_control" in code.hooks
         self._search: Search | None = None
         self._wraps: dict[str, list[str]] | None = None
+        self._settled = not texts(code)
 
     def cells(self, wanted: list[str]) -> list[Cell]:
         """The cells of all hooks, by hook in the order of the properties.
@@ -79,8 +80,7 @@ class Hooks:
         """
         hooks = [hook for hook in HOOKS if hook in self.code.hooks]
         kept = self.begin() + [cell for hook in hooks for cell in self.decide(hook, ["invariants"], wanted)]
-        if any(cell.verdict != PROVED for cell in kept):
-            self.settle()
+        self._settled = all(cell.verdict == PROVED for cell in kept)
         rest = [name for name in wanted if name != "invariants"]
         found = [cell for hook in hooks for cell in self.decide(hook, rest, wanted)]
         if "invariants" in wanted:
@@ -88,17 +88,16 @@ class Hooks:
         names = list(PROPERTIES)
         return sorted(found, key=lambda cell: (HOOKS.index(cell.hook), names.index(cell.property)))
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Drops the invariants that are not proved after each hook, until the rest needs none of them."""
-        while True:
+        while not self._settled:
             lost = set(self._lost_before())
             for hook in self.code.hooks:
                 try:
                     lost |= _lost(model(self.code, hook, kept=True))
                 except UntranslatableError:
                     lost |= set(texts(self.code))
-            if lost <= self.code.dropped:
-                return
+            self._settled = lost <= self.code.dropped
             self.code = dataclasses.replace(self.code, dropped=self.code.dropped | lost)
 
     def _lost_before(self) -> dict[str, Node]:
@@ -131,8 +130,12 @@ class Hooks:
     def decide(self, hook: str, names: list[str], wanted: list[str] | None = None) -> list[Cell]:
         """The cells of a hook, of those of the properties `names` that say something of it.
 
+        Invariants that are not proved are assumed only for the cell of the invariants itself.
+
         `wanted`: the properties of which series of hooks are looked for; `names` without it.
         """
+        if names != ["invariants"]:
+            self._settle()
         began = time.perf_counter()
         try:
             anyhow = model(self.code, hook, kept=True)
