@@ -101,7 +101,7 @@ MUTANTS = (
     Mutant("veno", _VENO_CUT, _VENO_CUT.replace("w->cwnd / 2", "w->cwnd"), "no reduction if congested"),
     Mutant("veno", _VENO_CUT, _VENO_CUT.replace(", p->loss, 1000", ", 200, 1000"), "cut to a fifth"),
     Mutant("veno", _VENO_GROWTH, _VENO_GROWTH.replace("* 2 :", "* 64 :"), "hardly grows if congested"),
-    Mutant("hybla", "	rho = rho < 1 << 16 ? 1 << 16 : rho;", "	(void)0;", "rho below 1 at short RTTs"),
+    Mutant("hybla", "	return rho < 1 << 16 ? 1 << 16 : rho;", "	return rho;", "rho below 1"),
     Mutant(
         "hybla",
         "	return cc_max(w->cwnd / 2, 2);",
