@@ -16,6 +16,7 @@ import pytest
 
 import cwnd
 from cwnd._cli import main as cli
+from lab_page import Lab
 from sweeping import BROAD, LONG, SWEEP, tables
 
 if TYPE_CHECKING:
@@ -125,6 +126,15 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture
+def lab(browser: Browser) -> Iterator[Lab]:
+    """The lab's page in a tab of its own; the browser reports no error at the end."""
+    opened = Lab(browser)
+    yield opened
+    opened.context.close()
+    assert not opened.faults
 
 
 @contextmanager

@@ -7,7 +7,6 @@ import random
 import sys
 import unicodedata
 import urllib.parse
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +17,11 @@ from conftest import Command
 from cwnd import Error
 from cwnd._homework.assignment import assignments, file_stem, find, normalise
 from cwnd._homework.handout import homework_files
-from test_lab import Lab
+from lab_page import Lab
 from test_lab_lessons import saved, scenario
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -35,14 +34,6 @@ NAMES = [
     "नेहा",
     "ＡＢＣ ﬁ",
 ]
-
-
-@pytest.fixture
-def lab(browser: Browser) -> Iterator[Lab]:
-    opened = Lab(browser)
-    yield opened
-    opened.context.close()
-    assert not opened.faults
 
 
 def begin(page: Page, assignment: str, name: str) -> None:

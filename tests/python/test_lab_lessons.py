@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import urllib.parse
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import cwnd
-from test_lab import LESSONS, Lab, pack
+from lab_page import Lab
+from test_lab import LESSONS, pack
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Download, Page
@@ -21,14 +21,6 @@ pytestmark = pytest.mark.browser
 
 LINES = """all => all.map(line =>
   ["stroke", "stroke-dasharray", "stroke-width"].map(name => line.getAttribute(name)))"""
-
-
-@pytest.fixture
-def lab(browser: Browser) -> Iterator[Lab]:
-    opened = Lab(browser)
-    yield opened
-    opened.context.close()
-    assert not opened.faults
 
 
 def numbers(page: Page, selector: str) -> dict[str, list[float]]:
