@@ -12,6 +12,7 @@ import pytest
 import cwnd
 from cwnd._attack.attack import Attack
 from cwnd._attack.bounds import NAMED, read_bounds
+from cwnd._attack.confirm import Confirmation, in_order
 from cwnd._attack.finding import beyond
 from cwnd._attack.judge import ALONE, FIXED_WINDOW, Judge
 from cwnd._attack.path import text
@@ -142,6 +143,13 @@ def test_a_finding_holds_in_the_world_where_it_was_found(whole: tuple[Path, Atta
     assert "## Other worlds" in page
     with pytest.raises(cwnd.Error, match=r"^on: 'linus' is not a world"):
         search(on="linus")
+
+
+def test_confirmations_that_fail_come_first_then_those_that_a_world_does_not_support() -> None:
+    holds = Confirmation("a", "linux", [1, 2, 3], [1.0, 1.0, 1.0], "cubic")
+    refused = Confirmation("b", "linux", [], [], "cubic", "no such key")
+    fails = Confirmation("c", "linux", [], [-1.0, -1.0, -1.0], "cubic")
+    assert [one.finding for one in in_order([holds, refused, fails])] == ["c", "b", "a"]
 
 
 def test_a_gate_refuses_an_algorithm_that_fails_where_its_forerunner_did_not(

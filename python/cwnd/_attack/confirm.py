@@ -82,7 +82,5 @@ def _measure(path: Path, name: str, runs: _cwnd.Runs, judge: Judge) -> str:
 
 
 def in_order(confirmations: Sequence[Confirmation]) -> list[Confirmation]:
-    """Those that do not hold first, then those that could not be asked."""
-    return sorted(
-        confirmations, key=lambda one: (one.holds, not one.unsupported and not one.holds, one.finding)
-    )
+    """Sorts by verdict: failed confirmations, worlds that do not support the finding, confirmations."""
+    return sorted(confirmations, key=lambda one: (one.holds, bool(one.unsupported), one.finding))
