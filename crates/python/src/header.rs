@@ -14,7 +14,7 @@ pub struct PyHeader(Mutex<Instance>);
 
 #[pymethods]
 impl PyHeader {
-    /// `params` are those that differ from the header's defaults, as scenarios have them.
+    /// `params` replace defaults of the header, written as in a scenario.
     #[new]
     fn new(algorithm: &str, params: Vec<(String, String)>) -> PyResult<Self> {
         let found = cwnd_algorithms::find(algorithm).map_err(refuse)?;

@@ -52,7 +52,7 @@ class Attack:
     packets: int
     #: Islands that other shards have yet to search; then there are no findings yet.
     missing: int = 0
-    #: The findings in other worlds, those that do not hold there first.
+    #: Verdicts of other worlds on the findings; failed confirmations come first.
     confirmations: list[Confirmation] = field(default_factory=list)
     out: str | None = field(default=None, compare=False)
 
@@ -316,8 +316,8 @@ def _finding(failure: Failure, bounds: Bounds, judge: Judge, store: _Store) -> F
 
 
 def _confirmed(finding: Finding, world: str, judge: Judge, store: _Store) -> Confirmation:
-    told = f"{finding.goal} {finding.reference} {text(finding.path)}"
-    key = f"confirm-{world}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    question = f"{finding.goal} {finding.reference} {text(finding.path)}"
+    key = f"confirm-{world}-{hashlib.sha256(question.encode()).hexdigest()[:16]}"
     held = store.read(key)
     if held is None:
         store.write(key, [], [asdict(confirm(finding, world, judge))])

@@ -32,7 +32,11 @@ def _written(cca: Cca, folder: FilePath | None) -> str:
 
 
 def write_findings(
-    folder: FilePath, cca: Cca, findings: Sequence[Finding], confirmations: Sequence[Confirmation], told: str
+    folder: FilePath,
+    cca: Cca,
+    findings: Sequence[Finding],
+    confirmations: Sequence[Confirmation],
+    as_json: str,
 ) -> None:
     """Writes the findings into the directory, in place of older ones."""
     try:
@@ -43,7 +47,7 @@ def write_findings(
             write_file(folder / f"{finding.name}.toml", scenario_text(finding, cca, folder).encode())
             _draw(folder / f"{finding.name}.svg", cca, finding)
         write_file(folder / "README.md", _page(cca_name(cca), findings, confirmations).encode())
-        write_file(folder / "attack.json", told.encode())
+        write_file(folder / "attack.json", as_json.encode())
     except OSError as failed:
         raise os_error(f"out: {one_line(folder)}", failed) from None
 

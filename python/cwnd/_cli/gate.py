@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cwnd import Results, gate, gate_attacks
+from cwnd import Gate, KnownCases, Results, gate, gate_attacks
 from cwnd._analysis.gate import read_share, read_thresholds
 from cwnd._cli.options import errors_about, flag_errors, read_cca
 from cwnd._common.errors import one_line, os_error
@@ -75,18 +75,17 @@ def gate_command(
                 write_file(Path(file), text().encode())
             except OSError as failed:
                 raise os_error(one_line(file), failed) from None
-    if as_json:
-        click.echo(outcome.to_json())
-    else:
-        for line in outcome.lines:
-            click.echo(line)
-    if not outcome.ok:
-        raise click.exceptions.Exit(1)
+    _show(outcome, as_json)
 
 
 def _gate_attacks(found: str, baseline: str, candidate: str, as_json: bool) -> None:
     with flag_errors():
         outcome = gate_attacks(found, read_cca(baseline, "BASELINE"), read_cca(candidate, "CANDIDATE"))
+    _show(outcome, as_json)
+
+
+def _show(outcome: Gate | KnownCases, as_json: bool) -> None:
+    """Prints the verdicts; exit 1 if one of them is a failure."""
     if as_json:
         click.echo(outcome.to_json())
     else:

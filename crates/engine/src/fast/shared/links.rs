@@ -99,9 +99,6 @@ impl<T: Timing> Links<T> {
         threads: &Threads,
         span: Span,
     ) -> usize {
-        if self.before_ends.is_empty() {
-            return 0;
-        }
         self.serve(|links| &links.before_ends, shards, threads, span)
     }
 
