@@ -36,7 +36,8 @@ pub struct RecoveryChoices {
     /// A segment is sent when the ACKs of the last ones are late (RFC 8985, 7).
     pub tail_probe: bool,
     /// The algorithm gets the RTT of the segment that caused an ACK, SACKed or not; without this, that of the first
-    /// segment that waited for the ACK, if the ACK moves the left edge.
+    /// segment that waited for the ACK, if the ACK moves the left edge. Where an ACK of a retransmission reports nothing new
+    /// besides, the RTT is that of the timestamps, in whole ticks, for the timer too.
     pub times_causing_segment: bool,
     /// Behaviour of ns-2 beside.
     pub quirks: Ns2Quirks,

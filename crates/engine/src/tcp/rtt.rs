@@ -3,6 +3,14 @@
 use crate::tcp::ns2::timer::{MillisecondTimer, fine_timeout_ns};
 use cwnd_scenario::Stack;
 
+/// A tick of the timestamps that segments carry (RFC 7323).
+pub const TIMESTAMP_NS: u64 = 1_000_000;
+
+/// The RTT that the timestamps of an ACK show, in whole ticks: one at least.
+pub fn rtt_by_timestamps_ns(now: u64, echo_ns: u64) -> u64 {
+    (now / TIMESTAMP_NS - echo_ns / TIMESTAMP_NS).max(1) * TIMESTAMP_NS
+}
+
 /// RFC 6298, with Linux's reading of the minimum: it bounds the variance term, so that the timeout is never
 /// closer to the smoothed RTT than `min_rto_ns`. With a millisecond timer it bounds the timeout itself.
 pub struct Rto {
@@ -104,6 +112,13 @@ impl Rto {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timestamps_count_the_ticks_that_pass_and_one_where_none_does() {
+        assert_eq!(rtt_by_timestamps_ns(22_999_999, 1_000_000), 21_000_000);
+        assert_eq!(rtt_by_timestamps_ns(23_000_000, 999_999), 23_000_000);
+        assert_eq!(rtt_by_timestamps_ns(1_400_000, 1_100_000), 1_000_000);
+    }
 
     #[test]
     fn the_minimum_bounds_the_timeout_of_a_millisecond_timer_and_the_variance_of_others() {

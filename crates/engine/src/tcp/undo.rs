@@ -3,13 +3,11 @@
 
 use crate::tcp::packet::AckPacket;
 use crate::tcp::repairs::Undo;
+use crate::tcp::rtt::TIMESTAMP_NS;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
 use cwnd_scenario::Detection;
-
-/// A tick of the timestamps that segments carry (RFC 7323).
-const TIMESTAMP_NS: u64 = 1_000_000;
 
 impl<C: CongestionControl> Sender<'_, C> {
     /// Fast recoveries are undone, and not timeouts alone.

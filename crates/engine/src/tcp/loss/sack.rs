@@ -3,6 +3,7 @@
 use crate::tcp::loss::fack::{lost_edge, lost_edge_by_distance};
 use crate::tcp::packet::{AckPacket, BLOCKS_MAX, Block};
 use crate::tcp::receiver::SackBlocks;
+use crate::tcp::rtt::rtt_by_timestamps_ns;
 use crate::tcp::sender::Sender;
 use crate::time::NEVER;
 use cwnd_algorithms::{CongestionControl, State};
@@ -31,9 +32,13 @@ impl<C: CongestionControl> Sender<'_, C> {
         if SLOW_PATH && self.rate.is_some() {
             self.note_delivery_rate(ack);
         }
+        let mut repaired = ack.retransmission;
         if !missed_nothing {
+            let repairs = self.scoreboard.retrans_out;
             delivered -= self.scoreboard.acknowledge(self.una, ack.next);
+            repaired |= self.scoreboard.retrans_out < repairs;
         }
+        let in_order = delivered;
         self.una = ack.next;
         if let Some(seq) = ack.sacked.map(NonZeroU64::get)
             && self.scoreboard.sack(seq, self.una, self.nxt)
@@ -94,7 +99,11 @@ impl<C: CongestionControl> Sender<'_, C> {
         let timeless = SLOW_PATH && self.is_timeless(ack);
         // RFC 7323, 4.1: an ACK that moves the left edge gives a sample, in Linux a SACK of an original does too;
         // RFC 6298, 3: without timestamps, one of a retransmission does not.
-        if delivered > 0 && !ack.retransmission || acked > 0 && self.timestamps {
+        if self.choices.times_causing_segment && repaired && acked > 0 && delivered == in_order {
+            if self.timestamps {
+                self.sample_rtt(now, rtt_by_timestamps_ns(now, ack.echo_ns));
+            }
+        } else if delivered > 0 && !ack.retransmission || acked > 0 && self.timestamps {
             if self.choices.times_causing_segment {
                 self.note_rtt(now, now - ack.echo_ns);
                 self.note_segment_rtt(now - ack.sent_ns);
